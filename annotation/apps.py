@@ -9,6 +9,8 @@ from annotation.task_types import discovery
 
 
 class AnnotationConfig(AppConfig):
+    """Annotation as Django starts it: its models, its checks, and the language of its sentences."""
+
     name = "annotation"
     verbose_name = "Annotation"
     default_auto_field = "django.db.models.BigAutoField"

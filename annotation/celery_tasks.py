@@ -50,7 +50,7 @@ def run_job(self: Any, job_id: int, claimed: str | None = None) -> None:
         raise self.retry(args=[job_id, left.claimed.isoformat()], exc=left, countdown=wait) from left
 
 
-@shared_task(name="annotation.jobs.schedule", soft_time_limit=TURN, time_limit=TURN + 60)
+@shared_task(name="annotation.periodic", soft_time_limit=TURN, time_limit=TURN + 60)
 def do_periodic(name: str) -> None:
     """One turn of the periodic work `name`."""
     schedule.do(name)

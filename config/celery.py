@@ -29,7 +29,7 @@ app.autodiscover_tasks(related_name="celery_tasks")
 def refuse_without_broker(**kwargs: Any) -> None:
     """Without a broker Celery would try one on this machine for ever, and say nothing to the point."""
     if not settings.REDIS_URL:
-        sys.exit("REDIS_URL is unset: a worker needs the Redis that the web processes send to")
+        sys.exit("REDIS_URL is not set: a worker needs the Redis of the web processes")
 
 
 #: What a worker holds until it ends.
@@ -56,7 +56,7 @@ def end_without_beat(sender: Any, **kwargs: Any) -> None:
     def watch() -> None:
         beat.join()
         if state.should_stop is None:
-            log.error("beat has ended, so the clock ends too: restart it")
+            log.error("beat stopped, so the clock stops too: restart it")
             state.should_stop = 1
 
     # Sent again where the broker was away; one watches.

@@ -58,7 +58,10 @@ def _away() -> Problem:
     return Problem(
         HTTPStatus.SERVICE_UNAVAILABLE,
         "database_away",
-        _("The database is away for the moment. Send this again: nothing that was stored is lost."),
+        _(
+            "The database cannot be reached right now. Send this again later: nothing that was stored is "
+            "lost."
+        ),
         headers={"Retry-After": str(RETRY_AFTER), "Cache-Control": "no-store"},
     )
 
@@ -67,7 +70,7 @@ def _fault() -> Problem:
     return Problem(
         HTTPStatus.INTERNAL_SERVER_ERROR,
         "fault",
-        _("The server broke on this. If it does so again, tell an admin of this server."),
+        _("The server failed on this request. If it happens again, tell an admin of this server."),
     )
 
 

@@ -50,7 +50,7 @@ def _database_fault() -> str:
         missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
     except (DatabaseError, InterfaceError) as error:
         # What the driver says names hosts and users; that belongs in the log, not in the answer.
-        log.warning("unready, as the database cannot be used: %s", str(error).strip())
+        log.warning("not ready: the database cannot be used: %s", str(error).strip())
         return "the database cannot be reached"
     if newer := schema.newer(executor.loader):
         return newer
@@ -68,9 +68,9 @@ def _disk_fault() -> str:
             trial.write(bytes(BLOCK))
         disk = os.statvfs(settings.DATA_DIR)
     except OSError as error:
-        log.warning("unready, as DATA_DIR=%s cannot be written to: %s", settings.DATA_DIR, error.strerror)
-        return "DATA_DIR cannot be written to: make room there, or let us write there"
+        log.warning("not ready: DATA_DIR=%s is not writable: %s", settings.DATA_DIR, error.strerror)
+        return "DATA_DIR is not writable: free some space, or give the server permission to write"
     if disk.f_bavail * disk.f_frsize < settings.DISK_RESERVE:
         megabytes = settings.DISK_RESERVE // MEGABYTE
-        return f"less than {megabytes} MB are free where DATA_DIR lies (DISK_RESERVE): make room there"
+        return f"less than {megabytes} MB are free on the disk of DATA_DIR (DISK_RESERVE): free some space"
     return ""

@@ -30,7 +30,7 @@ def _number(name: str, usual: int) -> int:
     """The variable `name`, a whole number from 0 on; `usual` where it is unset."""
     value = os.environ.get(name) or str(usual)
     if not (value.isascii() and value.isdigit()):
-        raise ImproperlyConfigured(f"{name}={value!r} is no number; use digits only, as in {name}={usual}")
+        raise ImproperlyConfigured(f"{name}={value!r} is not a number; use digits only, as in {name}={usual}")
     return int(value)
 
 
@@ -66,21 +66,21 @@ def _refusals() -> list[str]:
     """What must not be so in production, one line each with its remedy."""
     found = []
     if SECRET_KEY == DEFAULT_SECRET:
-        found.append("SECRET_KEY is unset; set it to a long random string that stays the same")
+        found.append("SECRET_KEY is not set; set it to a long random string and keep it")
     elif len(SECRET_KEY) < SHORTEST_SECRET:
         found.append(f"SECRET_KEY has {len(SECRET_KEY)} characters; use at least {SHORTEST_SECRET}")
     if DEBUG:
-        found.append("DEBUG=1 shows our insides to strangers; unset it")
+        found.append("DEBUG=1 shows internals to visitors; unset it")
     if not os.environ.get("ALLOWED_HOSTS"):
-        found.append("ALLOWED_HOSTS is unset; name the hosts that we are reached by, separated by commas")
+        found.append("ALLOWED_HOSTS is not set; name the hosts of this server, separated by commas")
     elif "*" in ALLOWED_HOSTS:
-        found.append("ALLOWED_HOSTS=* lets any name in; name the hosts that we are reached by")
+        found.append("ALLOWED_HOSTS=* accepts any host; name the hosts of this server")
     return found
 
 
 if PRODUCTION and (refusals := _refusals()):
     raise ImproperlyConfigured(
-        "\n".join(f"PHRASEBOX_ENV=production refuses to start: {line}" for line in refusals)
+        "\n".join(f"PHRASEBOX_ENV=production cannot start: {line}" for line in refusals)
     )
 
 # What we are made of ---------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def _database() -> dict[str, object]:
         try:
             DATA_DIR.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise ImproperlyConfigured(f"DATA_DIR={DATA_DIR} cannot be made: {error.strerror}") from error
+            raise ImproperlyConfigured(f"DATA_DIR={DATA_DIR} cannot be created: {error.strerror}") from error
         url = f"sqlite:///{DATA_DIR / 'phrasebox.sqlite3'}"
     try:
         # Threads keep their connection; a dead one is noticed before it is used again.
@@ -184,7 +184,7 @@ def _database() -> dict[str, object]:
         database = {"ENGINE": None}
     if database["ENGINE"] not in (SQLITE, POSTGRESQL):
         raise ImproperlyConfigured(
-            "DATABASE_URL is none; expected postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:///PATH"
+            "DATABASE_URL is not valid; expected postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:///PATH"
         )
     if database["ENGINE"] == SQLITE:
         database["OPTIONS"] = {
@@ -298,7 +298,7 @@ def _mail(address: str) -> SplitResult:
     except ValueError:
         pass  # a port that is no number
     raise ImproperlyConfigured(
-        "EMAIL_URL is none; expected smtp://HOST:PORT, or smtp+tls:// or smtps://USER:PASSWORD@HOST:PORT"
+        "EMAIL_URL is not valid; expected smtp://HOST:PORT, or smtp+tls:// or smtps://USER:PASSWORD@HOST:PORT"
     )
 
 
@@ -336,8 +336,8 @@ def _key_set(path: str) -> dict[str, object] | None:
     except (OSError, ValueError, KeyError, TypeError):
         pass
     raise ImproperlyConfigured(
-        f"PROLIFIC_JWKS={path} holds no public keys; save what "
-        "https://api.prolific.com/.well-known/study/jwks.json answers there, or unset it"
+        f"PROLIFIC_JWKS={path} contains no public keys; save the content of "
+        "https://api.prolific.com/.well-known/study/jwks.json there, or unset it"
     )
 
 
@@ -371,7 +371,7 @@ CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0.2}
 # due every minute.
 CELERY_TASK_QUEUES: dict[str, dict[str, object]] = {"jobs": {}, "periodic": {}}
 CELERY_TASK_DEFAULT_QUEUE = "jobs"
-CELERY_TASK_ROUTES = {"annotation.jobs.schedule": {"queue": "periodic"}}
+CELERY_TASK_ROUTES = {"annotation.periodic": {"queue": "periodic"}}
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = TIME_ZONE
 CELERY_BEAT_SCHEDULER = "config.beat:Scheduler"

@@ -8,6 +8,8 @@ from evaluation.metrics import meteor
 
 
 class EvaluationConfig(AppConfig):
+    """Evaluation as Django starts it: its part of the pages, of backups and of what runs by the clock."""
+
     name = "evaluation"
     verbose_name = "Evaluation"
     default_auto_field = "django.db.models.BigAutoField"

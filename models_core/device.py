@@ -52,7 +52,7 @@ def torch_on(device: str) -> Torch | None:
     if device == CPU:
         return None
     if device != "torch:cpu" and not _NAMES.fullmatch(device):
-        raise NoDevice(f"--device {device}: unknown; expected cpu, cuda, or one of several, as cuda:0")
+        raise NoDevice(f"--device {device}: unknown; expected cpu, cuda, or one of several such as cuda:0")
     try:
         import torch
     except ImportError:
@@ -64,7 +64,8 @@ def torch_on(device: str) -> Torch | None:
         raise NoDevice(f"--device {device}: this machine has no CUDA device; {_INSTEAD}")
     if int(device.partition(":")[2] or 0) >= there:
         raise NoDevice(
-            f"--device {device}: this machine has {there} of them, cuda:0 to cuda:{there - 1}; {_INSTEAD}"
+            f"--device {device}: this machine has {there} CUDA devices, cuda:0 to cuda:{there - 1}; "
+            f"{_INSTEAD}"
         )
     return Torch(torch, torch.device(device))
 
@@ -78,7 +79,7 @@ def memory_of(on: Torch | None) -> Iterator[None]:
     try:
         yield
     except on.torch.OutOfMemoryError:
-        raise NoDevice(f"--device {on.device}: too little memory for so many items; {_INSTEAD}") from None
+        raise NoDevice(f"--device {on.device}: too little memory for this many items; {_INSTEAD}") from None
 
 
 def host(values: Any) -> NDArray[np.float64]:

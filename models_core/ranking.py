@@ -136,7 +136,9 @@ def ranks(scores: Scores | ArrayLike, gold: ArrayLike, *, ties: Ties = "mean") -
     matrix = scores if isinstance(scores, Scores) else Dense(scores)
     columns = np.asarray(gold, dtype=np.intp)
     if columns.shape != (matrix.shape[0],):
-        raise ValueError(f"gold has shape {columns.shape}; expected ({matrix.shape[0]},), an item a query")
+        raise ValueError(
+            f"gold has shape {columns.shape}; expected ({matrix.shape[0]},), one item for each query"
+        )
     (better, equal), _ = count(matrix, in_rows=(np.arange(len(columns)), columns))
     return 1 + better + EQUAL_BEFORE[ties] * (equal - 1)
 
@@ -231,7 +233,9 @@ def borda(rankings: ArrayLike) -> NDArray[np.int64]:
     if places.ndim < 2 or not places.shape[0]:
         raise ValueError(f"rankings have shape {places.shape}; expected (systems, ..., items)")
     if ((places * 2) % 1 != 0).any():
-        raise ValueError("rankings hold other than whole and half places; expected positions, not scores")
+        raise ValueError(
+            "rankings contain numbers that are not whole or half places; expected positions, not scores"
+        )
     items = places.shape[-1]
     # Places are whole or half, their medians multiples of a quarter: everything is exact in integers.
     sums = np.rint(2 * (items - places)).astype(np.int64).sum(axis=0)

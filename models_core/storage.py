@@ -53,7 +53,7 @@ def save(
 ) -> None:
     """Write a model to `folder`, which must not exist (FileExistsError); settings and facts must fit JSON."""
     if folder.exists():
-        raise FileExistsError(f"{folder} exists already; choose another name, or remove it first")
+        raise FileExistsError(f"{folder} already exists; choose another name, or remove it first")
     plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
@@ -86,19 +86,19 @@ def load(folder: Path, kind: str | None = None) -> Stored:
     """Read a model, and check that it is whole, and of the `kind` wanted. Raises BadModel."""
     manifest = read_manifest(folder)
     if kind is not None and manifest["kind"] != kind:
-        raise BadModel(f"{folder} holds a model of kind {manifest['kind']!r}; expected {kind!r}")
+        raise BadModel(f"{folder} contains a model of kind {manifest['kind']!r}; expected {kind!r}")
     file = folder / ARRAYS
     if not file.is_file():
-        raise BadModel(f"{file} is missing; the model must be made anew")
+        raise BadModel(f"{file} is missing; make the model again")
     if digest(file) != manifest["sha256"]:
-        raise BadModel(f"{file} is damaged (its SHA-256 is not the manifest's); the model must be made anew")
+        raise BadModel(f"{file} is damaged (its SHA-256 is not the manifest's); make the model again")
     try:
         arrays = load_file(file)
     except SafetensorError as reason:
-        raise BadModel(f"{file} is no safetensors file: {reason}") from reason
+        raise BadModel(f"{file} is not a safetensors file: {reason}") from reason
     for name, described in manifest["arrays"].items():
         if name not in arrays or _description(arrays[name]) != described:
-            raise BadModel(f"{file} does not hold the array {name!r} that its manifest describes")
+            raise BadModel(f"{file} does not contain the array {name!r} that its manifest describes")
     return Stored(arrays, manifest["settings"], manifest)
 
 
@@ -108,11 +108,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     try:
         manifest = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise BadModel(f"{folder} holds no model: {MANIFEST} is missing") from None
+        raise BadModel(f"{folder} contains no model: {MANIFEST} is missing") from None
     except ValueError as reason:
-        raise BadModel(f"{file} is no JSON: {reason}") from reason
+        raise BadModel(f"{file} is not valid JSON: {reason}") from reason
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise BadModel(f"{file} is no manifest of a model (format {FORMAT!r})")
+        raise BadModel(f"{file} is not a manifest of a model (format {FORMAT!r})")
     if manifest.get("version") != FORMAT_VERSION:
         raise BadModel(f"{file} has version {manifest.get('version')!r}; this program reads {FORMAT_VERSION}")
     missing = {"kind", "settings", "arrays", "sha256"} - manifest.keys()

@@ -47,11 +47,13 @@ class Scores(ABC):
 
     @property
     @abstractmethod
-    def shape(self) -> tuple[int, int]: ...
+    def shape(self) -> tuple[int, int]:
+        """(queries, items)."""
 
     @property
     @abstractmethod
-    def tile_shape(self) -> tuple[int, int]: ...
+    def tile_shape(self) -> tuple[int, int]:
+        """The largest rectangle, (rows, columns), that is read or computed at once."""
 
     @abstractmethod
     def tile(self, rows: slice, columns: slice) -> Array:

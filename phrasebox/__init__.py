@@ -43,11 +43,14 @@ def _check_neighbours() -> None:
     for name in _BESIDE:
         found = importlib.util.find_spec(name)
         if found is None:
-            raise ImportError(f"phrasebox lacks its package {name!r}; install phrasebox again")
+            raise ImportError(
+                f"phrasebox is incomplete: it lacks the package {name!r}; install phrasebox again"
+            )
         if found.origin is None or not _is_ours(Path(found.origin), name):
             where = found.origin or ", ".join(found.submodule_search_locations or ())
             raise ImportError(
-                f"{where} hides the package {name!r} that phrasebox needs; rename it, or run from elsewhere"
+                f"{where} hides the package {name!r} that phrasebox needs; rename it, or run from another "
+                "folder"
             )
 
 

@@ -100,6 +100,7 @@ def cluster(
         }
         if not durable:
             settings |= {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
+            settings["autovacuum"] = "off"  # see `uncounted` of tests/conftest.py
         command = [str(binaries / "postgres"), "-D", str(data)]
         command += [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         yield Postgres(f"postgresql://phrasebox:{password}@127.0.0.1:{port}/postgres", command, log, user)

@@ -27,6 +27,7 @@ class Problem(Exception):
         self.headers = dict(headers or {})
 
     def response(self) -> HttpResponse:
+        """The problem as `application/problem+json` (RFC 9457), under its status."""
         about: dict[str, Any] = {
             "type": "about:blank",
             "title": self.status.phrase,

@@ -90,6 +90,7 @@ def _moved() -> Problem:
 
 
 def not_yours(detail: str) -> Problem:
+    """A problem of status 410: what is asked for is not, or no longer, in the caller's hands."""
     return Problem(HTTPStatus.GONE, "not_yours", detail)
 
 
@@ -150,6 +151,7 @@ def number_in(data: Mapping[str, Any], field: str) -> int:
 
 
 def switch_in(data: Mapping[str, Any], field: str, usual: bool) -> bool:
+    """True or false as a field says, `usual` where it is absent; raises Problem for anything else."""
     value = data.get(field, usual)
     if not isinstance(value, bool):
         raise _bad_request(_("“%(field)s” must be true or false.") % {"field": field}, field)

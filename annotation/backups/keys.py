@@ -22,7 +22,7 @@ BROKEN: dict[str, str] = {
     "annotation.image": "names of images on task pages: boxes half drawn there are gone",
     "annotation.mturk": "the way from a HIT of Mechanical Turk to its tasks: workers look at the HIT again",
     "annotation.picture": "addresses of pictures, good for an hour: open pages are loaded again",
-    "annotation.workers.rate_limit": "limits to guessing: they count from nothing",
+    "annotation.throttle": "limits to guessing: they count from nothing",
     "django.contrib.auth.tokens": "links to a new password that were sent: ask for another",
 }
 

@@ -5,6 +5,7 @@ open_pairs, count_pairs                     from pairs of images and captions to
 change_settings, differences, begun         other settings, and what they change from when on
 pause, resume, close, set_stop_rules        acts of staff
 set_open_to_all                             who may work on it
+prioritise_images                           which images come first
 duplicate                                   one like another
 delete, why_kept                            one that nobody has come to
 reached                                     whether a stop rule holds
@@ -37,6 +38,7 @@ from annotation.campaigns.opening import (
     open_campaign,
     open_images,
 )
+from annotation.campaigns.ordering import prioritise_images
 from annotation.campaigns.states import (
     StopRule,
     close,
@@ -79,6 +81,7 @@ __all__ = [
     "open_images",
     "open_pairs",
     "pause",
+    "prioritise_images",
     "reached",
     "reopens",
     "resume",

@@ -47,6 +47,7 @@ class Registry(Generic[T]):
             raise UnknownName(f"unknown {self.kind} {key!r}; known: {known}") from None
 
     def keys(self) -> tuple[str, ...]:
+        """All keys, sorted."""
         return tuple(sorted(self._entries))
 
     def __iter__(self) -> Iterator[T]:

@@ -45,6 +45,7 @@ class Written:
     notes: list[str] = field(default_factory=list)
 
     def add(self, word: str, number: int = 1) -> None:
+        """Count `number` more of what `word` names."""
         self.counts[word] = self.counts.get(word, 0) + number
 
     def leave_out(self, word: str, number: int = 1) -> None:

@@ -60,6 +60,7 @@ class Ledger:
 
     @property
     def digest(self) -> str:
+        """The SHA-256 of all that was entered so far, in hexadecimal."""
         return self._hash.hexdigest()
 
 

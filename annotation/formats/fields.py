@@ -27,6 +27,7 @@ class Fields:
         self.value = value
 
     def refuse(self, problem: str, expected: str) -> FormatError:
+        """The error, to be raised, that names this object, what is wrong with it and what was expected."""
         return FormatError(f"{self.what}: {problem}", file=self.file, line=self.line, expected=expected)
 
     def _typed(self, key: str, kind: tuple[type, ...], word: str, default: Any) -> Any:
@@ -40,12 +41,15 @@ class Fields:
         return self.value[key]
 
     def text(self, key: str, default: str = _REQUIRED) -> str:
+        """The text of an entry; `default` where it is absent and one is given."""
         return str(self._typed(key, (str,), "a string", default))
 
     def integer(self, key: str, default: int = _REQUIRED) -> int:
+        """The whole number of an entry; `default` where it is absent and one is given."""
         return int(self._typed(key, (int,), "a whole number", default))
 
     def flag(self, key: str, default: bool = _REQUIRED) -> bool:
+        """The true or false of an entry; `default` where it is absent and one is given."""
         return bool(self._typed(key, (bool,), "true or false", default))
 
     def identifier(self, key: str, default: str = _REQUIRED) -> str:
@@ -53,10 +57,12 @@ class Fields:
         return str(self._typed(key, (int, str), "a whole number or a string", default))
 
     def list(self, key: str, default: list[Any] = _REQUIRED) -> list[Any]:
+        """The list of an entry, of whatever; `default` where it is absent and one is given."""
         found: list[Any] = self._typed(key, (list,), "a list", default)
         return found
 
     def strings(self, key: str) -> tuple[str, ...]:
+        """The list of texts of an entry; refuses one that holds anything else."""
         found = self.list(key)
         for entry in found:
             if type(entry) is not str:

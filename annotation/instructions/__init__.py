@@ -60,6 +60,7 @@ class Text:
 
     @property
     def paragraphs(self) -> tuple[Paragraph, ...]:
+        """The text cut at blank lines, each paragraph with what it begins with."""
         return tuple(_paragraph(part) for part in _parts(self.text))
 
 

@@ -27,6 +27,7 @@ T = TypeVar("T")
 
 
 def never() -> bool:
+    """False: for calls that nothing stops."""
     return False
 
 

@@ -78,4 +78,5 @@ class Caption(models.Model):
 
     @property
     def words(self) -> list[str]:
+        """The caption's words, as its source or our tokeniser cut them."""
         return (self.tokens or self.text).split()

@@ -88,6 +88,7 @@ class RoleGrant(models.Model):
 
     @property
     def scope(self) -> Scope:
+        """What the role is for."""
         return Scope(self.corpus_id, self.campaign_id)
 
 

@@ -94,6 +94,7 @@ class BoxState:
 
     @property
     def closed(self) -> bool:
+        """Whether nothing more is asked about the chain."""
         return self.stage in CLOSED
 
 

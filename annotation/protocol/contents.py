@@ -19,6 +19,7 @@ class BadContent(ValueError):
 
 
 def corners(box: Box) -> list[int]:
+    """A box as plain data: left, top, right, bottom, 1-based and inclusive."""
     return [box.xmin, box.ymin, box.xmax, box.ymax]
 
 
@@ -55,6 +56,7 @@ def plain_mention(mention: Mention) -> list[Any]:
 
 
 def mention_from(plain: Sequence[Any]) -> Mention:
+    """The mention that `plain_mention` wrote."""
     caption, start, end, tokens, categories = plain
     return Mention(caption, start, end, tuple(tokens), tuple(categories))
 

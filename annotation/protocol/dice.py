@@ -44,9 +44,11 @@ class Dice:
         return int(self.uniform() * end)
 
     def choice(self, things: Sequence[T]) -> T:
+        """One of the things, each as likely as another."""
         return things[self.below(len(things))]
 
     def chance(self, probability: float) -> bool:
+        """True with this probability."""
         return self.uniform() < probability
 
     def normal(self) -> float:

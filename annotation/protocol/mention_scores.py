@@ -51,10 +51,12 @@ class MentionScores:
 
     @property
     def precision(self) -> float:
+        """The share of the found phrases that are marked too; 0 where none was found."""
         return self.matched / self.found if self.found else 0.0
 
     @property
     def recall(self) -> float:
+        """The share of the marked phrases that were found; 0 where none is marked."""
         return self.matched / self.gold if self.gold else 0.0
 
     @property

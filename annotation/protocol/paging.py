@@ -110,6 +110,7 @@ class ControlImage:
 
     @property
     def block(self) -> Block:
+        """The image's captions as a block of a page, in order, all as known answers."""
         captions = sorted(self.true | self.wrong)
         return Block(self.image, tuple(Entry(self.image, caption, CONTROL) for caption in captions))
 

@@ -91,6 +91,7 @@ class Judgment:
 
     @property
     def question(self) -> str:
+        """The kind of question that was answered."""
         return question_of(self.key)
 
 

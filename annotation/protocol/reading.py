@@ -66,6 +66,7 @@ class Reading:
         return outcome, last
 
     def barred(self, key: str, also: frozenset[str] = NOBODY) -> frozenset[str]:
+        """The workers who voted on `key`, and those of `also`."""
         found = self.votes.get(key)
         return also if found is None else also.union(found.workers)
 

@@ -30,9 +30,11 @@ class One:
     """The first answer stands."""
 
     def settle(self, votes: Sequence[str]) -> str | None:
+        """The first vote; None where there is none."""
         return votes[0] if votes else None
 
     def wanted(self, votes: Sequence[str]) -> int:
+        """1 until there is a vote."""
         return 0 if votes else 1
 
 
@@ -48,6 +50,7 @@ class Agreement:
     agreeing: int = 2
 
     def settle(self, votes: Sequence[str]) -> str | None:
+        """The first outcome with enough votes, None while none has. ValueError for a vote not listed."""
         counted: dict[str, int] = {}
         for place, vote in enumerate(votes):
             outcome = self.outcome_of.get(vote)
@@ -59,6 +62,7 @@ class Agreement:
         return None
 
     def wanted(self, votes: Sequence[str]) -> int:
+        """How many votes the leading outcome lacks; 0 where settled."""
         if self.settle(votes) is not None:
             return 0
         if not votes and self.eager:
@@ -84,10 +88,12 @@ class Exactly:
     tie: str
 
     def settle(self, votes: Sequence[str]) -> str | None:
+        """The majority of the first k votes, `tie` where two lead; None while there are fewer."""
         if len(votes) < self.k:
             return None
         ranked = Counter(votes[: self.k]).most_common(2)
         return self.tie if len(ranked) > 1 and ranked[0][1] == ranked[1][1] else ranked[0][0]
 
     def wanted(self, votes: Sequence[str]) -> int:
+        """How many of the k votes are missing."""
         return max(0, self.k - len(votes))

@@ -31,15 +31,18 @@ class Scores:
     kinds_right: int = 0
 
     def add(self, other: Scores) -> None:
+        """Add the sums of other images to these."""
         for name in self.__slots__:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     @property
     def precision(self) -> float:
+        """The mean precision over what was found; 0 where nothing was."""
         return self.precision_sum / self.found if self.found else 0.0
 
     @property
     def recall(self) -> float:
+        """The mean recall over the gold mentions; 0 where there are none."""
         return self.recall_sum / self.gold if self.gold else 0.0
 
     @property

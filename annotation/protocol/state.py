@@ -102,6 +102,7 @@ class ChainState:
 
     @property
     def closed(self) -> bool:
+        """Whether nothing more is asked about the chain."""
         return self.stage in CLOSED
 
 
@@ -121,6 +122,7 @@ class ImageState:
 
     @property
     def complete(self) -> bool:
+        """Whether every chain is closed."""
         return self.result is not None
 
     @property
@@ -130,6 +132,7 @@ class ImageState:
 
 
 def unmerged(chains: Iterable[ChainState]) -> LayerRecord:
+    """The layer of chains as they stand, excluded ones left out, no boxes merged."""
     return canonical_layer(
         (Chain(c.id, c.mentions), tuple(d.box for d in c.boxes), c.kind)
         for c in chains

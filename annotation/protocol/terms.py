@@ -51,14 +51,17 @@ class Box:
 
     @property
     def width(self) -> int:
+        """Pixels from left to right, both edges counted."""
         return self.xmax - self.xmin + 1
 
     @property
     def height(self) -> int:
+        """Pixels from top to bottom, both edges counted."""
         return self.ymax - self.ymin + 1
 
     @property
     def area(self) -> int:
+        """Pixels covered; a box of one pixel has area 1."""
         return self.width * self.height
 
     def intersection(self, other: Box) -> int:
@@ -108,6 +111,7 @@ class Mention:
 
     @property
     def text(self) -> str:
+        """The tokens with a space between each two."""
         return " ".join(self.tokens)
 
     @property
@@ -202,6 +206,7 @@ class CaptionRecord:
 
     @property
     def words(self) -> tuple[str, ...]:
+        """The caption's words: `tokens`, else the text cut at white space."""
         return self.tokens if self.tokens is not None else tuple(self.text.split())
 
 

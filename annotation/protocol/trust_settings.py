@@ -28,10 +28,6 @@ class Known(NamedTuple):
     accuracy: bool
 
 
-#: Where every item is there that the rules count on.
-ALL_KNOWN = Known(True, True)
-
-
 def _from(default: T, source: str) -> T:
     """A field that carries where its default comes from, for the campaign page."""
     return field(default=default, metadata={"source": source})

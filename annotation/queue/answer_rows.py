@@ -151,6 +151,7 @@ def stored(
 
 
 def flagged(held: Held, answer: Answer) -> list[database.Statement]:
+    """The statement that stores a worker's report beside its judgment."""
     return [
         (
             """INSERT INTO annotation_flag (judgment_id, comment, resolved_at, resolved_by_id)

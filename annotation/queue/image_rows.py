@@ -10,9 +10,10 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from django.db import connection
-from django.db.models import F
+from django.db.models import F, OuterRef, Subquery
 
 from annotation.common import database
+from annotation.common.batching import chunks
 from annotation.models import Campaign, Image, Item, OpenImage, Task
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import content_of, plain_mention
@@ -24,6 +25,9 @@ from annotation.protocol.terms import Mention
 from annotation.queue import image_state, task_rows
 
 T = TypeVar("T")
+
+#: Images whose tasks are moved by one statement.
+TOGETHER = 1_000
 
 
 def open_images(
@@ -225,10 +229,16 @@ def _tasks(
 def prioritise(*, campaign: Campaign, images: Sequence[int], priority: int) -> int:
     """Give open images (ids of their `Image`) a priority; their open tasks follow. Returns how many."""
     with database.writing():
-        rows = list(
-            OpenImage.objects.filter(campaign=campaign, image__in=images).order_by("id").select_for_update()
-        )
-        for row in rows:
-            Task.objects.filter(image=row).update(rank=task_rows.rank_of(priority=priority, place=row.place))
-        OpenImage.objects.filter(pk__in=[row.pk for row in rows]).update(priority=priority)
-    return len(rows)
+        ids: list[int] = []
+        for some in chunks(images, TOGETHER):
+            rows = OpenImage.objects.filter(campaign=campaign, image__in=some)
+            ids += rows.values_list("id", flat=True)
+        place = OpenImage.objects.filter(pk=OuterRef("image")).values("place")
+        # Locked in the order of their ids, as everybody locks them; states stay where they are.
+        for chunk in chunks(sorted(ids), TOGETHER):
+            rows = OpenImage.objects.filter(pk__in=chunk)
+            locked = list(rows.order_by("id").select_for_update().values_list("id", flat=True))
+            tasks = Task.objects.filter(image__in=locked)
+            tasks.update(rank=task_rows.rank_of(priority=priority, place=0) + Subquery(place))
+            rows.update(priority=priority)
+    return len(ids)

@@ -268,6 +268,7 @@ def _drawers(state: ImageState, votes: Sequence[Vote]) -> dict[str, int]:
 
 
 def chain_of(chain: ChainState) -> dict[str, Any]:
+    """A chain as an open image's row stores it."""
     return {
         "m": [mention.id for mention in chain.mentions],
         "s": chain.stage,
@@ -280,6 +281,7 @@ def chain_of(chain: ChainState) -> dict[str, Any]:
 
 
 def merged_of(state: ImageState) -> list[dict[str, Any]]:
+    """What merging did to an image's boxes, as its row stores it."""
     return [
         {"what": m.what, "chains": m.chains, "boxes": [corners(box) for box in m.boxes], "iou": m.iou}
         for m in state.merged

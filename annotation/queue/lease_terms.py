@@ -80,6 +80,7 @@ def holder_from(values: Sequence[Any]) -> Holder:
 
 
 def terms_of(cursor: Any, campaign: int) -> Terms:
+    """What leases of a campaign, by its row's id, are handed out under; one query."""
     cursor.execute(f"SELECT {COLUMNS} FROM annotation_campaign c WHERE c.id = %s", [campaign])
     return terms_from(cursor.fetchone())
 

@@ -96,6 +96,7 @@ def enclose(
 
 
 def put(assignment: int, chosen: Sequence[Put]) -> None:
+    """Store which known images a page shows, and how many captions of each."""
     PageControl.objects.bulk_create(
         PageControl(assignment_id=assignment, control_id=one.control, captions=one.captions) for one in chosen
     )

@@ -56,6 +56,7 @@ def twice(image: int, key: str) -> database.Statement:
 
 
 def ended(image: int, key: str, state: str) -> database.Statement:
+    """A task is asked no more; `state` says how it ended."""
     return "UPDATE annotation_task SET state = %s WHERE image_id = %s AND key = %s", [state, image, key]
 
 

@@ -88,6 +88,7 @@ class LayerFigures:
 
     @property
     def without_box(self) -> int:
+        """Chains that have no box by verdict."""
         return self.chains - self.boxed - self.unfinished
 
 

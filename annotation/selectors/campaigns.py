@@ -22,6 +22,7 @@ class CampaignRow:
 
     @property
     def percent(self) -> int:
+        """Complete images in whole per cent, rounded down; 0 of none."""
         return 100 * self.complete // self.images if self.images else 0
 
 

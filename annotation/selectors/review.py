@@ -91,6 +91,7 @@ class Given:
 
     @property
     def in_force(self) -> bool:
+        """Whether the ruling was not withdrawn."""
         return self.row.withdrawn_at is None
 
 
@@ -107,11 +108,13 @@ class Behind:
 
     @property
     def chains(self) -> list[dict[str, Any]]:
+        """The image's chains, as `refold.chain_of` stored them."""
         found: list[dict[str, Any]] = self.open.state["chains"]
         return found
 
     @property
     def merged(self) -> list[dict[str, Any]]:
+        """What merging did, as `refold.merged_of` stored it."""
         found: list[dict[str, Any]] = self.open.state["merged"]
         return found
 

@@ -48,9 +48,11 @@ class Cost:
 
     @property
     def total(self) -> int:
+        """How many judgments there were, of all kinds."""
         return self.judgments.total()
 
     def add(self, other: Cost) -> None:
+        """Add what other images cost."""
         for question, seconds in other.seconds.items():
             self.seconds[question] += seconds
         for name in ("judgments", "controls", "double_checks"):

@@ -80,6 +80,7 @@ class Gate:
         return in_force(self.settings, Known(True, bool(self._pools.get(measured))))
 
     def standing(self, worker: str, kind: str) -> Standing:
+        """How a worker stands for a kind of question; whoever is new enters by this."""
         found = self._standings.get((worker, kind))
         if found is None:
             found = after(Standing(kind), Entered(), self.rules(kind))

@@ -77,6 +77,7 @@ def study(
 
 
 def as_dicts(rows: Sequence[Row]) -> list[dict[str, object]]:
+    """Rows of a study as plain data."""
     return [asdict(row) for row in rows]
 
 

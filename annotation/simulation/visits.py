@@ -90,7 +90,8 @@ class Desk(Protocol):
         """Trips that had to be made again."""
         ...
 
-    def take(self, kind: str, holding: Sequence[int]) -> Handed | Refused: ...
+    def take(self, kind: str, holding: Sequence[int]) -> Handed | Refused:
+        """Ask for a task of a kind, `holding` the ids of those in hand; a refusal says why there is none."""
 
     def submit(
         self,
@@ -109,7 +110,8 @@ class Desk(Protocol):
         """Whether an answer handed in counts. Workers are not told: one to a known item always does."""
         ...
 
-    def give_back(self, task: Handed) -> bool: ...
+    def give_back(self, task: Handed) -> bool:
+        """Hand a task back unanswered; False where it was not in hand any more."""
 
     def begin_test(self, kind: str) -> bool:
         """Begin the test that the kind asks for; False where there is none to be had."""
@@ -134,6 +136,7 @@ class Tally:
     amiss: list[str] = field(default_factory=list)
 
     def add(self, other: Tally) -> None:
+        """Add what became of other visits."""
         for name in self.__slots__:
             mine, theirs = getattr(self, name), getattr(other, name)
             if isinstance(mine, Counter):
@@ -144,6 +147,7 @@ class Tally:
                 setattr(self, name, mine + theirs)
 
     def as_dict(self) -> dict[str, Any]:
+        """The tally as plain data."""
         return {
             name: dict(value) if isinstance(value := getattr(self, name), Counter) else value
             for name in self.__slots__

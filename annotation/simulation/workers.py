@@ -37,6 +37,7 @@ class Habits:
     stays: int = 0
 
     def rate(self, question: str) -> float:
+        """The chance of a wrong answer to a kind of question."""
         return self.errors.get(question, self.error)
 
 

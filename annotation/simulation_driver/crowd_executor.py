@@ -50,6 +50,7 @@ class Board:
 
     @property
     def done(self) -> int:
+        """Steps done in all parts."""
         return int(self._done.value)
 
     def count(self) -> None:
@@ -58,10 +59,12 @@ class Board:
             self._done.value += 1
 
     def idles(self, part: int, idle: bool) -> None:
+        """Say whether a part has nothing to do at present."""
         self._idle[part] = idle
 
     @property
     def all_idle(self) -> bool:
+        """Whether no part has anything to do."""
         return all(self._idle[:])
 
     @property
@@ -70,6 +73,7 @@ class Board:
         return bool(self._stop.is_set()) or self._owner not in (os.getpid(), os.getppid())
 
     def stop(self) -> None:
+        """Tell all parts to stop."""
         self._stop.set()
 
 

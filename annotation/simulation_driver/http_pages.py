@@ -81,6 +81,7 @@ class Connection:
             pause = min(2 * pause, 2.0)
 
     def close(self) -> None:
+        """Close the connection, if one is open; the next call opens another."""
         if self._line is not None:
             self._line.close()
             self._line = None
@@ -153,9 +154,11 @@ class HttpDesk:
 
     @property
     def lost(self) -> int:
+        """Trips that had to be made again."""
         return self._session.lost
 
     def take(self, kind: str, holding: Sequence[int]) -> Handed | Refused:
+        """As `Desk.take`, by the API."""
         asked = {"campaign": self._campaign, "kind": kind, "holding": list(holding)}
         return self._handed(self._session.post("/api/tasks/next", asked))
 
@@ -169,6 +172,7 @@ class HttpDesk:
         holding: Sequence[int],
         more: bool,
     ) -> Taken:
+        """As `Desk.submit`, by the API."""
         data: dict[str, Any] = {
             "token": token,
             "seconds": seconds,
@@ -192,9 +196,11 @@ class HttpDesk:
         return Taken(taken["repeated"], following)
 
     def counted(self, task: Handed) -> bool:
+        """As `Desk.counted`: whoever made the desk looks it up, since the API does not tell."""
         return self._counted(task.id)
 
     def give_back(self, task: Handed) -> bool:
+        """As `Desk.give_back`, by the API."""
         return bool(self._session.post(f"/api/assignments/{task.id}/return", {})["returned"])
 
     def _handed(self, data: Mapping[str, Any]) -> Handed | Refused:

@@ -39,6 +39,7 @@ class QueueDesk:
         self._truths = truths
 
     def take(self, kind: str, holding: Sequence[int]) -> Handed | Refused:
+        """As `Desk.take`, from the queue."""
         found = leases.take(worker=self._worker, campaign=self._campaign, kind=kind, holding=holding)
         return self._handed(found)
 
@@ -52,6 +53,7 @@ class QueueDesk:
         holding: Sequence[int],
         more: bool,
     ) -> Taken:
+        """As `Desk.submit`, to the queue."""
         try:
             receipt = submission.submit(
                 worker=self._worker,
@@ -70,12 +72,15 @@ class QueueDesk:
         return Taken(receipt.repeated, following)
 
     def counted(self, task: Handed) -> bool:
+        """As `Desk.counted`."""
         return counted(task.id)
 
     def give_back(self, task: Handed) -> bool:
+        """As `Desk.give_back`."""
         return leases.give_back(worker=self._worker, assignment=task.id)
 
     def begin_test(self, kind: str) -> bool:
+        """As `Desk.begin_test`."""
         return begin_test(self._campaign, self._worker, kind)
 
     def _handed(self, found: Lease | Nothing) -> Handed | Refused:

@@ -32,6 +32,7 @@ def gold_of(record: ImageRecord, *, seed: int, asked: tuple[Mention, ...] | None
 
 
 def truth_of(record: ImageRecord, *, seed: int, asked: tuple[Mention, ...] | None = None) -> Truth:
+    """The truth about an image: its gold, or a stand-in drawn by `seed`, as `gold_of` finds it."""
     gold = gold_of(record, seed=seed, asked=asked)
     return Truth(gold, image=record.id, size=(record.width, record.height))
 

@@ -46,6 +46,7 @@ class Floor:
     tall: float
 
     def at(self, depth: float) -> tuple[float, float]:
+        """The ground's height and a grown man's, in pixels, at `depth` from 0 (back) to 1 (front)."""
         return self.back + (self.front - self.back) * depth, self.small + (self.tall - self.small) * depth
 
 
@@ -75,6 +76,7 @@ class Board:
 
     @property
     def wide(self) -> bool:
+        """Whether the picture is wider than it is high."""
         return self.width > self.height
 
     @property

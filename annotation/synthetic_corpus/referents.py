@@ -132,6 +132,7 @@ class Person(Entity):
 
     @property
     def adult(self) -> bool:
+        """Whether the person is grown up."""
         return self.kind in ADULTS
 
 
@@ -194,6 +195,7 @@ class Notion(Referent):
 
     @property
     def scene(self) -> bool:
+        """Whether it is a place that is the whole scene."""
         return self.category == SCENE
 
 

@@ -48,14 +48,17 @@ class RegionRow(NamedTuple):
 
     @property
     def number(self) -> int:
+        """Its number on the page, from 1."""
         return self.place + 1
 
     @property
     def hue(self) -> int:
+        """The number of its colour."""
         return hue(self.number)
 
     @property
     def longest(self) -> int:
+        """Characters that its text may have."""
         return LONGEST
 
 

@@ -45,6 +45,7 @@ class KindDue:
 
     @property
     def hourly(self) -> int | None:
+        """What an hour of this work earned, in millionths; None where no time was taken."""
         return hourly(self.earned, self.seconds)
 
 
@@ -63,18 +64,22 @@ class Due:
 
     @property
     def answers(self) -> int:
+        """How many answers are paid, of all kinds."""
         return sum(kind.answers for kind in self.kinds.values())
 
     @property
     def seconds(self) -> float:
+        """The seconds that all answers took."""
         return sum(kind.seconds for kind in self.kinds.values())
 
     @property
     def earned(self) -> int:
+        """What all answers earned, in millionths."""
         return sum(kind.earned for kind in self.kinds.values())
 
     @property
     def due(self) -> int:
+        """What was earned and is not paid yet, in millionths; below 0 where more was paid."""
         return self.earned - self.paid
 
     @property
@@ -84,6 +89,7 @@ class Due:
 
 
 def currency_of(campaign: Campaign) -> str:
+    """The currency in which a campaign pays."""
     return settings_of(campaign.settings).pay.currency
 
 

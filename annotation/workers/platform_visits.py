@@ -57,6 +57,7 @@ class Progress:
 
     @property
     def wanted(self) -> int:
+        """How many answers the study wants of a visitor."""
         return self.visit.study.wanted
 
     @property

@@ -209,6 +209,7 @@ def merge_erasures(listed: str) -> None:
 
 
 def erasures_file() -> Path:
+    """The list of everybody who was erased, in DATA_DIR."""
     return Path(settings.DATA_DIR) / ERASURES
 
 

@@ -80,8 +80,9 @@ class Try(NamedTuple):
 
     @property
     def key(self) -> str:
+        """The key under which it is counted, from which nobody can tell who it was."""
         return salted_hmac(
-            "annotation.workers.rate_limit", f"{self.limit.name}:{self.who}", algorithm="sha256"
+            "annotation.throttle", f"{self.limit.name}:{self.who}", algorithm="sha256"
         ).hexdigest()
 
 

@@ -53,24 +53,30 @@ class Names:
 
     @property
     def gold(self) -> str:
+        """The name of the judgments that follow from the generated scenes."""
         return f"gold{self.suffix}"
 
     @property
     def qrels(self) -> str:
+        """The name of the qrels that the batches' answers make."""
         return f"pooled{self.suffix}"
 
     @property
     def report(self) -> str:
+        """The name of the report."""
         return f"spring{self.suffix}"
 
     @property
     def systems(self) -> tuple[str, ...]:
+        """The names of the systems."""
         return tuple(f"{system}{self.suffix}" for system in SYSTEMS)
 
     def batch(self, which: str) -> str:
+        """The name of the batch called `which`."""
         return f"{which}{self.suffix}"
 
     def runs(self, direction: str) -> list[str]:
+        """The names of all systems' runs of a direction."""
         return [f"{system}-{direction}" for system in self.systems]
 
 
@@ -150,9 +156,15 @@ def where(names: Names, address: str) -> Iterator[str]:
     first, second = names.batch("first"), names.batch("second")
     for what, path in (
         (f"systems {', '.join(names.systems)}, and their runs", ""),
-        ("how good they are", f"compare/?{'&'.join(f'run={run}' for run in names.runs(Run.SEARCH))}"),
-        (f"batch {first!r}: judged, topped up, frozen as qrels {names.qrels!r}", f"batches/{first}/"),
-        (f"batch {second!r}: waits for what you do about its bad judges", f"batches/{second}/"),
+        ("compare their results", f"compare/?{'&'.join(f'run={run}' for run in names.runs(Run.SEARCH))}"),
+        (
+            f"batch {first!r}: judged, reassigned in part, frozen as qrels {names.qrels!r}",
+            f"batches/{first}/",
+        ),
+        (
+            f"batch {second!r}: has inaccurate judges, and waits for you to reassign their pages",
+            f"batches/{second}/",
+        ),
         (f"report {names.report!r}: tables and figures", f"reports/{names.report}/"),
     ):
         yield f"  {what}: {address}/evaluation/{path}"

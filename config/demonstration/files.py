@@ -27,7 +27,7 @@ BROUGHT = {"chance": 0.0, "oracle": 2.0}
 #: Votes on record of each pair, all alike.
 VOTES = 3
 SETTINGS = """\
-# Who tries the demonstration shall not have to pass a test first.
+# Visitors of the demonstration start without a qualification test.
 [trust]
 qualification = false
 

@@ -37,6 +37,7 @@ class Majority:
 
     @property
     def ties(self) -> int:
+        """How many items have no label, since two or more labels tie for it."""
         return sum(label is None for label in self.labels)
 
 
@@ -74,7 +75,7 @@ def mean(votes: Votes) -> Floats:
     values = []
     for label in votes.labels:
         if not isinstance(label, int | float):
-            raise ValueError(f"label {label!r} is no number; a mean needs numbers, `majority` does not")
+            raise ValueError(f"label {label!r} is not a number; a mean needs numbers, `majority` does not")
         values.append(float(label))
     counts = votes.counts()
     if not counts.size:
@@ -168,7 +169,8 @@ def _known(votes: Votes, truth: Mapping[Any, Hashable]) -> tuple[NDArray[np.int6
         if label not in places:
             given = ", ".join(map(repr, votes.labels))
             raise ValueError(
-                f"item {votes.items[place]!r} is known to be {label!r}, which nobody answered; known: {given}"
+                f"item {votes.items[place]!r} has the gold answer {label!r}, which no vote has; answers "
+                f"given: {given}"
             )
         rows[row, places[label]] = 1
     return np.array(known, dtype=np.int64), rows

@@ -72,7 +72,7 @@ def fleiss(counts: ArrayLike, *, bootstrap: Bootstrap | None = None) -> Estimate
     """Fleiss' kappa of `counts`, shape (items, categories): how many answers of each kind an item has."""
     table = np.asarray(counts, dtype=np.float64)
     if table.ndim != 2 or (table < 0).any() or (table != np.floor(table)).any():
-        raise ValueError(f"counts of shape {table.shape} are none; give whole numbers as (items, categories)")
+        raise ValueError(f"counts have shape {table.shape}; give whole numbers of shape (items, categories)")
     clusters, number = clusters_of(bootstrap, len(table))
     answers = table.sum(axis=1)
     if not len(table) or answers.min() != answers.max() or answers[0] < 2:
@@ -98,8 +98,8 @@ def _not_for_fleiss(answers: Floats) -> str:
         return "no items"
     low, high = int(answers.min()), int(answers.max())
     if low != high:
-        return f"items have {low} to {high} answers, Fleiss' kappa wants as many for each; use alpha"
-    return f"items have {low} answers, Fleiss' kappa wants two or more"
+        return f"items have {low} to {high} answers, Fleiss' kappa needs the same number for each; use alpha"
+    return f"items have {low} answers, Fleiss' kappa needs two or more"
 
 
 def krippendorff(
@@ -114,7 +114,7 @@ def krippendorff(
         raise AgreementError(f"unknown level {level!r}; known: {', '.join(LEVELS)}")
     table = np.asarray(ratings, dtype=np.float64)
     if table.ndim != 2 or np.isinf(table).any():
-        raise ValueError(f"ratings of shape {table.shape} are none; give finite numbers as (raters, items)")
+        raise ValueError(f"ratings have shape {table.shape}; give finite numbers of shape (raters, items)")
     clusters, number = clusters_of(bootstrap, table.shape[1])
     pairable = (~np.isnan(table)).sum(axis=0) >= 2
     items, answers = int(pairable.sum()), table[:, pairable]

@@ -77,11 +77,13 @@ class Bootstrap:
 
     def __post_init__(self) -> None:
         if self.resamples < 1:
-            raise AgreementError(f"{self.resamples} resamples; draw at least 1")
+            raise AgreementError(f"{self.resamples} resamples; use at least 1")
         if self.resamples > MOST_RESAMPLES:
-            raise AgreementError(f"{self.resamples} resamples; draw {MOST_RESAMPLES} at most")
+            raise AgreementError(f"{self.resamples} resamples; use {MOST_RESAMPLES} at most")
         if not 0 < self.level < 1:
-            raise AgreementError(f"level {self.level} is no confidence; give 0.95, say, between 0 and 1")
+            raise AgreementError(
+                f"level {self.level} is not a confidence level; give a number between 0 and 1, such as 0.95"
+            )
 
 
 def clusters_of(bootstrap: Bootstrap | None, items: int) -> tuple[Integers, int]:
@@ -125,7 +127,7 @@ def tails(level: float, clusters: int) -> tuple[float, float]:
 def check_table(clusters: int, kinds: int) -> None:
     """Refuse tables of values by values that do not fit, before they are made."""
     if clusters * kinds**2 > _LARGEST_TABLE:
-        instead = "round them" if clusters == 1 else "round them, or ask for no interval"
+        instead = "round them" if clusters == 1 else "round them, or leave the interval out"
         raise AgreementError(f"{kinds:,} different answers make tables of {kinds**2:,} cells; {instead}")
 
 

@@ -33,6 +33,7 @@ class Resampling:
     seed: int = 0
 
     def over(self, clusters: Sequence[str]) -> Bootstrap | None:
+        """The bootstrap that draws these clusters, one name an item; None where nothing is drawn."""
         if not self.resamples:
             return None
         return Bootstrap(clusters, resamples=self.resamples, level=self.level, seed=self.seed)
@@ -90,7 +91,7 @@ def within(pairs: Sequence[JudgedPair], resampling: Resampling) -> Within:
     if not all(pair.judges for pair in pairs):
         no_judges = "the source does not say who judged"
     elif len(values) > MOST_GRADES:
-        no_judges = f"{len(values)} different grades, of which two judges rarely give the same; use alpha"
+        no_judges = f"{len(values)} different grades, too many for kappa; use alpha"
     votes = None if no_judges else _votes(pairs)
     return Within(
         pairs=len(pairs),
@@ -145,7 +146,7 @@ def _thresholds(scores: Floats, what: str) -> tuple[float, ...]:
     """The values that occur, highest first, without the lowest, which cuts nothing off."""
     values = np.unique(scores[~np.isnan(scores)])[:0:-1]
     if len(values) > MOST_THRESHOLDS:
-        raise AgreementError(f"{len(values)} different means; name the thresholds of the {what} yourself")
+        raise AgreementError(f"{len(values)} different means; give the thresholds of the {what}")
     return tuple(float(value) for value in values)
 
 

@@ -81,7 +81,7 @@ def _of_folds(found: Sequence[Scored]) -> list[str]:
     gone, asked = sum(one.missing for one in found), sum(one.asked for one in found)
     if not gone:
         return []
-    how = "count as the worst" if sum(len(one.queries) for one in found) == asked else "are left out"
+    how = "count as the worst result" if sum(len(one.queries) for one in found) == asked else "are left out"
     return [f"{found[0].run} does not rank {gone} of the {asked} queries; they {how}."]
 
 

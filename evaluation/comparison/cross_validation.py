@@ -49,6 +49,7 @@ class Tested:
 
     @property
     def mark(self) -> str:
+        """The asterisks of the adjusted p: * up to 0.1, ** up to 0.05, *** up to 0.01."""
         return mark(self.adjusted)
 
 
@@ -68,7 +69,7 @@ def compared(systems: Sequence[Crossed], pairs: Sequence[tuple[str, str]]) -> li
     by_name = {one.recipe.name: one for one in systems}
     for name in (name for pair in pairs for name in pair):
         if name not in by_name:
-            raise ValueError(f"no system {name!r} among those tested: {', '.join(by_name)}")
+            raise ValueError(f"unknown system {name!r}; tested: {', '.join(by_name)}")
     rows = []
     for first, second in pairs:
         for direction in DIRECTIONS:

@@ -33,6 +33,7 @@ class Judged:
 
     @property
     def yes(self) -> int:
+        """How many judges said yes (1)."""
         return sum(answer == 1 for answer in self.answers)
 
     @property
@@ -42,6 +43,7 @@ class Judged:
 
     @property
     def mean(self) -> float:
+        """The mean answer; raises ZeroDivisionError where nobody answered."""
         return sum(self.answers) / len(self.answers)
 
 

@@ -31,7 +31,8 @@ ASKS = {Run.ANNOTATION: "image", Run.SEARCH: "caption"}
 #: A ranking (ids of rows, scores) -> another of the same items.
 Reorder = Callable[[Integers, NDArray[np.float32]], tuple[Integers, NDArray[np.float32]]]
 #: What becomes of queries that a run does not rank: they are left out, or nothing is found for them.
-LEFT_OUT, WORST = MISSING = ("left-out", "worst")
+LEFT_OUT = "left-out"
+MISSING = (LEFT_OUT, "worst")
 #: Rankings turned into places at once.
 _BLOCK = 200
 
@@ -109,10 +110,13 @@ def pool_of(run: Run, snapshot: QrelsSnapshot, subset: Subset | None = None) -> 
     names = _names(run, snapshot)
     rows = QrelsRow.objects.filter(snapshot=snapshot)
     if rows.filter(image__isnull=True).exists():
-        raise NotComparable(f"qrels '{snapshot}' ask about keywords, and runs rank for images and captions")
+        raise NotComparable(
+            f"qrels '{snapshot}' have keywords as queries, but runs have images or "
+            "captions; choose other qrels"
+        )
     if snapshot.asks not in ("", ASKS[run.direction]):
         raise NotComparable(
-            f"qrels '{snapshot}' judge what is ranked for {snapshot.asks}s, and run {run.name!r} ranks for "
+            f"qrels '{snapshot}' have {snapshot.asks}s as queries, but run {run.name!r} has "
             f"{ASKS[run.direction]}s; choose a run of the other direction, or other qrels"
         )
     columns = rows.values_list("image_id", "caption_id", "relevance", "judged")
@@ -126,7 +130,7 @@ def pool_of(run: Run, snapshot: QrelsSnapshot, subset: Subset | None = None) -> 
         pairs = pairs[np.array(there, dtype=bool)]
         if not len(pairs):
             raise NotComparable(
-                f"qrels '{snapshot}' know no pair of {subset.called}; choose others of its images"
+                f"qrels '{snapshot}' contain no pair of {subset.called}; choose qrels of these images"
             )
     asks, ranked = (0, 1) if run.direction == Run.ANNOTATION else (1, 0)
     queries, query = np.unique(pairs[:, asks], return_inverse=True)
@@ -233,7 +237,7 @@ def candidates_apart(runs: Sequence[tuple[str, Candidates]]) -> str:
         if apart:
             return (
                 f"the runs chose from different items: {first} from {ours.told}, {second} from "
-                f"{theirs.told}; figures of different pools of candidates cannot be compared"
+                f"{theirs.told}; results on different candidate pools cannot be compared"
             )
     return ""
 

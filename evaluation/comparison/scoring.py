@@ -5,8 +5,9 @@ what takes part); by choice on all queries, and then what a run does not rank ha
 as if nothing was found. An image and its own caption, where the snapshot has the pair, are originals; one
 that nobody judged is known to be relevant, and counts as judged.
 
-Tests. Each run is compared with the first on each measure: R@k and S@k by McNemar's exact test, median
-ranks and means by Fisher's randomisation; values of p are adjusted by Holm over the whole table.
+Tests. Each run is compared with the first on each measure: one that is 0 or 1 for a query (R@k, S@k) by
+McNemar's exact test, median ranks and means by Fisher's randomisation; values of p are adjusted by Holm over
+the whole table.
 Source: Hodosh et al. 2013, section 4.3 (measures, tests, marks).
 """
 
@@ -49,8 +50,6 @@ MEASURES = (
 OF_ORIGINALS = ("R@1", "R@5", "R@10", "median rank")
 #: How deep judged@k looks beside a measure without a cut-off.
 JUDGED_AT = 10
-#: Measures that are 0 or 1 for each query.
-_FOUND_OR_NOT = ("R@k", "S@k")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ class Scored:
         """What a reader must know beside the figures, a sentence each."""
         said = []
         if self.missing:
-            how = "count as the worst" if len(self.queries) == self.asked else "are left out"
+            how = "count as the worst result" if len(self.queries) == self.asked else "are left out"
             said.append(f"{self.run} does not rank {self.missing} of the {self.asked} queries; they {how}.")
         if self.candidates.whole and len(self.candidates.items) < self.items:
             said.append(
@@ -164,8 +163,9 @@ def score_placed(
     deepest = max(asked, key=lambda one: one.k or 0)
     if placed.kept is not None and placed.kept < (deepest.k or 0):
         raise NotComparable(
-            f"run {run.name!r} keeps the best {run.depth} items of a ranking, for a query {placed.kept} of "
-            f"which take part; {deepest.name} needs {deepest.k}: import the run again with --depth 0"
+            f"run {run.name!r} keeps the best {run.depth} items of a ranking; for one query only "
+            f"{placed.kept} of them take part, but {deepest.name} needs {deepest.k}: import the run again "
+            "with --depth 0"
         )
     try:
         wanted = [one.name for one in asked] + [f"judged@{k}" for k in cuts.values()]
@@ -197,7 +197,7 @@ def compare(
 ) -> tuple[list[Scored], list[Against]]:
     """All runs' figures on the same queries, and each later run against the first; raises as `score` does."""
     if len({run.pk for run in runs}) != len(runs) or len(runs) < 2:
-        raise NotComparable("name two runs or more, each once; the others are compared with the first")
+        raise NotComparable("name at least two different runs; the others are compared with the first")
     scored = score_all(runs, snapshot, measures, subset=subset, missing=missing)
     names = list(scored[0].scores)
     return scored, adjusted_by_holm(
@@ -217,7 +217,7 @@ def score_all(
     turned = next((run for run in runs if run.direction != runs[0].direction), None)
     if turned is not None:
         raise NotComparable(
-            f"run {turned.name!r} is of the direction {turned.direction}, {runs[0].name!r} of "
+            f"run {turned.name!r} has the direction {turned.direction}, {runs[0].name!r} has "
             f"{runs[0].direction}; compare one direction at a time"
         )
     whole = pool_of(runs[0], snapshot, subset)
@@ -249,8 +249,7 @@ def remarks_on(scored: Sequence[Scored]) -> list[str]:
     said = [remark for one in scored for remark in one.remarks]
     if len(scored) > 1 and len(scored[0].queries) < scored[0].asked:
         said.append(
-            f"Figures and tests are of the {len(scored[0].queries)} of {scored[0].asked} queries that all "
-            "runs rank."
+            f"Results cover the {len(scored[0].queries)} of {scored[0].asked} queries that all runs rank."
         )
     if apart := candidates_apart([(one.run, one.candidates) for one in scored]):
         said.append(f"{apart[0].upper()}{apart[1:]}.")
@@ -284,12 +283,15 @@ def against(name: str, base: Scored, other: Scored, *, rounds: int = ROUNDS, see
     p, reason = None, ""
     if np.isnan(theirs).all():
         test, reason = "none", "no query has a value"
-    elif measure.name in _FOUND_OR_NOT:
+    elif measure.binary:
         test, p = "McNemar", mcnemar(ours, theirs).p
     elif measure.summary == "median":
         test, p = "randomisation of medians", of_median(ours, theirs, rounds=rounds, seed=seed).p
     elif np.isinf(ours).any() or np.isinf(theirs).any():
-        test, reason = "none", "not all originals were retrieved, so there is no mean rank; use the median"
+        test, reason = (
+            "none",
+            ("not all originals were retrieved, so the mean rank is undefined; use the median"),
+        )
     else:
         table = of_means(np.stack([ours, theirs]), rounds=rounds, seed=seed)
         test, p = "randomisation of means", float(table.p[0, 1])

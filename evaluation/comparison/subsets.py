@@ -65,7 +65,8 @@ def subset_named(corpus: str, what: str, *, seed: int = 0, files: bool = True) -
         run = run_named(what.removeprefix(OF_RUN))
         if run.corpus_id != row.pk:
             raise BadSubset(
-                f"run {run.name!r} is of corpus {run.corpus.name!r}, not of {corpus!r}; name one of this"
+                f"run {run.name!r} is of corpus {run.corpus.name!r}, not of {corpus!r}; name a run of "
+                f"{corpus!r}"
             )
         called, images = f"images of run {run.name}", _ranked_by(run)
     elif fold:
@@ -80,12 +81,12 @@ def subset_named(corpus: str, what: str, *, seed: int = 0, files: bool = True) -
         known = ", ".join(repr(split) for split in splits_of(row)) or "none"
         file = "a file of image names, " if files else ""
         raise UnknownName(
-            f"unknown split {what!r} of corpus {corpus!r}; known: {known}, {file}a fold as 1/5, or the "
-            f"images of a run as {OF_RUN}NAME"
+            f"unknown split {what!r} of corpus {corpus!r}; known: {known}, {file}a fold such as 1/5, or "
+            f"{OF_RUN}NAME for the images of a run"
         )
     found = frozenset(images)
     if not found:
-        raise BadSubset(f"{called} of corpus {corpus!r} holds no image")
+        raise BadSubset(f"{called} of corpus {corpus!r} contains no image; choose other images")
     return Subset(called, found)
 
 
@@ -93,7 +94,10 @@ def listed_in(corpus: str, file: Path) -> Subset:
     """The images of the published corpus `corpus` that a file names; raises UnknownName, else as `listed`."""
     images = frozenset(listed(file, names_of(corpus)))
     if not images:
-        raise BadSubset(f"{IN_FILE}{file.name[:SHOWN]} of corpus {corpus!r}: none is named")
+        raise BadSubset(
+            f"{IN_FILE}{file.name[:SHOWN]} of corpus {corpus!r}: it names no image; write one "
+            "name on each line"
+        )
     return Subset(f"{IN_FILE}{file.name[:SHOWN]}", images)
 
 
@@ -126,7 +130,7 @@ def listed(file: Path, names: Names) -> list[int]:
 def part_of_fold(which: int, number: int, images: int, *, seed: int = 0) -> list[int]:
     """Places of the images of fold `which` (from 1) of `number`, dealt among `images`; raises BadSubset."""
     if not 1 <= which <= number:
-        raise BadSubset(f"fold {which}/{number}: there is none; expected 1/{number} to {number}/{number}")
+        raise BadSubset(f"fold {which}/{number}: unknown fold; expected 1/{number} to {number}/{number}")
     try:
         return [int(place) for place in dealt(images, number, seed=seed)[which - 1]]
     except ValueError as error:

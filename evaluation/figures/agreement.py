@@ -41,7 +41,7 @@ def sentence(swept: Swept) -> str:
         if cell.value is not None
     ]
     if not found:
-        return f"At no threshold is kappa of {swept.first} with {swept.second} defined."
+        return f"Kappa of {swept.first} with {swept.second} is undefined at every threshold."
     cell, row, column = max(found, key=lambda one: one[0].value or 0.0)
     between = (
         f" ({100 * cell.level:g} %: {cell.low:.2f} to {cell.high:.2f}"

@@ -41,9 +41,9 @@ def sentence(judging: Judging) -> str:
     several = [one for one in judging.per_pair if one.answers > 1]
     pairs = sum(one.pairs for one in several)
     if not pairs:
-        return f"{found}; no pair has several."
+        return f"{found}; no pair has more than one."
     share = sum(one.unanimous for one in several) / pairs
-    return f"{found}; where a pair has several, they are all the same for {share:.1%}."
+    return f"{found}; of the pairs with more than one, all judgments agree for {share:.1%}."
 
 
 @figure_kind(KIND)

@@ -71,7 +71,7 @@ def sentence(direction: Direction) -> str:
     lost = [one for one in direction.systems if one.ranks[-1]]
     if lost:
         share = max(one.ranks[-1] / sum(one.ranks) for one in lost)
-        of = "one list lacks" if len(lost) == 1 else f"{len(lost)} lists lack"
+        of = "one run misses" if len(lost) == 1 else f"{len(lost)} runs miss"
         said.append(f"{of} some originals, at most {share:.1%} of them")
     return "; ".join(said) + "."
 

@@ -62,12 +62,13 @@ def sentence(orders: Sequence[Order]) -> str:
         f"In {one.direction}, {one.originals} and {one.judged} rank {one.systems} systems with Kendall's tau "
         f"{one.tau:.2f} and Spearman's rho {one.rho:.2f}."
         if one.tau is not None and one.rho is not None
-        else f"In {one.direction}, {one.originals} and {one.judged} have no correlation: {one.reason}."
+        else f"In {one.direction}, {one.originals} and {one.judged} have no defined correlation: "
+        f"{one.reason}."
         for one in orders
     ]
     if orders and orders[0].systems > COLOURED:
-        said.append("Numbers are those of the data below; where points crowd, some are left out.")
-    return " ".join(said) or "One system alone is in no order."
+        said.append("Numbers refer to the data below; some are left out where points overlap.")
+    return " ".join(said) or "One system cannot be ordered."
 
 
 @figure_kind(KIND)

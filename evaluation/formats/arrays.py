@@ -105,7 +105,7 @@ def _mapped_npy(file: IO[bytes], start: int, size: int, path: Path, name: str) -
         ) from error
     if kind.hasobject:
         raise FormatError(
-            f"{name} holds pickled objects, which could run code",
+            f"{name} contains pickled objects, which could run code",
             file=path,
             expected="numbers, and ids as an array of text or a text file",
         )
@@ -124,7 +124,7 @@ def _mapped(
     """An array that begins where `file` stands, and has to end before `end`."""
     if not kind.itemsize:
         raise FormatError(
-            f"{name} is of {kind}, whose entries have no bytes",
+            f"{name} is of {kind}, whose entries are empty",
             file=path,
             expected="numbers, or texts of a letter or more",
         )
@@ -149,9 +149,9 @@ def _npz(file: IO[bytes], path: Path) -> dict[str, Array]:
             for member in archive.infolist():
                 name = member.filename.removesuffix(".npy")
                 if name in found:
-                    raise FormatError(f"holds {shown(name)} twice", file=path, expected="each array once")
+                    raise FormatError(f"contains {shown(name)} twice", file=path, expected="each array once")
                 if name == member.filename:
-                    raise FormatError(f"holds {shown(name)}", file=path, expected="arrays (.npy) only")
+                    raise FormatError(f"contains {shown(name)}", file=path, expected="arrays (.npy) only")
                 found[name] = _member(archive, member, file, path, shown(name))
     except (
         zipfile.BadZipFile,

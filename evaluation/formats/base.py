@@ -43,9 +43,7 @@ class JudgmentFormat(ABC):
 
         Raises FormatError where the format has no such thing.
         """
-        raise FormatError(
-            "names each pair once", file=self.key, expected="no word about pairs that come twice"
-        )
+        raise FormatError("names each pair once", file=self.key, expected="no choice for repeated pairs")
 
 
 JUDGMENT_FORMATS: Registry[JudgmentFormat] = Registry("judgment format")
@@ -58,7 +56,7 @@ def each_once(found: Iterable[tuple[int, JudgedPair]], *, file: Path) -> Iterato
         key = (pair.query, pair.document)
         if key in seen:
             raise FormatError(
-                f"{shown(pair.query)} and {shown(pair.document)} were judged on line {seen[key]} already",
+                f"{shown(pair.query)} and {shown(pair.document)} were already judged on line {seen[key]}",
                 file=file,
                 line=line,
                 expected="each pair once",
@@ -66,4 +64,4 @@ def each_once(found: Iterable[tuple[int, JudgedPair]], *, file: Path) -> Iterato
         seen[key] = line
         yield pair
     if not seen:
-        raise FormatError("holds no judgments", file=file, expected="at least one judged pair")
+        raise FormatError("contains no judgments", file=file, expected="at least one judged pair")

@@ -63,7 +63,7 @@ def read_sides(images: Path | str, captions: Path | str | None = None) -> tuple[
     """Both sides, from one file or from one each; FormatError for one file that holds a single side."""
     if captions is None and not _IDS.keys() <= open_arrays(images).arrays.keys():
         raise FormatError(
-            "does not hold both sides",
+            "does not contain both images and captions",
             file=images,
             expected="the arrays 'images' and 'captions', or a second file with the captions",
         )
@@ -76,7 +76,7 @@ def scores_of(images: Embeddings, captions: Embeddings, *, cosine: bool = True) 
         raise FormatError(
             f"captions have {captions.vectors.shape[1]} dimensions, images {images.vectors.shape[1]}",
             file=captions.file,
-            expected="one space for both",
+            expected="the same number for both",
         )
     products = Products(images.vectors, captions.vectors, cosine=cosine)
     return ScoreMatrix(images.file, images.ids, captions.ids, products)

@@ -67,7 +67,9 @@ class Table:
     def __post_init__(self) -> None:
         for number, row in enumerate(self.rows, start=1):
             if len(row) != len(self.head):
-                raise ValueError(f"row {number} has {len(row)} cells; expected {len(self.head)}, as the head")
+                raise ValueError(
+                    f"row {number} has {len(row)} cells; expected {len(self.head)}, as in the header"
+                )
 
     def rounded(self, row: Sequence[Cell]) -> list[str]:
         """The cells of a row as people read them."""

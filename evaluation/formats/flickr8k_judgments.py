@@ -47,11 +47,13 @@ class _Flickr8kJudgments(JudgmentFormat):
                 continue
             image, *rest = line.rstrip().split("\t")
             if len(rest) != fields - 1 or not image or not _CAPTION.fullmatch(rest[0]):
-                raise FormatError(f"{shown(line)} is no judgment", file=file, line=number, expected=self.line)
+                raise FormatError(
+                    f"{shown(line)} is not a judgment", file=file, line=number, expected=self.line
+                )
             grades = self._grades(rest[1:])
             if grades is None:
                 raise FormatError(
-                    f"{shown(rest[1:])} are no answers", file=file, line=number, expected=self.line
+                    f"{shown(rest[1:])} are not answers", file=file, line=number, expected=self.line
                 )
             yield number, JudgedPair(image, rest[0], grades)
 

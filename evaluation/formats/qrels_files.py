@@ -68,7 +68,7 @@ def _read_csv(path: Path) -> Iterator[Row]:
             f"has the columns {', '.join(header)}",
             file=path,
             line=1,
-            expected="query and document (or image and caption, what asks first), and relevance",
+            expected="query and document (or image and caption, the query first), and relevance",
         )
     seen: dict[tuple[str, str], int] = {}
     for line, row in rows:
@@ -80,14 +80,14 @@ def _read_csv(path: Path) -> Iterator[Row]:
         grade = _grade(row["relevance"], path, line)
         if seen.setdefault((query, item), line) != line:
             raise FormatError(
-                f"{shown(query)} and {shown(item)} stand on line {seen[query, item]} already",
+                f"{shown(query)} and {shown(item)} are already on line {seen[query, item]}",
                 file=path,
                 line=line,
                 expected="each pair once",
             )
         yield query, item, grade
     if not seen:
-        raise FormatError("holds no pair", file=path, expected="a row a pair")
+        raise FormatError("contains no pair", file=path, expected="one row for each pair")
 
 
 def _write_csv(path: Path, rows: Iterable[Row], asks: str) -> int:
@@ -108,7 +108,7 @@ def _read_json(path: Path) -> Iterator[Row]:
             text = (gzip.GzipFile(fileobj=stream) if packed else stream).read(LARGEST + 1)
         except PACKED_WRONG as error:
             raise FormatError(
-                f"cannot be unpacked ({error})", file=path, expected="a whole file packed by gzip"
+                f"cannot be decompressed ({error})", file=path, expected="a complete gzip file"
             ) from error
     if len(text) > LARGEST:
         raise FormatError(f"has over {LARGEST} bytes", file=path, expected="a smaller file")
@@ -120,7 +120,7 @@ def _read_json(path: Path) -> Iterator[Row]:
         raise FormatError(f"is not JSON ({error})", file=path, expected="an object") from error
     if not isinstance(found, dict) or not any(found.values()):
         raise FormatError(
-            f"holds {shown(found)}", file=path, expected="an object of queries, {query: [item]}"
+            f"contains {shown(found)}", file=path, expected="an object of queries, {query: [item]}"
         )
     for query, items in found.items():
         graded = items if isinstance(items, dict) else None

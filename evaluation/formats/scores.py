@@ -48,7 +48,7 @@ class ScoreMatrix:
         zeros = [(word, [ids[n] for n in odd.zeros]) for word, ids, odd in sides]
         long = [(word, [ids[n] for n in odd.overflowing]) for word, ids, odd in sides]
         return (
-            *(_counted(word, ids, "of zeros, which scores 0 with everything") for word, ids in zeros if ids),
+            *(_counted(word, ids, "of zeros, which scores 0 for everything") for word, ids in zeros if ids),
             *(
                 _counted(word, ids, "that is too long for the precision of scores")
                 for word, ids in long
@@ -98,7 +98,7 @@ def named(held: Arrays, name: str) -> Array:
     if found is None:
         there = ", ".join(sorted(held.arrays)) or "none"
         raise FormatError(
-            f"holds no array {name!r} (it holds: {there})", file=held.file, expected=f"{name!r}"
+            f"contains no array {name!r} (it contains: {there})", file=held.file, expected=f"{name!r}"
         )
     return found
 
@@ -122,17 +122,17 @@ def ids_of(held: Arrays, name: str, number: int, listed: Path | None = None) -> 
         ids = [text for _, text in lines(beside)]
     else:
         raise FormatError(
-            f"has no ids {name!r}", file=held.file, expected=f"them in the file, or in {beside.name}"
+            f"has no ids {name!r}", file=held.file, expected=f"the ids in the file, or in {beside.name}"
         )
     if len(ids) != number:
         raise FormatError(
-            f"{len(ids)} ids {name!r} for {number} rows or columns", file=source, expected="one each"
+            f"{len(ids)} ids {name!r} for {number} rows or columns", file=source, expected="one for each"
         )
     seen: dict[str, int] = {}
     for place, text in enumerate(ids):
         if not text or seen.setdefault(text, place) != place:
             problem = (
-                f"id {shown(text)} stands at {seen[text]} and {place}" if text else f"id {place} is empty"
+                f"id {shown(text)} occurs at {seen[text]} and {place}" if text else f"id {place} is empty"
             )
             raise FormatError(f"{name}: {problem} (counted from 0)", file=source, expected="each id once")
     return tuple(ids)

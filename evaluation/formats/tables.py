@@ -126,7 +126,7 @@ class KeywordCounts(JudgmentFormat):
                 match = _KEYWORD_COUNT.fullmatch(part)
                 if not match or match[1] not in known or match[1] in counts:
                     raise FormatError(
-                        f"{shown(part)} is no count",
+                        f"{shown(part)} is not a count",
                         file=file,
                         line=line,
                         expected=f"keyword=number, each keyword once and from {KEYWORD_LIST}",
@@ -162,7 +162,10 @@ def read_rows(file: Path) -> tuple[list[str], Iterator[tuple[int, Row]]]:
                 continue
             if len(fields) != len(header):
                 raise FormatError(
-                    f"has {len(fields)} fields", file=file, line=line, expected=f"{len(header)} as the header"
+                    f"has {len(fields)} fields",
+                    file=file,
+                    line=line,
+                    expected=f"{len(header)} as in the header",
                 )
             yield line, dict(zip(header, fields, strict=True))
 
@@ -190,7 +193,7 @@ def _counted(
         counts = [row[name].strip() for name in ("yes", "no")]
         if not all(_COUNT.fullmatch(count) for count in counts) or not any(map(int, counts)):
             raise FormatError(
-                f"{shown(counts)} are no counts of yes and no",
+                f"{shown(counts)} are not counts of yes and no",
                 file=file,
                 line=line,
                 expected="whole numbers, not both 0",
@@ -216,10 +219,10 @@ def _gathered(
         named = bool(judge)
         if judge and judge in judges:
             raise FormatError(
-                f"judge {shown(judge)} answered {shown(pair)} before",
+                f"judge {shown(judge)} already answered {shown(pair)}",
                 file=file,
                 line=line,
-                expected="one answer of a judge to a pair",
+                expected="one answer of each judge to a pair",
             )
         try:
             grade = float(row["grade"])
@@ -227,7 +230,7 @@ def _gathered(
             grade = math.nan
         if not math.isfinite(grade):
             raise FormatError(
-                f"{shown(row['grade'])} is no grade", file=file, line=line, expected="a finite number"
+                f"{shown(row['grade'])} is not a grade", file=file, line=line, expected="a finite number"
             )
         if grades and not judge:
             again.append((first, line))
@@ -237,11 +240,11 @@ def _gathered(
     if again and not repeats:
         first, line = again[0]
         raise FormatError(
-            f"judges a pair for the second time, of line {first}, and {len(again)} such rows in all, without "
-            "saying who",
+            f"judges a pair for the second time, of line {first}, and {len(again)} such rows in all, "
+            "without naming the judge",
             file=file,
             line=line,
-            expected="each pair once, a column judge, or to be told that rows of a pair are its answers "
+            expected="each pair once, a column judge, or the choice to count each row as an answer "
             "(--repeats answers)",
         )
     for pair, (first, grades, judges) in answers.items():

@@ -93,7 +93,7 @@ def read_run(path: Path | str) -> Run:
         ranking[1].append(_score(score, path, line))
         lines_of.setdefault(query, array("q")).append(line)
     if not found:
-        raise FormatError("holds no rankings", file=path, expected=f"lines of {RUN_LINE}")
+        raise FormatError("contains no rankings", file=path, expected=f"lines of {RUN_LINE}")
     ids = list(numbers)
     # Where each id stands among all in falling order, which is how ties are put.
     falling = np.empty(len(ids), dtype=np.intp)
@@ -197,7 +197,7 @@ def read_qrels(path: Path | str) -> dict[str, dict[str, int]]:
         if own[item] < -1:
             raise FormatError(f"has the grade {grade}", file=path, line=line, expected="-1, 0 or more")
     if not found:
-        raise FormatError("holds no judgments", file=path, expected=f"lines of {QRELS_LINE}")
+        raise FormatError("contains no judgments", file=path, expected=f"lines of {QRELS_LINE}")
     return found
 
 
@@ -262,7 +262,7 @@ def _check_once(
     if len(again):
         first = min(order[again + 1])
         raise FormatError(
-            f"{shown(ids[items[first]])} is ranked for {shown(query)} already",
+            f"{shown(ids[items[first]])} is already ranked for {shown(query)}",
             file=path,
             line=own_lines[first],
             expected="each item once a query",

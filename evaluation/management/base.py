@@ -25,7 +25,8 @@ def left_out_text(number: int, lacking: Sequence[str], corpus: str) -> str:
     if not number:
         return ""
     return (
-        f"{number} pairs left out, of what corpus {corpus!r} lacks ({', '.join(map(repr, lacking))}, say)\n"
+        f"{number} pairs left out: corpus {corpus!r} lacks their image or caption (for example "
+        f"{', '.join(map(repr, lacking))})\n"
     )
 
 
@@ -40,7 +41,7 @@ class TableCommand(ReportCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         chosen = [word for word in ("json", "csv", "latex") if options[word]]
         if len(chosen) > 1:
-            raise CommandError(f"--{' and --'.join(chosen)}: choose one")
+            raise CommandError(f"--{' and --'.join(chosen)}: use only one of them")
         self.layout = chosen[0] if chosen else "text"
         super().handle(*args, **options)
 
@@ -49,7 +50,7 @@ class TableCommand(ReportCommand):
 
     def table(self, report: dict[str, Any]) -> Table:
         """The report's figures."""
-        raise CommandError(f"{type(self).__module__} has no table")
+        raise CommandError(f"{type(self).__module__} does not print a table")
 
     def text(self, report: dict[str, Any]) -> str:
         """The report for a terminal: the table, below what is to be known about its figures."""
@@ -66,7 +67,7 @@ def add_measures(parser: CommandParser, default: Sequence[str]) -> None:
     parser.add_argument(
         "--measures",
         type=lambda text: [name.strip() for name in text.split(",") if name.strip()],
-        help=f"Separated by commas (default: {','.join(default)}; under a protocol: "
+        help=f"Measures, separated by commas (default: {','.join(default)}; under a protocol: "
         f"{','.join(OF_ORIGINALS)}); known: {', '.join(METRICS.names('ranking'))}",
     )
 
@@ -77,7 +78,7 @@ def add_missing(parser: CommandParser) -> None:
         "--missing",
         choices=MISSING,
         default=LEFT_OUT,
-        help=f"Queries that a run does not rank: left out, or counted as the worst (default: {LEFT_OUT})",
+        help=f"Queries that a run does not rank are left out, or count as the worst (default: {LEFT_OUT})",
     )
 
 
@@ -86,11 +87,11 @@ def add_subset(parser: CommandParser, *, seed: bool = True) -> None:
     parser.add_argument(
         "--split",
         default="",
-        help=f"These images only: a split, a file of names, a fold as 1/5, or {OF_RUN}NAME for those that "
-        "a run ranks (default: all)",
+        help=f"Only these images: a split, a file of names, a fold such as 1/5, or {OF_RUN}NAME for the "
+        "images that a run ranks (default: all)",
     )
     if seed:
-        parser.add_argument("--fold-seed", type=int, default=0, help="Of the folds (default: 0)")
+        parser.add_argument("--fold-seed", type=int, default=0, help="Seed of the folds (default: 0)")
 
 
 def subset_of(corpus: str, options: dict[str, Any]) -> Subset | None:

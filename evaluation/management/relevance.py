@@ -13,13 +13,11 @@ from evaluation.services.judgments.relevance import Relevance
 
 def add_relevance(parser: CommandParser) -> None:
     """Options that `relevance_of` reads."""
-    parser.add_argument("--scale", help=f"Of answers that do not tell theirs: {EXPECTED}")
+    parser.add_argument("--scale", help=f"Scale of the answers, if their format has none: {EXPECTED}")
+    parser.add_argument("--relevant-from", metavar="SCORE", help="For grades: the lowest relevant score")
+    parser.add_argument("--gains", choices=GAINS, help=f"For grades: gains of nDCG (default: {LINEAR})")
     parser.add_argument(
-        "--relevant-from", metavar="SCORE", help="Of grades: the score from which on a pair is relevant"
-    )
-    parser.add_argument("--gains", choices=GAINS, help=f"Of grades, for nDCG (default: {LINEAR})")
-    parser.add_argument(
-        "--median", action="store_true", help="Of grades: score pairs by the median, not the mean"
+        "--median", action="store_true", help="For grades: score pairs by the median, not the mean"
     )
 
 

@@ -47,6 +47,7 @@ class Bars:
         self.close()
 
     def close(self) -> None:
+        """End the bar that is shown, if one is."""
         if self.bar is not None:
             self.bar.close()
 
@@ -59,7 +60,7 @@ def add_sources(parser: CommandParser) -> None:
         type=Path,
         default=[],
         metavar="FILE",
-        help="Texts, a sentence a line, for what print computes on the BNC",
+        help="Background texts, one sentence on each line, in place of the BNC",
     )
     parser.add_argument("--wordnet", type=Path, help="WordNet 3.0's noun files (default: Debian's folder)")
     add_items(parser)
@@ -70,7 +71,7 @@ def add_device(parser: CommandParser) -> None:
     parser.add_argument(
         "--device",
         default=CPU,
-        help="Where image kernels and KCCA are computed: cuda, or one of several, as cuda:0 (default: cpu)",
+        help="Device for image kernels and KCCA: cuda, or one of several such as cuda:0 (default: cpu)",
     )
 
 
@@ -80,16 +81,16 @@ def add_items(parser: CommandParser) -> None:
         "--features",
         type=Path,
         metavar="FILE",
-        help="Vectors of images (npy, npz, safetensors), in place of words of pictures",
+        help="Vectors of images (npy, npz, safetensors), in place of visual words",
     )
     parser.add_argument(
-        "--feature-ids", type=Path, metavar="FILE", help="Their images' names, one a line, in order"
+        "--feature-ids", type=Path, metavar="FILE", help="Names of their images in order, one on each line"
     )
     parser.add_argument(
         "--lemmas",
         type=Path,
         metavar="FILE",
-        help="The captions as their corpus lemmatises them, as Flickr8k.lemma.token.txt",
+        help="Lemmatised captions, such as Flickr8k.lemma.token.txt",
     )
 
 

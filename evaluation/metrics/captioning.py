@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,16 +51,16 @@ class Bleu:
     candidate_lengths: NDArray[np.int64]
     reference_lengths: NDArray[np.int64]
 
+    @property
+    def added(self) -> NDArray[np.float64]:
+        """All counts side by side, shape (items, 2 * orders + 2); `bleu_of` scores them, added up."""
+        lengths = (self.candidate_lengths[:, None], self.reference_lengths[:, None])
+        return np.concatenate([self.matched, self.possible, *lengths], axis=1).astype(np.float64)
+
     def corpus(self, *, brevity_penalty: bool = True) -> NDArray[np.float64]:
         """BLEU-1, BLEU-2, ... of all items together, shape (orders,), in 0..1."""
-        scores = _bleu(
-            self.matched.sum(axis=0, keepdims=True),
-            self.possible.sum(axis=0, keepdims=True),
-            self.candidate_lengths.sum(keepdims=True),
-            self.reference_lengths.sum(keepdims=True),
-            brevity_penalty,
-        )
-        return scores[0]
+        sums = self.added.sum(axis=0, keepdims=True)
+        return bleu_of(sums, brevity_penalty=brevity_penalty)[0]
 
     def items(self, *, brevity_penalty: bool = True) -> NDArray[np.float64]:
         """The same of each item on its own, shape (items, orders)."""
@@ -88,11 +89,18 @@ def bleu(candidates: Candidates, references: References, *, orders: int = 4) -> 
     return Bleu(matched, possible, lengths, np.array(closest, dtype=np.int64))
 
 
+def bleu_of(sums: NDArray[np.float64], *, brevity_penalty: bool = True) -> NDArray[np.float64]:
+    """BLEU-1, BLEU-2, ... of each row of added-up counts (`Bleu.added`), shape (rows, orders), in 0..1."""
+    orders = (sums.shape[1] - 2) // 2
+    matched, possible = sums[:, :orders], sums[:, orders : 2 * orders]
+    return _bleu(matched, possible, sums[:, -2], sums[:, -1], brevity_penalty)
+
+
 def _bleu(
-    matched: NDArray[np.int64],
-    possible: NDArray[np.int64],
-    candidate_lengths: NDArray[np.int64],
-    reference_lengths: NDArray[np.int64],
+    matched: NDArray[Any],
+    possible: NDArray[Any],
+    candidate_lengths: NDArray[Any],
+    reference_lengths: NDArray[Any],
     brevity_penalty: bool,
 ) -> NDArray[np.float64]:
     precisions = np.divide(matched, possible, out=np.zeros(matched.shape), where=possible != 0)
@@ -182,13 +190,14 @@ def check_fit(candidates: Sequence[object], references: Sequence[Sequence[object
     """Raise ValueError, naming the item, where candidates and references do not fit each other."""
     if len(candidates) != len(references):
         raise ValueError(
-            f"{len(candidates)} candidates but references for {len(references)} items; give one list each"
+            f"{len(candidates)} candidates but references for {len(references)} items; give one list of "
+            "references for each candidate"
         )
     for item, own in enumerate(references):
         if not own:
-            raise ValueError(f"item number {item} has no reference; give each at least one")
+            raise ValueError(f"item number {item} has no reference; give each item at least one")
         if isinstance(own, str):
-            raise ValueError(f"item number {item} has a text for its references; give a list")
+            raise ValueError(f"item number {item} has a text instead of a list of references; give a list")
 
 
 def _owners(candidates: Candidates, references: References) -> NDArray[np.int64]:
@@ -196,5 +205,5 @@ def _owners(candidates: Candidates, references: References) -> NDArray[np.int64]
     check_fit(candidates, references)
     for item, own in enumerate(references):
         if any(isinstance(text, str) for text in (candidates[item], *own)):
-            raise ValueError(f"item number {item} holds an uncut text; cut all texts into words")
+            raise ValueError(f"item number {item} contains an untokenized text; split all texts into words")
     return np.repeat(np.arange(len(references)), [len(own) for own in references])

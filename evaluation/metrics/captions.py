@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.metrics.captioning import Bleu, bleu, check_fit, cider, cider_d, rouge_l
+from evaluation.metrics.captioning import Bleu, bleu, bleu_of, check_fit, cider, cider_d, rouge_l
 from evaluation.metrics.meteor import Meteor, meteor
 from evaluation.metrics.overlap import Overlap, content_words, words
 from evaluation.metrics.table import METRICS, Measure
@@ -23,6 +24,8 @@ from evaluation.metrics.table import METRICS, Measure
 FAMILY = "captioning"
 
 Floats = NDArray[np.float64]
+#: A figure of the corpus and its sums.
+Pooled: TypeAlias = "tuple[float, Sums | None]"
 
 
 class Captions:
@@ -40,10 +43,12 @@ class Captions:
 
     @cached_property
     def bleu(self) -> Bleu:
+        """The counts of which BLEU-1 to 4 are made, over words."""
         return bleu(*self.words)
 
     @cached_property
     def meteor(self) -> Meteor:
+        """METEOR of the corpus and of each item; raises MeteorMissing and MeteorFailed."""
         return meteor(self.candidates, self.references)
 
     @cached_property
@@ -58,12 +63,27 @@ class Captions:
 
 
 @dataclass(frozen=True, slots=True)
+class Sums:
+    """What a figure of the corpus is made of: `added` has what each item adds, shape (items, k).
+
+    `figure` makes figures, shape (rows,), of rows of added-up items, shape (rows, k).
+    """
+
+    added: Floats
+    figure: Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True, slots=True)
 class CaptionScore:
-    """One measure of a set of captions: of the corpus, and of each item, shape (items,)."""
+    """One measure of a set of captions: of the corpus, and of each item, shape (items,).
+
+    `sums` is what the corpus's figure is made of, None for METEOR, whose program keeps it to itself.
+    """
 
     measure: str
     value: float
     per_item: Floats
+    sums: Sums | None = None
 
 
 def score_captions(captions: Captions, measures: Iterable[str]) -> dict[str, CaptionScore]:
@@ -75,14 +95,17 @@ def score_captions(captions: Captions, measures: Iterable[str]) -> dict[str, Cap
     found = {}
     for asked in [METRICS.find(name, family=FAMILY) for name in measures]:
         values = asked.measure.values(captions)
-        if not len(values):
-            value = float("nan")
-        elif asked.measure.summary == "corpus":
-            value = _POOLED[asked.measure.name](captions)
+        if asked.measure.summary == "corpus":
+            value, sums = _POOLED[asked.measure.name](captions)
         else:
-            value = float(values.mean())
-        found[asked.name] = CaptionScore(asked.name, value, values)
+            value, sums = float(values.mean()) if len(values) else float("nan"), _mean_of(values)
+        found[asked.name] = CaptionScore(asked.name, value if len(values) else float("nan"), values, sums)
     return found
+
+
+def _mean_of(values: Floats) -> Sums:
+    """A mean over items as a figure of sums."""
+    return Sums(np.stack([values, np.ones(len(values))], axis=1), lambda rows: rows[:, 0] / rows[:, 1])
 
 
 def _cut(
@@ -95,15 +118,19 @@ def _bleu_of(order: int) -> Callable[[Captions], Floats]:
     return lambda captions: captions.bleu.items()[:, order - 1]
 
 
-def _pooled_bleu(order: int) -> Callable[[Captions], float]:
-    return lambda captions: float(captions.bleu.corpus()[order - 1])
+def _pooled_bleu(order: int) -> Callable[[Captions], Pooled]:
+    def pooled(captions: Captions) -> Pooled:
+        sums = Sums(captions.bleu.added, lambda rows: bleu_of(rows)[:, order - 1])
+        return float(captions.bleu.corpus()[order - 1]), sums
+
+    return pooled
 
 
 _BLEUS = tuple(f"BLEU-{order}" for order in range(1, 5))
-#: The corpus's figure of the measures whose summary is "corpus".
-_POOLED: dict[str, Callable[[Captions], float]] = {
+#: The corpus's figure of the measures whose summary is "corpus", and the sums that it is made of.
+_POOLED: dict[str, Callable[[Captions], Pooled]] = {
     **{name: _pooled_bleu(order) for order, name in enumerate(_BLEUS, start=1)},
-    "METEOR": lambda captions: captions.meteor.corpus,
+    "METEOR": lambda captions: (captions.meteor.corpus, None),
 }
 _HODOSH = "Hodosh et al. 2013, section 4.2.2"
 
@@ -111,7 +138,7 @@ for _order, _name in enumerate(_BLEUS, start=1):
     METRICS.register(
         Measure(
             _name,
-            f"clipped precision of runs of up to {_order} words, with brevity penalty",
+            f"clipped precision of n-grams of up to {_order} words, with brevity penalty",
             FAMILY,
             _bleu_of(_order),
             "Papineni et al. 2002",
@@ -130,7 +157,7 @@ METRICS.register(
 METRICS.register(
     Measure(
         "BLEU_pre",
-        "share of content words that a reference has (eq. 28 after ROUGE's preprocessing)",
+        "share of the content words found in a reference (eq. 28 after ROUGE's preprocessing)",
         FAMILY,
         lambda captions: captions.content.precision(captions.places, captions.places),
         "Hodosh et al. 2013, section 4.3.2",
@@ -148,7 +175,7 @@ METRICS.register(
 METRICS.register(
     Measure(
         "CIDEr",
-        "mean cosine of tf-idf vectors of runs of up to 4 words",
+        "mean cosine of tf-idf vectors of n-grams of up to 4 words",
         FAMILY,
         lambda captions: cider(*captions.words),
         "Vedantam et al. 2015",
@@ -157,7 +184,7 @@ METRICS.register(
 METRICS.register(
     Measure(
         "CIDEr-D",
-        "CIDEr clipped and punished for length, 0 to 10 (what COCO prints as CIDEr)",
+        "CIDEr with clipping and a length penalty, 0 to 10 (what COCO reports as CIDEr)",
         FAMILY,
         lambda captions: cider_d(*captions.words),
         "Vedantam et al. 2015",

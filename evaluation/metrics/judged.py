@@ -99,8 +99,8 @@ def judged(
     wrong = np.flatnonzero(~(g >= POOLED) | np.isinf(g))
     if len(wrong):
         raise BadJudgments(
-            f"query {q[wrong[0]]}, item {i[wrong[0]]} has grade {g[wrong[0]]}; expected 0 or more, "
-            "or -1 for pooled and not judged"
+            f"query {q[wrong[0]]}, item {i[wrong[0]]} has grade {g[wrong[0]]}; expected 0 or more, or -1 "
+            "for pooled but not judged"
         )
     order = np.lexsort((i, q))
     q, i, g, o = q[order], i[order], g[order], o[order]

@@ -83,7 +83,7 @@ def union_box(boxes: ArrayLike) -> Floats:
     """The box around all of `boxes`, shape (n, 4), n at least 1."""
     found = boxes_of(boxes)
     if not len(found):
-        raise ValueError("no box to put one around; a phrase without boxes is not localized")
+        raise ValueError("no boxes are given; leave out phrases without boxes")
     return np.concatenate([found[:, :2].min(axis=0), found[:, 2:].max(axis=0)])
 
 

@@ -90,7 +90,9 @@ def _jar() -> Path:
     named = _places.jar
     if named:
         if not Path(named).is_file():
-            raise MeteorMissing(f"METEOR_JAR is {named!r}, and no such file: name {JAR}, {_LEAVE_OUT}")
+            raise MeteorMissing(
+                f"METEOR_JAR is {named!r}, but there is no such file: give the path of {JAR}, {_LEAVE_OUT}"
+            )
         return Path(named).resolve()
     package = find_spec("pycocoevalcap")
     folders = package.submodule_search_locations if package else None
@@ -98,7 +100,8 @@ def _jar() -> Path:
     jar = next((file for file in found if file.is_file()), None)
     if jar is None:
         raise MeteorMissing(
-            f"METEOR needs {JAR}: name it in METEOR_JAR, install the package pycocoevalcap, {_LEAVE_OUT}"
+            f"METEOR needs {JAR}: give its path in METEOR_JAR, install the package pycocoevalcap, "
+            f"{_LEAVE_OUT}"
         )
     return jar.resolve()
 
@@ -163,7 +166,7 @@ class _Talk:
         self.said.seek(0)
         lines = self.said.read().decode("utf-8", "replace").splitlines()
         last = next((line.strip() for line in reversed(lines) if line.strip()), f"status {status}")
-        return MeteorFailed(f"METEOR ended before it had answered everything: {last[:200]}")
+        return MeteorFailed(f"METEOR stopped before it had scored everything: {last[:200]}")
 
 
 @contextmanager

@@ -106,7 +106,9 @@ class Overlap:
     def __init__(self, captions: Sequence[Entries], references: Sequence[Sequence[Entries]]) -> None:
         for image, own in enumerate(references):
             if not own:
-                raise ValueError(f"image number {image} has no reference caption; give each at least one")
+                raise ValueError(
+                    f"image number {image} has no reference caption; give each image at least one"
+                )
         vocabulary: dict[Hashable, int] = {}
         pooled = count_matrix([text for own in references for text in own], vocabulary)
         self._captions = count_matrix(captions, vocabulary)

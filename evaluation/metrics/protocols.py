@@ -105,12 +105,12 @@ def select(
         wanted = wanted if number is None else number
         chosen = chosen[_numbers(owner) == wanted]
     elif number is not None:
-        raise ValueError(f"protocol {asked.name!r} takes all captions; leave out the number {number}")
+        raise ValueError(f"protocol {asked.name!r} uses all captions; leave out the number {number}")
     without = np.flatnonzero(np.bincount(owner[chosen], minlength=count) == 0)
     if len(without):
         which = "" if wanted is None else f" number {wanted} (counted from 0)"
         raise ValueError(
-            f"image {called[without[0]]} has no caption{which}; {len(without)} of {count} images lack it"
+            f"image {called[without[0]]} has no caption{which}; {len(without)} of {count} images lack one"
         )
     return Selection(np.arange(count), chosen, owner[chosen])
 

@@ -58,10 +58,11 @@ class Ranked:
 
     def __post_init__(self) -> None:
         if self.level <= 0:
-            raise ValueError(f"level {self.level}: a relevant grade is over 0")
+            raise ValueError(f"level {self.level}: expected more than 0")
 
     @property
     def relevant(self) -> Mask:
+        """Which of the judged pairs are relevant, shape (pairs,)."""
         return self.judged.grade >= self.level
 
     @property
@@ -200,13 +201,15 @@ def _check_lists(items: NDArray[np.intp], filled: Mask, number: int) -> None:
     if len(wrong):
         query, place = wrong[0]
         raise BadJudgments(
-            f"list of query {query} holds item {items[query, place]}; expected 0 to {number - 1}, or -1"
+            f"list of query {query} contains item {items[query, place]}; expected 0 to {number - 1}, or -1"
         )
     ordered = np.sort(items, axis=1)
     twice = np.argwhere((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0))
     if len(twice):
         query, place = twice[0]
-        raise BadJudgments(f"list of query {query} holds item {ordered[query, place]} twice; expected once")
+        raise BadJudgments(
+            f"list of query {query} contains item {ordered[query, place]} twice; expected once"
+        )
 
 
 def _falling(scores: ArrayLike, filled: Mask) -> NDArray[Any]:

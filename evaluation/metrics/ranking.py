@@ -33,45 +33,53 @@ TREC = "trec_eval"
 def first_original(ranked: Ranked, k: int | None = None) -> Floats:
     """The rank of the query's (best) original item."""
     if len(ranked.judged.original) and not ranked.judged.original.any():
-        raise ValueError("no judgment is marked as original, and R@k and ranks ask for those; S@k does not")
+        raise ValueError("no judgment is marked as original, which R@k and ranks need; use S@k instead")
     return first_place(ranked, ranked.judged.original)
 
 
 def original_in_top(ranked: Ranked, k: int) -> Floats:
+    """1 where an original item is among the top k, else 0; shape (queries,)."""
     first = first_original(ranked)
     return np.where(np.isnan(first), np.nan, first <= k)
 
 
 def success(ranked: Ranked, k: int) -> Floats:
+    """1 where a relevant item is among the top k, else 0; shape (queries,)."""
     first = first_place(ranked, ranked.relevant)
     return np.where(np.isnan(first), np.nan, first <= k)
 
 
 def reciprocal_rank(ranked: Ranked, k: int | None = None) -> Floats:
+    """1 / rank of the first relevant item, 0 where it is below the top k; shape (queries,)."""
     first = first_place(ranked, ranked.relevant)
     return np.where(first > cut(ranked, k), 0.0, 1 / first)
 
 
 def precision(ranked: Ranked, k: int) -> Floats:
+    """The share of the top k that is relevant, divided by k however short the ranking; shape (queries,)."""
     found = within(ranked, ranked.places(ranked.relevant), cut(ranked, k))
     return where_any(found / k, number_of(ranked, ranked.relevant))
 
 
 def recall(ranked: Ranked, k: int) -> Floats:
+    """The share of the relevant items that are in the top k; shape (queries,)."""
     found = within(ranked, ranked.places(ranked.relevant), cut(ranked, k))
     return divided(found, number_of(ranked, ranked.relevant))
 
 
 def r_precision(ranked: Ranked, k: int | None = None) -> Floats:
+    """Precision at R, the number of the query's relevant items; shape (queries,)."""
     number = number_of(ranked, ranked.relevant)
     return divided(within(ranked, ranked.places(ranked.relevant), number), number)
 
 
 def average_precision(ranked: Ranked, k: int | None = None) -> Floats:
+    """Precision at each relevant item of the top k, summed and divided by R; shape (queries,)."""
     return _average_precision(ranked, cut(ranked, k))
 
 
 def average_precision_at_r(ranked: Ranked, k: int | None = None) -> Floats:
+    """mAP@R: as `average_precision`, cut at R; shape (queries,). Musgrave et al. 2020."""
     return _average_precision(ranked, number_of(ranked, ranked.relevant))
 
 
@@ -83,6 +91,7 @@ def _average_precision(ranked: Ranked, limit: Floats) -> Floats:
 
 
 def ndcg(ranked: Ranked, k: int | None = None) -> Floats:
+    """Discounted gains of the top k over those of the ideal order; shape (queries,), in 0..1."""
     limit = cut(ranked, k)
     worth = ranked.judged.grade > 0
     places = ranked.places(worth)
@@ -100,20 +109,24 @@ def ndcg(ranked: Ranked, k: int | None = None) -> Floats:
 
 
 def success_at_best(ranked: Ranked, k: int) -> Floats:
+    """As `success`, with every unjudged item of the top k relevant."""
     return np.maximum(success(ranked, k), unjudged(ranked, cut(ranked, k)) > 0)
 
 
 def precision_at_best(ranked: Ranked, k: int) -> Floats:
+    """As `precision`, with every unjudged item of the top k relevant."""
     return np.minimum(precision(ranked, k) + unjudged(ranked, cut(ranked, k)) / k, 1)
 
 
 def recall_at_best(ranked: Ranked, k: int) -> Floats:
+    """As `recall`, with every unjudged item of the top k relevant, and counted among the relevant ones."""
     number = number_of(ranked, ranked.relevant)
     added = unjudged(ranked, cut(ranked, k))
     return where_any(divided(recall(ranked, k) * number + added, number + added), number)
 
 
 def r_precision_at_best(ranked: Ranked, k: int | None = None) -> Floats:
+    """As `r_precision`, with every unjudged item up to place R relevant; R stays, and the most is 1."""
     number = number_of(ranked, ranked.relevant)
     return np.minimum(r_precision(ranked) + divided(unjudged(ranked, number), number), 1)
 
@@ -126,6 +139,7 @@ METRICS.register(
         original_in_top,
         HODOSH,
         cut_off="required",
+        binary=True,
     )
 )
 METRICS.register(
@@ -162,6 +176,7 @@ METRICS.register(
         HODOSH,
         cut_off="required",
         aliases=("Success", "hit rate"),
+        binary=True,
         optimistic=success_at_best,
         trec_name="success#",
     )
@@ -251,7 +266,7 @@ METRICS.register(
 METRICS.register(
     Measure(
         "mAP@R",
-        "average precision over as many places as there are relevant items",
+        "average precision within the top R, R the number of relevant items",
         "ranking",
         average_precision_at_r,
         "Musgrave et al. 2020; Chun et al. 2022",

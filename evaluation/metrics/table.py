@@ -31,7 +31,8 @@ class Measure:
 
     `family` says what `values` and `optimistic` take: those of "ranking" take (ranked, k), with k
     None where there is no cut-off. `optimistic` is the same with unjudged items at their best,
-    where that can be said. `summary` makes one figure of the values. `source` is the paper or tool.
+    where that can be said. `summary` makes one figure of the values. `binary`: each value is 0 or 1 (found or
+    not), so that two systems are compared by McNemar's test. `source` is the paper or tool.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Measure:
     summary: Literal["mean", "median", "corpus"] = "mean"
     unit: Literal["share", "rank", "score"] = "share"
     higher_is_better: bool = True
+    binary: bool = False
     optimistic: Callable[..., NDArray[Any]] | None = None
     trec_name: str = ""
 
@@ -76,6 +78,7 @@ class Measures:
         self._by_key: dict[str, Measure] = {}
 
     def register(self, measure: Measure) -> Measure:
+        """Enter a measure under its name and aliases; raises ValueError where one of them is taken."""
         names = (measure.name.removesuffix("@k"), *measure.aliases)
         for key in dict.fromkeys(_key(name) for name in names):
             if key in self._by_key:
@@ -97,9 +100,9 @@ class Measures:
         if _key(name) in self._by_key:
             k = None
         if k is not None and measure.cut_off == "none":
-            raise UnknownMeasure(f"{name!r}: {measure.name} takes no cut-off; ask for {measure.name!r}")
+            raise UnknownMeasure(f"{name!r}: {measure.name} takes no cut-off; use {measure.name!r}")
         if k is None and measure.cut_off == "required":
-            raise UnknownMeasure(f"{name!r} has no cut-off; ask for {_filled(measure.name, 10)!r}, say")
+            raise UnknownMeasure(f"{name!r} has no cut-off; use {_filled(measure.name, 10)!r}, for example")
         if k == 0:
             raise UnknownMeasure(f"{name!r}: a cut-off is 1 or more")
         return Asked(measure, k)

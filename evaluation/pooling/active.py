@@ -86,6 +86,7 @@ class Judging:
 
     @property
     def share(self) -> float:
+        """The share of the pool that is judged; 0 of an empty one."""
         return self.judged / self.pool if self.pool else 0.0
 
 
@@ -179,7 +180,7 @@ def _agreement(
         by_direction.setdefault(one.direction, []).append(number)
     sides = [numbers for numbers in by_direction.values() if len(numbers) > 1]
     if not sides:
-        raise BadPool("one run of a direction has no ranking; pool two or more of it")
+        raise BadPool("only one run of this direction was given; pool two or more")
     return lambda first, second: min(tau_b(first[side], second[side], orderless=orderless) for side in sides)
 
 

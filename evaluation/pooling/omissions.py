@@ -47,6 +47,7 @@ class Unjudged:
 
     @property
     def share(self) -> float:
+        """The share of the pairs that nobody answered about; 0 of none."""
         return self.unjudged / self.pairs if self.pairs else 0.0
 
 

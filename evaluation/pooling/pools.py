@@ -39,6 +39,7 @@ class Space:
 
     @property
     def captions(self) -> int:
+        """How many captions take part."""
         return len(self.owner)
 
     def pairs(self, images: Integers, captions: Integers) -> Integers:
@@ -119,7 +120,7 @@ def pool(shortlists: Sequence[Shortlist], space: Space, *, depth: int) -> Pool:
     if depth < 1:
         raise BadPool(f"depth {depth}: expected 1 or more")
     if not shortlists:
-        raise BadPool("no run to pool; name at least one")
+        raise BadPool("no runs were given; name at least one to pool")
     of_run: dict[str, Integers] = {}
     for one in shortlists:
         if one.name in of_run:

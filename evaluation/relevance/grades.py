@@ -94,7 +94,7 @@ class GradedRule:
         if not grades or not self.low <= grades[0] <= grades[-1] <= self.high:
             given = ", ".join(f"{grade:g}" for grade in pair.grades)
             raise ValueError(
-                f"{pair.query!r} with {pair.document!r} was answered by {given or 'nobody'}: rule "
+                f"{pair.query!r} with {pair.document!r} has the grades {given or 'none'}: rule "
                 f"{self.name!r} is for grades from {number(self.low)} to {number(self.high)}"
             )
         if self.summary == "mean":
@@ -107,6 +107,7 @@ class GradedRule:
         return max(gain, self.level) if self.holds(pair) else min(gain, self.level - 1)
 
     def holds(self, pair: JudgedPair) -> bool:
+        """Whether the pair's score is at least the threshold; raises ValueError as `score` does."""
         return self.score(pair) >= self.threshold
 
     def grade(self, relevance: int) -> float:
@@ -150,7 +151,7 @@ def graded_rule_named(name: str) -> GradedRule:
     """The rule that a name as "mean 0 to 5 from 3" says; raises ValueError where it is none."""
     found = _NAMED.fullmatch(name)
     if not found:
-        raise ValueError(f"{name!r} is no rule of a scale; expected one as 'mean 0 to 5 from 3'")
+        raise ValueError(f"{name!r} is not a rule for grades; expected one such as 'mean 0 to 5 from 3'")
     summary: Literal["mean", "median"] = "mean" if found[1] == "mean" else "median"
     low, high, threshold = (Fraction(found[place]) for place in (2, 3, 4))
     gains = EXPONENTIAL if found[5] else LINEAR

@@ -22,4 +22,5 @@ class JudgedPair:
 
     @property
     def mean(self) -> float:
+        """The mean answer, on the source's scale."""
         return sum(self.grades) / len(self.grades)

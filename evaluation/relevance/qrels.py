@@ -63,6 +63,7 @@ class Rule:
         return f"mean {'>' if self.strict else '>='} {self.threshold}"
 
     def holds(self, pair: JudgedPair) -> bool:
+        """Whether the mean answer reaches the threshold, in exact fractions."""
         answers = pair.grades
         total = sum(answers)
         # Cross-multiplied: whole numbers stay whole, and two thirds is two thirds.
@@ -84,6 +85,7 @@ class Given:
 
     @property
     def name(self) -> str:
+        """The rule's name, which ends in its level."""
         return f"{GIVEN}{self.level}"
 
     @property
@@ -100,6 +102,7 @@ class Given:
         return f"as given, relevant from {self.level}"
 
     def holds(self, pair: JudgedPair) -> bool:
+        """Whether the pair's whole-number grade is at least the level."""
         return self.relevance(pair) >= self.level
 
 
@@ -211,12 +214,12 @@ def freeze(
     """
     settings = settings or QrelsSettings()
     if settings.originals and originals is None:
-        raise ValueError("the settings count originals as relevant; say which document is each query's")
+        raise ValueError("the settings count originals as relevant; give each query's original")
     rows: dict[tuple[str, str], Qrel] = {}
     for pair in pairs:
         key = (pair.query, pair.document)
         if key in rows:
-            raise ValueError(f"the pair {pair.query!r}, {pair.document!r} comes twice; merge its answers")
+            raise ValueError(f"the pair {pair.query!r}, {pair.document!r} occurs twice; merge its answers")
         rows[key] = Qrel(*key, relevance=settings.rule.relevance(pair))
     for key in dict.fromkeys(originals or ()) if settings.originals else ():
         rows[key] = Qrel(*key, relevance=settings.rule.highest, judged=key in rows)

@@ -46,14 +46,14 @@ def scale_named(text: str) -> Scale:
     found = _RANGE.fullmatch(text.strip())
     low, high = (Fraction(part) for part in found.groups()) if found else (Fraction(0), Fraction(0))
     if not low < high:
-        raise BadScale(f"{text!r} is no scale; expected {EXPECTED}")
+        raise BadScale(f"{text!r} is not a scale; expected {EXPECTED}")
     return Scale(low, high)
 
 
 def score_named(text: str) -> Fraction:
     """The score that somebody wrote, in decimals as scales are; raises BadScale."""
     if not re.fullmatch(_NUMBER, text.strip()):
-        raise BadScale(f"{text[:20]!r} is no score; expected a number as 3 or 2.66")
+        raise BadScale(f"{text[:20]!r} is not a score; expected a number such as 3 or 2.66")
     return Fraction(text.strip())
 
 
@@ -70,11 +70,12 @@ def scale_of(answers: Iterable[float]) -> Scale:
         return ONE_TO_FOUR
     if len(distinct) == 1:
         raise BadScale(
-            f"every answer is {number(distinct.pop())}, on no scale for certain; say which: {EXPECTED}"
+            f"every answer is {number(distinct.pop())}, which does not determine the scale; name it: "
+            f"{EXPECTED}"
         )
     raise BadScale(
-        f"answers reach from {number(min(distinct))} to {number(max(distinct))}, on no scale that is known; "
-        f"say which: {EXPECTED}"
+        f"answers reach from {number(min(distinct))} to {number(max(distinct))}, which fits no known "
+        f"scale; name it: {EXPECTED}"
     )
 
 

@@ -64,7 +64,7 @@ def _order(direction: Direction, originals: str, judged: str) -> Order:
         and (second := one.figures[judged].value) is not None
     ]
     if len(pairs) < 2:
-        reason = f"{len(pairs)} of {len(direction.systems)} systems have both figures; two are needed"
+        reason = f"{len(pairs)} of {len(direction.systems)} systems have both values; at least two are needed"
         return Order(direction.direction, originals, judged, len(pairs), None, None, reason)
     by_originals, by_judgments = ([pair[side] for pair in pairs] for side in (0, 1))
     rho, tau = spearman(by_originals, by_judgments), kendall(by_originals, by_judgments)

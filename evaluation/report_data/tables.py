@@ -18,11 +18,14 @@ from evaluation.report_data.orders import Order
 
 #: What marks and emphasis mean, below every table that has them.
 MARKS = "* p <= 0.1, ** p <= 0.05, *** p <= 0.01 against {baseline}, adjusted by Holm for {tests} tests."
-EMPHASIS = "Bold: the best; underlined: not told from it by the paired bootstrap ({level:.0%}, unadjusted)."
+EMPHASIS = (
+    "Bold: the best; underlined: not significantly different from it by the paired bootstrap "
+    "({level:.0%}, unadjusted)."
+)
 #: What figures at best are; no upper bound.
 AT_BEST = (
-    "At best: unjudged items within the cut counted as relevant, none beyond it; R of R-precision, and which "
-    "queries have a relevant item, as judged. Shares in per cent."
+    "At best: unjudged items within the cut-off count as relevant, those beyond it do not. R of "
+    "R-precision, and the queries that have a relevant item, are as judged. Shares in per cent."
 )
 
 
@@ -61,7 +64,7 @@ def figures(direction: Direction, *, judged: bool, level: float) -> Titled:
             ]
         )
     tests = sum(test.p is not None for test in direction.tests)
-    note = ["Shares in per cent; ranks are ranks."]
+    note = ["Shares in per cent; ranks count from 1."]
     if judged:
         note.append("Unjudged items count as not relevant.")
     if any(one.weight for system in direction.systems for one in system.figures.values()):
@@ -71,7 +74,7 @@ def figures(direction: Direction, *, judged: bool, level: float) -> Titled:
     note += direction.remarks
     return Titled(
         key=f"figures-{direction.direction}",
-        title=f"Figures, {direction.direction}: {direction.queries:,} queries",
+        title=f"Results, {direction.direction}: {direction.queries:,} queries",
         note=" ".join(note),
         table=Table(head, rows, places=dict.fromkeys(head, 1)),
         raw=tidy(direction),
@@ -96,8 +99,11 @@ def few_images(direction: Direction) -> list[str]:
     """What is to be said of intervals of few images; nothing where there is none."""
     if not any(one.remark for system in direction.systems for one in system.figures.values()):
         return []
-    said = f"In round brackets: the images, where a bootstrap draws fewer than {FEW} and may be too narrow"
-    return [f"{said}; all alike, where every resample gave the same."]
+    said = (
+        f"In round brackets: the number of images, if the bootstrap draws fewer than {FEW} and may be "
+        "too narrow"
+    )
+    return [f"{said}; 'all alike', if every resample gave the same value."]
 
 
 def _kinds(direction: Direction, level: float, resamples: int) -> str:
@@ -112,10 +118,13 @@ def _kinds(direction: Direction, level: float, resamples: int) -> str:
     }
     said = []
     if drawn[WILSON]:
-        said.append(f"{level:.0%} by Wilson, of as many queries as those of an image are worth: ")
+        said.append(
+            f"{level:.0%} Wilson intervals with the effective number of queries, as queries of one "
+            "image are correlated: "
+        )
         said[-1] += f"{', '.join(drawn[WILSON])}."
     if drawn[BOOTSTRAP]:
-        said.append(f"{level:.0%} of {resamples:,} bootstrap resamples of the images: ")
+        said.append(f"{level:.0%} of {resamples:,} intervals from bootstrap resamples of the images: ")
         said[-1] += f"{', '.join(drawn[BOOTSTRAP])}."
     return " ".join(said)
 
@@ -146,7 +155,7 @@ def bounds(direction: Direction) -> Titled | None:
         rows.append(row)
     return Titled(
         key=f"bounds-{direction.direction}",
-        title=f"If unjudged items within the cut were relevant, {direction.direction}",
+        title=f"If unjudged items within the cut-off were relevant, {direction.direction}",
         note=AT_BEST,
         table=Table(head, rows, places=dict.fromkeys(head, 1)),
     )
@@ -174,7 +183,7 @@ def tests(direction: Direction) -> Titled | None:
     return Titled(
         key=f"tests-{direction.direction}",
         title=f"Tests, {direction.direction}",
-        note="Differences of shares are percentage points. Adjusted by Holm over this table.",
+        note="Differences of shares are in percentage points. p values are adjusted by Holm over this table.",
         table=_without_empty(Table(head, rows, places={"difference": 1})),
         raw=Table(head, raw),
     )
@@ -217,7 +226,7 @@ def orders(found: Sequence[Order]) -> Titled | None:
     return Titled(
         key="orders",
         title="Do originals rank systems as judgments do?",
-        note="tau is tau-b. A median rank falls as systems improve: it agrees where these are negative.",
+        note="tau is tau-b. Lower median ranks are better, so agreement with them shows as negative values.",
         table=_without_empty(Table(head, rows, places={"Spearman's rho": 2, "Kendall's tau": 2})),
         raw=Table(head, rows),
     )
@@ -233,7 +242,8 @@ def coefficients(judging: Judging, *, level: float) -> Titled:
     return Titled(
         key="coefficients",
         title="Agreement of the judges",
-        note=f"Low and high: {level:.0%} of bootstrap resamples of the images. Remarks are on the interval.",
+        note=f"Low and high: {level:.0%} interval from bootstrap resamples of the images. Remarks concern "
+        "the interval.",
         table=_without_empty(Table(head, rows)),
         raw=Table(head, rows),
     )

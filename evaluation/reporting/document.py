@@ -83,6 +83,7 @@ class Report:
 
     @property
     def orders(self) -> list[Order]:
+        """Every two measures that can be held against each other, by how they order the systems."""
         return orders_of(self.directions)
 
     def findings(self) -> dict[str, Any]:
@@ -123,13 +124,13 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
         elif run["digest"] != runs.pop(run["run"])["digest"]:
             said.append(f"run {run['run']!r} has other rankings")
     gone = sorted(set(runs) - {run["run"] for run in now["runs"]})
-    said += [f"run {name!r} is left out" for name in gone]
+    said += [f"run {name!r} was removed" for name in gone]
     for key, word in (("settings", ""), ("batch", "batch "), ("versions", "version of ")):
         olds, news = before.get(key) or {}, now.get(key) or {}
         # What an older version did not say is as if it had been empty.
         changed = [n for n in sorted({*olds, *news}) if (olds.get(n) or "") != (news.get(n) or "")]
         if key == "batch" and changed == ["digest"]:
-            said.append("what is known of the batch is not as it was")
+            said.append("other data of the batch changed")
             continue
         said += [
             f"{word}{name} is {news.get(name)!r}, was {olds.get(name)!r}"
@@ -137,7 +138,7 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
             if (key, name) != ("batch", "digest")
         ]
     if not said and dict(before) != dict(now):
-        said.append("what is known of the runs, or their order, is not as it was")
+        said.append("other data of the runs, or their order, changed")
     return said
 
 
@@ -155,11 +156,11 @@ def _of_direction(report: Report, one: Direction) -> Section:
     remarks += [*one.remarks, *_few(one)]
     undefined = [name for name in one.measures if all(s.figures[name].value is None for s in one.systems)]
     if undefined:
-        remarks.append(f"Without a value for any system: {', '.join(undefined)}.")
+        remarks.append(f"No system has a value for: {', '.join(undefined)}.")
     plots = [curves.plot(one), ranks.plot(one)]
     asks, ranked = ("images", "captions") if one.direction == ANNOTATION else ("captions", "images")
     return Section(
-        f"{one.direction.capitalize()}: {asks} ask, {ranked} are ranked",
+        f"{one.direction.capitalize()}: {asks} are the queries, {ranked} are ranked",
         remarks,
         [table for table in shown if table is not None],
         [plot for plot in plots if plot is not None],
@@ -173,8 +174,10 @@ def _few(one: Direction) -> list[str]:
     ]
     if not images or min(images) >= FEW:
         return []
-    said = f"The bootstrap, of intervals and of what is emphasised, draws as few images as {min(images)}"
-    return [f"{said}: fewer than {FEW}, so its intervals may be too narrow."]
+    said = (
+        f"The bootstrap, for intervals and for underlining, draws only {min(images)} images for some results"
+    )
+    return [f"{said}. With fewer than {FEW} images, intervals may be too narrow."]
 
 
 def _lead(one: Direction) -> list[str]:
@@ -185,16 +188,14 @@ def _lead(one: Direction) -> list[str]:
     if best:
         figure = tables.figure_text(name, best[0].figures[name])
         near = sum(system.figures[name].weight == "near" for system in one.systems)
-        others = f"; {near} of the others cannot be told from it" if near else ""
-        said.append(
-            f"By {name}, {' and '.join(system.label for system in best)} comes first: {figure}{others}."
-        )
+        others = f"; {near} others are not significantly different" if near else ""
+        said.append(f"By {name}, {' and '.join(system.label for system in best)} is best: {figure}{others}.")
     if one.tests:
         runs = {test.run for test in one.tests}
         apart = {test.run for test in one.tests if test.adjusted is not None and test.adjusted <= 0.05}
         word = "system" if len(runs) == 1 else "systems"
         differ = f"{len(apart)} differ on at least one measure" if apart else "none differs on any measure"
-        said.append(f"Of {len(runs)} {word} held against {one.baseline}, {differ} (adjusted p <= 0.05).")
+        said.append(f"Of {len(runs)} {word} compared with {one.baseline}, {differ} (adjusted p <= 0.05).")
     return said
 
 
@@ -230,35 +231,35 @@ def _of_batch(batch: BatchNumbers) -> Section:
     if batch.lacking:
         remarks.append(
             f"Of {numbers['known']:,} pairs that were judged before, {batch.lacking:,} have fewer answers "
-            "now than wanted; a new batch of the same runs asks for them."
+            "now than required; a new batch of the same runs collects them."
         )
     if batch.before:
         remarks.append(
-            f"{batch.before:,} answers are left out that judges gave before they were suspended and "
-            "reinstated."
+            f"{batch.before:,} answers do not count, as their judges gave them before they were suspended "
+            "and reinstated."
         )
     if batch.counted:
         remarks.append(
-            f"{batch.counted:,} answers count, as was asked for, that judges gave before they were suspended "
-            "and reinstated."
+            f"{batch.counted:,} answers that judges gave before they were suspended and reinstated count, "
+            "by request."
         )
     if filling["missing"]:
         remarks.append(
-            f"Pages lack {filling['missing']:,} captions: too few filtered pairs are of the images asked "
-            f"about; {filling['short_blocks']:,} of {filling['blocks']:,} images have fewer than fit, or are "
-            "missing."
+            f"Pages lack {filling['missing']:,} captions: there are too few filtered pairs of these "
+            f"images. Of {filling['blocks']:,} image slots, {filling['short_blocks']:,} are incomplete "
+            "or empty."
         )
     if batch.loss is not None:
         loss = batch.loss
         remarks.append(
-            f"The filter: {loss['relevant']:,} of {loss['judged']:,} judged fillers are relevant "
+            f"Loss of the filter: {loss['relevant']:,} of {loss['judged']:,} judged fillers are relevant "
             f"({loss['relevant'] / loss['judged']:.2%}; {loss['level']:.0%} by Wilson, clustered by "
             f"{loss['images']:,} images: {loss['low']:.2%} to {loss['high']:.2%}), so of "
             f"{loss['filtered']:,} filtered pairs about {loss['expected']:,.0f} are lost "
             f"({loss['at_least']:,.0f} to {loss['at_most']:,.0f})."
         )
     elif batch.threshold is not None:
-        remarks.append("No filler was judged, so what the filter loses is not known.")
+        remarks.append("No filler was judged, so the loss of the filter is unknown.")
     title = f"Batch {batch.batch}: {batch.tasks}, {batch.state}"
     return Section(title, remarks, [tables.facts("batch", "The batch in numbers", "", rows)], [])
 
@@ -280,9 +281,9 @@ def _of_judging(report: Report) -> Section:
     judging = report.judging
     if judging is None:
         return Section("Judgments", [report.no_judging], [], [])
-    judges = f"by {judging.judges:,} judges" if judging.judges else "no judge is named"
+    judges = f"by {judging.judges:,} judges" if judging.judges else "the judges are not named"
     if judging.judges and judging.nameless:
-        judges = f"{judges}; answers to {judging.nameless:,} of the pairs are of nobody named"
+        judges = f"{judges}; answers to {judging.nameless:,} of the pairs have no named judge"
     first, estimate = next(iter(judging.coefficients.items()))
     summary = (
         f"Judgments {judging.judgments}: {judging.answers:,} answers about {judging.pairs:,} pairs of "

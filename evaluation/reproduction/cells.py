@@ -56,10 +56,12 @@ class Cell:
 
     @property
     def within(self) -> bool | None:
+        """Whether ours is within the tolerance of the printed figure; None where it cannot be had."""
         strain = self.strain
         return None if strain is None else strain <= 1 + _ROUNDING
 
     def as_json(self) -> dict[str, Any]:
+        """The cell as plain data; what is empty of why, note and again is left out."""
         found: dict[str, Any] = {
             "table": self.table,
             "row": self.row,
@@ -88,6 +90,7 @@ class Tally:
 
     @property
     def share(self) -> float:
+        """The share of cells within tolerance; 0 of none."""
         return self.within / self.cells if self.cells else 0.0
 
 

@@ -44,6 +44,7 @@ class Conventions:
 
     @property
     def qrels(self) -> QrelsSettings:
+        """The settings under which these conventions freeze qrels."""
         return QrelsSettings(rule=self.rule, originals=self.originals)
 
     def described(self) -> str:
@@ -60,6 +61,7 @@ class Conventions:
         )
 
     def as_json(self) -> dict[str, Any]:
+        """The conventions as plain data, with the rule by name and the qrels in a line."""
         found = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return found | {"rule": self.rule.name, "qrels": self.qrels.described()}
 

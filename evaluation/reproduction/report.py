@@ -79,9 +79,11 @@ class Report:
 
     @property
     def tally(self) -> Tally:
+        """Cells that have a figure, counted and held against the tolerance."""
         return tally(self.counted)
 
     def as_json(self) -> dict[str, Any]:
+        """All cells, their summary and what alternatives change, as plain data."""
         counted = self.tally
         return {
             "cells": [cell.as_json() for cell in self.cells],

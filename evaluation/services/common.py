@@ -20,6 +20,7 @@ class ImportRefused(ValueError):
 
 
 def check_name(name: str, word: str) -> None:
+    """Raise ImportRefused unless `name` can name a `word` (a run, a system) in addresses and files."""
     if not _NAME.fullmatch(name):
         raise ImportRefused(
             f"{word} name {name!r}: expected letters, digits, hyphens or underscores, at most 100 of them"
@@ -30,11 +31,12 @@ def check_name(name: str, word: str) -> None:
 def alone(work: str, word: str, name: str) -> Iterator[None]:
     """While nobody else does `work`; raises Busy. Whatever is unpublished then belongs to nobody."""
     with exclusive_folder(
-        work, busy=f"{word} {name!r}: another process is writing under this name; wait for its end"
+        work, busy=f"{word} {name!r}: another process is writing under this name; wait until it is finished"
     ):
         yield
 
 
 def check_file(path: Path, expected: str) -> None:
+    """Raise ImportRefused unless there is a file or folder; `expected` says what should be there."""
     if not path.exists():
         raise ImportRefused(f"{path}: no such file or folder; expected {expected}")

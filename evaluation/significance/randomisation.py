@@ -105,9 +105,9 @@ def of_median(first: ArrayLike, second: ArrayLike, *, rounds: int = ROUNDS, seed
 def _bits(rounds: int, queries: int, seed: int) -> Iterator[NDArray[np.uint8]]:
     """Random zeros and ones, (some rounds, queries) at a time; the blocks do not change with what asks."""
     if rounds < 1:
-        raise ValueError(f"{rounds} rounds; ask for at least 1")
+        raise ValueError(f"{rounds} permutations; use at least 1")
     if rounds > MOST_ROUNDS:
-        raise ValueError(f"{rounds} rounds; ask for {MOST_ROUNDS} at most")
+        raise ValueError(f"{rounds} permutations; use {MOST_ROUNDS} at most")
     dice = np.random.default_rng(seed)
     wide = -(-queries // 8)
     step = max(1, _BLOCK // queries)

@@ -72,7 +72,7 @@ def figure_interval(
     (own,) = paired(values)
     owners, clusters = _owners(values, bootstrap)
     if statistic == "mean" and np.isinf(own).any():
-        raise ValueError("a value is infinite (not retrieved): it has no mean; ask for the median")
+        raise ValueError("a value is infinite (not retrieved): it has no mean; use the median")
     if share and statistic == "mean" and ((own == 0) | (own == 1)).all():
         hits = np.bincount(owners, weights=own, minlength=clusters)
         items = np.bincount(owners, minlength=clusters)
@@ -106,7 +106,7 @@ def bootstrap_difference(
     values = paired(first, second)
     owners, clusters = _owners(first, bootstrap)
     if statistic == "mean" and np.isinf(values).any():
-        raise ValueError("a value is infinite (not retrieved): it has no mean; ask for the median")
+        raise ValueError("a value is infinite (not retrieved): it has no mean; use the median")
     parts: list[Floats] = []
     take = _means if statistic == "mean" else _medians
     measured = [take(system, owners, clusters) for system in values]

@@ -73,11 +73,11 @@ def _columns(first: ArrayLike, second: ArrayLike) -> tuple[NDArray[np.float64], 
     for values in (one, other):
         if np.isnan(values).any():
             raise ValueError(
-                f"system {int(np.argmax(np.isnan(values)))} has no value (NaN); leave it out of both"
+                f"system {int(np.argmax(np.isnan(values)))} has no value (NaN); leave it out of both lists"
             )
     if len(one) < 2:
-        return one, other, f"{len(one)} system cannot be ranked; two are needed"
+        return one, other, f"{len(one)} system cannot be ranked; give at least two"
     for values, word in ((one, "first"), (other, "second")):
         if (values == values[0]).all():
-            return one, other, f"the {word} measure gives all systems {values[0]:g}"
+            return one, other, f"the {word} measure has the same value for all systems: {values[0]:g}"
     return one, other, ""

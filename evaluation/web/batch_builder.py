@@ -44,9 +44,9 @@ MOST_RUNS = 200
 FEW = 5
 #: Strategies in words; at random is what the others must beat, and is left to commands.
 ORDERS = {
-    "move_to_front": gettext_lazy("what is near relevant pairs first (move to front)"),
-    "thompson": gettext_lazy("from runs that found relevant pairs (a bandit)"),
-    "depth": gettext_lazy("the best ranks first"),
+    "move_to_front": gettext_lazy("pairs near relevant ones first (move to front)"),
+    "thompson": gettext_lazy("pairs from runs that found relevant ones first (a bandit)"),
+    "depth": gettext_lazy("pairs at the best ranks first"),
 }
 #: What a request can be wrong about.
 REFUSALS = (BadPool, BatchRefused, Busy, CampaignError, ImportRefused, NotOffered, UnknownName, jobs.JobError)
@@ -125,12 +125,14 @@ def wanted_in(given: QueryDict) -> Wanted:
     if depth > WIDEST:
         raise BadPool(f"depth {depth}: expected {WIDEST} or less, or the command open_batch")
     if tasks not in PAIR_TASKS:
-        raise NotOffered(_("“%(given)s” is no kind of question about pairs.") % {"given": tasks[:60]})
+        raise NotOffered(
+            _("“%(given)s” is not a question about pairs: choose one from the list.") % {"given": tasks[:60]}
+        )
     settings = asked(given, "settings")
     try:
         table = tomllib.loads(settings)
     except (ValueError, RecursionError) as error:  # numbers of no end too
-        raise NotOffered(_("The settings are no TOML: %(error)s") % {"error": error}) from error
+        raise NotOffered(_("The settings are not valid TOML: %(error)s") % {"error": error}) from error
     return Wanted(
         corpus=corpus,
         runs=tuple(all_asked(given, "run")),
@@ -159,13 +161,13 @@ def _launched(request: HttpRequest, wanted: Wanted, name: str) -> HttpResponse:
     """The batch asked for as a job; raises one of REFUSALS for a name that cannot be, and for no run."""
     check_name(name, "batch")
     if not wanted.runs:
-        raise NotOffered(_("No run is chosen."))
+        raise NotOffered(_("Choose at least one run."))
     if Batch.objects.filter(name=name).exists():
-        raise BatchRefused(_("There is a batch “%(name)s” already; choose another name.") % {"name": name})
+        raise BatchRefused(_("Batch “%(name)s” already exists: choose another name.") % {"name": name})
     arguments = {**wanted.planned(), "name": name, "known_from": wanted.known_from or None}
     corpus = offered.corpus(request, wanted.corpus)
     jobs.enqueue(kind="open_batch", arguments=arguments, corpus=corpus, actor=account_of(request))
-    messages.success(request, _("The batch is being opened. It stands below once its questions are."))
+    messages.success(request, _("Opening the batch. It will appear below when its questions are ready."))
     return redirect("evaluation:batches")
 
 
@@ -176,7 +178,7 @@ def _share_in(given: Mapping[str, str], name: str) -> float | None:
     try:
         return float(text)
     except ValueError:
-        raise NotOffered(_("“%(given)s” is no share from 0 to 1.") % {"given": text[:60]}) from None
+        raise NotOffered(_("“%(given)s” is not a number from 0 to 1.") % {"given": text[:60]}) from None
 
 
 def _shown(

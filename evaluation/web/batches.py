@@ -71,10 +71,12 @@ class JudgeLine:
 
     @property
     def accuracy(self) -> float | None:
+        """The share of known items that the judge answered rightly; None where there were none."""
         return self.judge.right / self.judge.known if self.judge.known else None
 
     @property
     def left_out(self) -> bool:
+        """Whether the judge's answers do not count."""
         return bool(self.judge.unused)
 
 
@@ -168,24 +170,24 @@ def act(request: HttpRequest, row: Batch) -> HttpResponse:
         match request.POST.get("act", ""):
             case "top_up":
                 ask("top_up_batch", {"batch": row.name})
-                tell(_("Their answers are being withdrawn; others are asked."))
+                tell(_("Withdrawing their answers and reassigning the pages."))
             case "next_wave":
                 ask("next_wave", wave_after(row))
-                tell(_("What to ask next is being looked for."))
+                tell(_("Selecting the pairs of the next round."))
             case "collect":
                 ask("collect_judgments", {"batch": row.name})
-                tell(_("The answers are being collected."))
+                tell(_("Collecting the answers."))
             case "count" | "leave_out" as which:
                 judges = _to_count(row, asked(request.POST, "judge"), count=which == "count")
                 ask("collect_judgments", {"batch": row.name, "count": judges})
-                tell(_("The answers are being collected."))
+                tell(_("Collecting the answers."))
             case "settle":
                 qrels, rule = asked(request.POST, "qrels"), asked(request.POST, "rule") or None
                 check_name(qrels, "qrels")
                 if rule is not None:
                     rule_named(rule)
                 ask("settle_batch", {"batch": row.name, "qrels": qrels, "rule": rule})
-                tell(_("The answers are being collected and frozen."))
+                tell(_("Collecting and freezing the answers."))
             case _other:
                 raise jobs.JobError(_("Nothing was chosen: use one of the buttons."))
     return redirect("evaluation:batch", row.name)
@@ -200,8 +202,7 @@ def _to_count(row: Batch, judge: str, *, count: bool) -> list[str]:
     there = {name for name, one in judges_of(row).items() if one.before and not one.unused}
     if judge not in there:
         raise BatchRefused(
-            _("“%(name)s” has no answers from before they were suspended and reinstated.")
-            % {"name": judge[:60]}
+            _("“%(name)s” gave no answers before they were suspended and reinstated.") % {"name": judge[:60]}
         )
     now = there & set(counted_by_name(row))
     return sorted(now | {judge} if count else now - {judge})

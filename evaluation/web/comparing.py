@@ -87,7 +87,7 @@ def compare(request: HttpRequest) -> HttpResponseBase:
             choices = qrels_of_corpus(*runs)
             snapshot = chosen_qrels(request, choices)
             if snapshot is None:
-                wrong = _("There are no qrels of this corpus yet.")
+                wrong = _("This corpus has no qrels yet.")
             else:
                 wanted = Wanted(
                     snapshot,
@@ -170,7 +170,10 @@ def _at_most(own: list[Run]) -> list[Run]:
     """The runs of a direction; raises NotComparable where they are more than a page compares."""
     if len(own) > MOST:
         raise NotComparable(
-            _("%(runs)d runs of a direction are more than a page compares (%(most)d): build a report.")
+            _(
+                "You chose %(runs)d runs of one direction; this page compares at most %(most)d. Build a "
+                "report instead."
+            )
             % {"runs": len(own), "most": MOST}
         )
     return own

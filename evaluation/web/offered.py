@@ -53,26 +53,32 @@ def qrels(request: HttpRequest, name: str) -> QrelsSnapshot:
 
 
 def published_runs(request: HttpRequest) -> QuerySet[Run]:
+    """The published runs of corpora in which whoever asks may run evaluations."""
     return Run.objects.filter(_within(request), published=True)
 
 
 def published_qrels(request: HttpRequest) -> QuerySet[QrelsSnapshot]:
+    """The published qrels, all versions, of corpora that are open to whoever asks."""
     return QrelsSnapshot.objects.filter(_within(request), published=True)
 
 
 def judgment_sets(request: HttpRequest) -> QuerySet[JudgmentSet]:
+    """The published sets of judgments of corpora that are open to whoever asks."""
     return JudgmentSet.objects.filter(_within(request), published=True)
 
 
 def systems(request: HttpRequest) -> QuerySet[System]:
+    """The systems of corpora that are open to whoever asks."""
     return System.objects.filter(_within(request))
 
 
 def batches(request: HttpRequest) -> QuerySet[Batch]:
+    """The batches of corpora that are open to whoever asks."""
     return Batch.objects.filter(_within(request))
 
 
 def reports(request: HttpRequest) -> QuerySet[Report]:
+    """The reports of corpora that are open to whoever asks."""
     return Report.objects.filter(_within(request))
 
 

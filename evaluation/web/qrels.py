@@ -155,7 +155,7 @@ def remove(request: HttpRequest, row: QrelsSnapshot) -> HttpResponse:
     with said(request, InUse, Busy, UnknownName) as tell:
         name = f"{row.name}:{_version(row, asked(request.POST, 'version')).version}"
         remove_qrels(name=name, actor=account_of(request))
-        tell(_("The qrels “%(name)s” are removed.") % {"name": name})
+        tell(_("Qrels “%(name)s” removed.") % {"name": name})
         if not QrelsSnapshot.objects.filter(name=row.name, published=True).exists():
             then = redirect("evaluation:qrels_list")
     return then
@@ -192,7 +192,7 @@ def _version(row: QrelsSnapshot, text: str) -> QrelsSnapshot:
     if text.isascii() and text.isdigit() and len(text) < 9:
         found = QrelsSnapshot.objects.filter(name=row.name, version=int(text), published=True).first()
     if found is None:
-        raise UnknownName(_("There is no version “%(version)s” of these.") % {"version": text[:20]})
+        raise UnknownName(_("These qrels have no version “%(version)s”.") % {"version": text[:20]})
     return found
 
 

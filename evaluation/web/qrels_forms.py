@@ -124,7 +124,7 @@ def _frozen(request: HttpRequest, given: QueryDict, folder: Path) -> HttpRespons
     made = _of_protocol(given) if act == FROM_PROTOCOL else _of_judgments(given, corpus.name)
     arguments = {"name": name, "corpus": corpus.name, **made, **_images(request, given, corpus, folder)}
     jobs.enqueue(kind="freeze_qrels", arguments=arguments, corpus=corpus, actor=account_of(request))
-    messages.success(request, _("The qrels are being frozen. They appear here when they are ready."))
+    messages.success(request, _("Freezing the qrels. They will appear here."))
     return redirect("evaluation:qrels_list")
 
 
@@ -134,7 +134,7 @@ def _of_protocol(given: QueryDict) -> dict[str, Any]:
         raise NotOffered(_("There is no protocol “%(name)s”.") % {"name": protocol[:60]})
     number = whole_in(given, "caption", default=-1)
     if number >= 0 and PROTOCOLS[protocol].number is None:
-        raise NotOffered(_("“%(name)s” takes all captions: name no number.") % {"name": protocol})
+        raise NotOffered(_("“%(name)s” uses all captions: leave the number empty.") % {"name": protocol})
     return {"protocol": protocol, **({"caption": number} if number >= 0 else {})}
 
 
@@ -171,7 +171,7 @@ def _images(request: HttpRequest, given: QueryDict, corpus: Any, folder: Path) -
         subset_named(corpus.name, split, seed=seed, files=False)
         return {"split": split, "seed": seed} if split else {}
     if split:
-        raise NotOffered(_("Name images, or send a file of their names: not both."))
+        raise NotOffered(_("Name images or upload a file of names, not both."))
     subset = listed_in(corpus.name, file)
     return {"images": sorted(subset.images), "listed": subset.called}
 
@@ -219,34 +219,36 @@ TAKEN: dict[str, Callable[[HttpRequest, str, Path], HttpResponse]] = {
 def _sent(request: HttpRequest, folder: Path) -> Path:
     file = kept(request, folder, "file", beside=BESIDE, most=READ_AT_ONCE)
     if file is None:
-        raise NotOffered(_("No file was sent: choose one."))
+        raise NotOffered(_("No file was uploaded: choose one."))
     return file
 
 
 def _known(given: QueryDict, formats: list[str]) -> str:
     format = asked(given, "format")
     if format not in formats:
-        raise NotOffered(_("There is no format “%(name)s”: choose one of the list.") % {"name": format[:60]})
+        raise NotOffered(
+            _("There is no format “%(name)s”: choose one from the list.") % {"name": format[:60]}
+        )
     return format
 
 
 def _tell_of_qrels(request: HttpRequest, made: QrelsReport) -> None:
     named = {"name": made.qrels, "version": made.version}
     if made.unchanged:
-        messages.success(request, _("The qrels “%(name)s” stand already, nothing changed.") % named)
+        messages.success(request, _("Qrels “%(name)s” already exist, nothing changed.") % named)
     else:
-        messages.success(request, _("The qrels “%(name)s” are here, version %(version)d.") % named)
+        messages.success(request, _("Qrels “%(name)s” imported, version %(version)d.") % named)
     _tell_left_out(request, made.left_out, made.lacking)
 
 
 def _tell_of_judgments(request: HttpRequest, made: JudgmentsReport) -> None:
     named = {"name": made.judgments, "pairs": made.pairs, "scale": made.scale}
     if made.unchanged:
-        messages.success(request, _("The judgments “%(name)s” stand already, nothing changed.") % named)
+        messages.success(request, _("Judgments “%(name)s” already exist, nothing changed.") % named)
     else:
         messages.success(
             request,
-            _("The judgments “%(name)s” are here: %(pairs)d pairs, on the scale %(scale)s.") % named,
+            _("Judgments “%(name)s” imported: %(pairs)d pairs on the scale %(scale)s.") % named,
         )
     _tell_left_out(request, made.skipped, made.lacking)
 
@@ -256,8 +258,8 @@ def _tell_left_out(request: HttpRequest, number: int, lacking: tuple[str, ...]) 
         messages.warning(
             request,
             ngettext(
-                "%(number)d pair is left out, of what the corpus lacks (%(first)s).",
-                "%(number)d pairs are left out, of what the corpus lacks (%(first)s, …).",
+                "%(number)d pair is left out: the corpus lacks its image or caption (%(first)s).",
+                "%(number)d pairs are left out: the corpus lacks their images or captions (%(first)s, …).",
                 number,
             )
             % {"number": number, "first": ", ".join(lacking)},

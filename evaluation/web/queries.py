@@ -29,9 +29,9 @@ PAGE = 50
 #: Runs offered to stand beside one; others are named in the address.
 OFFERED = 200
 ORDERS = {
-    "run": gettext_lazy("the order of the run"),
-    "worst": gettext_lazy("the lowest value first"),
-    "difference": gettext_lazy("where the two differ most"),
+    "run": gettext_lazy("as in the run"),
+    "worst": gettext_lazy("lowest value first"),
+    "difference": gettext_lazy("largest difference first"),
 }
 
 
@@ -53,6 +53,7 @@ class View:
 
     @property
     def runs(self) -> list[Run]:
+        """The run, and the one beside it where there is one."""
         return [self.run] if self.beside is None else [self.run, self.beside]
 
     def address(self, query: int | None = None, **more: str | int) -> str:
@@ -107,7 +108,7 @@ def query(request: HttpRequest, run: Run, query: int) -> HttpResponse:
     view = _view(request, run)
     asking = inspection.shown_of(view.run, [query], asking=True).get(query)
     if asking is None:
-        raise Http404(_("The run “%(name)s” has no such query.") % {"name": view.run.name})
+        raise Http404(_("Run “%(name)s” has no such query.") % {"name": view.run.name})
     place = view.queries.index(query) if query in view.queries else None
     return render(
         request,
@@ -148,7 +149,9 @@ def _view(request: HttpRequest, run: Run) -> View:
         if asked(request.GET, "with"):
             (beside,) = offered.runs(request, [asked(request.GET, "with")])
             if (beside.corpus_id, beside.direction) != (run.corpus_id, run.direction):
-                wrong = _("The run “%(name)s” is of another corpus or direction.") % {"name": beside.name}
+                wrong = _("Run “%(name)s” has another corpus or direction: choose a different one.") % {
+                    "name": beside.name
+                }
                 beside = None
         snapshot = chosen_qrels(request, choices)
         if snapshot is not None:

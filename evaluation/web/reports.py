@@ -166,7 +166,7 @@ def remove(request: HttpRequest, row: Report) -> HttpResponse:
     """Remove a report; the runs and qrels that it was made of stay."""
     with said(request, Busy, UnknownName) as tell:
         building.remove(row.name, actor=account_of(request))
-        tell(_("The report is removed."))
+        tell(_("Report removed."))
     return redirect("evaluation:reports")
 
 
@@ -217,7 +217,7 @@ def _started(request: HttpRequest, given: QueryDict) -> HttpResponse:
     standing = Report.objects.filter(name=wanted.name)
     if standing.exists() and not (again and offered.reports(request).filter(name=wanted.name).exists()):
         raise ReportRefused(
-            _("There is a report “%(name)s” already; choose another name.") % {"name": wanted.name}
+            _("Report “%(name)s” already exists: choose another name.") % {"name": wanted.name}
         )
     corpus = offered.qrels(request, wanted.qrels).corpus
     wanted = replace(wanted, split=part_in(given, "split", corpus))
@@ -232,7 +232,7 @@ def _started(request: HttpRequest, given: QueryDict) -> HttpResponse:
         corpus=corpus,
         actor=account_of(request),
     )
-    messages.success(request, _("The report is being built. It stands here once it is."))
+    messages.success(request, _("Building the report. It will appear here."))
     return redirect("evaluation:reports")
 
 

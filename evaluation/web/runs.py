@@ -45,7 +45,7 @@ SORTS = {
 HEADS = {
     "name": gettext_lazy("Run"),
     "queries": gettext_lazy("Queries"),
-    "new": gettext_lazy("Since"),
+    "new": gettext_lazy("Created"),
 }
 #: Seconds that figures are remembered; they depend on nothing but runs and qrels, and their digests.
 REMEMBERED = 3600
@@ -185,7 +185,7 @@ def remove(request: HttpRequest, row: Run) -> HttpResponse:
     then = redirect("evaluation:run", row.name)
     with said(request, registry.InUse, Busy) as tell:
         registry.remove_run(name=row.name, actor=account_of(request))
-        tell(_("The run “%(name)s” is removed.") % {"name": row.name})
+        tell(_("Run “%(name)s” removed.") % {"name": row.name})
         then = redirect("evaluation:runs")
     return then
 
@@ -233,7 +233,9 @@ def each_query(
     """Each query's values as a file; raises NotOffered for a layout that is none, else as scoring does."""
     ending = f".{layout.removeprefix(EACH_QUERY)}"
     if not layout.startswith(EACH_QUERY) or ending not in WRITERS:
-        raise NotOffered(_("“%(given)s” is no kind of file.") % {"given": layout[:20]})
+        raise NotOffered(
+            _("“%(given)s” is not a file format: choose one of the links.") % {"given": layout[:20]}
+        )
     subset = subset_named(snapshot.corpus.name, split, files=False)
     rows = per_query(runs, snapshot, measures, subset=subset, missing=missing)
     return download(f"{called}-queries{ending}", lambda file: write_per_query(file, rows))

@@ -28,7 +28,7 @@ def which_in(given: Mapping[str, str], name: str, corpus: Any, *, or_all: bool =
     if wanted and (wanted in splits_of(corpus) or FOLD.fullmatch(wanted)):
         return wanted
     raise NotOffered(
-        _("“%(given)s” is no split of %(corpus)s; choose one, or a fold as 1/5.")
+        _("“%(given)s” is not a split of %(corpus)s: choose a split, or a fold such as 1/5.")
         % {"given": wanted[:60], "corpus": corpus.name}
     )
 
@@ -41,7 +41,7 @@ def part_in(given: Mapping[str, str], name: str, corpus: Any) -> str:
         if Run.objects.filter(name=run, corpus=corpus, published=True).exists():
             return wanted
         raise NotOffered(
-            _("“%(given)s” is no run of %(corpus)s.") % {"given": run[:60], "corpus": corpus.name}
+            _("“%(given)s” is not a run of %(corpus)s.") % {"given": run[:60], "corpus": corpus.name}
         )
     return which_in(given, name, corpus) if wanted else ""
 
@@ -52,5 +52,5 @@ def whole_in(given: Mapping[str, str], name: str, *, default: int) -> int:
     if not text:
         return default
     if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise NotOffered(_("“%(given)s” is no whole number.") % {"given": text[:60]})
+        raise NotOffered(_("“%(given)s” is not a whole number.") % {"given": text[:60]})
     return int(text)

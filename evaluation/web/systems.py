@@ -109,7 +109,7 @@ def rank(request: HttpRequest, row: System) -> HttpResponse:
         if asked(request.POST, "name"):
             arguments["name"] = asked(request.POST, "name")
         jobs.enqueue(kind="rank", arguments=arguments, corpus=row.corpus, actor=account_of(request))
-        tell(_("The ranking is being made."))
+        tell(_("Ranking the images and captions."))
         then = redirect("evaluation:systems")
     return then
 
@@ -121,7 +121,7 @@ def remove(request: HttpRequest, row: System) -> HttpResponse:
     then = redirect("evaluation:system", row.name)
     with said(request, registry.InUse, Busy) as tell:
         registry.remove_system(name=row.name, actor=account_of(request))
-        tell(_("The system “%(name)s” is removed.") % {"name": row.name})
+        tell(_("System “%(name)s” removed.") % {"name": row.name})
         then = redirect("evaluation:systems")
     return then
 

@@ -56,7 +56,7 @@ def train(request: HttpRequest) -> HttpResponse:
             corpus = offered.corpus(request, asked(request.POST, "corpus"))
             arguments = _arguments(request.POST)
             jobs.enqueue(kind="train_system", arguments=arguments, corpus=corpus, actor=account_of(request))
-            messages.success(request, _("The training is asked for; below is how far it is."))
+            messages.success(request, _("Training the system. Its progress is shown below."))
             return redirect("evaluation:systems")
         except (NotOffered, ImportRefused, UnknownName, BadRecipe, jobs.JobError) as error:
             wrong, status = str(error), 409
@@ -101,7 +101,7 @@ def in_words(recipe: Recipe) -> str:
     if text.weighting != "none":
         parts.append(text.weighting)
     if text.similarities:
-        parts.append(_("words alike by %(measures)s") % {"measures": ", ".join(text.similarities)})
+        parts.append(_("similar words by %(measures)s") % {"measures": ", ".join(text.similarities)})
     parts.append(_("image: %(kernel)s") % {"kernel": image.kernel})
     return "; ".join(parts)
 
@@ -120,22 +120,22 @@ def _check_files(recipe: Recipe, backgrounds: list[str], features: str) -> None:
     if recipe.text.of_background and not backgrounds:
         raise NotOffered(
             _(
-                "The recipe %(name)s needs a background text: choose one below, "
-                "or put it into the folder sources/background."
+                "Recipe %(name)s needs a background text: choose one below, or put one into the folder "
+                "sources/background."
             )
             % named
         )
     if recipe.image.of_vectors and not features:
         raise NotOffered(
             _(
-                "The recipe %(name)s compares vectors of images: choose their file below, "
-                "or put it into the folder sources/features."
+                "Recipe %(name)s compares vectors of images: choose their file below, or put it into the "
+                "folder sources/features."
             )
             % named
         )
     if features and not recipe.image.of_vectors:
         raise NotOffered(
-            _("The recipe %(name)s compares words of pictures, no vectors: choose no file of them.") % named
+            _("Recipe %(name)s compares visual words, not vectors: choose no vectors of images.") % named
         )
 
 
@@ -146,11 +146,13 @@ def _arguments(given: QueryDict) -> dict[str, Any]:
     check_name(name, "system")
     registry.adopt()
     if System.objects.filter(name=name).exists():
-        raise ImportRefused(_("There is a system “%(name)s” already: choose another name.") % {"name": name})
+        raise ImportRefused(_("System “%(name)s” already exists: choose another name.") % {"name": name})
     if recipe in files_of("recipes"):
         recipe = _path("recipes", recipe)
     elif recipe not in TABLE_11:
-        raise NotOffered(_("There is no recipe “%(name)s”: choose one of the list.") % {"name": recipe[:60]})
+        raise NotOffered(
+            _("There is no recipe “%(name)s”: choose one from the list.") % {"name": recipe[:60]}
+        )
     arguments: dict[str, Any] = {
         "name": name,
         "recipe": recipe,
@@ -160,7 +162,7 @@ def _arguments(given: QueryDict) -> dict[str, Any]:
     fold = asked(given, "fold")
     if fold:
         if not FOLD.fullmatch(fold):
-            raise NotOffered(_("“%(given)s” is no fold; expected one as 1/5.") % {"given": fold[:60]})
+            raise NotOffered(_("“%(given)s” is not a fold: use one such as 1/5.") % {"given": fold[:60]})
         arguments["fold"] = fold
     else:
         arguments["train"] = which_in(given, "train", corpus)

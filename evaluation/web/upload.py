@@ -42,7 +42,7 @@ def bring(request: HttpRequest) -> HttpResponse:
             offered.corpus(request, asked(request.POST, "corpus"))
             with aside(request, commands="add_system or import_run") as folder:
                 system = TAKEN[act](request, folder)
-            messages.success(request, _("The system “%(name)s” is here.") % {"name": system})
+            messages.success(request, _("System “%(name)s” was added.") % {"name": system})
             return redirect("evaluation:system", system)
         except REFUSALS as error:
             wrong, status = str(error), 409
@@ -66,7 +66,7 @@ def bring(request: HttpRequest) -> HttpResponse:
 def _embeddings(request: HttpRequest, folder: Path) -> str:
     images = kept(request, folder / "images", "images", beside=IDS)
     if images is None:
-        raise NotOffered(_("No file was sent: choose one."))
+        raise NotOffered(_("No file was uploaded: choose one."))
     captions = kept(request, folder / "captions", "captions", beside=IDS)
     made = keep(
         name=asked(request.POST, "name"),
@@ -85,7 +85,7 @@ def _embeddings(request: HttpRequest, folder: Path) -> str:
 def _scores(request: HttpRequest, folder: Path) -> str:
     scores = kept(request, folder / "scores", "scores", beside=IDS)
     if scores is None:
-        raise NotOffered(_("No file was sent: choose one."))
+        raise NotOffered(_("No file was uploaded: choose one."))
     return keep(
         name=asked(request.POST, "name"),
         corpus=asked(request.POST, "corpus"),
@@ -102,7 +102,7 @@ def _runs(request: HttpRequest, folder: Path) -> str:
     check_name(f"{name}-annotation", "run")
     files = {direction: kept(request, folder / direction, direction, beside=IDS) for direction in DIRECTIONS}
     if not any(files.values()):
-        raise NotOffered(_("No file was sent: choose one."))
+        raise NotOffered(_("No file was uploaded: choose one."))
     registry.check_free(name, corpus, "runs")
     known = System.objects.filter(name=name).exists()
     new: list[str] = []

@@ -57,7 +57,7 @@ def aside(request: HttpRequest, *, commands: str, most: int | None = None) -> It
     size, most = sum(file.size or 0 for file in sent), most or LARGEST
     if size > most:
         raise NotOffered(
-            _("The files have %(size)s; a page takes %(largest)s. Use the command %(commands)s.")
+            _("The files have %(size)s; a page accepts at most %(largest)s. Use the command %(commands)s.")
             % {"size": filesizeformat(size), "largest": filesizeformat(most), "commands": commands}
         )
     parent = Path(settings.DATA_DIR) / "uploads"

@@ -86,13 +86,13 @@ def _start(points: Points, number: int, dice: np.random.Generator) -> Points:
             total = float(left.sum())
             if not total > 0:
                 raise ValueError(
-                    f"{number} clusters are asked for, but there are only {place} different points; "
-                    "ask for fewer, or give more pictures"
+                    f"{number} clusters were requested, but there are only {place} different points; "
+                    "request fewer, or give more pictures"
                 )
             drawn = np.searchsorted(np.cumsum(left), dice.random() * total, side="right")
             chosen = int(min(drawn, np.flatnonzero(left)[-1]))
         elif not len(points):
-            raise ValueError(f"{number} clusters are asked for, but there are no points")
+            raise ValueError(f"{number} clusters were requested, but there are no points")
         centres[place] = points[chosen]
         distances = squares + squares[chosen] - 2 * (points @ points[chosen])
         # Rounding must not draw a point twice.

@@ -56,6 +56,7 @@ class Cache:
         return counts if counts.shape == self.shape and counts.dtype == np.uint32 else None
 
     def put(self, digest: str, counts: Counts) -> None:
+        """Keep the counts of a picture's content; the file appears whole, or not at all."""
         file = self._file(digest)
         file.parent.mkdir(parents=True, exist_ok=True)
         handle, scratch = tempfile.mkstemp(dir=file.parent, prefix=".", suffix=".part")

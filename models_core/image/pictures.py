@@ -59,8 +59,8 @@ def pixels(picture: Picture, longer_side: int) -> Pixels:
     width, height = (max(1, round(side * scale)) for side in upright.size)
     if min(width, height) < SMALLEST_SIDE:
         raise BadPicture(
-            f"picture {picture.path} is {upright.width} x {upright.height}; scaled to {longer_side} "
-            f"it is thinner than {SMALLEST_SIDE} pixels"
+            f"picture {picture.path} is {upright.width} x {upright.height}; scaled to {longer_side}, one "
+            f"side is shorter than {SMALLEST_SIDE} pixels; leave it out"
         )
     found = np.asarray(upright)
     if (width, height) == upright.size:

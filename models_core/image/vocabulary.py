@@ -93,7 +93,7 @@ def learn(
     """Codebooks from some of the pictures. Raises BadPicture, and ValueError for none or too few points."""
     settings = settings or Settings()
     if not paths:
-        raise ValueError("no pictures are given; codebooks are learned from one at least")
+        raise ValueError("no pictures were given; codebooks need at least one")
     chosen = _drawn(paths, settings)
     samples: list[list[Points]] = []
     with one_blas_thread(), ThreadPoolExecutor(2) as pool:

@@ -92,7 +92,7 @@ def folded(kinds: Sequence[Shares], levels: int) -> Singles:
     number of images, or a share that is negative or no number.
     """
     if not kinds:
-        raise ValueError("no kinds of words; expected histograms of one at least")
+        raise ValueError("no kinds of words were given; expected histograms of at least one")
     weights = level_weights(levels)
     parts = []
     for place, shares in enumerate(kinds, start=1):
@@ -110,8 +110,8 @@ def folded(kinds: Sequence[Shares], levels: int) -> Singles:
         if cells.size and not cells.min() >= 0:
             image = int(np.argwhere(~(cells >= 0))[0][0])
             raise ValueError(
-                f"kind {place}, image {image} (counted from 0) has a share that is negative or no number; "
-                "expected shares of pixels"
+                f"kind {place}, image {image} (counted from 0) has a share that is negative or not a "
+                "number; expected shares of pixels"
             )
         scaled = cells * (weights[:, None] / len(kinds)).astype(np.float32)
         parts.append(scaled.reshape(len(cells), -1).astype(np.float32))

@@ -37,7 +37,7 @@ def scaled_diagonal(gram: Floats, factor: float) -> Floats:
     Raises ValueError for a kernel that is not square, or a factor under 1, which might cost definiteness.
     """
     if gram.ndim != 2 or gram.shape[0] != gram.shape[1]:
-        raise ValueError(f"a kernel of shape {gram.shape} has no diagonal of items; expected a square")
+        raise ValueError(f"a kernel of shape {gram.shape} is not square; expected (items, items)")
     if not factor >= 1:
         raise ValueError(f"diagonal factor {factor:g}; expected 1 or more")
     found = gram.copy()

@@ -58,7 +58,8 @@ class TagRank:
         self.scales = absolute, relative or 1.0
         if not absolute > 0:
             raise ValueError(
-                f"{len(captions)} training captions that do not differ; the tag rank kernel needs two that do"
+                f"{len(captions)} training captions are all the same; the tag rank kernel needs two "
+                "different ones"
             )
 
     def ranks(self, caption: Sequence[str]) -> Ranks:

@@ -62,9 +62,7 @@ class Trigram:
                     for word in words:
                         numbers.setdefault(word, len(numbers) + 1)
         if (len(numbers) + 1) ** 3 >= 2**63:
-            raise ValueError(
-                f"{len(numbers)} different words; sequences of three are numbered up to 2,097,151"
-            )
+            raise ValueError(f"{len(numbers)} different words; trigrams allow at most 2,097,151")
         left = self._counts(rows, numbers)
         right = left if columns is rows else self._counts(columns, numbers)
         sequences, places = np.unique(np.concatenate([left[1], right[1]]), return_inverse=True)

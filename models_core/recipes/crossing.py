@@ -40,8 +40,8 @@ def dealt(images: int, number: int = FOLDS, *, seed: int = 0) -> list[NDArray[np
     """The images of each fold, in their order. Raises ValueError where there are fewer than 3 folds."""
     if not 3 <= number <= images:
         raise ValueError(
-            f"{images} images in {number} folds; expected 3 folds or more (to train on, to select by, to "
-            "test on) and an image in each"
+            f"{images} images in {number} folds; expected at least 3 folds (for training, selection and "
+            "testing) with an image in each"
         )
     order = np.random.default_rng(seed).permutation(images)
     return [np.sort(order[fold::number]) for fold in range(number)]

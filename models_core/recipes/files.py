@@ -38,7 +38,7 @@ def read(file: Path) -> Recipe:
     except OSError as error:
         raise BadRecipe(f"recipe file {file} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        raise BadRecipe(f"recipe file {file} is no TOML: {error}") from error
+        raise BadRecipe(f"recipe file {file} is not valid TOML: {error}") from error
     base, name = given.pop("extends", None), given.get("name", file.stem)
     if base is not None and base not in TABLE_11:
         raise BadRecipe(f"{file}: extends {base!r}; known: {', '.join(TABLE_11)}")

@@ -116,9 +116,11 @@ class Recipe:
         if text.similarities and text.kernel != "trigram":
             raise self._bad("text.kernel", text.kernel, "trigram where there are similarities")
         if "lin" in text.similarities and len(text.similarities) > 1:
-            raise self._bad("text.similarities", list(text.similarities), "lin by itself (section 3.5.6)")
+            raise self._bad(
+                "text.similarities", list(text.similarities), "lin without other similarities (section 3.5.6)"
+            )
         if text.kernel == "tag-rank" and text.weighting != "none":
-            raise self._bad("text.weighting", text.weighting, "none for tag-rank, which weighs by places")
+            raise self._bad("text.weighting", text.weighting, "none for tag-rank, which weights by position")
         if text.kernel == "f1" and (self.method == "kcca" or text.weighting == "sqrt-idf"):
             raise self._bad("text.kernel", "f1", "nearest-neighbour with weighting none or idf")
 

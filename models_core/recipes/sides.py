@@ -103,7 +103,7 @@ def image_gram(image: Image, rows: Features, columns: Features, device: str = CP
         return kernel.gram(left_shares, right_shares)
     check_features(image, rows)
     check_features(image, columns)
-    raise ValueError("features of two kinds cannot be compared; expected all of one")
+    raise ValueError("features of two kinds cannot be compared; expected one kind")
 
 
 def check_features(image: Image, features: Features) -> None:
@@ -111,9 +111,9 @@ def check_features(image: Image, features: Features) -> None:
     if image.of_vectors == isinstance(features, Vectors):
         return
     raise BadRecipe(
-        "the image kernel 'linear' is of a feature file, which is missing; give one"
+        "the image kernel 'linear' needs a feature file; give one"
         if image.of_vectors
-        else f"the image kernel {image.kernel!r} is of words of pictures, not of a feature file; use 'linear'"
+        else f"the image kernel {image.kernel!r} is for visual words, not for a feature file; use 'linear'"
     )
 
 

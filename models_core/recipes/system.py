@@ -122,7 +122,7 @@ class System:
                 stored.manifest["facts"],
             )
         except KeyError as missing:
-            raise storage.BadModel(f"{folder} lacks {missing} of a system; train it anew") from missing
+            raise storage.BadModel(f"{folder} lacks {missing} of a system; train it again") from missing
 
 
 def _features(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> Features:

@@ -103,11 +103,13 @@ def check_pairs(recipe: Recipe, training: Material, held_out: Material | None) -
     sides = [("training", training, LEAST_TRAINING)]
     if recipe.method == "kcca":
         if held_out is None:
-            raise ValueError(f"recipe {recipe.name!r} selects its settings on held-out images; give some")
+            raise ValueError(
+                f"recipe {recipe.name!r} selects its settings on held-out images; give at least one"
+            )
         sides.append(("held-out", held_out, LEAST_HELD_OUT))
     for word, own, least in sides:
         if len(own) < least:
             raise ValueError(f"recipe {recipe.name!r} has {len(own)} {word} images; expected {least} or more")
     both = set(training.names) & set(() if held_out is None else held_out.names)
     if both:
-        raise ValueError(f"image {min(both)!r} is a training image and held out; expected one of these")
+        raise ValueError(f"image {min(both)!r} is both a training image and held out; use it for only one")

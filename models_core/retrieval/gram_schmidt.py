@@ -28,6 +28,7 @@ class Columns:
 
     @classmethod
     def of(cls, kernel: ArrayLike, name: str) -> Columns:
+        """The columns of a kernel in memory; raises what `checked_kernel` raises, calling it `name`."""
         found = checked_kernel(kernel, name)
         return cls(np.diag(found).copy(), lambda item: found[item])
 

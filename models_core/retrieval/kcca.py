@@ -118,7 +118,7 @@ class KCCA:
         if self.dimensions is not None and self.dimensions < 1:
             raise ValueError(f"dimensions are {self.dimensions}; expected 1 or more, or None for all")
         if self.device != CPU and self.solver not in ("auto", "full"):
-            raise ValueError(f"solver {self.solver!r} runs on the cpu only; with a device use 'full'")
+            raise ValueError(f"solver {self.solver!r} runs on the CPU only; with a device, use 'full'")
         if self.solver == "gram-schmidt":
             with one_blas_thread():  # a column at a time leaves nothing to share
                 return self._fit_columns(x, y, kappa)
@@ -291,8 +291,8 @@ def unit(vectors: Matrix) -> Matrix:
 
 def _enough(found: int, wanted: int | None) -> None:
     if not found:
-        raise ValueError("nothing correlates; expected kernels of the same pairs in the same order")
+        raise ValueError("the kernels do not correlate; expected kernels of the same pairs in the same order")
     if wanted is not None and found < wanted:
         raise ValueError(
-            f"{wanted} dimensions are asked for, the kernels have {found}; ask for {found} or fewer"
+            f"{wanted} dimensions were requested, but the kernels have {found}; request {found} or fewer"
         )

@@ -270,7 +270,8 @@ def _owners(image_of: ArrayLike | None, images: int, sentences: int) -> NDArray[
     if image_of is None:
         if images != sentences:
             raise ValueError(
-                f"{images} held-out images and {sentences} sentences; say whose they are with image_of"
+                f"{images} held-out images and {sentences} sentences; give the image of each sentence with "
+                "image_of"
             )
         return np.arange(images)
     owner = np.asarray(image_of, dtype=np.intp)

@@ -79,6 +79,6 @@ def aligned(images: Tagged, *, first: int = STEPS, second: int = STEPS) -> WordK
     if not found:
         raise ValueError(
             f"no two captions of one image have a frequent noun or verb each, in {len(images)} images; "
-            "alignment needs several captions an image"
+            "alignment needs several captions for each image"
         )
     return WordKernel.of_vectors(words, vectors)

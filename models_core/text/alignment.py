@@ -82,7 +82,7 @@ class _Cells:
         kept = [(source, target) for source, target in pairs if source and target]
         if not kept:
             raise ValueError(
-                f"none of {len(pairs)} pairs of captions has words on both sides; nothing to align"
+                f"none of {len(pairs)} pairs of captions has words on both sides; alignment needs such pairs"
             )
         self.words = tuple(sorted({word for pair in kept for side in pair for word in side}))
         number = {word: n for n, word in enumerate(self.words, start=1)}

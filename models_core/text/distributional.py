@@ -44,7 +44,7 @@ def distributional(
         raise ValueError(
             f"no word appears {least} times in {len(sentences)} sentences"
             + ("" if among is None else " and is one of the corpus's frequent words")
-            + "; expected a larger text"
+            + "; give a larger text"
         )
     return WordKernel.of_vectors(words, information(sentences, words, contexts))
 

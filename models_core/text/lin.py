@@ -42,7 +42,7 @@ class Lin:
             if senses:
                 self.senses[word] = senses[0].offset
         if not self.senses:
-            raise ValueError(f"WordNet has none of the corpus's {len(counts)} words as a noun")
+            raise ValueError(f"none of the corpus's {len(counts)} words is a noun of WordNet")
         total = sum(counts[word] for word in self.senses)
         of = Counter[int]()
         for word, sense in self.senses.items():

@@ -41,7 +41,7 @@ class WordKernel:
                 "expected a square of them"
             )
         if len(self.places) != len(self.words):
-            raise ValueError("a word kernel has the same word twice; expected distinct words")
+            raise ValueError("a word kernel contains a word twice; expected distinct words")
         if not np.isfinite(self.matrix).all():
             row, column = (int(n) for n in np.argwhere(~np.isfinite(self.matrix))[0])
             raise ValueError(

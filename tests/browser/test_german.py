@@ -180,7 +180,7 @@ def test_every_page_of_staff_fits_in_german(open_page: Open):
     for address in PAGES:
         page.goto(address)
         expect(page.locator("html")).to_have_attribute("lang", "de")
-        for_everybody(page, colours=False)
+        for_everybody(page, other_words=True)
 
 
 def test_german_is_chosen_at_the_foot_by_keys_and_stays(work: World, open_page: Open):

@@ -239,7 +239,7 @@ def compares(newcomer: Newcomer) -> None:
         newcomer.choose(name)
     for bad in ("always_yes", "random"):  # a good one may have been unlucky as well
         judge = page.get_by_role("row").filter(has_text=re.compile(rf"sim\d+-{bad}-"))
-        expect(judge.get_by_text("no: withdrawn")).to_be_visible()
+        expect(judge.get_by_text("no: answers withdrawn")).to_be_visible()
     newcomer.choose(*chosen(comparing))
     found = {
         run: [float(cell.strip("*")) for cell in cells]

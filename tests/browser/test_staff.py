@@ -26,6 +26,7 @@ PAGES = (
     "/campaigns/",
     "/campaigns/walks/",
     "/campaigns/walks/settings/",
+    "/campaigns/walks/order/",
     "/campaigns/walks/review/?reports=all",
     IMAGE,
     f"{IMAGE}?chain=1",
@@ -82,7 +83,7 @@ def test_every_page_is_for_everybody(walks: World, open_page: Open):
     for address in PAGES:
         page.goto(address)
         expect(page.get_by_role("heading", level=1)).to_be_visible()
-        for_everybody(page)
+        for_everybody(page, colours=False)
 
 
 def test_the_first_account_is_made_by_the_link_that_the_server_printed(

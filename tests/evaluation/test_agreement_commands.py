@@ -36,7 +36,7 @@ def judgments(tmp_path: Path) -> Path:
 
 def test_agreement_within_a_file(judgments: Path) -> None:
     text = said("agreement", judgments, "--resamples", 50)
-    assert "6 answers to 3 pairs of 2 queries, 2 a pair; 1 pairs without a most frequent answer." in text
+    assert "6 answers to 3 pairs of 2 queries, 2 a pair; 1 pairs have no majority answer." in text
     assert "Cohen's kappa, ann and bob" in text
     report = json.loads(said("agreement", judgments, "--resamples", 50, "--json"))
     assert set(report["alpha"]) == {"nominal", "ordinal", "interval", "ratio"}
@@ -63,7 +63,7 @@ def test_agreement_between_files(judgments: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.csv"
     other.write_text("query,document,yes,no\na.jpg,1,3,0\na.jpg,2,1,2\nb.jpg,1,0,3\n")
     arguments = ["agreement", judgments, "--against", other, "--resamples", 0]
-    assert "3 of 3 pairs are judged in both sets." in said(*arguments)
+    assert "3 of 3 pairs are in both sets." in said(*arguments)
     report = json.loads(said(*arguments, "--json"))
     assert report["best"]["threshold"] == 1
     assert report["best"]["against_threshold"] == 1
@@ -91,17 +91,17 @@ def test_agreement_is_a_table_for_papers_too(judgments: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--csv", "--latex"], "--csv and --latex: choose one"),
+        (["--csv", "--latex"], "--csv and --latex: use only one"),
         (["--format", "xml"], "unknown judgment format 'xml'; known: cxc-sits, flickr8k-crowd"),
-        (["--format", "flickr8k-expert"], "line 1: .* is no judgment"),
-        (["--thresholds", "1"], "name the other with --against"),
-        (["--thresholds", "a,b"], "'a,b' is no list of numbers; write them as 4,3.6,3"),
-        (["--level", "95"], "level 95.0 is no confidence"),
-        (["--judgments", "crowd"], "FILE and --judgments: choose one"),
+        (["--format", "flickr8k-expert"], "line 1: .* is not a judgment"),
+        (["--thresholds", "1"], "give the second with --against"),
+        (["--thresholds", "a,b"], "'a,b' is not a list of numbers; write them as 4,3.6,3"),
+        (["--level", "95"], "level 95.0 is not a confidence level"),
+        (["--judgments", "crowd"], "FILE and --judgments: use only one"),
         (["--against", "x.csv", "--against-judgments", "crowd"], "--against FILE and --against-judgments"),
-        (["--against-judgments", "crowd"], "--against-judgments crowd: say of which --corpus"),
-        (["--against-format", "table"], "--against-format goes with --against FILE; name it"),
-        (["--corpus", "small"], "--corpus goes with --judgments or --against-judgments; name one"),
+        (["--against-judgments", "crowd"], "--against-judgments crowd: give its --corpus"),
+        (["--against-format", "table"], "--against-format needs --against FILE; give it too"),
+        (["--corpus", "small"], "--corpus needs --judgments or --against-judgments; give one"),
     ],
 )
 def test_bad_arguments_are_one_line(judgments: Path, arguments: list[str], message: str) -> None:
@@ -113,9 +113,9 @@ def test_bad_arguments_are_one_line(judgments: Path, arguments: list[str], messa
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "no judgments; name a file, or --corpus and --judgments"),
-        (["--format", "table"], "--format goes with FILE; name it"),
-        (["--judgments", "crowd"], "--judgments crowd: say of which --corpus"),
+        ([], "no judgments are named; give a file, or --corpus and --judgments"),
+        (["--format", "table"], "--format needs FILE; give it too"),
+        (["--judgments", "crowd"], "--judgments crowd: give its --corpus"),
     ],
 )
 def test_judgments_must_be_named(arguments: list[str], message: str) -> None:

@@ -103,7 +103,7 @@ def test_pairs_are_tested_at_ten_and_adjusted_over_all():
 
 
 def test_a_pair_of_a_system_that_was_not_tested_is_refused():
-    with pytest.raises(ValueError, match="no system 'TRI5' among those tested: one"):
+    with pytest.raises(ValueError, match="unknown system 'TRI5'; tested: one"):
         compared([crossed("one", [1], [1])], [("one", "TRI5")])
 
 

@@ -99,7 +99,7 @@ def test_a_score_is_read_in_decimals(text: str, score: Fraction) -> None:
 
 @pytest.mark.parametrize("text", ["", "much", "8/3", "1e9", "1e99999999999999", "1" * 7, "nan"])
 def test_what_is_no_score_is_refused(text: str) -> None:
-    with pytest.raises(BadScale, match="is no score; expected a number as 3 or 2.66"):
+    with pytest.raises(BadScale, match="is not a score; expected a number such as 3 or 2.66"):
         score_named(text)
 
 

@@ -115,9 +115,9 @@ def test_a_new_version_follows_a_change_and_only_a_change() -> None:
 
 
 def test_bad_input_is_named() -> None:
-    with pytest.raises(ValueError, match="the pair 'q', 'd' comes twice"):
+    with pytest.raises(ValueError, match="the pair 'q', 'd' occurs twice"):
         freeze([votes(1, 0), votes(0, 1)], name="test", settings=BARE)
-    with pytest.raises(ValueError, match="say which document is each query's"):
+    with pytest.raises(ValueError, match="give each query's original"):
         freeze([votes(1, 0)], name="test")
 
 

@@ -36,7 +36,7 @@ def test_a_scale_is_called_by_its_ends(text: str, scale: Scale) -> None:
 
 @pytest.mark.parametrize("text", ["", "5", "5-0", "1-1", "a-b", "1-", "nan-5", "1e9-2e9"])
 def test_what_is_no_scale_is_refused(text: str) -> None:
-    with pytest.raises(BadScale, match="is no scale; expected votes, 1-4"):
+    with pytest.raises(BadScale, match="is not a scale; expected votes, 1-4"):
         scale_named(text)
 
 

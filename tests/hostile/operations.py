@@ -532,6 +532,10 @@ post(
     version=_settings,
     unpaid="yes",
 )
+get("image_order", RUNNERS, _campaign)
+post(
+    "image_order", RUNNERS, "quay", images="scene-1.png\nscene-2", priority=lambda at: at.one(1, 0, -7, 1000)
+)
 get("review", READERS, "review", reason="", after="", reports="all", before=10**6)
 get("review_image", READERS, "review", "man", chain=1, draw=1)
 post("rule", READERS, "review", "man", act="keep", chain=_chain, comment="+1")

@@ -64,7 +64,7 @@ def test_a_worker_answers_a_ping(worker: Running, redis_url: str, tmp_path: Path
 def test_a_worker_without_a_broker_says_so_at_once(tmp_path: Path) -> None:
     done = launcher.run(WORKER, env=environment(tmp_path, {}), timeout=PATIENCE)
     assert done.returncode == 1
-    assert done.stderr == "REDIS_URL is unset: a worker needs the Redis that the web processes send to\n"
+    assert done.stderr == "REDIS_URL is not set: a worker needs the Redis of the web processes\n"
 
 
 def test_a_task_is_given_back_when_its_worker_dies_and_never_runs_twice_at_once() -> None:

@@ -116,9 +116,9 @@ def test_unready_where_the_disk_is_full_or_takes_no_files(
     # More than any disk has.
     settings.DISK_RESERVE = 10**24
     answer = client.get("/readyz")
-    reason = f"less than {10**18} MB are free where DATA_DIR lies (DISK_RESERVE): make room there"
+    reason = f"less than {10**18} MB are free on the disk of DATA_DIR (DISK_RESERVE): free some space"
     assert (answer.status_code, answer.json()["reason"]) == (503, reason)
-    refused = (503, "DATA_DIR cannot be written to: make room there, or let us write there")
+    refused = (503, "DATA_DIR is not writable: free some space, or give the server permission to write")
     settings.DISK_RESERVE = 0
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))  # as a full disk: files take nothing

@@ -12,33 +12,33 @@ from tests.house.product import PRODUCTION, manage
 @pytest.mark.parametrize(
     ("change", "line"),
     [
-        ({"SECRET_KEY": ""}, "SECRET_KEY is unset; set it to a long random string that stays the same"),
+        ({"SECRET_KEY": ""}, "SECRET_KEY is not set; set it to a long random string and keep it"),
         (
             {"SECRET_KEY": "insecure-key-for-development-only"},
-            "SECRET_KEY is unset; set it to a long random string that stays the same",
+            "SECRET_KEY is not set; set it to a long random string and keep it",
         ),
         ({"SECRET_KEY": "short"}, "SECRET_KEY has 5 characters; use at least 50"),
-        ({"DEBUG": "1"}, "DEBUG=1 shows our insides to strangers; unset it"),
+        ({"DEBUG": "1"}, "DEBUG=1 shows internals to visitors; unset it"),
         (
             {"ALLOWED_HOSTS": "phrasebox.example, *"},
-            "ALLOWED_HOSTS=* lets any name in; name the hosts that we are reached by",
+            "ALLOWED_HOSTS=* accepts any host; name the hosts of this server",
         ),
         (
             {"ALLOWED_HOSTS": ""},
-            "ALLOWED_HOSTS is unset; name the hosts that we are reached by, separated by commas",
+            "ALLOWED_HOSTS is not set; name the hosts of this server, separated by commas",
         ),
     ],
 )
 def test_production_refuses_what_is_left_open(tmp_path: Path, change: dict[str, str], line: str) -> None:
     done = manage(tmp_path, "migrate", **{**PRODUCTION, **change})
     assert done.returncode == 1
-    assert done.stderr == f"PHRASEBOX_ENV=production refuses to start: {line}\n"
+    assert done.stderr == f"PHRASEBOX_ENV=production cannot start: {line}\n"
     assert not (tmp_path / "data").exists()
 
 
 def test_production_names_everything_left_open_at_once(tmp_path: Path) -> None:
     done = manage(tmp_path, "check", PHRASEBOX_ENV="production", DEBUG="1")
-    assert [line.split()[4] for line in done.stderr.splitlines()] == [
+    assert [line.split()[3] for line in done.stderr.splitlines()] == [
         "SECRET_KEY",
         "DEBUG=1",
         "ALLOWED_HOSTS",
@@ -67,16 +67,16 @@ def test_without_any_variable_all_that_is_written_lies_in_the_data_folder(tmp_pa
         ({"DEBUG": "yes"}, "DEBUG='yes' is unknown; use one of: 0, 1"),
         (
             {"DISK_RESERVE": "2 GB"},
-            "DISK_RESERVE='2 GB' is no number; use digits only, as in DISK_RESERVE=100",
+            "DISK_RESERVE='2 GB' is not a number; use digits only, as in DISK_RESERVE=100",
         ),
         (
             {"DATABASE_URL": "oracle:thin@somewhere:a-password"},
-            "DATABASE_URL is none; expected postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:///PATH",
+            "DATABASE_URL is not valid; expected postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:///PATH",
         ),
         *[
             (
                 {"EMAIL_URL": address},
-                "EMAIL_URL is none; expected smtp://HOST:PORT, or smtp+tls:// or smtps://USER:PASSWORD@HOST:PORT",
+                "EMAIL_URL is not valid; expected smtp://HOST:PORT, or smtp+tls:// or smtps://USER:PASSWORD@HOST:PORT",
             )
             for address in ("mail.example:25", "imap://mail.example", "smtp://mail.example:many", "smtp://")
         ],
@@ -92,7 +92,7 @@ def test_a_data_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     done = manage(tmp_path, "migrate", DATA_DIR=str(tmp_path / "file" / "data"))
     assert (done.returncode, done.stderr) == (
         1,
-        f"DATA_DIR={tmp_path / 'file' / 'data'} cannot be made: Not a directory\n",
+        f"DATA_DIR={tmp_path / 'file' / 'data'} cannot be created: Not a directory\n",
     )
 
 

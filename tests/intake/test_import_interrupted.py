@@ -85,12 +85,12 @@ def test_a_process_killed_in_the_middle_leaves_nothing_in_the_way(tmp_path: Path
         import os, signal, sys
         import django
         django.setup()
-        from annotation import rebuild
-        from annotation.intake import import_records
+        from annotation.datasets import layer_rows
+        from annotation.datasets.importing import import_records
         from annotation.models import Corpus, Image, Mention
         from tests.factories import some_images
 
-        rebuild.CHUNK = 3
+        layer_rows.CHUNK = 3
 
         def records(die):
             for n, record in enumerate(some_images(10)):

@@ -79,4 +79,4 @@ def test_the_clock_ends_where_its_beat_was_killed_so_that_both_are_started_anew(
         (beat,) = (int(id) for id in children if data not in open_files(int(id)))
         os.kill(beat, signal.SIGKILL)
         assert clock.process.wait(PATIENCE) == 1
-        assert "beat has ended, so the clock ends too" in clock.log.read_text()
+        assert "beat stopped, so the clock stops too" in clock.log.read_text()

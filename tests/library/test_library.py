@@ -89,7 +89,7 @@ def test_a_package_hidden_by_a_neighbour_of_the_script_is_named(tmp_path: Path, 
     done = python("import phrasebox", tmp_path)
     assert done.stderr.splitlines()[-1] == (
         f"ImportError: {hiding} hides the package {name.partition('/')[0].removesuffix('.py')!r} "
-        "that phrasebox needs; rename it, or run from elsewhere"
+        "that phrasebox needs; rename it, or run from another folder"
     )
 
 

@@ -37,7 +37,7 @@ def test_an_unknown_device_is_named(name: str) -> None:
     with pytest.raises(NoDevice) as refused:
         torch_on(name)
     assert str(refused.value) == (
-        f"--device {name}: unknown; expected cpu, cuda, or one of several, as cuda:0"
+        f"--device {name}: unknown; expected cpu, cuda, or one of several such as cuda:0"
     )
 
 
@@ -58,5 +58,7 @@ def test_without_torch_a_device_is_refused_in_one_line(monkeypatch: pytest.Monke
 @pytest.mark.parametrize("solver", ["few", "gram-schmidt"])
 def test_a_solver_of_the_cpu_is_refused_with_a_device(solver) -> None:
     given = kernels(30)
-    with pytest.raises(ValueError, match=f"solver '{solver}' runs on the cpu only; with a device use 'full'"):
+    with pytest.raises(
+        ValueError, match=f"solver '{solver}' runs on the CPU only; with a device, use 'full'"
+    ):
         KCCA(5, solver=solver, device="cuda").fit(given.x, given.y)

@@ -163,7 +163,7 @@ def test_a_constant_kernel_is_refused_as_on_the_cpu() -> None:
 
 def test_more_dimensions_than_there_are_are_refused_as_on_the_cpu() -> None:
     given = kernels(30)
-    with pytest.raises(ValueError, match="31 dimensions are asked for, the kernels have "):
+    with pytest.raises(ValueError, match="31 dimensions were requested, but the kernels have "):
         KCCA(31, device=TORCH).fit(given.x, given.y)
 
 
@@ -184,7 +184,7 @@ def test_a_device_that_is_full_says_so_in_one_line(monkeypatch: pytest.MonkeyPat
         with pytest.raises(NoDevice) as refused:
             work()
         assert str(refused.value) == (
-            "--device cpu: too little memory for so many items; leave --device out, or use cpu"
+            "--device cpu: too little memory for this many items; leave --device out, or use cpu"
         )
 
 
@@ -201,7 +201,9 @@ def test_a_machine_without_a_gpu_says_so_in_one_line(monkeypatch: pytest.MonkeyP
 def test_a_gpu_that_is_not_there_is_told_from_those_that_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
-    with pytest.raises(NoDevice, match=r"--device cuda:2: this machine has 2 of them, cuda:0 to cuda:1; "):
+    with pytest.raises(
+        NoDevice, match=r"--device cuda:2: this machine has 2 CUDA devices, cuda:0 to cuda:1; "
+    ):
         torch_on("cuda:2")
     found = torch_on("cuda:1")
     assert found is not None

@@ -55,16 +55,16 @@ def test_what_is_wrong_with_a_folder_is_said(tmp_path):
     folder = saved(tmp_path / "model")
     with pytest.raises(storage.BadModel, match="kind 'kcca'; expected 'cca'"):
         storage.load(folder, "cca")
-    with pytest.raises(storage.BadModel, match="nowhere holds no model"):
+    with pytest.raises(storage.BadModel, match="nowhere contains no model"):
         storage.load(tmp_path / "nowhere")
     change(folder, version=9)
     with pytest.raises(storage.BadModel, match="has version 9; this program reads 1"):
         storage.load(folder)
     change(folder, version=1, arrays={"weights": {"dtype": "float32", "shape": [2, 3]}})
-    with pytest.raises(storage.BadModel, match="does not hold the array 'weights'"):
+    with pytest.raises(storage.BadModel, match="does not contain the array 'weights'"):
         storage.load(folder)
     (folder / storage.MANIFEST).write_text("{")
-    with pytest.raises(storage.BadModel, match="is no JSON"):
+    with pytest.raises(storage.BadModel, match="is not valid JSON"):
         storage.load(folder)
 
 

@@ -19,7 +19,6 @@ from annotation.protocol.trust import (
     why_not,
 )
 from annotation.protocol.trust_settings import (
-    ALL_KNOWN,
     Known,
     TrustSettings,
     in_force,
@@ -29,7 +28,7 @@ from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from tests.protocol.standings import SETTINGS
 
-NOTHING_KNOWN = Known(False, False)
+NOTHING_KNOWN, ALL_KNOWN = Known(False, False), Known(True, True)
 
 
 def test_where_everything_is_known_the_settings_are_in_force_as_they_stand():

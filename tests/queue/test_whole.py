@@ -10,7 +10,7 @@ import pytest
 from django.apps import apps
 
 from annotation import instructions, jobs
-from annotation.campaigns import states
+from annotation.campaigns import ordering, states
 from annotation.models import (
     Account,
     Assignment,
@@ -96,6 +96,11 @@ def closing(world: World) -> Callable[[], object]:
     return lambda: states.close(campaign=world.campaign)
 
 
+def prioritising(world: World) -> Callable[[], object]:
+    keys = [row.image.key for row in world.images()]
+    return lambda: ordering.prioritise_images(campaign=world.campaign, images=keys)
+
+
 def publishing(world: World) -> Callable[[], object]:
     return lambda: instructions.publish(campaign=world.campaign, kind=q.COREF_LINK, text="Look twice.")
 
@@ -114,6 +119,7 @@ ACTS = (
     discarding,
     restoring,
     pausing,
+    prioritising,
     closing,
     publishing,
     erasing,

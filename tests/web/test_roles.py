@@ -149,6 +149,7 @@ def _built() -> dict[str, Any]:
                             "campaign",
                             "campaign_settings",
                             "change_settings",
+                            "image_order",
                             "move_campaign",
                             "delete_campaign",
                             "review",

@@ -53,6 +53,7 @@ class JobsProcess:
         self._child = subprocess.Popen(command, stdin=subprocess.DEVNULL)
 
     def ask_to_end(self) -> None:
+        """Tell the process to end after its job; nothing where there is none."""
         if self._child is not None:
             self._child.terminate()
 
@@ -99,9 +100,11 @@ class Server(BaseApplication):
             self.cfg.set(name, value)
 
     def load(self) -> Any:
+        """The application that is served."""
         return get_internal_wsgi_application()
 
     def run(self) -> None:
+        """Serve until told to end; without Redis, a child process does the jobs."""
         master = Master(self)
         if not settings.REDIS_URL:
             master.jobs = JobsProcess()

@@ -38,6 +38,7 @@ class NounPhraseChunker:
         self._tagger = tagger if tagger is not None else CaptionTagger()
 
     def chunk(self, tokens: Sequence[str]) -> list[tuple[int, int]]:
+        """The noun phrases of a tokenised caption: spans from 0, the end exclusive, none overlapping."""
         letters = self._tagger.tag(tokens)
         spans = [m.span() for m in _PHRASE.finditer(letters)]
         return spans

@@ -82,6 +82,7 @@ class TaggedCaption:
         return frozenset(("plural",) if end > stretch.start and (joined or plural) else ("singular",))
 
     def is_colour(self, i: int) -> bool:
+        """Whether word `i` names a colour."""
         return self.word(i) in entries("colours.txt")
 
     def is_colour_of_clothes(self, i: int) -> bool:

@@ -64,6 +64,7 @@ class CaptionTagger:
         self._hanta = HanoverTagger("morphmodel_en.pgz")
 
     def tag(self, tokens: Sequence[str]) -> str:
+        """A letter for each token, which says its part of speech as the chunker's pattern reads it."""
         if not tokens:
             return ""
         words = [token.lower() for token in tokens]

@@ -33,13 +33,20 @@ class Given(Protocol):
     """What a worker sent: an answer's word, a box where it is "drawn", or a flag."""
 
     @property
-    def answer(self) -> str: ...
+    def answer(self) -> str:
+        """The answer's word, or "" where it is a flag."""
+
     @property
-    def box(self) -> Box | None: ...
+    def box(self) -> Box | None:
+        """The box that was drawn, None where none was."""
+
     @property
-    def flag(self) -> str: ...
+    def flag(self) -> str:
+        """What the worker reported instead of answering, or ""."""
+
     @property
-    def content(self) -> Mapping[str, Any] | None: ...
+    def content(self) -> Mapping[str, Any] | None:
+        """What was entered beside the word: ticks, a text, regions; None where there is nothing."""
 
 
 class Shown(NamedTuple):

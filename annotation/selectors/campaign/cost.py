@@ -50,6 +50,7 @@ class Cost:
 
     @property
     def due(self) -> int:
+        """What was earned and is not paid yet, in millionths."""
         return self.earned - self.paid
 
 

@@ -60,6 +60,7 @@ class WorkerRow:
 
     @property
     def due(self) -> int:
+        """What the worker earned and was not paid yet, in millionths."""
         return self.earned - self.paid
 
 

@@ -52,6 +52,7 @@ class Figures:
 
     @property
     def accuracy(self) -> float | None:
+        """The share of known items answered rightly; None where there were none."""
         return self.right / self.known if self.known else None
 
     @property

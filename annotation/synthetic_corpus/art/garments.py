@@ -37,10 +37,12 @@ class Garment:
 
     @property
     def paint(self) -> Colour:
+        """The colour it is painted in; jeans have shades of denim."""
         return _DENIM[self.colour] if self.style == "jeans" else NAMED[self.colour]
 
     @property
     def second(self) -> Colour:
+        """The colour of its trim; without one, a darker shade of its own."""
         return NAMED[self.trim] if self.trim else darker(self.paint, 0.2)
 
 

@@ -22,11 +22,13 @@ SKIES: dict[str, tuple[Colour, Colour, Colour]] = {
 
 
 def lay_floor(s: Stage, horizon: float) -> None:
+    """Let people stand between the horizon (in pixels from the top) and the lower edge."""
     tall = s.height * 0.62 if s.wide else s.height * 0.52
     s.floor = Floor(horizon + (s.height - horizon) * 0.40, s.height * 0.945, tall * 0.80, tall)
 
 
 def paint_sky(s: Stage, mood: str, horizon: float, *, clouds: bool = True) -> None:
+    """Paint the sky of a mood down to the horizon: light, perhaps sun and clouds, stars at night."""
     top, bottom, light = SKIES[mood]
     pen = s.canvas.pen()
     pen.gradient(0, horizon + 2, top, bottom)
@@ -45,6 +47,7 @@ def paint_sky(s: Stage, mood: str, horizon: float, *, clouds: bool = True) -> No
 
 
 def outside(s: Stage, weight: float = 0.5) -> None:
+    """Let captions say that it is outdoors; `weight` is how often, beside other places."""
     s.place(f"{s.notion('outside', 'outdoors', scene=True)}", weight)
 
 
@@ -68,6 +71,7 @@ def plant_trees(
 
 
 def mention_trees(s: Stage, trees: list[Entity]) -> None:
+    """Let captions speak of the trees: one of it, several as a group."""
     if len(trees) == 1:
         s.around.append(f"near {trees[0]}")
         s.backdrops.append(f"with {trees[0]} in the background")

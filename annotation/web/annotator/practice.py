@@ -78,6 +78,7 @@ class Shown:
         self._type, self._page = type, page
 
     def page(self, content: object, image: object) -> Page:
+        """The page that was given, whatever is asked."""
         return self._page
 
     def __getattr__(self, name: str) -> Any:

@@ -96,6 +96,7 @@ class Desk:
 
     @property
     def smallest(self) -> int:
+        """Pixels that a box's side must have."""
         return SMALLEST_SIDE
 
     @property

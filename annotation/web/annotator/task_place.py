@@ -34,10 +34,12 @@ class Place:
 
     @property
     def kind(self) -> str:
+        """The kind of question, by key."""
         return self.type.key
 
     @property
     def address(self) -> str:
+        """The address of the page where tasks of this place are answered."""
         return reverse("task", args=[self.campaign.name, self.kind])
 
 

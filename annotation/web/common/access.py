@@ -29,7 +29,8 @@ class Scoped(Protocol):
     """What a role can be granted for, or what belongs to such a thing."""
 
     @property
-    def scope(self) -> Scope: ...
+    def scope(self) -> Scope:
+        """Where it belongs: a corpus, a campaign, or the whole server."""
 
 
 P = ParamSpec("P")
@@ -51,6 +52,7 @@ class At(Generic[T]):
         return found
 
     def none(self, name: str) -> Http404:
+        """The error, to be raised, that says that there is no thing of this name."""
         return Http404(str(self.missing) % {"name": name})
 
 

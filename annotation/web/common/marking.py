@@ -28,10 +28,12 @@ class Piece:
 
     @property
     def hue(self) -> int:
+        """The number of its chain's colour, 0 without a chain."""
         return hue(self.number) if self.number else 0
 
     @property
     def categories(self) -> str:
+        """The mention's categories with commas between them; "" for plain text."""
         return ", ".join(self.mention.categories.split("/")) if self.mention else ""
 
 
@@ -76,9 +78,12 @@ class Worded(Protocol):
     """A text and its words."""
 
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """The text as it came."""
+
     @property
-    def words(self) -> Sequence[str]: ...
+    def words(self) -> Sequence[str]:
+        """The words into which it is cut."""
 
 
 def laid_out(caption: Worded) -> tuple[str, list[tuple[int, int]]]:

@@ -30,6 +30,7 @@ class SignInRequired(LoginRequiredMiddleware):
         view_args: tuple[Any, ...],
         view_kwargs: dict[str, Any],
     ) -> HttpResponseBase | None:
+        """Lead to the sign-in who must sign in; refuse who came by a platform and may only work."""
         if not getattr(view_func, "login_required", True):
             return None
         asking: Any = request

@@ -44,10 +44,12 @@ class Tag:
 
     @property
     def hue(self) -> int:
+        """The number of its chain's colour."""
         return hue(self.chain)
 
     @property
     def width(self) -> int:
+        """Its width in pixels."""
         return TAG_PAD + TAG_LETTER * len(self.name)
 
 
@@ -90,14 +92,17 @@ class DrawnBox:
 
     @property
     def numbers(self) -> list[int]:
+        """The numbers of the chains that have this box."""
         return [tag.chain for tag in self.tags]
 
     @property
     def chains(self) -> str:
+        """The same, with spaces between them, as scripts read it."""
         return " ".join(map(str, self.numbers))
 
     @property
     def outlines(self) -> Iterator[Outline]:
+        """An outline in each chain's colour; those of several take turns in dashes."""
         many = len(self.tags)
         for i, tag in enumerate(self.tags):
             dash = f"{DASH} {DASH * (many - 1)}" if many > 1 else ""

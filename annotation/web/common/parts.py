@@ -23,6 +23,7 @@ class Part(NamedTuple):
     everything: bool = False
 
     def is_open_to(self, account: Account) -> bool:
+        """Whether an account has a role that opens this part."""
         if self.everything:
             return account.has_role(*self.roles, on=EVERYTHING)
         return account.has_role_somewhere(*self.roles, corpora=self.corpora)

@@ -41,6 +41,7 @@ class ShownChain:
 
     @property
     def hue(self) -> int:
+        """The number of its colour."""
         return hue(self.number)
 
     @property
@@ -69,6 +70,7 @@ class ShownChain:
 
     @property
     def spoken(self) -> str:
+        """How many mentions it has, in words."""
         count = len(self.mentions)
         return ngettext("%(count)d mention", "%(count)d mentions", count) % {"count": count}
 

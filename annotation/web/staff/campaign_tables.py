@@ -38,7 +38,20 @@ HELPS = {
 
 
 #: What a line of the audit may name, in the order in which it is told.
-NAMED = ("of", "image", "worker", "kind", "kinds", "version", "items", "images", "rule", "reason", "job")
+NAMED = (
+    "of",
+    "image",
+    "worker",
+    "kind",
+    "kinds",
+    "version",
+    "items",
+    "images",
+    "priority",
+    "rule",
+    "reason",
+    "job",
+)
 
 
 @dataclass(slots=True)

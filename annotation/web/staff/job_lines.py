@@ -51,14 +51,17 @@ class ShownJob:
 
     @property
     def percent(self) -> int:
+        """How far the job is, in whole per cent."""
         return int(100 * self.job.share)
 
     @property
     def live(self) -> bool:
+        """Whether the job waits or runs."""
         return self.job.state in (Job.QUEUED, Job.RUNNING)
 
     @property
     def ended_badly(self) -> bool:
+        """Whether the job failed or was cancelled."""
         return self.job.state in (Job.FAILED, Job.CANCELLED)
 
 

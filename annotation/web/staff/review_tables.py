@@ -54,6 +54,7 @@ class Answered:
 
     @property
     def worker(self) -> str:
+        """The pseudonym of who answered."""
         return self.said.judgment.worker.pseudonym
 
 
@@ -76,6 +77,7 @@ class ReviewedChain:
 
     @property
     def hue(self) -> int:
+        """The number of its colour."""
         return hue(self.number)
 
     @property
@@ -85,6 +87,7 @@ class ReviewedChain:
 
     @property
     def waits(self) -> bool:
+        """Whether it waits for a reviewer."""
         return self.stage == loop.REVIEW
 
     @property
@@ -99,6 +102,7 @@ class ReviewedChain:
 
     @property
     def verdict(self) -> str:
+        """Where it stands, in words: why it is in review, how many boxes, or its stage."""
         if self.stage == loop.REVIEW:
             return f"{STAGES[self.stage]}: {REASONS.get(self.reason, self.reason)}"
         if self.stage == loop.BOXED:
@@ -110,10 +114,12 @@ class ReviewedChain:
 
     @property
     def why(self) -> str:
+        """What brought it to review, in a sentence; "" where it does not wait."""
         return str(WHY.get(self.reason, "")) if self.waits else ""
 
     @property
     def categories(self) -> str:
+        """All categories of its mentions, with commas between them."""
         return ", ".join(Chain("", tuple(self.mentions)).categories)
 
     @property
@@ -153,6 +159,7 @@ class Reviewed:
 
     @property
     def waiting(self) -> int:
+        """How many of its chains wait for a reviewer."""
         return sum(chain.waits for chain in self.chains)
 
 

@@ -117,6 +117,7 @@ ACTS = {
     "delete_campaign": gettext_lazy("deleted the campaign"),
     "set_stop_rules": gettext_lazy("changed the stop rules"),
     "change_settings": gettext_lazy("changed the settings"),
+    "prioritise_images": gettext_lazy("changed which images come first"),
     "set_instructions": gettext_lazy("wrote a text anew"),
     "add_known_items": gettext_lazy("added known items"),
     "retire_known_items": gettext_lazy("retired known items"),

@@ -42,7 +42,7 @@ PEOPLE_BEGUN = ((10, 2), (6, 1), (4, 0))
 PEOPLE_WORKERS = 10
 PEOPLE_MIX = "careful=6,average=2,random=1,always_yes=1"
 PEOPLE_SETTINGS = """\
-# Who tries the demonstration shall not have to pass a test first.
+# Visitors of the demonstration start without a qualification test.
 [trust]
 qualification = false
 
@@ -56,14 +56,16 @@ box_quality = 0.02, box_coverage = 0.03 }
 
 class Command(BaseCommand):
     help = (
-        "Make the sample corpus, have a simulated crowd annotate it, export it under DATA_DIR/demo, print "
-        "the figures, rank it by some systems, have a crowd judge what they found and build a report, "
-        f"and serve the pages at http://{HOST}:{PORT} (DEMO_PORT=8001: at that port instead; "
+        "Make the sample corpus, let a simulated crowd annotate it, and export it to DATA_DIR/demo. Print "
+        "its statistics, rank it with some systems, let the crowd judge their results, and build a "
+        f"report. Then serve the pages at http://{HOST}:{PORT} (DEMO_PORT=8001: use that port; "
         "DEMO_SERVE=0: stop after the report)."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--images", type=int, default=IMAGES, help=f"Scenes to make (default {IMAGES})")
+        parser.add_argument(
+            "--images", type=int, default=IMAGES, help=f"Number of scenes to make (default: {IMAGES})"
+        )
         parser.add_argument("--seed", type=int, default=SEED)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -102,10 +104,11 @@ class Command(BaseCommand):
         if evaluated:
             self.stdout.write("\n".join(["Evaluation:", *where(names, f"http://{HOST}:{port}")]))
         else:
-            self.stdout.write("No evaluation: with so few --images there is nothing to compare")
+            self.stdout.write("No evaluation: too few --images to compare systems")
         if os.environ.get("DEMO_SERVE", "1") == "0":
             self.stdout.write(
-                f"DEMO_SERVE=0: not serving; `make serve` does. Sign in as {USER!r}, password {password}"
+                f"DEMO_SERVE=0: not serving. Start the server with `make serve`. Sign in as {USER!r}, "
+                f"password {password}"
             )
             return
         self.stdout.write(f"Sign in as {USER!r} with the password {password}")

@@ -14,7 +14,9 @@ from evaluation.services.systems import training
 
 
 @job_kind(
-    "extract_features", title=gettext_lazy("Describing pictures"), refusals=(UnknownName, OSError, ValueError)
+    "extract_features",
+    title=gettext_lazy("Extracting image features"),
+    refusals=(UnknownName, OSError, ValueError),
 )
 def extract_features(progress: Progress, *, corpus: str, seed: int = 0) -> dict[str, Any]:
     """Keep every picture's words; the result is `systems.Extracted`. What is kept is not done again."""

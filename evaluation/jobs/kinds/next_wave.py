@@ -18,7 +18,7 @@ from evaluation.services.batches.stored_answers import BatchRefused
 
 @job_kind(
     "next_wave",
-    title=gettext_lazy("Asking the next wave"),
+    title=gettext_lazy("Opening the next round"),
     refusals=(BadPool, BatchRefused, Busy, CampaignError),
 )
 def next_wave(progress: Progress, *, batch: str, wave: int | None = None) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from evaluation.services.runs import ranking
 from evaluation.services.runs.files import DEPTH
 
 
-@job_kind("rank", title=gettext_lazy("Ranking by a system"), refusals=(UnknownName, OSError, ValueError))
+@job_kind("rank", title=gettext_lazy("Ranking with a system"), refusals=(UnknownName, OSError, ValueError))
 def rank(
     progress: Progress,
     *,

@@ -14,7 +14,7 @@ from evaluation.services.batches.reassignment import top_up
 from evaluation.services.batches.stored_answers import BatchRefused
 
 
-@job_kind("top_up_batch", title=gettext_lazy("Asking again"), refusals=(BatchRefused, CannotDo))
+@job_kind("top_up_batch", title=gettext_lazy("Reassigning pages"), refusals=(BatchRefused, CannotDo))
 def top_up_batch(progress: Progress, *, batch: str) -> dict[str, Any]:
     """Discard the judges whose answers do not count; the result is `topping_up.TopUp`.
 

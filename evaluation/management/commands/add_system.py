@@ -21,14 +21,17 @@ from evaluation.services.systems.upload import FORMATS, bring
 
 
 class Command(ReportCommand):
-    help = "Keep embeddings or scores of a corpus as a system; where the same stands, nothing changes."
+    help = (
+        "Add embeddings or scores of a corpus as a system. If the same system already exists, nothing "
+        "changes."
+    )
     refusals = (*ReportCommand.refusals, *REFUSALS)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("name", help="What the system shall be called")
+        parser.add_argument("name", help="Name of the system")
         parser.add_argument("path", type=Path, help="Embeddings or scores (npz, npy, safetensors)")
-        parser.add_argument("--corpus", required=True, help="The corpus that they are of")
+        parser.add_argument("--corpus", required=True, help="Their corpus")
         parser.add_argument(
             "--format", default=FORMATS[0], help=f"One of: {', '.join(FORMATS)} (default: {FORMATS[0]})"
         )
@@ -52,7 +55,7 @@ class Command(ReportCommand):
         )
 
     def show(self, report: dict[str, Any]) -> str:
-        end = "is already there, nothing changed" if report["unchanged"] else "kept"
+        end = "already exists, nothing changed" if report["unchanged"] else "kept"
         wide = f", {report['dimensions']} dimensions" if report["dimensions"] else ""
         remarks = "".join(f"{remark}\n" for remark in report["remarks"])
         return (

@@ -34,11 +34,14 @@ def _numbers(text: str) -> tuple[float, ...]:
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
-        raise ArgumentTypeError(f"{text!r} is no list of numbers; write them as 4,3.6,3") from None
+        raise ArgumentTypeError(f"{text!r} is not a list of numbers; write them as 4,3.6,3") from None
 
 
 class Command(TableCommand):
-    help = "Agreement within a set of judgments, or between two: files, or what was imported."
+    help = (
+        "Measure agreement within a set of judgments, or between two sets. Sets are files or imported "
+        "judgments."
+    )
     refusals = (*TableCommand.refusals, FormatError, AgreementError)
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -50,24 +53,45 @@ class Command(TableCommand):
             "--repeats",
             choices=("refuse", "answers"),
             default="refuse",
-            help="A pair that comes twice in a file without a judge: a mistake, or two answers "
-            "(default: refuse)",
+            help="If a pair occurs twice in a file that names no judges: refuse the file, or count two "
+            "answers (default: refuse)",
         )
-        parser.add_argument("--against", type=Path, metavar="FILE", help="The same pairs judged by others")
-        parser.add_argument("--against-format", metavar="FORMAT", help="Their format (default: table)")
-        parser.add_argument("--corpus", help="Where judgments were imported: of which corpus")
-        parser.add_argument("--judgments", metavar="NAME", help="Imported judgments, instead of a file")
-        parser.add_argument("--against-judgments", metavar="NAME", help="The others', instead of a file")
-        parser.add_argument("--thresholds", type=_numbers, default=(), help="Cuts of the first, as 4,3.6,3")
-        parser.add_argument("--against-thresholds", type=_numbers, default=(), help="Cuts of the others")
+        parser.add_argument(
+            "--against", type=Path, metavar="FILE", help="A second set of judgments of the same pairs"
+        )
+        parser.add_argument(
+            "--against-format", metavar="FORMAT", help="Format of the second set (default: table)"
+        )
+        parser.add_argument("--corpus", help="Corpus of imported judgments")
+        parser.add_argument(
+            "--judgments", metavar="NAME", help="Name of imported judgments, instead of a file"
+        )
+        parser.add_argument(
+            "--against-judgments",
+            metavar="NAME",
+            help="Name of a second set of imported judgments, instead of a file",
+        )
+        parser.add_argument(
+            "--thresholds", type=_numbers, default=(), help="Thresholds for the first set, such as 4,3.6,3"
+        )
+        parser.add_argument(
+            "--against-thresholds", type=_numbers, default=(), help="Thresholds for the second set"
+        )
         parser.add_argument(
             "--unjudged-is-no",
             action="store_true",
-            help="Pairs the others lack have their lowest answer",
+            help="Give pairs that the second set lacks its lowest answer",
         )
-        parser.add_argument("--resamples", type=int, default=1000, help="For intervals; 0 for none")
-        parser.add_argument("--level", type=float, default=0.95, help="Of the intervals (default: 0.95)")
-        parser.add_argument("--seed", type=int, default=0, help="Of the resamples (default: 0)")
+        parser.add_argument(
+            "--resamples",
+            type=int,
+            default=1000,
+            help="Bootstrap resamples for intervals; 0 for no intervals",
+        )
+        parser.add_argument(
+            "--level", type=float, default=0.95, help="Confidence level of the intervals (default: 0.95)"
+        )
+        parser.add_argument("--seed", type=int, default=0, help="Seed of the resamples (default: 0)")
 
     def report(self, **options: Any) -> dict[str, Any]:
         resampling = Resampling(options["resamples"], options["level"], options["seed"])
@@ -83,15 +107,15 @@ class Command(TableCommand):
         ]
         first, second = sets
         if not first:
-            raise CommandError("no judgments; name a file, or --corpus and --judgments")
+            raise CommandError("no judgments are named; give a file, or --corpus and --judgments")
         if options["corpus"] and not any(one.name for one in sets):
-            raise CommandError("--corpus goes with --judgments or --against-judgments; name one")
+            raise CommandError("--corpus needs --judgments or --against-judgments; give one")
         repeats = options["repeats"] == "answers"
         pairs = first.read(options["corpus"], repeats=repeats)
         self.found: Within | Between
         if not second:
             if options["thresholds"] or options["against_thresholds"] or options["unjudged_is_no"]:
-                raise CommandError("thresholds compare two sets; name the other with --against")
+                raise CommandError("thresholds compare two sets; give the second with --against")
             self.found = within(pairs, resampling)
         else:
             self.found = between(
@@ -123,10 +147,10 @@ class _Source:
 
     def __post_init__(self) -> None:
         if self.name and (self.path or self.format):
-            raise CommandError(f"{self.word} and --{self.option}: choose one")
+            raise CommandError(f"{self.word} and --{self.option}: use only one of them")
         if self.format and not self.path:
             raise CommandError(
-                f"--{self.option.replace('judgments', 'format')} goes with {self.word}; name it"
+                f"--{self.option.replace('judgments', 'format')} needs {self.word}; give it too"
             )
 
     def __bool__(self) -> bool:
@@ -138,7 +162,7 @@ class _Source:
             found = (reader.counting_repeats() if repeats else reader).read(self.path)
             return list(progress(found, what=self.path.name))
         if not corpus:
-            raise CommandError(f"--{self.option} {self.name}: say of which --corpus")
+            raise CommandError(f"--{self.option} {self.name}: give its --corpus")
         assert self.name  # a source without path and name is not read
         chosen = judgment_set(corpus, self.name)
         found = pairs_of(chosen, names_of(corpus))
@@ -216,8 +240,8 @@ _HEAD = ["", "value", "interval", "pairs", ""]
 def _within_text(found: Within) -> str:
     numbers = f"{found.fewest}" if found.fewest == found.most else f"{found.fewest} to {found.most}"
     counted = (
-        f"{found.answers:,} answers to {found.pairs:,} pairs of {found.queries:,} queries, {numbers} a pair; "
-        f"{found.ties:,} pairs without a most frequent answer."
+        f"{found.answers:,} answers to {found.pairs:,} pairs of {found.queries:,} queries, {numbers} a "
+        f"pair; {found.ties:,} pairs have no majority answer."
     )
     parts = [
         counted,
@@ -248,12 +272,12 @@ def _between_text(found: Between) -> str:
         ]
         for row, line in zip(found.sweep.rows, found.sweep.kappa, strict=True)
     ]
-    parts = [f"{found.common:,} of {found.pairs:,} pairs are judged in both sets.", table(head, rows)]
+    parts = [f"{found.common:,} of {found.pairs:,} pairs are in both sets.", table(head, rows)]
     if found.best is not None and found.sweep.best is not None:
         row, column, _ = found.sweep.best
         best = found.sweep.kappa[found.sweep.rows.index(row)][found.sweep.columns.index(column)]
         parts.append(
-            f"Best at {row:.3g} and {column:.3g}; there the others find what the first hold with\n"
+            f"Best at {row:.3g} and {column:.3g}; taking the first set as the truth, the second has\n"
             + table(
                 _HEAD,
                 [

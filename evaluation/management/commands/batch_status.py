@@ -24,24 +24,28 @@ from evaluation.services.batches.stored_answers import BatchRefused
 
 #: What helps where pages lack captions.
 REMEDY = (
-    "they are judged as they are; a next batch has more pairs to fill pages up from a greater --depth, or "
-    "needs fewer on smaller ones ([page] captions in --config)"
+    "they are judged as they are; in the next batch, use a greater --depth for more fillers, or smaller "
+    "pages ([page] captions in --config)"
 )
 UNFILTERED = (
-    "they are judged as they are; a next batch with a --threshold has filtered pairs to fill pages up"
+    "they are judged as they are; in the next batch, use a --threshold: filtered pairs then fill the pages"
 )
 
 
 class Command(ReportCommand):
-    help = "Say how a batch stands, what its filter loses, and what its pool would lose without each run."
+    help = "Show the state of a batch, what its filter loses, and what its pool would lose without each run."
     refusals = (*ReportCommand.refusals, BatchRefused, BadPool, UnknownMeasure)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("batch")
-        parser.add_argument("--omissions", action="store_true", help="Leave each run out of the pool in turn")
         parser.add_argument(
-            "--measure", default="R-precision", help="Under which measure (default R-precision)"
+            "--omissions",
+            action="store_true",
+            help="Leave each run out of the pool in turn and show the effect",
+        )
+        parser.add_argument(
+            "--measure", default="R-precision", help="Measure for --omissions (default: R-precision)"
         )
 
     def report(self, **options: Any) -> dict[str, Any]:
@@ -63,7 +67,7 @@ class Command(ReportCommand):
         lines = [
             f"batch {report['batch']!r} of corpus {report['corpus']!r}, {report['tasks']}, {report['state']}",
             f"{report['open']} tasks open; {counts}; {report['answers']} answers, {report['earned']}",
-            f"{report['wanting']} answers to come{money}{ends}",
+            f"{report['wanting']} answers are missing{money}{ends}",
             *_lacking(report),
             *pages_text(report["filling"], UNFILTERED if report["threshold"] is None else REMEDY),
             *([waves_text(report["waves"])] if report["waves"] else []),
@@ -85,11 +89,11 @@ def _lacking(report: dict[str, Any]) -> list[str]:
     lines = []
     if report["lacking"]:
         before = report["reused"] + report["lacking"]
-        lines.append(f"{report['lacking']} of {before} pairs that were judged before lack answers now")
+        lines.append(f"{report['lacking']} of {before} pairs that were judged before now lack answers")
     closed = report["state"] == CLOSED
     if closed and report["short"]:
-        lines.append(f"its campaign is closed, and {report['short']} pairs that it asked about lack answers")
-    return [*lines, "a new batch of the same runs (open_batch) asks for them"] if lines else []
+        lines.append(f"its campaign is closed, and {report['short']} of its pairs lack answers")
+    return [*lines, "open a new batch of the same runs (open_batch) to collect them"] if lines else []
 
 
 def _agreement(found: dict[str, Any]) -> str:
@@ -103,7 +107,6 @@ def _loss(loss: dict[str, Any]) -> str:
     return (
         f"filter: {loss['relevant']} of {loss['judged']} judged fillers are relevant ({share:.2%}, Wilson "
         f"{loss['low']:.2%} to {loss['high']:.2%}, clustered by {loss['images']} images), "
-        f"{loss['some_yes']} were ticked by somebody; "
-        f"of {loss['filtered']} filtered pairs about {loss['expected']:.0f} are lost "
-        f"({loss['at_least']:.0f} to {loss['at_most']:.0f})"
+        f"{loss['some_yes']} were marked as relevant by at least one judge; of {loss['filtered']} filtered "
+        f"pairs about {loss['expected']:.0f} are lost ({loss['at_least']:.0f} to {loss['at_most']:.0f})"
     )

@@ -32,9 +32,9 @@ class Command(ReportCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         add_measures(parser, MEASURES)
-        parser.add_argument("name", help="What it is called, and its folder in DATA_DIR/reports")
+        parser.add_argument("name", help="Name of the report, and of its folder in DATA_DIR/reports")
         parser.add_argument(
-            "--runs", nargs="+", required=True, metavar="RUN", help="Of one or both directions"
+            "--runs", nargs="+", required=True, metavar="RUN", help="Runs of one or both directions"
         )
         parser.add_argument("--batch", default="", help="The batch that the judgments come from")
         parser.add_argument(
@@ -42,21 +42,36 @@ class Command(ReportCommand):
             nargs="+",
             default=[],
             metavar="RUN",
-            help="What the others are held against: a run or a system (default: the first of each direction)",
+            help="Compare the others with this run or system (default: the first run of each direction)",
         )
-        parser.add_argument("--against", default="", metavar="JUDGMENTS", help="Of others, for agreement")
+        parser.add_argument(
+            "--against",
+            default="",
+            metavar="JUDGMENTS",
+            help="Judgments by others, to measure agreement with",
+        )
         add_subset(parser, seed=False)
         add_missing(parser)
-        parser.add_argument("--seed", type=int, default=0, help="Of all that is drawn (default: 0)")
+        parser.add_argument("--seed", type=int, default=0, help="Seed of everything random (default: 0)")
         parser.add_argument(
-            "--rounds", type=int, default=ROUNDS, help=f"Of the randomisation (default: {ROUNDS})"
+            "--rounds",
+            type=int,
+            default=ROUNDS,
+            help=f"Permutations of the randomisation test (default: {ROUNDS})",
         )
         parser.add_argument(
-            "--resamples", type=int, default=RESAMPLES, help=f"Of the bootstrap (default: {RESAMPLES})"
+            "--resamples",
+            type=int,
+            default=RESAMPLES,
+            help=f"Resamples of the bootstrap (default: {RESAMPLES})",
         )
-        parser.add_argument("--level", type=float, default=LEVEL, help=f"Of intervals (default: {LEVEL})")
-        parser.add_argument("--out", type=Path, help="Write the folder there instead, and keep no record")
-        parser.add_argument("--replace", action="store_true", help="Build it anew though it stands")
+        parser.add_argument(
+            "--level", type=float, default=LEVEL, help=f"Confidence level of the intervals (default: {LEVEL})"
+        )
+        parser.add_argument(
+            "--out", type=Path, help="Write the folder there instead, and do not record the report"
+        )
+        parser.add_argument("--replace", action="store_true", help="Replace an existing report of this name")
 
     def report(self, **options: Any) -> dict[str, Any]:
         options["measures"] = options["measures"] or ()
@@ -74,7 +89,11 @@ class Command(ReportCommand):
         return asdict(built)
 
     def show(self, report: dict[str, Any]) -> str:
-        state = "stands unchanged" if report["unchanged"] else f"built, {len(report['files'])} files"
+        state = (
+            "already exists, nothing changed"
+            if report["unchanged"]
+            else f"built, {len(report['files'])} files"
+        )
         changes = [f"Replaced: {'; '.join(report['changes'])}."] if report["changes"] else []
         return "\n".join(
             [f"report {report['report']!r}: {state}", *changes, f"{report['folder']}/report.html"]

@@ -30,42 +30,47 @@ from evaluation.services.common import ImportRefused
 def unused_text(unused: dict[str, str], batch: str) -> list[str]:
     """A line for each judge whose answers do not count, and what helps."""
     lines = [f"not used: {judge} ({why})" for judge, why in unused.items()]
-    return [*lines, f"top_up {batch} has their pages asked again"] if lines else []
+    return [*lines, f"top_up {batch} reassigns their pages"] if lines else []
 
 
 def reinstated_text(before: dict[str, int], counted: dict[str, int], batch: str) -> list[str]:
     """A line for each judge with answers from before they were reinstated, and how to have it otherwise."""
     lines = [
-        f"not used: {answers} answers of {judge} from before the rules suspended and somebody reinstated them"
+        f"not used: {answers} answers that {judge} gave before the trust rules suspended them and a person "
+        "reinstated them"
         for judge, answers in before.items()
     ]
     lines += [
-        f"counted by name: {answers} answers of {judge} from before the rules suspended and somebody "
-        "reinstated them"
+        f"counted by name: {answers} answers that {judge} gave before the trust rules suspended them and a "
+        "person reinstated them"
         for judge, answers in counted.items()
     ]
     if before:
         every = " ".join([*counted, *before])
         lines.append(f"collect_judgments {batch} --count {every} counts them")
     if counted:
-        lines.append(f"collect_judgments {batch} --count, without a name, leaves all of them out")
+        lines.append(f"collect_judgments {batch} --count without a name leaves all of them out")
     return lines
 
 
 class Command(ReportCommand):
-    help = "Collect what was answered in a batch as judgments, which freeze_qrels freezes."
+    help = "Collect the answers of a batch as judgments. freeze_qrels makes qrels from them."
     refusals = (*ReportCommand.refusals, BatchRefused, ImportRefused, Busy)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("batch")
-        parser.add_argument("--freeze", metavar="QRELS", help="Freeze them at once, under the usual rule")
+        parser.add_argument(
+            "--freeze",
+            metavar="QRELS",
+            help="Also freeze them as qrels with this name, under the default rule",
+        )
         parser.add_argument(
             "--count",
             nargs="*",
             metavar="JUDGE",
-            help="Count what these judges answered before they were reinstated, and of nobody else "
-            "(default: of those of the newest set)",
+            help="Count the answers that these judges, and no others, gave before they were reinstated "
+            "(default: the judges of the newest set)",
         )
 
     def report(self, **options: Any) -> dict[str, Any]:
@@ -75,17 +80,17 @@ class Command(ReportCommand):
         return {**asdict(done.collected), "frozen": asdict(done.frozen)}
 
     def show(self, report: dict[str, Any]) -> str:
-        end = "stand already, nothing changed" if report["unchanged"] else "collected"
+        end = "already exist, nothing changed" if report["unchanged"] else "collected"
         counts = f"{report['answers']} answers about {report['pairs']} pairs, {report['new']} of them new"
         lines = [
             f"judgments {report['judgments']!r} {end}: {counts}",
-            f"{report['short']} pairs that were asked for have fewer answers than wanted",
+            f"{report['short']} requested pairs have fewer answers than required",
             *unused_text(report["unused"], report["batch"]),
             *reinstated_text(report["before"], report["counted"], report["batch"]),
             f"digest {report['digest']}",
         ]
         if frozen := report["frozen"]:
-            stands = "stands already, nothing changed" if frozen["unchanged"] else "frozen"
+            stands = "already exists, nothing changed" if frozen["unchanged"] else "frozen"
             lines.append(
                 f"qrels {frozen['qrels']!r} version {frozen['version']} {stands}: {frozen['relevant']} of "
                 f"{frozen['rows']} pairs are relevant ({frozen['settings']})"

@@ -18,19 +18,25 @@ from evaluation.significance.randomisation import MOST_ROUNDS, ROUNDS
 
 
 class Command(ScoringCommand):
-    help = "Compare runs under frozen qrels: each with the first, marked where they differ significantly."
+    help = (
+        "Compare runs under frozen qrels. Each is compared with the first run; significant differences "
+        "are marked."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("runs", nargs="+", help="Two runs or more; the first is the baseline")
         parser.add_argument(
-            "--rounds", type=int, default=ROUNDS, help=f"Of the randomisation (default: {ROUNDS})"
+            "--rounds",
+            type=int,
+            default=ROUNDS,
+            help=f"Permutations of the randomisation test (default: {ROUNDS})",
         )
-        parser.add_argument("--seed", type=int, default=0, help="Of the randomisation (default: 0)")
+        parser.add_argument("--seed", type=int, default=0, help="Seed of the randomisation test (default: 0)")
 
     def report(self, **options: Any) -> dict[str, Any]:
         if not 1 <= options["rounds"] <= MOST_ROUNDS:
-            raise CommandError(f"--rounds {options['rounds']}: ask for at least 1, and {MOST_ROUNDS} at most")
+            raise CommandError(f"--rounds {options['rounds']}: use at least 1, and {MOST_ROUNDS} at most")
         snapshot = snapshot_named(options["qrels"])
         runs = [run_named(name) for name in options["runs"]]
         how = self.scoring_options(snapshot, options)
@@ -48,7 +54,7 @@ class Command(ScoringCommand):
         which = f" ({report['subset']})" if report["subset"] else ""
         return (
             f"{report['direction']}: {report['queries']} queries of qrels {report['qrels']} version "
-            f"{report['version']}{which}.\nAgainst {report['baseline']}: * p <= 0.1, ** p <= 0.05, "
-            f"*** p <= 0.01, adjusted by Holm for {tested} tests (McNemar; randomisation, "
-            f"{report['rounds']} rounds)."
+            f"{report['version']}{which}.\nAgainst {report['baseline']}: * p <= 0.1, ** p <= 0.05, *** p "
+            f"<= 0.01, adjusted by Holm for {tested} tests (McNemar; randomisation, {report['rounds']} "
+            "permutations)."
         )

@@ -31,38 +31,46 @@ MEASURES = (*(f"R@{k}" for k in CUTOFFS), MEDIAN)
 
 class Command(TableCommand):
     help = (
-        "Train and test recipes in folds: figures with intervals, and McNemar's tests at "
-        f"R@{TESTED}, adjusted by Holm. Images without a picture (or features) are left out."
+        "Cross-validate recipes: train and test them in folds. Prints results with intervals, and "
+        f"McNemar's tests at R@{TESTED}, adjusted by Holm. Images without a picture (or features) are left "
+        "out."
     )
     refusals = (*TableCommand.refusals, *REFUSALS)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("corpus", help="The corpus")
-        parser.add_argument("recipes", nargs="*", help="Names, or TOML files (default: all of Table 11)")
+        parser.add_argument(
+            "recipes", nargs="*", help="Names of recipes, or TOML files (default: all of Table 11)"
+        )
         add_sources(parser)
         add_device(parser)
-        parser.add_argument("--folds", type=int, default=FOLDS, help=f"How many (default: {FOLDS})")
-        parser.add_argument("--seed", type=int, default=0, help="Of folds, codebooks, resamples (default: 0)")
-        parser.add_argument("--resamples", type=int, default=1000, help="Of the bootstrap (default: 1000)")
+        parser.add_argument("--folds", type=int, default=FOLDS, help=f"Number of folds (default: {FOLDS})")
+        parser.add_argument(
+            "--seed", type=int, default=0, help="Seed of folds, codebooks and resamples (default: 0)"
+        )
+        parser.add_argument(
+            "--resamples", type=int, default=1000, help="Resamples of the bootstrap (default: 1000)"
+        )
         parser.add_argument(
             "--pairs",
             nargs="+",
             default=[],
             metavar="A:B",
-            help=f"Further pairs to test (always: all with {BASELINE}, TRI5SEM with those of Table 3)",
+            help=f"More pairs of systems to test (always tested: all with {BASELINE}, TRI5SEM with those "
+            "of Table 3)",
         )
         parser.add_argument(
-            "--tests", action="store_true", help="With --csv or --latex: the tests, not the figures"
+            "--tests", action="store_true", help="With --csv or --latex: write the tests, not the results"
         )
 
     def report(self, **options: Any) -> dict[str, Any]:
         pairs = [tuple(pair.split(":")) for pair in options["pairs"]]
         if any(len(pair) != 2 for pair in pairs):
-            raise CommandError("--pairs: expected two systems with a colon between, as TRI5SEM:BoW5")
+            raise CommandError("--pairs: expected two systems separated by a colon, such as TRI5SEM:BoW5")
         if not 1 <= options["resamples"] <= MOST_RESAMPLES:
             raise CommandError(
-                f"--resamples {options['resamples']}: ask for at least 1, and {MOST_RESAMPLES} at most"
+                f"--resamples {options['resamples']}: use at least 1, and {MOST_RESAMPLES} at most"
             )
         self.tests = options["tests"]
         with Bars() as bars:
@@ -106,17 +114,17 @@ def _remarks(report: dict[str, Any]) -> str:
         f"{report['left_out']} images are left out."
     )
     how = (
-        f"Image kernel: {report['image']}. In brackets: 95 %, of shares by Wilson, of median ranks between "
-        "bootstrap resamples of the images."
+        f"Image kernel: {report['image']}. In brackets: 95 % intervals; Wilson for shares, bootstrap over "
+        "the images for median ranks."
     )
     lines = [whom, how]
     if report["background"]:
         dropped = dropped_text(report["background_dropped"], report["background_lines"])
-        lines.append(f"BNC is a stand-in, not the BNC: {', '.join(report['background'])}; {dropped}.")
+        lines.append(f"Background text in place of the BNC: {', '.join(report['background'])}; {dropped}.")
     if report["lemmas"]:
         lines.append(f"Lemmas: {Path(report['lemmas']).name}.")
     if report["same"]:
-        lines.append(f"Left out, being others with these features: {', '.join(report['same'])}.")
+        lines.append(f"Left out, as they equal others with these features: {', '.join(report['same'])}.")
     return "\n".join(lines)
 
 

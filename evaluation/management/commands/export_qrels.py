@@ -28,18 +28,23 @@ class Command(ReportCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("name", help="NAME, the newest version, or NAME:VERSION")
-        parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="The file to make")
+        parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="The new file")
         known = ", ".join(QRELS_FORMATS.keys())
         parser.add_argument("--format", default="trec", help=f"One of: {known} (default: trec)")
         parser.add_argument(
             "--asks",
             default="",
-            help=f"What stands as the query: {IMAGE} or {CAPTION} (default: what they ask for, else {IMAGE})",
+            help=f"The side that is the query: {IMAGE} or {CAPTION} (default: the side that the qrels have "
+            f"as queries, else {IMAGE})",
         )
         parser.add_argument(
-            "--ids", default=OWN, help=f"Of images: {', '.join(IDS)}, as COCO's numbers (default: {OWN})"
+            "--ids",
+            default=OWN,
+            help=f"Ids of images: {', '.join(IDS)}; the latter are COCO's numbers (default: {OWN})",
         )
-        parser.add_argument("--only-relevant", action="store_true", help="What is relevant alone, as 1")
+        parser.add_argument(
+            "--only-relevant", action="store_true", help="Only relevant pairs, with relevance 1"
+        )
 
     def report(self, **options: Any) -> dict[str, Any]:
         return asdict(

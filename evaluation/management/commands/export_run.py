@@ -28,15 +28,17 @@ class Command(ReportCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("name", help="The run")
-        parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="The file to make")
+        parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="The new file")
         parser.add_argument(
             "--ties",
             choices=TIES,
             default=KEEP,
-            help=f"Equal scores stay, or are written a hair apart in the run's order (default: {KEEP})",
+            help=f"Keep equal scores, or make them differ slightly, in the run's order (default: {KEEP})",
         )
         parser.add_argument(
-            "--qrels", default="", help="Count for how many queries trec_eval's figures would be others"
+            "--qrels",
+            default="",
+            help="Count the queries for which trec_eval would give other values under these qrels",
         )
 
     def report(self, **options: Any) -> dict[str, Any]:
@@ -49,13 +51,13 @@ class Command(ReportCommand):
     def show(self, report: dict[str, Any]) -> str:
         said = [f"run {report['run']!r}: {report['lines']} lines in {report['file']}"]
         if report["tied"]:
-            now = "written a hair apart" if report["ties"] == BREAK else "kept"
+            now = "written with slightly different scores" if report["ties"] == BREAK else "kept"
             said.append(
-                f"{report['tied']} queries have items with equal scores, {now}; readers that put those in an "
-                "order, as trec_eval does, may give other figures for them"
+                f"{report['tied']} queries have items with equal scores, {now}; tools that reorder such "
+                "items, as trec_eval does, may give other values for these queries"
             )
         if report["differ"] is not None:
             said.append(
-                f"under qrels {report['qrels']}, {report['differ']} queries have other figures in trec_eval"
+                f"under qrels {report['qrels']}, {report['differ']} queries have other values in trec_eval"
             )
         return "\n".join(said)

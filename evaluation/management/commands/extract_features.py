@@ -17,7 +17,7 @@ from evaluation.services.systems.training import extract_features
 
 
 class Command(ReportCommand):
-    help = "Learn codebooks from a corpus's pictures and keep every picture's words."
+    help = "Learn codebooks from a corpus's pictures and store every picture's visual words."
     refusals = (*ReportCommand.refusals, *REFUSALS)
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -27,9 +27,9 @@ class Command(ReportCommand):
             "--out",
             type=Path,
             metavar="FILE",
-            help="Also write histograms to this new .safetensors file, which --features takes",
+            help="Also write histograms to this new .safetensors file, for --features",
         )
-        parser.add_argument("--seed", type=int, default=0, help="Of the codebooks (default: 0)")
+        parser.add_argument("--seed", type=int, default=0, help="Seed of the codebooks (default: 0)")
 
     def report(self, **options: Any) -> dict[str, Any]:
         with Bars() as bars:

@@ -33,8 +33,8 @@ from evaluation.services.judgments.freezing import freeze_protocol, freeze_qrels
 
 class Command(ReportCommand):
     help = (
-        "Freeze judgments, or a corpus's originals, as qrels. Where the newest version holds the same, "
-        "nothing changes."
+        "Freeze judgments, or a corpus's originals, as qrels. If the newest version is the same, nothing "
+        "changes."
     )
     refusals = (
         *ReportCommand.refusals,
@@ -48,24 +48,29 @@ class Command(ReportCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("name", help="What the qrels are called")
-        parser.add_argument("--corpus", required=True, help="The corpus they are about")
+        parser.add_argument("name", help="Name of the qrels")
+        parser.add_argument("--corpus", required=True, help="Their corpus")
         source = parser.add_mutually_exclusive_group(required=True)
-        source.add_argument("--judgments", help="The name of its judgments")
+        source.add_argument("--judgments", help="Name of imported or collected judgments")
         source.add_argument(
-            "--protocol", help=f"Originals only, nothing judged; one of: {', '.join(PROTOCOLS)}"
+            "--protocol",
+            help=f"Freeze originals only, without judgments, under one of: {', '.join(PROTOCOLS)}",
         )
         votes, grades = ", ".join(RULES.keys()), ", ".join(GRADED_RULES.keys())
         parser.add_argument(
             "--rule",
-            help=f"Of votes, one of: {votes} (default: {MAJORITY.name}); of grades from 1 to 4, one of: "
-            f"{grades} (default: {MEAN_GRADE.name})",
+            help=f"Relevance rule. For votes, one of: {votes} (default: {MAJORITY.name}); for grades from "
+            f"1 to 4, one of: {grades} (default: {MEAN_GRADE.name})",
         )
         add_relevance(parser)
         parser.add_argument(
-            "--without-originals", action="store_true", help="Of judgments: an original counts as judged"
+            "--without-originals",
+            action="store_true",
+            help="With --judgments: an original counts only as it was judged",
         )
-        parser.add_argument("--caption", type=int, help="Of a protocol: which caption of each image, from 0")
+        parser.add_argument(
+            "--caption", type=int, help="With --protocol: which caption of each image, from 0"
+        )
         add_subset(parser)
 
     def report(self, **options: Any) -> dict[str, Any]:
@@ -97,14 +102,14 @@ class Command(ReportCommand):
         return asdict(made)
 
     def show(self, report: dict[str, Any]) -> str:
-        end = "stands already, nothing changed" if report["unchanged"] else "frozen"
+        end = "already exists, nothing changed" if report["unchanged"] else "frozen"
         by_rule = ", ".join(f"{rule} {number}" for rule, number in report["by_rule"].items())
         outside = f", {report['left_out']} pairs outside left out" if report["left_out"] else ""
         judged = (
             f"{report['relevant']} of {report['rows']} pairs of {report['queries']} queries are relevant, "
-            f"{report['unjudged']} of them originals that nobody judged"
-            f"{' (' + report['subset'] + outside + ')' if report['subset'] else ''}\n"
-            f"relevant by rule: {by_rule}"
+            f"{report['unjudged']} of them unjudged "
+            f"originals{' (' + report['subset'] + outside + ')' if report['subset'] else ''}\nrelevant by "
+            f"rule: {by_rule}"
         )
         own = f"{report['rows']} original pairs of {report['queries']} images ({report['pool']})"
         return (
@@ -118,4 +123,4 @@ def _refuse(options: dict[str, Any], names: tuple[str, ...], other: str) -> None
     """CommandError for an option that means nothing beside `other`."""
     for name in names:
         if options[name] not in (None, False):
-            raise CommandError(f"--{name.replace('_', '-')} does not go with {other}; leave one out")
+            raise CommandError(f"--{name.replace('_', '-')} cannot be used with {other}; leave one out")

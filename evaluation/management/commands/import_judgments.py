@@ -28,29 +28,30 @@ from evaluation.services.judgments.importing import import_judgments
 
 class Command(ReportCommand):
     help = (
-        "Import judgments of a corpus's images and captions: all, or none where anything is wrong. Where "
-        "they stand already with the same content, nothing changes."
+        "Import judgments of a corpus's images and captions. If anything is wrong, nothing is imported. "
+        "If the same judgments already exist, nothing changes."
     )
     refusals = (*ReportCommand.refusals, FormatError, ImportRefused, Busy, BadScale, OSError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         known = ", ".join(JUDGMENT_FORMATS.keys())
-        parser.add_argument("corpus", help="The corpus they are about")
+        parser.add_argument("corpus", help="Their corpus")
         parser.add_argument("path", type=Path, help="The judgments, a file or its folder")
         parser.add_argument("--format", required=True, help=f"One of: {known}")
-        parser.add_argument("--name", help="What they shall be called (default: the format)")
-        parser.add_argument("--scale", help=f"Of the answers, where their format has none: {EXPECTED}")
+        parser.add_argument("--name", help="Name of the judgments (default: the format)")
+        parser.add_argument("--scale", help=f"Scale of the answers, if their format has none: {EXPECTED}")
         parser.add_argument(
             "--skip-unknown",
             action="store_true",
-            help="Leave out pairs about what the corpus lacks, and count them",
+            help="Leave out pairs whose image or caption the corpus lacks, and count them",
         )
         parser.add_argument(
             "--repeats",
             choices=("refuse", "answers"),
             default="refuse",
-            help="A pair that comes twice without a judge: a mistake, or two answers (default: refuse)",
+            help="If a pair occurs twice and no judge is named: refuse the file, or count two answers "
+            "(default: refuse)",
         )
 
     def report(self, **options: Any) -> dict[str, Any]:
@@ -68,7 +69,7 @@ class Command(ReportCommand):
         )
 
     def show(self, report: dict[str, Any]) -> str:
-        end = "are already there, nothing changed" if report["unchanged"] else "imported"
+        end = "already exist, nothing changed" if report["unchanged"] else "imported"
         return (
             f"{report['answers']} answers to {report['pairs']} pairs, scale {report['scale']}\n"
             f"{left_out_text(report['skipped'], report['lacking'], report['corpus'])}"

@@ -30,33 +30,37 @@ from evaluation.services.judgments.qrels_files import ASKED, import_qrels
 
 
 class Command(ReportCommand):
-    help = "Import qrels: all, or none where anything is wrong. Where they stand already, nothing changes."
+    help = (
+        "Import qrels. If anything is wrong, nothing is imported. If the same qrels already exist, "
+        "nothing changes."
+    )
     refusals = (*ReportCommand.refusals, FormatError, ImportRefused, Busy, BadScale, OSError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         known = ", ".join([*QRELS_FORMATS.keys(), *JUDGMENT_FORMATS.keys()])
-        parser.add_argument("name", help="What the qrels are called")
+        parser.add_argument("name", help="Name of the qrels")
         parser.add_argument("path", type=Path, help="The file")
-        parser.add_argument("--corpus", required=True, help="The corpus they are about")
+        parser.add_argument("--corpus", required=True, help="Their corpus")
         parser.add_argument("--format", default="trec", help=f"One of: {known} (default: trec)")
         parser.add_argument(
             "--asks",
             default="",
-            help=f"What the rankings are for that it judges: {', '.join(ASKED)} (default: its queries)",
+            help=f"The queries of the rankings that it judges: {', '.join(ASKED)} (default: the queries of "
+            "the file)",
         )
-        parser.add_argument("--level", type=int, default=1, help="Relevant from this grade on (default: 1)")
+        parser.add_argument("--level", type=int, default=1, help="Lowest relevant grade (default: 1)")
         parser.add_argument(
             "--skip-unknown",
             action="store_true",
-            help="Leave out pairs about what the corpus lacks, and count them",
+            help="Leave out pairs whose image or caption the corpus lacks, and count them",
         )
         parser.add_argument(
             "--repeats",
             choices=("refuse", "answers"),
             default="refuse",
-            help="Of judgments, a pair that comes twice without a judge: a mistake, or two answers "
-            "(default: refuse)",
+            help="In judgments, if a pair occurs twice and no judge is named: refuse the file, or count "
+            "two answers (default: refuse)",
         )
         add_relevance(parser)
 
@@ -75,7 +79,7 @@ class Command(ReportCommand):
         return {**asdict(made), "corpus": options["corpus"]}
 
     def show(self, report: dict[str, Any]) -> str:
-        end = "stands already, nothing changed" if report["unchanged"] else "imported"
+        end = "already exists, nothing changed" if report["unchanged"] else "imported"
         asks = f", for {report['asks']}s" if report["asks"] else ""
         return (
             f"{report['relevant']} of {report['rows']} pairs of {report['queries']} images are relevant"

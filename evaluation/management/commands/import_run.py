@@ -25,14 +25,14 @@ from evaluation.services.runs.files import DEPTH, DIRECTIONS, RUN_FORMATS, impor
 
 class Command(ReportCommand):
     help = (
-        "Import a system's rankings: all, or none where anything is wrong. Where the run stands already "
-        "with the same rankings, nothing changes."
+        "Import a system's rankings. If anything is wrong, nothing is imported. If the same run already "
+        "exists, nothing changes."
     )
     refusals = (*ReportCommand.refusals, FormatError, ImportRefused, Busy, OSError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("name", help="What the run shall be called")
+        parser.add_argument("name", help="Name of the run")
         parser.add_argument(
             "path", type=Path, help="A TREC run; scores or embeddings (npz, npy, safetensors)"
         )
@@ -43,7 +43,7 @@ class Command(ReportCommand):
         parser.add_argument(
             "--direction",
             default=DIRECTIONS[0],
-            help="annotation: images ask (default); search: captions ask",
+            help="annotation: images are the queries (default); search: captions are the queries",
         )
         parser.add_argument(
             "--captions", type=Path, metavar="FILE", help="Embeddings of captions, where PATH has the images'"
@@ -51,12 +51,14 @@ class Command(ReportCommand):
         parser.add_argument(
             "--inner-products", action="store_true", help="Score embeddings by inner products, not cosines"
         )
-        parser.add_argument("--system", default="", help="What made it (default: the tag of a TREC run)")
+        parser.add_argument(
+            "--system", default="", help="The system that made it (default: the tag of a TREC run)"
+        )
         parser.add_argument(
             "--depth",
             type=int,
             default=DEPTH,
-            help=f"Items of each ranking to keep, save of TREC runs (default: {DEPTH}; 0: all)",
+            help=f"Items of each ranking to keep; TREC runs are kept whole (default: {DEPTH}; 0: all)",
         )
 
     def report(self, **options: Any) -> dict[str, Any]:
@@ -76,7 +78,7 @@ class Command(ReportCommand):
         )
 
     def show(self, report: dict[str, Any]) -> str:
-        end = "is already there, nothing changed" if report["unchanged"] else "imported"
+        end = "already exists, nothing changed" if report["unchanged"] else "imported"
         kept = f", the best {report['depth']} kept" if report["depth"] else ""
         remarks = "".join(f"{remark}\n" for remark in report["remarks"])
         return (

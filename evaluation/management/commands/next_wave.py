@@ -21,7 +21,7 @@ from evaluation.services.batches.stored_answers import BatchRefused
 
 
 class Command(ReportCommand):
-    help = "Ask the next wave of a batch that was opened with --order, or end it."
+    help = "Open the next round of a batch that was opened with --order, or end the batch."
     refusals = (*ReportCommand.refusals, BadPool, BatchRefused, Busy, CampaignError)
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -38,9 +38,9 @@ class Command(ReportCommand):
 def waves_text(found: dict[str, Any]) -> str:
     """How far a batch is with its waves, in one line."""
     share = found["asked"] / found["askable"] if found["askable"] else 1.0
-    counts = f"{found['asked']} of {found['askable']} pairs ({share:.0%}) asked in {found['waves']} waves"
+    counts = f"{found['asked']} of {found['askable']} pairs ({share:.0%}) asked in {found['waves']} rounds"
     tau = "" if found["tau"] is None else f", tau with the last rankings at least {found['tau']:.3f}"
     if not found["ended"]:
         return counts + tau
-    why = "systems keep their order" if found["ended"] == STABLE else "everything was asked"
-    return f"{counts}{tau}; ended, {why}: {found['askable'] - found['asked']} pairs are not asked"
+    why = "systems keep their order" if found["ended"] == STABLE else "every pair was asked"
+    return f"{counts}{tau}; ended, {why}: {found['askable'] - found['asked']} pairs stay unjudged"

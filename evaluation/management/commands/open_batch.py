@@ -34,14 +34,17 @@ from evaluation.services.common import ImportRefused
 
 #: What helps where pages lack captions.
 REMEDY = (
-    "they can be judged as they are; a greater --depth, or more runs, filter more pairs out, and smaller "
-    "pages need fewer ([page] captions in --config)"
+    "they can be judged as they are; for more fillers, use a greater --depth or more runs, or use smaller "
+    "pages ([page] captions in --config)"
 )
-UNFILTERED = "they can be judged as they are; with a --threshold filtered pairs fill them up"
+UNFILTERED = "they can be judged as they are; with a --threshold, filtered pairs fill them"
 
 
 class Command(ReportCommand):
-    help = "Open a batch: a campaign that asks people about the pool of chosen runs, or its price."
+    help = (
+        "Open a batch: a campaign in which people judge the pool of chosen runs. With --dry-run, show "
+        "its price only."
+    )
     refusals = (
         *ReportCommand.refusals,
         *(BadItem, BadPool, BatchRefused, Busy, CampaignError, ImportRefused, LayerError, OSError),
@@ -50,52 +53,68 @@ class Command(ReportCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("name", help="What the batch, and its campaign, shall be called")
+        parser.add_argument("name", help="Name of the batch and of its campaign")
         parser.add_argument("--corpus", required=True)
         parser.add_argument("--runs", nargs="+", required=True, metavar="RUN")
         parser.add_argument("--tasks", default=USUAL_TASKS, help=f"One of: {', '.join(PAIR_TASKS)}")
         parser.add_argument(
-            "--depth", type=int, default=DEPTH, help=f"Items pooled of each ranking (default {DEPTH})"
+            "--depth",
+            type=int,
+            default=DEPTH,
+            help=f"Depth of the pool: top items of each ranking (default: {DEPTH})",
         )
         parser.add_argument(
             "--threshold",
             type=float,
-            help=f"Least BLEU_pre of a pair that is asked about (default {THRESHOLD}; for grades: none)",
+            help=f"Lowest BLEU_pre of a pair to be judged (default: {THRESHOLD}; for grades: none)",
         )
-        parser.add_argument("--no-filter", action="store_true", help="Ask about unlikely pairs too")
-        parser.add_argument("--judges", type=int, help="Answers a pair (default: as the settings say, 3)")
+        parser.add_argument(
+            "--no-filter", action="store_true", help="Do not filter: ask about unlikely pairs too"
+        )
+        parser.add_argument(
+            "--judges", type=int, help="Answers for each pair (default: as in the settings, 3)"
+        )
         parser.add_argument("--config", type=Path, metavar="FILE.toml", help="Settings of the campaign")
         parser.add_argument(
             "--reuse",
             nargs="*",
             metavar="JUDGMENTS",
-            help="Judgments from files that are not asked for again (default: those of Flickr8k's formats)",
+            help="Imported judgments to reuse; their pairs are not asked again (default: those in "
+            "Flickr8k's formats)",
         )
-        parser.add_argument("--seconds", type=float, help="What an answer is taken to last, for the price")
+        parser.add_argument(
+            "--seconds", type=float, help="Assumed seconds for an answer, to estimate the price"
+        )
         parser.add_argument(
             "--order",
             default="",
             metavar="STRATEGY",
-            help="Ask in waves, and stop when the systems keep their order; one of: "
+            help="Ask in rounds, and stop when the order of the systems is stable; one of: "
             f"{', '.join(STRATEGIES.keys())}",
         )
         parser.add_argument(
             "--waves",
             type=int,
-            help=f"With --order: in how many waves all would be asked (default {round(1 / SHARE)})",
+            help="With --order: number of rounds in which all pairs would be asked (default: "
+            f"{round(1 / SHARE)})",
         )
-        parser.add_argument("--known-from", metavar="SPLIT", help="Make known items of this split's images")
-        parser.add_argument("--draft", action="store_true", help="Open the campaign's pairs, let nobody in")
-        parser.add_argument("--dry-run", action="store_true", help="Say what it comes to; write nothing")
+        parser.add_argument(
+            "--known-from", metavar="SPLIT", help="Make control items from the images of this split"
+        )
+        parser.add_argument(
+            "--draft", action="store_true", help="Create the campaign as a draft: nobody can join yet"
+        )
+        parser.add_argument("--dry-run", action="store_true", help="Show size and price; write nothing")
 
     def report(self, **options: Any) -> dict[str, Any]:
         config: Path | None = options["config"]
         threshold = options["threshold"]
         if options["no_filter"] and threshold is not None:
-            raise BatchRefused("--no-filter and --threshold: choose one")
+            raise BatchRefused("--no-filter and --threshold: use only one of them")
         if options["waves"] is not None and (not options["order"] or options["waves"] < 1):
-            raise BatchRefused("--waves wants an --order, and is 1 or more")
-        if threshold is None and not options["no_filter"] and PAIR_TASKS[options["tasks"]].paged:
+            raise BatchRefused("--waves needs an --order, and is 1 or more")
+        tasks = PAIR_TASKS.get(options["tasks"])
+        if threshold is None and not options["no_filter"] and tasks is not None and tasks.paged:
             threshold = THRESHOLD
         made = plan(
             corpus=options["corpus"],
@@ -144,18 +163,18 @@ class Command(ReportCommand):
         took = f"as in batch {report['measured_on']!r}" if report["measured_on"] else "assumed"
         rows = [
             [f"pairs in the top {report['depth']}", report["pooled"]],
-            ["originals, relevant unasked", report["originals"]],
+            ["originals, relevant without a judgment", report["originals"]],
             [f"filtered out ({cut})", report["filtered"]],
             ["judged before", report["known"]],
             *([["can be asked", report["askable"]]] if report["strategy"] else []),
-            ["to be asked, in a first wave" if report["strategy"] else "to be asked", report["asked"]],
-            [f"{word} that ask them", report["task_count"]],
-            ["filtered pairs that fill pages up", report["fillers"]],
-            *([["captions that pages lack", report["missing"]]] if "missing" in report else []),
+            ["to be asked, in a first round" if report["strategy"] else "to be asked", report["asked"]],
+            [f"{word} to be answered", report["task_count"]],
+            ["filtered pairs as fillers", report["fillers"]],
+            *([["captions missing on pages", report["missing"]]] if "missing" in report else []),
             [f"answers to {word}, {report['judges']} each", report["answers"]],
             ["judgments of the pairs asked", report["judgments"]],
         ]
-        work = f"{report['hours']:.1f} hours of work at {report['seconds_an_answer']:.0f} seconds an answer"
+        work = f"{report['hours']:.1f} hours of work at {report['seconds_an_answer']:.0f} seconds per answer"
         lines = [
             table(["run", "direction", "pairs", "alone", "unjudged"], runs),
             "",
@@ -163,8 +182,8 @@ class Command(ReportCommand):
             "",
             f"{work} ({took}), {report['price']}",
             *pages_text(report, UNFILTERED if report["threshold"] is None else REMEDY),
-            "besides: pages of known images alone, and what is asked again where a judge is discarded",
+            "not included: pages with control items only, and pages reassigned after a judge is discarded",
         ]
-        end = "stands already, nothing changed" if report["unchanged"] else f"opened, {report['state']}"
+        end = "already exists, nothing changed" if report["unchanged"] else f"opened, {report['state']}"
         told = f"batch {report['batch']!r} {end}" if report["launched"] else "nothing was written"
         return "\n".join([*lines, told])

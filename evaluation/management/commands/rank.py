@@ -32,26 +32,29 @@ class Command(ReportCommand):
         parser.add_argument(
             "--split",
             default="",
-            help="Which images: a split, a file of names, or a fold as 1/5 (default: all that can be used)",
+            help="Images to rank: a split, a file of names, or a fold such as 1/5 (default: all usable "
+            "images)",
         )
-        parser.add_argument("--corpus", default="", help="Another corpus than it was trained on")
-        parser.add_argument("--name", default="", help="What the runs are called (default: the system)")
+        parser.add_argument(
+            "--corpus", default="", help="Rank this corpus instead of the one that it was trained on"
+        )
+        parser.add_argument("--name", default="", help="Name of the runs (default: the name of the system)")
         parser.add_argument(
             "--protocol",
             default=ONE_CAPTION,
-            help=f"Which captions: {', '.join(PROTOCOLS)} (default: {ONE_CAPTION})",
+            help=f"Protocol, which selects captions: {', '.join(PROTOCOLS)} (default: {ONE_CAPTION})",
         )
         parser.add_argument(
-            "--depth", type=int, default=DEPTH, help=f"Items of each ranking (default: {DEPTH}; 0: all)"
+            "--depth", type=int, default=DEPTH, help=f"Items kept of each ranking (default: {DEPTH}; 0: all)"
         )
-        parser.add_argument("--out", type=Path, metavar="DIR", help="Also write TREC files there")
-        parser.add_argument("--files-only", action="store_true", help="Leave the database as it is")
+        parser.add_argument("--out", type=Path, metavar="DIR", help="Also write TREC files to this folder")
+        parser.add_argument("--files-only", action="store_true", help="Do not store runs in the database")
         add_items(parser)
-        parser.add_argument("--seed", type=int, default=0, help="Of the folds (default: 0)")
+        parser.add_argument("--seed", type=int, default=0, help="Seed of the folds (default: 0)")
 
     def report(self, **options: Any) -> dict[str, Any]:
         if options["files_only"] and options["out"] is None:
-            raise CommandError("--files-only: say where with --out DIR")
+            raise CommandError("--files-only needs --out DIR")
         with Bars() as bars:
             ranked = rank(
                 system=options["system"],
@@ -73,7 +76,7 @@ class Command(ReportCommand):
         for one in report["runs"]:
             where = [f"in {one['file']}"] if one["file"] else []
             if one["stored"]:
-                where.append("there already, nothing changed" if one["unchanged"] else "kept")
+                where.append("already exists, nothing changed" if one["unchanged"] else "kept")
             said.append(
                 f"run {one['run']!r}: {one['queries']} queries, {one['items']} items each, "
                 f"{' and '.join(where)}"

@@ -30,19 +30,19 @@ from evaluation.selectors import judgment_set, names_of, pairs_of
 
 
 class Command(TableCommand):
-    help = "Compute the tables of Hodosh et al. 2013 again and print them beside the printed figures."
+    help = "Compute the tables of Hodosh et al. 2013 again and print them next to the published values."
     refusals = (*TableCommand.refusals, FormatError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("folder", type=Path, help="Flickr8k's folder: captions, splits, judgments")
-        parser.add_argument("--corpus", help="Take the judgments that were imported for this corpus")
+        parser.add_argument("--corpus", help="Use the judgments that were imported for this corpus")
         for who, format in (("experts", Flickr8kExpert.key), ("crowd", Flickr8kCrowd.key)):
             parser.add_argument(
                 f"--{who}",
                 default=format,
                 metavar="NAME",
-                help=f"What they are called there (default: {format})",
+                help=f"Their name in that corpus (default: {format})",
             )
 
     def report(self, **options: Any) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def _remark(cell: Cell) -> str:
 
 
 def _said(cell: Cell) -> list[str]:
-    again = f"not counted: the figure of {cell.again}" if cell.again else ""
+    again = f"not counted: repeats {cell.again}" if cell.again else ""
     return [text for text in (cell.why, cell.note, again) if text]
 
 
@@ -121,8 +121,8 @@ def _summary(found: Report) -> str:
     counted, again = found.tally, len(found.cells) - len(found.counted)
     return (
         f"{counted.within} of {counted.cells} cells are within tolerance ({counted.share:.1%}): 0.02 for "
-        "coefficients, two points for percentages, 2 % or 5 items for counts. "
-        f"{again} more show a printed figure again, and are not counted."
+        f"coefficients, two points for percentages, 2 % or 5 items for counts. {again} more cells repeat a "
+        "printed value and are not counted."
     )
 
 
@@ -136,7 +136,7 @@ def _not_within(found: Report) -> str:
         f"ours {_ours(cell)[0]}" + (f" ({cell.note})" if cell.note else "")
         for cell in outside
     ]
-    lines.append(f"{len(missing)} cells that cannot be had, not counted:")
+    lines.append(f"{len(missing)} cells that cannot be computed, not counted:")
     lines += [f"  {cell.table}, {cell.row}, {cell.column}: {cell.why}" for cell in missing]
     return "\n".join(lines)
 

@@ -27,7 +27,9 @@ class Command(ScoringCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("run", help="The run")
-        parser.add_argument("--folds", type=int, help="Cut the images into so many equal parts, and average")
+        parser.add_argument(
+            "--folds", type=int, help="Split the images into this many equal folds, and average"
+        )
 
     def report(self, **options: Any) -> dict[str, Any]:
         run, snapshot = run_named(options["run"]), snapshot_named(options["qrels"])
@@ -44,7 +46,7 @@ class Command(ScoringCommand):
         whose = f"{report['run']}, {report['direction']}: {report['queries']} queries of qrels "
         lines = [f"{whose}{report['qrels']} version {report['version']}{f' ({which})' if which else ''}."]
         if not report["pool"]:
-            lines.append("Unjudged items count as not relevant; at best, as relevant.")
+            lines.append("Unjudged items count as not relevant; in the column 'at best', as relevant.")
         if report["folds"]:
             lines.append(f"Means over {report['folds']} folds of the images.")
         return "\n".join(lines)

@@ -23,15 +23,19 @@ from evaluation.services.batches.stored_answers import BatchRefused
 
 
 class Command(ReportCommand):
-    help = "Have an open batch answered with the votes that a set of judgments holds."
+    help = "Answer an open batch with the votes of existing judgments."
     refusals = (*ReportCommand.refusals, BatchRefused, CampaignError, Busy, OSError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("batch")
-        parser.add_argument("--recorded", required=True, metavar="JUDGMENTS", help="Of the batch's corpus")
-        parser.add_argument("--workers", type=int, default=12, help="How many come with --mix (default 12)")
-        parser.add_argument("--mix", metavar="KIND=SHARE,...", help="Who comes, as in simulate_crowd")
+        parser.add_argument(
+            "--recorded", required=True, metavar="JUDGMENTS", help="Judgments of the batch's corpus"
+        )
+        parser.add_argument(
+            "--workers", type=int, default=12, help="Number of judges with --mix (default: 12)"
+        )
+        parser.add_argument("--mix", metavar="KIND=SHARE,...", help="Kinds of judges, as in simulate_crowd")
         parser.add_argument("--seed", type=int, default=1)
         parser.add_argument("--url", default="", help="Over HTTP, against a running server of this database")
         parser.add_argument(
@@ -73,7 +77,7 @@ class Command(ReportCommand):
             f"batch {report['batch']!r}: {report['answers']} answers by {crowd}, seed {report['seed']}",
             f"suspended: {', '.join(report['suspended']) or 'nobody'}",
             f"left over: {left['open_tasks']} open tasks, {left['leased']} of them leased",
-            "; ".join([*wrong, *report["amiss"]]) or "nothing over-assigned, lost or doubled",
+            "; ".join([*wrong, *report["amiss"]]) or "no task over-assigned, no answer lost or duplicated",
         ]
         return "\n".join(lines)
 

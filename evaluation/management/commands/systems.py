@@ -21,12 +21,14 @@ _SHOWN = ("system", "origin", "recipe", "corpus")
 
 
 class Command(ReportCommand):
-    help = "List the systems and their runs, tell all about one, or remove what nothing else was made from."
+    help = (
+        "List the systems and their runs, show one in full, or remove a system or run that nothing else uses."
+    )
     refusals = (*ReportCommand.refusals, registry.InUse, Busy)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("name", nargs="?", default="", help="Only this one")
+        parser.add_argument("name", nargs="?", default="", help="Show only this system")
         act = parser.add_mutually_exclusive_group()
         act.add_argument("--remove", metavar="SYSTEM", help="Remove a system that has no runs")
         act.add_argument("--remove-run", metavar="RUN", help="Remove a run that no batch or report is of")
@@ -46,7 +48,7 @@ class Command(ReportCommand):
 
     def show(self, report: dict[str, Any]) -> str:
         if "removed" in report:
-            return f"{report['removed']} is removed"
+            return f"{report['removed']} removed"
         if not report["systems"]:
             return "no systems"
         return table(

@@ -19,13 +19,18 @@ from evaluation.services.batches.stored_answers import BatchRefused
 
 
 class Command(ReportCommand):
-    help = "Discard a batch's judges whose answers do not count, so that others are asked; or its price."
+    help = (
+        "Discard the judges of a batch whose answers do not count, and reassign their pages to others. "
+        "With --dry-run, show the price only."
+    )
     refusals = (*ReportCommand.refusals, BatchRefused, CannotDo)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("batch")
-        parser.add_argument("--dry-run", action="store_true", help="Say whom and the price; write nothing")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="Show the judges and the price; write nothing"
+        )
 
     def report(self, **options: Any) -> dict[str, Any]:
         if options["dry_run"]:
@@ -37,9 +42,9 @@ class Command(ReportCommand):
 
     def show(self, report: dict[str, Any]) -> str:
         if not report["judges"]:
-            return f"all judges of batch {report['batch']!r} count; nothing is to be asked again"
+            return f"all judges of batch {report['batch']!r} count; nothing needs to be reassigned"
         did = "discarded" if report["done"] else "to be discarded"
-        word = "are asked" if report["done"] else "would be asked"
+        word = "reassigned" if report["done"] else "to be reassigned"
         lines = [f"{judge}: {why}" for judge, why in report["judges"].items()]
-        work = f"{report['answers']} answers {word} again: {report['seconds'] / 3600:.1f} hours"
+        work = f"{report['answers']} answers {word}: {report['seconds'] / 3600:.1f} hours"
         return "\n".join([f"{did}:", *lines, f"{work}, {report['price']}"])

@@ -20,31 +20,31 @@ from evaluation.services.systems.training import train_system
 
 
 class Command(ReportCommand):
-    help = "Train a system by its recipe and keep it; where the same stands already, nothing changes."
+    help = "Train a system by its recipe and store it. If the same system already exists, nothing changes."
     refusals = (*ReportCommand.refusals, *REFUSALS)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("name", help="What the system shall be called")
-        parser.add_argument("--recipe", required=True, help="A system of Table 11, or a TOML file")
+        parser.add_argument("name", help="Name of the system")
+        parser.add_argument("--recipe", required=True, help="Recipe: a system of Table 11, or a TOML file")
         parser.add_argument("--corpus", required=True, help="The corpus")
         parser.add_argument(
             "--train",
             default="train",
-            help="Training images: a split, a file of names, or a fold as 1/5 (default: train)",
+            help="Training images: a split, a file of names, or a fold such as 1/5 (default: train)",
         )
         parser.add_argument(
-            "--held-out", default="val", help="Those that settings are selected on (default: val)"
+            "--held-out", default="val", help="Held-out images, to select settings on (default: val)"
         )
         parser.add_argument(
             "--fold",
             default="",
             metavar="K/N",
-            help="In place of both: leave fold K for testing, hold out the next, train on the others",
+            help="Instead of both: keep fold K for testing, hold out the next, train on the others",
         )
         add_sources(parser)
         add_device(parser)
-        parser.add_argument("--seed", type=int, default=0, help="Of folds and codebooks (default: 0)")
+        parser.add_argument("--seed", type=int, default=0, help="Seed of folds and codebooks (default: 0)")
 
     def report(self, **options: Any) -> dict[str, Any]:
         with Bars() as bars:
@@ -66,7 +66,7 @@ class Command(ReportCommand):
     def show(self, report: dict[str, Any]) -> str:
         lines, dropped = report["background_lines"], report["background_dropped"]
         background = f"background text: {dropped_text(dropped, lines)}\n" if lines else ""
-        end = "is already there, nothing changed" if report["unchanged"] else "trained"
+        end = "already exists, nothing changed" if report["unchanged"] else "trained"
         return (
             f"{report['training']} training and {report['held_out']} held-out images of corpus "
             f"{report['corpus']!r}; {report['left_out']} of its images cannot be used\n"

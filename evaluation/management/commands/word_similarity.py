@@ -26,8 +26,8 @@ from models_core.text.wordnet import DEBIAN_FOLDER, WordNet, WordNetMissing
 
 class Command(TableCommand):
     help = (
-        "Compute the word similarities of Hodosh et al. 2013, Figure 3, on Flickr8k's training captions, and "
-        "print them beside the published ones."
+        "Compute the word similarities of Hodosh et al. 2013, Figure 3, on Flickr8k's training captions, "
+        "and print them next to the published ones."
     )
     refusals = (*TableCommand.refusals, FormatError, WordNetMissing, OSError, ValueError)
 
@@ -51,7 +51,7 @@ class Command(TableCommand):
         for key, record in written.items():
             if key not in lemmas or len(lemmas[key].captions) != len(record.captions):
                 raise FormatError(
-                    f"lacks captions of {record.filename}",
+                    f"has too few captions of {record.filename}",
                     file=options["folder"] / LEMMAS,
                     expected="those of every image",
                 )
@@ -61,7 +61,7 @@ class Command(TableCommand):
         return _as_json(self.figure)
 
     def table(self, report: dict[str, Any]) -> Table:
-        head = ["similarity", "word", "similar", "printed", "ours", "within", "our place", "remark"]
+        head = ["similarity", "word", "similar", "printed", "ours", "within", "our rank", "remark"]
         rows = [
             [
                 *(entry["column"], *entry["row"].split(", "), entry["printed"], entry["ours"]),

@@ -80,7 +80,7 @@ def collect(name: str, *, count: Sequence[str] | None = None, tell: Tell = silen
         answers, who = answers_of(batch, count=count)
         pairs = list(answers.judged_pairs(names_of(batch.corpus.name)))
         if not pairs:
-            raise BatchRefused(f"nobody who counts has judged a pair of batch {name!r} yet; collect it later")
+            raise BatchRefused(f"batch {name!r} has no valid judgments yet; collect it later")
         before = batch.judgments
         made = _kept(batch, pairs, counted_in(who), part(tell, 0.4, 1.0))
         if before is None or made.judgments != before.name:
@@ -125,8 +125,9 @@ def _check_reinstated(batch: Batch, count: Sequence[str]) -> None:
     for judge in count:
         if judge not in there:
             raise BatchRefused(
-                f"judge {judge!r} of batch {batch.name!r} has no answers from before the rules suspended and "
-                f"somebody reinstated them; those who have: {', '.join(sorted(there)) or 'nobody'}"
+                f"judge {judge!r} of batch {batch.name!r} has no answers from before a suspension by the "
+                "trust rules that was lifted; judges with such answers: "
+                f"{', '.join(sorted(there)) or 'none'}"
             )
 
 

@@ -46,18 +46,19 @@ def launch(
         if standing is not None:
             if standing.digest != plan.digest:
                 raise BatchRefused(
-                    f"batch {name!r} stands already, made from other runs or settings; choose another name"
+                    f"batch {name!r} already exists with other runs or settings; choose another name"
                 )
             return Launched(standing, True, None)
         if not len(plan.asked) and plan.askable:
             raise BatchRefused(
-                f"there is nothing to ask in waves: what is judged already tells the order of the systems; "
-                f"leave the order out to ask all {plan.askable} pairs"
+                "there is nothing to ask in rounds: existing judgments already determine the order of the "
+                f"systems; leave the order out to ask all {plan.askable} pairs"
             )
         if not len(plan.asked):
             raise BatchRefused(
                 f"there is nothing to ask: of {plan.pooled_pairs} pairs {plan.originals} are originals, "
-                f"{plan.filtered} are filtered out and {plan.known} are judged; freeze those"
+                f"{plan.filtered} are filtered out and {plan.known} are already judged; freeze the "
+                "existing judgments instead"
             )
         if known_from is not None:
             check_known(plan, known_from)
@@ -110,5 +111,6 @@ def check_known(plan: Plan, split: str) -> None:
     asked = [set(plan.pooled.ids(pairs)[0].tolist()) for pairs in (plan.may_ask, plan.fillers)]
     if both := there & (asked[0] | asked[1]):
         raise BatchRefused(
-            f"split {split!r} holds {len(both)} images that the batch asks about; make known items of another"
+            f"split {split!r} contains {len(both)} images that the batch asks about; make control items "
+            "from another split"
         )

@@ -51,7 +51,7 @@ def wave_of(
     Raises UnknownName for a strategy nobody knows, BatchRefused for a share that is none, BadPool.
     """
     if not 0 < share <= 1:
-        raise BatchRefused(f"waves of {share:g} of the pairs: expected a share over 0 and at most 1")
+        raise BatchRefused(f"rounds of {share:g} of the pairs: expected a share over 0 and at most 1")
     images, captions, _, values = answers.arrays()
     pairs, ours = found.numbers(images, captions)
     rule = PAIR_TASKS[tasks].rule

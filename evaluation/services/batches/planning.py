@@ -95,10 +95,12 @@ class Plan:
 
     @property
     def askable(self) -> int:
+        """How many pairs may be asked about."""
         return len(self.may_ask)
 
     @property
     def judges(self) -> int:
+        """How many people answer about a pair, by the settings."""
         return _judges(self.settings, self.tasks)
 
     def numbers(self) -> dict[str, Any]:

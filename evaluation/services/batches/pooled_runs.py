@@ -97,7 +97,7 @@ class Pooled:
 def pooled(corpus: str, runs: Sequence[Run], *, width: int = WIDEST, tell: Tell = silent) -> Pooled:
     """The best `width` items of `runs`; raises BadPool for none, or one of another corpus, or cut short."""
     if not runs:
-        raise BadPool("no run to pool; name at least one")
+        raise BadPool("no runs were given; name at least one to pool")
     names = names_of(corpus)
     lists: list[tuple[Run, list[int], list[Integers]]] = []
     for number, run in enumerate(runs):
@@ -109,7 +109,7 @@ def pooled(corpus: str, runs: Sequence[Run], *, width: int = WIDEST, tell: Tell 
             queries.append(query)
             items.append(ranked[:width])
         if not queries:
-            raise BadPool(f"run {run.name!r} ranks nothing; leave it out")
+            raise BadPool(f"run {run.name!r} contains no rankings; leave it out")
         lists.append((run, queries, items))
     image, caption, owner = _taking_part(names, lists)
     space = Space(len(image), owner)

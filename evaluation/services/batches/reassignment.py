@@ -71,13 +71,13 @@ def top_up(name: str, *, actor: Any = None, tell: Tell = silent) -> TopUp:
     found = wanted(batch)
     if found.judges and batch.campaign.state == CLOSED:
         raise BatchRefused(
-            f"the campaign of batch {name!r} is closed: nobody can be asked again; collecting leaves those "
-            "judges out as it is"
+            f"the campaign of batch {name!r} is closed, so pages cannot be reassigned; collecting leaves "
+            "those judges out anyway"
         )
     for number, (judge, why) in enumerate(found.judges.items()):
 
         def step(done: int, total: int, number: int = number) -> None:
-            tell("asking pages again", (number + done / max(1, total)) / len(found.judges))
+            tell("reassigning pages", (number + done / max(1, total)) / len(found.judges))
 
         discarding.discard(
             campaign=batch.campaign,

@@ -67,7 +67,8 @@ def recorded_in(judgments: JudgmentSet, batch: Batch, *, in_place_of: int = 0) -
         pair = (key[image_id], text[caption_id])
         if sorted(recorded.setdefault(pair, grades)) != sorted(grades):
             raise BatchRefused(
-                f"judgments {judgments.name!r} hold {recorded[pair]} and {grades} about image {pair[0]!r} "
-                f"and two captions of the same words, {pair[1]!r}; judges see words alone: leave one out"
+                f"judgments {judgments.name!r} contain {recorded[pair]} and {grades} about image "
+                f"{pair[0]!r} and two captions of the same words, {pair[1]!r}; judges see only the words: "
+                "leave one out"
             )
     return Known(images_of, recorded=recorded, in_place_of=in_place_of)

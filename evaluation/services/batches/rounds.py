@@ -63,7 +63,7 @@ def advance(name: str, *, wave: int | None = None, actor: Any = None, tell: Tell
     with alone(f"batch.{name}", "batch", name):
         batch = batch_named(name)
         if not batch.strategy:
-            raise BatchRefused(f"batch {name!r} asks all its pairs at once; there is no next wave")
+            raise BatchRefused(f"batch {name!r} asks all its pairs at once; there is no next round")
         if batch.waves["ended"] or (wave is not None and len(batch.waves["asked"]) >= wave):
             return told(batch)
         _check_answered(batch)
@@ -96,13 +96,14 @@ def _check_answered(batch: Batch) -> None:
     again = wanted(batch)
     if again.judges:
         raise BatchRefused(
-            f"{len(again.judges)} judges of batch {batch.name!r} do not count; have their pages asked again "
-            f"first: top_up {batch.name}"
+            f"{len(again.judges)} judges of batch {batch.name!r} do not count; reassign their pages first: "
+            f"top_up {batch.name}"
         )
     left = sum(one.wanting + one.in_hand for one in tasks(batch.campaign, fresh=True).values())
     if left:
         raise BatchRefused(
-            f"{left} answers of batch {batch.name!r} are to come, and tell what to ask next; wait for them"
+            f"{left} answers of batch {batch.name!r} are still missing and decide what to ask next; wait "
+            "for them"
         )
 
 
@@ -123,7 +124,7 @@ def _written(batch: Batch, found: Pooled, wave: Wave, unlikely: Integers, actor:
     fillers = found.by_image(unlikely) if pairs else {}
     with database.writing():
         if Batch.objects.select_for_update().get(pk=batch.pk).waves != batch.waves:
-            raise BatchRefused(f"batch {batch.name!r} was advanced meanwhile; look again")
+            raise BatchRefused(f"batch {batch.name!r} was advanced by another process; reload it")
         if pairs:
             opened = campaigns.open_pairs(
                 campaign=batch.campaign,

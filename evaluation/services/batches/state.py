@@ -180,7 +180,7 @@ def _agreement(answers: Answers, asked: Collection[tuple[int, int]], level: str)
         list(own.values()) for pair, own in answers.of.items() if pair in asked and len(own) > 1
     ]
     if not given:
-        return Estimate(None, 0, "no pair was judged twice yet")
+        return Estimate(None, 0, "no pair has two judgments yet")
     return krippendorff(as_ratings(given), level=level)
 
 

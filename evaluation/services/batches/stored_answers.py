@@ -39,6 +39,7 @@ class Answers:
     fillers: set[tuple[int, int]] = field(default_factory=set)
 
     def add(self, pair: tuple[int, int], judge: str | int, value: float) -> None:
+        """Keep what a judge answered about a pair, unless an answer of that judge is there already."""
         self.of.setdefault(pair, {}).setdefault(judge, value)
 
     def arrays(self) -> tuple[Integers, Integers, Integers, list[list[float]]]:
@@ -119,9 +120,9 @@ def answered(
     ):
         if image is None or not set(grades) <= set(scale):
             raise BatchRefused(
-                f"judgments {judgments.name!r} hold "
-                f"{'keywords' if image is None else f'the answers {grades}'}; expected images and captions, "
-                f"answered by {', '.join(map(str, scale))}: leave them out"
+                f"judgments {judgments.name!r} contain "
+                f"{'keywords' if image is None else f'the answers {grades}'}; expected images and "
+                f"captions, answered by {', '.join(map(str, scale))}: leave them out"
             )
         yield image, caption, grades, named
 

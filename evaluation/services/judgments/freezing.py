@@ -114,7 +114,9 @@ def freeze_qrels(
     )
     pairs = read if subset is None else [pair for pair in read if _inside(pair, subset, names, images)]
     if not pairs:
-        raise ImportRefused(f"judgments {judgments!r} hold no pair of {subset.called if subset else corpus}")
+        raise ImportRefused(
+            f"judgments {judgments!r} contain no pair of {subset.called if subset else corpus}"
+        )
     own = _originals(pairs, names, images) if originals else []
     called = subset.called if subset else ""
     made = _freeze(
@@ -170,9 +172,11 @@ def check_next(name: str, corpus: str, kind: str) -> QrelsSnapshot | None:
     if last is None:
         return None
     if last.corpus_id != corpus_named(corpus).pk:
-        raise ImportRefused(f"qrels {name!r} are of another corpus; choose another name")
+        raise ImportRefused(f"qrels {name!r} already exist for another corpus; choose another name")
     if (was := kind_of(last.pool, last.source)) != kind:
-        raise ImportRefused(f"qrels {name!r} are from {was}, not from {kind}; choose another name")
+        raise ImportRefused(
+            f"qrels {name!r} already exist and are from {was}, not from {kind}; choose another name"
+        )
     return last
 
 
@@ -187,7 +191,7 @@ def remove_qrels(*, name: str, actor: Any = None) -> None:
         try:
             row.delete()
         except ProtectedError as error:
-            raise InUse(f"qrels '{row}' stay: {held(error)} made from them") from error
+            raise InUse(f"qrels '{row}' cannot be removed: {held(error)} made from them") from error
 
 
 def freeze_given(
@@ -300,7 +304,9 @@ def is_made_of(
 def _originals(pairs: list[JudgedPair], names: Names, asking: Mapping[str, int]) -> Pairs:
     """Each image with its own captions, of the numbers among those judged."""
     if not asking:
-        raise ImportRefused("keywords have no original captions; freeze without originals")
+        raise ImportRefused(
+            "the judgments have keywords as queries, and keywords have no originals; freeze without originals"
+        )
     captions = {names.caption[pair.document] for pair in pairs}
     numbers = {names.number[caption] for caption in captions}
     images = {asking[pair.query] for pair in pairs} | {names.owner[caption] for caption in captions}

@@ -127,12 +127,12 @@ def store_judgments(
                 pass
             if found.scale is not None and standing.scale not in ("", found.scale.name):
                 raise ImportRefused(
-                    f"judgments {name!r} of corpus {corpus!r} stand already, on the scale {standing.scale}; "
-                    "choose another name"
+                    f"judgments {name!r} of corpus {corpus!r} already exist with the scale "
+                    f"{standing.scale}; choose another name"
                 )
             if found.digest != standing.digest:
                 raise ImportRefused(
-                    f"judgments {name!r} of corpus {corpus!r} stand already with other content "
+                    f"judgments {name!r} of corpus {corpus!r} already exist with other content "
                     f"({standing.pair_count} pairs from {standing.source}); choose another name"
                 )
         else:
@@ -244,8 +244,8 @@ class _Found:
             key = (pair.query if image is None else image, caption)
             if key in self._seen:
                 raise ImportRefused(
-                    f"{self.source}: pair {self.pairs + 1}, {pair.query!r} and {pair.document!r}, was judged "
-                    "before under another spelling; expected each pair once"
+                    f"{self.source}: pair {self.pairs + 1}, {pair.query!r} and {pair.document!r}, was "
+                    "already judged under another spelling; expected each pair once"
                 )
             self._seen.add(key)
             query = pair.query if image is None else self.names.image_name[image]
@@ -260,8 +260,8 @@ class _Found:
             )
         if not self.pairs:
             raise ImportRefused(
-                f"{self.source}: none of its {len(self.skipped)} pairs is about what corpus "
-                f"{self.names.corpus!r} holds (the first: {self.skipped[0]!r}); import the corpus it is about"
+                f"{self.source}: none of its {len(self.skipped)} pairs is in corpus {self.names.corpus!r} "
+                f"(the first: {self.skipped[0]!r}); choose the corpus that was judged"
             )
         if self.scale is None:
             try:
@@ -283,8 +283,8 @@ class _Found:
             if not self.scale.holds(grade):
                 raise ImportRefused(
                     f"{self.source}: pair {self.pairs + 1}, {pair.query!r} and {pair.document!r}, has the "
-                    f"answer {number(grade)}, which the scale {self.scale.name} does not hold; name the one "
-                    "that holds all answers (--scale)"
+                    f"answer {number(grade)}, which is not on the scale {self.scale.name}; name a scale "
+                    "with all answers (--scale)"
                 )
 
     def _count(self, pair: JudgedPair) -> None:
@@ -296,9 +296,9 @@ class _Found:
     def _known(self, index: dict[str, int], name: str, word: str, like: str) -> int:
         if name not in index:
             raise ImportRefused(
-                f"{self.source}: pair {self.pairs + 1} is about the {word} {name!r}, which corpus "
-                f"{self.names.corpus!r} does not hold; expected an id as {like}, or to leave such "
-                "pairs out and count them (--skip-unknown)"
+                f"{self.source}: pair {self.pairs + 1} has the {word} {name!r}, which corpus "
+                f"{self.names.corpus!r} does not contain; use an id such as {like}, or leave such pairs "
+                "out and count them (--skip-unknown)"
             )
         return index[name]
 

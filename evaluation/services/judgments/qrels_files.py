@@ -70,13 +70,17 @@ def import_qrels(
     check_file(path, f"qrels in the format {format}")
     if format in JUDGMENT_FORMATS:
         if asks or level != 1:
-            raise ImportRefused(f"format {format!r} holds judgments, which have no direction and no level")
+            raise ImportRefused(
+                f"format {format!r} is for judgments, which have no direction and no level; leave both out"
+            )
         return _judged(name, corpus, path, format, relevance or Relevance(), skip_unknown, source, repeats)
     if format not in QRELS_FORMATS:
         known = ", ".join([*QRELS_FORMATS.keys(), *JUDGMENT_FORMATS.keys()])
         raise UnknownName(f"unknown qrels format {format!r}; known: {known}")
     if repeats or (relevance is not None and relevance != Relevance()):
-        raise ImportRefused(f"format {format!r} holds relevance, not answers; name a level instead of a rule")
+        raise ImportRefused(
+            f"format {format!r} is for relevance, not for answers; give a level instead of a rule"
+        )
     if asks not in ("", *ASKED):
         raise UnknownName(f"unknown side {asks!r}; known: {', '.join(ASKED)}")
     if not 1 <= level <= MOST:
@@ -160,10 +164,10 @@ def _queries(rows: Sequence[Row], names: Names, asks: str, told: str) -> str:
     of_images = sum(query in names.image and item in names.caption for query, item, _ in rows)
     of_captions = sum(query in names.caption and item in names.image for query, item, _ in rows)
     if of_images == of_captions:
-        what = "nothing that corpus" if not of_images else "images and captions alike that corpus"
+        what = "match neither images nor captions" if not of_images else "match as many images as captions"
         raise ImportRefused(
-            f"{told}: its queries name {what} {names.corpus!r} holds (the first: {rows[0][0]!r} and "
-            f"{rows[0][1]!r}); import the corpus it is about, or say what asks (--asks)"
+            f"{told}: its queries {what} of corpus {names.corpus!r} (the first: {rows[0][0]!r} and "
+            f"{rows[0][1]!r}); choose the corpus that was judged, or name the side of the queries (--asks)"
         )
     return IMAGE if of_images > of_captions else CAPTION
 
@@ -185,7 +189,7 @@ def _known(
             image, caption = caption, image
         if (image, caption) in found:
             raise ImportRefused(
-                f"{told}: {query!r} and {item!r} stand twice, under two spellings; expected each pair once"
+                f"{told}: {query!r} and {item!r} occur twice, under two spellings; expected each pair once"
             )
         if grade > MOST:
             raise ImportRefused(
@@ -197,11 +201,14 @@ def _known(
     if lacking and not skip_unknown:
         first = ", ".join(map(repr, list(lacking)[:NAMED])) + (", ..." if len(lacking) > NAMED else "")
         raise ImportRefused(
-            f"{told}: names {len(lacking)} that corpus {names.corpus!r} does not hold ({first}); leave such "
-            "pairs out and count them (--skip-unknown), or import the corpus it is about"
+            f"{told}: names {len(lacking)} images or captions that corpus {names.corpus!r} does not "
+            f"contain ({first}); leave such pairs out and count them (--skip-unknown), or choose the "
+            "corpus that was judged"
         )
     if not found:
-        raise ImportRefused(f"{told}: no pair is about what corpus {names.corpus!r} holds")
+        raise ImportRefused(
+            f"{told}: none of its pairs is in corpus {names.corpus!r}; choose the corpus that was judged"
+        )
     return list(found.values()), list(lacking)
 
 
@@ -210,7 +217,8 @@ def _rows_of(snapshot: QrelsSnapshot, asks: str, ids: str, *, only_relevant: boo
     rows = QrelsRow.objects.filter(snapshot=snapshot)
     if rows.filter(image__isnull=True).exists():
         raise ImportRefused(
-            f"qrels '{snapshot}' ask about keywords, and these formats hold images and captions"
+            f"qrels '{snapshot}' have keywords as queries, but these formats are for images and captions; "
+            "choose other qrels"
         )
     names = names_of(snapshot.corpus.name)
     called = dict(names.image_name)

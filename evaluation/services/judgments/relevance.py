@@ -67,10 +67,10 @@ def fitting_rule(
         raise ImportRefused(f"judgments {source.name!r}: {error}") from error
     graded = isinstance(asked, GradedRule) and (asked.low, asked.high) == (scale.low, scale.high)
     if asked is not None and (not isinstance(asked, Rule) if scale == VOTES else not graded):
-        instead = f"use {usual.name!r}, or leave the rule out" if usual else "say --relevant-from"
+        instead = f"use {usual.name!r}, or leave the rule out" if usual else "use --relevant-from"
         kind = "votes" if scale == VOTES else f"grades from {number(scale.low)} to {number(scale.high)}"
         raise ImportRefused(
-            f"judgments {source.name!r} are {kind}, and rule {asked.name!r} is not for them; {instead}"
+            f"judgments {source.name!r} are {kind}; rule {asked.name!r} does not apply to them; {instead}"
         )
     if scale == VOTES and (relevance.relevant_from is not None or relevance.gains != LINEAR):
         raise ImportRefused(
@@ -79,8 +79,8 @@ def fitting_rule(
         )
     if asked is None and usual is None:
         raise ImportRefused(
-            f"judgments {source.name!r} are grades from {number(scale.low)} to {number(scale.high)}: say "
-            "from which score on a pair is relevant (--relevant-from)"
+            f"judgments {source.name!r} are grades from {number(scale.low)} to {number(scale.high)}: give "
+            "the lowest relevant score (--relevant-from)"
         )
     found = asked or usual
     assert found is not None

@@ -74,7 +74,8 @@ def build(
     """
     check_name(wanted.name, "report")
     with exclusive_folder(
-        f"report.{wanted.name}", busy=f"report {wanted.name!r} is being built already; wait for its end"
+        f"report.{wanted.name}",
+        busy=f"report {wanted.name!r} is already being built; wait until it is finished",
     ) as work:
         target = folder_of(wanted.name) if out is None else out
         _recover(target)
@@ -90,7 +91,7 @@ def build(
                 return Built(wanted.name, str(target), True, (), tuple(sums), digest)
         if changes and not replace:
             raise ReportRefused(
-                f"report {wanted.name!r} stands already, from other inputs ({'; '.join(changes)}); choose "
+                f"report {wanted.name!r} already exists with other inputs ({'; '.join(changes)}); choose "
                 "another name, or replace it"
             )
         files = _files(inquiry, progress)
@@ -98,7 +99,7 @@ def build(
         for name, content in files.items():
             (made / name).parent.mkdir(parents=True, exist_ok=True)
             (made / name).write_bytes(content)
-        progress("putting it in place", 1, 1)
+        progress("saving the report", 1, 1)
         if out is None:
             sums = {name: _sha256(content) for name, content in files.items()}
             try:
@@ -112,7 +113,7 @@ def build(
             except IntegrityError as error:
                 raise ReportRefused(
                     f"something that report {wanted.name!r} is made from was removed while it was built; "
-                    "ask for it anew"
+                    "build it again"
                 ) from error
         else:
             _put(made, target)
@@ -122,7 +123,9 @@ def build(
 def remove(name: str, *, actor: Any = None) -> None:
     """Remove a report and its files; raises UnknownName, Busy."""
     row = report_named(name)
-    with exclusive_folder(f"report.{name}", busy=f"report {name!r} is being built; wait for its end"):
+    with exclusive_folder(
+        f"report.{name}", busy=f"report {name!r} is being built; wait until it is finished"
+    ):
         with transaction.atomic():
             audit.record(actor=actor, act="remove_report", report=name, digest=row.digest)
             row.delete()
@@ -150,9 +153,11 @@ def read(row: Report, file: str) -> bytes:
     try:
         content = (folder_of(row.name) / file).read_bytes()
     except OSError as error:
-        raise ReportRefused(f"{file} of report {row.name!r} is gone; build the report again") from error
+        raise ReportRefused(f"{file} of report {row.name!r} is missing; build the report again") from error
     if _sha256(content) != row.files[file]:
-        raise ReportRefused(f"{file} of report {row.name!r} is not as it was built; build the report again")
+        raise ReportRefused(
+            f"{file} of report {row.name!r} was changed after it was built; build the report again"
+        )
     return content
 
 
@@ -219,7 +224,7 @@ def _keep(inquiry: Asked, digest: str, files: Mapping[str, str]) -> None:
         standing = Report.objects.filter(name=inquiry.wanted.name).first()
         if standing is not None and standing.corpus_id != inquiry.snapshot.corpus_id:
             raise ReportRefused(
-                f"the report {inquiry.wanted.name!r} is of another corpus; choose another name"
+                f"report {inquiry.wanted.name!r} already exists for another corpus; choose another name"
             )
         row, _ = Report.objects.update_or_create(
             name=inquiry.wanted.name,
@@ -249,9 +254,9 @@ def _standing(target: Path, name: str) -> dict[str, Any] | None:
     except (OSError, ValueError, KeyError, TypeError) as error:
         if target == folder_of(name):
             return {}
-        raise ReportRefused(f"{target} stands already and holds no report; choose a new folder") from error
+        raise ReportRefused(f"{target} already exists and contains no report; choose a new folder") from error
     if called != name:
-        raise ReportRefused(f"{target} holds the report {called!r}; choose another folder")
+        raise ReportRefused(f"{target} contains the report {called!r}; choose another folder")
     return inputs
 
 

@@ -164,9 +164,9 @@ def _judging(asked: Asked) -> tuple[Judging | None, str]:
     """What the judgments behind the qrels say, or why there is nothing to be said."""
     snapshot, wanted = asked.snapshot, asked.wanted
     if snapshot.source:
-        return None, f"What is relevant was imported from {snapshot.source}; its judges are not known here."
+        return None, f"Relevance was imported from {snapshot.source}; its judges are not known here."
     if snapshot.judgments is None:
-        return None, f"Nobody judged: qrels of a protocol ({snapshot.pool}) know originals alone."
+        return None, f"There are no judgments: qrels of a protocol ({snapshot.pool}) contain only originals."
     names = names_of(snapshot.corpus.name)
 
     def read(judgments: JudgmentSet) -> list[JudgedPair]:
@@ -174,7 +174,7 @@ def _judging(asked: Asked) -> tuple[Judging | None, str]:
 
     pairs = read(snapshot.judgments)
     if not pairs:
-        return None, f"Judgments {snapshot.judgments.name} hold no pair."
+        return None, f"Judgments {snapshot.judgments.name} contain no pair."
     others = (asked.others.name, read(asked.others)) if asked.others is not None else None
     resampling = Resampling(wanted.resamples, wanted.level, wanted.seed)
     try:
@@ -182,4 +182,4 @@ def _judging(asked: Asked) -> tuple[Judging | None, str]:
     except AgreementError as error:
         if others is not None:
             raise ReportRefused(str(error)) from error
-        return None, f"No agreement can be said of judgments {snapshot.judgments.name}: {error}."
+        return None, f"The agreement of judgments {snapshot.judgments.name}: {error}."

@@ -85,9 +85,9 @@ def asked(wanted: Wanted) -> Asked:
         (wanted.resamples, "resamples", MOST_RESAMPLES),
     ):
         if not 1 <= number <= most:
-            raise ReportRefused(f"{number} {word}: ask for at least 1, and {most} at most")
+            raise ReportRefused(f"{number} {word}: use at least 1, and {most} at most")
     if not 0 < wanted.level < 1:
-        raise ReportRefused(f"level {wanted.level}: expected a share between 0 and 1, as 0.95")
+        raise ReportRefused(f"level {wanted.level}: expected a number between 0 and 1, such as 0.95")
     snapshot = snapshot_named(wanted.qrels)
     if wanted.missing not in MISSING:
         raise ReportRefused(f"missing queries {wanted.missing!r}: expected {' or '.join(MISSING)}")
@@ -97,7 +97,7 @@ def asked(wanted: Wanted) -> Asked:
         raise ReportRefused(str(error)) from error
     names = list(wanted.runs)
     if not names or len(set(names)) != len(names):
-        raise ReportRefused("name at least one run, and each once")
+        raise ReportRefused("name at least one run, each only once")
     runs = [run_named(name) for name in names]
     for run in runs:
         if run.corpus_id != snapshot.corpus_id:
@@ -113,7 +113,9 @@ def asked(wanted: Wanted) -> Asked:
     if batch is not None and batch.corpus_id != snapshot.corpus_id:
         raise ReportRefused(f"batch {batch.name!r} is of corpus {batch.corpus.name!r}; leave it out")
     if wanted.against and snapshot.judgments is None:
-        raise ReportRefused(f"qrels '{snapshot}' are from no judgments; leave out those of others")
+        raise ReportRefused(
+            f"qrels '{snapshot}' were not made from judgments; leave out the judgments to compare with"
+        )
     others = judgment_set(snapshot.corpus.name, wanted.against) if wanted.against else None
     numbers = numbers_of(batch, fresh=True) if batch is not None else None
     return Asked(
@@ -216,15 +218,15 @@ def _baselines(runs: Mapping[str, Sequence[Run]], named: Sequence[str]) -> dict[
         ]
         if not its:
             raise ReportRefused(
-                f"baseline {name!r} is none of the runs ({', '.join(run.name for run in there)}), nor the "
-                "system of one"
+                f"baseline {name!r} is not one of the runs ({', '.join(run.name for run in there)}) or "
+                "their systems"
             )
         for run in its:
             chosen.setdefault(run.direction, run)
     for direction, own in runs.items():
         if direction not in chosen and len(own) > 1:
             raise ReportRefused(
-                f"baseline {', '.join(named)} has no run in {direction}; name one more baseline, of "
+                f"baseline {', '.join(named)} has no run in {direction}; add a baseline from "
                 f"{', '.join(run.name for run in own)}"
             )
     return {direction: chosen.get(direction, own[0]) for direction, own in runs.items()}

@@ -121,7 +121,7 @@ def import_run(
     check_name(name, "run")
     if format != "embeddings" and (captions is not None or not cosine):
         raise ImportRefused(
-            f"format {format!r} has no embeddings; leave out captions of their own and inner products"
+            f"format {format!r} has no embeddings; leave out the captions file and inner products"
         )
     files = [path] if captions is None else [path, captions]
     for file in files:
@@ -177,8 +177,7 @@ def _store(
                 found.digest,
             ):
                 raise ImportRefused(
-                    f"run {name!r} stands already with other rankings, or of another corpus; "
-                    "choose another name"
+                    f"run {name!r} already exists with other rankings or another corpus; choose another name"
                 )
             if standing.made_by_id is None:  # it was made before systems were entered
                 Run.objects.filter(pk=standing.pk).update(made_by=made.made_by_id)
@@ -224,7 +223,7 @@ def export_run(*, name: str, out: Path, ties: str = KEEP, qrels: str = "") -> Ru
     and FormatError for a file that stands already and ids with white space; nothing is left then.
     """
     if ties not in TIES:
-        raise UnknownName(f"unknown word {ties!r} about ties; known: {', '.join(TIES)}")
+        raise UnknownName(f"unknown choice {ties!r} for ties; known: {', '.join(TIES)}")
     run = run_named(name)
     names = names_of(run.corpus.name)
     asks, ranked = (
@@ -331,14 +330,14 @@ class _Found:
             query = self._known(asks[0], name, asks[2], "as a query")
             if query in self._seen:
                 raise ImportRefused(
-                    f"{self.source}: {name!r} asks twice, under two spellings; expected each query once"
+                    f"{self.source}: {name!r} is a query twice, under two spellings; expected each query once"
                 )
             self._seen.add(query)
             ids = [self._known(ranked[0], item, ranked[2], f"for {name!r}") for item in items]
             if len(set(ids)) != len(ids):
                 raise ImportRefused(
-                    f"{self.source}: a ranking of {name!r} holds an item under two spellings; "
-                    "expected each once"
+                    f"{self.source}: a ranking of {name!r} contains an item twice, under two spellings; "
+                    "expected each item once"
                 )
             if not np.isfinite(scores).all():
                 raise ImportRefused(
@@ -361,8 +360,8 @@ class _Found:
     def _known(self, index: dict[str, int], name: str, word: str, where: str) -> int:
         if name not in index:
             raise ImportRefused(
-                f"{self.source}: names {name!r} {where}, no {word} of corpus {self.names.corpus!r}; "
-                "expected its ids, and the direction that fits"
+                f"{self.source}: names {name!r} {where}, which is not one of the {word}s of corpus "
+                f"{self.names.corpus!r}; use the ids of the corpus, and the right direction"
             )
         return index[name]
 

@@ -69,9 +69,7 @@ def rank(
     row = registry.system_row(system)
     origin = ORIGINS.get(row.origin)
     if origin.matrices is None:
-        raise ImportRefused(
-            f"system {system!r} is known by its runs alone, and nothing here ranks by it; import another run"
-        )
+        raise ImportRefused(f"system {system!r} has only runs and cannot rank here; import another run")
     corpus = corpus or row.corpus.name
     name = run or system
     check_name(f"{name}-annotation", "run")

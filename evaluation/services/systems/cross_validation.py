@@ -103,6 +103,6 @@ def _once(recipes: list[Recipe], *, linear: bool) -> tuple[list[Recipe], list[st
     names = [recipe.name for recipe in own]
     twice = {recipe.name for recipe in own if len({o.digest for o in own if o.name == recipe.name}) > 1}
     if twice:
-        raise BadRecipe(f"two recipes are called {min(twice)!r}; expected different names")
+        raise BadRecipe(f"two recipes have the name {min(twice)!r}; give them different names")
     chosen = {recipe.name: recipe for recipe in own if stays[recipe.digest] == recipe.name}
     return list(chosen.values()), [name for name in dict.fromkeys(names) if name not in chosen]

@@ -59,7 +59,7 @@ class Examples:
             known = ", ".join(repr(split) for split in sorted(set(self.splits))) or "none"
             raise UnknownName(
                 f"unknown split {what!r} of corpus {self.corpus!r}; known: {known}, a file of image names, "
-                "or a fold as 1/5"
+                "or a fold such as 1/5"
             )
         if not found:
             raise ValueError(f"{what} names no image with a picture (or features) of corpus {self.corpus!r}")
@@ -122,7 +122,11 @@ def examples_of(
         splits.append(record.split)
         places.append(place)
     if not examples:
-        what = "a picture" if found is None else f"features in {features} (it has {found.ids[0]!r}, say)"
+        what = (
+            "a picture"
+            if found is None
+            else (f"features in {features} (it has, for example, {found.ids[0]!r})")
+        )
         raise ValueError(
             f"no image of corpus {corpus!r} has a caption and {what}; "
             "import it with --images, or give features of its images"

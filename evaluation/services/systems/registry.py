@@ -60,7 +60,8 @@ def enter(name: str, wanted: Wanted = BY_COMMAND) -> System:
     origin = of_stored(manifest["kind"])
     if origin is None:
         raise UnknownName(
-            f"{folder_of(name)} holds a model of kind {manifest['kind']!r}, which does not rank"
+            f"{folder_of(name)} contains a model of kind {manifest['kind']!r}, which cannot rank; choose "
+            "another system"
         )
     facts: Mapping[str, Any] = manifest.get("facts", {})
     made = manifest["settings"]
@@ -108,7 +109,7 @@ def adopt() -> None:
         except (storage.BadModel, UnknownName):
             continue
         except Exception:  # one folder that nobody foresaw must not close the pages of all the others
-            log.exception("%s could not be entered as a system", folder_of(name))
+            log.exception("%s could not be registered as a system", folder_of(name))
 
 
 def system_row(name: str) -> System:
@@ -126,7 +127,7 @@ def check_free(name: str, corpus: str, origin: str) -> None:
     standing = System.objects.select_related("corpus").filter(name=name).first()
     if standing is not None and (standing.origin, standing.corpus.name) != (origin, corpus):
         raise ImportRefused(
-            f"system {name!r} stands already, of another corpus or origin; choose another name"
+            f"system {name!r} already exists with another corpus or origin; choose another name"
         )
 
 
@@ -162,7 +163,7 @@ def remove_run(*, name: str, actor: Any = None) -> None:
         try:
             row.delete()
         except ProtectedError as error:
-            raise InUse(f"run {name!r} stays: {held(error)} made from it") from error
+            raise InUse(f"run {name!r} cannot be removed: {held(error)} made from it") from error
 
 
 def remove_system(*, name: str, actor: Any = None) -> None:
@@ -175,7 +176,9 @@ def remove_system(*, name: str, actor: Any = None) -> None:
             try:
                 row.delete()
             except ProtectedError as error:
-                raise InUse(f"system {name!r} stays: {held(error)} made by it; remove those first") from error
+                raise InUse(
+                    f"system {name!r} cannot be removed: {held(error)} made by it; remove those first"
+                ) from error
             if folder.exists():
                 shutil.rmtree(away, ignore_errors=True)
                 folder.rename(away)  # undone by nothing, so it is last

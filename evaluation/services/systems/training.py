@@ -152,7 +152,8 @@ def train_system(
             standing = storage.read_manifest(folder)["facts"]
             if any(standing.get(key) != value for key, value in facts.items()):
                 raise ImportRefused(
-                    f"system {name!r} stands already, of another recipe or other images; choose another name"
+                    f"system {name!r} already exists with a different recipe or other images; choose "
+                    "another name"
                 )
         else:
             clear_leftovers(name)
@@ -216,8 +217,8 @@ def background_of(recipes: Sequence[Recipe], sources: Sources, corpus: str) -> B
     sentences = without_captions(found, captions_of(corpus))
     if found and not sentences:
         raise ValueError(
-            f"the background text is {len(found)} captions of corpus {corpus!r} and nothing else; "
-            "give a text that is not of the corpus"
+            f"the background text is {len(found)} captions of corpus {corpus!r} and nothing else; give a "
+            "text from elsewhere"
         )
     return Background(sentences, len(found), len(found) - len(sentences))
 
@@ -241,7 +242,7 @@ def _by_fold(found: Examples, fold: str, seed: int) -> tuple[list[int], list[int
     """Training and held-out images where `fold` is left for testing."""
     named = FOLD.fullmatch(fold)
     if named is None:
-        raise ValueError(f"fold {fold!r}: expected a fold and their number, as 1/5")
+        raise ValueError(f"fold {fold!r}: expected a fold and the number of folds, such as 1/5")
     test = set(found.chosen(fold, seed=seed))
     held = found.chosen(f"{int(named[1]) % int(named[2]) + 1}/{named[2]}", seed=seed)
     apart = test | set(held)

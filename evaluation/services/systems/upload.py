@@ -82,7 +82,7 @@ def bring(
     check_name(name, "system")
     if format != EMBEDDINGS and (captions is not None or not cosine):
         raise ImportRefused(
-            f"format {format!r} has no embeddings; leave out captions of their own and inner products"
+            f"format {format!r} has no embeddings; leave out the captions file and inner products"
         )
     files = [path] if captions is None else [path, captions]
     for file in files:
@@ -111,7 +111,7 @@ def bring(
             standing = storage.read_manifest(folder)
             if (standing["kind"], standing["settings"], standing["facts"]) != (format, held, facts):
                 raise ImportRefused(
-                    f"system {name!r} stands already, of other files or ids; choose another name"
+                    f"system {name!r} already exists with other files or ids; choose another name"
                 )
         else:
             clear_leftovers(name)
@@ -161,14 +161,15 @@ def _known(
     for place, name in enumerate(ids):
         if name not in rows:
             raise FormatError(
-                f"row {place} (counted from 0) is of {shown(name)}, no {word} of corpus {corpus!r}",
+                f"row {place} (counted from 0) is of {shown(name)}, which is not one of the {word}s of "
+                f"corpus {corpus!r}",
                 file=file,
                 expected=f"its {word}s' names, as {shown(next(iter(called.values()), ''))}",
             )
         if seen.setdefault(rows[name], place) != place:
             raise FormatError(
-                f"rows {seen[rows[name]]} and {place} (counted from 0) are of one {word}, {shown(name)}",
+                f"rows {seen[rows[name]]} and {place} (counted from 0) are of the same {word}, {shown(name)}",
                 file=file,
-                expected="each once",
+                expected=f"each {word} once",
             )
     return [called[row] for row in seen]

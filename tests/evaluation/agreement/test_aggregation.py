@@ -147,9 +147,11 @@ def test_nothing_is_aggregated_to_nothing() -> None:
 def test_bad_votes_are_named() -> None:
     with pytest.raises(ValueError, match="worker 'w' answered item 'a' twice"):
         Votes.of([("a", "w", 1), ("a", "w", 1)])
-    with pytest.raises(ValueError, match="label 'yes' is no number"):
+    with pytest.raises(ValueError, match="label 'yes' is not a number"):
         mean(Votes.of([("a", "w", "yes")]))
-    with pytest.raises(ValueError, match="item 'a' is known to be 3, which nobody answered; known: 1"):
+    with pytest.raises(
+        ValueError, match="item 'a' has the gold answer 3, which no vote has; answers given: 1"
+    ):
         dawid_skene(Votes.of([("a", "w", 1)]), gold={"a": 3})
 
 

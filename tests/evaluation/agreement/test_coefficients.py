@@ -145,9 +145,9 @@ def test_fleiss_equals_statsmodels_on_random_counts() -> None:
         (fleiss([[3, 0], [3, 0]]), "every answer is the same"),
         (
             fleiss([[3, 0], [1, 1]]),
-            "items have 2 to 3 answers, Fleiss' kappa wants as many for each; use alpha",
+            "items have 2 to 3 answers, Fleiss' kappa needs the same number for each; use alpha",
         ),
-        (fleiss([[1, 0], [0, 1]]), "items have 1 answers, Fleiss' kappa wants two or more"),
+        (fleiss([[1, 0], [0, 1]]), "items have 1 answers, Fleiss' kappa needs two or more"),
         (fleiss(np.zeros((0, 2))), "no items"),
         (krippendorff([[2, 2, 2], [2, 2, 2]]), "every answer is 2"),
         (krippendorff([[1, NAN], [NAN, 2]]), "no item has two answers"),
@@ -171,7 +171,7 @@ def test_bad_input_is_named() -> None:
         cohen([1, 2], [[1], [2]])
     with pytest.raises(ValueError, match="unknown level 'polar'; known: nominal, ordinal"):
         krippendorff([[1, 2]], level="polar")
-    with pytest.raises(ValueError, match="give whole numbers as"):
+    with pytest.raises(ValueError, match="give whole numbers of"):
         fleiss([[0.5, 1.5]])
     with pytest.raises(ValueError, match=r"shape \(2,\)"):
         krippendorff([1, 2])
@@ -182,7 +182,7 @@ def test_bad_input_is_named() -> None:
 def test_tables_that_would_not_fit_are_refused_before_they_are_made() -> None:
     ratings = np.arange(1200.0).reshape(2, 600)
     bootstrap = Bootstrap(range(600))
-    with pytest.raises(AgreementError, match="1,200 different answers .* or ask for no interval"):
+    with pytest.raises(AgreementError, match="1,200 different answers .* or leave the interval out"):
         krippendorff(ratings, bootstrap=bootstrap)
     with pytest.raises(AgreementError, match="round them"):
         cohen(ratings[0], ratings[1], bootstrap=bootstrap)

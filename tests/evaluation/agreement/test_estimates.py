@@ -159,11 +159,11 @@ def test_an_undefined_figure_has_no_interval() -> None:
 
 
 def test_bad_settings_are_named() -> None:
-    with pytest.raises(ValueError, match="0 resamples; draw at least 1"):
+    with pytest.raises(ValueError, match="0 resamples; use at least 1"):
         Bootstrap("ab", resamples=0)
-    with pytest.raises(ValueError, match="999999999 resamples; draw 100000 at most"):
+    with pytest.raises(ValueError, match="999999999 resamples; use 100000 at most"):
         Bootstrap("ab", resamples=999_999_999)
-    with pytest.raises(ValueError, match="level 95 is no confidence"):
+    with pytest.raises(ValueError, match="level 95 is not a confidence level"):
         Bootstrap("ab", level=95)
     with pytest.raises(ValueError, match="2 clusters for 3 items"):
         cohen([1, 2, 3], [1, 2, 3], bootstrap=Bootstrap("ab"))

@@ -94,6 +94,6 @@ def test_sets_without_a_common_pair_are_refused() -> None:
 
 def test_too_many_thresholds_must_be_named() -> None:
     many = [JudgedPair("a", str(k), (float(k),)) for k in range(30)]
-    with pytest.raises(ValueError, match="29 different means; name the thresholds of the rows"):
+    with pytest.raises(ValueError, match="29 different means; give the thresholds of the rows"):
         between(many, many, NO_INTERVALS)
     assert between(many, many, NO_INTERVALS, rows=[5], columns=[5]).sweep.kappa[0][0].value == 1

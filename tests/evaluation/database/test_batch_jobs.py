@@ -157,4 +157,4 @@ def test_a_state_tells_what_is_to_come_and_how_far_judges_agree(batch: Batch) ->
     assert (late.wanting, late.to_come, late.complete) == (0, "0.00 USD", True)
     assert (late.agreement.value, late.agreement.items) == (1, batch.numbers["asked"])
     text = said("batch_status", "first")
-    assert "0 answers to come" in text and "judges agree with alpha 1.00" in text
+    assert "0 answers are missing" in text and "judges agree with alpha 1.00" in text

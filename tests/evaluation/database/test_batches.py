@@ -122,7 +122,7 @@ def test_a_batch_without_a_filter_has_nothing_to_fill_up_with_and_says_so(pooled
     assert batch.numbers["fillers"] == 0 < batch.numbers["missing"]
     told = said("batch_status", "bare")
     assert f"pages lack {batch.numbers['missing']} captions" in told
-    assert "a next batch with a --threshold has filtered pairs" in told and "--depth" not in told
+    assert "in the next batch, use a --threshold" in told and "--depth" not in told
 
 
 def test_launched_twice_it_stands_and_another_plan_needs_another_name(pooled_runs: list[str]) -> None:
@@ -212,7 +212,7 @@ def test_the_commands_tell_the_price_open_the_batch_and_collect_it(
         f"{price['short_blocks']} of {price['blocks']} images have fewer than fit"
     )
     assert price["missing"] > 0 and lacking in dry and "a greater --depth" in dry
-    assert "with a --threshold filtered pairs fill them up" in said(*arguments, "--no-filter", "--dry-run")
+    assert "with a --threshold, filtered pairs fill them" in said(*arguments, "--no-filter", "--dry-run")
     # The remedy that is named helps.
     config.write_text("[trust]\nqualification = false\n[page]\ncaptions = 3\n")
     assert json.loads(said(*arguments, "--dry-run", "--json"))["missing"] < price["missing"]
@@ -221,12 +221,12 @@ def test_the_commands_tell_the_price_open_the_batch_and_collect_it(
     foretold = ("asked", "task_count", "fillers", "missing", "blocks", "short_blocks")
     assert all(opened[key] == price[key] for key in foretold) and opened["state"] == "open"
     again = said(*arguments)
-    assert "stands already" in again and lacking in again
+    assert "already exists" in again and lacking in again
     crowd(Campaign.objects.get(), {"perfect": 5})
     assert "judgments 'first' collected" in said("collect_judgments", "first")
     assert json.loads(said("collect_judgments", "first", "--json"))["unchanged"]
     text = said("batch_status", "first", "--omissions")
-    assert lacking in text and "a next batch has more pairs" in text
+    assert lacking in text and "in the next batch, use a greater --depth" in text
     assert "0 tasks open" in text and "filter: 0 of" in text and "sharp-search" in text
     assert json.loads(said("batch_status", "first", "--json"))["left_out"] is None
 

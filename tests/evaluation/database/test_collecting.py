@@ -95,7 +95,7 @@ def test_a_full_round_with_bad_judges_and_a_second_batch(pooled_runs: list[str],
 
 def test_collected_again_nothing_changes_until_something_is_withdrawn(pooled_runs: list[str]) -> None:
     batch = launch(planned(pooled_runs), "first").batch
-    with pytest.raises(BatchRefused, match="nobody"):
+    with pytest.raises(BatchRefused, match="no valid judgments"):
         collect("first")
     elsewhere = a_corpus("elsewhere", some_images(1))
     JudgmentSet.objects.create(corpus=elsewhere, name="first", format="f", source="s", published=True)

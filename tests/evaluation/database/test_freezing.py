@@ -144,7 +144,9 @@ def test_a_protocol_takes_the_caption_asked_for(corpus: str) -> None:
 def test_qrels_are_of_judgments_or_of_a_protocol(corpus: str, crowd: Path) -> None:
     import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
     freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
-    with pytest.raises(ImportRefused, match="qrels 'q' are from judgments, not from a protocol; choose"):
+    with pytest.raises(
+        ImportRefused, match="qrels 'q' already exist and are from judgments, not from a protocol"
+    ):
         freeze_protocol(name="q", corpus=corpus, protocol="any of five")
     with pytest.raises(IntegrityError, match="qrels_from_judgments_protocol_or_file"), transaction.atomic():
         QrelsSnapshot.objects.update(pool="any of five")
@@ -155,9 +157,9 @@ def test_qrels_are_of_judgments_or_of_a_protocol(corpus: str, crowd: Path) -> No
     [
         (["--protocol", "all"], "unknown protocol 'all'; known: one caption, first caption, any of five"),
         (["--protocol", "one caption", "--caption", "3"], "image a.jpg has no caption number 3"),
-        (["--protocol", "any of five", "--caption", "1"], "takes all captions; leave out the number 1"),
+        (["--protocol", "any of five", "--caption", "1"], "uses all captions; leave out the number 1"),
         (["--protocol", "any of five", "--split", "dev"], "unknown split 'dev' of corpus 'small'; known: ''"),
-        (["--protocol", "any of five", "--rule", "half"], "--rule does not go with --protocol"),
+        (["--protocol", "any of five", "--rule", "half"], "--rule cannot be used with --protocol"),
         (["--judgments", "j", "--split", "dev"], "unknown split 'dev' of corpus 'small'"),
         (["--judgments", "j"], "unknown judgments 'j' of corpus 'small'; known: none"),
         ([], "one of the arguments --judgments --protocol is required"),

@@ -72,7 +72,7 @@ def test_a_graded_run_is_scored_as_by_hand(run: str, experts: str) -> None:
 
 def test_the_same_grades_under_a_stricter_rule_are_the_next_version(run: str, experts: str) -> None:
     first = json.loads(said(*FREEZE, "--json"))
-    assert "stands already" in said(*FREEZE)
+    assert "already exists" in said(*FREEZE)
     strict = json.loads(said(*FREEZE, "--rule", "mean_grade_strict", "--json"))
     assert (strict["version"], strict["relevant"]) == (2, 3) and strict["digest"] != first["digest"]
     # The gains are the same: nDCG knows no threshold.
@@ -89,8 +89,8 @@ def test_the_same_grades_under_a_stricter_rule_are_the_next_version(run: str, ex
 def test_a_rule_for_votes_is_refused_for_grades_and_the_other_way(experts: str, crowd: Path) -> None:
     said("import_judgments", experts, crowd, "--format", "flickr8k-crowd", "--name", "crowd")
     with pytest.raises(
-        CommandError, match="'experts' are grades from 1 to 4, and rule 'majority' is not for them"
+        CommandError, match="'experts' are grades from 1 to 4; rule 'majority' does not apply to them"
     ):
         said("freeze_qrels", "q", "--corpus", experts, "--judgments", "experts", "--rule", "majority")
-    with pytest.raises(CommandError, match="'crowd' are votes, and rule 'mean_grade' is not for them"):
+    with pytest.raises(CommandError, match="'crowd' are votes; rule 'mean_grade' does not apply to them"):
         said("freeze_qrels", "q", "--corpus", experts, "--judgments", "crowd", "--rule", "mean_grade")

@@ -70,7 +70,7 @@ def test_keywords_ask_without_an_image(corpus: str, tmp_path: Path) -> None:
     import_judgments(corpus=corpus, path=file, format="keyword-counts")
     answers = [(pair.query, pair.document, sum(pair.grades)) for pair in read_back(corpus, "keyword-counts")]
     assert answers == [("dog", "a.jpg#1", 4), ("a", "a.jpg#1", 0)]
-    with pytest.raises(ImportRefused, match="keywords have no original captions"):
+    with pytest.raises(ImportRefused, match="keywords have no originals"):
         freeze_qrels(name="words", corpus=corpus, judgments="keyword-counts")
     frozen = freeze_qrels(name="words", corpus=corpus, judgments="keyword-counts", originals=False)
     assert (frozen.rows, frozen.relevant) == (2, 1)
@@ -113,7 +113,7 @@ def test_the_same_file_again_changes_nothing(corpus: str, crowd: Path) -> None:
 def test_other_content_under_a_name_is_refused(corpus: str, crowd: Path) -> None:
     import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
     crowd.write_text("a.jpg\ta.jpg#2\t1.0\t3\t0\n")
-    with pytest.raises(ImportRefused, match="stand already with other content.*choose another name"):
+    with pytest.raises(ImportRefused, match="already exist with other content.*choose another name"):
         import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
     assert PairAnswers.objects.count() == 6
 
@@ -123,12 +123,12 @@ def test_other_content_under_a_name_is_refused(corpus: str, crowd: Path) -> None
     [
         (
             "z.jpg\ta.jpg#2\t1.0\t3\t0",
-            "pair 7 is about the image 'z.jpg', which corpus 'small' does not hold",
+            "pair 7 has the image 'z.jpg', which corpus 'small' does not contain",
         ),
-        ("a.jpg\ta.jpg#9\t1.0\t3\t0", "pair 7 is about the caption 'a.jpg#9'"),
-        ("a\tb.jpg#2\t1.0\t3\t0", "pair 7, 'a' and 'b.jpg#2', was judged before under another spelling"),
-        ("a.jpg\ta.jpg#2\t1.0\t3\t0", "line 7: .* were judged on line 1 already"),
-        ("a.jpg\ta.jpg#2\t0.9\t3\t0", "line 7: .* are no answers"),
+        ("a.jpg\ta.jpg#9\t1.0\t3\t0", "pair 7 has the caption 'a.jpg#9'"),
+        ("a\tb.jpg#2\t1.0\t3\t0", "pair 7, 'a' and 'b.jpg#2', was already judged under another spelling"),
+        ("a.jpg\ta.jpg#2\t1.0\t3\t0", "line 7: .* were already judged on line 1"),
+        ("a.jpg\ta.jpg#2\t0.9\t3\t0", "line 7: .* are not answers"),
     ],
 )
 def test_a_bad_line_is_named_and_leaves_nothing(

@@ -77,7 +77,7 @@ def test_positives_as_eccv_caption_has_them_come_out_byte_for_byte(tmp_path: Pat
             assert snapshot_named(third).asks == asks
     a_run(tmp_path, "r", np.random.default_rng(1).random((4, 8)))
     assert len(score(run_named("r"), snapshot_named("i2t"), ["R-precision"]).queries) == 2
-    with pytest.raises(CommandError, match="judge what is ranked for captions, and run 'r' ranks for images"):
+    with pytest.raises(CommandError, match="have captions as queries, but run 'r' has images"):
         said("score_run", "r", "--qrels", "t2i")
     said(
         "import_qrels",
@@ -114,7 +114,7 @@ def test_imported_qrels_stand_where_nothing_changed_and_follow_where_it_did(tmp_
     assert "2 of 4 pairs" in said(*command, "--json").replace('"relevant": 2', "2 of 4 pairs")
     stricter = json.loads(said(*command, "--level", 2, "--json"))
     assert (stricter["version"], stricter["relevant"]) == (2, 1)
-    with pytest.raises(CommandError, match="qrels 'q' are from a file, not from a protocol"):
+    with pytest.raises(CommandError, match="qrels 'q' already exist and are from a file"):
         said("freeze_qrels", "q", "--corpus", "coco", "--protocol", "any of five")
 
 
@@ -164,7 +164,7 @@ def test_crisscrossed_captions_go_from_file_to_ndcg_in_two_commands(tmp_path: Pa
     scores = np.arange(32).reshape(4, 8)[:, ::-1] * 1.0
     a_run(tmp_path, "r", scores)
     told = said("import_qrels", "sits", file, "--corpus", "coco", "--format", "cxc-sits", "--skip-unknown")
-    assert "1 pairs left out, of what corpus 'coco' lacks ('999999', say)" in told
+    assert "1 pairs left out: corpus 'coco' lacks their image or caption (for example '999999')" in told
     assert (
         "3 of 5 pairs of 2 images are relevant" in told
         and "mean on the scale 0 to 5, relevant from 3" in told
@@ -184,7 +184,7 @@ def test_crisscrossed_captions_go_from_file_to_ndcg_in_two_commands(tmp_path: Pa
 
 def test_gains_thresholds_and_scales_are_named_at_freezing(tmp_path: Path) -> None:
     (tmp_path / "sits.csv").write_text(SITS)
-    with pytest.raises(CommandError, match="about the image '999999', .*--skip-unknown"):
+    with pytest.raises(CommandError, match="has the image '999999', .*--skip-unknown"):
         said("import_judgments", "coco", tmp_path / "sits.csv", "--format", "cxc-sits")
     assert not JudgmentSet.objects.exists()
     with gzip.open(tmp_path / "raw.csv.gz", "wt") as out:
@@ -210,9 +210,9 @@ def test_gains_thresholds_and_scales_are_named_at_freezing(tmp_path: Path) -> No
     assert row is not None and row.relevance == 31 * 300
     for options, wrong in (
         (["--relevant-from", "0"], "relevant from 0: expected more than 0, the lowest grade, and at most 5"),
-        (["--relevant-from", "soon"], "'soon' is no score; expected a number"),
+        (["--relevant-from", "soon"], "'soon' is not a score; expected a number"),
         (["--scale", "votes"], "judgments 'cxc-sits' are on the scale 0-5; leave --scale out"),
-        (["--rule", "majority"], "are grades from 0 to 5, and rule 'majority' is not for them"),
+        (["--rule", "majority"], "are grades from 0 to 5; rule 'majority' does not apply to them"),
     ):
         with pytest.raises(CommandError, match=wrong):
             said(*freeze, *options)
@@ -221,11 +221,11 @@ def test_gains_thresholds_and_scales_are_named_at_freezing(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("grades", "options", "wrong"),
     [
-        (["1", "1"], [], "every answer is 1, on no scale for certain; say which: votes, 1-4"),
-        (["0", "5"], [], "answers reach from 0 to 5, on no scale that is known"),
-        (["1", "4.5"], ["--scale", "1-4"], "has the answer 4.5, which the scale 1-4 does not hold"),
-        (["1", "0.5"], ["--scale", "votes"], "has the answer 0.5, which the scale votes does not hold"),
-        (["1", "2"], ["--scale", "4-1"], "'4-1' is no scale; expected votes, 1-4"),
+        (["1", "1"], [], "every answer is 1, which does not determine the scale; name it: votes, 1-4"),
+        (["0", "5"], [], "answers reach from 0 to 5, which fits no known scale"),
+        (["1", "4.5"], ["--scale", "1-4"], "has the answer 4.5, which is not on the scale 1-4"),
+        (["1", "0.5"], ["--scale", "votes"], "has the answer 0.5, which is not on the scale votes"),
+        (["1", "2"], ["--scale", "4-1"], "'4-1' is not a scale; expected votes, 1-4"),
     ],
 )
 def test_answers_off_their_scale_are_refused(
@@ -242,7 +242,7 @@ def test_the_same_answers_on_another_scale_are_other_judgments(tmp_path: Path) -
     (tmp_path / "j.csv").write_text("image,caption,grade\n391895,5,1\n391895,6,1\n")
     command = ("import_judgments", "coco", tmp_path / "j.csv", "--format", "table")
     said(*command, "--scale", "votes")
-    with pytest.raises(CommandError, match="stand already, on the scale votes; choose another name"):
+    with pytest.raises(CommandError, match="already exist with the scale votes; choose another name"):
         said(*command, "--scale", "0-5")
 
 
@@ -269,12 +269,27 @@ def test_a_column_of_ones_is_what_it_is_said_to_be(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "options", "wrong"),
     [
-        ("q.trec", "1 0 2 1\n", [], "its queries name nothing that corpus 'coco' holds .*'1' and '2'"),
-        ("q.trec", "391895 0 5 1\n391895 0 9 1\n", [], "names 1 that corpus 'coco' does not hold \\('9'\\)"),
+        (
+            "q.trec",
+            "1 0 2 1\n",
+            [],
+            "its queries match neither images nor captions of corpus 'coco' .*'1' and '2'",
+        ),
+        (
+            "q.trec",
+            "391895 0 5 1\n391895 0 9 1\n",
+            [],
+            "names 1 images or captions that corpus 'coco' does not contain \\('9'\\)",
+        ),
         ("q.trec", "391895 0 5 1\n391895 0 5 0\n", [], "were judged before"),
         ("q.trec", "391895 0 5 99999\n", [], "have the relevance 99999; expected 32767 at most"),
         ("q.trec", "391895 0 5 1\n", ["--level", "0"], "relevant from 0: expected 1 to 32767"),
-        ("q.trec", "391895 0 5 1\n", ["--asks", "both", "--scale", "1-4"], "holds relevance, not answers"),
+        (
+            "q.trec",
+            "391895 0 5 1\n",
+            ["--asks", "both", "--scale", "1-4"],
+            "is for relevance, not for answers",
+        ),
         (
             "q.trec",
             "391895 0 5 1\n",
@@ -286,7 +301,7 @@ def test_a_column_of_ones_is_what_it_is_said_to_be(tmp_path: Path) -> None:
         ("q.json", '{"391895": {"5": 1.5}}', ["--format", "json"], "has the relevance 1.5"),
         ("q.json", '{"391895": [5]', ["--format", "json"], "is not JSON"),
         ("q.json", '{"391895": []}', ["--format", "json"], "expected an object of queries"),
-        ("q.json.gz", b"\x1f\x8b\x08\x00cut", ["--format", "json"], "cannot be unpacked"),
+        ("q.json.gz", b"\x1f\x8b\x08\x00cut", ["--format", "json"], "cannot be decompressed"),
         (
             "t.csv",
             "image,caption,grade\n391895,5,4\n",
@@ -332,7 +347,7 @@ def test_bad_qrels_are_refused_in_one_line_and_leave_nothing(
 def test_numbers_that_name_images_and_captions_alike_have_to_be_told_apart(tmp_path: Path) -> None:
     (tmp_path / "q.json").write_text('{"770337":[770337]}')
     command = ("import_qrels", "q", tmp_path / "q.json", "--corpus", "coco", "--format", "json")
-    with pytest.raises(CommandError, match="images and captions alike .* say what asks"):
+    with pytest.raises(CommandError, match="match as many images as captions .* name the side"):
         said(*command)
     assert json.loads(said(*command, "--asks", "caption", "--json"))["asks"] == "caption"
 

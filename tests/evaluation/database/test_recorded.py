@@ -86,7 +86,7 @@ def test_people_who_err_answer_what_most_said_save_where_they_err(asked: Votes) 
 def test_judgments_of_another_scale_and_of_words_that_stand_twice_are_refused(asked: Votes) -> None:
     row = PairAnswers.objects.filter(judgments__name="old").order_by("position")[0]
     PairAnswers.objects.filter(pk=row.pk).update(grades=[4, 4, 1])
-    with pytest.raises(CommandError, match=r"'old' hold the answers \[4, 4, 1\]; expected .* 0, 1"):
+    with pytest.raises(CommandError, match=r"'old' contain the answers \[4, 4, 1\]; expected .* 0, 1"):
         said("simulate_judges", "first", "--recorded", "old")
     with pytest.raises(CommandError, match="unknown judgments 'new'"):
         said("simulate_judges", "first", "--recorded", "new")

@@ -74,7 +74,7 @@ def test_vectors_of_zeros_are_counted_where_they_are_kept_and_where_they_rank(co
     held = dict(np.load(vectors))
     held["images"][0] = held["images"][1] = 0
     np.savez(vectors, **held)
-    zeros = "images have a vector of zeros, which scores 0 with everything ('a.jpg', 'b.jpg')"
+    zeros = "images have a vector of zeros, which scores 0 for everything ('a.jpg', 'b.jpg')"
     assert f"\n2 {zeros}\n" in said("add_system", "clip", vectors, "--corpus", "small")
     assert keep(vectors)["remarks"] == [f"2 {zeros}"]
     # Of the images ranked, one has such a vector; both directions say so, and the command once.
@@ -98,20 +98,23 @@ def test_brought_scores_rank_and_are_kept_under_the_corpus_s_names(corpus, tmp_p
 
 def test_the_same_again_changes_nothing_and_other_files_are_refused(corpus, vectors, tmp_path):
     assert (keep(vectors)["unchanged"], keep(vectors)["unchanged"]) == (False, True)
-    with pytest.raises(CommandError, match="'clip' stands already, of other files or ids"):
+    with pytest.raises(CommandError, match="'clip' already exists with other files or ids"):
         keep(vectors, "clip", "--inner-products")
-    with pytest.raises(CommandError, match="'clip' stands already, of another corpus or origin"):
+    with pytest.raises(CommandError, match="'clip' already exists with another corpus or origin"):
         keep(matrix_file(tmp_path, "x", np.eye(3), PICTURES, CAPTIONS[:3]), "clip", "--format", "scores")
 
 
 @pytest.mark.parametrize(
     ("spoil", "says"),
     [
-        ({"image_ids": np.array(["a.jpg", "b.jpg", "z.jpg"])}, r"clip.npz: row 2 .* 'z.jpg', no image of"),
-        ({"caption_ids": np.array([*CAPTIONS[:8], "c_1"])}, r"rows 7 and 8 .* are of one caption, 'c_1'"),
+        (
+            {"image_ids": np.array(["a.jpg", "b.jpg", "z.jpg"])},
+            r"clip.npz: row 2 .* 'z.jpg', which is not one",
+        ),
+        ({"caption_ids": np.array([*CAPTIONS[:8], "c_1"])}, r"rows 7 and 8 .* are of the same caption"),
         ({"images": np.full((3, 3), np.nan)}, r"clip.npz: the embedding of 'a.jpg' is not finite"),
         ({"images": np.eye(3, 4)}, r"captions have 3 dimensions, images 4"),
-        ({"images": np.array([[None] * 3] * 3)}, r"holds pickled objects"),
+        ({"images": np.array([[None] * 3] * 3)}, r"contains pickled objects"),
     ],
 )
 def test_what_is_wrong_leaves_nothing_and_names_file_and_row(corpus, vectors, spoil, says):
@@ -138,7 +141,7 @@ def test_a_run_from_a_file_enters_its_system_once_and_for_both_directions(corpus
     system = System.objects.get()
     assert (system.name, system.origin, system.runs.count()) == ("elsewhere", "runs", 2)
     assert ORIGINS.get(system.origin).matrices is None
-    with pytest.raises(CommandError, match="'elsewhere' is known by its runs alone"):
+    with pytest.raises(CommandError, match="'elsewhere' has only runs"):
         said("rank", "elsewhere", "--split", "1/1")
 
 
@@ -163,7 +166,7 @@ def test_what_stands_as_it_was_asked_for_is_not_computed_again(corpus, vectors, 
     keep(vectors)
     said("rank", "clip", "--split", "1/3")
     (folder_of("clip") / storage.ARRAYS).unlink()
-    assert said("rank", "clip", "--split", "1/3").count("there already, nothing changed") == 2
+    assert said("rank", "clip", "--split", "1/3").count("already exists, nothing changed") == 2
     with pytest.raises(CommandError, match="arrays.safetensors is missing"):
         said("rank", "clip", "--split", "1/3", "--protocol", "first caption")
 
@@ -177,7 +180,7 @@ def test_without_a_split_all_images_are_ranked_and_stand_when_asked_again(corpus
         run, whole = run_named(f"clip-{direction}"), run_named(f"listed-{direction}")
         assert (run.split, run.source, run.digest) == ("", "system clip, all images", whole.digest)
     (folder_of("clip") / storage.ARRAYS).unlink()
-    assert said("rank", "clip").count("there already, nothing changed") == 2
+    assert said("rank", "clip").count("already exists, nothing changed") == 2
     # A run of the images that belong to no split was once asked for with the same empty word.
     Run.objects.filter(name="clip-search").update(source="system clip, ")
     with pytest.raises(CommandError, match="arrays.safetensors is missing"):
@@ -200,9 +203,9 @@ def test_all_images_are_those_that_a_system_covers(corpus, vectors, split, tmp_p
 def test_a_list_of_images_that_was_edited_since_is_read_again(corpus, vectors, split):
     keep(vectors)
     said("rank", "clip", "--split", split)
-    assert said("rank", "clip", "--split", split).count("there already, nothing changed") == 2
+    assert said("rank", "clip", "--split", split).count("already exists, nothing changed") == 2
     split.write_text("a.jpg\nb.jpg\n")
-    with pytest.raises(CommandError, match="run 'clip-annotation' stands already with other rankings"):
+    with pytest.raises(CommandError, match="run 'clip-annotation' already exists with other rankings"):
         said("rank", "clip", "--split", split)
 
 
@@ -226,7 +229,7 @@ def test_a_system_goes_once_its_runs_are_gone(corpus, vectors, split):
     assert folder_of("clip").exists()
     for direction in ("annotation", "search"):
         said("systems", "--remove-run", f"clip-{direction}")
-    assert said("systems", "--remove", "clip") == "system clip is removed\n"
+    assert said("systems", "--remove", "clip") == "system clip removed\n"
     assert said("systems") == "no systems\n"
     assert not System.objects.exists() and list(folder_of("x").parent.iterdir()) == []
 
@@ -245,7 +248,7 @@ def test_a_run_that_a_batch_pooled_stays(corpus, vectors, split):
         digest="",
     )
     BatchRun.objects.create(batch=batch, run=run, position=0, digest=run.digest)
-    with pytest.raises(registry.InUse, match="run 'clip-search' stays: batch pool was made from it"):
+    with pytest.raises(registry.InUse, match="run 'clip-search' cannot be removed: batch pool"):
         registry.remove_run(name="clip-search")
     assert run_named("clip-search").rankings.count() == 2
 
@@ -302,7 +305,7 @@ def test_a_copy_beside_the_systems_and_an_unforeseen_one_stay_out_and_the_rest_i
     monkeypatch.setattr(storage, "read_manifest", odd)
     registry.adopt()
     assert list(System.objects.values_list("name", flat=True)) == ["clip"]
-    assert "odd could not be entered" in caplog.text and "good.bak" not in caplog.text
+    assert "odd could not be registered" in caplog.text and "good.bak" not in caplog.text
 
 
 def test_who_wanted_a_system_is_kept_though_a_page_entered_it_first(corpus, vectors):

@@ -97,7 +97,7 @@ def test_the_same_run_again_changes_nothing(corpus: str, trec: Path) -> None:
     again = import_run(name="demo", corpus=corpus, path=trec)
     assert (again.unchanged, again.digest) == (True, first.digest)
     trec.write_text(RUN.replace("0.9", "0.95"))
-    with pytest.raises(CommandError, match="stands already with other rankings"):
+    with pytest.raises(CommandError, match="already exists with other rankings"):
         said("import_run", "demo", trec, "--corpus", corpus)
     assert Ranking.objects.count() == 2
 
@@ -105,14 +105,14 @@ def test_the_same_run_again_changes_nothing(corpus: str, trec: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("z.jpg Q0 a.jpg#2 1 1 demo", "names 'z.jpg' as a query, no image of corpus 'small'"),
-        ("c.jpg Q0 z.jpg#2 1 1 demo", "names 'z.jpg#2' for 'c.jpg', no caption of corpus 'small'"),
-        ("a Q0 a.jpg#2 1 1 demo", "'a' asks twice, under two spellings"),
-        ("a.jpg Q0 a#2 1 1 demo", "a ranking of 'a.jpg' holds an item under two spellings"),
+        ("z.jpg Q0 a.jpg#2 1 1 demo", "names 'z.jpg' as a query, which is not one of the images"),
+        ("c.jpg Q0 z.jpg#2 1 1 demo", "names 'z.jpg#2' for 'c.jpg', which is not one of the captions"),
+        ("a Q0 a.jpg#2 1 1 demo", "'a' is a query twice, under two spellings"),
+        ("a.jpg Q0 a#2 1 1 demo", "a ranking of 'a.jpg' contains an item twice, under two spellings"),
         ("c.jpg Q0 a.jpg#2 1 1e99 demo", "a score of 'c.jpg' is inf; expected finite numbers"),
         ("c.jpg Q0 a.jpg#2 1 demo", "line 6: has 5 columns"),
         ("c.jpg Q0 a.jpg#2 1 nan demo", "line 6: has the score 'nan'"),
-        ("a.jpg Q0 a.jpg#2 1 1 demo", "line 6: 'a.jpg#2' is ranked for 'a.jpg' already"),
+        ("a.jpg Q0 a.jpg#2 1 1 demo", "line 6: 'a.jpg#2' is already ranked for 'a.jpg'"),
     ],
 )
 def test_a_bad_line_is_named_and_leaves_nothing(
@@ -210,7 +210,7 @@ def test_vectors_of_zeros_are_counted_where_embeddings_are_imported(
         "embeddings",
     ]
     named = f"({CAPTIONS[1]!r}, {CAPTIONS[3]!r})"
-    zeros = f"2 captions have a vector of zeros, which scores 0 with everything {named}"
+    zeros = f"2 captions have a vector of zeros, which scores 0 for everything {named}"
     assert f"\n{zeros}\n" in said("import_run", "e", *ask)
     assert json.loads(said("import_run", "e", *ask, "--json"))["remarks"] == [zeros]
     # What single precision cannot hold the length of still ranks by its direction.
@@ -248,7 +248,7 @@ def test_vectors_of_zeros_are_counted_where_embeddings_are_imported(
     [
         (
             ["--format", "embeddings"],
-            "images.npy: does not hold both sides; .* a second file with the captions",
+            "images.npy: does not contain both images and captions; .* a second file with the captions",
         ),
         (["--format", "scores", "--captions", "images.npy"], "format 'scores' has no embeddings; leave out"),
         (["--inner-products"], "format 'trec' has no embeddings"),
@@ -256,8 +256,8 @@ def test_vectors_of_zeros_are_counted_where_embeddings_are_imported(
         (["--format", "embeddings", "--captions", "wide.npy"], "captions have 5 dimensions, images 4"),
         (["--format", "embeddings", "--captions", "nan.npy"], "embedding of 'a.jpg#1' is not finite"),
         (["--format", "embeddings", "--captions", "pickled.npy"], "pickled.npy: .*pickle"),
-        (["--format", "embeddings", "--captions", "twice.npy"], "id 'a.jpg#0' stands at 0 and 1"),
-        (["--format", "embeddings", "--captions", "strange.npy"], "no caption of corpus 'small'"),
+        (["--format", "embeddings", "--captions", "twice.npy"], "id 'a.jpg#0' occurs at 0 and 1"),
+        (["--format", "embeddings", "--captions", "strange.npy"], "not one of the captions"),
     ],
 )
 def test_bad_embeddings_are_one_line(
@@ -303,7 +303,7 @@ def test_nan_in_a_matrix_is_named_by_its_ids(
     [
         (["--format", "xml"], "unknown run format 'xml'; known: trec, scores, embeddings"),
         (["--direction", "back"], "unknown direction 'back'; known: annotation, search"),
-        (["--direction", "search"], "names 'a.jpg' as a query, no caption"),
+        (["--direction", "search"], "names 'a.jpg' as a query, which is not one of the captions"),
         (["--depth", "-1"], "depth -1: expected 1 or more"),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,12 @@ from django.core.management import CommandError
 from annotation.datasets.importing import import_corpus, import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.comparison.scoring import MEASURES, compare, score
+from evaluation.metrics import METRICS
 from evaluation.metrics.judged import from_qrels
 from evaluation.metrics.ranked import from_scores
+from evaluation.metrics.ranking import success
 from evaluation.metrics.scoring import evaluate
+from evaluation.metrics.table import Measure
 from evaluation.relevance.scales import VOTES
 from evaluation.selectors import names_of, qrels_of, run_named, snapshot_named
 from evaluation.services.judgments.freezing import freeze_qrels
@@ -112,7 +116,7 @@ def test_queries_that_the_run_lacks_are_left_out_or_count_as_the_worst_by_choice
     command = ("score_run", "one", "--qrels", qrels, "--measures", "median rank,mean rank")
     report = json.loads(said(*command, "--missing", "worst", "--json"))
     assert [m["value"] for m in report["measures"]] == [None, None]
-    assert "one does not rank 2 of the 3 queries; they count as the worst." in said(
+    assert "one does not rank 2 of the 3 queries; they count as the worst result." in said(
         *command, "--missing", "worst"
     )
     assert "one does not rank 2 of the 3 queries; they are left out." in said(
@@ -151,6 +155,32 @@ def test_compared_systems_are_tested_against_the_first(qrels: str, runs: list[st
     assert "adjusted by Holm for 4 tests" in said("compare_systems", *runs, *arguments)
 
 
+def test_a_new_measure_of_hits_and_misses_is_tested_by_mcnemar(
+    qrels: str, runs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The test follows from what the measure says of itself, not from its name."""
+    monkeypatch.setattr(METRICS, "_by_name", dict(METRICS._by_name))
+    monkeypatch.setattr(METRICS, "_by_key", dict(METRICS._by_key))
+    for name, binary in (("first hit", True), ("first share", False)):
+        METRICS.register(
+            Measure(name, name, "ranking", lambda ranked, k: success(ranked, 1), "a test", binary=binary)
+        )
+    asked = [run_named(run) for run in runs]
+    _, tests = compare(asked, snapshot_named(qrels), ["S@1", "first hit", "first share"], rounds=50)
+    assert [test.test for test in tests] == ["McNemar", "McNemar", "randomisation of means"]
+    assert tests[0].p == tests[1].p
+
+
+def test_what_is_binary_is_0_or_1_for_every_query() -> None:
+    """So that a measure is not called so by mistake: McNemar's test refuses anything else."""
+    judged = from_qrels({"a": {"x": 1, "y": 1, "z": 0}, "b": {"z": 2}}, queries=["a", "b"], items=list("xyz"))
+    ranked = from_scores([[0.2, 0.9, 0.4], [0.1, 0.2, 0.3]], replace(judged, original=judged.grade > 0))
+    binary = [measure for measure in METRICS if measure.binary]
+    assert {measure.name for measure in binary} == {"R@k", "S@k"}
+    for measure in binary:
+        assert set(measure.values(ranked, 1)) <= {0.0, 1.0}
+
+
 def test_three_queries_prove_nothing(qrels: str, runs: list[str]) -> None:
     found, tests = compare([run_named(r) for r in runs], snapshot_named(qrels), ["R@1"], rounds=10)
     assert (tests[0].mark, tests[0].p) == ("", 0.25)
@@ -181,7 +211,7 @@ def test_a_clear_difference_is_marked(db: None, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rounds", [0, 999_999_999])
 def test_rounds_that_cannot_be_are_refused_by_the_command(rounds: int) -> None:
-    with pytest.raises(CommandError, match=f"--rounds {rounds}: ask for at least 1, and 1000000 at most"):
+    with pytest.raises(CommandError, match=f"--rounds {rounds}: use at least 1, and 1000000 at most"):
         said("compare_systems", "one", "other", "--qrels", "q", "--rounds", rounds)
 
 
@@ -208,10 +238,10 @@ def test_a_mean_over_what_was_not_retrieved_is_not_tested(
         (["score_run", "good", "--qrels", "x"], "unknown qrels 'x'; known: q:1"),
         (["score_run", "good", "--qrels", "q", "--measures", "R@x"], "unknown measure 'R@x'.* known: bpref"),
         (["score_run", "good", "--qrels", "q", "--measures", ","], "no measures; known: bpref"),
-        (["score_run", "good", "--qrels", "q", "--csv", "--json"], "--json and --csv: choose one"),
-        (["compare_systems", "good", "--qrels", "q"], "name two runs or more"),
-        (["compare_systems", "good", "good", "--qrels", "q"], "each once"),
-        (["compare_systems", "good", "bad", "--qrels", "q", "--rounds", 0], "--rounds 0: ask for at least 1"),
+        (["score_run", "good", "--qrels", "q", "--csv", "--json"], "--json and --csv: use only one"),
+        (["compare_systems", "good", "--qrels", "q"], "name at least two different runs"),
+        (["compare_systems", "good", "good", "--qrels", "q"], "at least two different runs"),
+        (["compare_systems", "good", "bad", "--qrels", "q", "--rounds", 0], "--rounds 0: use at least 1"),
         (["compare_systems", "good", "back", "--qrels", "q"], "compare one direction at a time"),
     ],
 )

@@ -243,12 +243,12 @@ def test_a_comparison_is_of_the_queries_that_all_runs_rank_and_says_what_they_la
     assert [(one.asked, one.missing) for one in scored] == [(24, 8), (24, 8)] and len(tests) == 3
     command = ("compare_systems", "first", "second", "--qrels", "own", "--measures", "R@10", "--rounds", 10)
     apart = (
-        "The runs chose from different items: first from 80, second from 80; figures of different pools of "
-        "candidates cannot be compared."
+        "The runs chose from different items: first from 80, second from 80; results on different candidate "
+        "pools cannot be compared."
     )
     told = [
         "first does not rank 8 of the 24 queries; they are left out.",
-        "Figures and tests are of the 8 of 24 queries that all runs rank.",
+        "Results cover the 8 of 24 queries that all runs rank.",
         apart,
     ]
     text, latex = said(*command), said(*command, "--latex")
@@ -258,7 +258,7 @@ def test_a_comparison_is_of_the_queries_that_all_runs_rank_and_says_what_they_la
     head, first, *_ = said(*command, "--csv").split("\n")
     assert head.endswith("not ranked,candidates") and first.endswith("8,80")
     worst = json.loads(said(*command, "--missing", "worst", "--json"))
-    assert worst["queries"] == 24 and "they count as the worst" in worst["remarks"][0]
+    assert worst["queries"] == 24 and "they count as the worst result" in worst["remarks"][0]
     with pytest.raises(
         CommandError, match="run 'third' ranks no query of qrels 'own version 1' that the runs before it rank"
     ):
@@ -333,7 +333,7 @@ def test_each_querys_values_come_out_and_their_means_are_the_figures(tmp_path: P
     ):
         with pytest.raises(CommandError, match=wrong):
             said("score_run", "r", *base, "--per-query", tmp_path / named)
-    with pytest.raises(CommandError, match="each once"):
+    with pytest.raises(CommandError, match="at least two different"):
         said("compare_systems", "r", "r", *base, "--per-query", tmp_path / "not.csv")
     assert not (tmp_path / "not.csv").exists()
 
@@ -341,13 +341,13 @@ def test_each_querys_values_come_out_and_their_means_are_the_figures(tmp_path: P
 @pytest.mark.parametrize(
     ("what", "wrong"),
     [
-        ("9/5", "fold 9/5: there is none; expected 1/5 to 5/5"),
-        ("1/2", "fold 1/2: 24 images in 2 folds; expected 3 folds or more"),
+        ("9/5", "fold 9/5: unknown fold; expected 1/5 to 5/5"),
+        ("1/2", "fold 1/2: 24 images in 2 folds; expected at least 3 folds"),
         ("dev", "unknown split 'dev' of corpus 'many'; known: 'test', 'val', a file of image names, a fold"),
         ("run:nobody", "unknown run 'nobody'; known: r"),
         ("FILE a b c d i1.jpg", "names 4 images \\('a', 'b', 'c', ...\\) that corpus 'many' lacks"),
         ("FILE i1.jpg i2 i1 i2.jpg", "names 2 images \\('i1.jpg', 'i2.jpg'\\) more than once"),
-        ("FILE ", "none is named"),
+        ("FILE ", "it names no image"),
     ],
 )
 def test_images_that_cannot_be_meant_are_refused_in_one_line(tmp_path: Path, what: str, wrong: str) -> None:
@@ -368,7 +368,7 @@ def test_images_that_cannot_be_meant_are_refused_in_one_line(tmp_path: Path, wha
 
 def test_over_the_web_no_file_is_meant(tmp_path: Path) -> None:
     (tmp_path / "te.txt").write_text("i1.jpg\n")
-    with pytest.raises(UnknownName, match="unknown split .* known: 'test', 'val', a fold as 1/5"):
+    with pytest.raises(UnknownName, match="unknown split .* known: 'test', 'val', a fold such as 1/5"):
         subset_named("many", str(tmp_path / "te.txt"), files=False)
 
 

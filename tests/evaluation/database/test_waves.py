@@ -55,7 +55,7 @@ def test_waves_are_asked_until_the_order_of_the_systems_is_stable(pooled_runs: l
     batch = opened(pooled_runs)
     first = batch.numbers["asked"]
     assert batch.numbers["askable"] == len(whole.asked) and 0 < first <= round(0.1 * len(whole.asked))
-    with pytest.raises(BatchRefused, match="answers of batch 'first' are to come"):
+    with pytest.raises(BatchRefused, match="answers of batch 'first' are still missing"):
         advance("first")
     done, seed = None, 0
     while done is None or not done.ended:
@@ -119,7 +119,7 @@ def test_a_wave_that_dies_on_the_way_leaves_nothing(pooled_runs: list[str], monk
     # Begun again after it was done: its answers are to come, and nothing is asked twice.
     again = jobs.enqueue(kind="next_wave", arguments={"batch": "first"})
     assert jobs.run(again.pk) == Job.FAILED
-    assert "are to come" in Job.objects.get(pk=again.pk).error
+    assert "are still missing" in Job.objects.get(pk=again.pk).error
 
 
 def test_an_open_batch_asks_its_next_wave_by_itself(pooled_runs: list[str]) -> None:
@@ -173,7 +173,7 @@ def test_a_closed_campaign_asks_nobody_again(pooled_runs: list[str]) -> None:
     answer(batch, 1)
     Standing.objects.filter(items__gt=0).update(known=10, right=6)
     close(campaign=batch.campaign)
-    with pytest.raises(BatchRefused, match="is closed: nobody can be asked again"):
+    with pytest.raises(BatchRefused, match="is closed, so pages cannot be reassigned"):
         top_up("first")
     assert not Judgment.objects.filter(void=True).exists()
 
@@ -196,11 +196,11 @@ def test_commands_open_a_batch_in_waves_and_tell_how_far_it_is(
     arguments += ["--order", "move-to-front", "--waves", 4, "--runs", *pooled_runs]
     price = json.loads(said(*arguments, "--dry-run", "--json"))
     assert 0 < price["asked"] <= price["askable"] / 4 + 1
-    assert "to be asked, in a first wave" in said(*arguments)
+    assert "to be asked, in a first round" in said(*arguments)
     answer(Batch.objects.get(), 1)
-    assert "asked in 2 waves" in said("next_wave", "first")
-    assert "asked in 2 waves" in said("batch_status", "first")
-    with pytest.raises(CommandError, match="wants an --order"):
+    assert "asked in 2 rounds" in said("next_wave", "first")
+    assert "asked in 2 rounds" in said("batch_status", "first")
+    with pytest.raises(CommandError, match="needs an --order"):
         said(*[one for one in arguments if one not in ("--order", "move-to-front")])
     with pytest.raises(CommandError, match="unknown pooling strategy 'best'; known: depth"):
         said(*["best" if one == "move-to-front" else one for one in arguments], "--dry-run")

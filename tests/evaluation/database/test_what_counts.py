@@ -63,10 +63,14 @@ def test_answers_from_before_judges_were_reinstated_stay_out_unless_asked_for_by
     # Told again, the standing still begins where the judge was let back.
     trust_replay.retell([row.pk])
     assert collect("first").unchanged
-    with pytest.raises(CommandError, match=f"judge 'nobody' of batch 'first' .*; those who have: {judge}"):
+    with pytest.raises(
+        CommandError, match=f"judge 'nobody' of batch 'first' .*; judges with such answers: {judge}"
+    ):
         said("collect_judgments", "first", "--count", "nobody")
     text = said("collect_judgments", "first")
-    assert f"not used: {len(own)} answers of {judge}" in text and f"--count {judge} counts them" in text
+    assert (
+        f"not used: {len(own)} answers that {judge} gave" in text and f"--count {judge} counts them" in text
+    )
 
     named = json.loads(said("collect_judgments", "first", "--count", judge, "--json"))
     assert (named["before"], named["counted"], named["digest"]) == ({}, {judge: len(own)}, whole.digest)
@@ -94,7 +98,7 @@ def test_a_closed_campaign_has_nothing_to_come_and_what_is_kept_says_so_at_once(
     assert (closed.state, closed.wanting, closed.to_come, closed.complete) == ("closed", 0, "0.00 USD", False)
     assert overview(row.campaign, pay).pace.to_come == overview(row.campaign, pay).pay_to_come == 0
     text = said("batch_status", "first")
-    assert "0 answers to come, 0.00 USD" in text and "its campaign is closed, and" in text
+    assert "0 answers are missing, 0.00 USD" in text and "its campaign is closed, and" in text
     assert "a new batch of the same runs" in text
 
 
@@ -145,7 +149,7 @@ def test_a_batch_and_its_report_say_that_pairs_judged_before_lack_answers_now(
     after = state("second")
     assert after.lacking > 0 == after.short and after.reused + after.lacking == reused
     assert not after.complete and not after.collected
-    assert f"{after.lacking} of {reused} pairs that were judged before lack answers" in said(
+    assert f"{after.lacking} of {reused} pairs that were judged before now lack answers" in said(
         "batch_status", "second"
     )
     changes = building.outdated(row)
@@ -155,6 +159,6 @@ def test_a_batch_and_its_report_say_that_pairs_judged_before_lack_answers_now(
     building.build(wanted, replace=True)
     assert building.outdated(building.report_named("r")) == []
     page = (building.folder_of("r") / "report.html").read_text()
-    assert f"{after.lacking} have fewer answers now than wanted" in page
+    assert f"{after.lacking} have fewer answers now than required" in page
     # A new batch of the same runs asks for just these.
     assert len(planned(pooled_runs, depth=3).asked) == after.lacking

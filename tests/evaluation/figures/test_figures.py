@@ -119,13 +119,14 @@ def test_sentences_say_what_the_numbers_say() -> None:
     )
     assert said["ranks"] == (
         "sharp ranks the original first for 80.0% of the queries, the most; blunt for 40.0%, the fewest; "
-        "2 lists lack some originals, at most 60.0% of them."
+        "2 runs miss some originals, at most 60.0% of them."
     )
     assert said["systems"] == (
         "In annotation, R@10 and R-precision rank 2 systems with Kendall's tau 1.00 and Spearman's rho 1.00."
     )
     assert said["judgments"] == (
-        "3 of 4 pairs (75.0%) have 3 judgments; where a pair has several, they are all the same for 75.0%."
+        "3 of 4 pairs (75.0%) have 3 judgments; of the pairs with more than one, all judgments agree for "
+        "75.0%."
     )
 
 

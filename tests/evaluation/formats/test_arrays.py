@@ -74,7 +74,7 @@ def test_entries_of_no_bytes_are_refused_before_room_is_made_for_them(tmp_path, 
     npy.write_array_header_1_0(head, {"descr": kind, "fortran_order": False, "shape": (10**15,)})
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
         archive.writestr("images.npy", head.getvalue())
-    with pytest.raises(FormatError, match="'images' is of .*, whose entries have no bytes"):
+    with pytest.raises(FormatError, match="'images' is of .*, whose entries are empty"):
         open_arrays(tmp_path / "a.npz")
 
 
@@ -138,7 +138,7 @@ def test_vectors_of_zeros_and_overflowing_ones_are_counted_and_named(tmp_path):
         caption_ids=CAPTIONS,
     )
     sides = read_embeddings(path, "images"), read_embeddings(path, "captions")
-    zeros = "4 images have a vector of zeros, which scores 0 with everything ('i0', 'i1', 'i2', ...)"
+    zeros = "4 images have a vector of zeros, which scores 0 for everything ('i0', 'i1', 'i2', ...)"
     assert scores_of(*sides).remarks == (zeros,)
     assert scores_of(*sides, cosine=False).remarks == (
         zeros,
@@ -183,7 +183,7 @@ def test_pickled_objects_are_refused_unread(tmp_path, kind):
     objects = np.empty((1, 1), dtype=object)
     objects[0, 0] = {"would": "run"}
     path = save(tmp_path, kind, {"scores": objects})
-    with pytest.raises(FormatError, match="holds pickled objects, which could run code") as caught:
+    with pytest.raises(FormatError, match="contains pickled objects, which could run code") as caught:
         read_scores(path)
     assert "\n" not in str(caught.value)
 
@@ -226,15 +226,15 @@ def test_no_flipped_byte_gives_anything_but_numbers_or_one_clear_line(tmp_path, 
 @pytest.mark.parametrize(
     ("arrays", "ids", "message"),
     [
-        ({"score": SCORES}, {}, r"holds no array 'scores' \(it holds: score\); expected 'scores'"),
+        ({"score": SCORES}, {}, r"contains no array 'scores' \(it contains: score\); expected 'scores'"),
         ({"scores": SCORES[0]}, {}, r"scores have shape \(3,\) of float32; expected numbers of shape"),
         ({"scores": SCORES.astype("U")}, {}, "of <U32; expected numbers"),
-        ({"scores": SCORES}, {}, "has no ids 'images'; expected them in the file, or in held.images.txt"),
-        ({"scores": SCORES}, {"images": ["a"]}, "1 ids 'images' for 2 rows or columns; expected one each"),
+        ({"scores": SCORES}, {}, "has no ids 'images'; expected the ids in the file, or in held.images.txt"),
+        ({"scores": SCORES}, {"images": ["a"]}, "1 ids 'images' for 2 rows or columns; expected one for"),
         (
             {"scores": SCORES},
             {"images": ["a", "a"]},
-            "images: id 'a' stands at 0 and 1 .*; expected each id once",
+            "images: id 'a' occurs at 0 and 1 .*; expected each id once",
         ),
         ({"scores": SCORES}, {"images": ["a", ""]}, "images: id 1 is empty"),
         ({"scores": SCORES}, {"images": [[1.5], [2]]}, r"ids 'images' have shape \(2, 1\) of float64"),
@@ -269,7 +269,7 @@ def test_two_spaces_are_refused(tmp_path):
         tmp_path, "npz", {"images": np.eye(2), "captions": np.eye(3)}, image_ids=IMAGES, caption_ids=CAPTIONS
     )
     with pytest.raises(
-        FormatError, match="captions have 3 dimensions, images 2; expected one space for both"
+        FormatError, match="captions have 3 dimensions, images 2; expected the same number for both"
     ):
         scores_of(read_embeddings(path, "images"), read_embeddings(path, "captions"))
 
@@ -315,7 +315,7 @@ def test_other_files_are_refused(tmp_path):
         open_arrays(other)
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
         archive.writestr("readme.txt", "x")
-    with pytest.raises(FormatError, match=r"holds 'readme.txt'; expected arrays \(.npy\) only"):
+    with pytest.raises(FormatError, match=r"contains 'readme.txt'; expected arrays \(.npy\) only"):
         open_arrays(tmp_path / "a.npz")
 
 

@@ -96,25 +96,25 @@ def test_a_table_without_judges_names_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "text", "message"),
     [
-        ("flickr8k-expert", "a.jpg\tb.jpg#2\t1\t2\n", "line 1: .* is no judgment; expected image<TAB>"),
-        ("flickr8k-expert", "a.jpg\tb.jpg#2\t1\t2\t5\n", "line 1: .*'5'.* are no answers; .*grades 1 to 4"),
-        ("flickr8k-expert", "a.jpg\tb.jpg\t1\t2\t3\n", "line 1: .* is no judgment"),
-        ("flickr8k-crowd", "a\tb#2\t0.5\t1\t2\n", "line 1: .* are no answers"),
-        ("flickr8k-crowd", "a\tb#2\t0\t0\t0\n", "line 1: .* are no answers"),
-        ("flickr8k-crowd", "a\tb#2\tx\t1\t0\n", "line 1: .* are no answers"),
+        ("flickr8k-expert", "a.jpg\tb.jpg#2\t1\t2\n", "line 1: .* is not a judgment; expected image<TAB>"),
+        ("flickr8k-expert", "a.jpg\tb.jpg#2\t1\t2\t5\n", "line 1: .*'5'.* are not answers; .*grades 1 to 4"),
+        ("flickr8k-expert", "a.jpg\tb.jpg\t1\t2\t3\n", "line 1: .* is not a judgment"),
+        ("flickr8k-crowd", "a\tb#2\t0.5\t1\t2\n", "line 1: .* are not answers"),
+        ("flickr8k-crowd", "a\tb#2\t0\t0\t0\n", "line 1: .* are not answers"),
+        ("flickr8k-crowd", "a\tb#2\tx\t1\t0\n", "line 1: .* are not answers"),
         (
             "flickr8k-crowd",
             "a\tb#2\t1\t1\t0\nc\td#2\t1\t1\t0\na\tb#2\t0\t0\t1\n",
-            "line 3: 'a' and 'b#2' were judged on line 1 already; expected each pair once",
+            "line 3: 'a' and 'b#2' were already judged on line 1; expected each pair once",
         ),
-        ("flickr8k-crowd", "\n", "holds no judgments"),
+        ("flickr8k-crowd", "\n", "contains no judgments"),
         ("table", "image,grade\na,1\n", "line 1: has the columns image, grade; expected query and document"),
-        ("table", "query,document,grade\na,b\n", "line 2: has 2 fields; expected 3 as the header"),
-        ("table", "query,document,grade\na,b,nan\n", "line 2: 'nan' is no grade; expected a finite number"),
+        ("table", "query,document,grade\na,b\n", "line 2: has 2 fields; expected 3 as in the header"),
+        ("table", "query,document,grade\na,b,nan\n", "line 2: 'nan' is not a grade; expected a finite"),
         ("table", "query,document,grade\na,,1\n", "line 2: a pair lacks an id"),
         ("table", "query,document,judge,grade\na,b,w,1\na,b,,1\n", "line 3: names a judge on some rows only"),
-        ("table", "query,document,judge,grade\na,b,w,1\na,b,w,1\n", "line 3: judge 'w' answered"),
-        ("table", "query,document,yes,no\na,b,0,0\n", "line 2: .* are no counts of yes and no"),
+        ("table", "query,document,judge,grade\na,b,w,1\na,b,w,1\n", "line 3: judge 'w' already answered"),
+        ("table", "query,document,yes,no\na,b,0,0\n", "line 2: .* are not counts of yes and no"),
         ("table", 'query,document,grade\n"a"x,b,1\n', "line 2: cannot be read"),
         ("table", "", "line 1: has the columns"),
     ],
@@ -127,7 +127,7 @@ def test_bad_input_names_its_line_and_the_remedy(tmp_path: Path, key: str, text:
 @pytest.mark.parametrize("part", ["cat=1", "dog", "dog=1|dog=2", "dog=-1"])
 def test_a_keyword_count_that_is_none_is_refused(tmp_path: Path, part: str) -> None:
     written(tmp_path, "dog\n", "keywords.txt")
-    with pytest.raises(FormatError, match="line 2: .* is no count; expected keyword=number"):
+    with pytest.raises(FormatError, match="line 2: .* is not a count; expected keyword=number"):
         read("keyword-counts", written(tmp_path, f"utt_key,transcription,counts\nu,x,{part}\n"))
 
 

@@ -145,13 +145,13 @@ def test_figures_are_printed_as_trec_eval_prints_them():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "holds no rankings; expected lines of query Q0 item rank score tag"),
+        ("", "contains no rankings; expected lines of query Q0 item rank score tag"),
         ("q Q0 a 1 1.0 t\nq Q0 a 2", "line 2: has 4 columns; expected query Q0 item rank score tag"),
         ("q Q0 a 1 high t", "line 1: has the score 'high'; expected a number"),
         ("q Q0 a 1 nan t", "line 1: has the score 'nan'"),
         (
             "q Q0 a 1 3 t\nr Q0 a 1 3 t\nq Q0 a 2 2 t",
-            "line 3: 'a' is ranked for 'q' already; expected each item once",
+            "line 3: 'a' is already ranked for 'q'; expected each item once",
         ),
         (
             "\nq Q0 a 1 3 t\nr Q0 a 1 3 t\n\nq Q0 b 2 2 u\nq Q0 c 3 1 v",
@@ -168,7 +168,7 @@ def test_a_bad_run_names_its_line(tmp_path, text, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("\n", "holds no judgments; expected lines of query 0 item grade"),
+        ("\n", "contains no judgments; expected lines of query 0 item grade"),
         ("q 0 a", "line 1: has 3 columns; expected query 0 item grade"),
         ("q 0 a yes", "line 1: has the grade 'yes'; expected a whole number"),
         ("q 0 a -2", "line 1: has the grade -2; expected -1, 0 or more"),

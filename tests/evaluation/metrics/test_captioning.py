@@ -169,5 +169,5 @@ def test_what_does_not_fit_is_named() -> None:
         rouge_l([["a"]], [[["a"]], [["b"]]])
     with pytest.raises(ValueError, match="item number 1 has no reference"):
         cider([["a"], ["b"]], [[["a"]], []])
-    with pytest.raises(ValueError, match="item number 0 holds an uncut text"):
+    with pytest.raises(ValueError, match="item number 0 contains an untokenized text"):
         bleu([["a"]], [["a dog"]])

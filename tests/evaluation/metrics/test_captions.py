@@ -61,5 +61,5 @@ def test_meteor_is_pooled_over_the_corpus(stand_in: Path) -> None:
 def test_what_is_no_captioning_measure_is_refused_with_those_that_are() -> None:
     with pytest.raises(UnknownMeasure, match="unknown measure 'SPICE'.* known: BLEU-1, BLEU-2"):
         score_captions(Captions(CANDIDATES, REFERENCES), ["SPICE"])
-    with pytest.raises(ValueError, match="has a text for its references; give a list"):
+    with pytest.raises(ValueError, match="has a text instead of a list of references; give a list"):
         Captions(["a dog"], ["a dog"])

@@ -62,11 +62,11 @@ def test_nothing_to_score_starts_no_program() -> None:
     [
         (
             "echo 'Error: Unable to access jarfile' >&2; exit 1",
-            "answered everything: Error: Unable to access",
+            "scored everything: Error: Unable to access",
         ),
-        ("exit 3", "answered everything: status"),
+        ("exit 3", "scored everything: status"),
         ("read line; echo 1 2; read line; echo oops", "answered 'oops' where a score was expected"),
-        ("read line; echo 1 2; read line; echo 0.5", "METEOR ended before it had answered everything"),
+        ("read line; echo 1 2; read line; echo 0.5", "METEOR stopped before it had scored everything"),
     ],
 )
 def test_a_program_that_fails_is_told_in_one_line(tmp_path: Path, java: str, message: str) -> None:
@@ -81,12 +81,15 @@ def test_a_program_that_fails_is_told_in_one_line(tmp_path: Path, java: str, mes
 def test_what_is_missing_is_told_with_its_remedy(stand_in: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_places, "jar", "absent.jar")
     with pytest.raises(
-        MeteorMissing, match="METEOR_JAR is 'absent.jar', and no such file: name meteor-1.5.jar"
+        MeteorMissing,
+        match="METEOR_JAR is 'absent.jar', but there is no such file: give the path of meteor-1.5.jar",
     ):
         find_program()
     monkeypatch.setattr(_places, "jar", "")
     monkeypatch.setattr("evaluation.metrics.meteor.find_spec", lambda name: None)
-    with pytest.raises(MeteorMissing, match="METEOR needs meteor-1.5.jar: name it in METEOR_JAR, install"):
+    with pytest.raises(
+        MeteorMissing, match="METEOR needs meteor-1.5.jar: give its path in METEOR_JAR, install"
+    ):
         find_program()
     monkeypatch.setattr(_places, "java_home", "")
     monkeypatch.setenv("PATH", str(stand_in.parent))

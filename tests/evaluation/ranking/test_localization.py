@@ -216,7 +216,7 @@ def test_ap_after_suppression_is_the_brute_force_on_hundreds_of_random_cases():
         (lambda: iou([0, 0, 1], [0, 0, 1, 1]), r"shape \(3,\); expected \(..., 4\)"),
         (lambda: iou([[0, 0, 5, 5], [3, 0, 2, 5]], [0, 0, 1, 1]), r"box \(1,\) is \[3.0, 0.0, 2.0, 5.0\]"),
         (lambda: iou([0, 0, math.nan, 5], [0, 0, 1, 1]), "expected numbers, xmin <= xmax"),
-        (lambda: union_box([]), "no box to put one around"),
+        (lambda: union_box([]), "no boxes are given"),
         (lambda: first_right([[0, 0, 1, 1]], [], []), "1 regions of 0 phrases"),
         (
             lambda: first_right([[0, 0, 1, 1]], [1], [[0, 0, 1, 1]]),

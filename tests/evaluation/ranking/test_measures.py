@@ -270,9 +270,9 @@ def test_a_measure_is_printed_under_the_name_trec_eval_has_for_it(name, trec):
     [
         ("accuracy", "unknown measure 'accuracy'; known: .*R@k.*R-precision"),
         ("ndgc@10", r"did you mean nDCG@k\?"),
-        ("R", "'R' has no cut-off; ask for 'R@10', say"),
-        ("R@k", "'R@k' has no cut-off; ask for 'R@10', say"),
-        ("S", "'S' has no cut-off; ask for 'S@10', say"),
+        ("R", "'R' has no cut-off; use 'R@10', for example"),
+        ("R@k", "'R@k' has no cut-off; use 'R@10', for example"),
+        ("S", "'S' has no cut-off; use 'S@10', for example"),
         ("R-precision@10", "'R-precision@10': R-precision takes no cut-off"),
         ("P@0", "'P@0': a cut-off is 1 or more"),
         ("P@x", "unknown measure 'P@x'"),
@@ -324,8 +324,8 @@ def test_nan_scores_are_refused_naming_the_first():
         ),
         (lambda: from_scores([1, 2], originals_of([0], 1)), r"shape \(2,\); expected \(queries, items\)"),
         (lambda: from_lists([[0], [0]], originals_of([0], 1)), r"shape \(2, 1\); expected \(1, k\)"),
-        (lambda: from_lists([[0, 0]], originals_of([0], 1)), "list of query 0 holds item 0 twice"),
-        (lambda: from_lists([[7]], originals_of([0], 1)), "holds item 7; expected 0 to 0, or -1"),
+        (lambda: from_lists([[0, 0]], originals_of([0], 1)), "list of query 0 contains item 0 twice"),
+        (lambda: from_lists([[7]], originals_of([0], 1)), "contains item 7; expected 0 to 0, or -1"),
         (lambda: from_lists([[-1, 0]], originals_of([0], 1)), "has a gap at place 1"),
         (
             lambda: from_lists([[0, 1]], originals_of([0, 0], 1), scores=[[1, 2]]),
@@ -336,7 +336,7 @@ def test_nan_scores_are_refused_naming_the_first():
             "query 0 at place 2 is NaN",
         ),
         (lambda: from_lists([[0]], originals_of([0], 1), scores=[[1, 2]]), r"shape \(1, 2\), lists \(1, 1\)"),
-        (lambda: from_scores([[1]], originals_of([0], 1), level=0), "a relevant grade is over 0"),
+        (lambda: from_scores([[1]], originals_of([0], 1), level=0), "expected more than 0"),
         (
             lambda: evaluate(from_scores([[1]], judged([0], [0], [1], queries=1, items=1)), ["R@1"]),
             "no judgment is marked as original",

@@ -122,7 +122,7 @@ def test_ir_measures_finds_the_same_under_its_own_names(seed):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_judged_share_is_ir_measures_s_but_for_pooled_pairs_and_short_lists(seed):
-    """ir_measures counts every pair of the qrels; a grade of -1 is no judgment here. It divides by the
+    """ir_measures counts every pair of the qrels; a grade of -1 is not a judgment here. It divides by the
     length of a list shorter than k; we divide by k, as precision does."""
     case = cases(5000 + seed, 60)
     qrels = [

@@ -47,10 +47,10 @@ def test_captions_are_numbered_within_their_image_in_the_order_they_come():
             lambda: select("one caption", [0, 0, 0, 1, 1]),
             r"image 1 has no caption number 2 \(counted from 0\); 1 of 2",
         ),
-        (lambda: select("any of five", [0, 2]), "image 1 has no caption; 1 of 3 images lack it"),
+        (lambda: select("any of five", [0, 2]), "image 1 has no caption; 1 of 3 images lack one"),
         (lambda: select("any of five", [0], images=2), "image 1 has no caption"),
         (lambda: select("any of five", [0], images=["a.jpg", "b.jpg"]), "image b.jpg has no caption"),
-        (lambda: select("any of five", [0], number=1), "takes all captions; leave out the number 1"),
+        (lambda: select("any of five", [0], number=1), "uses all captions; leave out the number 1"),
         (
             lambda: list(folds(select("any of five", [0, 1, 2]), 2)),
             "3 images cannot be cut into 2 equal folds",

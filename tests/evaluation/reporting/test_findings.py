@@ -150,9 +150,9 @@ def test_judges_are_counted_though_some_pairs_name_nobody() -> None:
         JudgedPair("i", "e", (0.0, 0.0)),
     ]
     for own, judges, words in (
-        (pairs, (3, 1), "by 3 judges; answers to 1 of the pairs are of nobody named."),
+        (pairs, (3, 1), "by 3 judges; answers to 1 of the pairs have no named judge."),
         (pairs[:2], (3, 0), "by 3 judges."),
-        (pairs[2:], (0, 1), "no judge is named."),
+        (pairs[2:], (0, 1), "the judges are not named."),
     ):
         found = judging_of(own, NO_DRAWS, name="mixed")
         assert (found.judges, found.nameless) == judges
@@ -204,8 +204,8 @@ def test_a_bootstrap_of_few_images_is_marked_wherever_it_is_shown() -> None:
         assert str(drawn).endswith(" (6 images)") == marked
         assert ("fewer than 10 and may be too narrow" in table.note) == marked
         assert (
-            "95% by Wilson" in table.note
-            and "95% of 50 bootstrap resamples of the images: nDCG." in table.note
+            "95% Wilson intervals" in table.note
+            and "95% of 50 intervals from bootstrap resamples of the images: nDCG." in table.note
         )
         assert (" (6 images)" in as_latex(table.table)) == marked
         rows = list(csv.DictReader(as_csv(tables.tidy(one)).splitlines()))
@@ -216,7 +216,12 @@ def test_a_bootstrap_of_few_images_is_marked_wherever_it_is_shown() -> None:
             "a bootstrap of 6 images, fewer than 10: may be too narrow" if marked else "",
         ]
         (section, *_) = sections_of(Report("r", inputs, [one], None, None, ""))
-        assert any("draws as few images as 6: fewer than 10" in text for text in section.remarks) == marked
+        assert (
+            any(
+                "draws only 6 images for some results. With fewer than 10" in text for text in section.remarks
+            )
+            == marked
+        )
         if marked:
             sentence = tables.figure_text("nDCG", one.systems[0].figures["nDCG"])
             assert sentence.endswith("; a bootstrap of 6 images, fewer than 10: may be too narrow)")
@@ -238,15 +243,17 @@ def test_figures_at_best_are_not_said_to_be_bounds() -> None:
     figures = {name: replace(one, at_best=0.6) for name, one in system.figures.items()}
     direction = replace(a_direction({"a": (0.4, 0.4)}), systems=[replace(system, figures=figures)])
     table = tables.bounds(direction)
-    assert table is not None and table.title == "If unjudged items within the cut were relevant, annotation"
-    assert "none beyond it" in table.note and "between" not in table.note
+    assert (
+        table is not None and table.title == "If unjudged items within the cut-off were relevant, annotation"
+    )
+    assert "those beyond it do not" in table.note and "between" not in table.note
 
 
 def test_a_batch_that_is_shown_otherwise_is_another_input() -> None:
     before: dict[str, Any] = {"qrels": {"name": "", "version": 0, "digest": ""}, "runs": []}
     before["batch"] = {"answers": 3, "digest": "old"}
     assert differences(before, {**before, "batch": {"answers": 3, "digest": "new"}}) == [
-        "what is known of the batch is not as it was"
+        "other data of the batch changed"
     ]
     assert differences(before, {**before, "batch": {"answers": 4, "digest": "new"}}) == [
         "batch answers is 4, was 3"
@@ -283,12 +290,12 @@ def test_what_changed_is_named() -> None:
     }
     assert differences(before, before) == []
     assert differences(before, {**before, "runs": before["runs"][::-1]}) == [
-        "what is known of the runs, or their order, is not as it was"
+        "other data of the runs, or their order, changed"
     ]
     assert differences(before, now) == [
         "qrels are q version 2, were q version 1",
         "run 'a' has other rankings",
         "run 'c' is new",
-        "run 'b' is left out",
+        "run 'b' was removed",
         "seed is 1, was 0",
     ]

@@ -83,5 +83,5 @@ def test_folders_without_what_is_needed_are_refused_in_one_line(tmp_path) -> Non
     assert "\n" not in str(refused.value)
     (tmp_path / "Flickr_8k.trainImages.txt").write_text("a.jpg\n")
     (tmp_path / "Flickr8k.lemma.token.txt").write_text("b.jpg#0\ta dog .\n")
-    with pytest.raises(CommandError, match="lacks captions of a.jpg"):
+    with pytest.raises(CommandError, match="has too few captions of a.jpg"):
         call_command("word_similarity", str(tmp_path))

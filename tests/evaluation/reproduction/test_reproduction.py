@@ -330,8 +330,8 @@ def computed(evidence: Evidence, reproduced: Report, monkeypatch: pytest.MonkeyP
 def test_reproduce_hodosh_as_text_names_what_is_outside(computed: None, real_data: Path) -> None:
     text = said("reproduce_hodosh", real_data / "flickr8k")
     assert "201 of 207 cells are within tolerance (97." in text
-    assert "17 more show a printed figure again, and are not counted." in text
-    assert "not counted: the figure of Table 10(b)" in text
+    assert "17 more cells repeat a printed value and are not counted." in text
+    assert "not counted: repeats Table 10(b)" in text
     assert "ROUGE >= 0.3  0.35     0.373  +0.023  OUTSIDE" in text
     assert "202      -        -       misprinted: the captions' figure again" in text
     assert "R1(other) is caption #4" in text

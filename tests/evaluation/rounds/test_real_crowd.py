@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 CORPUS = "flickr8k"
 RECIPES = {"near": ("NN5-F1-idf", "linear"), "few": ("BoW1", "linear"), "five": ("BoW5", "linear")}
-#: How many photographs of each split the systems learn from: how good they are is not looked at.
+#: How many photographs of each split the systems learn from: compare their results is not looked at.
 LEARNT_FROM = {"train": 150, "val": 50}
 
 

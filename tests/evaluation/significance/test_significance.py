@@ -128,7 +128,7 @@ def test_the_seed_decides_and_is_all_that_decides():
 @pytest.mark.parametrize("test", [of_mean, of_median])
 @pytest.mark.parametrize(("rounds", "says"), [(0, "at least 1"), (MOST_ROUNDS + 1, "1000000 at most")])
 def test_rounds_that_nobody_can_wait_for_are_refused(test, rounds, says):
-    with pytest.raises(ValueError, match=f"{rounds} rounds; ask for {says}"):
+    with pytest.raises(ValueError, match=f"{rounds} permutations; use {says}"):
         test([1.0], [2.0], rounds=rounds)
 
 
@@ -185,8 +185,8 @@ def test_rank_correlations_are_what_their_definitions_say(pairs):
     constant = len(set(first)) == 1 or len(set(second)) == 1
     rho, tau = spearman(first, second), kendall(first, second)
     if constant:
-        assert rho.value is None and "gives all systems" in rho.reason
-        assert tau.value is None and "gives all systems" in tau.reason
+        assert rho.value is None and "the same value for all systems" in rho.reason
+        assert tau.value is None and "the same value for all systems" in tau.reason
         return
     agree = [
         np.sign(first[i] - first[j]) * np.sign(second[i] - second[j])
@@ -205,7 +205,7 @@ def test_rank_correlations_are_what_their_definitions_say(pairs):
 
 def test_one_system_has_no_rank_correlation():
     assert spearman([1.0], [2.0]).value is None
-    assert "two are needed" in kendall([1.0], [2.0]).reason
+    assert "give at least two" in kendall([1.0], [2.0]).reason
 
 
 @given(SHARES)
@@ -241,9 +241,9 @@ def test_marks_are_those_of_the_printed_tables(p, sign):
         (lambda: mcnemar([0, 1], [0, 1], method="fisher"), "unknown method 'fisher'; known: exact, mid-p"),  # type: ignore[arg-type]
         (lambda: of_mean([1, math.nan], [1, 2]), "query 1 has no value for system 0 and one for another"),
         (lambda: of_mean([math.nan], [math.nan]), "no query has a value"),
-        (lambda: of_mean([1], [2], rounds=0), "0 rounds; ask for at least 1"),
+        (lambda: of_mean([1], [2], rounds=0), "0 permutations; use at least 1"),
         (lambda: bootstrap_difference([1, 2], [1, 2], Bootstrap(["a"])), "1 clusters for 2 items"),
-        (lambda: bootstrap_difference([math.inf], [1], Bootstrap([1])), "it has no mean; ask for the median"),
+        (lambda: bootstrap_difference([math.inf], [1], Bootstrap([1])), "it has no mean; use the median"),
         (lambda: spearman([1, 2], [1]), r"shapes \(2,\) and \(1,\)"),
         (lambda: kendall([1, math.nan], [1, 2]), "system 1 has no value"),
         (lambda: holm([0.5, 1.5]), "p is 1.5; expected 0 to 1"),

@@ -31,7 +31,7 @@ def test_from_a_recipe_of_the_server_to_figures(corpus: str, features: Path, own
         for file in files:
             shutil.copy(file, sources / kind)
     ada = world.signed_in("ada", "researcher")
-    press(ada, "/evaluation/train/", "Train it", name="mine", recipe="own.toml", features="features.npy")
+    press(ada, "/evaluation/train/", "Train", name="mine", recipe="own.toml", features="features.npy")
     assert jobs.run(Job.objects.get().pk) == Job.DONE
     system = System.objects.get()
     assert (str(system.created_by), system.job) == ("ada", Job.objects.get())
@@ -49,5 +49,5 @@ def test_from_a_recipe_of_the_server_to_figures(corpus: str, features: Path, own
     }
     shutil.rmtree(folder_of("mine"))
     shown = ada.get("/evaluation/systems/mine/")
-    assert "What was kept of it is missing" in words(shown)
+    assert "Its files are missing" in words(shown)
     assert not any("Rank" in form.buttons for form in forms(shown))

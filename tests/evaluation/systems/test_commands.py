@@ -50,7 +50,7 @@ def test_a_system_is_trained_once_and_stands(corpus, features, own):
 
 
 def test_another_system_of_that_name_is_refused(system, corpus, features):
-    with pytest.raises(CommandError, match="'mine' stands already, of another recipe or other images"):
+    with pytest.raises(CommandError, match="'mine' already exists with a different recipe or other images"):
         train(corpus, "--recipe", "NN5-F1", "--features", features)
 
 
@@ -104,7 +104,7 @@ def test_ranking_again_changes_nothing_and_files_alone_leave_no_run(system, tmp_
     assert not Run.objects.exists()
     assert len((out / "mine-search.trec").read_text().splitlines()) == 36
     said("rank", system, "--split", "test")
-    assert "there already, nothing changed" in said("rank", system, "--split", "test")
+    assert "already exists, nothing changed" in said("rank", system, "--split", "test")
 
 
 def test_files_that_stand_are_not_written_over(system, tmp_path):
@@ -139,11 +139,14 @@ def test_images_may_be_named_by_a_file_or_a_fold(corpus, features, own, tmp_path
             ["--recipe", "OWN", "--train", "tran"],
             "unknown split 'tran' of corpus 'world'; known: 'test'",
         ),
-        (["--recipe", "OWN", "--fold", "train"], "fold 'train': expected a fold and their number, as 1/5"),
-        (["--recipe", "OWN", "--fold", "6/5"], "fold 6/5: there is none; expected 1/5 to 5/5"),
-        (["--recipe", "OWN", "--train", "val"], "image 'image36.png' is a training image and held out"),
+        (
+            ["--recipe", "OWN", "--fold", "train"],
+            "fold 'train': expected a fold and the number of folds, such as 1/5",
+        ),
+        (["--recipe", "OWN", "--fold", "6/5"], "fold 6/5: unknown fold; expected 1/5 to 5/5"),
+        (["--recipe", "OWN", "--train", "val"], "image 'image36.png' is both a training image and held out"),
         (["--recipe", "OWN", "--train", "LIST"], r"names 1 image \('nobody.png'\) that corpus 'world' lacks"),
-        (["--recipe", "TRI5"], "'pyramid' is of words of pictures, not of a feature file; use 'linear'"),
+        (["--recipe", "TRI5"], "'pyramid' is for visual words, not for a feature file; use 'linear'"),
         (["--recipe", "LIN", "--wordnet", "NOWHERE"], "no index.noun in .*nowhere: give the folder of Word"),
         (["--recipe", "SEM"], "recipe 'sem' needs a background text"),
         (["--recipe", "OWN", "--background", "NOWHERE"], "nowhere: no such file or folder"),
@@ -170,7 +173,7 @@ def test_what_is_wrong_is_named_and_leaves_nothing(corpus, features, own, tmp_pa
 def test_features_with_ids_of_other_images_are_refused(corpus, own, features, tmp_path):
     ids = tmp_path / "others.txt"
     ids.write_text("".join(f"other{n}\n" for n in range(IMAGES)))
-    with pytest.raises(CommandError, match=r"has a caption and features in .* \(it has 'other0', say\)"):
+    with pytest.raises(CommandError, match=r"caption and features in .* \(it has, for example, 'other0'\)"):
         train(corpus, "--recipe", own, "--features", features, "--feature-ids", ids)
     ids.write_text("other\n")
     with pytest.raises(CommandError, match="others.txt: 1 ids 'ids' for 60 rows"):
@@ -253,7 +256,7 @@ def test_recipes_are_cross_validated_into_a_table(corpus, features, own, tmp_pat
     assert rows[0][-1] == "remark"
     tests = said(*ask, "--resamples", 50, "--latex", "--tests", "--pairs", "NN5-F1-idf:BoW5")
     assert tests.count(r"\\") == 5
-    with pytest.raises(CommandError, match="no system 'TRI5' among those tested"):
+    with pytest.raises(CommandError, match="unknown system 'TRI5'; tested"):
         said(*ask, "--resamples", 50, "--pairs", "BoW5:TRI5")
 
 
@@ -276,7 +279,7 @@ def test_two_recipes_of_one_name_are_refused(corpus, features, own, tmp_path):
     (tmp_path / "other").mkdir()
     other = tmp_path / "other" / "own.toml"
     other.write_text('extends = "TRI5"\n')
-    with pytest.raises(CommandError, match="two recipes are called 'own'; expected different names"):
+    with pytest.raises(CommandError, match="two recipes have the name 'own'; give them different names"):
         said("cross_validate", corpus, own, other, "--features", features)
 
 
@@ -305,7 +308,7 @@ def test_the_stand_in_for_the_bnc_is_named_beside_the_figures(corpus, features, 
         *("--folds", 3, "--resamples", 20),
     )
     assert (
-        "BNC is a stand-in, not the BNC: sentences.txt; dropped 0 of 24 lines, captions of the corpus."
+        "Background text in place of the BNC: sentences.txt; dropped 0 of 24 lines, captions of the corpus."
         in shown
     )
 
@@ -397,5 +400,8 @@ def test_lemmas_of_the_corpus_are_taken_where_they_are_given(corpus, features, o
 
 
 def test_a_system_of_features_needs_them_for_another_corpus(system):
-    with pytest.raises(CommandError, match="'mine' is of a feature file; give one of the images of corpus"):
+    with pytest.raises(
+        CommandError,
+        match="'mine' was trained on a feature file; give a feature file for the images of corpus",
+    ):
         said("rank", system, "--split", "test", "--corpus", "other")

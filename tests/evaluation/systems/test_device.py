@@ -25,7 +25,7 @@ def commands(corpus, features, own):
 @pytest.mark.parametrize(
     ("device", "says"),
     [
-        ("gpu", "--device gpu: unknown; expected cpu, cuda, or one of several, as cuda:0"),
+        ("gpu", "--device gpu: unknown; expected cpu, cuda, or one of several such as cuda:0"),
         ("cuda", "--device cuda: torch is not installed; install it, leave --device out, or use cpu"),
     ],
 )

@@ -53,26 +53,26 @@ def done(job: Job) -> Job:
 def test_a_builder_offers_the_runs_of_a_corpus_and_finds_them_by_name(ada: Client, pooled_runs) -> None:
     assert "Choose runs" in look(ada, BUILD)
     page = look(ada, f"{BUILD}?corpus=quay")
-    assert all(name in page for name in pooled_runs) and "What it comes to" not in page
+    assert all(name in page for name in pooled_runs) and "Size and cost" not in page
     # What is ticked stays, whatever is looked for.
     found = look(ada, f"{BUILD}?{urlencode([*chosen(['blunt-search']), ('find', 'sharp'), ('look', '1')])}")
     assert "sharp-search" in found and "blunt-search" in found and "blunt-annotation" not in found
-    assert "What it comes to" not in found
+    assert "Size and cost" not in found
 
 
 def test_an_address_tells_what_its_batch_comes_to_and_writes_nothing(ada: Client, pooled_runs) -> None:
     made = plan(corpus="quay", runs=pooled_runs, depth=4, settings=UNTESTED)
     page = look(ada, f"{BUILD}?{urlencode(chosen(pooled_runs))}")
-    assert f"of the {made.pooled_pairs} pooled" in page
+    assert f"of the {made.pooled_pairs} pooled pairs" in page
     assert f"{made.price.answers} answers, 3 judges each" in page
     assert f"{made.price.answers * 0.2:.2f} USD" in page
-    assert f"{made.originals} originals, {made.filtered} pairs that the filter takes out" in page
-    assert f"Pages lack {made.filling.missing} captions: too few filtered pairs" in page
-    assert "smaller pages need fewer" in page
-    assert "one direction alone" not in page and not Batch.objects.exists()
+    assert f"{made.originals} originals, {made.filtered} filtered pairs" in page
+    assert f"Pages lack {made.filling.missing} captions: there are too few filtered pairs" in page
+    assert "or use smaller pages" in page
+    assert "Only one direction" not in page and not Batch.objects.exists()
     whole = look(ada, f"{BUILD}?{urlencode(chosen(pooled_runs[:1], threshold='', known=''))}")
-    assert "Of sharp one direction alone is pooled" in whole and "0 pairs that the filter" in whole
-    assert "every judge counts" in whole and "with a filter, filtered pairs fill them up" in whole
+    assert "Only one direction of sharp is pooled" in whole and "0 filtered pairs" in whole
+    assert "every judge counts" in whole and "With a filter, filtered pairs fill them" in whole
     fewer = chosen(pooled_runs, settings=f"{SETTINGS}[page]\nimages = 2\ncaptions = 1\n")
     assert "Pages lack" not in look(ada, f"{BUILD}?{urlencode(fewer)}")
 
@@ -82,21 +82,21 @@ def test_an_address_tells_what_its_batch_comes_to_and_writes_nothing(ada: Client
     [
         ({"depth": "0"}, "depth 0: expected 1 or more"),
         ({"depth": "101"}, "depth 101: expected 100 or less"),
-        ({"threshold": "seven"}, "“seven” is no share"),
+        ({"threshold": "seven"}, "“seven” is not a number"),
         ({"threshold": "7"}, "threshold 7"),
-        ({"known": "test"}, "make known items of another"),
-        ({"settings": "[pay"}, "The settings are no TOML"),
-        ({"settings": f"a = {20_000 * '['}"}, "The settings are no TOML"),
+        ({"known": "test"}, "make control items from another"),
+        ({"settings": "[pay"}, "The settings are not valid TOML"),
+        ({"settings": f"a = {20_000 * '['}"}, "The settings are not valid TOML"),
         ({"settings": "answers = 3"}, "answers"),
-        ({"judges": "many"}, "“many” is no whole number"),
-        ({"tasks": "boxes"}, "“boxes” is no kind of question"),
+        ({"judges": "many"}, "“many” is not a whole number"),
+        ({"tasks": "boxes"}, "“boxes” is not a question"),
         ({"order": "best"}, "unknown pooling strategy"),
     ],
 )
 def test_what_cannot_be_is_said_beside_what_was_chosen(ada: Client, pooled_runs, also, says) -> None:
     address = f"{BUILD}?{urlencode(chosen(pooled_runs, **also))}"
     page = look(ada, address)
-    assert says in page and "Launch it" not in page
+    assert says in page and "The campaign gets the same name" not in page
     assert ada.get(address).content.decode().count(" checked") == len(pooled_runs)
 
 
@@ -111,7 +111,7 @@ def test_a_batch_is_launched_as_a_job_watched_and_frozen(ada: Client, pooled_run
     assert answer["Location"] == BATCHES
     opening = Job.objects.get()
     assert opening.kind == "open_batch" and not Batch.objects.exists()
-    assert "is being opened" in look(ada, BATCHES)
+    assert "Opening the batch." in look(ada, BATCHES)
     done(opening)
     page = ada.get(BATCHES).content.decode()
     assert page.count(f'href="{BATCHES}first/"') == 2  # its line, and that of its job
@@ -119,27 +119,27 @@ def test_a_batch_is_launched_as_a_job_watched_and_frozen(ada: Client, pooled_run
     assert batch.campaign.state == Campaign.OPEN and str(batch.campaign.created_by) == "ada"
     again = ada.post(BUILD, urlencode([*chosen(pooled_runs), ("name", "first")]), FORM)
     assert again.status_code == 409 and "choose another name" in again.content.decode()
-    assert "Launch it" in again.content.decode(), "what was chosen can be launched under another name"
+    assert ">Launch<" in again.content.decode(), "what was chosen can be launched under another name"
     nothing = ada.post(BUILD, urlencode([*chosen([]), ("name", "second")]), FORM)
-    assert nothing.status_code == 409 and "No run is chosen" in nothing.content.decode()
+    assert nothing.status_code == 409 and "Choose at least one run" in nothing.content.decode()
 
     early = look(ada, f"{BATCHES}first/")
-    assert f"{3 * batch.numbers['task_count']} answers to come" in early
-    assert "Nobody who counts has judged a pair yet" in early
+    assert f"{3 * batch.numbers['task_count']} answers are missing" in early
+    assert "No valid judgments yet" in early
     assert f"Pages lack {batch.numbers['missing']} captions" in early and batch.numbers["missing"]
-    assert f"{batch.numbers['task_count']} pages ask; {batch.numbers['fillers']} filtered pairs" in early
+    assert f"{batch.numbers['task_count']} pages with {batch.numbers['fillers']} filtered pairs" in early
     crowd(batch.campaign, {"perfect": 4, "always_yes": 2})
     bad = look(ada, f"{BATCHES}first/?fresh=1")
     wrong = Judgment.objects.filter(worker__pseudonym__contains="always", image__isnull=False)
-    assert f"{wrong.count()} of their answers are left out" in bad and "no: left out" in bad
-    assert f"That costs about {wrong.count() * 0.2:.2f} USD" in bad
+    assert f"{wrong.count()} of their answers are left out" in bad and "no: answers left out" in bad
+    assert f"This costs about {wrong.count() * 0.2:.2f} USD" in bad
     assert "2 judges do not count" in look(ada, BATCHES)
     ada.post(f"{BATCHES}first/act/", {"act": "top_up"})
     done(Job.objects.get(kind="top_up_batch"))
     assert not wrong.filter(void=False).exists()
     crowd(batch.campaign, {"perfect": 4}, seed=2)
     late = look(ada, f"{BATCHES}first/?fresh=1")
-    assert "Everything is judged and waits to be frozen" in late and "no: withdrawn" in late
+    assert "All pairs are judged and can be frozen" in late and "no: answers withdrawn" in late
     assert "not count" not in look(ada, BATCHES)
 
     ada.post(f"{BATCHES}first/act/", {"act": "settle", "qrels": "pooled", "rule": "majority"})
@@ -166,27 +166,28 @@ def test_reinstated_judges_are_named_and_count_by_a_button(ada: Client, pooled_r
     reinstate(campaign=batch.campaign, worker=row.worker_id)
     judge = row.worker.pseudonym
     page = look(ada, f"{BATCHES}first/")
-    assert f"{judge} was suspended by the rules and reinstated" in page and "are left out" in page
-    assert "Answers came or were withdrawn since" in page and "from when they were reinstated" in page
+    assert f"{judge} was suspended by the trust rules and then reinstated" in page
+    assert "before the suspension do not count" in page
+    assert "Answers were added or withdrawn after" in page and "yes, since they were reinstated" in page
     act = f"{BATCHES}first/act/"
     assert (
-        "has no answers from before"
+        "gave no answers before"
         in ada.post(act, {"act": "count", "judge": "nobody"}, follow=True).content.decode()
     )
-    for which, says in (("count", "as somebody asked"), ("leave_out", "are left out")):
+    for which, says in (("count", "by request"), ("leave_out", "before the suspension do not count")):
         ada.post(act, {"act": which, "judge": judge})
         done(Job.objects.filter(kind="collect_judgments").latest("pk"))
         assert says in look(ada, f"{BATCHES}first/")
-    assert "What was collected is not frozen yet" in look(ada, f"{BATCHES}first/")
+    assert "The collected judgments are not frozen yet" in look(ada, f"{BATCHES}first/")
 
 
 def test_the_page_of_a_closed_batch_leads_to_a_new_one(ada: Client, pooled_runs) -> None:
     batch = launch(plan(corpus="quay", runs=pooled_runs, depth=2, settings=UNTESTED), "first").batch
-    assert f"{3 * batch.numbers['task_count']} answers to come" in look(ada, f"{BATCHES}first/")
+    assert f"{3 * batch.numbers['task_count']} answers are missing" in look(ada, f"{BATCHES}first/")
     close(campaign=batch.campaign)
     page = look(ada, f"{BATCHES}first/")
-    assert "0 answers; nothing to come" in page
-    assert f"{batch.numbers['asked']} pairs that it asked about lack answers" in page
+    assert "0 answers; none are missing" in page
+    assert f"{batch.numbers['asked']} pairs of this batch lack answers" in page
     assert "0.0 % 0 –" in look(ada, BATCHES).replace("0 %", "0.0 %"), "nothing was answered, nothing comes"
     (again,) = re.findall(
         r'href="(/evaluation/build/\?chosen[^"]+)"', ada.get(f"{BATCHES}first/").content.decode()
@@ -197,18 +198,18 @@ def test_the_page_of_a_closed_batch_leads_to_a_new_one(ada: Client, pooled_runs)
 def test_a_batch_in_waves_is_asked_more_by_a_button(ada: Client, pooled_runs) -> None:
     fields = chosen(pooled_runs, order="move_to_front", waves="2")
     page = look(ada, f"{BUILD}?{urlencode(fields)}")
-    assert "in a first wave, of" in page and "waves are for five or more" in page
+    assert "in the first round, of" in page and "use rounds for five systems or more" in page
     ada.post(BUILD, urlencode([*fields, ("name", "first")]), FORM)
     done(Job.objects.get())
     batch = Batch.objects.get()
     assert batch.strategy == "move_to_front" and batch.numbers["asked"] < batch.numbers["askable"]
-    assert "Ask the next wave" not in look(ada, f"{BATCHES}first/")
+    assert "Open the next round" not in look(ada, f"{BATCHES}first/")
     crowd(batch.campaign, {"perfect": 5})
     answered = look(ada, f"{BATCHES}first/?fresh=1")
-    assert "Wave 1 is answered" in answered and "What is judged so far can be frozen" in answered
+    assert "Round 1 is complete" in answered and "You can already freeze the judgments so far" in answered
     ada.post(f"{BATCHES}first/act/", {"act": "next_wave"})
     done(Job.objects.get(kind="next_wave"))
-    assert "pairs in 2 waves" in look(ada, f"{BATCHES}first/?fresh=1")
+    assert "pairs in 2 rounds" in look(ada, f"{BATCHES}first/?fresh=1")
 
 
 def test_acts_that_cannot_be_are_said_on_the_page(ada: Client, pooled_runs) -> None:

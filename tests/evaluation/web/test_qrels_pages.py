@@ -42,7 +42,7 @@ def sent(content: bytes | str, name: str = "file.txt") -> SimpleUploadedFile:
 
 def done(page) -> QrelsSnapshot:
     """The qrels of the job that a page began; nothing was wrong with either."""
-    assert said(page) == ["The qrels are being frozen. They appear here when they are ready."]
+    assert said(page) == ["Freezing the qrels. They will appear here."]
     job = Job.objects.latest("pk")
     assert jobs.run(job.pk) == Job.DONE, Job.objects.get(pk=job.pk).error
     return snapshot_named(job.arguments["name"])
@@ -139,20 +139,23 @@ def test_grades_on_a_scale_are_frozen_from_a_score_on(ada):
         ({"corpus": "nowhere"}, "There is no corpus “nowhere” here."),
         ({"act": "x"}, "Nothing was chosen: use one of the buttons."),
         ({"protocol": "x"}, "There is no protocol “x”."),
-        ({"caption": "1"}, "“any of five” takes all captions: name no number."),
-        ({"caption": "one"}, "“one” is no whole number."),
-        ({"split": "nowhere"}, "“nowhere” is no split of small; choose one, or a fold as 1/5."),
-        ({"split": "/etc/passwd"}, "“/etc/passwd” is no split of small"),
-        ({"split": "7/3"}, "fold 7/3: there is none; expected 1/3 to 3/3"),
+        ({"caption": "1"}, "“any of five” uses all captions: leave the number empty."),
+        ({"caption": "one"}, "“one” is not a whole number."),
+        ({"split": "nowhere"}, "“nowhere” is not a split of small: choose a split, or a fold such as 1/5."),
+        ({"split": "/etc/passwd"}, "“/etc/passwd” is not a split of small"),
+        ({"split": "7/3"}, "fold 7/3: unknown fold; expected 1/3 to 3/3"),
         ({"split": "1/4"}, "fold 1/4: "),
-        ({"split": "run:nobody"}, "“nobody” is no run of small."),
-        ({"split": "test", "file": "a.jpg\n"}, "Name images, or send a file of their names: not both."),
+        ({"split": "run:nobody"}, "“nobody” is not a run of small."),
+        ({"split": "test", "file": "a.jpg\n"}, "Name images or upload a file of names, not both."),
         (
             {"file": "a.jpg\nx1.jpg\nx2.jpg\nx3.jpg\nx4.jpg\n"},
             "file.txt: names 4 images ('x1.jpg', 'x2.jpg', 'x3.jpg', ...) that corpus 'small' lacks",
         ),
         ({"file": "a.jpg\na.jpg\nb.jpg\n"}, "file.txt: names 1 image ('a.jpg') more than once"),
-        ({"file": "\n"}, "images in file.txt of corpus 'small': none is named"),
+        (
+            {"file": "\n"},
+            "images in file.txt of corpus 'small': it names no image; write one name on each line",
+        ),
         ({"file": b"\xff\xfe\x00"}, "file.txt, line 1: byte 0 (0xff) is not UTF-8"),
     ],
 )
@@ -168,14 +171,14 @@ def test_originals_that_cannot_be_frozen_are_refused_in_one_line(ada, given, say
     [
         ({"judgments": "none"}, "unknown judgments 'none' of corpus 'small'; known: flickr8k-crowd"),
         ({"rule": "x"}, "unknown relevance rule 'x'"),
-        ({"rule": "mean_grade"}, "judgments 'flickr8k-crowd' are votes, and rule 'mean_grade' is not for"),
+        ({"rule": "mean_grade"}, "judgments 'flickr8k-crowd' are votes; rule 'mean_grade' does not apply"),
         ({"relevant_from": "3"}, "judgments 'flickr8k-crowd' are votes, which have a rule"),
-        ({"relevant_from": "much"}, "'much' is no score; expected a number as 3 or 2.66"),
-        ({"relevant_from": "1e99999999999"}, "'1e99999999999' is no score"),
+        ({"relevant_from": "much"}, "'much' is not a score; expected a number such as 3 or 2.66"),
+        ({"relevant_from": "1e99999999999"}, "'1e99999999999' is not a score"),
         ({"scale": "0-5"}, "judgments 'flickr8k-crowd' are on the scale votes"),
-        ({"scale": "wide"}, "'wide' is no scale; expected votes, 1-4"),
-        ({"name": "own"}, "qrels 'own' are from a protocol, not from judgments; choose another name"),
-        ({"name": "theirs"}, "qrels 'theirs' are of another corpus; choose another name"),
+        ({"scale": "wide"}, "'wide' is not a scale; expected votes, 1-4"),
+        ({"name": "own"}, "qrels 'own' already exist and are from a protocol, not from judgments"),
+        ({"name": "theirs"}, "qrels 'theirs' already exist for another corpus; choose another name"),
     ],
 )
 def test_judgments_that_cannot_be_frozen_are_refused_in_one_line(ada, tmp_path, given, says):
@@ -201,16 +204,16 @@ SITS = {"act": "judgments", "name": "sits", "corpus": "small", "format": "table"
 
 def test_qrels_come_in_and_go_out_by_page_as_they_were(ada):
     page = ada.post(IMPORT, {**QRELS, "file": sent(TREC, "theirs.qrels")}, follow=True)
-    assert said(page) == ["The qrels “theirs” are here, version 1."]
+    assert said(page) == ["Qrels “theirs” imported, version 1."]
     made = snapshot_named("theirs")
     assert (made.source, made.asks, made.row_count) == ("theirs.qrels", "image", 4)
     text = words(page)
-    assert "file theirs.qrels" in text and "2 relevant, 1 that nobody judged" in text and made.digest in text
+    assert "file theirs.qrels" in text and "2 relevant, 1 unjudged" in text and made.digest in text
     answer = ada.get("/evaluation/qrels/theirs/export?version=1&format=trec")
     assert answer["Content-Disposition"] == 'attachment; filename="theirs-1.qrels"'
     assert b"".join(answer) == TREC
     again = ada.post(IMPORT, {**QRELS, "file": sent(TREC, "theirs.qrels")}, follow=True)
-    assert said(again) == ["The qrels “theirs” stand already, nothing changed."]
+    assert said(again) == ["Qrels “theirs” already exist, nothing changed."]
 
 
 def test_exports_follow_what_the_form_asks(ada):
@@ -232,8 +235,8 @@ def test_exports_follow_what_the_form_asks(ada):
     ("asked", "says"),
     [
         ("format=xml", "unknown qrels format 'xml'"),
-        ("version=9", "There is no version “9” of these."),
-        ("version=x", "There is no version “x” of these."),
+        ("version=9", "These qrels have no version “9”."),
+        ("version=x", "These qrels have no version “x”."),
         ("ids=both", "unknown ids 'both'"),
         ("asks=both", "unknown side 'both'"),
     ],
@@ -250,7 +253,7 @@ def test_an_export_lists_no_qrels_of_others(ada):
         ada.get("/evaluation/qrels/theirs/export?version=7", follow=True),
         ada.post("/evaluation/qrels/theirs/remove/", {"version": "7"}, follow=True),
     ):
-        assert said(page)[-1] == "There is no version “7” of these."
+        assert said(page)[-1] == "These qrels have no version “7”."
 
 
 def test_a_table_and_a_packed_file_are_read_and_pairs_of_others_left_out_and_counted(ada):
@@ -258,8 +261,8 @@ def test_a_table_and_a_packed_file_are_read_and_pairs_of_others_left_out_and_cou
     given = {**QRELS, "format": "csv", "level": "3", "skip": "1", "asks": "both"}
     page = ada.post(IMPORT, {**given, "file": sent(gzip.compress(table.encode()), "t.csv.gz")}, follow=True)
     assert said(page) == [
-        "The qrels “theirs” are here, version 1.",
-        "1 pair is left out, of what the corpus lacks (z.jpg#0).",
+        "Qrels “theirs” imported, version 1.",
+        "1 pair is left out: the corpus lacks its image or caption (z.jpg#0).",
     ]
     made = snapshot_named("theirs")
     assert (made.asks, made.rule, counts_of(made)) == ("", "given from 3", QrelsCounts(1, 1, 0, False))
@@ -268,11 +271,11 @@ def test_a_table_and_a_packed_file_are_read_and_pairs_of_others_left_out_and_cou
 @pytest.mark.parametrize(
     ("given", "content", "says"),
     [
-        ({}, None, "No file was sent: choose one."),
+        ({}, None, "No file was uploaded: choose one."),
         ({"act": ""}, TREC, "Nothing was chosen: use one of the buttons."),
         ({"name": "a b"}, TREC, "qrels name 'a b': expected letters"),
         ({"corpus": "nowhere"}, TREC, "There is no corpus “nowhere” here."),
-        ({"format": "table"}, TREC, "There is no format “table”: choose one of the list."),
+        ({"format": "table"}, TREC, "There is no format “table”: choose one from the list."),
         ({"asks": "x"}, TREC, "unknown side 'x'; known: image, caption, both"),
         ({"level": "0"}, TREC, "relevant from 0: expected 1 to 32767"),
         ({}, b"a.jpg 0\n", "file.txt, line 1: "),
@@ -280,11 +283,18 @@ def test_a_table_and_a_packed_file_are_read_and_pairs_of_others_left_out_and_cou
         ({"format": "json"}, b"{", "file.txt: is not JSON"),
         ({"format": "csv"}, b"a,b\n1,2\n", "file.txt, line 1: has the columns a, b"),
         ({}, b"PK\x03\x04\xff\xfe", "file.txt, line 1: "),
-        ({}, b"q.jpg 0 q.jpg#0 1\n", "file.txt: its queries name nothing that corpus 'small' holds"),
+        (
+            {},
+            b"q.jpg 0 q.jpg#0 1\n",
+            "file.txt: its queries match neither images nor captions of corpus 'small'",
+        ),
         (
             {},
             b"a.jpg 0 a.jpg#0 1\na.jpg 0 z#0 1\na.jpg 0 y#0 1\na.jpg 0 x#0 1\na.jpg 0 w#0 1\n",
-            "file.txt: names 4 that corpus 'small' does not hold ('z#0', 'y#0', 'x#0', ...)",
+            (
+                "file.txt: names 4 images or captions that corpus 'small' does not contain "
+                "('z#0', 'y#0', 'x#0', ...)"
+            ),
         ),
     ],
 )
@@ -320,8 +330,8 @@ def test_judgments_on_a_scale_are_imported_and_listed(ada):
     assert (kept.source, kept.scale, kept.skipped, kept.pair_count) == ("sits.csv", "0-5", 1, 3)
     page = ada.get(LIST)
     assert said(page) == [
-        "The judgments “sits” are here: 3 pairs, on the scale 0-5.",
-        "1 pair is left out, of what the corpus lacks (z.jpg).",
+        "Judgments “sits” imported: 3 pairs on the scale 0-5.",
+        "1 pair is left out: the corpus lacks its image or caption (z.jpg).",
     ]
     assert "sits small A table of judgments" in words(page) and "0-5 3 3 1 Freeze" in words(page)
     assert 'href="/evaluation/freeze/?corpus=small&amp;judgments=sits"' in page.content.decode()
@@ -334,22 +344,22 @@ def test_counts_of_keywords_come_with_their_list(ada):
     assert ada.post(IMPORT, {**given, **files}).status_code == 302
     freeze_qrels(name="words", corpus="small", judgments="words", originals=False)
     page = ada.get("/evaluation/qrels/words/")
-    assert "These qrels ask about keywords" in words(page) and "2 keywords" in words(page)
+    assert "The queries of these qrels are keywords" in words(page) and "2 keywords" in words(page)
     answer = ada.get("/evaluation/qrels/words/export", follow=True)
-    assert "ask about keywords" in said(answer)[0]
+    assert "have keywords as queries" in said(answer)[0]
 
 
 @pytest.mark.parametrize(
     ("given", "content", "says"),
     [
-        ({}, None, "No file was sent: choose one."),
-        ({"format": "trec"}, TABLE, "There is no format “trec”: choose one of the list."),
-        ({"scale": "wide"}, TABLE, "'wide' is no scale; expected votes, 1-4, or the least"),
-        ({"scale": "1-4"}, TABLE, "file.txt: pair 1, 'a.jpg' and 'a.jpg#0', has the answer 4.5, which the"),
-        ({"scale": ""}, TABLE, "file.txt: answers reach from 1 to 4.5, on no scale that is known; say which"),
+        ({}, None, "No file was uploaded: choose one."),
+        ({"format": "trec"}, TABLE, "There is no format “trec”: choose one from the list."),
+        ({"scale": "wide"}, TABLE, "'wide' is not a scale; expected votes, 1-4, or the least"),
+        ({"scale": "1-4"}, TABLE, "file.txt: pair 1, 'a.jpg' and 'a.jpg#0', has the answer 4.5, which is"),
+        ({"scale": ""}, TABLE, "file.txt: answers reach from 1 to 4.5, which fits no known scale; name it"),
         ({"name": ""}, TABLE, "judgments name '': expected letters"),
         ({}, TABLE + "a.jpg,a.jpg#0,4\n", "file.txt, line 5: judges a pair for the second time"),
-        ({}, TABLE + "z.jpg,a.jpg#0,4\n", "file.txt: pair 4 is about the image 'z.jpg', which corpus"),
+        ({}, TABLE + "z.jpg,a.jpg#0,4\n", "file.txt: pair 4 has the image 'z.jpg', which corpus"),
         ({"format": "flickr8k-crowd", "scale": ""}, TABLE, "file.txt, line 1: "),
         ({"format": "flickr8k-crowd"}, TABLE, "format 'flickr8k-crowd' has answers on the scale votes"),
     ],
@@ -383,10 +393,10 @@ def test_a_page_shows_each_version_and_leads_to_comparisons_and_reports(ada, tmp
     assert "majority mean > 1/2" in words(page) and "relevant, judged or not" in words(page)
     assert 'href="/evaluation/reports/spring/"' in page.content.decode()
     compared = press(
-        ada, "/evaluation/qrels/crowd/", "Compare what is ticked", run=["good-search", "bad-search"]
+        ada, "/evaluation/qrels/crowd/", "Compare the selected runs", run=["good-search", "bad-search"]
     )
     assert compared.context["sides"][0].report["version"] == 2
-    assert "There is no version “9” of these." in said(ada.get("/evaluation/qrels/crowd/?version=9"))
+    assert "These qrels have no version “9”." in said(ada.get("/evaluation/qrels/crowd/?version=9"))
 
 
 def test_qrels_of_one_side_offer_runs_of_that_side_alone(ada, tmp_path):
@@ -413,11 +423,11 @@ def test_a_version_is_removed_unless_a_report_was_made_from_it(ada, tmp_path):
     Report.objects.create(corpus=first.corpus, name="spring", qrels=first, inputs={}, files={})
     digest = snapshot_named("crowd").digest
     page = press(ada, "/evaluation/qrels/crowd/", "Remove this version")
-    assert said(page) == ["The qrels “crowd:2” are removed."]
+    assert said(page) == ["Qrels “crowd:2” removed."]
     (entry,) = AuditEntry.objects.filter(act="remove_qrels")
     assert (entry.actor_name, entry.about) == ("ada", {"qrels": "crowd:2", "digest": digest})
     page = press(ada, "/evaluation/qrels/crowd/", "Remove this version")
-    assert said(page) == ["qrels 'crowd version 1' stay: report spring was made from them"]
+    assert said(page) == ["qrels 'crowd version 1' cannot be removed: report spring was made from them"]
     assert AuditEntry.objects.filter(act="remove_qrels").count() == 1
     assert list(QrelsSnapshot.objects.values_list("version", flat=True)) == [1]
     assert QrelsRow.objects.filter(snapshot=first).exists()

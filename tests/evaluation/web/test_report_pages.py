@@ -65,9 +65,9 @@ def page(client: Client, address: str) -> str:
 
 
 def test_without_qrels_and_without_reports_pages_say_what_is_missing(ada: Client) -> None:
-    assert "There is no report yet." in page(ada, "/evaluation/reports/")
+    assert "There are no reports yet." in page(ada, "/evaluation/reports/")
     form = page(ada, "/evaluation/report/")
-    assert "There are no qrels yet, and a report needs some." in form
+    assert "There are no qrels yet. A report needs qrels." in form
     assert 'href="/evaluation/freeze/?corpus="' in form and 'href="/evaluation/import/?corpus="' in form
 
 
@@ -96,7 +96,7 @@ def test_an_address_fills_the_form_and_the_form_starts_a_job(ada: Client, world:
     assert job.arguments["runs"] == world and job.arguments["measures"] == ["R@1", "median rank"]
     jobs.run(job.pk)
     listed = page(ada, "/evaluation/reports/")
-    assert 'href="/evaluation/reports/spring/"' in listed and "nothing changed" in listed
+    assert 'href="/evaluation/reports/spring/"' in listed and '<span class="hint">none</span>' in listed
     assert "Look at it" in listed
 
 
@@ -119,14 +119,14 @@ def test_a_report_is_of_the_images_that_the_comparison_was_of(ada: Client, world
 @pytest.mark.parametrize(
     ("also", "why"),
     [
-        ({"split": "7/3"}, "fold 7/3: there is none; expected 1/3 to 3/3"),
-        ({"split": "/etc/passwd"}, "“/etc/passwd” is no split of small"),
+        ({"split": "7/3"}, "fold 7/3: unknown fold; expected 1/3 to 3/3"),
+        ({"split": "/etc/passwd"}, "“/etc/passwd” is not a split of small"),
         ({"missing": "x"}, "missing queries"),
-        ({"name": "spring"}, "There is a report “spring” already"),
+        ({"name": "spring"}, "Report “spring” already exists"),
         ({"name": ""}, "report name"),
         ({"runs": []}, "name at least one run"),
         ({"measures": "Q@1"}, "unknown measure"),
-        ({"rounds": "many"}, "is no whole number"),
+        ({"rounds": "many"}, "is not a whole number"),
         ({"rounds": "999999999"}, "1000000 at most"),
         ({"batch": "none"}, "There is no batch"),
     ],
@@ -179,11 +179,11 @@ def test_what_changed_since_and_what_is_damaged_is_said(ada: Client, built: Repo
     Run.objects.filter(name="bad-search").update(digest="0" * 64)
     text = unescape(page(ada, "/evaluation/reports/spring/"))
     assert "qrels are q version 2, were q version 1" in text and "run 'bad-search' has other ranki" in text
-    assert "The files are as the report was built, before these changes" in text
+    assert "The files are from before these changes" in text
     assert "Its files are from before" in page(ada, "/evaluation/reports/")
     assert ada.get("/evaluation/reports/spring/archive").status_code == 200
     (building.folder_of("spring") / "report.json").write_text("{}")
-    assert "is not as it was built" in page(ada, "/evaluation/reports/spring/")
+    assert "was changed after it was built" in page(ada, "/evaluation/reports/spring/")
     assert ada.get("/evaluation/reports/spring/files/report.json").status_code == 404
 
 

@@ -46,7 +46,7 @@ def test_runs_are_filtered_sorted_and_paged_by_the_address(ada, monkeypatch):
     assert [row.name for row in page.context["rows"]] == ["bad-annotation"] and not page.context["later"]
     page = ada.get("/evaluation/runs/?system=good&direction=search")
     assert [row.name for row in page.context["rows"]] == ["good-search"]
-    assert "No run is so." in words(ada.get("/evaluation/runs/?find=nothing%00&corpus=small"))
+    assert "No run matches." in words(ada.get("/evaluation/runs/?find=nothing%00&corpus=small"))
 
 
 def test_equal_values_are_paged_without_loss(ada, monkeypatch):
@@ -90,7 +90,7 @@ def test_a_run_is_scored_on_the_images_asked_for_and_says_what_it_does_not_rank(
     page = ada.get(f"/evaluation/runs/part/?split=test&missing={missing}")
     report = scored(row, snapshot_named("crowd"), subset=subset_named("small", "test"), missing=missing)
     assert page.context["figures"] == report and report["missing"] == 1
-    how = "They are left out." if missing == "left-out" else "They count as the worst."
+    how = "They are left out." if missing == "left-out" else "They count as the worst result."
     text = words(page)
     assert f"part does not rank 1 of 2 queries. {how}" in text and "(split test)" in text
     assert ada.get("/evaluation/runs/part/").context["figures"]["asked"] == 3
@@ -99,7 +99,7 @@ def test_a_run_is_scored_on_the_images_asked_for_and_says_what_it_does_not_rank(
 def test_a_run_that_chose_from_fewer_items_than_the_qrels_know_says_so(ada, tmp_path):
     freeze_protocol(name="all", corpus="small", protocol="any of five")
     text = words(ada.get("/evaluation/runs/good-annotation/?qrels=all"))
-    assert "good-annotation chose from 3 of the 9 items that take part." in text
+    assert "good-annotation ranked 3 of the 9 candidate items." in text
 
 
 def test_qrels_that_judge_rankings_for_images_are_not_offered_to_rankings_for_captions(ada, tmp_path):
@@ -117,10 +117,10 @@ def test_qrels_that_judge_rankings_for_images_are_not_offered_to_rankings_for_ca
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ("split=7/3", "fold 7/3: there is none; expected 1/3 to 3/3"),
-        ("split=/etc/passwd", "“/etc/passwd” is no split of small"),
-        ("split=run:nobody", "“nobody” is no run of small."),
-        ("as=queries-xml", "“queries-xml” is no kind of file."),
+        ("split=7/3", "fold 7/3: unknown fold; expected 1/3 to 3/3"),
+        ("split=/etc/passwd", "“/etc/passwd” is not a split of small"),
+        ("split=run:nobody", "“nobody” is not a run of small."),
+        ("as=queries-xml", "“queries-xml” is not a file format"),
         ("qrels=none", "There are no qrels “none” here."),
     ],
 )
@@ -171,7 +171,7 @@ def test_without_qrels_pages_lead_to_where_they_are_made(ada):
     QrelsSnapshot.objects.all().delete()
     for address in ("/evaluation/runs/good-search/", "/evaluation/compare/?run=good-search"):
         page = ada.get(address)
-        assert "There are no qrels of this corpus yet." in words(page) and "manage.py" not in words(page)
+        assert "This corpus has no qrels yet." in words(page) and "manage.py" not in words(page)
         for way in ("freeze", "import"):
             assert f'href="/evaluation/{way}/?corpus=small"' in page.content.decode()
 
@@ -183,7 +183,7 @@ def test_ties_are_told_and_may_be_broken_in_the_file(ada, tmp_path):
     file = matrix_file(tmp_path, "level", np.array([[1, 1, 0], [3, 2, 1]]), ["a.jpg", "b.jpg"], little.JUDGED)
     import_run(name="level", corpus="small", path=file, format="scores", system="level")
     page = ada.get("/evaluation/runs/level/")
-    assert "1 query of 2 has items with equal scores." in words(page)
+    assert "1 of 2 queries has items with equal scores." in words(page)
 
     def scores(address: str) -> list[float]:
         lines = b"".join(ada.get(address)).decode().splitlines()
@@ -221,7 +221,7 @@ def test_both_directions_are_compared_against_the_chosen_system(ada):
     whole = ada.get(f"/evaluation/compare/?{asked}baseline=good-search&qrels=crowd&rounds=100000")
     assert [side.report["rounds"] for side in whole.context["sides"]] == [100_000, 100_000]
     tested = sum(test["p"] is not None for test in sides[1].report["tests"])
-    assert sides[1].tested == tested and f"0 figures of {tested} differ" in words(page)
+    assert sides[1].tested == tested and f"0 of {tested} results differ" in words(page)
 
 
 def test_a_comparison_is_downloaded_in_three_shapes(ada):
@@ -243,7 +243,7 @@ def test_one_run_alone_has_figures_and_no_marks(ada):
 def test_more_runs_than_a_page_compares_are_for_a_report(ada, monkeypatch):
     monkeypatch.setattr(comparing, "MOST", 1)
     page = ada.get("/evaluation/compare/?run=good-search&run=bad-search")
-    assert page.context["wrong"].startswith("2 runs of a direction are more than a page compares (1)")
+    assert page.context["wrong"].startswith("You chose 2 runs of one direction; this page compares at most 1")
 
 
 @pytest.mark.parametrize(
@@ -333,4 +333,4 @@ def test_a_number_that_no_row_can_have_is_no_query(ada, number):
 
 def test_a_run_of_the_other_direction_cannot_stand_beside(ada):
     page = ada.get("/evaluation/runs/good-annotation/queries/?with=bad-search")
-    assert "is of another corpus or direction" in words(page)
+    assert "has another corpus or direction" in words(page)

@@ -71,7 +71,7 @@ def test_nothing_of_another_corpus_is_told(bob: Client, page: str):
             "freeze_qrels",
             {"corpus": "own", "act": "protocol", "protocol": "any of five", "name": "s"}
             | {"split": "run:good-search"},
-            "“good-search” is no run of own.",
+            "“good-search” is not a run of own.",
         ),
         (
             "import_qrels",
@@ -102,7 +102,7 @@ def test_nobody_takes_the_place_of_a_report_of_another_corpus(bob: Client):
     qrels = QrelsSnapshot.objects.get(name="crowd")
     Report.objects.create(corpus=qrels.corpus, name="r", qrels=qrels, inputs={}, files={})
     answer = bob.post(reverse("evaluation:new_report"), {"qrels": "own", "name": "r", "replace": "1"})
-    assert answer.status_code == 409 and "There is a report “r” already" in words(answer)
+    assert answer.status_code == 409 and "Report “r” already exists" in words(answer)
 
 
 def test_runs_without_a_corpus_tell_no_names(bob: Client):

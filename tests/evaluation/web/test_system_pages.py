@@ -39,11 +39,11 @@ def bring(ada, act: str, **fields):
 
 def test_embeddings_are_brought_ranked_by_a_job_and_removed(ada):
     page = bring(ada, "embeddings", images=little.embeddings())
-    assert said(page) == ["The system “clip” is here."]
+    assert said(page) == ["System “clip” was added."]
     assert "Embeddings" in words(page) and "cosine True" in words(page) and "clip.npz" in words(page)
     page = press(ada, "/evaluation/systems/clip/", "Rank", split="test")
-    assert said(page) == ["The ranking is being made."]
-    assert "Ranking by a system clip, test waits" in words(page)
+    assert said(page) == ["Ranking the images and captions."]
+    assert "Ranking with a system clip, test waits" in words(page)
     assert 'data-live="on"' in page.content.decode()
     assert jobs.run(Job.objects.get().pk) == Job.DONE
     page = ada.get("/evaluation/")
@@ -55,17 +55,15 @@ def test_embeddings_are_brought_ranked_by_a_job_and_removed(ada):
     assert "clip-annotation, run clip-search were made by it" in said(page)[0]
     for run in ("clip-annotation", "clip-search"):
         press(ada, f"/evaluation/runs/{run}/", "Remove this run")
-    assert said(press(ada, "/evaluation/systems/clip/", "Remove this system")) == [
-        "The system “clip” is removed."
-    ]
+    assert said(press(ada, "/evaluation/systems/clip/", "Remove this system")) == ["System “clip” removed."]
     assert not System.objects.exists() and not Run.objects.exists() and not folder_of("clip").exists()
 
 
 def test_a_system_ranks_all_images_where_no_split_is_written(ada):
     bring(ada, "embeddings", images=little.embeddings())
-    assert "Without a split all images are ranked that can be" in words(ada.get("/evaluation/systems/clip/"))
+    assert "Without a split, the system ranks all images" in words(ada.get("/evaluation/systems/clip/"))
     page = press(ada, "/evaluation/systems/clip/", "Rank")
-    assert said(page) == ["The ranking is being made."]
+    assert said(page) == ["Ranking the images and captions."]
     assert Job.objects.get().arguments["split"] == ""
     assert jobs.run(Job.objects.get().pk) == Job.DONE
     assert set(Run.objects.values_list("query_count", "split")) == {(3, "")}
@@ -78,8 +76,8 @@ def test_a_system_ranks_all_images_where_no_split_is_written(ada):
 def test_vectors_of_zeros_are_said_where_a_system_is_brought_by_page(ada):
     page = bring(ada, "embeddings", images=little.embeddings(images=np.zeros((3, 3))))
     assert said(page) == [
-        "3 images have a vector of zeros, which scores 0 with everything ('a.jpg', 'b.jpg', 'c.jpg')",
-        "The system “clip” is here.",
+        "3 images have a vector of zeros, which scores 0 for everything ('a.jpg', 'b.jpg', 'c.jpg')",
+        "System “clip” was added.",
     ]
 
 
@@ -94,28 +92,31 @@ def test_sides_may_come_apart_with_their_ids_beside_them(ada, tmp_path):
     ]
     beside = {"images": npy(np.eye(3)), "captions": npy(np.repeat(np.eye(3), 3, axis=0))}
     page = bring(ada, "embeddings", **beside, ids=ids, products="1")
-    assert wrong(page) == ("images/same.npy: has no ids 'ids'; expected them in the file, or in same.ids.txt")
+    assert wrong(page) == (
+        "images/same.npy: has no ids 'ids'; expected the ids in the file, or in same.ids.txt"
+    )
     for side, name, held in (("images", "i", little.PICTURES), ("captions", "c", little.CAPTIONS)):
         beside[side] = npy(np.eye(3) if side == "images" else np.repeat(np.eye(3), 3, axis=0))
         beside[side].name = f"{name}.npy"
         ids.append(SimpleUploadedFile(f"{name}.ids.txt", "\n".join(held).encode()))
-    assert said(bring(ada, "embeddings", **beside, ids=ids[2:], products="1")) == [
-        "The system “clip” is here."
-    ]
+    assert said(bring(ada, "embeddings", **beside, ids=ids[2:], products="1")) == ["System “clip” was added."]
     assert System.objects.get().settings["cosine"] is False
 
 
 @pytest.mark.parametrize(
     ("act", "files", "says"),
     [
-        ("embeddings", {}, "No file was sent: choose one."),
+        ("embeddings", {}, "No file was uploaded: choose one."),
         (
             "embeddings",
             {"images": ("clip.npz", {"image_ids": np.array(["a.jpg", "b.jpg", "z.jpg"])})},
-            "images/clip.npz: row 2 (counted from 0) is of 'z.jpg', no image of corpus 'small'; expected its",
+            (
+                "images/clip.npz: row 2 (counted from 0) is of 'z.jpg', which is not one of the images "
+                "of corpus 'small'; expected its"
+            ),
         ),
         ("embeddings", {"images": ("clip.npy", {})}, "images/clip.npy: the array has no readable npy header"),
-        ("scores", {"scores": ("clip.npz", {})}, "scores/clip.npz: holds no array 'scores'"),
+        ("scores", {"scores": ("clip.npz", {})}, "scores/clip.npz: contains no array 'scores'"),
         (
             "embeddings",
             {"images": ("clip.safetensors", {})},
@@ -146,7 +147,7 @@ def test_runs_are_brought_in_both_directions_or_not_at_all(ada):
     assert not Run.objects.exists() and not System.objects.exists()
     good.seek(0)
     page = bring(ada, "runs", annotation=good, search=little.trec("a.jpg#2 a.jpg 1"))
-    assert said(page) == ["The system “clip” is here."]
+    assert said(page) == ["System “clip” was added."]
     assert set(System.objects.get().runs.values_list("name", "source")) == {
         ("clip-annotation", "run.trec"),
         ("clip-search", "run.trec"),
@@ -162,7 +163,7 @@ def test_files_of_long_names_are_taken_with_their_ids_beside_them(ada):
         np.savez(out, **{key: held[key] for key in held if key != "image_ids"})
     ids = SimpleUploadedFile(f"{long}.image_ids.txt", "\n".join(little.PICTURES).encode())
     page = bring(ada, "embeddings", images=SimpleUploadedFile(f"{long}.npz", out.getvalue()), ids=[ids])
-    assert said(page) == ["The system “clip” is here."]
+    assert said(page) == ["System “clip” was added."]
     (kept,) = System.objects.get().sources
     assert kept.endswith("ü.npz") and len(kept.encode()) <= uploads.LONGEST_NAME
 
@@ -189,9 +190,9 @@ def test_a_training_is_asked_for_once_and_may_be_cancelled(ada, data_dir: Path):
     background.mkdir(parents=True)
     (background / "news.txt").write_text("A dog runs .\n")
     ask = {"name": "tri", "recipe": "TRI5-BNC", "train": "test", "held_out": "dev", "background": "news.txt"}
-    page = press(ada, "/evaluation/train/", "Train it", **ask)
-    assert "The training is asked for" in said(page)[0]
-    press(ada, "/evaluation/train/", "Train it", **ask)
+    page = press(ada, "/evaluation/train/", "Train", **ask)
+    assert "Training the system." in said(page)[0]
+    press(ada, "/evaluation/train/", "Train", **ask)
     job = Job.objects.get()
     assert (job.kind, job.arguments["background"]) == ("train_system", [str(background / "news.txt")])
     page = press(ada, "/evaluation/", "Cancel")
@@ -205,10 +206,10 @@ def test_a_training_is_asked_for_once_and_may_be_cancelled(ada, data_dir: Path):
     [
         ({"name": "a b"}, "system name 'a b': expected letters"),
         ({"recipe": "/etc/passwd.toml"}, "There is no recipe “/etc/passwd.toml”"),
-        ({"train": "/etc/passwd"}, "“/etc/passwd” is no split of small"),
-        ({"fold": "7"}, "“7” is no fold"),
+        ({"train": "/etc/passwd"}, "“/etc/passwd” is not a split of small"),
+        ({"fold": "7"}, "“7” is not a fold"),
         ({"background": "../../x"}, "There is no file “../../x” on the server"),
-        ({"seed": "-1"}, "“-1” is no whole number"),
+        ({"seed": "-1"}, "“-1” is not a whole number"),
         ({"corpus": "nowhere"}, "There is no corpus “nowhere” here"),
     ],
 )
@@ -220,7 +221,7 @@ def test_a_form_cannot_ask_for_what_its_page_does_not_offer(ada, change, says):
 
 @pytest.fixture
 def files(data_dir: Path) -> None:
-    """A background text, vectors, and recipes of one's own: one of vectors, one that is no TOML."""
+    """A background text, vectors, and recipes of one's own: one of vectors, one that is not valid TOML."""
     for name, text in (
         ("background/news.txt", "A dog runs .\n"),
         ("features/deep.npz", ""),
@@ -235,11 +236,11 @@ def files(data_dir: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ({"recipe": "TRI5-BNC"}, "The recipe TRI5-BNC needs a background text: choose one below, or put it"),
-        ({"recipe": "deep.toml"}, "The recipe deep compares vectors of images: choose their file below, or"),
+        ({"recipe": "TRI5-BNC"}, "Recipe TRI5-BNC needs a background text: choose one below, or put one"),
+        ({"recipe": "deep.toml"}, "Recipe deep compares vectors of images: choose their file below, or"),
         (
             {"recipe": "BoW5", "features": "deep.npz"},
-            "The recipe BoW5 compares words of pictures, no vectors",
+            "Recipe BoW5 compares visual words, not vectors",
         ),
         ({"recipe": "torn.toml"}, "recipe file"),
     ],
@@ -262,7 +263,7 @@ def test_recipes_say_which_files_they_need(ada, files):
         "background" in r.text.similarities for r in TABLE_11.values()
     )
     ask = {"name": "own", "recipe": "deep.toml", "train": "test", "held_out": "dev", "features": "deep.npz"}
-    press(ada, "/evaluation/train/", "Train it", **ask)
+    press(ada, "/evaluation/train/", "Train", **ask)
     assert Job.objects.get().arguments["features"].endswith("deep.npz")
 
 
@@ -270,12 +271,12 @@ def test_a_name_that_is_taken_is_not_trained_again(ada):
     bring(ada, "embeddings", images=little.embeddings())
     form = {"name": "clip", "recipe": "TRI5", "corpus": "small", "train": "test", "held_out": "dev"}
     assert wrong(ada.post("/evaluation/train/", form)) == (
-        "There is a system “clip” already: choose another name."
+        "System “clip” already exists: choose another name."
     )
 
 
 def test_a_split_is_not_a_path(ada):
     bring(ada, "embeddings", images=little.embeddings())
     page = ada.post("/evaluation/systems/clip/rank/", {"split": "/etc/passwd"}, follow=True)
-    assert said(page) == ["“/etc/passwd” is no split of small; choose one, or a fold as 1/5."]
+    assert said(page) == ["“/etc/passwd” is not a split of small: choose a split, or a fold such as 1/5."]
     assert not Job.objects.exists()

@@ -52,5 +52,5 @@ def test_every_centre_serves_points_where_many_points_coincide():
 
 def test_more_clusters_than_points_are_refused():
     points = np.repeat(np.eye(3, dtype=np.float32), 5, axis=0)
-    with pytest.raises(ValueError, match="4 clusters are asked for, but there are only 3 different points"):
+    with pytest.raises(ValueError, match="4 clusters were requested, but there are only 3 different points"):
         k_means(points, 4, seed=0)

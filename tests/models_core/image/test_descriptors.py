@@ -69,5 +69,7 @@ def test_what_is_no_picture_is_named(tmp_path):
             pixels(Picture(tmp_path / name, data, ""), 64)
     with pytest.raises(BadPicture, match="absent.png cannot be read: No such file"):
         read(tmp_path / "absent.png")
-    with pytest.raises(BadPicture, match="thin.png is 400 x 10; scaled to 64 it is thinner than 16 pixels"):
+    with pytest.raises(
+        BadPicture, match="thin.png is 400 x 10; scaled to 64, one side is shorter than 16 pixels"
+    ):
         pixels(read(draw(tmp_path / "thin.png", "noise", 1, (400, 10))), 64)

@@ -107,11 +107,11 @@ def test_a_stored_vocabulary_counts_the_same(paths, vocabulary, tmp_path):
 
 
 def test_too_few_pictures_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="no pictures are given"):
+    with pytest.raises(ValueError, match="no pictures were given"):
         learn([], SMALL)
     plain = tmp_path / "plain.png"
     Image.new("RGB", (64, 64), (9, 9, 9)).save(plain)
-    with pytest.raises(ValueError, match="8 clusters are asked for, but there are only 1 different points"):
+    with pytest.raises(ValueError, match="8 clusters were requested, but there are only 1 different points"):
         learn([plain], SMALL)
     assert draw(tmp_path / "a.png", "noise", 0).exists()
 

@@ -91,8 +91,8 @@ def _two(**changed: np.ndarray) -> list[np.ndarray]:
         ([], "no kinds of words"),
         (_two(second=np.ones((2, 5, 4))), "kind 2 has shape .* 21 cells"),
         (_two(second=pyramids(3, 4, 1)), "kind 2 has 3 images, kind 1 has 2"),
-        (_two(first=np.full((2, 21, 4), np.nan)), "kind 1, image 0 .* negative or no number"),
-        (_two(second=-np.ones((2, 21, 4))), "kind 2, image 0 .* negative or no number"),
+        (_two(first=np.full((2, 21, 4), np.nan)), "kind 1, image 0 .* negative or not a number"),
+        (_two(second=-np.ones((2, 21, 4))), "kind 2, image 0 .* negative or not a number"),
     ],
 )
 def test_bad_pyramids_are_refused_naming_the_kind(kinds, message) -> None:
@@ -111,7 +111,7 @@ def test_diagonals_are_scaled_and_powers_taken() -> None:
     assert gram[0, 0] == 1.0
     assert powered(gram, 3).tolist() == [[1.0, 0.125], [0.125, 8.0]]
     for wrong, call in (
-        ("expected a square", lambda: scaled_diagonal(gram[:1], 2)),
+        ("is not square", lambda: scaled_diagonal(gram[:1], 2)),
         ("diagonal factor 0.5", lambda: scaled_diagonal(gram, 0.5)),
         ("power 0", lambda: powered(gram, 0)),
     ):

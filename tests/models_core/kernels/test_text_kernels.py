@@ -192,7 +192,7 @@ def test_an_empty_caption_shares_nothing() -> None:
         (lambda: Trigram([[["a"]]], match=0), "match score 0; expected above 0"),
         (lambda: Trigram([[["a"]]], gap=2), "gap score 2; expected above 0"),
         (lambda: SimilarTrigram([[["a"]]], WordKernel(["a"], np.eye(1)), match=1.5), "match score 1.5"),
-        (lambda: TagRank([[["a"]]]), "needs two that do"),
+        (lambda: TagRank([[["a"]]]), "needs two different ones"),
     ],
 )
 def test_bad_settings_are_refused_in_one_line(make, message) -> None:

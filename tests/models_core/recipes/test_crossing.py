@@ -28,7 +28,7 @@ def test_folds_are_all_images_once_and_as_equal_as_can_be():
 
 
 def test_fewer_than_three_folds_leave_nothing_to_select_by():
-    with pytest.raises(ValueError, match="60 images in 2 folds; expected 3 folds or more"):
+    with pytest.raises(ValueError, match="60 images in 2 folds; expected at least 3 folds"):
         dealt(60, 2)
 
 

@@ -66,13 +66,13 @@ def test_an_unknown_recipe_lists_those_there_are():
         ("[text]\ndiagonal = 0.5", "text.diagonal is 0.5; expected 1 or more"),
         ("[image]\npower = true", "image.power is True; expected a whole number"),
         ("[selection]\nkappas = [0.0]", "selection.kappas is .*; expected numbers above 0"),
-        ('[text]\nsimilarities = ["lin", "ic"]', "expected lin by itself"),
+        ('[text]\nsimilarities = ["lin", "ic"]', "expected lin without other"),
         ('[text]\nkernel = "bag-of-words"\nsimilarities = ["ic"]', "expected trigram where there are"),
         ('[text]\nkernel = "f1"', "expected nearest-neighbour with"),
         ('[text]\nkernel = "tag-rank"\nweighting = "idf"', "expected none for tag-rank"),
         ("text = 3", "text is 3; expected a table"),
         ("colour = 3", "has 'colour'; known: extends, name, method, text"),
-        ("[text", "is no TOML"),
+        ("[text", "is not valid TOML"),
     ],
 )
 def test_what_a_file_gets_wrong_is_named(tmp_path, text, says):

@@ -105,7 +105,7 @@ def test_a_stored_system_of_pictures_describes_new_pictures_with_its_own_codeboo
 
 def test_a_folder_that_lacks_a_part_of_a_system_is_no_system(tmp_path):
     storage.save(tmp_path / "half", "system", {"a": np.zeros(2)}, {"recipe": {"name": "x"}})
-    with pytest.raises(storage.BadModel, match="lacks 'names' of a system; train it anew"):
+    with pytest.raises(storage.BadModel, match="lacks 'names' of a system; train it again"):
         System.load(tmp_path / "half")
 
 
@@ -115,12 +115,12 @@ def test_too_few_pairs_are_counted(world):
         fit(TABLE_11["TRI5"], few, world.take(range(20, 40)))
     with pytest.raises(ValueError, match="'TRI5' has 6 held-out images; expected 10 or more"):
         fit(TABLE_11["TRI5"], world.take(range(20, 40)), few)
-    with pytest.raises(ValueError, match="'TRI5' selects its settings on held-out images; give some"):
+    with pytest.raises(ValueError, match="'TRI5' selects its settings on held-out images; give at least one"):
         fit(TABLE_11["TRI5"], world, None)
 
 
 def test_an_image_on_both_sides_is_named(world):
-    with pytest.raises(ValueError, match="'image19.png' is a training image and held out"):
+    with pytest.raises(ValueError, match="'image19.png' is both a training image and held out"):
         fit(TABLE_11["TRI5"], world.take(range(20)), world.take(range(19, 40)))
 
 
@@ -156,9 +156,9 @@ def test_what_a_recipe_needs_and_is_not_there_is_named(world, tmp_path):
         trained(TABLE_11["TRI5-Lin"], world, Aids(wordnet=tmp_path))
     with pytest.raises(BadRecipe, match="'TRI5-BNC' needs a background text"):
         trained(TABLE_11["TRI5-BNC"], world, Aids())
-    with pytest.raises(BadRecipe, match="'pyramid' is of words of pictures, not of a feature file"):
+    with pytest.raises(BadRecipe, match="'pyramid' is for visual words, not for a feature file"):
         trained(TABLE_11["TRI5"], world)
-    with pytest.raises(BadRecipe, match="'pyramid' is of words of pictures, not of a feature file"):
+    with pytest.raises(BadRecipe, match="'pyramid' is for visual words, not for a feature file"):
         fit(TABLE_11["NN5-F1"], world, None)  # a nearest neighbour would notice when it ranks, else
 
 
@@ -170,7 +170,7 @@ def test_features_of_another_width_are_refused(world):
 
 
 def test_pictures_do_not_fit_a_recipe_of_a_feature_file(drawn):
-    with pytest.raises(BadRecipe, match="'linear' is of a feature file, which is missing"):
+    with pytest.raises(BadRecipe, match="'linear' needs a feature file"):
         fit(Recipe("own", image=LINEAR), drawn.take(range(20)), drawn.take(range(20, 40)))
 
 

@@ -74,7 +74,7 @@ def test_model_1_s_likelihood_rises_strictly_until_it_has_learned() -> None:
 def test_every_ordered_pair_of_captions_of_an_image_is_aligned() -> None:
     images = [[["a"], ["b"], []], [["c"]]]
     assert caption_pairs(images) == [(["a"], ["b"]), (["b"], ["a"])]
-    with pytest.raises(ValueError, match="nothing to align"):
+    with pytest.raises(ValueError, match="alignment needs such pairs"):
         train([([], ["a"])])
 
 
@@ -113,5 +113,5 @@ def test_words_for_the_same_thing_are_similar_and_nouns_never_align_with_verbs()
 
 
 def test_one_caption_an_image_is_not_enough_to_align() -> None:
-    with pytest.raises(ValueError, match="several captions an image"):
+    with pytest.raises(ValueError, match="several captions for each image"):
         aligned([[noun("dog")]] * 9)

@@ -58,7 +58,7 @@ def test_the_nearest_words_come_in_order_and_ties_by_the_alphabet() -> None:
     ("words", "matrix", "message"),
     [
         ("ab", np.eye(3), "for 2 words"),
-        ("aa", np.eye(2), "same word twice"),
+        ("aa", np.eye(2), "contains a word twice"),
         ("ab", np.array([[1, np.nan], [0, 1]]), "'a' and 'b' is not finite"),
         ("ab", np.array([[1, 0.2], [0.3, 1]]), "'a' is as similar to 'b' as 0.2, .* 0.3; expected the same"),
     ],
@@ -100,7 +100,7 @@ def test_a_background_text_gives_its_own_contexts_and_the_corpus_its_words() -> 
 
 def test_rare_words_have_no_similarity_and_no_words_at_all_are_refused() -> None:
     assert frequent([["a"] * 5, ["b"] * 4]) == ("a",)
-    with pytest.raises(ValueError, match="no word appears 5 times in 1 sentences; expected a larger text"):
+    with pytest.raises(ValueError, match="no word appears 5 times in 1 sentences; give a larger text"):
         distributional([["a", "b"]])
 
 

@@ -32,7 +32,8 @@ def _matrices(wish: Wish) -> Matrices:
         sources = Sources(**{key: known.get(key, "") for key in REMEMBERED})
     if isinstance(stored.features, Vectors) and not sources.features:
         raise ImportRefused(
-            f"system {name!r} is of a feature file; give one of the images of corpus {corpus!r}"
+            f"system {name!r} was trained on a feature file; give a feature file for the images of corpus "
+            f"{corpus!r}"
         )
     found = examples_from(corpus, sources)
     places = found.to_rank(wish.split, seed=wish.seed)
@@ -65,7 +66,7 @@ ORIGINS.register(
     Origin(
         "recipe",
         _("Trained by a recipe"),
-        _("Trained here on images and captions of a corpus. It ranks images and captions it has never seen."),
+        _("Trained here on images and captions of a corpus. It can rank new images and captions."),
         stored=KIND,
         matrices=_matrices,
     ),

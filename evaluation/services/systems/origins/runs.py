@@ -9,5 +9,5 @@ RUNS = "runs"
 
 ORIGINS.register(
     RUNS,
-    Origin(RUNS, _("Runs"), _("Rankings that were made elsewhere. Nothing here ranks by such a system.")),
+    Origin(RUNS, _("Runs"), _("Rankings that were computed elsewhere. Such a system cannot rank here.")),
 )

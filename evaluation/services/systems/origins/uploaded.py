@@ -47,7 +47,7 @@ def _matrices(wish: Wish, *, kind: str, whole: Callable[[Path, Stored], ScoreMat
     own = wish.system.corpus.name
     if wish.corpus != own:
         raise ImportRefused(
-            f"system {wish.system.name!r} has {kind} of corpus {own!r} alone; bring those of {wish.corpus!r}"
+            f"system {wish.system.name!r} has {kind} of corpus {own!r} only; upload those of {wish.corpus!r}"
         )
     found = examples_of(wish.corpus, pictures=False)
     images = [found.examples[place] for place in found.to_rank(wish.split, seed=wish.seed)]
@@ -58,7 +58,7 @@ def _matrices(wish: Wish, *, kind: str, whole: Callable[[Path, Stored], ScoreMat
         images = [image for image in images if image.name in covered]
         if not images:
             raise ImportRefused(
-                f"system {wish.system.name!r} covers no image that has a caption; bring another"
+                f"system {wish.system.name!r} covers no image that has a caption; upload another"
             )
     _chosen, captions = taking_part(wish.protocol, images, found.names)
     matrix = matrix.ordered([image.name for image in images], captions)
@@ -72,7 +72,10 @@ ORIGINS.register(
     Origin(
         EMBEDDINGS,
         _("Embeddings"),
-        _("Vectors of images and captions in one space, made elsewhere. They rank what they cover."),
+        _(
+            "Vectors of images and captions in one space, computed elsewhere. They rank the images and "
+            "captions that they cover."
+        ),
         stored=EMBEDDINGS,
         matrices=partial(_matrices, kind=EMBEDDINGS, whole=_of_embeddings),
     ),
@@ -82,7 +85,10 @@ ORIGINS.register(
     Origin(
         SCORES,
         _("Scores"),
-        _("A score for each image with each caption, made elsewhere. They rank what they cover."),
+        _(
+            "A score for each image with each caption, computed elsewhere. They rank the images and "
+            "captions that they cover."
+        ),
         stored=SCORES,
         matrices=partial(_matrices, kind=SCORES, whole=_of_scores),
     ),

@@ -24,7 +24,7 @@ Bring = Callable[..., list[str]]
 
 @pytest.fixture
 def bring(corpus: str, tmp_path: Path) -> Bring:
-    """Bring a system's scores as two runs, one a direction."""
+    """Add a system's scores as two runs, one a direction."""
 
     def brought(name: str, scores: Any, system: str = "") -> list[str]:
         file = matrix_file(tmp_path, name, scores, IMAGES, CAPTIONS)
@@ -85,6 +85,6 @@ def built(wanted: Wanted) -> dict[str, Any]:
 
 def plain(name: str = "r") -> dict[str, Any]:
     def never(constant: str) -> None:
-        raise AssertionError(f"{constant} is no JSON")
+        raise AssertionError(f"{constant} is not valid JSON")
 
     return json.loads((building.folder_of(name) / "report.json").read_text(), parse_constant=never)

@@ -108,5 +108,5 @@ def test_judges_of_a_batch_are_those_who_count_and_the_discarded_stay_in_sight(
     # What is shown of a batch is an input, texts as well, though every count is the same.
     now.update(known=20, right=10)
     assert building.build(wanted(names, batch="first"), replace=True).changes == (
-        "what is known of the batch is not as it was",
+        "other data of the batch changed",
     )

@@ -118,7 +118,7 @@ def test_a_rebuild_whose_run_is_removed_meanwhile_leaves_what_stood(
         return b""
 
     monkeypatch.setattr(building, "as_pdf", removes)
-    with pytest.raises(ReportRefused, match="was removed while it was built; ask for it anew"):
+    with pytest.raises(ReportRefused, match="was removed while it was built; build it again"):
         building.build(wanted(runs[2:]), replace=True)
     assert plain() == stood and building.report_named("r").digest == row.digest
     assert [one.run.name for one in row.runs.order_by("position")] == runs[:2]
@@ -129,29 +129,29 @@ def test_a_rebuild_whose_run_is_removed_meanwhile_leaves_what_stood(
 def test_one_builds_at_a_time_and_a_foreign_folder_is_left_alone(
     qrels: str, runs: list[str], tmp_path: Path
 ) -> None:
-    with exclusive_folder("report.r", busy="held"), pytest.raises(ValueError, match="is being built already"):
+    with exclusive_folder("report.r", busy="held"), pytest.raises(ValueError, match="is already being built"):
         building.build(wanted(runs))
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("years of work")
-    with pytest.raises(ReportRefused, match="holds no report"):
+    with pytest.raises(ReportRefused, match="contains no report"):
         building.build(wanted(runs), out=tmp_path / "mine", replace=True)
     assert (tmp_path / "mine" / "thesis.tex").exists()
     building.build(wanted(runs), out=tmp_path / "r")
-    with pytest.raises(ReportRefused, match="holds the report 'r'"):
+    with pytest.raises(ReportRefused, match="contains the report 'r'"):
         building.build(wanted(runs, name="other"), out=tmp_path / "r", replace=True)
 
 
 @pytest.mark.parametrize(
     ("also", "why"),
     [
-        ({"baseline": ["nobody"]}, "baseline 'nobody' is none of the runs"),
+        ({"baseline": ["nobody"]}, "baseline 'nobody' is not one of the runs"),
         ({"rounds": 0}, "0 rounds"),
-        ({"rounds": 999_999_999}, "999999999 rounds: ask for at least 1, and 1000000 at most"),
-        ({"resamples": 999_999_999}, "999999999 resamples: ask for at least 1, and 100000 at most"),
+        ({"rounds": 999_999_999}, "999999999 rounds: use at least 1, and 1000000 at most"),
+        ({"resamples": 999_999_999}, "999999999 resamples: use at least 1, and 100000 at most"),
         ({"level": 2.0}, "level 2.0"),
         ({"name": "no name"}, "report name 'no name'"),
         ({"measures": ["R@"]}, "R@"),
-        ({"runs": ["good-a", "good-a"]}, "each once"),
+        ({"runs": ["good-a", "good-a"]}, "each only once"),
         ({"qrels": "none"}, "unknown qrels 'none'"),
         ({"batch": "none"}, "unknown batch 'none'"),
     ],
@@ -185,7 +185,7 @@ def test_a_file_that_is_not_as_it_was_built_is_not_given_out(qrels: str, runs: l
     row = building.report_named("r")
     assert building.read(row, "report.html").startswith(b"<!doctype html>")
     (building.folder_of("r") / "report.html").write_text("something else")
-    with pytest.raises(ReportRefused, match="is not as it was built"):
+    with pytest.raises(ReportRefused, match="was changed after it was built"):
         building.read(row, "report.html")
     with pytest.raises(LookupError, match="has no file"):
         building.read(row, "../../../secret")
@@ -196,7 +196,7 @@ def test_the_command_tells_where_it_is_and_refuses_in_one_line(qrels: str, runs:
     line = ("build_report", "r", "--qrels", "q", "--runs", *runs, "--rounds", 200, "--resamples", 50)
     found = json.loads(said(*line, "--json").splitlines()[-1])
     assert (found["unchanged"], Path(found["folder"]).name) == (False, "r")
-    assert "stands unchanged" in said(*line)
+    assert "already exists, nothing changed" in said(*line)
     with pytest.raises(CommandError, match="unknown run 'nobody'"):
         said("build_report", "r", "--qrels", "q", "--runs", "nobody")
 

@@ -61,7 +61,7 @@ def test_tables_round_emphasise_and_escape_and_csv_does_not_round(qrels: str, ru
     built(wanted(runs, baseline=["good"]))
     folder = building.folder_of("r") / "tables"
     lines = (folder / "figures-annotation.tex").read_text().splitlines()
-    assert lines[0] == "% Figures, annotation: 3 queries"
+    assert lines[0] == "% Results, annotation: 3 queries"
     (good,) = [line for line in lines if line.startswith("good")]
     assert good.startswith(r"good & \textbf{100.0} & 100.0 & ") and good.endswith(
         r" & \textbf{66.7} & 23.3 \\"
@@ -94,7 +94,7 @@ def test_where_nobody_found_anything_relevant_figures_are_absent_and_say_so(
     freeze_qrels(name="q", corpus=corpus, judgments="no", originals=False)
     found = built(wanted(runs))
     remarks = [remark for section in found["sections"] for remark in section["remarks"]]
-    assert "Without a value for any system: S@1, S@5, S@10, R-precision." in remarks
+    assert "No system has a value for: S@1, S@5, S@10, R-precision." in remarks
     assert found["findings"]["directions"][0]["measures"] == ["S@1", "S@5", "S@10", "R-precision"]
     assert (
         r" & - & - & - & - & " in (building.folder_of("r") / "tables" / "figures-annotation.tex").read_text()
@@ -137,8 +137,6 @@ def test_a_baseline_stands_for_its_system_and_is_missed_where_it_has_no_run(
 ) -> None:
     found = built(wanted(runs, baseline=["bad-s"]))
     assert [one["baseline"] for one in found["findings"]["directions"]] == [ODD, ODD]
-    with pytest.raises(
-        ReportRefused, match="has no run in annotation; name one more baseline, of good-a, more-a"
-    ):
+    with pytest.raises(ReportRefused, match="has no run in annotation; add a baseline from good-a, more-a"):
         Run.objects.filter(name="bad-a").update(name="more-a", system="more")
         building.build(wanted(["good-a", "more-a", "bad-s", "good-s"], name="other", baseline=["bad-s"]))

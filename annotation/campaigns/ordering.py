@@ -1,0 +1,87 @@
+"""Which images of a campaign come first: staff give some of them a priority.
+
+Tasks are handed out by falling priority of their image, and by the image's turn among equals. What a worker
+holds already stays with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotation.audit import record
+from annotation.common import database
+from annotation.models import Account, Campaign, Image, OpenImage
+from annotation.protocol.campaign_settings import CampaignError
+from annotation.queue import image_rows
+
+#: The priority of an image whose turn nobody changed, that of one that is to come first, and the range.
+USUAL, FIRST, LEAST, MOST = 0, 1, -1000, 1000
+#: Names of images that an error tells; the others are counted.
+NAMED = 3
+
+
+def prioritise_images(
+    *, campaign: Campaign, images: Iterable[str], priority: int = FIRST, actor: Account | None = None
+) -> int:
+    """Give open images, by key or file name, a priority; their tasks follow. How many images were named.
+
+    Higher comes first, 0 is the usual. All or none: raises CampaignError where no image is named, one is none
+    of the corpus's or not open in the campaign, the priority is out of its range, or the campaign is closed.
+    """
+    if campaign.state == Campaign.CLOSED:
+        raise CampaignError(
+            _("Campaign “%(name)s” is closed: nobody is asked any more.") % {"name": campaign.name}
+        )
+    if not LEAST <= priority <= MOST:
+        raise CampaignError(
+            _("Priority %(given)d: give a whole number from %(least)d to %(most)d; 0 is the usual turn.")
+            % {"given": priority, "least": LEAST, "most": MOST}
+        )
+    names = list(dict.fromkeys(name for each in images if (name := each.strip())))
+    if not names:
+        raise CampaignError(_("No image is named: give at least one, by its file name."))
+    with database.writing():
+        wanted = _images_named(campaign, names)
+        done = image_rows.prioritise(campaign=campaign, images=wanted, priority=priority)
+        record(actor=actor, act="prioritise_images", campaign=campaign, images=done, priority=priority)
+    return done
+
+
+def _images_named(campaign: Campaign, names: Sequence[str]) -> list[int]:
+    """The ids of the images of these names, each once. Raises CampaignError, naming those that are none."""
+    rows = Image.objects.filter(corpus=campaign.corpus_id)
+    held = list(rows.values_list("pk", "key", "filename"))
+    by_name = {filename: pk for pk, _key, filename in held} | {key: pk for pk, key, _file in held}
+    unknown = [name for name in names if name not in by_name]
+    if unknown:
+        raise CampaignError(
+            ngettext(
+                "The corpus has no image %(names)s: correct the name, or leave it out. Nothing was changed.",
+                "The corpus has no such %(n)d images: %(names)s. Correct the names, or leave them out. "
+                "Nothing was changed.",
+                len(unknown),
+            )
+            % {"n": len(unknown), "names": _told(unknown)}
+        )
+    is_open = set(OpenImage.objects.filter(campaign=campaign).values_list("image", flat=True))
+    shut = [name for name in names if by_name[name] not in is_open]
+    if shut:
+        raise CampaignError(
+            ngettext(
+                "Image %(names)s is not open in this campaign: open it first, or leave it out. "
+                "Nothing was changed.",
+                "%(n)d images are not open in this campaign: %(names)s. Open them first, or leave them out. "
+                "Nothing was changed.",
+                len(shut),
+            )
+            % {"n": len(shut), "names": _told(shut)}
+        )
+    return list(dict.fromkeys(by_name[name] for name in names))
+
+
+def _told(names: Sequence[str]) -> str:
+    """The first of some names."""
+    return ", ".join(f"“{name[:60]}”" for name in names[:NAMED]) + (", …" if len(names) > NAMED else "")

@@ -1,0 +1,53 @@
+"""Which images of a campaign do not come in their usual turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import Count, Q
+
+from annotation.models import Campaign, Image, OpenImage
+
+#: Images of a priority that are named; the others are counted.
+SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Prioritised:
+    """The images of one priority: how many, how many of them are not complete, and the first by file name."""
+
+    priority: int
+    images: int
+    incomplete: int
+    names: tuple[str, ...]
+
+    @property
+    def more(self) -> int:
+        """Images that `names` leaves out."""
+        return self.images - len(self.names)
+
+
+def has_image(campaign: Campaign, name: str) -> bool:
+    """Whether the campaign's corpus has an image of this key or file name."""
+    return Image.objects.filter(Q(key=name) | Q(filename=name), corpus=campaign.corpus_id).exists()
+
+
+def prioritised(campaign: Campaign) -> list[Prioritised]:
+    """The priorities other than the usual that open images of a campaign have, the highest first."""
+    rows = OpenImage.objects.filter(campaign=campaign).exclude(priority=0)
+    counted = rows.values("priority").annotate(
+        images=Count("pk"), incomplete=Count("pk", filter=Q(complete=False))
+    )
+    return [
+        Prioritised(
+            each["priority"],
+            each["images"],
+            each["incomplete"],
+            tuple(
+                rows.filter(priority=each["priority"])
+                .order_by("place")
+                .values_list("image__filename", flat=True)[:SHOWN]
+            ),
+        )
+        for each in counted.order_by("-priority")
+    ]

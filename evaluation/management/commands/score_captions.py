@@ -1,0 +1,73 @@
+"""`manage.py score_captions CORPUS FILE [--split S] [--measures M,M] [--json|--csv|--latex]`.
+
+    python manage.py score_captions flickr8k show-and-tell.jsonl --split test
+    python manage.py score_captions coco captions_val_results.json --measures BLEU-4,CIDEr-D,ROUGE-L
+
+The captions that a system wrote, one for each image, against all captions of the corpus: BLEU, ROUGE, CIDEr
+and, where it is installed, METEOR, each with an interval bootstrapped over images. Nothing is written.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from annotation.formats.base import FormatError
+from evaluation.agreement.estimates import AgreementError
+from evaluation.agreement.summary import Resampling
+from evaluation.comparison.subsets import BadSubset
+from evaluation.formats.figure_tables import Table
+from evaluation.management.base import TableCommand, add_subset, subset_of
+from evaluation.metrics.captions import FAMILY
+from evaluation.metrics.meteor import MeteorFailed, MeteorMissing
+from evaluation.metrics.table import METRICS, UnknownMeasure
+from evaluation.services.caption_scores import captions_scored, remarks_on_captions, table_of_captions
+
+#: All that needs no other program.
+MEASURES = tuple(name for name in METRICS.names(FAMILY) if name != "METEOR")
+
+
+class Command(TableCommand):
+    help = (
+        "Score the captions that a system wrote against those of a corpus. FILE holds one caption for each "
+        'image: JSON lines {"image": NAME, "caption": TEXT}, or the results of the COCO evaluation.'
+    )
+    refusals = (
+        *TableCommand.refusals,
+        *(AgreementError, BadSubset, FormatError, MeteorFailed, MeteorMissing, OSError, UnknownMeasure),
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("corpus", help="The corpus whose captions are the references")
+        parser.add_argument("file", type=Path, help="The captions to be scored")
+        parser.add_argument(
+            "--measures",
+            type=lambda text: [name.strip() for name in text.split(",") if name.strip()],
+            default=list(MEASURES),
+            help=f"Separated by commas (default: {','.join(MEASURES)}); known: "
+            f"{', '.join(METRICS.names(FAMILY))}",
+        )
+        add_subset(parser)
+        parser.add_argument("--resamples", type=int, default=1000, help="For intervals; 0 for none")
+        parser.add_argument("--level", type=float, default=0.95, help="Of the intervals (default: 0.95)")
+        parser.add_argument("--seed", type=int, default=0, help="Of the resamples (default: 0)")
+
+    def report(self, **options: Any) -> dict[str, Any]:
+        if not options["measures"]:
+            raise CommandError(f"no measures; known: {', '.join(METRICS.names(FAMILY))}")
+        return captions_scored(
+            corpus=options["corpus"],
+            file=options["file"],
+            measures=options["measures"],
+            subset=subset_of(options["corpus"], options),
+            resampling=Resampling(options["resamples"], options["level"], options["seed"]),
+        )
+
+    def table(self, report: dict[str, Any]) -> Table:
+        return table_of_captions(report)
+
+    def remarks(self, report: dict[str, Any]) -> str:
+        return remarks_on_captions(report)

@@ -1,0 +1,33 @@
+"""Intervals of the scores of written captions: how far they would move with other images.
+
+Whole images are drawn, with replacement, as many as there are. A mean over images and a figure of added-up
+counts (BLEU) are both functions of sums over images, so a resample is a row of multiplicities times what each
+image adds (`agreement.estimates`). The weights of CIDEr stay those of all images that were scored: they say
+how common a run of words is, and are not drawn again.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evaluation.agreement.estimates import Bootstrap, Estimate, clusters_of, estimate
+from evaluation.metrics.captions import CaptionScore
+
+#: Said of a figure whose counts we do not have.
+NO_COUNTS = "no interval: its program does not tell the counts that it adds up"
+
+
+def caption_interval(score: CaptionScore, bootstrap: Bootstrap | None) -> Estimate:
+    """The corpus's figure with its interval; without where nothing is drawn or `score` has no sums.
+
+    `bootstrap.clusters` names the image of each item. Raises AgreementError where they are not as many.
+    """
+    items = len(score.per_item)
+    if not items:
+        return Estimate(None, 0, "no image was scored")
+    if score.sums is None:
+        return Estimate(score.value, items, "" if bootstrap is None else NO_COUNTS)
+    owners, clusters = clusters_of(bootstrap, items)
+    sums = np.zeros((clusters, score.sums.added.shape[1]))
+    np.add.at(sums, owners, score.sums.added)
+    return estimate(sums, score.sums.figure, lambda totals: "undefined", items=items, bootstrap=bootstrap)

@@ -1,0 +1,87 @@
+"""Nothing stands in the product that nothing in the product names."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.conftest import REPOSITORY
+
+PACKAGES = ("annotation", "evaluation", "models_core", "phrasebox", "benchmarks")
+#: What no line of ours names, and why it stands there all the same.
+NAMED_BY_NOBODY = {
+    **dict.fromkeys(
+        ("AnnotationConfig", "EvaluationConfig", "urlpatterns", "app_name"),
+        "Django finds it",
+    ),
+    **dict.fromkeys(
+        ("process_exception",),
+        "Django calls it",
+    ),
+    **dict.fromkeys(("startElement", "endElement"), "the XML parser calls it"),
+    "load_config": "gunicorn calls it",
+    "redirect_request": "urllib calls it",
+    **dict.fromkeys(
+        ("union_box", "first_right"), "localization has its command with the issue about localization"
+    ),
+    **dict.fromkeys(
+        ("draw_distractors", "expected_precision_at", "by_tag_and_image"),
+        "tagging has its command with the issue about tagging",
+    ),
+    "replay": "what a stored standing is by definition; tests hold the queue's to it",
+    "of_mean": "for programs that import phrasebox.significance",
+    "Exactly": "a rule of the protocol beside those of the chain, tested against them",
+    "cells_of": "one set of conventions, held by a test against the tables of the paper",
+    "system_named": "a stored system for programs; tests read one by it",
+}
+
+
+def named(tree: ast.Module) -> Iterator[str]:
+    """The names that a module makes use of, those in strings that name things included."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name):
+                yield name
+            case ast.Constant(value=str(text)) if len(text) < 200 and " " not in text:
+                yield from re.findall(r"\w+", text)
+
+
+def defined(tree: ast.Module) -> Iterator[str]:
+    """Functions, classes and methods, and the names at a module's top; dunder names are Python's."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=targets):
+                made = (each for one in targets for each in ast.walk(one))
+                yield from (each.id for each in made if isinstance(each, ast.Name))
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                yield name
+
+
+def product() -> Iterator[Path]:
+    for package in (*PACKAGES, "config"):
+        yield from (path for path in (REPOSITORY / package).rglob("*.py") if "migrations" not in path.parts)
+
+
+def dead(modules: dict[str, str], templates: str = "") -> set[str]:
+    """Names that modules (name -> source) define and nothing names; settings of `config` are Django's."""
+    trees = {name: ast.parse(source) for name, source in modules.items()}
+    uses = {use for tree in trees.values() for use in named(tree)}
+    uses |= set(re.findall(r"\w+", templates))
+    own = {made for name, tree in trees.items() if not name.startswith("config") for made in defined(tree)}
+    return {name for name in own - uses if not name.startswith("__")}
+
+
+def test_whatever_is_defined_is_named_somewhere_in_the_product():
+    modules = {str(path.relative_to(REPOSITORY)): path.read_text() for path in product()}
+    templates = "\n".join(path.read_text() for path in (REPOSITORY / "templates").rglob("*.*"))
+    assert dead(modules, templates) == set(NAMED_BY_NOBODY)
+
+
+def test_a_function_that_nobody_calls_is_found():
+    made = "def called(): ...\ndef _owner(row): ...\nKEPT, _LOST = 1, 2\nprint(called(), KEPT)\n"
+    assert dead({"annotation/x.py": made}) == {"_owner", "_LOST"}

@@ -1,0 +1,73 @@
+"""Whatever is public says what it is: modules, classes, functions and methods have a docstring."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import REPOSITORY
+
+#: Packages whose public names all say what they are.
+HELD = ("annotation", "config", "evaluation", "models_core", "phrasebox")
+Public = ast.FunctionDef | ast.ClassDef
+
+
+def public(path: Path) -> Iterator[tuple[str, Public]]:
+    """The public functions, classes and methods that a file defines, by name; a class's names are dotted."""
+    inner: list[tuple[str, ast.Module | Public]] = [("", ast.parse(path.read_text()))]
+    while inner:
+        of, tree = inner.pop()
+        if isinstance(tree, ast.FunctionDef):
+            continue  # what stands inside a function is its own affair
+        for node in tree.body:
+            # A class Meta or Command is Django's word, and says what it is by being one.
+            told = isinstance(node, ast.ClassDef) and node.name in ("Meta", "Command")
+            if isinstance(node, Public) and not node.name.startswith("_"):
+                name = f"{of}.{node.name}" if of else node.name
+                inner.append((name, node))
+                if not told:
+                    yield name, node
+
+
+def undocumented(package: str) -> list[str]:
+    """Public names of a package without a docstring of their own, nor of the method that they override."""
+    found = []
+    for path in sorted((REPOSITORY / package).rglob("*.py")):
+        where = path.relative_to(REPOSITORY)
+        if "migrations" in where.parts:
+            continue
+        module = ".".join(where.with_suffix("").parts).removesuffix(".__init__")
+        for name, node in public(path):
+            if not ast.get_docstring(node) and not ("." in name and inherited(module, name)):
+                found.append(f"{module}.{name}")
+    return found
+
+
+def inherited(module: str, name: str) -> str | None:
+    """The docstring that a method has from the class whose method it overrides."""
+    owner, _, method = name.rpartition(".")
+    kind = importlib.import_module(module)
+    for part in owner.split("."):
+        kind = getattr(kind, part)
+    above = (vars(base).get(method) for base in inspect.getmro(kind)[1:])  # type: ignore[arg-type]
+    return next((each.__doc__ for each in above if each is not None and each.__doc__), None)
+
+
+@pytest.mark.parametrize("package", HELD)
+def test_every_public_name_says_what_it_is(package: str):
+    assert undocumented(package) == []
+
+
+def test_a_name_without_a_docstring_is_found(tmp_path: Path):
+    file = tmp_path / "x.py"
+    file.write_text(
+        "def told():\n    '''Yes.'''\n"
+        "def bare(): ...\n"
+        "class C:\n    def m(self): ...\n    def _p(self): ...\n"
+    )
+    assert {name for name, node in public(file) if not ast.get_docstring(node)} == {"bare", "C", "C.m"}

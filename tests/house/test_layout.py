@@ -1,0 +1,107 @@
+"""The code's layout: kinds of questions are named in their folders alone, and no package grows without end."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from annotation.protocol import kinds
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+APPS = ("annotation", "evaluation")
+#: Files that may name a kind of question, and why.
+NAMES_KINDS = {
+    "annotation/protocol/questions.py": "the six of the chain and their keys: the paper's workflow",
+    "annotation/protocol/image.py": "wires the chain",
+    "annotation/protocol/state.py": "the chain's settings, by question",
+    "annotation/models/queue.py": "the condition of an index, as a migration has it",
+}
+#: Words that are names of kinds, and also something else where they stand.
+ELSEWHERE = {("relevance", "evaluation/"): "a column of qrels, and the tasks of a campaign"}
+MODULES, LINES = 20, 3_500
+#: Packages that may be larger, and why.
+LARGER = {
+    "annotation/protocol": "the papers' rules are one package (docs/architecture.md)",
+    "annotation/synthetic_corpus": "generated scenes; finished",
+    "annotation/synthetic_corpus/art": "drawings; finished",
+    "annotation/management/commands": "Django finds commands in one folder",
+    "evaluation/management/commands": "Django finds commands in one folder",
+}
+
+
+def _sources() -> Iterator[tuple[str, ast.Module]]:
+    for app in APPS:
+        for file in sorted((REPOSITORY / app).rglob("*.py")):
+            name = file.relative_to(REPOSITORY).as_posix()
+            if "/migrations/" not in name:
+                yield name, ast.parse(file.read_text(encoding="utf-8"))
+
+
+def _named(tree: ast.Module, words: set[str]) -> Iterator[tuple[int, str]]:
+    """(line, word) of each kind that is named: as a text, or by a constant of its name."""
+    imported = {
+        id(node)
+        for one in ast.walk(tree)
+        if isinstance(one, ast.Import | ast.ImportFrom)
+        for node in one.names
+    }
+    for node in ast.walk(tree):
+        if id(node) in imported:
+            continue
+        word = ""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            word = node.value
+        elif isinstance(node, ast.Name):
+            word = node.id.lower() if node.id.isupper() else ""
+        elif isinstance(node, ast.Attribute):
+            word = node.attr.lower() if node.attr.isupper() else ""
+        if word in words:
+            yield getattr(node, "lineno", 0), word
+
+
+def test_a_kind_of_question_is_named_in_its_folder_alone() -> None:
+    words = set(kinds.names())
+    found = []
+    for name, tree in _sources():
+        if name in NAMES_KINDS or name.startswith("annotation/task_types/"):
+            continue
+        for line, word in _named(tree, words):
+            if not any(word == known and name.startswith(where) for known, where in ELSEWHERE):
+                found.append(f"{name}:{line}: {word}")
+    assert not found, "ask annotation.protocol.kinds for what sets the kind apart:\n" + "\n".join(found)
+
+
+def test_a_folder_of_a_kind_names_no_kind_but_its_own_and_those_of_the_chain() -> None:
+    chain = {kind.key for kind in kinds.all_kinds() if not kind.counted}
+    folders = {kind.key for kind in kinds.all_kinds()}
+    found = []
+    for name, tree in _sources():
+        parts = name.split("/")
+        if parts[:2] != ["annotation", "task_types"]:
+            continue
+        own = {parts[2]} if parts[2] in folders else set()
+        others = set(kinds.names()) - own - (chain if own & chain else set())
+        found += [f"{name}:{line}: {word}" for line, word in _named(tree, others)]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_no_package_holds_more_than_one_can_survey(app: str) -> None:
+    modules, lines = defaultdict[str, int](int), defaultdict[str, int](int)
+    for file in (REPOSITORY / app).rglob("*.py"):
+        package = file.parent.relative_to(REPOSITORY).as_posix()
+        if "/migrations" in package:
+            continue
+        modules[package] += file.name != "__init__.py"
+        lines[package] += len(file.read_text(encoding="utf-8").splitlines())
+    over = [
+        f"{package}: {modules[package]} modules, {lines[package]} lines"
+        for package in sorted(modules)
+        if package not in LARGER and (modules[package] > MODULES or lines[package] > LINES)
+    ]
+    assert not over, f"more than {MODULES} modules or {LINES} lines; divide them:\n" + "\n".join(over)
+    assert all((REPOSITORY / package).is_dir() for package in LARGER), "an exception for what is gone"

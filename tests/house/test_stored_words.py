@@ -1,0 +1,32 @@
+"""Words that rows, queues and signed links hold: a module may move, these stay."""
+
+from __future__ import annotations
+
+from annotation.backups.keys import BROKEN
+from annotation.jobs.registry import KINDS, kind_named
+from config.celery import app
+
+
+def test_the_names_of_celery_tasks_stay() -> None:
+    app.loader.import_default_modules()
+    own = {name for name in app.tasks if not name.startswith("celery.")}
+    assert own == {"annotation.run_job", "annotation.periodic"}
+    assert set(app.conf.task_routes) == {"annotation.periodic"}
+
+
+def test_the_names_of_job_kinds_stay() -> None:
+    kind_named("discard")
+    assert set(KINDS.keys()) >= {
+        *("change_settings", "discard", "restore", "export_dataset", "open_images", "refresh_layer"),
+        *("send_letter", "send_staff_invitation"),
+        *("build_report", "collect_judgments", "extract_features", "freeze_qrels", "next_wave", "open_batch"),
+        *("rank", "settle_batch", "top_up_batch", "train_system"),
+    }
+
+
+def test_the_salts_of_what_is_signed_stay() -> None:
+    assert set(BROKEN) >= {
+        *("annotation.invitation", "annotation.staff_invitation", "annotation.known_browser"),
+        *("annotation.letters", "annotation.image", "annotation.mturk", "annotation.picture"),
+        "annotation.throttle",
+    }
