@@ -22,5 +22,6 @@ class AnnotationConfig(AppConfig):
         discovery.add_packages(settings.TASK_TYPE_PACKAGES)
         discovery.load("rules")
         discovery.load("type")
+        discovery.load("practice")
 
         words.speak(gettext)

@@ -122,8 +122,17 @@ TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [ASSETS / "templates"],
-        "APP_DIRS": True,
         "OPTIONS": {
+            "loaders": [
+                (
+                    "django.template.loaders.cached.Loader",
+                    [
+                        "django.template.loaders.filesystem.Loader",
+                        "django.template.loaders.app_directories.Loader",
+                        "annotation.task_types.files.Templates",
+                    ],
+                )
+            ],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
@@ -205,6 +214,11 @@ DISK_RESERVE = _number("DISK_RESERVE", 100) * 10**6
 PICTURE_PROXY_PREFIX = os.environ.get("PICTURE_PROXY_PREFIX", "")
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [ASSETS / "static"]
+STATICFILES_FINDERS = [
+    "django.contrib.staticfiles.finders.FileSystemFinder",
+    "django.contrib.staticfiles.finders.AppDirectoriesFinder",
+    "annotation.task_types.files.Signs",
+]
 #: Where `collectstatic` puts what production serves. Embedded, files are served from where they lie.
 STATIC_ROOT = Path(os.environ.get("STATIC_ROOT") or DATA_DIR / "static") if PRODUCTION else None
 STORAGES = {

@@ -1,15 +1,17 @@
 """What a campaign tells its workers, in versions, and what they agreed to.
 
 Texts are of a kind of question, or the consent text. A text that nobody has written is the built-in
-one, `texts/KIND.txt`, as version 0; opening a campaign freezes those as version 1. A version is
-never changed: a new text is a new version, and judgments carry the one they were given under.
+one, as version 0: `instructions.txt` in the kind's folder (`annotation.task_types.discovery`), and
+`texts/consent.txt`. Opening a campaign freezes those as version 1. A version is never changed: a new text is
+a new version, and judgments carry the one they were given under.
 
 A text is paragraphs separated by blank lines, without markup. A paragraph that begins with
 "Good: " is an example of how to answer, one that begins with "Bad: " of a mistake.
 
-`texts/LANGUAGE/KIND.txt` says in another language what `texts/KIND.txt` says, and belongs to the same
-version: a judgment or an agreement names that. So it is shown only where a campaign's text is the
-built-in one, word for word; what a researcher wrote is shown as it was written.
+`instructions.LANGUAGE.txt` says in another language what `instructions.txt` says, as does
+`texts/consent.LANGUAGE.txt`, and belongs to the same version: a judgment or an agreement names that. So it is
+shown only where a campaign's text is the built-in one, word for word; what a researcher wrote is shown as it
+was written.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from annotation.models import Account, Campaign, Consent, Instructions
 from annotation.protocol import kinds
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.quality.controls.authoring import raise_revision
+from annotation.task_types import discovery
 
 CONSENT = Instructions.CONSENT
 GOOD, BAD, PLAIN = "good", "bad", ""
@@ -185,13 +188,28 @@ def _known(kind: str) -> str:
 
 @cache
 def _built_in(kind: str) -> str:
-    return "\n\n".join(_parts((_TEXTS / f"{kind}.txt").read_text(encoding="utf-8")))
+    path = _file(kind)
+    if path is None:
+        raise CampaignError(f"there are no instructions of {kind!r}: its folder has no instructions.txt")
+    return "\n\n".join(_parts(path.read_text(encoding="utf-8")))
 
 
 @cache
 def _translated(kind: str, language: str) -> str:
-    path = _TEXTS / language / f"{kind}.txt"
-    return "\n\n".join(_parts(path.read_text(encoding="utf-8"))) if path.is_file() else ""
+    path = _file(kind, language)
+    return "\n\n".join(_parts(path.read_text(encoding="utf-8"))) if path is not None else ""
+
+
+def _file(kind: str, language: str = "") -> Path | None:
+    """The file of a built-in text, in English or in a language ("de"); None where there is none."""
+    if kind == CONSENT:
+        path = _TEXTS / (f"{CONSENT}.{language}.txt" if language else f"{CONSENT}.txt")
+    else:
+        folder = discovery.kind_folder(kind)
+        if folder is None:
+            return None
+        path = folder / discovery.instructions_file(language)
+    return path if path.is_file() else None
 
 
 def _parts(text: str) -> list[str]:

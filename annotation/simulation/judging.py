@@ -28,22 +28,34 @@ class Someone(Protocol):
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Their pseudonym."""
+        ...
 
     @property
-    def seed(self) -> int: ...
+    def seed(self) -> int:
+        """Of their dice."""
+        ...
 
     @property
-    def number(self) -> int: ...
+    def number(self) -> int:
+        """Their place in the crowd, from 0."""
+        ...
 
     @property
-    def honest(self) -> bool: ...
+    def honest(self) -> bool:
+        """Whether they try to answer rightly."""
+        ...
 
     @property
-    def affirms(self) -> bool: ...
+    def affirms(self) -> bool:
+        """Whether they say yes to everything."""
+        ...
 
     @property
-    def exact(self) -> bool: ...
+    def exact(self) -> bool:
+        """Whether they never err."""
+        ...
 
     def errs(self, kind: str, dice: Dice) -> bool:
         """Whether they err this time, at a question of this kind; `dice` decides, unless they are exact."""

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from annotation.protocol.coreference import AS_PRINTED, LIKELY_FIRST
 from annotation.protocol.dice import Dice
 from annotation.protocol.gold import Gold, Truth
-from annotation.protocol.questions import COREF_LINK
+from annotation.protocol.kinds import all_kinds
 from annotation.protocol.scores import Scores, compare
 from annotation.protocol.state import Settings
 from annotation.simulation.driver import Crowd, simulate_image
@@ -90,7 +90,9 @@ def _run(
         crowd = Crowd(with_error(rate, WORKERS, seed=seed), seed=seed)
         for (name, size, gold), result in zip(images, results, strict=True):
             run = simulate_image(gold.mentions, Truth(gold, image=name, size=size), crowd, settings)
-            result.links += run.cost.judgments[COREF_LINK]
+            result.links += sum(
+                run.cost.judgments[kind.key] for kind in all_kinds() if kind.mentions == (2, 2)
+            )
             result.judgments += run.cost.total
             result.mentions += run.cost.mentions
             result.runs += 1

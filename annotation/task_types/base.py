@@ -1,8 +1,8 @@
 """The contract of a task type: what it shows of a question, and how it reads what comes back.
 
 A task type settles nothing: it turns a lease's content into a `Page` for its template, and the
-data of a form or of the API into a `questions.Answer`. One file here is one type; it registers
-itself under the key of its question, and its template is `annotation/tasks/<key>.html`.
+data of a form or of the API into a `questions.Answer`. Each kind's folder has one in `type.py`, which
+registers itself under the key of its question.
 
 Source: Plummer et al. 2015, sections 2.1 and 2.2, for what is asked and what is shown with it.
 """
@@ -74,25 +74,29 @@ class TaskType:
     """One kind of question.
 
     `key` is its name in the protocol, `title` what a worker's list calls it, `summary` one
-    sentence on what one does. `schema_version` rises when the form of the answer changes, and is
-    kept with each judgment. `annotation.instructions` holds what workers are told of it, in versions,
-    under the same key.
+    sentence on what one does. Staff read `name` (a noun, for tables), `question_words` (what is asked, in
+    short) and `answer_words` (what was answered, by the protocol's word). `schema_version` rises when the
+    form of the answer changes, and is kept with each judgment. `annotation.instructions` holds what workers
+    are told of it, in versions, under the same key.
     """
 
     key: ClassVar[str]
     title: ClassVar[Words]
     summary: ClassVar[Words]
+    name: ClassVar[Words]
+    question_words: ClassVar[Words]
+    answer_words: ClassVar[Mapping[str, Words]]
     choices: ClassVar[tuple[Choice, ...]]
     schema_version: ClassVar[int] = 1
 
     @property
     def template(self) -> str:
-        """The template of its page."""
-        return f"annotation/tasks/{self.key}.html"
+        """The name of the kind's `task.html` (`annotation.task_types.files`)."""
+        return f"task_types/{self.key}/task.html"
 
     @property
     def sign(self) -> str:
-        """The picture that stands for it, among the static files."""
+        """The picture that stands for it, the kind's `sign.svg`, among the static files."""
         return f"annotation/signs/{self.key}.svg"
 
     @property

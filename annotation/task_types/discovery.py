@@ -17,6 +17,14 @@ from pathlib import Path
 #: Packages whose subpackages are kinds, in the order in which their kinds are listed.
 PACKAGES: list[str] = ["annotation.task_types"]
 
+#: The modules of a kind, each with those of its folder that it imports.
+BUILDS_UPON: dict[str, tuple[str, ...]] = {
+    "rules": (),
+    "type": ("rules",),
+    "practice": ("rules", "type"),
+    "simulate": ("rules",),
+}
+
 
 def add_packages(names: Iterable[str]) -> None:
     """Look for kinds in these packages too (settings.TASK_TYPE_PACKAGES); a known one changes nothing."""
@@ -37,8 +45,27 @@ def folders() -> Iterator[tuple[str, Path]]:
                 yield f"{name}.{module.name}", path
 
 
+def kind_folder(kind: str) -> Path | None:
+    """The folder of the kind of that name; None where there is none."""
+    return next((path for name, path in folders() if name.rpartition(".")[2] == kind), None)
+
+
+def instructions_file(language: str = "") -> str:
+    """The name of the file with what workers are told, in English or in another language ("de")."""
+    return f"instructions.{language}.txt" if language else "instructions.txt"
+
+
+def can_load(folder: Path, part: str) -> bool:
+    """Whether a kind's folder has the module `part`, and those that it builds upon."""
+    return all((folder / f"{each}.py").is_file() for each in (*BUILDS_UPON[part], part))
+
+
 def load(part: str) -> None:
-    """Import the module `part` of every kind's folder that has one."""
+    """Import the module `part` of every kind's folder that has it, and what it builds upon.
+
+    A folder that lacks something of that is passed over here: `annotation.checks` names what is missing,
+    which it could not where Django did not start.
+    """
     for name, path in folders():
-        if (path / f"{part}.py").exists():
+        if can_load(path, part):
             importlib.import_module(f"{name}.{part}")

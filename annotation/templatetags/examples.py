@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -13,11 +13,8 @@ from django.utils.translation import get_language
 
 from annotation import instructions
 from annotation.instructions import Text
-from annotation.protocol.terms import Box
-from annotation.task_types.base import Page
-from annotation.task_types.practice import EXAMPLES, Example, posed
-from annotation.task_types.region_description.rules import REGION_DESCRIPTION
-from annotation.task_types.relevance.rules import RELEVANCE
+from annotation.protocol.kinds import draws
+from annotation.task_types.practice import PRACTICE, Example, scene
 from annotation.task_types.shown import ShownImage
 from annotation.web.annotator.task_page import Bit, bits, boxes_of
 from annotation.web.common.overlay import DrawnBox, Frame
@@ -41,7 +38,7 @@ class Drawn:
 def examples(text: Text) -> SafeString:
     """Good and bad answers as pictures, where the text is ours: beside another one they might be wrong."""
     language = get_language()
-    if text.kind not in EXAMPLES or not instructions.is_built_in(text, language):
+    if text.kind not in PRACTICE or not instructions.is_built_in(text, language):
         return mark_safe("")
     return _rendered(text.kind, language or "")
 
@@ -49,19 +46,14 @@ def examples(text: Text) -> SafeString:
 @lru_cache(maxsize=64)
 def _rendered(kind: str, language: str) -> SafeString:
     """The same on every page of a kind and language: laid out once."""
-    shown = [_drawn(kind, example) for example in EXAMPLES[kind]]
+    shown = [_drawn(kind, example) for example in PRACTICE.get(kind).examples]
     return render_to_string("annotation/tasks/_examples.html", {"examples": shown})
 
 
 def _drawn(kind: str, example: Example) -> Drawn:
     item = example.item
-    page, image = (Page(), posed(kind, item)[1]) if kind == RELEVANCE else posed(kind, item)
-    sentence = item.sentence
-    if kind == REGION_DESCRIPTION:
-        (corners, sentence), *_others = item.regions
-        page = replace(page, pending=Box(*corners))
-    elif item.pending:
-        page = replace(page, pending=Box(*item.pending))
+    page, sentence = PRACTICE.get(kind).pictured(item)
+    image = scene(item.scene).image
     captions = [
         bits(image.captions[number], [each for each in page.pointed if each.mention.caption == number])
         for number in page.captions
@@ -73,5 +65,6 @@ def _drawn(kind: str, example: Example) -> Drawn:
         boxes_of(page, Frame(image.width, image.height)),
         captions,
         sentence,
-        labels.get(item.right, "") if item.pending is None or item.right != "drawn" else "",
+        # Where a box was drawn, the picture is the answer.
+        "" if item.pending and draws(kind) else labels.get(item.right, ""),
     )

@@ -15,7 +15,7 @@ from annotation import jobs
 from annotation.models import Assignment, Campaign, Corpus, Job, Judgment, RoleGrant, Task
 from annotation.protocol import questions as q
 from annotation.task_types.base import TASK_TYPES
-from annotation.task_types.practice import ITEMS
+from annotation.task_types.practice import PRACTICE
 from annotation.workers.accounts import first
 from tests.browser.at_work import eventually, let_go, read, shown
 from tests.browser.conftest import Open
@@ -54,8 +54,8 @@ def begin(page: Page, kind: str) -> None:
     page.goto(reverse("tasks"))
     page.get_by_role("link", name=str(TASK_TYPES.get(kind).title), exact=True).click()
     page.get_by_role("button", name="I have read this: practise").click()
-    for number, item in enumerate(ITEMS[kind], 1):
-        expect(page.get_by_text(f"Practice, {number} of {len(ITEMS[kind])}")).to_be_visible()
+    for number, item in enumerate(PRACTICE.get(kind).items, 1):
+        expect(page.get_by_text(f"Practice, {number} of {len(PRACTICE.get(kind).items)}")).to_be_visible()
         ready(page)
         if item.right == "drawn":
             type_box(page, gold(item))

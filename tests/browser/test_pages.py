@@ -124,7 +124,8 @@ def test_everything_but_the_lighting_works_without_scripts(scenes: Corpus, open_
 
 
 def test_browsers_can_read_the_pattern_of_every_field(browser: Browser):
-    texts = [file.read_text() for file in (REPOSITORY / "templates").rglob("*.html")]
+    rooms = [REPOSITORY / name for name in ("annotation", "evaluation", "templates")]
+    texts = [file.read_text() for room in rooms for file in room.rglob("*.html")]
     patterns = sorted({found for text in texts for found in re.findall(r'\bpattern="([^"]+)"', text)})
     page = browser.new_page()
     # As HTML has it; a pattern that is none checks nothing, without a word to whoever fills in the field.

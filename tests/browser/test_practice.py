@@ -12,7 +12,7 @@ from annotation.models import Judgment
 from annotation.protocol import questions as q
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
-from annotation.task_types.practice import ITEMS, Item, scene
+from annotation.task_types.practice import PRACTICE, Item, scene
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.relevance.rules import RELEVANCE
 from tests.browser.conftest import Open, sign_in
@@ -67,7 +67,7 @@ def test_all_of_it_goes_by_keys_alone_and_ends_at_the_work(open_page: Open, tmp_
     sign_in(page, "ann", then=f"{desk.address()}instructions/")
     page.get_by_role("link", name="Practise first").focus()
     page.keyboard.press("Enter")
-    for number, item in enumerate(ITEMS[q.COREF_LINK], 1):
+    for number, item in enumerate(PRACTICE.get(q.COREF_LINK).items, 1):
         expect(page.get_by_text(f"Practice, {number} of 5")).to_be_visible()
         ready(page)
         page.keyboard.press("1" if (item.right == "yes") != (number == 2) else "2")
@@ -88,7 +88,7 @@ def test_a_box_is_drawn_by_mouse_and_compared_with_the_right_one(open_page: Open
     page = open_page()
     begin(page, q.BOX_DRAWING)
     expect(page.locator("[data-frame].is-drawn-on")).to_be_visible()
-    first, second, *_others = ITEMS[q.BOX_DRAWING]
+    first, second, *_others = PRACTICE.get(q.BOX_DRAWING).items
     xmin, ymin, xmax, ymax = gold(first)
     drag(page, first, (xmin - 1, ymin - 1, xmax, ymax))
     page.get_by_role("button", name="Send this box").click()
@@ -141,7 +141,7 @@ def test_the_pages_that_judge_write_and_describe_are_accessible(
     begin(page, kind, number=4 if kind == CAPTION_WRITING else 1)
     looked_at(page)
     if kind == RELEVANCE:
-        for _name, sentences in ITEMS[kind][0].blocks:
+        for _name, sentences in PRACTICE.get(kind).items[0].blocks:
             page.get_by_label(sentences[1][0]).check()
             if page.locator("[data-step='1']").is_visible():
                 page.locator("[data-step='1']").click()
@@ -151,7 +151,7 @@ def test_the_pages_that_judge_write_and_describe_are_accessible(
     elif kind == GRADED_RELEVANCE:
         page.keyboard.press("4")
         assert verdict(page) == "Correct"
-        expect(page.locator(".judged")).to_have_text(ITEMS[kind][0].sentence)
+        expect(page.locator(".judged")).to_have_text(PRACTICE.get(kind).items[0].sentence)
     elif kind == CAPTION_WRITING:
         page.get_by_label("Your sentence").fill("A boy throws a frisbee for his dog.")
         page.get_by_role("button", name="Send this sentence").click()

@@ -15,7 +15,7 @@ from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import all_tasks, asked_by
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING
-from annotation.task_types.practice import ITEMS, Item, scene
+from annotation.task_types.practice import PRACTICE, Item, scene
 from annotation.task_types.practice.scenes import Corners
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.relevance.rules import RELEVANCE
@@ -27,9 +27,14 @@ from tests.web import world
 
 SENTENCE = "A boy throws a frisbee for his dog."
 #: What is practised: every kind's first item, and the first that asks for a sentence.
+TO_WRITE = next(n for n, item in enumerate(PRACTICE.get(CAPTION_WRITING).items, 1) if item.models)
 WALKED = [
     *((tasks, kind, 1) for tasks in all_tasks() for kind in asked_by(tasks)),
-    ("captions", CAPTION_WRITING, next(n for n, i in enumerate(ITEMS[CAPTION_WRITING], 1) if i.models)),
+    (
+        "captions",
+        CAPTION_WRITING,
+        TO_WRITE,
+    ),
 ]
 
 
@@ -181,7 +186,7 @@ def test_every_kind_is_practised(way: type[Hands], campaigns: None, open_page: O
     sign_in(page, "ann")
     hands = way(page)
     for tasks, kind, number in WALKED:
-        item = ITEMS[kind][number - 1]
+        item = PRACTICE.get(kind).items[number - 1]
         page.goto(f"/tasks/{tasks}/{kind}/practice/?n={number}")
         ready(page)
         answer(hands, kind, item)
@@ -190,4 +195,4 @@ def test_every_kind_is_practised(way: type[Hands], campaigns: None, open_page: O
         expect(verdict).to_have_text("Correct" if item.right else "A good answer")
         ready(page)
         hands.press(page.locator(".verdict .go"))
-        expect(page.get_by_text(f"Practice, {number + 1} of {len(ITEMS[kind])}")).to_be_visible()
+        expect(page.get_by_text(f"Practice, {number + 1} of {len(PRACTICE.get(kind).items)}")).to_be_visible()

@@ -56,6 +56,7 @@ AREAS: dict[str, tuple[str, ...]] = {
         "annotation/api/*.py",
         "annotation/recruitment/*.py",
         "evaluation/web/*.py",
+        "annotation/task_types/*/task.html",
         "templates/**/*.html",
     ),
     "formats": (

@@ -145,7 +145,11 @@ def _of_template(fault: Fault, reach: Reach, repository: Path) -> set[str]:
         path.relative_to(repository / "templates").as_posix(): path.read_text()
         for path in (repository / "templates").rglob("*.html")
     }
-    names = {fault.path.removeprefix("templates/")}
+    texts |= {
+        path.relative_to(repository / "annotation").as_posix(): path.read_text()
+        for path in (repository / "annotation" / "task_types").rglob("*.html")
+    }
+    names = {fault.path.removeprefix("templates/").removeprefix("annotation/")}
     while more := {t for t, text in texts.items() if any(f'"{n}"' in text for n in names)} - names:
         names |= more
     found = {test for test in reach.seconds if test.startswith(HOUSE)}

@@ -17,6 +17,7 @@ APPS = ("annotation", "evaluation")
 NAMES_KINDS = {
     "annotation/protocol/questions.py": "the six of the chain and their keys: the paper's workflow",
     "annotation/protocol/image.py": "wires the chain",
+    "annotation/protocol/gold.py": "what gold answers to the six of the chain",
     "annotation/protocol/state.py": "the chain's settings, by question",
     "annotation/models/queue.py": "the condition of an index, as a migration has it",
 }

@@ -37,10 +37,9 @@ def said() -> dict[Said, str]:
     for room in ROOMS:
         for path in sorted((REPOSITORY / room).rglob("*.py")):
             found.update(dict.fromkeys(_in_code(path), path.relative_to(REPOSITORY).as_posix()))
-    pages = [
-        path for path in sorted((REPOSITORY / "templates").rglob("*")) if path.suffix in (".html", ".txt")
-    ]
-    for path in pages:
+    pages = [path for path in (REPOSITORY / "templates").rglob("*") if path.suffix in (".html", ".txt")]
+    pages += [path for room in ROOMS for path in (REPOSITORY / room).rglob("*.html")]
+    for path in sorted(pages):
         found.update(dict.fromkeys(_in_template(path), path.relative_to(REPOSITORY).as_posix()))
     return found
 

@@ -136,8 +136,9 @@ def test_the_server_runs_from_a_wheel(installed: Path, tmp_path: Path) -> None:
     assert (tmp_path / "var" / "phrasebox.sqlite3").is_file()
     assert _run([command, "check", "--fail-level", "WARNING"], tmp_path)
     assert _run([command, "shell", "--no-imports", "-c", ask], tmp_path) == "200 True\n"
-    found = _run([command, "findstatic", "--verbosity", "0", "annotation/base.css"], tmp_path)
-    assert Path(found.strip()).is_relative_to(installed.parent)
+    for file in ("annotation/base.css", "annotation/signs/relevance.svg"):
+        found = _run([command, "findstatic", "--verbosity", "0", file], tmp_path)
+        assert Path(found.strip()).is_relative_to(installed.parent)
 
 
 def test_without_django_the_command_says_what_to_install() -> None:

@@ -15,19 +15,20 @@ from annotation.protocol import questions as q
 from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
 from annotation.task_types.base import TASK_TYPES
-from annotation.task_types.practice import EXAMPLES, GOOD_FIT, ITEMS, Item, judged, posed, scene
+from annotation.task_types.box_drawing.practice import GOOD_FIT
+from annotation.task_types.practice import PRACTICE, Item, judged, posed, scene
 from annotation.task_types.practice.scenes import CHOSEN, PICTURES, TOLD, picture_of
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.relevance.rules import RELEVANCE
 
-EVERY = [(kind, item) for kind, items in ITEMS.items() for item in items]
+EVERY = [(kind, item) for kind in PRACTICE.keys() for item in PRACTICE.get(kind).items]
 #: Kilobytes that all pictures together may have.
 MOST = 300
 
 
 def of(*kinds: str) -> pytest.MarkDecorator:
     """Each item of these kinds."""
-    return pytest.mark.parametrize("item", [item for kind in kinds for item in ITEMS[kind]])
+    return pytest.mark.parametrize("item", [item for kind in kinds for item in PRACTICE.get(kind).items])
 
 
 def meant(item: Item) -> set[frozenset[Box]]:
@@ -44,10 +45,10 @@ def missing(item: Item) -> list[Box]:
 
 
 def test_every_question_can_be_practised_and_has_a_good_and_a_bad_example():
-    assert set(ITEMS) == set(EXAMPLES) == set(kinds.names())
-    for kind, examples in EXAMPLES.items():
-        assert {example.good for example in examples} == {True, False}, kind
-        assert len(ITEMS[kind]) >= 2
+    assert set(PRACTICE.keys()) == set(kinds.names())
+    for kind in PRACTICE.keys():
+        assert {example.good for example in PRACTICE.get(kind).examples} == {True, False}, kind
+        assert len(PRACTICE.get(kind).items) >= 2
 
 
 @pytest.mark.parametrize(("kind", "item"), EVERY)
@@ -57,7 +58,7 @@ def test_an_item_can_be_shown_and_says_why(kind: str, item: Item):
     assert (settings.BASE_DIR / "static" / image.picture).is_file()
 
 
-@pytest.mark.parametrize("item", [example.item for each in EXAMPLES.values() for example in each])
+@pytest.mark.parametrize("item", [example.item for each in PRACTICE for example in each.examples])
 def test_an_example_marks_phrases_that_gold_knows(item: Item):
     assert all(scene(item.scene).boxes(mention) is not None for mention in item.mentions)
 
@@ -93,7 +94,7 @@ def test_boxes_are_complete_where_gold_has_no_other(item: Item):
 def test_practice_has_answers_of_either_sort(kind: str, item: Item):
     if item.right:
         assert item.right in q.answers_to(kind)
-    rights = {item.right for item in ITEMS[kind]}
+    rights = {item.right for item in PRACTICE.get(kind).items}
     assert len(rights) > 1 or kind in (RELEVANCE, REGION_DESCRIPTION)
 
 
@@ -107,7 +108,7 @@ def test_the_right_word_is_right_and_no_other(kind: str, item: Item):
 
 
 def test_a_drawn_box_is_right_as_far_as_it_fits():
-    item = ITEMS[q.BOX_DRAWING][0]
+    item = PRACTICE.get(q.BOX_DRAWING).items[0]
     (gold,) = missing(item)
     exact = judged(q.BOX_DRAWING, item, Answer("drawn", gold))
     assert exact.right and exact.overlap == 1 and exact.right_boxes == (gold,)
@@ -119,14 +120,14 @@ def test_a_drawn_box_is_right_as_far_as_it_fits():
 
 
 def test_a_box_where_none_is_wanted_is_wrong_however_it_lies():
-    item = ITEMS[q.BOX_DRAWING][-1]
+    item = PRACTICE.get(q.BOX_DRAWING).items[-1]
     verdict = judged(q.BOX_DRAWING, item, Answer("drawn", Box(*item.boxes[0])))
     assert verdict.right is False and verdict.overlap is None
     assert judged(q.BOX_DRAWING, item, Answer("none")).right is True
 
 
 def test_a_page_is_right_where_every_tick_is():
-    item = ITEMS[RELEVANCE][0]
+    item = PRACTICE.get(RELEVANCE).items[0]
     ticked = [[fits for _text, fits in sentences] for _name, sentences in item.blocks]
     assert judged(RELEVANCE, item, Answer("judged", content={"ticked": ticked})).right
     ticked[1][0] = not ticked[1][0]
@@ -136,11 +137,13 @@ def test_a_page_is_right_where_every_tick_is():
 
 @pytest.mark.parametrize("ticked", [[], [[True]], [[False] * 9] * 9])
 def test_a_page_of_another_shape_is_wrong_and_breaks_nothing(ticked: list[list[bool]]):
-    assert not judged(RELEVANCE, ITEMS[RELEVANCE][0], Answer("judged", content={"ticked": ticked})).right
+    assert not judged(
+        RELEVANCE, PRACTICE.get(RELEVANCE).items[0], Answer("judged", content={"ticked": ticked})
+    ).right
 
 
 def test_what_nobody_can_grade_gets_no_verdict():
-    item = ITEMS[REGION_DESCRIPTION][0]
+    item = PRACTICE.get(REGION_DESCRIPTION).items[0]
     assert judged(REGION_DESCRIPTION, item, Answer("described")).right is None
 
 
@@ -163,10 +166,10 @@ def test_the_pictures_are_small_and_all_are_used():
     assert {file.stem for file in files} == set(CHOSEN)
     assert sum(file.stat().st_size for file in files) < MOST * 1000
     shown = {item.scene for _kind, item in EVERY} | {
-        name for item in ITEMS[RELEVANCE] for name, _s in item.blocks
+        name for item in PRACTICE.get(RELEVANCE).items for name, _s in item.blocks
     }
     assert shown == set(CHOSEN)
 
 
 def test_every_kind_with_items_is_a_task_type():
-    assert all(TASK_TYPES.get(kind).key == kind for kind in ITEMS)
+    assert all(TASK_TYPES.get(kind).key == kind for kind in PRACTICE.keys())

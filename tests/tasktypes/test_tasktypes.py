@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -13,7 +11,7 @@ from hypothesis import strategies as st
 from annotation.checks import task_types
 from annotation.protocol import questions as q
 from annotation.protocol.terms import Box
-from annotation.task_types.base import TASK_TYPES, BadAnswer, Choice, TaskType, answer_in
+from annotation.task_types.base import TASK_TYPES, BadAnswer, Choice, answer_in
 from annotation.task_types.shown import ShownCaption, ShownImage
 
 TEXTS = ("A man in a hat .", "A tall man in blue waits .", "Somebody waits .")
@@ -25,36 +23,9 @@ def content(*mentions: str, boxes: Any = (), pending: Any = None) -> dict[str, A
     return {"mentions": list(mentions), "boxes": [list(box) for box in boxes], "pending": pending}
 
 
-@contextmanager
-def registered(type: TaskType) -> Iterator[None]:
-    TASK_TYPES.register(type.key, type)
-    try:
-        yield
-    finally:
-        del TASK_TYPES._entries[type.key]
-
-
 def test_every_question_of_the_chain_has_its_type():
     assert set(TASK_TYPES.keys()) >= set(q.QUESTIONS)
     assert task_types(None) == []
-
-
-def test_a_type_without_template_is_an_error_that_names_it():
-    class Lost(TaskType):
-        key = "lost"
-
-    with registered(Lost()):
-        (found,) = task_types(None)
-    assert found.id == "annotation.E002"
-    assert "annotation/tasks/lost.html" in found.msg and "templates/annotation/tasks/lost.html" in str(
-        found.hint
-    )
-
-
-def test_a_question_without_type_is_an_error_that_names_it(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("annotation.checks.names", lambda: ("coref_link", "unheard_of"))
-    (found,) = task_types(None)
-    assert found.id == "annotation.E001" and "unheard_of" in found.msg
 
 
 @pytest.mark.parametrize("kind", q.QUESTIONS)

@@ -15,7 +15,8 @@ from annotation.models import Corpus
 from annotation.web.corpus import browse as pages
 from tests.web import world
 
-TEMPLATES = sorted((Path(settings.BASE_DIR) / "templates").rglob("*.html"))
+ROOMS = [Path(settings.BASE_DIR) / room for room in ("annotation", "evaluation", "templates")]
+TEMPLATES = sorted(path for room in ROOMS for path in room.rglob("*.html"))
 #: A report as one file, and its parts, which its page shows too: English, as the paper that it goes into.
 DOCUMENT = "report_document.html"
 OF_REPORTS = {
@@ -90,7 +91,7 @@ def inline_code(template: Path) -> list[str]:
 
 
 def test_no_template_holds_inline_code():
-    found = {template.name: inline_code(template) for template in TEMPLATES}
+    found = {template: inline_code(template) for template in TEMPLATES}
     assert len(found) > 100
     assert {name: what for name, what in found.items() if what} == {}
 
@@ -122,6 +123,6 @@ def bare_words(template: Path) -> set[str]:
 
 
 def test_every_word_of_the_templates_goes_through_gettext():
-    found = {template.name: bare_words(template) for template in TEMPLATES if template.name not in OF_REPORTS}
+    found = {template: bare_words(template) for template in TEMPLATES if template.name not in OF_REPORTS}
     assert len(found) > 100
     assert {name: words for name, words in found.items() if words} == {}

@@ -16,7 +16,7 @@ from annotation import jobs
 from annotation.campaigns import monitoring
 from annotation.models import Campaign, Job, Judgment, Standing, Task
 from annotation.protocol import questions as q
-from annotation.task_types.practice import ITEMS
+from annotation.task_types.practice import PRACTICE
 from annotation.web.annotator.task_texts import READ
 from tests.web import world as people
 from tests.web.desk import hidden
@@ -63,10 +63,10 @@ def practised(client: Client, kind: str) -> None:
     page = press(client, text, "I have read this: practise")
     practice = reverse("task_practice", args=["first", kind])
     assert page.request["PATH_INFO"] == practice
-    for number, item in enumerate(ITEMS[kind], 1):
+    for number, item in enumerate(PRACTICE.get(kind).items, 1):
         told = client.post(f"{practice}?n={number}", answer(kind, item))
         assert "Correct" in words(told), (kind, number)
-    page = press(client, f"{practice}?n={len(ITEMS[kind]) + 1}", "Begin")
+    page = press(client, f"{practice}?n={len(PRACTICE.get(kind).items) + 1}", "Begin")
     assert page.request["PATH_INFO"] == task
 
 

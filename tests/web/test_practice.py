@@ -16,7 +16,7 @@ from annotation.protocol import kinds
 from annotation.protocol import questions as q
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
-from annotation.task_types.practice import ITEMS, Item, scene
+from annotation.task_types.practice import PRACTICE, Item, scene
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.relevance.rules import RELEVANCE
 from tests.web import counted_desk, desk, world
@@ -104,9 +104,9 @@ def text_of(page: Any) -> str:
 def test_all_items_can_be_answered_rightly_and_nothing_is_stored(kind: str):
     client, before = ann(), stored()
     right = 0
-    for number, item in enumerate(ITEMS[kind], 1):
+    for number, item in enumerate(PRACTICE.get(kind).items, 1):
         shown = client.get(address(kind, number, right))
-        assert f"Practice, {number} of {len(ITEMS[kind])}" in text_of(shown)
+        assert f"Practice, {number} of {len(PRACTICE.get(kind).items)}" in text_of(shown)
         assert str(item.why) not in text_of(shown)
         page = client.post(address(kind, number, right), answer(kind, item))
         assert page.status_code == 200
@@ -115,7 +115,7 @@ def test_all_items_can_be_answered_rightly_and_nothing_is_stored(kind: str):
         assert " ".join(str(item.why).split()) in text_of(page)
         right += bool(item.right)
         assert f"?n={number + 1}&amp;right={right}" in page.content.decode()
-    over = text_of(client.get(address(kind, len(ITEMS[kind]) + 1, right)))
+    over = text_of(client.get(address(kind, len(PRACTICE.get(kind).items) + 1, right)))
     assert f"{right} of {right} were correct." in over if right else "what a good answer looks like" in over
     assert stored() == before
 
@@ -123,7 +123,7 @@ def test_all_items_can_be_answered_rightly_and_nothing_is_stored(kind: str):
 def test_a_wrong_answer_is_told_what_is_right_and_why(kind: str):
     if kind == REGION_DESCRIPTION:
         return  # nothing of it can be wrong
-    client, item = ann(), ITEMS[kind][0]
+    client, item = ann(), PRACTICE.get(kind).items[0]
     page = client.post(address(kind), answer(kind, item, right=False))
     assert ">Not correct</h2>" in page.content.decode()
     assert " ".join(str(item.why).split()) in text_of(page)

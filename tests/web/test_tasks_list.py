@@ -18,7 +18,7 @@ from annotation.quality import controls, qualification
 from annotation.quality.controls import KnownItem
 from annotation.queue import leases
 from annotation.queue.leases import Lease
-from annotation.task_types.practice import ITEMS
+from annotation.task_types.practice import PRACTICE
 from tests.queue.world import TRUSTING, World
 from tests.web import desk, world
 from tests.web.desk import form_of, text_of
@@ -217,11 +217,11 @@ def test_a_reputation_that_is_not_enough_is_told(work: World, reported: dict[str
 
 def practise(ann: Client, wrong: int) -> Any:
     """Go through practice with so many wrong answers; its last page."""
-    for number, item in enumerate(ITEMS[q.COREF_LINK], 1):
+    for number, item in enumerate(PRACTICE.get(q.COREF_LINK).items, 1):
         right = number > wrong
         answer = item.right if right else {"yes": "no", "no": "yes"}[item.right]
         ann.post(f"{desk.address()}practice/?n={number}", {"answer": answer})
-    return ann.get(f"{desk.address()}practice/?n={len(ITEMS[q.COREF_LINK]) + 1}&right=5")
+    return ann.get(f"{desk.address()}practice/?n={len(PRACTICE.get(q.COREF_LINK).items) + 1}&right=5")
 
 
 def test_where_there_is_no_test_practice_is_the_entry_and_most_of_it_must_be_right(tested: World):

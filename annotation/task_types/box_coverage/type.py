@@ -14,6 +14,12 @@ class BoxCoverage(TaskType):
     key = BOX_COVERAGE
     title = _("Is a box missing?")
     summary = _("The boxes drawn for a phrase: is everything it names boxed?")
+    name = _("coverage")
+    question_words = _("are boxes missing?")
+    answer_words = {
+        "more": _("more are missing"),
+        "complete": _("complete"),
+    }
     choices = (
         Choice("complete", _("All have a box"), _("everything that the phrase means is boxed")),
         Choice("more", _("A box is missing"), _("at least one has no box")),

@@ -24,6 +24,12 @@ class BoxDrawing(TaskType):
     summary = gettext_lazy(
         "A phrase from a caption: draw a tight box around one person or thing that it names."
     )
+    name = gettext_lazy("drawing")
+    question_words = gettext_lazy("draw a box")
+    answer_words = {
+        "drawn": gettext_lazy("drew a box"),
+        "none": gettext_lazy("nothing"),
+    }
     choices = (
         Choice(
             "drawn", gettext_lazy("Send this box"), gettext_lazy("tight, around all of one person or thing")

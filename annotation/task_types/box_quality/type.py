@@ -14,6 +14,12 @@ class BoxQuality(TaskType):
     key = BOX_QUALITY
     title = _("Is this box good?")
     summary = _("A box that somebody drew for a phrase: is it good?")
+    name = _("quality")
+    question_words = _("is the box good?")
+    answer_words = {
+        "good": _("good"),
+        "bad": _("bad"),
+    }
     choices = (
         Choice("good", _("Good"), _("tight, around all of one person or thing that had no box yet")),
         Choice("bad", _("Bad"), _("loose, cut off, around something else, or a duplicate")),

@@ -14,6 +14,13 @@ class BoxRequirement(TaskType):
     key = BOX_REQUIREMENT
     title = _("Is there something to box?")
     summary = _("A phrase from a caption: can a box be drawn around what it means?")
+    name = _("requirement")
+    question_words = _("needs a box?")
+    answer_words = {
+        "box": _("a box"),
+        "scene": _("scene, no box"),
+        "none": _("nothing"),
+    }
     choices = (
         Choice("box", _("Yes"), _("at least one box can be drawn")),
         Choice("scene", _("No: a place"), _("the phrase means the whole scene")),

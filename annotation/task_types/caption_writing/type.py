@@ -30,6 +30,13 @@ class CaptionWriting(TaskType):
     fewest, longest = FEWEST_WORDS, LONGEST
     title = gettext_lazy("Describe a picture")
     summary = gettext_lazy("A picture: write one sentence that says what it shows.")
+    name = gettext_lazy("caption writing")
+    question_words = gettext_lazy("describe the picture")
+    answer_words = {
+        "written": gettext_lazy("wrote a sentence"),
+        "correct": gettext_lazy("well written"),
+        "incorrect": gettext_lazy("with a mistake"),
+    }
     choices = (
         Choice("written", gettext_lazy("Send this sentence"), gettext_lazy("one sentence, nothing invented")),
     )

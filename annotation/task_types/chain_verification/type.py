@@ -17,6 +17,12 @@ class ChainVerification(TaskType):
     key = CHAIN_VERIFICATION
     title = _("All the same?")
     summary = _("Phrases that other workers matched: do they all refer to the same people or things?")
+    name = _("verification")
+    question_words = _("all one thing?")
+    answer_words = {
+        "true": _("yes"),
+        "false": _("no"),
+    }
     choices = (
         Choice("true", _("All the same"), _("every phrase refers to exactly the same people or things")),
         Choice("false", _("Not all"), _("at least one phrase refers to something else")),

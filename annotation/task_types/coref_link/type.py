@@ -17,6 +17,12 @@ class CorefLink(TaskType):
     key = COREF_LINK
     title = _("Same or different?")
     summary = _("Two phrases from two captions: do they refer to the same people or things?")
+    name = _("links")
+    question_words = _("same thing?")
+    answer_words = {
+        "yes": _("yes"),
+        "no": _("no"),
+    }
     choices = (
         Choice("yes", _("The same"), _("exactly the same people or things")),
         Choice("no", _("Different"), _("others, or only some of them")),

@@ -21,6 +21,14 @@ class GradedRelevance(TaskType):
     key = GRADED_RELEVANCE
     title = _("How well does it fit?")
     summary = _("A picture and one sentence: how well does the sentence describe it?")
+    name = _("grading")
+    question_words = _("how well does it fit?")
+    answer_words = {
+        "4": _("4: without errors"),
+        "3": _("3: minor errors"),
+        "2": _("2: somewhat related"),
+        "1": _("1: unrelated"),
+    }
     choices = (
         Choice("4", _("Without errors"), _("everything it says is true")),
         Choice("3", _("Minor errors"), _("a detail is wrong")),

@@ -5,11 +5,31 @@ pictures are static files, made anew by `manage.py make_examples`. Nothing here 
 is not stored, not paid, and no part of anybody's standing; a campaign's known items are not used up by it.
 """
 
-from annotation.task_types.practice.examples import EXAMPLES, Example
-from annotation.task_types.practice.items import ITEMS
-from annotation.task_types.practice.judging import GOOD_FIT, Verdict, judged
-from annotation.task_types.practice.posing import posed
-from annotation.task_types.practice.records import Item
+from annotation.protocol.questions import Answer
+from annotation.task_types.base import Page
+from annotation.task_types.practice.records import Example, Item, NamedBox, Verdict
+from annotation.task_types.practice.registry import PRACTICE, Practice
 from annotation.task_types.practice.scenes import scene
+from annotation.task_types.shown import ShownImage
 
-__all__ = ["EXAMPLES", "GOOD_FIT", "ITEMS", "Example", "Item", "Verdict", "judged", "posed", "scene"]
+__all__ = [
+    "PRACTICE",
+    "Example",
+    "Item",
+    "NamedBox",
+    "Practice",
+    "Verdict",
+    "judged",
+    "posed",
+    "scene",
+]
+
+
+def posed(kind: str, item: Item) -> tuple[Page, ShownImage]:
+    """What a question's page shows of an item of `kind`, and over which picture."""
+    return PRACTICE.get(kind).posed(item)
+
+
+def judged(kind: str, item: Item, answer: Answer) -> Verdict:
+    """The verdict on an answer to an item of `kind` that `TaskType.parse` took."""
+    return PRACTICE.get(kind).judged(item, answer)

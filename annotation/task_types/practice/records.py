@@ -1,11 +1,12 @@
-"""What an item of practice is made of."""
+"""What practice is made of: items, examples, and what is said to an answer."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from annotation.protocol.terms import Box
 from annotation.task_types.base import Words
-from annotation.task_types.practice.scenes import Corners
+from annotation.task_types.practice.scenes import SHOWS, Corners
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +30,43 @@ class Item:
     blocks: tuple[tuple[str, tuple[tuple[str, bool], ...]], ...] = ()
     models: tuple[str, ...] = ()
     regions: tuple[tuple[Corners, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A picture beside the built-in instructions: an answer to an item, and whether that is good.
+
+    The item's `right` is what was answered, its `why` what is good or bad in it.
+    """
+
+    good: bool
+    item: Item
+
+    @property
+    def shows(self) -> Words:
+        """What the picture shows: its alternative text."""
+        return SHOWS[self.item.scene]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What practice says to an answer: `right` is None where nothing can be graded.
+
+    `right_boxes` are the boxes that were still to be drawn, `overlap` the IoU of the drawn one with the
+    nearest of them; `wrong_ticks` the sentences (block, number) of a relevance page that were taken wrongly.
+    """
+
+    right: bool | None
+    right_boxes: tuple[Box, ...] = ()
+    overlap: float | None = None
+    wrong_ticks: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NamedBox:
+    """A box of a verdict's picture with its name and its words; `ours`: it comes from the item."""
+
+    box: Box
+    name: str
+    words: str
+    ours: bool

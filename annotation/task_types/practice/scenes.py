@@ -12,7 +12,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from annotation.protocol.terms import Box
+from annotation.task_types.base import Words
 from annotation.task_types.shown import ShownCaption, ShownImage
 
 #: Of the sample corpus: its seed, and which of its images are called what here.
@@ -23,6 +26,18 @@ TOLD = Path(__file__).parent / "scenes.json"
 PICTURES = "annotation/examples"
 
 Corners = tuple[int, int, int, int]
+
+#: What the pictures of examples show.
+SHOWS: dict[str, Words] = {
+    "stage": _("A woman plays the violin on a stage, and a bearded man the keyboard."),
+    "frisbee": _("A boy in a brown hat throws a pink frisbee; a white dog sits in the field."),
+    "kite": _("A girl in a hat flies a yellow kite; an older lady behind her raises her arms."),
+    "wedding": _("A groom and a bride with flowers stand beside a cake; an older man stands to the left."),
+    "umbrella": _("Two men lie in the sand under a striped umbrella."),
+}
+#: Boxes that several kinds ask about: of the scene "stage", and of "kite".
+WOMAN_WITH_VIOLIN: Corners = (144, 104, 223, 288)
+TREES: tuple[Corners, ...] = ((3, 29, 192, 269), (237, 89, 375, 303))
 
 
 @dataclass(frozen=True, slots=True)

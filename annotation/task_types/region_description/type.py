@@ -39,6 +39,11 @@ class RegionDescription(TaskType):
     summary = gettext_lazy(
         "A picture: draw boxes around parts of it, and say in a few words what each shows."
     )
+    name = gettext_lazy("region description")
+    question_words = gettext_lazy("describe its parts")
+    answer_words = {
+        "described": gettext_lazy("described regions"),
+    }
     choices = (
         Choice("described", gettext_lazy("Send these regions"), gettext_lazy("each with a few words")),
     )

@@ -34,6 +34,11 @@ class Relevance(TaskType):
     key = RELEVANCE
     title = gettext_lazy("Which sentences fit?")
     summary = gettext_lazy("Pictures with sentences beside them: tick those that describe the picture.")
+    name = gettext_lazy("relevance")
+    question_words = gettext_lazy("which sentences fit?")
+    answer_words = {
+        "judged": gettext_lazy("ticked a page"),
+    }
     choices = (
         Choice(
             "judged",

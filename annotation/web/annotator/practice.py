@@ -7,7 +7,6 @@ test, the session remembers which items were right, until the work begins.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any, cast
@@ -23,13 +22,11 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.common.roles import ANNOTATOR
 from annotation.protocol.questions import Answer
-from annotation.protocol.terms import Box
 from annotation.protocol.work import LeaseSettings, PaySettings
 from annotation.queue.available_tasks import Today
 from annotation.queue.leases import Lease
 from annotation.task_types.base import BadAnswer, Page, TaskType
-from annotation.task_types.practice import ITEMS, Item, Verdict, judged, posed, scene
-from annotation.task_types.region_description.rules import REGION_DESCRIPTION
+from annotation.task_types.practice import PRACTICE, Item, NamedBox, Verdict, scene
 from annotation.task_types.shown import ShownImage
 from annotation.web.annotator.task_page import Desk, boxes_of, desk
 from annotation.web.annotator.task_place import Place, place_of
@@ -94,7 +91,8 @@ class Shown:
 def practice(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     """Item `n` (from 1) of a kind; POST answers it and shows the verdict; behind the last, how it went."""
     place = place_of(request, name, kind)
-    items = ITEMS[kind]
+    practice = PRACTICE.get(kind)
+    items = practice.items
     number = _between(request.GET.get("n", ""), 1, len(items) + 1)
     right = _between(request.GET.get("right", ""), 0, number - 1)
     graded = sum(bool(item.right) for item in items)
@@ -105,7 +103,7 @@ def practice(request: HttpRequest, name: str, kind: str) -> HttpResponse:
         over = {**about, "right": min(right, graded), "again": again, "text": text, "owner": place.worker.pk}
         return render(request, "annotation/tasks/practised.html", over)
     item = items[number - 1]
-    page, image = posed(kind, item)
+    page, image = practice.posed(item)
     status, entered, wrong, answer = HTTPStatus.OK, {}, None, None
     if request.method == "POST":
         entered = request.POST.dict()
@@ -116,10 +114,11 @@ def practice(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     shown = _desk(place, page, image, entered, wrong)
     parts = _parts(request, place, shown)
     if answer is not None:
-        told = _told(place.type, item, page, answer)
+        verdict, named = practice.judged(item, answer), practice.named_boxes(item, answer)
+        told = _told(item, page, answer, verdict, named)
         right += told.verdict.right is True
         note_practice(request, place, number, told.verdict.right is True)
-        judged_desk = replace(shown, boxes=_boxes(kind, item, page, told.verdict, answer))
+        judged_desk = replace(shown, boxes=_boxes(item, page, answer, verdict, named))
         parts = replace(parts, picture=_parts(request, place, judged_desk).picture)
         about["told"] = told
     about |= {
@@ -160,8 +159,7 @@ def _parts(request: HttpRequest, place: Place, shown: Desk) -> Parts:
     return Parts(*(mark_safe(part.strip()) for part in whole.split(BETWEEN)))
 
 
-def _told(type: TaskType, item: Item, page: Page, answer: Answer) -> Told:
-    verdict = judged(type.key, item, answer)
+def _told(item: Item, page: Page, answer: Answer, verdict: Verdict, named: tuple[NamedBox, ...]) -> Told:
     labels = {choice.value: choice.label for choice in page.choices}
     content = answer.content or {}
     several = len(labels) > 1
@@ -176,29 +174,24 @@ def _told(type: TaskType, item: Item, page: Page, answer: Answer) -> Told:
         ),
         written=content.get("text", ""),
         models=item.models,
-        regions=tuple((_letter(place), words) for place, (_corners, words) in enumerate(item.regions)),
-        described=tuple(
-            (str(place), region["text"]) for place, region in enumerate(content.get("regions", ()), 1)
-        ),
+        regions=tuple((each.name, each.words) for each in named if each.ours),
+        described=tuple((each.name, each.words) for each in named if not each.ours),
     )
 
 
-def _boxes(kind: str, item: Item, page: Page, verdict: Verdict, answer: Answer) -> list[DrawnBox]:
+def _boxes(
+    item: Item, page: Page, answer: Answer, verdict: Verdict, named: tuple[NamedBox, ...]
+) -> list[DrawnBox]:
     """The boxes of the question, with those that were drawn and those that were wanted beside them."""
     size = scene(item.scene).image
     frame = Frame(size.width, size.height)
-    if kind != REGION_DESCRIPTION:
-        wanted = (*page.boxes, *verdict.right_boxes)
-        return boxes_of(replace(page, boxes=wanted, pending=answer.box or page.pending), frame)
-    ours = [(corners, Tag(OURS, _letter(place))) for place, (corners, _words) in enumerate(item.regions)]
-    given: Sequence[dict[str, Any]] = (answer.content or {}).get("regions", ())
-    theirs = [(region["box"], Tag(THEIRS, str(place))) for place, region in enumerate(given, 1)]
-    tagged: list[tuple[Any, list[Tag]]] = [(Box(*corners), [tag]) for corners, tag in (*ours, *theirs)]
-    return draw(tagged, frame)
-
-
-def _letter(place: int) -> str:
-    return "ABCDEFGH"[place]
+    if named:
+        tagged: list[tuple[Any, list[Tag]]] = [
+            (each.box, [Tag(OURS if each.ours else THEIRS, each.name)]) for each in named
+        ]
+        return draw(tagged, frame)
+    wanted = (*page.boxes, *verdict.right_boxes)
+    return boxes_of(replace(page, boxes=wanted, pending=answer.box or page.pending), frame)
 
 
 def _between(text: str, least: int, most: int) -> int:

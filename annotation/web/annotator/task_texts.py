@@ -18,7 +18,7 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.trust_settings import Known, practice_is_entry
 from annotation.quality import controls
 from annotation.queue.available_tasks import kinds_of
-from annotation.task_types.practice import ITEMS
+from annotation.task_types.practice import PRACTICE
 from annotation.web.annotator.task_place import Place, SeeOther, campaign_of, number_in, place_of, worker_at
 from annotation.web.common.access import for_roles
 
@@ -95,7 +95,7 @@ def practice_due(request: HttpRequest, place: Place) -> bool:
     row = Standing.objects.filter(campaign=place.campaign, worker=place.worker, kind=place.kind).first()
     if row is not None and (row.items or row.examined_asked):
         return False
-    graded = [number for number, item in enumerate(ITEMS[place.kind], 1) if item.right]
+    graded = [number for number, item in enumerate(PRACTICE.get(place.kind).items, 1) if item.right]
     answered = request.session.get(PRACTISED, {}).get(_mark(place), {})
     right = sum(bool(answered.get(str(number))) for number in graded)
     return right < rules.bar_of(place.kind) * len(graded)

@@ -25,7 +25,7 @@ from annotation.selectors.settings_versions import images_by_version, settings_v
 from annotation.web.common.access import BROWSING, account_of, for_roles_on, role_missing
 from annotation.web.common.filters import number_in
 from annotation.web.staff.frame import CAMPAIGN, framed
-from annotation.web.staff.wording import KINDS
+from annotation.web.staff.wording import kind_in_words
 
 #: The tables of settings, in the order of the page, and what each is about.
 TITLES = {
@@ -182,7 +182,7 @@ def _newly_unpaid(campaign: Campaign, wanted: Mapping[str, Any]) -> list[str]:
     """The kinds of question that would earn nothing any more, in words."""
     before = settings_of(campaign.settings).pay.unpaid(campaign.kinds)
     after = settings_of(wanted).pay.unpaid(campaign.kinds)
-    return [str(KINDS[kind]) for kind in after if kind not in before]
+    return [str(kind_in_words(kind)) for kind in after if kind not in before]
 
 
 def _check_unpaid(campaign: Campaign, wanted: Mapping[str, Any], meant: bool) -> None:

@@ -19,7 +19,7 @@ from annotation.protocol.boxes import REVIEW
 from annotation.protocol.work import UNPAID
 from annotation.selectors.campaign import Agreement, Funnel, Overview, TaskCounts, money
 from annotation.selectors.campaign.reasons import in_words
-from annotation.web.staff.wording import ACTS, KINDS, STAGES
+from annotation.web.staff.wording import ACTS, STAGES, kind_in_words
 
 #: Alarm -> the page where it can be seen to, and what its link says.
 HELPS = {
@@ -193,7 +193,9 @@ def _agreement(kinds: dict[str, Agreement]) -> Fact:
 
 def _unchecked(kinds: Sequence[str]) -> Fact:
     says = _("no gold answers, so accuracy is not measured: %(kinds)s")
-    return Fact(_("trust"), _("unchecked"), says % {"kinds": ", ".join(str(KINDS[kind]) for kind in kinds)})
+    return Fact(
+        _("trust"), _("unchecked"), says % {"kinds": ", ".join(str(kind_in_words(kind)) for kind in kinds)}
+    )
 
 
 def funnel_rows(funnel: Funnel) -> list[StageRow]:
@@ -212,7 +214,7 @@ def kind_rows(seen: Overview) -> list[QuestionRow]:
         cost = seen.cost.kinds.get(kind)
         rows.append(
             QuestionRow(
-                name=str(KINDS[kind]),
+                name=str(kind_in_words(kind)),
                 tasks=seen.tasks[kind],
                 answers=cost.answers if cost else 0,
                 controls=cost.controls if cost else 0,
@@ -246,7 +248,7 @@ def _named(about: dict[str, object]) -> Sequence[str]:
             value = " ".join(map(str, value)) if len(value) < len(kinds.names()) else None
         if value not in (None, ""):
             told = in_words(str(value))
-            found.append(str(KINDS.get(told, told)) if key == "kind" else f"{key} {told}")
+            found.append(str(kind_in_words(told)) if key == "kind" else f"{key} {told}")
     return found
 
 

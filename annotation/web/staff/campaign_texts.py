@@ -6,7 +6,6 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from annotation import instructions
@@ -16,10 +15,7 @@ from annotation.protocol.campaign_settings import CampaignError
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.common.filters import number_in
 from annotation.web.staff.frame import CAMPAIGN, framed
-from annotation.web.staff.wording import KINDS
-
-#: What there are texts of, in words.
-NAMES = {**KINDS, instructions.CONSENT: gettext_lazy("consent")}
+from annotation.web.staff.wording import kind_in_words
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -59,8 +55,8 @@ def texts(request: HttpRequest, campaign: Campaign, kind: str = instructions.CON
             campaign,
             "texts",
             kind=kind,
-            kinds=[(each, NAMES[each]) for each in (instructions.CONSENT, *campaign.kinds)],
-            title=NAMES[kind],
+            kinds=[(each, _name(each)) for each in (instructions.CONSENT, *campaign.kinds)],
+            title=_name(kind),
             text=now,
             given=given,
             versions=versions,
@@ -69,3 +65,8 @@ def texts(request: HttpRequest, campaign: Campaign, kind: str = instructions.CON
         ),
         status=status,
     )
+
+
+def _name(kind: str) -> str:
+    """What a text is of, in words."""
+    return _("consent") if kind == instructions.CONSENT else str(kind_in_words(kind))

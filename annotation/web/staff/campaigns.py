@@ -28,7 +28,7 @@ from annotation.web.common.access import BROWSING, account_of, for_roles, for_ro
 from annotation.web.staff.campaign_settings import settings_in
 from annotation.web.staff.campaign_tables import acts_next, facts, funnel_rows, kind_rows, told_acts
 from annotation.web.staff.frame import CAMPAIGN, framed, said
-from annotation.web.staff.wording import KINDS, WAYS
+from annotation.web.staff.wording import WAYS, kind_in_words
 
 #: Acts of the audit on the first page.
 HISTORY = 12
@@ -202,7 +202,7 @@ def _draft(given: Any, like: Campaign | None, actor: Account) -> Campaign:
                 "No pay is set for %(kinds)s: set it in the settings, under [pay], or tick that unpaid work "
                 "is intended."
             )
-            % {"kinds": ", ".join(str(KINDS[kind]) for kind in unpaid)}
+            % {"kinds": ", ".join(str(kind_in_words(kind)) for kind in unpaid)}
         )
     if like is not None:
         return campaigns.duplicate(campaign=like, actor=actor, **asked)

@@ -27,7 +27,7 @@ from annotation.web.corpus.browse import size_of
 from annotation.web.staff.frame import CAMPAIGN, framed, query
 from annotation.web.staff.review_forms import boxes_in
 from annotation.web.staff.review_tables import Reviewed, marked_captions
-from annotation.web.staff.wording import ANSWERS, PURPOSES, QUESTIONS, kinds_in_words
+from annotation.web.staff.wording import PURPOSES, answer_in_words, kinds_in_words, question_in_words
 
 #: Kinds that show boxes which were accepted already.
 
@@ -76,13 +76,13 @@ def new(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             key=key,
             kind=kind,
             kinds=kinds_in_words(campaign),
-            question=QUESTIONS.get(kind, ""),
+            question=question_in_words(kind) if asked_about else "",
             purposes=[
                 purpose
                 for purpose in PURPOSES.items()
                 if purpose[0] != Control.CONTROL or (asked_about and asked_about.measured_on == CONTROLS)
             ],
-            answers=[(a, ANSWERS[a]) for a in asked_about.answers]
+            answers=[(a, answer_in_words(kind, a)) for a in asked_about.answers]
             if asked_about and not asked_about.draws
             else [],
             with_boxes=bool(asked_about and asked_about.shows_boxes),

@@ -33,7 +33,14 @@ from annotation.task_types.shown import shown_image
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.common.filters import number_in
 from annotation.web.staff.frame import CAMPAIGN, framed, layer_is_open, layers_open, query, said
-from annotation.web.staff.wording import ANSWERS, KINDS, PURPOSES, SOURCES, item_in_words, kinds_in_words
+from annotation.web.staff.wording import (
+    PURPOSES,
+    SOURCES,
+    answer_in_words,
+    item_in_words,
+    kind_in_words,
+    kinds_in_words,
+)
 
 #: Known items on a page.
 PAGE = 40
@@ -62,7 +69,7 @@ class ShownItem:
 def listing(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """What known items there are, counted and one by one, and the ways to add more."""
     kind, purpose = request.GET.get("kind", ""), request.GET.get("purpose", "")
-    kind = kind if kind in KINDS else ""
+    kind = kind if kind in TASK_TYPES else ""
     purpose = purpose if purpose in PURPOSES else ""
     rows = Control.objects.filter(campaign=campaign, active=True).select_related("image")
     if kind:
@@ -93,7 +100,7 @@ def listing(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             purpose=purpose,
             kinds=kinds_in_words(campaign),
             purposes=PURPOSES.items(),
-            promotable=[(each, KINDS[each]) for each in q.QUESTIONS if kind_of(each).promotable],
+            promotable=[(each, kind_in_words(each)) for each in q.QUESTIONS if kind_of(each).promotable],
             layers=[layer for layer in layers_open(request, campaign) if layer.name != campaign.name],
             chained=campaign.kinds == q.QUESTIONS,
             splits=splits_of(campaign.corpus) if campaigns.asks_pairs(campaign.tasks) else [],
@@ -215,8 +222,10 @@ def _counts(campaign: Campaign) -> list[tuple[str, list[str]]]:
     found: dict[str, dict[str, list[str]]] = {}
     for (kind, purpose, answer), items in known_items(campaign).items():
         of = found.setdefault(kind, {each: [] for each in PURPOSES})
-        of[purpose].append(f"{ANSWERS.get(answer, answer)} {items}")
-    return [(str(KINDS[kind]), [", ".join(told) for told in of.values()]) for kind, of in found.items()]
+        of[purpose].append(f"{answer_in_words(kind, answer)} {items}")
+    return [
+        (str(kind_in_words(kind)), [", ".join(told) for told in of.values()]) for kind, of in found.items()
+    ]
 
 
 def _shown(rows: list[Control]) -> list[ShownItem]:
@@ -227,11 +236,11 @@ def _shown(rows: list[Control]) -> list[ShownItem]:
         found.append(
             ShownItem(
                 row,
-                str(KINDS[row.kind]),
+                str(kind_in_words(row.kind)),
                 str(PURPOSES[row.purpose]),
                 str(SOURCES.get(row.source, row.source)),
                 _about(row),
-                str(ANSWERS.get(answer, answer)),
+                str(answer_in_words(row.kind, answer)),
                 *told.get(row.pk, (0, 0)),
             )
         )

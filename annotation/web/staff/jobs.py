@@ -27,7 +27,7 @@ from annotation.selectors.left_out import lacks
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.staff.frame import CAMPAIGN, framed, layer_is_open, layers_open, said
 from annotation.web.staff.job_lines import ShownJob, shown, steer_as_asked
-from annotation.web.staff.wording import KINDS
+from annotation.web.staff.wording import kind_in_words
 
 #: Jobs on the page, the newest.
 NEWEST = 30
@@ -55,7 +55,7 @@ def listing(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             own=any(layer.name == campaign.name for layer in layers),
             behind=behind.get(campaign.name, 0),
             formats=[entry.key for entry in FORMATS if entry.writes],
-            unchecked=[KINDS[kind] for kind in unchecked_kinds(campaign)],
+            unchecked=[kind_in_words(kind) for kind in unchecked_kinds(campaign)],
         ),
     )
 

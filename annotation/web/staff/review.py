@@ -24,7 +24,7 @@ from annotation.web.corpus.browse import size_of
 from annotation.web.staff.frame import CAMPAIGN, framed, query
 from annotation.web.staff.review_forms import NEW, ruling_in
 from annotation.web.staff.review_tables import reviewed
-from annotation.web.staff.wording import FLAGS, QUESTIONS, REASONS, item_in_words
+from annotation.web.staff.wording import FLAGS, REASONS, item_in_words, question_in_words
 
 
 @require_safe
@@ -52,8 +52,7 @@ def queue(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             reasons=[(each, REASONS[each]) for each in selector.REASONS],
             words=REASONS,
             reports=[
-                (one, QUESTIONS.get(one.kind, one.kind), FLAGS.get(one.flag.judgment.flag, ""))
-                for one in reports
+                (one, question_in_words(one.kind), FLAGS.get(one.flag.judgment.flag, "")) for one in reports
             ],
             everything=everything,
             later=query(**kept, after=found.after) if found.after else "",

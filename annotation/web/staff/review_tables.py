@@ -24,7 +24,15 @@ from annotation.selectors.review import Behind, Given, Said, chain_title
 from annotation.web.common.marking import MarkedCaption, mark
 from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw
 from annotation.web.common.palette import hue, letters
-from annotation.web.staff.wording import ANSWERS, FLAGS, QUESTIONS, REASONS, ROLES, STAGES, WHY
+from annotation.web.staff.wording import (
+    FLAGS,
+    REASONS,
+    ROLES,
+    STAGES,
+    WHY,
+    answer_in_words,
+    question_in_words,
+)
 
 
 @dataclass(slots=True)
@@ -247,7 +255,7 @@ def _answered(
 ) -> Answered:
     """A judgment about the chain of the mentions `own`; a link names the chain at its other end."""
     judgment = said.judgment
-    question = str(QUESTIONS.get(judgment.kind, judgment.kind))
+    question = str(question_in_words(judgment.kind))
     if kind_of(judgment.kind).mentions == (2, 2):
         others = [c.number for c in chains for m in c.mentions if m.id in said.mentions and m.id not in own]
         if others:
@@ -255,7 +263,7 @@ def _answered(
     answer = str(
         FLAGS.get(judgment.flag, judgment.flag)
         if judgment.flag
-        else ANSWERS.get(judgment.answer, judgment.answer)
+        else answer_in_words(judgment.kind, judgment.answer)
     )
     weight = ""
     if judgment.void:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
 from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER, REVIEWER
@@ -11,10 +10,7 @@ from annotation.protocol import boxes as loop
 from annotation.protocol import questions as q
 from annotation.protocol.state import LINKING, UNSEEN, VERIFICATION
 from annotation.quality.controls import ItemName
-from annotation.task_types.caption_writing.rules import CAPTION_WRITING
-from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
-from annotation.task_types.region_description.rules import REGION_DESCRIPTION
-from annotation.task_types.relevance.rules import RELEVANCE
+from annotation.task_types.base import TASK_TYPES, Words
 
 #: Stages of a chain, in words.
 STAGES = {
@@ -30,24 +26,26 @@ STAGES = {
     loop.EXCLUDED: gettext_lazy("excluded"),
     UNSEEN: gettext_lazy("boxes not asked for"),
 }
-#: The kinds of questions as nouns, for tables.
-KINDS = {
-    q.COREF_LINK: gettext_lazy("links"),
-    q.CHAIN_VERIFICATION: gettext_lazy("verification"),
-    q.BOX_REQUIREMENT: gettext_lazy("requirement"),
-    q.BOX_DRAWING: gettext_lazy("drawing"),
-    q.BOX_QUALITY: gettext_lazy("quality"),
-    q.BOX_COVERAGE: gettext_lazy("coverage"),
-    RELEVANCE: gettext_lazy("relevance"),
-    GRADED_RELEVANCE: gettext_lazy("grading"),
-    CAPTION_WRITING: gettext_lazy("caption writing"),
-    REGION_DESCRIPTION: gettext_lazy("region description"),
-}
 
 
-def kinds_in_words(campaign: Campaign) -> list[tuple[str, Promise]]:
+def kind_in_words(kind: str) -> Words:
+    """A kind of question as a noun, for tables; one that is no longer there by its key."""
+    return TASK_TYPES.get(kind).name if kind in TASK_TYPES else kind
+
+
+def kinds_in_words(campaign: Campaign) -> list[tuple[str, Words]]:
     """The kinds that a campaign asks, for choices and tables."""
-    return [(kind, KINDS[kind]) for kind in campaign.kinds]
+    return [(kind, kind_in_words(kind)) for kind in campaign.kinds]
+
+
+def question_in_words(kind: str) -> Words:
+    """What a kind of question asks, in a few words."""
+    return TASK_TYPES.get(kind).question_words if kind in TASK_TYPES else kind
+
+
+def answer_in_words(kind: str, answer: str) -> Words:
+    """What was answered to a question of a kind; as it is stored where the kind has no words for it."""
+    return TASK_TYPES.get(kind).answer_words.get(answer, answer) if kind in TASK_TYPES else answer
 
 
 #: How a box came about, for tables.
@@ -83,42 +81,7 @@ WHY = {
         "there are too many to count."
     ),
 }
-#: What was asked, and what was answered or reported, in words.
-QUESTIONS = {
-    q.COREF_LINK: gettext_lazy("same thing?"),
-    q.CHAIN_VERIFICATION: gettext_lazy("all one thing?"),
-    q.BOX_REQUIREMENT: gettext_lazy("needs a box?"),
-    q.BOX_DRAWING: gettext_lazy("draw a box"),
-    q.BOX_QUALITY: gettext_lazy("is the box good?"),
-    q.BOX_COVERAGE: gettext_lazy("are boxes missing?"),
-    RELEVANCE: gettext_lazy("which sentences fit?"),
-    GRADED_RELEVANCE: gettext_lazy("how well does it fit?"),
-    CAPTION_WRITING: gettext_lazy("describe the picture"),
-    REGION_DESCRIPTION: gettext_lazy("describe its parts"),
-}
-ANSWERS = {
-    "yes": gettext_lazy("yes"),
-    "no": gettext_lazy("no"),
-    "true": gettext_lazy("yes"),
-    "false": gettext_lazy("no"),
-    "box": gettext_lazy("a box"),
-    "scene": gettext_lazy("scene, no box"),
-    "none": gettext_lazy("nothing"),
-    "drawn": gettext_lazy("drew a box"),
-    "good": gettext_lazy("good"),
-    "bad": gettext_lazy("bad"),
-    "more": gettext_lazy("more are missing"),
-    "complete": gettext_lazy("complete"),
-    "judged": gettext_lazy("ticked a page"),
-    "4": gettext_lazy("4: without errors"),
-    "3": gettext_lazy("3: minor errors"),
-    "2": gettext_lazy("2: somewhat related"),
-    "1": gettext_lazy("1: unrelated"),
-    "written": gettext_lazy("wrote a sentence"),
-    "correct": gettext_lazy("well written"),
-    "incorrect": gettext_lazy("with a mistake"),
-    "described": gettext_lazy("described regions"),
-}
+#: What was reported, in words.
 FLAGS = {
     "chunk_wrong": gettext_lazy("words marked wrongly"),
     "image_missing": gettext_lazy("picture missing"),
@@ -193,4 +156,4 @@ SOURCES = {
 
 def item_in_words(item: ItemName) -> str:
     """A known item: its question, its image, and its answer."""
-    return f"{KINDS[item.kind]}, {item.image}, {ANSWERS.get(item.answer, item.answer)}"
+    return f"{kind_in_words(item.kind)}, {item.image}, {answer_in_words(item.kind, item.answer)}"

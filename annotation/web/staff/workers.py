@@ -26,7 +26,7 @@ from annotation.selectors.workers.worker_table import SORTS, STATES, Asked, Figu
 from annotation.web.common.access import account_of, for_roles_on, role_missing
 from annotation.web.staff.campaign_tables import cents
 from annotation.web.staff.frame import CAMPAIGN, framed, query, said
-from annotation.web.staff.wording import KINDS, STANDINGS, kinds_in_words
+from annotation.web.staff.wording import STANDINGS, kind_in_words, kinds_in_words
 from annotation.workers import pseudonyms
 from annotation.workers.pseudonyms import CannotErase
 
@@ -112,7 +112,7 @@ def worker(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResp
             campaign,
             "workers",
             worker=row,
-            kinds=[(kind, KINDS.get(kind.kind, kind.kind), standing_of(kind)) for kind in row.kinds],
+            kinds=[(kind, kind_in_words(kind.kind), standing_of(kind)) for kind in row.kinds],
             earned=cents(row.earned, pay.currency),
             due=cents(row.due, pay.currency),
             hourly=cents(row.hourly, pay.currency) if row.hourly is not None else "",
@@ -244,7 +244,7 @@ def _together(kinds: int, trusted: int, off: list[str]) -> str:
 
 
 def _changed(kinds: tuple[str, ...], text: str, nothing: str) -> str:
-    return text % {"kinds": ", ".join(str(KINDS[kind]) for kind in kinds)} if kinds else nothing
+    return text % {"kinds": ", ".join(str(kind_in_words(kind)) for kind in kinds)} if kinds else nothing
 
 
 def _worker(campaign: Campaign, pseudonym: str) -> int:

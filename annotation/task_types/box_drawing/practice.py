@@ -1,0 +1,76 @@
+"""Practice of drawing: one more box, or none."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext_lazy as _
+
+from annotation.protocol.questions import Answer
+from annotation.protocol.terms import Box
+from annotation.task_types.box_drawing.type import BoxDrawing
+from annotation.task_types.practice.records import Example, Item, Verdict
+from annotation.task_types.practice.registry import PRACTICE, Practice
+from annotation.task_types.practice.scenes import TREES, WOMAN_WITH_VIOLIN, scene
+
+_ITEMS = (
+    Item(
+        "frisbee",
+        _("The right box reaches from the dog's nose to the tip of its tail, and from its head to its paws."),
+        "drawn",
+        ("0:0-2",),
+    ),
+    Item(
+        "frisbee",
+        _("The hat, the outstretched hand and both shoes belong inside."),
+        "drawn",
+        ("1:0-3",),
+    ),
+    Item(
+        "stage",
+        _("The woman has a box already, so the man gets one of his own, from his hair to his shoes."),
+        "drawn",
+        ("3:0-2",),
+        (WOMAN_WITH_VIOLIN,),
+    ),
+    Item(
+        "wedding",
+        _("The box holds only the flowers: dress and arms stay outside as far as possible."),
+        "drawn",
+        ("0:4-5",),
+    ),
+    Item(
+        "kite",
+        _("The phrase means two trees, and both have a box: no further one is needed."),
+        "none",
+        ("1:9-11",),
+        TREES,
+    ),
+)
+
+_EXAMPLES = (
+    Example(
+        True,
+        Item("kite", _("it touches hat, shoes and arm"), "drawn", ("1:0-1",), pending=(74, 254, 172, 455)),
+    ),
+    Example(
+        False,
+        Item("kite", _("the feet are left out"), "drawn", ("4:0-3",), pending=(170, 175, 270, 370)),
+    ),
+)
+
+#: From this overlap (IoU) on a drawn box is taken for right: what careful people reach, as for known items.
+GOOD_FIT = 0.8
+
+
+class DrawingPractice(Practice):
+    """A box is right where it fits one that the scene's gold has and the item has not shown."""
+
+    def judged(self, item: Item, answer: Answer) -> Verdict:
+        taken = {Box(*corners) for corners in item.boxes}
+        wanted = tuple(box for box in scene(item.scene).boxes(item.mentions[0]) if box not in taken)
+        if answer.box is None:
+            return Verdict(not wanted, wanted)
+        overlap = max(map(answer.box.iou, wanted), default=None)
+        return Verdict(overlap is not None and overlap >= GOOD_FIT, wanted, overlap)
+
+
+PRACTICE.register(BoxDrawing.key, DrawingPractice(BoxDrawing.key, _ITEMS, _EXAMPLES))

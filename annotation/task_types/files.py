@@ -1,0 +1,82 @@
+"""Where Django finds the template and the sign of each kind: in its folder, wherever that lies.
+
+`settings.TEMPLATES` names `Templates`, `settings.STATICFILES_FINDERS` names `Signs`. Both ask
+`annotation.task_types.discovery` at each search, so kinds of further packages need no setting of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import PurePosixPath
+from typing import Any
+
+from django.contrib.staticfiles.finders import BaseFinder
+from django.contrib.staticfiles.utils import matches_patterns
+from django.core.exceptions import SuspiciousFileOperation
+from django.core.files.storage import FileSystemStorage, Storage
+from django.template import Origin
+from django.template.loaders import filesystem
+from django.utils._os import safe_join
+
+from annotation.task_types import discovery
+
+#: How the names of templates begin: `task_types/KIND/task.html` is `task.html` in the kind's folder.
+_PREFIX = "task_types"
+#: Where signs lie among the static files: `annotation/signs/KIND.svg` is `sign.svg` in the kind's folder.
+SIGNS = PurePosixPath("annotation/signs")
+SIGN = "sign.svg"
+
+
+class Templates(filesystem.Loader):
+    """Templates named `task_types/KIND/FILE`, from the kind's folder."""
+
+    def get_template_sources(self, template_name: str) -> Iterator[Origin]:
+        first, _, rest = str(template_name).partition("/")
+        kind, _, file = rest.partition("/")
+        folder = discovery.kind_folder(kind) if first == _PREFIX else None
+        if folder is None or not file:
+            return
+        try:
+            name = safe_join(folder, file)
+        except SuspiciousFileOperation:
+            return
+        yield Origin(name=name, template_name=template_name, loader=self)
+
+
+class _InFolders(FileSystemStorage):
+    """Signs under their static names; a sign's path is in its kind's folder."""
+
+    def path(self, name: str) -> str:
+        folder = discovery.kind_folder(PurePosixPath(name).stem)
+        if folder is None:
+            raise FileNotFoundError(f"{name}: no kind of question has this sign")
+        return str(folder / SIGN)
+
+
+class Signs(BaseFinder):
+    """The signs of all kinds, and no other file of their folders: those hold code."""
+
+    def __init__(self, app_names: Iterable[str] | None = None, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._storage = _InFolders()
+
+    def check(self, **kwargs: Any) -> list[Any]:
+        """Nothing: `annotation.checks` names a kind without a sign."""
+        return []
+
+    def find(self, path: str, find_all: bool = False, **kwargs: Any) -> Any:
+        """The sign's file; [] where there is none, and a list where `find_all` asks for all."""
+        asked = PurePosixPath(path)
+        folder = (
+            discovery.kind_folder(asked.stem) if asked.parent == SIGNS and asked.suffix == ".svg" else None
+        )
+        if folder is None or not (folder / SIGN).is_file():
+            return []
+        return [str(folder / SIGN)] if find_all else str(folder / SIGN)
+
+    def list(self, ignore_patterns: Iterable[str] | None) -> Iterator[tuple[str, Storage]]:
+        patterns = [*(ignore_patterns or ())]  # WhiteNoise gives None
+        for name, folder in discovery.folders():
+            path = f"{SIGNS}/{name.rpartition('.')[2]}.svg"
+            if (folder / SIGN).is_file() and not matches_patterns(path, patterns):
+                yield path, self._storage

@@ -1,0 +1,136 @@
+"""Practice of relevance: pages with sentences to be ticked."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext_lazy as _
+
+from annotation.protocol.questions import Answer
+from annotation.task_types.base import Page
+from annotation.task_types.practice.records import Example, Item, Verdict
+from annotation.task_types.practice.registry import PRACTICE, Practice
+from annotation.task_types.practice.scenes import scene
+from annotation.task_types.relevance.type import Relevance, ShownBlock, field_of
+from annotation.task_types.shown import ShownImage
+
+_ITEMS = (
+    Item(
+        "frisbee",
+        _("The boy's hat is brown. That is a small mistake: the sentence still fits."),
+        "judged",
+        blocks=(
+            (
+                "frisbee",
+                (
+                    ("A boy throws a frisbee for his dog.", True),
+                    ("Two dogs fight over a ball.", False),
+                    ("A child in a blue hat plays with a white dog.", True),
+                    ("A child sleeps on a sofa.", False),
+                ),
+            ),
+            (
+                "stage",
+                (
+                    ("A band of five plays in the street.", False),
+                    ("A man plays a keyboard and a woman the violin.", True),
+                    ("Two musicians perform on a stage.", True),
+                    ("A girl buys a violin in a shop.", False),
+                ),
+            ),
+        ),
+    ),
+    Item(
+        "sheep",
+        _("An umbrella in the rain and sheep at a river are other scenes, with the same things in them."),
+        "judged",
+        blocks=(
+            (
+                "sheep",
+                (
+                    ("A farmer and his black dog stand beside the sheep.", True),
+                    ("A shepherd leads his sheep across a river.", False),
+                    ("Sheep graze near a red barn.", True),
+                    ("A cow looks over a fence.", False),
+                ),
+            ),
+            (
+                "umbrella",
+                (
+                    ("People with umbrellas walk through the rain.", False),
+                    ("Two men rest under an umbrella on the beach.", True),
+                    ("A man swims in the sea.", False),
+                    ("Somebody jumps in the sand while two men rest.", True),
+                ),
+            ),
+        ),
+    ),
+    Item(
+        "kite",
+        _("None of the sentences beside the kite fits, so none is ticked."),
+        "judged",
+        blocks=(
+            (
+                "kite",
+                (
+                    ("A child rides a bicycle past the trees.", False),
+                    ("Two women sit on a bench and talk.", False),
+                    ("A dog catches a ball in a park.", False),
+                ),
+            ),
+            (
+                "skiers",
+                (
+                    ("Two men ski past snowy trees.", True),
+                    ("A man skates on a frozen lake.", False),
+                    ("Birds fly over two people on skis.", True),
+                ),
+            ),
+        ),
+    ),
+)
+
+_EXAMPLES = (
+    Example(
+        True,
+        Item(
+            "frisbee",
+            _("ticked: it says exactly what can be seen"),
+            sentence="A boy plays with his dog in a field.",
+        ),
+    ),
+    Example(
+        False,
+        Item("frisbee", _("ticked, only because there is a dog"), sentence="A dog swims in a lake."),
+    ),
+)
+
+
+class PagePractice(Practice):
+    """A page is right where every sentence is ticked that fits, and no other."""
+
+    def page(self, item: Item, image: ShownImage) -> Page:
+        blocks = tuple(
+            ShownBlock(
+                scene(name).image,
+                tuple((field_of(place, number), text) for number, (text, _fits) in enumerate(sentences)),
+            )
+            for place, (name, sentences) in enumerate(item.blocks)
+        )
+        return Page(choices=self.type.choices, about=blocks)
+
+    def judged(self, item: Item, answer: Answer) -> Verdict:
+        given = (answer.content or {}).get("ticked", [])
+        wrong = tuple(
+            (place, number)
+            for place, (_name, sentences) in enumerate(item.blocks)
+            for number, (_text, fits) in enumerate(sentences)
+            if _at(given, place, number) != fits
+        )
+        return Verdict(not wrong, wrong_ticks=wrong)
+
+
+def _at(ticked: list[list[bool]], place: int, number: int) -> bool:
+    """Whether a sentence is ticked; a page that came in another shape has not ticked it."""
+    return place < len(ticked) and number < len(ticked[place]) and ticked[place][number]
+
+
+PRACTICE.register(Relevance.key, PagePractice(Relevance.key, _ITEMS, _EXAMPLES))
