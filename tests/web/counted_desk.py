@@ -37,7 +37,7 @@ def campaign(
         made = campaigns.create(
             name="quay", corpus="quay", tasks=tasks, settings=dict(settings), open_to_all=True
         )
-        if tasks in ("relevance", "graded"):
+        if campaigns.asks_pairs(tasks):
             theirs = [(n, k) for n in range(images) for k in range(SENTENCES)]
             pairs = [Pair(f"i{n}", f"i{(n + k // 5) % images}#{k % 5}") for n, k in theirs]
             campaigns.open_pairs(campaign=made, pairs=pairs)

@@ -1,0 +1,39 @@
+"""How well is a caption written? Grades of 1 to 4, whatever the picture shows. Made up for a test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from annotation.protocol.grading import one_of
+from annotation.protocol.kinds import KINDS, PAIR, BadItem, Kind, Number, WrittenItem
+from annotation.protocol.questions import pair_key
+
+CAPTION_FLUENCY = "caption_fluency"
+GRADES = ("1", "2", "3", "4")
+
+
+def _item(item: WrittenItem) -> tuple[dict[str, Any], str]:
+    if len(item.found) != 1:
+        raise BadItem(f"{len(item.found)} captions to be graded; expected one")
+    key, place = item.captions[0]
+    return {"caption": item.found[0]}, pair_key(CAPTION_FLUENCY, item.image, f"{key}#{place}")
+
+
+def _told(key: str, content: Mapping[str, Any]) -> dict[str, Any]:
+    return {"caption": key.split("|")[2]}
+
+
+RULES = Kind(
+    key=CAPTION_FLUENCY,
+    tasks="fluency",
+    answers=GRADES,
+    about=PAIR,
+    grader=one_of(GRADES),
+    strata=("1", "4"),
+    item=_item,
+    numbers={CAPTION_FLUENCY: Number(2, "made up")},
+    told=_told,
+)
+
+KINDS.register(RULES.key, RULES)
