@@ -90,7 +90,7 @@ def test_who_is_finished_hands_in_at_the_market_they_came_from(work: World):
     client = worked(work)
     assert "Finish in the tasks window" in words(Client().get(turk_address()))
     page = press(client, reverse("visit"), "I am finished")
-    assert "Look again" in words(page)
+    assert "Refresh" in words(page)
     framed = Client().get(turk_address())
     (form,) = forms(framed)
     assert form.action == "https://workersandbox.mturk.com/mturk/externalSubmit" and form.method == "post"

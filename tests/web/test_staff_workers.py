@@ -55,7 +55,7 @@ def test_the_table_sorts_by_every_column_and_says_how(world, ada):
     page = ada.get(TABLE, {"sort": "accuracy"})
     assert names(page) == ["quay-w0", "quay-w1", "quay-w2", "quay-w3"]
     assert re.search(
-        r'aria-sort="descending"><a href="\?sort=accuracy&amp;way=up">Control items right',
+        r'aria-sort="descending"><a href="\?sort=accuracy&amp;way=up">Control items correct',
         page.content.decode(),
     )
     assert names(ada.get(TABLE, {"sort": "accuracy", "way": "up"})) == [f"quay-w{i}" for i in (3, 2, 1, 0)]

@@ -111,7 +111,7 @@ def test_a_drawer_whose_boxes_nobody_has_looked_at_is_told_what_to_do_instead(db
     row = rows(ann)[DRAW]
     assert "Others still have to check 1 of your boxes: choose another task" in row and "Work" not in row
     said = text_of(ann.get(desk.address(q.BOX_DRAWING)))
-    assert "or in 60 min at the latest" in said and "Look again" in said
+    assert "or in 60 min at the latest" in said and "Refresh" in said
     judged = work.held(1, q.BOX_QUALITY)
     work.submit(1, judged, then=False)
     assert "still have to check" not in rows(ann)[DRAW]
@@ -140,7 +140,7 @@ def test_who_comes_while_others_hold_the_rest_is_told_when_to_look_again(work: W
         ann.post(desk.address(), {**desk.hidden(page), "act": "return"})
     said = text_of(page)
     assert re.search(r"Others are answering the remaining questions.* \d+ min", said)
-    assert "Look again" in said
+    assert "Refresh" in said
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ from annotation.workers.pseudonyms import CannotErase
 HEADS = {
     "worker": gettext_lazy("Worker"),
     "answers": gettext_lazy("Answers"),
-    "accuracy": gettext_lazy("Control items right"),
+    "accuracy": gettext_lazy("Control items correct"),
     "seconds": gettext_lazy("Seconds each"),
     "earned": gettext_lazy("Earned"),
     "due": gettext_lazy("Due"),

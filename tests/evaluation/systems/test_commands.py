@@ -109,7 +109,7 @@ def test_ranking_again_changes_nothing_and_files_alone_leave_no_run(system, tmp_
 
 def test_files_that_stand_are_not_written_over(system, tmp_path):
     (tmp_path / "mine-annotation.trec").write_text("other")
-    with pytest.raises(CommandError, match="mine-annotation.trec: stands already; expected a new file"):
+    with pytest.raises(CommandError, match="mine-annotation.trec: already exists; expected a new file"):
         said("rank", system, "--split", "test", "--out", tmp_path)
 
 

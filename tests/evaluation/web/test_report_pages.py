@@ -97,7 +97,7 @@ def test_an_address_fills_the_form_and_the_form_starts_a_job(ada: Client, world:
     jobs.run(job.pk)
     listed = page(ada, "/evaluation/reports/")
     assert 'href="/evaluation/reports/spring/"' in listed and '<span class="hint">none</span>' in listed
-    assert "Look at it" in listed
+    assert 'View<span class="aside">' in listed
 
 
 def test_a_report_is_of_the_images_that_the_comparison_was_of(ada: Client, world: list[str]) -> None:

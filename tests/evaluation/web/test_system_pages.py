@@ -43,7 +43,7 @@ def test_embeddings_are_brought_ranked_by_a_job_and_removed(ada):
     assert "Embeddings" in words(page) and "cosine True" in words(page) and "clip.npz" in words(page)
     page = press(ada, "/evaluation/systems/clip/", "Rank", split="test")
     assert said(page) == ["Ranking the images and captions."]
-    assert "Ranking with a system clip, test waits" in words(page)
+    assert "Ranking with a system clip, test queued" in words(page)
     assert 'data-live="on"' in page.content.decode()
     assert jobs.run(Job.objects.get().pk) == Job.DONE
     page = ada.get("/evaluation/")
