@@ -8,6 +8,7 @@ mix_of              so many workers, divided by shares
 from annotation.simulation_driver.people import mix_of
 from annotation.simulation_driver.protocol_driver import SimulationReport, simulate_campaign
 from annotation.simulation_driver.queue_driver import HTTP, PATIENCE, QUEUE, Rehearsal, rehearse
+from annotation.task_types import discovery
 
 __all__ = [
     "HTTP",
@@ -19,3 +20,6 @@ __all__ = [
     "rehearse",
     "simulate_campaign",
 ]
+
+# Whoever drives the simulator needs to know how each kind of question is answered.
+discovery.load("simulate")

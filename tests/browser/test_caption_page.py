@@ -154,7 +154,7 @@ def test_too_few_words_are_said_before_anything_is_sent(work: Campaign, open_pag
     held = opened(page)
     field(page).fill("Two people")
     send(page)
-    said = page.get_by_role("alert").filter(has_text="3 words at least")
+    said = page.get_by_role("alert").filter(has_text="at least 3 words")
     expect(said).to_be_visible()
     expect(field(page)).to_be_focused()
     assert in_hand(page) == held

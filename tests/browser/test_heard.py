@@ -74,14 +74,14 @@ def test_what_was_said_is_not_said_again_when_something_else_comes(work: World, 
     page.route("**/api/assignments/*/answer", lambda route: route.abort())
     moved_on(page, answer_next(page))
     let_go(page)
-    expect(page.get_by_role("status")).to_contain_text("Kept in this browser: 1")
+    expect(page.get_by_role("status")).to_contain_text("Answers kept in this browser: 1")
     shown(page)
     read(page)
     page.get_by_role("button", name="Try now").focus()
     let_go(page)
     page.wait_for_timeout(1_000)
     expect(page.get_by_role("button", name="Try now")).to_be_focused()
-    assert sum("Kept in this browser: 1" in said for said in page.evaluate("window.heard")) == 1
+    assert sum("Answers kept in this browser: 1" in said for said in page.evaluate("window.heard")) == 1
     page.unroute("**/api/assignments/*/answer")
     page.keyboard.press("Enter")
     expect(page.locator("[data-tell]")).to_be_empty()

@@ -97,7 +97,7 @@ def test_an_answer_whose_receipt_was_lost_is_counted_once_after_a_reload(work: W
     moved_on(page, answer_next(page))
     let_go(page)
     eventually(page, lambda: len(stored(q.COREF_LINK)) == 1)
-    expect(page.locator("[data-tell]")).to_contain_text("Kept in this browser: 1")
+    expect(page.locator("[data-tell]")).to_contain_text("Answers kept in this browser: 1")
     page.reload()
     shown(page)
     tried = len(lost)
