@@ -172,7 +172,7 @@ def test_a_conflict_is_told_once_and_the_rest_goes_on(work: World, unhurried: Pa
     both_in_hand(page)
     second = answer_next(page)
     let_go(page)
-    says(page, "Your answer “Different” was not stored: You have answered this task already")
+    says(page, "Your answer “Different” was not stored: You have already answered this task")
     arrive(page, first, second)
     assert Judgment.objects.get(assignment=first).answer == "yes"
     page.reload()

@@ -315,7 +315,7 @@ def test_bad_arguments_are_one_line(corpus: str, trec: Path, arguments: list[str
 
 def test_export_overwrites_nothing(corpus: str, trec: Path) -> None:
     import_run(name="demo", corpus=corpus, path=trec)
-    with pytest.raises(CommandError, match="stands already"):
+    with pytest.raises(CommandError, match="already exists"):
         said("export_run", "demo", "--out", trec)
     assert trec.read_text() == RUN
     with pytest.raises(CommandError, match="unknown run 'other'; known: demo"):

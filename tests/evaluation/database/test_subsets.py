@@ -328,7 +328,7 @@ def test_each_querys_values_come_out_and_their_means_are_the_figures(tmp_path: P
     said("score_run", "r", *base, "--folds", 4, "--per-query", tmp_path / "folds.csv")
     assert (tmp_path / "folds.csv").read_text().splitlines()[-1].startswith("4,i23.jpg,r,")
     for named, wrong in (
-        ("values.csv", "stands already"),
+        ("values.csv", "already exists"),
         ("values.txt", "ends in '.txt'; expected one of .csv"),
     ):
         with pytest.raises(CommandError, match=wrong):
