@@ -75,7 +75,7 @@ def test_a_phone_that_asks_for_german_gets_it_from_sign_in_to_the_last_answer(wo
     shown(page)
     expect(page.locator(".progress")).to_contain_text("heute 1 erledigt 0,025 EUR")
     page.get_by_role("button", name="Letzte Antwort zurücknehmen").click()
-    expect(page.get_by_role("status")).to_contain_text("Ihre letzte Antwort ist zurückgenommen")
+    expect(page.get_by_role("status")).to_contain_text("Letzte Antwort rückgängig gemacht")
     for_everybody(page)
     read(page)
     page.get_by_role("button", name="Verschieden").click()
