@@ -1,6 +1,6 @@
 """A backup that an older version made is restored, migrated and served, and gives what it gave.
 
-`older/make_backup.py` made the two backups, one a database, with the version of 2026-11-23 before the packages
+`older/make_backup.py` made the two backups, one a database, with the version before the packages
 were laid out anew (d21d8e5). Whoever changes tables keeps them: they are migrated here.
 """
 
