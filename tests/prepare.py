@@ -40,6 +40,7 @@ class Component:
     package: str  # Debian's and Ubuntu's name for it
     find: Callable[[], Path | None]
     elsewhere: str = ""  # what helps where that package does not
+    cheaper: str = ""  # a package that does the same for less; Ubuntu may lack it
 
 
 def postgres_folder() -> Path | None:
@@ -89,7 +90,9 @@ def wordnet_folder() -> Path | None:
 COMPONENTS = (
     Component("postgresql", f"PostgreSQL server, {OLDEST_POSTGRES} or newer", "postgresql", postgres_folder),
     Component("redis", "Redis server", "redis-server", redis_server),
-    Component("chromium", "Chromium", "chromium", chromium, CHROMIUM_ELSEWHERE),
+    Component(
+        "chromium", "Chromium", "chromium", chromium, CHROMIUM_ELSEWHERE, cheaper="chromium-headless-shell"
+    ),
     Component("wordnet", "WordNet's noun files", "wordnet-base", wordnet_folder),
 )
 
@@ -124,16 +127,24 @@ def may_install() -> bool:
 
 def install(components: Iterable[Component]) -> None:
     """Install `components` with apt-get, after saying so. A failure is told, not raised."""
-    packages = [c.package for c in components]
+    packages = [c.cheaper or c.package for c in components]
     print(f"The tests need {', '.join(c.title for c in components)}.", flush=True)
     print(f"Installing with apt-get, as root: {' '.join(packages)}", flush=True)
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    # One by one: a package that this system does not have must not keep the others away.
-    installs = [["install", "-y", "--no-install-recommends", package] for package in packages]
+
+    def apt_get(*command: str) -> bool:
+        done = subprocess.run(["apt-get", "-q", *command], env=environment)
+        if done.returncode != 0:
+            print(f"apt-get {' '.join(command)} failed; what it said stands above.", flush=True)
+        return done.returncode == 0
+
     with no_system_services():
-        for command in (["update"], *installs):
-            if subprocess.run(["apt-get", "-q", *command], env=environment).returncode != 0:
-                print(f"apt-get {' '.join(command)} failed; what it said stands above.", flush=True)
+        apt_get("update")
+        # One by one: a package that this system does not have must not keep the others away.
+        for component in components:
+            for package in filter(None, (component.cheaper, component.package)):
+                if apt_get("install", "-y", "--no-install-recommends", package):
+                    break
 
 
 @contextlib.contextmanager
