@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from config import health
+from config import health, old_addresses
 
 handler500 = "config.errors.not_answered"
 urlpatterns = [
@@ -12,4 +12,5 @@ urlpatterns = [
     path("", include("annotation.recruitment.urls")),
     path("", include("annotation.web.urls")),
     path("evaluation/", include("evaluation.web.urls")),
+    *old_addresses.patterns(),
 ]

@@ -160,5 +160,5 @@ def _over(request: HttpRequest, why: InvitationError) -> HttpResponse:
 
 urlpatterns = [
     path("invite/<str:token>/", invite, name="invite"),
-    path("begun/", begun, name="invite_begun"),
+    path("return-code/", begun, name="invite_begun"),
 ]

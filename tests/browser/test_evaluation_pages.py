@@ -35,7 +35,7 @@ PAGES = (
     "/evaluation/",
     "/evaluation/systems/clip/",
     "/evaluation/train/",
-    "/evaluation/bring/",
+    "/evaluation/add-system/",
     "/evaluation/runs/?sort=queries&down=1",
     "/evaluation/runs/clip-annotation/",
     "/evaluation/runs/clip-annotation/?split=1/3",
@@ -49,10 +49,10 @@ PAGES = (
     "/evaluation/runs/clip-annotation/queries/QUERY/?with=noise-annotation",
     "/evaluation/runs/clip-search/queries/CAPTION/?with=noise-search",
     "/evaluation/batches/",
-    "/evaluation/build/?chosen=1&corpus=CORPUS&run=clip-all-search&threshold=&order=depth",
+    "/evaluation/new-batch/?chosen=1&corpus=CORPUS&run=clip-all-search&threshold=&order=depth",
     "/evaluation/batches/first/",
     "/evaluation/reports/",
-    "/evaluation/report/?qrels=crowd:1",
+    "/evaluation/new-report/?qrels=crowd:1",
     "/evaluation/reports/spring/",
 )
 #: Figures drawn once for all tests: the same report is the same bytes.

@@ -34,12 +34,12 @@ PAGES = (
     "/campaigns/walks/images/scene-0/",
     "/campaigns/walks/workers/",
     "/campaigns/walks/workers/walks-w0/",
-    "/campaigns/walks/known/",
-    "/campaigns/walks/known/new/?image=scene-1&kind=coref_link",
-    "/campaigns/walks/known/new/?image=scene-1&kind=box_quality",
+    "/campaigns/walks/control-items/",
+    "/campaigns/walks/control-items/new/?image=scene-1&kind=coref_link",
+    "/campaigns/walks/control-items/new/?image=scene-1&kind=box_quality",
     "/campaigns/walks/texts/",
     "/campaigns/walks/jobs/",
-    "/campaigns/walks/entry/",
+    "/campaigns/walks/recruiting/",
     "/open-campaign/",
     "/roles/",
 )
@@ -160,7 +160,7 @@ def test_enter_in_a_field_rules_nothing(walks: World, open_page: Open):
     page.get_by_text("It has no box").click()
     page.get_by_label("The scene as a whole").focus()
     page.keyboard.press("Enter")
-    expect(page).to_have_url(re.compile("/rule/$"))
+    expect(page).to_have_url(re.compile("/rulings/add/$"))
     expect(page.get_by_text("Nothing was chosen: use one of the buttons.")).to_be_visible()
     assert not Ruling.objects.exists()
 
@@ -210,7 +210,7 @@ def test_a_jobs_progress_comes_without_a_reload(walks: World, open_page: Open):
 def test_the_box_of_a_known_item_is_drawn(walks: World, open_page: Open):
     page = open_page()
     sign_in(page)
-    page.goto("/campaigns/walks/known/new/?image=scene-1&kind=box_quality")
+    page.goto("/campaigns/walks/control-items/new/?image=scene-1&kind=box_quality")
     page.get_by_label("two dogs").check()
     drag(page, (0.5, 0.5), (0.9, 0.9))
     page.locator("#pending + .boxlist").get_by_role("button", name="Add the drawn box").click()

@@ -46,6 +46,7 @@ from annotation.task_types.relevance.rules import RELEVANCE
 from annotation.web.common.addresses import picture_address
 from annotation.workers import invitations
 from annotation.workers.accounts import granting, inviting
+from config.old_addresses import OLD_ADDRESSES
 from evaluation.models import Run
 from evaluation.services.judgments.freezing import freeze_protocol
 from models_core.recipes.table11 import TABLE_11
@@ -190,7 +191,7 @@ def _routes(found: Iterable[Any], space: str = "") -> Iterator[str]:
     for entry in found:
         if isinstance(entry, URLResolver):
             yield from _routes(entry.url_patterns, f"{entry.namespace}:" if entry.namespace else space)
-        elif isinstance(entry, URLPattern):
+        elif isinstance(entry, URLPattern) and (entry.name or str(entry.pattern) not in OLD_ADDRESSES):
             yield space + (entry.name or str(entry.pattern))
 
 

@@ -120,7 +120,7 @@ def test_null_characters_are_left_out_of_forms_and_addresses(rf: Any) -> None:
 def test_a_null_character_where_a_row_is_written_or_looked_for_breaks_nothing(work: World) -> None:
     """On PostgreSQL, which takes none."""
     client = people.signed_in("ada", "researcher")
-    assert client.post("/campaigns/quay/move/", {"act": "pause", "reason": "\0"}).status_code == 302
+    assert client.post("/campaigns/quay/state/", {"act": "pause", "reason": "\0"}).status_code == 302
     assert client.post("/open-campaign/", {"name": "new", "corpus": "\0"}).status_code == 409
     export = {"act": "export", "format": "\0", "layer": "\0"}
     assert client.post("/campaigns/quay/jobs/start/", export).status_code == 302
@@ -197,4 +197,4 @@ def test_a_ruling_that_cannot_be_is_refused_on_its_page(fields: dict[str, str]) 
 
 def test_runs_are_not_brought_without_a_name() -> None:
     client = people.signed_in("ada", "researcher")
-    assert client.post("/evaluation/bring/", {"act": "runs", "name": ""}).status_code == 409
+    assert client.post("/evaluation/add-system/", {"act": "runs", "name": ""}).status_code == 409

@@ -93,7 +93,7 @@ class Staff:
         else:
             return False
         page = said.body.decode(errors="replace")
-        numbers = {int(number) for number in re.findall(r"/jobs/(\d+)/(?:steer|download)/", page)}
+        numbers = {int(number) for number in re.findall(r"/jobs/(\d+)/(?:change|download)/", page)}
         self.jobs.seen.update(dict.fromkeys(numbers - set(self.jobs.seen), campaign))
         return bool(numbers) or "data-live" in page
 

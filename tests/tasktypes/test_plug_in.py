@@ -135,10 +135,10 @@ def test_a_crowd_finishes_it_and_staff_read_every_page_and_export(plugged_in: No
             "settings/",
             "settings/change/",
             "review/",
-            "known/",
+            "control-items/",
             "texts/",
         ),
-        *("jobs/", "entry/", "order/", f"texts/{KIND}/", "images/i1/"),
+        *("jobs/", "recruiting/", "order/", f"texts/{KIND}/", "images/i1/"),
     ):
         assert ada.get(home + page).status_code == 200, page
     assert (

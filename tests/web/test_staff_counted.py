@@ -17,7 +17,8 @@ from tests.web.staff import words
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-PAGES = ("", "workers/", "settings/", "review/", "known/", "texts/", "jobs/")
+PAGES = ("", "workers/", "settings/", "review/", "control-items/", "texts/", "jobs/")
+ITEMS = "/campaigns/judging/control-items/"
 
 
 @pytest.fixture
@@ -55,18 +56,18 @@ def test_known_items_are_made_of_captions_by_page_and_shown(ada: Client, tasks: 
     settings = {"trust": {"qualification": False}, "page": {"images": 3, "captions": 4}}
     a_corpus("quay", some_images(60))
     campaigns.open_campaign(name="judging", corpus="quay", tasks=tasks, settings=settings, split="test")
-    page = ada.get("/campaigns/judging/known/")
+    page = ada.get(ITEMS)
     assert "From captions" in words(page) and "From a correct layer" not in words(page)
-    said = ada.post("/campaigns/judging/known/add/", {"act": "captions", "split": "train"}, follow=True)
+    said = ada.post(f"{ITEMS}add/", {"act": "captions", "split": "train"}, follow=True)
     found = Control.objects.count()
     assert found and f"{found} control items added" in words(said)
     assert set(Control.objects.values_list("image__split", flat=True)) == {"train"}
-    refused = ada.post("/campaigns/judging/known/add/", {"act": "captions", "split": "moon"}, follow=True)
+    refused = ada.post(f"{ITEMS}add/", {"act": "captions", "split": "moon"}, follow=True)
     assert "unknown split" in words(refused) and Control.objects.count() == found
 
 
 def test_the_sentences_of_the_test_of_spelling_are_listed(ada: Client):
     a_corpus("quay", some_images(2))
     campaigns.open_campaign(name="judging", corpus="quay", tasks="captions")
-    page = words(ada.get("/campaigns/judging/known/"))
+    page = words(ada.get(ITEMS))
     assert "A small boat is tied to the pier." in page and "well written 18" in page

@@ -15,7 +15,7 @@ from tests.web.staff import forms, press, said, words
 
 pytestmark = pytest.mark.django_db
 
-LIST = "/campaigns/review/known/"
+LIST = "/campaigns/review/control-items/"
 NEW = f"{LIST}new/"
 HEAD = "kind,purpose,image,mentions,boxes,pending,known,explanation\n"
 

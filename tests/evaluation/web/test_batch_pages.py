@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 SETTINGS = '[trust]\nqualification = false\n[pay]\nbasis = "item"\nper_item = {relevance = 0.2}\n'
 FORM = "application/x-www-form-urlencoded"
-BATCHES, BUILD = "/evaluation/batches/", "/evaluation/build/"
+BATCHES, BUILD = "/evaluation/batches/", "/evaluation/new-batch/"
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ def test_a_batch_is_launched_as_a_job_watched_and_frozen(ada: Client, pooled_run
     assert "pooled:1" in look(ada, BATCHES)
     # What it leads to takes what it is handed: the qrels and the runs are chosen there.
     page = ada.get(f"{BATCHES}first/").content.decode()
-    for route in ("compare", "report"):
+    for route in ("compare", "new-report"):
         (address,) = re.findall(rf'href="(/evaluation/{route}/\?[^"]+)"', page)
         onward = ada.get(unescape(address)).content.decode()
         assert onward.count("checked") >= len(pooled_runs) and "selected>pooled" in onward
@@ -190,7 +190,7 @@ def test_the_page_of_a_closed_batch_leads_to_a_new_one(ada: Client, pooled_runs)
     assert f"{batch.numbers['asked']} pairs of this batch lack answers" in page
     assert "0.0 % 0 –" in look(ada, BATCHES).replace("0 %", "0.0 %"), "nothing was answered, nothing comes"
     (again,) = re.findall(
-        r'href="(/evaluation/build/\?chosen[^"]+)"', ada.get(f"{BATCHES}first/").content.decode()
+        r'href="(/evaluation/new-batch/\?chosen[^"]+)"', ada.get(f"{BATCHES}first/").content.decode()
     )
     assert ada.get(unescape(again)).content.decode().count(" checked") == len(pooled_runs)
 

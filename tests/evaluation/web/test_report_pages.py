@@ -66,21 +66,21 @@ def page(client: Client, address: str) -> str:
 
 def test_without_qrels_and_without_reports_pages_say_what_is_missing(ada: Client) -> None:
     assert "There are no reports yet." in page(ada, "/evaluation/reports/")
-    form = page(ada, "/evaluation/report/")
+    form = page(ada, "/evaluation/new-report/")
     assert "There are no qrels yet. A report needs qrels." in form
     assert 'href="/evaluation/freeze/?corpus="' in form and 'href="/evaluation/import/?corpus="' in form
 
 
 def test_an_address_fills_the_form_and_the_form_starts_a_job(ada: Client, world: list[str]) -> None:
-    address = "/evaluation/report/?qrels=q:1&runs=good-search&runs=bad-search"
+    address = "/evaluation/new-report/?qrels=q:1&runs=good-search&runs=bad-search"
     form = page(ada, address)
     ticked = re.findall(r'name="runs"[^>]*value="([^"]+)" checked', form)
     assert sorted(ticked) == ["bad-search", "good-search"]
     compared = page(ada, "/evaluation/compare/?run=good-search&run=bad-search&qrels=q:1&measures=R%401")
-    onwards = re.search(r'href="(/evaluation/report/\?[^"]+)"', compared)
+    onwards = re.search(r'href="(/evaluation/new-report/\?[^"]+)"', compared)
     assert onwards and len(re.findall(r'name="runs"[^>]* checked', page(ada, unescape(onwards[1])))) == 2
     answer = ada.post(
-        "/evaluation/report/",
+        "/evaluation/new-report/",
         {
             "qrels": "q:1",
             "name": "spring",
@@ -102,17 +102,18 @@ def test_an_address_fills_the_form_and_the_form_starts_a_job(ada: Client, world:
 
 def test_a_report_is_of_the_images_that_the_comparison_was_of(ada: Client, world: list[str]) -> None:
     compared = page(ada, "/evaluation/compare/?run=good-search&run=bad-search&split=1/3&missing=worst")
-    onwards = re.search(r'href="(/evaluation/report/\?[^"]+)"', compared)
+    onwards = re.search(r'href="(/evaluation/new-report/\?[^"]+)"', compared)
     assert onwards
     form = page(ada, unescape(onwards[1]) + "&qrels=q")
     assert 'name="split" value="1/3"' in form and '<option value="worst" selected>' in form
     given = {"qrels": "q:1", "name": "fold", "runs": world, "split": "1/3", "missing": "worst"}
-    assert ada.post("/evaluation/report/", {**given, "rounds": "50", "resamples": "20"}).status_code == 302
+    made = ada.post("/evaluation/new-report/", {**given, "rounds": "50", "resamples": "20"})
+    assert made.status_code == 302
     job = Job.objects.get()
     assert jobs.run(job.pk) == Job.DONE
     settings = Report.objects.get(name="fold").inputs["settings"]
     assert (settings["split"], settings["missing"]) == ("1/3", "worst")
-    again = re.search(r'href="(/evaluation/report/\?[^"]+)"', page(ada, "/evaluation/reports/fold/"))
+    again = re.search(r'href="(/evaluation/new-report/\?[^"]+)"', page(ada, "/evaluation/reports/fold/"))
     assert again and 'name="split" value="1/3"' in page(ada, unescape(again[1]))
 
 
@@ -135,7 +136,7 @@ def test_what_cannot_be_built_is_said_at_once_and_what_was_given_stays(
     ada: Client, built: Report, world: list[str], also: dict[str, object], why: str
 ) -> None:
     given = {"qrels": "q:1", "name": "summer", "runs": world, "baseline": ["bad-annotation"]}
-    answer = ada.post("/evaluation/report/", {**given, **also})
+    answer = ada.post("/evaluation/new-report/", {**given, **also})
     assert answer.status_code == 409
     text = answer.content.decode()
     assert why in text and not Job.objects.exists()
@@ -154,7 +155,7 @@ def test_a_report_is_shown_as_it_was_built(ada: Client, built: Report) -> None:
     assert len(ids) == len(set(ids))
     for address in re.findall(r'href="(/evaluation/reports/spring/[^"]+)"', text):
         assert ada.get(address).status_code == 200, address
-    again = re.search(r'href="(/evaluation/report/\?[^"]+)"', text)
+    again = re.search(r'href="(/evaluation/new-report/\?[^"]+)"', text)
     assert again and page(ada, again[1].replace("&amp;", "&")).count(" checked") == 4 + 2 + 1
 
 

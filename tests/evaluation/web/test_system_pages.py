@@ -33,7 +33,7 @@ def wrong(page) -> str:
 
 def bring(ada, act: str, **fields):
     return ada.post(
-        "/evaluation/bring/", {"act": act, "name": "clip", "corpus": "small", **fields}, follow=True
+        "/evaluation/add-system/", {"act": act, "name": "clip", "corpus": "small", **fields}, follow=True
     )
 
 
