@@ -6,7 +6,7 @@ what was earned, which it needs only where a budget is set.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -45,12 +45,17 @@ MET_SHARE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """Something that staff should see to: what it is, of which kind of question (or ""), what helps."""
+    """Something that needs attention: what it is, and of which kind of question (or "").
+
+    `remedy` says what helps, for a page, which links where it is done; "" where the link says it all.
+    `command` says it for a terminal, where it is said otherwise there.
+    """
 
     code: str
     kind: str
     text: str
     remedy: str
+    command: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +76,25 @@ def tick(campaign: Campaign) -> Tick:
     return Tick(campaign.state, rule, tuple(alarms(campaign)))
 
 
-def alarms(campaign: Campaign) -> list[Alarm]:
-    """What is wrong with the campaign now; a closed one has no alarms."""
+def alarms(campaign: Campaign, *, named: Callable[[str], str] = str) -> list[Alarm]:
+    """What is wrong with the campaign now; a closed one has no alarms. `named` says how a text calls a kind
+    of question: by its key unless told otherwise."""
     if campaign.state == Campaign.CLOSED:
         return []
     settings = settings_of(campaign.settings)
-    found = [*_known_items(campaign, settings), *_at_rest(campaign, settings)]
+    found = [*_control_items(campaign, settings, named), *_at_rest(campaign, settings)]
     if campaign.state == Campaign.OPEN:
-        found += _at_work(campaign, settings)
+        found += _at_work(campaign, settings, named)
     return found
 
 
-def _known_items(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
+def _control_items(
+    campaign: Campaign, settings: CampaignSettings, named: Callable[[str], str]
+) -> Iterator[Alarm]:
     """Tests that cannot be taken, and accuracy that cannot be measured."""
-    remedy = f"manage.py add_controls {campaign.name} --from-gold LAYER (or --csv FILE)"
-    for kind, text in qualification.warnings(campaign=campaign, settings=settings).items():
-        yield Alarm("qualification", kind, text, remedy)
+    command = f"manage.py add_controls {campaign.name} --from-gold LAYER (or --csv FILE)"
+    for kind, text in qualification.warnings(campaign=campaign, settings=settings, named=named).items():
+        yield Alarm("qualification", kind, text, "", command)
     trust = settings.trust
     if not trust.control_share:
         return
@@ -104,8 +112,9 @@ def _known_items(campaign: Campaign, settings: CampaignSettings) -> Iterator[Ala
                     "%(kind)s is unchecked: it has no control items, so nobody is suspended for accuracy; "
                     "%(share)d %% of the questions that one answer settles are asked twice"
                 )
-                % {"kind": kind, "share": round(100 * rules.double_check_share)},
-                remedy,
+                % {"kind": named(kind), "share": round(100 * rules.double_check_share)},
+                "",
+                command,
             )
             continue
         size, most, ended = met[kind]
@@ -117,16 +126,18 @@ def _known_items(campaign: Campaign, settings: CampaignSettings) -> Iterator[Ala
                     "%(workers)d active workers have seen all %(items)d control items of %(kind)s: they get "
                     "no more of them"
                 )
-                % {"workers": ended, "items": size, "kind": kind},
-                remedy,
+                % {"workers": ended, "items": size, "kind": named(kind)},
+                "",
+                command,
             )
         elif most >= MET_SHARE * size:
             yield Alarm(
                 "controls_low",
                 kind,
                 _("a worker has seen %(n)d of the %(items)d control items of %(kind)s")
-                % {"n": most, "items": size, "kind": kind},
-                remedy,
+                % {"n": most, "items": size, "kind": named(kind)},
+                "",
+                command,
             )
 
 
@@ -137,6 +148,7 @@ def _at_rest(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
             "draft",
             "",
             _("the campaign is a draft: workers get no questions"),
+            "",
             _("open it: %(command)s, with the settings of the draft")
             % {
                 "command": f"manage.py open_campaign {campaign.name} --corpus {campaign.corpus.name} "
@@ -153,6 +165,7 @@ def _at_rest(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
                 else _("%(n)d open images have no picture: no boxes are asked for them")
             )
             % {"n": bare},
+            _("import the corpus with its pictures and open a campaign over that"),
             _(
                 "import the corpus with its pictures (import_corpus --images DIR) and open a campaign over "
                 "that"
@@ -164,6 +177,7 @@ def _at_rest(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
             "",
             _("%(n)d leases expired more than %(minutes)d minutes ago and still hold their places")
             % {"n": late, "minutes": SWEPT_WITHIN},
+            _("the periodic jobs are not running: ask whoever runs the server to start them"),
             _(
                 "the periodic jobs are not running: start them (manage.py serve, or Celery's beat and a "
                 "worker)"
@@ -175,11 +189,12 @@ def _at_rest(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
             "",
             ngettext("%(n)d image waits for a reviewer", "%(n)d images wait for a reviewer", waiting)
             % {"n": waiting},
+            "",
             f"manage.py review_queue {campaign.name}",
         )
 
 
-def _at_work(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
+def _at_work(campaign: Campaign, settings: CampaignSettings, named: Callable[[str], str]) -> Iterator[Alarm]:
     """What can only go wrong while questions are handed out."""
     open_tasks = {kind: of.open for kind, of in tasks(campaign).items() if of.open}
     if not open_tasks:
@@ -188,6 +203,7 @@ def _at_work(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
                 "complete",
                 "",
                 _("every image is complete: there is nothing left to ask"),
+                _("export it, then close it"),
                 _("export it, then close it: %(command)s")
                 % {"command": f"manage.py pause_campaign {campaign.name} --close"},
             )
@@ -202,7 +218,7 @@ def _at_work(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
             % {"n": sum(open_tasks.values()), "last": f"{last:%Y-%m-%d %H:%M}"},
             _("invite workers, and check the other alarms for what stops them"),
         )
-    yield from _crowd(campaign, settings, open_tasks)
+    yield from _crowd(campaign, settings, open_tasks, named)
     lost = submitted(campaign, since=at - timedelta(hours=1), state=Assignment.EXPIRED)
     done = submitted(campaign, since=at - timedelta(hours=1))
     if lost >= LOST_LEAST and lost > LOST_SHARE * (lost + done):
@@ -218,7 +234,12 @@ def _at_work(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
         )
 
 
-def _crowd(campaign: Campaign, settings: CampaignSettings, open_tasks: Mapping[str, int]) -> Iterator[Alarm]:
+def _crowd(
+    campaign: Campaign,
+    settings: CampaignSettings,
+    open_tasks: Mapping[str, int],
+    named: Callable[[str], str],
+) -> Iterator[Alarm]:
     """Too few people, or none whom an open question may be given to."""
     able = _able(campaign, settings)
     there = {worker for workers in able.values() for worker in workers}
@@ -239,17 +260,18 @@ def _crowd(campaign: Campaign, settings: CampaignSettings, open_tasks: Mapping[s
         if not able[kind]:
             text = _("%(n)d questions of %(kind)s are open and no active worker is admitted to it") % {
                 "n": open_tasks[kind],
-                "kind": kind,
+                "kind": named(kind),
             }
         else:
             text = _(
                 "no eligible worker for %(n)d of the first %(looked_at)d open questions of %(kind)s: all "
                 "%(active)d active workers have already had them, or drew the box in question"
-            ) % {"n": number, "looked_at": looked_at, "kind": kind, "active": len(able[kind])}
+            ) % {"n": number, "looked_at": looked_at, "kind": named(kind), "active": len(able[kind])}
         yield Alarm(
             "no_worker",
             kind,
             text,
+            _("invite more workers, reinstate some, or have a reviewer decide"),
             _("invite more workers, reinstate some (suspend_worker --reinstate), or have a reviewer decide"),
         )
 

@@ -16,6 +16,7 @@ from typing import Any
 from annotation.audit import record
 from annotation.campaigns.changing import change_settings
 from annotation.common import database
+from annotation.common.by_command import by_command
 from annotation.models import Account, Campaign
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.work import MICROS
@@ -61,9 +62,9 @@ def resume(*, campaign: Campaign, actor: Account | None = None) -> None:
         if row.state not in (Campaign.OPEN, Campaign.PAUSED):
             raise CampaignError(f"campaign {row.name!r} is {_is(row)}; only a paused one can be resumed")
         if (held := reached(row)) is not None:
-            raise CampaignError(
-                f"campaign {row.name!r} cannot be resumed: {held.text}; set a new rule, as in: "
-                f"pause_campaign {row.name} --resume --{held.rule} VALUE"
+            raise by_command(
+                CampaignError(f"campaign {row.name!r} cannot be resumed: {held.text}; set a new stop rule"),
+                f"pause_campaign {row.name} --resume --{held.rule} VALUE",
             )
         if row.state == Campaign.PAUSED:
             _move(row, Campaign.OPEN, "resume_campaign", actor, reason="")

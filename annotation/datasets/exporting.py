@@ -263,10 +263,7 @@ def _check_pictures(chosen: Chosen) -> None:
     shown = chosen.images.exclude(picture="")
     if not shown.exists():
         raise ExportError(
-            _(
-                "Corpus “%(name)s” has no pictures. Export it without pictures, or import it with them "
-                "(import_corpus --images DIR)."
-            )
+            _("Corpus “%(name)s” has no pictures. Export it without pictures, or import it with them.")
             % {"name": chosen.corpus.name}
         )
     twice = shown.values("filename").annotate(n=Count("id")).filter(n__gt=1)

@@ -205,8 +205,7 @@ def stopped_by_limit(did: str, seconds: float) -> Stopped:
 def given_up(job: Job, stopped: Stopped | None = None) -> str:
     """What is said of a job that was begun too often; `stopped` is what its last run met, if known."""
     how, look = stopped or _killed_by_limit(job) or _ENDED
-    resume = f"then resume it: manage.py jobs --resume {job.pk}"
-    return f"begun {job.attempts} times, and {how}; {look}, {resume}"
+    return f"begun {job.attempts} times, and {how}; {look}, then resume it"
 
 
 _ENDED = Stopped("each time its worker ended without finishing it", "check the worker's log")

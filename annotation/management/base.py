@@ -21,6 +21,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError, ProgrammingError
 from tqdm import tqdm
 
+from annotation.common.by_command import for_terminal
 from annotation.common.registry import UnknownName
 
 T = TypeVar("T")
@@ -147,7 +148,7 @@ class ReportCommand(BaseCommand):
         try:
             report = self.report(**options)
         except self.refusals as error:
-            raise CommandError(str(error)) from error
+            raise CommandError(for_terminal(error)) from error
         except (OperationalError, ProgrammingError) as error:
             if "no such table" in str(error) or "does not exist" in str(error):
                 raise CommandError(

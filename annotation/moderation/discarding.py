@@ -20,6 +20,7 @@ from django.db.models import Max, QuerySet
 
 from annotation.audit import record
 from annotation.common import database
+from annotation.common.by_command import by_command
 from annotation.models import (
     Account,
     Assignment,
@@ -181,9 +182,9 @@ def reinstate(
         )
         for row in rows.order_by("id"):
             if row.withdrawn_at is not None:
-                raise CannotDo(
-                    f"the judgments of this worker on {row.kind} are withdrawn; restore them first "
-                    "(discard_worker --restore)"
+                raise by_command(
+                    CannotDo(f"the judgments of this worker on {row.kind} are withdrawn; restore them first"),
+                    "discard_worker --restore",
                 )
             failed = row.state == QUALIFICATION and qualification.taken(row) >= qualification.ATTEMPTS
             if row.state == SUSPENDED or failed:

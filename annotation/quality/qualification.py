@@ -19,7 +19,7 @@ are balanced over the possible answers, and how often it may be taken are decide
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -198,8 +198,11 @@ def taken(row: Standing) -> int:
     return own.values("attempt").distinct().count()
 
 
-def warnings(*, campaign: Campaign, settings: CampaignSettings) -> dict[str, str]:
-    """Kind -> one line for the campaign page, where its test is missing or shorter than it should be."""
+def warnings(
+    *, campaign: Campaign, settings: CampaignSettings, named: Callable[[str], str] = str
+) -> dict[str, str]:
+    """Kind -> one line for the campaign page, where its test is missing or shorter than it should be; the
+    line calls it as `named` does."""
     found = {}
     for kind in kinds_tested(campaign.kinds, settings.trust):
         items = pool(campaign.pk, kind, campaign.revision, Control.QUALIFICATION)
@@ -208,13 +211,13 @@ def warnings(*, campaign: Campaign, settings: CampaignSettings) -> dict[str, str
         if not items:
             found[kind] = _(
                 "%(kind)s begins with practice and no test: it has no qualification items; add some "
-                "(add_controls) for a test"
-            ) % {"kind": kind}
+                "for a test"
+            ) % {"kind": named(kind)}
         elif not asked:
             found[kind] = _(
                 "nobody can begin %(kind)s: all its qualification items have the gold answer %(known)s; add "
                 "some with another one"
-            ) % {"kind": kind, "known": repr(items[0].stratum)}
+            ) % {"kind": named(kind), "known": repr(items[0].stratum)}
         elif len(asked) < wanted:
             there = Counter(item.stratum for item in items)
             least = sorted(stratum for stratum in there if there[stratum] == min(there.values()))
@@ -222,7 +225,7 @@ def warnings(*, campaign: Campaign, settings: CampaignSettings) -> dict[str, str
                 "the test of %(kind)s has %(n)d of %(wanted)d items; add qualification items with the gold "
                 "answer %(known)s"
             ) % {
-                "kind": kind,
+                "kind": named(kind),
                 "n": len(asked),
                 "wanted": wanted,
                 "known": _(" or ").join(repr(stratum) for stratum in least),

@@ -25,6 +25,7 @@ from django.db.models import Q, QuerySet
 
 from annotation.audit import record
 from annotation.common import database
+from annotation.common.by_command import by_command
 from annotation.common.roles import ANNOTATOR
 from annotation.models import (
     Account,
@@ -155,9 +156,9 @@ def erase(*, worker: Worker, actor: Account | None = None, texts: bool = False) 
             f"{money(amount, payments.currency_of(campaign))} in campaign {campaign.name!r}"
             for campaign, amount in owed
         )
-        raise CannotErase(
-            f"worker {worker.pseudonym!r} is still due {amounts}; pay them first: "
-            f"pay_workers {owed[0][0].name} --worker {worker.pseudonym}"
+        raise by_command(
+            CannotErase(f"worker {worker.pseudonym!r} is still due {amounts}; pay them first"),
+            f"pay_workers {owed[0][0].name} --worker {worker.pseudonym}",
         )
     identity = Identity.objects.filter(worker=worker).select_related("account").first()
     if identity is not None and identity.account is not None and identity.account.has_staff_role:

@@ -8,14 +8,19 @@ from html import unescape
 
 import pytest
 from django.core.cache import cache
+from django.core.management import CommandError, call_command
+from django.test import Client
 from django.urls import reverse
 
 from annotation import campaigns, instructions, jobs
+from annotation.campaigns import monitoring
 from annotation.models import AuditEntry, Campaign, Job, Judgment, OpenImage
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.queue.dispatch import Nothing
 from annotation.web.staff.campaigns import SETTINGS_EXAMPLE
+from annotation.web.staff.wording import kind_quoted
+from annotation.workers.accounts import granting
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
 from tests.review.world import a_man, lose_the_hat, the_world
@@ -252,3 +257,33 @@ def test_the_header_leads_to_all_that_is_open_to_a_role():
         page = client.get("/tasks/" if roles == ["annotator"] else "/").content.decode()
         bar = page.partition('class="places"')[2].partition("</nav>")[0]
         assert [name for name in ("Corpora", "Campaigns", "Tasks") if f">{name}</a>" in bar] == expected
+
+
+def test_what_needs_attention_names_no_command_and_no_key_of_a_kind(ada):
+    """Each alarm there is: its page, or why there is none to link; what a terminal says is another matter."""
+    world = World(some_images(1), settings={}, name="review")
+    alarms = monitoring.alarms(world.campaign, named=kind_quoted)
+    assert {"qualification", "no_controls", "no_pictures"} <= {alarm.code for alarm in alarms}
+    acts = ada.get(PAGE).content.decode().partition('class="next-acts"')[2].partition("</section>")[0]
+    assert "manage.py" not in acts and "add_controls" not in acts and "coref_link" not in acts
+    assert "“links” begins with practice" in acts
+    for address in (reverse("known_items", args=["review"]), reverse("open_campaign")):
+        assert f'class="action" href="{address}"' in acts
+    # Who may not open a campaign is not led to where one is opened.
+    bob = people.account("bob")
+    granting.grant(account=bob, role="researcher", campaign=world.campaign)
+    client = Client()
+    client.force_login(bob)
+    acts = client.get(PAGE).content.decode()
+    assert f'class="action" href="{reverse("open_campaign")}"' not in acts
+    assert f'class="action" href="{reverse("known_items", args=["review"])}"' in acts
+
+
+def test_a_refusal_names_its_command_in_a_terminal_alone(ada):
+    world = World(some_images(1), settings={**TRUSTING, "stop": {"images": 0}}, name="review")
+    monitoring.tick(world.campaign)
+    page = ada.post(reverse("move_campaign", args=["review"]), {"act": "resume"}, follow=True)
+    assert "set a new stop rule" in words(page) and "pause_campaign" not in words(page)
+    assert f'href="{reverse("campaign_settings", args=["review"])}#rules"' in page.content.decode()
+    with pytest.raises(CommandError, match="stop rule: pause_campaign review --resume --images VALUE"):
+        call_command("pause_campaign", "review", "--resume")

@@ -21,8 +21,16 @@ from annotation.selectors.drawing_ways import drawing_ways
 
 
 def alarms_of(alarms: Iterable[Alarm]) -> list[dict[str, str]]:
-    """Alarms as plain data."""
-    return [asdict(alarm) for alarm in alarms]
+    """Alarms as plain data, with what helps as a terminal says it."""
+    return [
+        {
+            "code": alarm.code,
+            "kind": alarm.kind,
+            "text": alarm.text,
+            "remedy": alarm.command or alarm.remedy,
+        }
+        for alarm in alarms
+    ]
 
 
 def alarms_text(alarms: Iterable[dict[str, str]]) -> list[str]:

@@ -7,7 +7,7 @@ what a campaign has of them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
@@ -83,8 +83,11 @@ def tells_of_drawer(campaign: int, kind: str, revision: int, asked_at: datetime)
     return since is not None and asked_at >= since
 
 
-def warnings(*, campaign: Campaign, settings: TrustSettings) -> dict[str, str]:
-    """Kind -> one line for the campaign page, where its control items cannot tell good workers from bad."""
+def warnings(
+    *, campaign: Campaign, settings: TrustSettings, named: Callable[[str], str] = str
+) -> dict[str, str]:
+    """Kind -> one line for the campaign page, where its control items cannot tell good workers from bad; the
+    line calls it as `named` does."""
     found = {}
     for kind in campaign.kinds:
         if kind_of(kind).measured_on != CONTROLS:
@@ -92,19 +95,19 @@ def warnings(*, campaign: Campaign, settings: TrustSettings) -> dict[str, str]:
         there = Counter(item.stratum for item in pool(campaign.pk, kind, campaign.revision))
         lacking = _(" or ").join(repr(answer) for answer in needed_strata(kind) if not there[answer])
         if not there:
-            found[kind] = _(
-                "accuracy is not measured at %(kind)s: it has no control items; add some (add_controls)"
-            ) % {"kind": kind}
+            found[kind] = _("accuracy is not measured at %(kind)s: it has no control items; add some") % {
+                "kind": named(kind)
+            }
         elif lacking:
             found[kind] = _(
                 "no control item of %(kind)s has the gold answer %(known)s, so a worker who never gives it "
                 "passes; add some that have it"
-            ) % {"kind": kind, "known": lacking}
+            ) % {"kind": named(kind), "known": lacking}
         elif there.total() < settings.window:
             found[kind] = _(
                 "%(kind)s has %(n)d control items, and a worker gets each of them only once; add more until "
                 "there are at least %(wanted)d"
-            ) % {"kind": kind, "n": there.total(), "wanted": settings.window}
+            ) % {"kind": named(kind), "n": there.total(), "wanted": settings.window}
     return found
 
 

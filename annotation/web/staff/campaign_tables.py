@@ -21,7 +21,10 @@ from annotation.selectors.campaign import Agreement, Funnel, Overview, TaskCount
 from annotation.selectors.campaign.reasons import in_words
 from annotation.web.staff.wording import ACTS, STAGES, kind_in_words
 
-#: Alarm -> the page where it can be seen to, and what its link says.
+#: The page that opens campaigns: it is of no campaign.
+OPENS = "open_campaign"
+
+#: Alarm -> the page where it is dealt with, or the nearest to that, and what its link says.
 HELPS = {
     "qualification": ("known_items", gettext_lazy("Add control items")),
     "no_controls": ("known_items", gettext_lazy("Add control items")),
@@ -29,11 +32,14 @@ HELPS = {
     "controls_low": ("known_items", gettext_lazy("Add control items")),
     "review": ("review", gettext_lazy("Review them")),
     "complete": ("jobs", gettext_lazy("Export")),
-    "few_workers": ("workers", gettext_lazy("See the workers")),
+    "few_workers": ("entry", gettext_lazy("Invite workers")),
     "no_worker": ("workers", gettext_lazy("See the workers")),
-    "stalled": ("workers", gettext_lazy("See the workers")),
+    "stalled": ("entry", gettext_lazy("Invite workers")),
     "leases_lost": ("texts", gettext_lazy("Read the instructions")),
     "draft": ("jobs", gettext_lazy("Open it")),
+    "sweep": ("jobs", gettext_lazy("See the jobs")),
+    # Corpora are imported by command; this page says which, and opens a campaign over the new one.
+    "no_pictures": (OPENS, gettext_lazy("Open a campaign")),
 }
 
 
@@ -56,7 +62,10 @@ NAMED = (
 
 @dataclass(slots=True)
 class NextAct:
-    """Something to see to: in a sentence, what helps, and the page for it. `more` are others of its sort."""
+    """Something that needs attention: in a sentence, what helps, and the page for it.
+
+    `more` are others of its sort.
+    """
 
     text: str
     remedy: str
@@ -108,15 +117,20 @@ class ToldAct:
     about: str
 
 
-def acts_next(campaign: Campaign, alarms: Iterable[Alarm], *, runs: bool) -> list[NextAct]:
-    """What to see to, the alarms of one sort together; without `runs` only reviewing is linked."""
+def acts_next(campaign: Campaign, alarms: Iterable[Alarm], *, runs: bool, opens: bool) -> list[NextAct]:
+    """What needs attention, the alarms of one sort together. Links are those that a reader may follow: to
+    review, with `runs` to the other pages of the campaign, with `opens` to that which opens campaigns."""
     found: dict[str, NextAct] = {}
     for alarm in alarms:
         if alarm.code in found:
             found[alarm.code].more.append(alarm.text)
             continue
         page, link = HELPS.get(alarm.code, ("", ""))
-        address = reverse(page, args=[campaign.name]) if page == "review" or page and runs else ""
+        address = ""
+        if page == OPENS:
+            address = reverse(page) if opens else ""
+        elif page == "review" or page and runs:
+            address = reverse(page, args=[campaign.name])
         found[alarm.code] = NextAct(alarm.text, alarm.remedy, address, str(link))
     return list(found.values())
 

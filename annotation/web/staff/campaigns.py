@@ -28,7 +28,7 @@ from annotation.web.common.access import BROWSING, account_of, for_roles, for_ro
 from annotation.web.staff.campaign_settings import settings_in
 from annotation.web.staff.campaign_tables import acts_next, facts, funnel_rows, kind_rows, told_acts
 from annotation.web.staff.frame import CAMPAIGN, framed, said
-from annotation.web.staff.wording import WAYS, kind_in_words
+from annotation.web.staff.wording import WAYS, kind_in_words, kind_quoted
 
 #: Acts of the audit on the first page.
 HISTORY = 12
@@ -69,8 +69,9 @@ def campaign(request: HttpRequest, shown: Campaign) -> HttpResponse:
             "overview",
             acts=acts_next(
                 shown,
-                monitoring.alarms(shown),
+                monitoring.alarms(shown, named=kind_quoted),
                 runs=account_of(request).has_role(RESEARCHER, on=shown.scope),
+                opens=account_of(request).has_role(RESEARCHER, on=shown.corpus.scope),
             ),
             facts=facts(
                 seen,

@@ -39,6 +39,7 @@ from annotation.web.staff.wording import (
     answer_in_words,
     item_in_words,
     kind_in_words,
+    kind_quoted,
     kinds_in_words,
 )
 
@@ -90,8 +91,8 @@ def listing(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             "known",
             counts=_counts(campaign),
             warnings=[
-                *qualification.warnings(campaign=campaign, settings=settings).values(),
-                *controls.warnings(campaign=campaign, settings=settings.trust).values(),
+                *qualification.warnings(campaign=campaign, settings=settings, named=kind_quoted).values(),
+                *controls.warnings(campaign=campaign, settings=settings.trust, named=kind_quoted).values(),
             ],
             items=_shown(found[:PAGE]),
             later=query(kind=kind, purpose=purpose, before=found[PAGE - 1].pk) if len(found) > PAGE else "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER, REVIEWER
@@ -31,6 +32,11 @@ STAGES = {
 def kind_in_words(kind: str) -> Words:
     """A kind of question as a noun, for tables; one that is no longer there by its key."""
     return TASK_TYPES.get(kind).name if kind in TASK_TYPES else kind
+
+
+def kind_quoted(kind: str) -> str:
+    """A kind of question as a noun in quotes, for sentences."""
+    return _("“%(kind)s”") % {"kind": kind_in_words(kind)}
 
 
 def kinds_in_words(campaign: Campaign) -> list[tuple[str, Words]]:

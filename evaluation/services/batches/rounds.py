@@ -15,6 +15,7 @@ import numpy as np
 
 from annotation import campaigns
 from annotation.common import database
+from annotation.common.by_command import by_command
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.paging import WANTED
 from annotation.selectors.campaign import money, tasks
@@ -95,9 +96,11 @@ def _check_answered(batch: Batch) -> None:
     """Raise BatchRefused unless the answers that tell the next wave are there."""
     again = wanted(batch)
     if again.judges:
-        raise BatchRefused(
-            f"{len(again.judges)} judges of batch {batch.name!r} do not count; reassign their pages first: "
-            f"top_up {batch.name}"
+        raise by_command(
+            BatchRefused(
+                f"{len(again.judges)} judges of batch {batch.name!r} do not count; reassign their pages first"
+            ),
+            f"top_up {batch.name}",
         )
     left = sum(one.wanting + one.in_hand for one in tasks(batch.campaign, fresh=True).values())
     if left:
