@@ -124,7 +124,7 @@ def _judge(names: Names, made: files.Files, seed: int, call: Call) -> None:
     if not _closed(first):
         call("open_batch", first, **_opening(names, made, DEPTHS["first"]), quiet=True)
         call("simulate_judges", first, **judges, workers=WORKERS, mix=MIX, seed=seed)
-        call("top_up", first)
+        call("reassign_pages", first)
         call("simulate_judges", first, **judges, workers=INSTEAD, mix=INSTEAD_MIX, seed=seed + 1)
         call("collect_judgments", first, freeze=names.qrels)
         call("pause_campaign", first, close=True, quiet=True)

@@ -171,7 +171,7 @@ def test_a_crowd_that_could_not_settle_an_image_is_refused():
 def test_the_cost_study_says_where_its_intervals_are_of_few_images(images, said):
     out = StringIO()
     small = ["--seeds", "1", "--rates", "0", "--resamples", "5"]
-    call_command("study_cost", "--images", str(images), *small, stdout=out)
+    call_command("compare_question_orders", "--images", str(images), *small, stdout=out)
     head = out.getvalue().splitlines()[0]
     assert head.startswith(f"{images} images, 1 seeds, 95 % bootstrap intervals over images{said}")
     assert head.endswith(said[-6:] + " too narrow)" if said else "images")
@@ -195,10 +195,10 @@ def test_the_cost_study_says_where_its_intervals_are_of_few_images(images, said)
         (["simulate_crowd", "c", "--workers", "-3"], "too few"),
         (["open_campaign", "import", "--corpus", "scenes", "--tasks", "entities"], "choose another name"),
         (["open_campaign", "bad name!", "--corpus", "scenes", "--tasks", "entities"], "'bad name!'"),
-        (["study_cost", "--images", "0"], "--images 0"),
-        (["study_cost", "--rates", "abc"], "--rates 'abc'"),
-        (["study_cost", "--seeds", "-1"], "--seeds -1"),
-        (["study_cost", "--resamples", "0"], "--resamples 0"),
+        (["compare_question_orders", "--images", "0"], "--images 0"),
+        (["compare_question_orders", "--rates", "abc"], "--rates 'abc'"),
+        (["compare_question_orders", "--seeds", "-1"], "--seeds -1"),
+        (["compare_question_orders", "--resamples", "0"], "--resamples 0"),
     ],
 )
 def test_commands_refuse_in_one_line(command, message):

@@ -1,4 +1,4 @@
-"""`manage.py jobs` and `manage.py work`."""
+"""`manage.py jobs` and `manage.py run_jobs`."""
 
 from __future__ import annotations
 
@@ -71,6 +71,6 @@ def test_a_sweep_says_what_it_did(capsys):
 
 
 def test_with_a_broker_no_embedded_worker_is_started(tmp_path):
-    done = manage(tmp_path, "work", REDIS_URL="redis://127.0.0.1:1/0")
+    done = manage(tmp_path, "run_jobs", REDIS_URL="redis://127.0.0.1:1/0")
     assert done.returncode == 1
     assert done.stderr.startswith("CommandError: REDIS_URL is set, so Celery's workers do this:")

@@ -34,31 +34,31 @@ def world():
 
 def test_without_a_ruling_the_chains_are_told(world):
     refuse(world)
-    told = run("rule", "review", "man")
+    told = run("make_ruling", "review", "man")
     assert [(c["mentions"], c["title"], c["stage"]) for c in told["chains"]] == [
         ([MAN, THE_MAN], "The man", "REVIEW"),
         ([HAT], "a hat", "DRAWING"),
     ]
-    assert "REVIEW (refused)" in text("rule", "review", "man")
+    assert "REVIEW (refused)" in text("make_ruling", "review", "man")
     assert not Ruling.objects.exists()
 
 
 def test_a_partition_by_command(world):
     refuse(world)
-    told = run("rule", "review", "man", "--partition", MAN, THE_MAN, "--comment", "two men")
+    told = run("make_ruling", "review", "man", "--partition", MAN, THE_MAN, "--comment", "two men")
     assert [c["mentions"] for c in told["chains"]] == [[MAN], [HAT], [THE_MAN]]
     assert Ruling.objects.get().comment == "two men"
-    together = run("rule", "review", "man", "--partition", f"{MAN},{THE_MAN}")
+    together = run("make_ruling", "review", "man", "--partition", f"{MAN},{THE_MAN}")
     assert [c["mentions"] for c in together["chains"]] == [[MAN, THE_MAN], [HAT]]
 
 
 def test_boxes_a_closure_and_a_resumption_by_command(world):
     lose_the_hat(world)
-    run("rule", "review", "man", "--boxes", HAT, "30,10,60,30", "1,1,5,5")
+    run("make_ruling", "review", "man", "--boxes", HAT, "30,10,60,30", "1,1,5,5")
     assert chain(image(world), HAT)["b"] == [[30, 10, 60, 30], [1, 1, 5, 5]]
-    run("rule", "review", "man", "--closure", HAT, "scene")
+    run("make_ruling", "review", "man", "--closure", HAT, "scene")
     assert chain(image(world), HAT)["k"] == "scene"
-    run("rule", "review", "man", "--resume", HAT)
+    run("make_ruling", "review", "man", "--resume", HAT)
     assert chain(image(world), HAT)["s"] == "REQUIREMENT"
 
 
@@ -66,14 +66,14 @@ def test_a_merge_is_undone_and_done_again_by_command(world):
     lease = world.held(0)
     world.submit(0, lease, world.wrong(lease), then=False)
     world.work()
-    assert [m["what"] for m in run("rule", "review", "man")["merged"]] == ["boxes", "chains"]
-    assert "merged chains of 0:0-2, 1:0-2" in text("rule", "review", "man")
-    apart = run("rule", "review", "man", "--keep-apart", MAN, THE_MAN)
+    assert [m["what"] for m in run("make_ruling", "review", "man")["merged"]] == ["boxes", "chains"]
+    assert "merged chains of 0:0-2, 1:0-2" in text("make_ruling", "review", "man")
+    apart = run("make_ruling", "review", "man", "--keep-apart", MAN, THE_MAN)
     assert apart["merged"] == [] and apart["complete"]
     assert f"ruling {apart['ruling']} is withdrawn" in text(
-        "rule", "review", "man", "--withdraw", str(apart["ruling"])
+        "make_ruling", "review", "man", "--withdraw", str(apart["ruling"])
     )
-    assert [m["what"] for m in run("rule", "review", "man")["merged"]] == ["boxes", "chains"]
+    assert [m["what"] for m in run("make_ruling", "review", "man")["merged"]] == ["boxes", "chains"]
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_the_review_queue_by_command(world):
         ("man", "fruitless", [HAT]),
     ]
     assert [c["title"] for c in run("review_queue", "review", "--reason", "fruitless")["chains"]] == ["a hat"]
-    assert "rule review man --help" in text("review_queue", "review")
+    assert "make_ruling review man --help" in text("review_queue", "review")
 
 
 def test_a_flagged_mention_is_told_and_resolved_by_command(world):

@@ -57,6 +57,6 @@ class Command(ReportCommand):
             lines.append("there are more: raise --limit")
         lines.append(
             f"chains in review: {report['waiting']}; settle one: "
-            f"rule {report['campaign']} {report['chains'][0]['image']} --help"
+            f"make_ruling {report['campaign']} {report['chains'][0]['image']} --help"
         )
         return "\n".join(lines)

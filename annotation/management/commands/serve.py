@@ -36,7 +36,7 @@ RESTART = 5.0
 
 
 class JobsProcess:
-    """`manage.py work` as a child of ours, started again where it dies. Without locks, for one thread."""
+    """`manage.py run_jobs` as a child of ours, started again where it dies. Without locks, for one thread."""
 
     def __init__(self) -> None:
         self._child: subprocess.Popen[bytes] | None = None
@@ -49,7 +49,8 @@ class JobsProcess:
         if time.monotonic() - self._started < RESTART:
             return
         self._started = time.monotonic()
-        command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "work", "--parent", str(os.getpid())]
+        manage = str(settings.BASE_DIR / "manage.py")
+        command = [sys.executable, manage, "run_jobs", "--parent", str(os.getpid())]
         self._child = subprocess.Popen(command, stdin=subprocess.DEVNULL)
 
     def ask_to_end(self) -> None:

@@ -1,31 +1,9 @@
-"""`manage.py work`: the embedded worker alone."""
+"""`manage.py work`: the old name of `run_jobs`, with the same arguments and the same output."""
 
 from __future__ import annotations
 
-import argparse
-from typing import Any
-
-from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
-
-from annotation.jobs import embedded_worker
+from annotation.management.commands import run_jobs
 
 
-class Command(BaseCommand):
-    help = (
-        "Run the jobs and the periodic work until interrupted, without a broker. `serve` starts this itself; "
-        "alone it is for a server that is run in another way."
-    )
-    # What a database lacks is seen when it is used, and may be there a moment later.
-    requires_system_checks = ()
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        # The process that started us: we end with it, even where it could not tell us so.
-        parser.add_argument("--parent", type=int, help=argparse.SUPPRESS)
-
-    def handle(self, *args: Any, **options: Any) -> None:
-        if settings.REDIS_URL:
-            raise CommandError(
-                "REDIS_URL is set, so Celery's workers do this: celery -A config.celery worker, and beat"
-            )
-        embedded_worker.work(parent=options["parent"])
+class Command(run_jobs.Command):
+    help = "Old name of run_jobs."

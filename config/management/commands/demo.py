@@ -92,7 +92,7 @@ class Command(BaseCommand):
             shutil.rmtree(export / form, ignore_errors=True)
             self._run("export_dataset", corpus, format=form, layer=campaign, out=export / form)
         self._run("dataset_stats", corpus, layer=campaign)
-        self._run("study_cost", images=STUDY_IMAGES)
+        self._run("compare_question_orders", images=STUDY_IMAGES)
         self._people(corpus, PEOPLE + suffix, folder, seed=options["seed"], images=options["images"])
         names = Names(corpus, suffix)
         evaluated = evaluate(

@@ -14,7 +14,7 @@ from django.core.management.base import CommandParser
 
 from annotation.management.base import ReportCommand, pages_text, table
 from evaluation.management.commands.collect_judgments import reinstated_text, unused_text
-from evaluation.management.commands.next_wave import waves_text
+from evaluation.management.commands.next_round import waves_text
 from evaluation.metrics.table import UnknownMeasure
 from evaluation.pooling.pools import BadPool
 from evaluation.services.batches.collecting import staying_out

@@ -100,7 +100,7 @@ def _check_answered(batch: Batch) -> None:
             BatchRefused(
                 f"{len(again.judges)} judges of batch {batch.name!r} do not count; reassign their pages first"
             ),
-            f"top_up {batch.name}",
+            f"reassign_pages {batch.name}",
         )
     left = sum(one.wanting + one.in_hand for one in tasks(batch.campaign, fresh=True).values())
     if left:

@@ -126,7 +126,7 @@ def test_topping_up_says_its_price_and_has_the_pages_of_bad_judges_asked_again(b
     bad = Judgment.objects.filter(worker__pseudonym__in=before.unused, image__isnull=False)
     assert before.top_up.answers == bad.count() > 0
     assert before.top_up.amount == 200_000 * bad.count()
-    price = json.loads(said("top_up", "first", "--dry-run", "--json"))
+    price = json.loads(said("reassign_pages", "first", "--dry-run", "--json"))
     assert price["answers"] == bad.count() and not price["done"]
     assert not bad.filter(void=True).exists()
 
@@ -141,7 +141,7 @@ def test_topping_up_says_its_price_and_has_the_pages_of_bad_judges_asked_again(b
     assert not wanted(batch_named("first")).judges and not top_up("first").done
     after = state("first")
     assert after.wanting == after.top_up.answers + before.wanting + bad.count() and not after.unused
-    assert "all judges" in said("top_up", "first")
+    assert "all judges" in said("reassign_pages", "first")
     crowd(batch.campaign, {"perfect": 4}, seed=2)
     assert state("first").complete
 

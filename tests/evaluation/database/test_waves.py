@@ -198,7 +198,7 @@ def test_commands_open_a_batch_in_waves_and_tell_how_far_it_is(
     assert 0 < price["asked"] <= price["askable"] / 4 + 1
     assert "to be asked, in a first round" in said(*arguments)
     answer(Batch.objects.get(), 1)
-    assert "asked in 2 rounds" in said("next_wave", "first")
+    assert "asked in 2 rounds" in said("next_round", "first")
     assert "asked in 2 rounds" in said("batch_status", "first")
     with pytest.raises(CommandError, match="needs an --order"):
         said(*[one for one in arguments if one not in ("--order", "move-to-front")])
