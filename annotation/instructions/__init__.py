@@ -12,6 +12,9 @@ A text is paragraphs separated by blank lines, without markup. A paragraph that 
 `texts/consent.LANGUAGE.txt`, and belongs to the same version: a judgment or an agreement names that. So it is
 shown only where a campaign's text is the built-in one, word for word; what a researcher wrote is shown as it
 was written.
+
+Campaigns keep the text that was built in when they opened. What was built in before lies in the kind's
+folder `former`, in each language, so that those campaigns go on showing it in each.
 """
 
 from __future__ import annotations
@@ -75,12 +78,12 @@ def built_in(kind: str) -> Text:
 
 
 def is_built_in(text: Text, language: str | None) -> bool:
-    """Whether these are our own words, or ours in `language`: another text might mean something else."""
-    return (
-        text.text == _built_in(text.kind)
-        or bool(language)
-        and text.text == _translated(text.kind, language or "")
-    )
+    """Whether these are our own words, of today or of before, or ours in `language`: another text might mean
+    something else."""
+    own = {_built_in(text.kind), *_former(text.kind, "")}
+    if language:
+        own |= {_translated(text.kind, language), *_former(text.kind, language)} - {""}
+    return text.text in own
 
 
 def current(*, campaign: Campaign, kind: str) -> Text:
@@ -91,8 +94,16 @@ def current(*, campaign: Campaign, kind: str) -> Text:
 
 def in_language(text: Text, language: str | None) -> Text:
     """`text` in a language ("de"), under its own version; as it stands where that has no translation."""
-    translated = _translated(text.kind, language) if language else ""
-    return replace(text, text=translated) if translated and text.text == _built_in(text.kind) else text
+    if not language:
+        return text
+    for ours, translated in zip(
+        (_built_in(text.kind), *_former(text.kind, "")),
+        (_translated(text.kind, language), *_former(text.kind, language)),
+        strict=True,
+    ):
+        if translated and text.text == ours:
+            return replace(text, text=translated)
+    return text
 
 
 def publish(
@@ -191,13 +202,27 @@ def _built_in(kind: str) -> str:
     path = _file(kind)
     if path is None:
         raise CampaignError(f"there are no instructions of {kind!r}: its folder has no instructions.txt")
-    return "\n\n".join(_parts(path.read_text(encoding="utf-8")))
+    return _read(path)
 
 
 @cache
 def _translated(kind: str, language: str) -> str:
     path = _file(kind, language)
-    return "\n\n".join(_parts(path.read_text(encoding="utf-8"))) if path is not None else ""
+    return _read(path) if path is not None else ""
+
+
+@cache
+def _former(kind: str, language: str) -> tuple[str, ...]:
+    """The texts that were built in before, the oldest first; "" for each that the language lacks."""
+    folder = discovery.kind_folder(kind) if kind != CONSENT else None
+    if folder is None:
+        return ()
+    paths = discovery.former_instructions(folder, language)
+    return tuple(_read(path) if path.is_file() else "" for path in paths)
+
+
+def _read(path: Path) -> str:
+    return "\n\n".join(_parts(path.read_text(encoding="utf-8")))
 
 
 def _file(kind: str, language: str = "") -> Path | None:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from django.utils.translation import override
 
 from annotation import instructions
 from annotation.campaigns import CampaignError, open_campaign
 from annotation.instructions import CONSENT, StaleText
 from annotation.models import Account, AuditEntry, Campaign, Consent, Instructions, Judgment, Worker
 from annotation.protocol import questions as q
+from annotation.task_types import discovery
+from annotation.task_types.base import TASK_TYPES
+from annotation.templatetags.examples import examples
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
 
@@ -33,9 +39,42 @@ def test_every_question_has_instructions_with_good_and_bad_examples(kind):
 
 
 def test_the_instructions_name_the_answers_that_can_be_given():
+    """By what their buttons say: nobody sees the words that are stored."""
     for kind in (q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT, q.BOX_COVERAGE):
-        for answer in q.ANSWERS[kind]:
-            assert answer in instructions.built_in(kind).text, (kind, answer)
+        for choice in TASK_TYPES.get(kind).choices:
+            assert str(choice.label) in instructions.built_in(kind).text, (kind, choice.label)
+
+
+FORMER = [
+    (kind, path)
+    for kind in q.QUESTIONS
+    for path in discovery.former_instructions(discovery.kind_folder(kind) or Path())
+]
+
+
+@pytest.mark.parametrize(("kind", "path"), FORMER)
+def test_a_campaign_keeps_the_text_of_before_in_each_language_with_its_pictures(kind, path):
+    campaign = a_campaign()
+    before = "\n\n".join(" ".join(part.split()) for part in path.read_text().strip().split("\n\n"))
+    assert before != instructions.built_in(kind).text
+    Instructions.objects.filter(campaign=campaign, kind=kind).update(text=before)
+    shown = instructions.current(campaign=campaign, kind=kind)
+    assert (shown.version, shown.text) == (1, before)
+    german = instructions.in_language(shown, "de")
+    assert german.version == 1 and german.text != before
+    assert [part.sort for part in german.paragraphs] == [part.sort for part in shown.paragraphs]
+    for text in (shown, german):
+        assert instructions.is_built_in(text, "de")
+    assert not instructions.is_built_in(german, None)
+    with override("de"):
+        assert "<img" in examples(shown) or "<svg" in examples(shown)
+    other = instructions.publish(campaign=campaign, kind=kind, text=before + " And more.")
+    assert instructions.in_language(other, "de") == other and not instructions.is_built_in(other, "de")
+
+
+def test_what_was_reworded_is_kept():
+    """A text that is changed without a former one loses its German wherever it is in use."""
+    assert {kind for kind, _path in FORMER} == set(q.QUESTIONS)
 
 
 def test_the_consent_text_says_what_is_kept_and_how_to_be_forgotten():

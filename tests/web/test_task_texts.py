@@ -17,7 +17,7 @@ def test_instructions_come_before_the_first_task_and_once(work: World):
     first = ann.get(desk.address())
     assert (first.status_code, first["Location"]) == (303, desk.address() + "instructions/")
     page = ann.get(first["Location"])
-    assert "Do the two phrases mean exactly the same" in text_of(page)
+    assert "Do the two phrases refer to exactly the same" in text_of(page)
     assert ann.post(first["Location"])["Location"] == desk.address()
     assert ann.get(desk.address()).status_code == 200
 
