@@ -11,40 +11,45 @@ from typing import Any
 from django.db import connection
 
 from annotation.models import Campaign
+from annotation.protocol.kinds import judging_kinds
 from annotation.selectors.same_question import met_as_control
 
-#: What it would mean -> the rows that would be it, of the campaign %s.
+#: What it would mean -> the rows that would be it, of `campaign`; of `judging`, where it names that, for each
+#: kind of question whose answers are verdicts on another's.
 NEVER: dict[str, str] = {
     "tasks given to more workers than they want": """
-        SELECT t.id FROM annotation_task t WHERE t.campaign_id = %s AND (t.live > t.wanted OR t.wanted <
+        SELECT t.id FROM annotation_task t
+        WHERE t.campaign_id = %(campaign)s AND (t.live > t.wanted OR t.wanted <
             (SELECT count(*) FROM annotation_assignment a
              LEFT JOIN annotation_judgment j ON j.assignment_id = a.id
              WHERE a.task_id = t.id AND (a.state = 'leased' OR
                  (j.role = 'vote' AND NOT j.void AND j.created_at <= a.expires_at))))""",
     "open tasks that miscount their leases and votes": """
-        SELECT t.id FROM annotation_task t WHERE t.campaign_id = %s AND t.state = 'open' AND t.live <>
+        SELECT t.id FROM annotation_task t
+        WHERE t.campaign_id = %(campaign)s AND t.state = 'open' AND t.live <>
               (SELECT count(*) FROM annotation_assignment a WHERE a.task_id = t.id AND a.state = 'leased')
             + (SELECT count(*) FROM annotation_judgment j
                WHERE j.image_id = t.image_id AND j.key = t.key AND j.role = 'vote' AND NOT j.void)""",
     "keys judged twice by one worker": """
         SELECT min(j.id) FROM annotation_judgment j
         LEFT JOIN annotation_assignment a ON a.id = j.assignment_id
-        WHERE j.campaign_id = %s AND j.image_id IS NOT NULL AND COALESCE(a.attempt, 0) = 0
+        WHERE j.campaign_id = %(campaign)s AND j.image_id IS NOT NULL AND COALESCE(a.attempt, 0) = 0
         GROUP BY j.image_id, j.worker_id, j.key HAVING count(*) > 1""",
     "answers without their judgment, or with several": """
         SELECT a.id FROM annotation_assignment a LEFT JOIN annotation_judgment j ON j.assignment_id = a.id
-        WHERE a.campaign_id = %s AND a.state = 'submitted' GROUP BY a.id HAVING count(j.id) <> 1""",
+        WHERE a.campaign_id = %(campaign)s AND a.state = 'submitted' GROUP BY a.id HAVING count(j.id) <> 1""",
     "judgments on what was not handed in": """
         SELECT j.id FROM annotation_judgment j JOIN annotation_assignment a ON a.id = j.assignment_id
-        WHERE j.campaign_id = %s AND a.state <> 'submitted'""",
+        WHERE j.campaign_id = %(campaign)s AND a.state <> 'submitted'""",
     "boxes judged by who drew them": """
         SELECT j.id FROM annotation_judgment j
         JOIN annotation_task t ON t.image_id = j.image_id AND t.key = j.key
-        WHERE j.campaign_id = %s AND t.kind = 'box_quality' AND t.barred_id = j.worker_id AND NOT EXISTS
+        WHERE j.campaign_id = %(campaign)s AND t.kind = %(judging)s AND t.barred_id = j.worker_id
+            AND NOT EXISTS
             (SELECT 1 FROM annotation_assignment a WHERE a.id = j.assignment_id AND a.attempt > 0)""",
     "answers set aside that count": """
         SELECT j.id FROM annotation_judgment j JOIN annotation_assignment a ON a.id = j.assignment_id
-        WHERE j.campaign_id = %s AND j.image_id IS NOT NULL AND a.attempt > 0 AND NOT j.void""",
+        WHERE j.campaign_id = %(campaign)s AND j.image_id IS NOT NULL AND a.attempt > 0 AND NOT j.void""",
 }
 
 MET_TWICE = "questions that one worker had as a task and as a control item"
@@ -55,10 +60,15 @@ def violations(campaign: Campaign) -> dict[str, int]:
     found = {}
     with connection.cursor() as cursor:
         for what, statement in NEVER.items():
-            cursor.execute(f"SELECT count(*) FROM ({statement}) AS found", [campaign.pk])
-            found[what] = int(cursor.fetchone()[0])
+            judging = [kind for kind, _judged in judging_kinds()] if "%(judging)s" in statement else [""]
+            found[what] = sum(_count(cursor, statement, campaign.pk, kind) for kind in judging)
         found[MET_TWICE] = sum(_met_twice(cursor, campaign.pk, kind) for kind in campaign.kinds)
     return found
+
+
+def _count(cursor: Any, statement: str, campaign: int, judging: str) -> int:
+    cursor.execute(f"SELECT count(*) FROM ({statement}) AS found", {"campaign": campaign, "judging": judging})
+    return int(cursor.fetchone()[0])
 
 
 def _met_twice(cursor: Any, campaign: int, kind: str) -> int:
