@@ -6,7 +6,7 @@ one for the same calls (docs/queue.md). The calls of workers are short, so that 
 pages and pictures, which may have to wait for a slow client, keep the server's threads. More calls
 at a time: more processes.
 
-An answer to a worker leaves at a multiple of STEP after the call came. A known item is found, graded and
+An answer to a worker leaves at a multiple of STEP after the call came. A control item is found, graded and
 followed by other statements than a question, which takes some milliseconds more or less: without the
 step, a program with a clock could tell them apart. Nobody waits for it in the lane.
 """

@@ -28,7 +28,7 @@ def moment(at: datetime | None) -> str | None:
 def task_or_nothing(request: HttpRequest, found: Lease | Nothing) -> dict[str, Any]:
     """What a worker got: of a task what its page shows, and no more.
 
-    Whatever else was told of an image or a campaign could tell a known item from the others.
+    Whatever else was told of an image or a campaign could tell a control item from the others.
     """
     if isinstance(found, Nothing):
         return {"nothing": found.code, "text": found.text, "again_at": moment(found.again_at)}

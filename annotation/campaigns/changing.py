@@ -83,7 +83,7 @@ class Change:
 
 
 def begun(campaign: Campaign) -> bool:
-    """Whether anybody has worked on it: a task or a known item was leased, or answers were brought in."""
+    """Whether anybody has worked on it: a task or a control item was leased, or answers were brought in."""
     rows = Assignment.objects.filter(campaign=campaign), Judgment.objects.filter(campaign=campaign)
     return any(each.exists() for each in rows)
 

@@ -92,7 +92,7 @@ def open_pairs(
 
     `fillers`: image -> captions that a filter took out for it. All in one transaction, and once: a
     campaign whose pairs are open already is refused, as is a pair of something that its corpus lacks.
-    Where a campaign asks in waves, each after the first has its number, and pairs that were not asked.
+    Where a campaign asks in rounds, each after the first has its number, and pairs that were not asked.
     """
     kind = only_kind(campaign.tasks)
     if kind is None or not asks_pairs(campaign.tasks):
@@ -206,7 +206,7 @@ def _single(
 def _pages(
     kind: str, pages: Sequence[Any], found: _Found, settings: CampaignSettings, wave: int
 ) -> dict[str, Questions]:
-    """Each page under its first image; its blocks are its items. The pages of a wave are one batch."""
+    """Each page under its first image; its blocks are its items. The pages of a round are one batch."""
     asked: dict[str, list[tuple[Asked, list[dict[str, Any]]]]] = {}
     for number, page in enumerate(pages, 1):
         one = Asked(kind, q.page_key(kind, str(wave), number), settings.answers.wanted(kind))

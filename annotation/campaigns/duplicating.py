@@ -1,4 +1,4 @@
-"""A campaign like another: its corpus, tasks, settings, texts and known items; none of its work."""
+"""A campaign like another: its corpus, tasks, settings, texts and control items; none of its work."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def duplicate(
 ) -> Campaign:
     """Write a draft called `name` after `campaign`, with another corpus, other tasks or settings where given.
 
-    The newest texts of what it asks go along, and the known items in use where the corpus is the same.
+    The newest texts of what it asks go along, and the control items in use where the corpus is the same.
     Answers, workers, invitations and studies do not; nor do named pairs: relevance and grading are opened
     with pairs of their own. Where the draft is there already, nothing of it is changed. Raises CampaignError.
     """

@@ -134,7 +134,7 @@ class Item(models.Model):
 
 
 class Assignment(models.Model):
-    """A lease of a task, or of a known item, to a worker; once handed in, the line of the ledger.
+    """A lease of a task, or of a control item, to a worker; once handed in, the line of the ledger.
 
     `role`: vote, double_check, control, qualification. Planned are the items of a test whose turn
     has not come (`leased_at` and `ended_at` then say when it began). `seconds` are idle-trimmed;
@@ -213,7 +213,7 @@ class PageControl(models.Model):
 
     `captions`: how many of its captions are shown there, as many as beside an image that is asked about;
     0 is all. `right` is None until the page is handed in, and where the item was retired before that or its
-    known answer taken back.
+    answer taken back.
     """
 
     assignment = models.ForeignKey(

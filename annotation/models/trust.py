@@ -1,4 +1,4 @@
-"""Trust: how a worker stands for a kind of question, and the known items that tell."""
+"""Trust: how a worker stands for a kind of question, and the control items that tell."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from annotation.models.work import Campaign
 
 
 class Control(models.Model):
-    """A known item: a question whose answer is known. Never changed once anybody has seen it.
+    """A control item: a question whose answer is known. Never changed once anybody has seen it.
 
     `purpose`: "control" items are mixed into the work, "qualification" items make up the test.
     `content` is what is shown, as an Item's; `known` the answer; `stratum` the answer it stands
@@ -63,7 +63,7 @@ class Control(models.Model):
 class Standing(models.Model):
     """A worker's trust for one kind of question in one campaign: `protocol.trust.Standing` as a row.
 
-    `last` holds the newest known answers, oldest first, "1" right and "0" wrong. `cursor` is the
+    `last` holds the newest checked answers, oldest first, "1" right and "0" wrong. `cursor` is the
     rank at which this worker last found a task beyond the head of the queue. `blocked` is a
     researcher's word, above what the rules say; `withdrawn_at` says that the worker's judgments
     of this kind were discarded. `attempt` counts tests begun. A standing given anew counts from

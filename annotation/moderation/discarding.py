@@ -1,5 +1,5 @@
 """What a researcher does about a worker: take them off, let them back, withdraw and restore their judgments;
-and about a known item that proved wrong.
+and about a control item that proved wrong.
 
 Withdrawn judgments are void: kept and paid, and out of every fold. The images concerned are folded
 anew one by one, so that what they ask and show is what the others' judgments say, whatever the
@@ -57,7 +57,7 @@ class CannotDo(ValueError):
 @dataclass(frozen=True, slots=True)
 class Done:
     """What withdrawing or restoring came to: judgments and images changed now, drawers whose standing
-    changed with it, known items retired for it, and what these are."""
+    changed with it, control items retired for it, and what these are."""
 
     kinds: tuple[str, ...]
     judgments: int
@@ -88,7 +88,7 @@ def discard(
 ) -> Done:
     """Withdraw a worker's judgments of a kind (None: all) and take them off it.
 
-    Their answers on the way are stored void. Drawers whose boxes they judged, and known items
+    Their answers on the way are stored void. Drawers whose boxes they judged, and control items
     promoted with their votes, are looked at anew. `progress` is told images done and in all.
     """
     kinds = _kinds(campaign, kind)
@@ -125,7 +125,7 @@ def restore(
 ) -> Done:
     """Undo `discard`: the judgments count again, in the order in which they came, and the worker is back.
 
-    Known items that were retired stay so; those that the judgments contradict now go too.
+    Control items that were retired stay so; those that the judgments contradict now go too.
     """
     kinds = _kinds(campaign, kind)
     with database.writing():
@@ -273,7 +273,7 @@ def _mark(
     progress: Progress,
 ) -> tuple[int, int, list[Control]]:
     """Mark the worker's judgments of `kinds`, image by image, and fold each anew: how many of both, and the
-    known items that were retired for it."""
+    control items that were retired for it."""
     mine: QuerySet[Judgment] = Judgment.objects.filter(campaign=campaign, worker=worker, kind__in=kinds)
     if not void:
         # What one person had answered twice stays void (`joining`).
@@ -303,7 +303,7 @@ def _mark(
 
 
 def _promoted_with(campaign: Campaign, worker: int, kinds: Sequence[str]) -> list[int]:
-    """Known items that were promoted with a vote of this worker among others."""
+    """Control items that were promoted with a vote of this worker among others."""
     found = []
     items = Control.objects.filter(
         campaign=campaign, kind__in=kinds, source=from_answers.SOURCE, active=True

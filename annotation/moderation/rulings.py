@@ -7,7 +7,7 @@ it back folds the image without it; nothing is ever deleted.
 
 To undo a merge is to keep the two chains apart that merged.
 
-Known items that a ruling contradicts are retired with it.
+Control items that a ruling contradicts are retired with it.
 
 Locks: the campaign, then the image, before its rulings are read.
 """
@@ -45,7 +45,7 @@ class Changed(CannotRule):
 
 @dataclass(frozen=True, slots=True)
 class Ruled:
-    """A ruling that was made or withdrawn, what the image is now, and the known items retired for it."""
+    """A ruling that was made or withdrawn, what the image is now, and the control items retired for it."""
 
     ruling: Row
     state: ImageState

@@ -2,7 +2,7 @@
 
 A standing is the fold of its events, and the events of one lie in the judgments: the worker's own
 answers, and for drawers the verdicts on their boxes. Told again after judgments were withdrawn or
-restored, or a known item proved wrong, it is what it would be if these had never come.
+restored, or a control item proved wrong, it is what it would be if these had never come.
 
 Each event counts under the settings that its lease carries, as it did when it came.
 
@@ -75,7 +75,7 @@ def events_of(row: Row) -> Iterator[tuple[int, int, Event]]:
         return
     columns = ("id", "assignment__settings_version", "role", "assignment__right")
     for id, version, role, right in own.values_list(*columns):
-        # A known item whose answer was taken back counts like any other.
+        # A control item whose answer was taken back counts like any other.
         yield id, version, ItemDone() if role != CONTROL or right is None else ControlGraded(right)
     if judged_by(row.kind):
         for id, version, good, asked_at in _verdicts(row):
@@ -86,7 +86,7 @@ def events_of(row: Row) -> Iterator[tuple[int, int, Event]]:
 
 
 def _of_pages(own: QuerySet[Judgment]) -> Iterator[tuple[int, int, Event]]:
-    """Each image of a page is an item, in the order shown; where a known answer was taken back, too."""
+    """Each image of a page is an item, in the order shown; where a checked answer was taken back, too."""
     rights = dict[tuple[int, int], bool | None]()
     for assignment, control, right in PageControl.objects.filter(
         assignment__in=own.values("assignment")

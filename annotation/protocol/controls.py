@@ -67,7 +67,7 @@ def due(settings: TrustSettings, *, seed: Seed, worker: str, kind: str, state: s
 
 @lru_cache(maxsize=4096)
 def _probation_places(of: int, known: int, seed: Seed, worker: str, kind: str, block: int) -> frozenset[int]:
-    """Which of the `of` places of a worker's probation are known items."""
+    """Which of the `of` places of a worker's probation are control items."""
     return frozenset(map(int, drawn(map(str, range(of)), known, seed, worker, kind, "probation", block)))
 
 
@@ -83,7 +83,7 @@ class Control:
 class Measured:
     """What control items came to with a worker, each count by the answer that they stand for.
 
-    `known`: answered, and the answer counts as a known one, in use or not today. `in_hand`: still to be
+    `known`: answered, and the answer counts as a checked one, in use or not today. `in_hand`: still to be
     answered. `left_out`: given back or run out of time, and not answered since.
     """
 
@@ -92,7 +92,7 @@ class Measured:
     left_out: Mapping[str, int] = field(default_factory=dict)
 
     def ahead(self, answer: str, others: Iterable[str]) -> bool:
-        """Whether one more known answer could bring `answer` more than one ahead of one of the `others`,
+        """Whether one more checked answer could bring `answer` more than one ahead of one of the `others`,
         if all of it that is in hand were answered and nothing else."""
         most = self.known.get(answer, 0) + self.in_hand.get(answer, 0)
         return any(most > self.known.get(other, 0) for other in others if other != answer)
@@ -118,8 +118,8 @@ def choose(
 ) -> Choice:
     """A control of `pool` for this worker that is not among the ids `seen` (answered or only shown).
 
-    The answer of which fewest known answers are `measured` comes next (None: all that is seen was
-    answered), ties are drawn: of a worker's known answers any two possible ones differ by one at most
+    The answer of which fewest checked answers are `measured` comes next (None: all that is seen was
+    answered), ties are drawn: of a worker's checked answers any two possible ones differ by one at most
     while controls of both last, whatever they give back, let run out or answer late. An answer of which
     they left out more than they answered (a single one is nothing) holds the others back also when its
     controls are used up: nobody is measured on some answers alone because they left out another.

@@ -1,7 +1,7 @@
-"""An answer against a known answer: is it right?
+"""An answer against a gold answer: is it right?
 
-Each kind brings its grader (`kinds.Kind`). Known answers stand in control items and in the
-tests that come before work. Forms of the answers, and of the known ones:
+Each kind brings its grader (`kinds.Kind`). Gold answers stand in control items and in the
+tests that come before work. Forms of the answers, and of the gold ones:
 
 - questions with a few answers (the chain's, but for drawing): the answer's word, equal or not;
 - `box_drawing`: a Box, or None for "no further box"; known: the boxes still to be drawn;
@@ -25,20 +25,20 @@ GRADES = (1, 2, 3, 4)
 
 
 class BadKnownAnswer(ValueError):
-    """A known answer that its question cannot have, or that grades nothing; says what could."""
+    """A gold answer that its question cannot have, or that grades nothing; says what could."""
 
 
 def is_right(kind: str, answer: Any, known: Any, settings: TrustSettings) -> bool:
     """Whether `answer` to a question of `kind` is right, given the `known` one.
 
     Raises UnknownName for a kind whose answers cannot be graded (free text), ValueError where
-    answer and known answer are not of one form.
+    answer and gold answer are not of one form.
     """
     return _grader(kind).right(answer, known, settings)
 
 
 def stratum(kind: str, known: Any) -> str:
-    """The possible answer that a control with this known answer stands for."""
+    """The possible answer that a control with this gold answer stands for."""
     return _grader(kind).stratum(known)
 
 

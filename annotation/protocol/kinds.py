@@ -122,7 +122,7 @@ class Kind:
       which some control items must be known. `tested`: work begins with a test, where there are items.
     - `measured_on`: CONTROLS, VERDICTS or NOTHING. `judges`: the kind whose answers its own are verdicts on.
     - `bar`, `verdict`, `window`, `over`: the names of the trust settings that hold for it: the least share
-      right, the known answers before a verdict, those looked at, and over how many few are judged.
+      right, the checked answers before a verdict, those looked at, and over how many few are judged.
     - `from_plain(known)`: a gold answer as the grader takes it, from its row. `given(answer)`: what the
     grader
       takes of an answer. `written_known(text, captions)`: a gold answer from a table's cell.

@@ -110,12 +110,12 @@ class ControlImage:
 
     @property
     def block(self) -> Block:
-        """The image's captions as a block of a page, in order, all as known answers."""
+        """The image's captions as a block of a page, in order, all as gold answers."""
         captions = sorted(self.true | self.wrong)
         return Block(self.image, tuple(Entry(self.image, caption, CONTROL) for caption in captions))
 
     def known(self, block: Block) -> tuple[bool, ...]:
-        """The known answers in the order of the captions of `block`, for `grading.is_right`."""
+        """The gold answers in the order of the captions of `block`, for `grading.is_right`."""
         return tuple(entry.caption in self.true for entry in block.entries)
 
 
@@ -218,7 +218,7 @@ def controls_on_page(
 ) -> int:
     """How many images of this worker's page number `page` (from 1) are controls.
 
-    One, as printed. With one a page, 30 items would hold 5 known answers and a verdict would
+    One, as printed. With one a page, 30 items would hold 5 checked answers and a verdict would
     wait for 72; so in probation some pages, drawn, hold controls only: as many as it takes to
     know `probation_known` of `probation_items` (by default two pages in five, 15 of 30).
     """

@@ -2,7 +2,7 @@
 
 A worker has one `Standing` per question kind. `after` takes it through one event; it is the
 only rule by which a standing changes, so a standing is the fold of its events. A worker is
-suspended by rolling accuracy over known answers and by nothing else.
+suspended by rolling accuracy over checked answers and by nothing else.
 
 Source: Plummer et al. 2015, section 2.3; Hodosh et al. 2013, section 4.3.2. The numbers, and where
 each is from, stand in `trust_settings`.
@@ -56,14 +56,14 @@ class ItemDone:
 
 @dataclass(frozen=True, slots=True)
 class ControlGraded:
-    """A control item was answered: it counts as an item and as a known answer."""
+    """A control item was answered: it counts as an item and as a checked answer."""
 
     right: bool
 
 
 @dataclass(frozen=True, slots=True)
 class BoxJudged:
-    """Box Quality settled on a box drawn earlier: a known answer, whose item counted when it was drawn."""
+    """Box Quality settled on a box drawn earlier: a checked answer, whose item counted when it was drawn."""
 
     good: bool
 
@@ -86,7 +86,7 @@ class Standing:
     """One worker's trust for one question kind.
 
     `items` counts everything answered, control items with it. `known` and `right` count all
-    known answers; `last` holds the newest of them (True: right), oldest first, at most
+    checked answers; `last` holds the newest of them (True: right), oldest first, at most
     their window. `entered` is the newest reputation, `examined` the first test passed or else the
     newest one failed.
     """
@@ -102,7 +102,7 @@ class Standing:
 
     @property
     def accuracy(self) -> float | None:
-        """The share of right answers among the last known ones, or None before the first."""
+        """The share of right answers among the last checked ones, or None before the first."""
         return sum(self.last) / len(self.last) if self.last else None
 
 
@@ -175,14 +175,14 @@ def _admit(standing: Standing, settings: TrustSettings) -> Standing:
 
 
 def admitted(standing: Standing) -> Standing:
-    """The standing of somebody who is let in; a kind without known answers needs no probation."""
+    """The standing of somebody who is let in; a kind at which nothing is checked needs no probation."""
     return replace(standing, state=TRUSTED if kind_of(standing.kind).measured_on == NOTHING else PROBATION)
 
 
 def _judge(standing: Standing, settings: TrustSettings) -> Standing:
-    """Suspend below the bar, trust at the end of probation; neither on too few known answers.
+    """Suspend below the bar, trust at the end of probation; neither on too few checked answers.
 
-    In between, below the bar but not clearly so, a worker is on probation, and gets known items at
+    In between, below the bar but not clearly so, a worker is on probation, and gets control items at
     its rate until it is clear: once the window is full nobody is in between.
     """
     if standing.state == SUSPENDED or standing.accuracy is None:
@@ -210,7 +210,7 @@ def why_not(standing: Standing, settings: TrustSettings) -> Refusal | None:
     if standing.state in (PROBATION, TRUSTED):
         return None
     if standing.state == SUSPENDED:
-        # Later known answers may have lifted the accuracy again; the sentence must not contradict itself.
+        # Later checked answers may have lifted the accuracy again; the sentence must not contradict itself.
         bar = _percent(settings.bar_of(standing.kind))
         return Refusal(
             "suspended",

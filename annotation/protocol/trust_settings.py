@@ -100,19 +100,19 @@ class TrustSettings:
             )
 
     def bar_of(self, kind: str) -> float:
-        """The least share of known answers that must be right at `kind`."""
+        """The least share of checked answers that must be right at `kind`."""
         return float(getattr(self, kind_of(kind).bar))
 
     def verdict_of(self, kind: str) -> int:
-        """How many known answers of `kind` there must be before a worker is trusted."""
+        """How many checked answers of `kind` there must be before a worker is trusted."""
         return int(getattr(self, kind_of(kind).verdict))
 
     def window_of(self, kind: str) -> int:
-        """How many of the last known answers of `kind` are looked at."""
+        """How many of the last checked answers of `kind` are looked at."""
         return int(getattr(self, kind_of(kind).window))
 
     def suspends(self, kind: str, last: Sequence[bool]) -> bool:
-        """Whether the `last` known answers, a window at most, put a worker below the bar of `kind`.
+        """Whether the `last` checked answers, a window at most, put a worker below the bar of `kind`.
 
         From `verdict_known` answers on, and while they are few only if they stay below whatever
         follows: of 20 (drawing: 30) they could not reach the bar any more. To a careful worker,

@@ -234,7 +234,7 @@ def warnings(
 
 
 def rules_of(campaign: Campaign, kind: str, settings: CampaignSettings) -> TrustSettings:
-    """The campaign's trust settings as they come out for `kind`, with the known items that there are."""
+    """The campaign's trust settings as they come out for `kind`, with the control items that there are."""
     return rules(settings.trust, campaign=campaign.pk, kind=kind, revision=campaign.revision)
 
 

@@ -44,7 +44,7 @@ class Offer:
 
     `standing` is theirs, or what it would be if they joined now; `known` what the campaign knows of the
     kind. `test` is the one they are in the middle of; `nothing` says why they would get nothing now. How many
-    questions wait is not told: it falls with an answer to one of them, and not with one on a known item.
+    questions wait is not told: it falls with an answer to one of them, and not with one on a control item.
     """
 
     campaign: Campaign

@@ -86,7 +86,7 @@ def terms_of(cursor: Any, campaign: int) -> Terms:
 
 
 def rules_of(terms: Terms, kind: str) -> TrustSettings:
-    """The campaign's trust settings as they come out for `kind`, with the known items that there are."""
+    """The campaign's trust settings as they come out for `kind`, with the control items that there are."""
     return controls.rules(terms.settings.trust, campaign=terms.id, kind=kind, revision=terms.revision)
 
 

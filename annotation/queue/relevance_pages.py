@@ -51,7 +51,7 @@ class PageBlock:
 
 
 def due(settings: CampaignSettings, *, seed: int, holder: Holder, held: int) -> int:
-    """How many images of the worker's next page are to be known ones; `held` pages are in hand."""
+    """How many images of the worker's next page are to be control items; `held` pages are in hand."""
     number = holder.standing.items // settings.page.images + held + 1
     return controls_on_page(
         settings.trust,
@@ -103,13 +103,13 @@ def put(assignment: int, chosen: Sequence[Put]) -> None:
 
 
 def _like(task: int | None) -> list[PageBlock]:
-    """The images that a task asks about: what known ones are to be like."""
+    """The images that a task asks about: what control items are to be like."""
     contents = Item.objects.filter(task=task).order_by("position").values_list("content", flat=True)
     return [_asked(content) for content in contents]
 
 
 def _place(seed: int, holder: Holder, number: int, places: int) -> int:
-    """Which of a page's images the known one `number` is to be like."""
+    """Which of a page's images the control item `number` is to be like."""
     return int(draw(seed, holder.pseudonym, "like", holder.standing.items, number) * places)
 
 

@@ -6,7 +6,7 @@ The only writer of judgments and flags. Whatever becomes of an answer, it is sto
 - late (the lease ran out or was returned), it takes a place that is left, is moot where the
   question is closed, and surplus where others hold every place;
 - a second time under the same token, nothing happens and the same is said again;
-- on a known item, it is graded where that still measures the worker, and stays outside every fold.
+- on a control item, it is graded where that still measures the worker, and stays outside every fold.
 
 Locks: image, task, assignment, then the standings concerned, by id.
 """
@@ -288,7 +288,7 @@ def _of_control(
     schema: int,
     at: datetime,
 ) -> _Answered:
-    """An answer on a known item: graded, and paid unless it is of a test.
+    """An answer on a control item: graded, and paid unless it is of a test.
 
     One that was retired meanwhile measures nobody, and a late answer only where it unbalances nothing; either
     counts as any other. A test is fixed once it has begun.

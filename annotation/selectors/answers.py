@@ -25,7 +25,7 @@ _COLUMNS = (
 
 
 def answers(campaign: Campaign, *, known: bool = False) -> Iterator[dict[str, Any]]:
-    """Answers in the order in which they came; those on known items only with `known`.
+    """Answers in the order in which they came; those on control items only with `known`.
 
     Each has: kind, image, key, worker, role, answer, box or None, flag, void (withdrawn), way,
     seconds, schema, instructions, settings (versions), at; and what else the kind's answer says: `text` of a

@@ -1,4 +1,4 @@
-"""The known items of a campaign, counted: what commands and pages tell of them."""
+"""The control items of a campaign, counted: what commands and pages tell of them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Facts(NamedTuple):
 
     `since`: the kinds that have a measure of accuracy, or had one, and when it came: the first control item,
     in use or not; for drawing that of Box Quality. Until then nobody knows how good those are who judge
-    boxes, and what they say is no known answer.
+    boxes, and what they say is no checked answer.
     """
 
     known: Mapping[str, Known]

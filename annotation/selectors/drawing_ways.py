@@ -35,7 +35,7 @@ class DrawingWay:
 def drawing_ways(campaign: Campaign, *, fresh: bool = False) -> list[DrawingWay]:
     """The ways in which a campaign's newest boxes came about, in the order of WAYS, the unknown one last.
 
-    Where counting is slow, a minute old at most unless `fresh`. Known items and double checks are left out:
+    Where counting is slow, a minute old at most unless `fresh`. Control items and double checks are left out:
     nobody judges those.
     """
     return kept(campaign, "drawing-ways", lambda: _drawing_ways(campaign), fresh=fresh)

@@ -1,7 +1,7 @@
 """What judges said about pairs of images and captions, pair by pair, and who of them counts.
 
 Of a campaign of pages each tick is one judgment (0 or 1), with the role that its pair had on the page;
-of one of graded pairs each grade is. Left out are withdrawn answers, reports, and known items.
+of one of graded pairs each grade is. Left out are withdrawn answers, reports, and control items.
 
 Who counts. Hodosh et al. 2013, section 4.3.2: "We only used workers who judged 70% of their control items
 correctly." So the answers of a judge are not used who is suspended by the rules, or of whose known
@@ -52,7 +52,7 @@ class PairJudgment:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """How a judge did on known items, and why their answers are not used ("" where they are).
+    """How a judge did on control items, and why their answers are not used ("" where they are).
 
     `answers` are their pages, or grades, that stand: what is withdrawn is not among them. Of these, `before`
     came before the judge was reinstated: up to the judgment `since`, 0 where the rules suspended nobody.

@@ -60,7 +60,7 @@ def known_items(golds: Iterable[Gold], *, seed: int) -> dict[str, list[KnownItem
 class Gate:
     """Standings of all workers for all kinds of question.
 
-    `items` are the known items by kind. Without any of a kind nobody is measured at it, and without any of
+    `items` are the control items by kind. Without any of a kind nobody is measured at it, and without any of
     Box Quality no drawer is. Tests have items of their own.
     """
 
@@ -75,7 +75,7 @@ class Gate:
         self._seen: dict[tuple[str, str], set[str]] = defaultdict(set)
 
     def rules(self, kind: str) -> TrustSettings:
-        """The settings as they come out for `kind`, with the known items that there are."""
+        """The settings as they come out for `kind`, with the control items that there are."""
         measured = judged_by(kind) or kind
         return in_force(self.settings, Known(True, bool(self._pools.get(measured))))
 

@@ -107,7 +107,7 @@ class Desk(Protocol):
         ...
 
     def counted(self, task: Handed) -> bool:
-        """Whether an answer handed in counts. Workers are not told: one to a known item always does."""
+        """Whether an answer handed in counts. Workers are not told: one to a control item always does."""
         ...
 
     def give_back(self, task: Handed) -> bool:

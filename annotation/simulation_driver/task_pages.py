@@ -21,7 +21,7 @@ def begin_test(campaign: Campaign, worker: int, kind: str) -> bool:
 
 
 def counted(assignment: int) -> bool:
-    """Whether the answer to what was handed out is one of its question's, or on a known item."""
+    """Whether the answer to what was handed out is one of its question's, or on a control item."""
     judgment = Judgment.objects.select_related("image").get(assignment=assignment)
     if judgment.image is None:
         return True

@@ -41,7 +41,7 @@ class ShownImage(NamedTuple):
         """What a worker's program is told instead of the key.
 
         A key tells, by its place among others or by what is published, of which split an image is, and
-        known items are often of another one. What is of no corpus, as an example, has its key.
+        control items are often of another one. What is of no corpus, as an example, has its key.
         """
         return name_of(self.id) if self.id else self.key
 

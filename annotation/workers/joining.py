@@ -180,7 +180,7 @@ def _move(was: int, stays: int) -> None:
         assert mine.task_id is not None
         _settle_twice(mine, theirs[mine.task_id])
     for mine in list(own.filter(control__isnull=False).exclude(role=qualification.ROLE)):
-        # A known item that was met twice: both answers count, as of two items.
+        # A control item that was met twice: both answers count, as of two items.
         met = Assignment.objects.filter(worker=stays, control=mine.control_id).aggregate(Max("attempt"))
         if met["attempt__max"] is not None:
             mine.attempt = met["attempt__max"] + 1

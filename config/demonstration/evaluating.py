@@ -20,13 +20,13 @@ from annotation.selectors.records import stream_records
 from config.demonstration import files
 from evaluation.models import Report, Run
 
-#: Whose images are trained on, become the known items on every page, and are ranked.
+#: Whose images are trained on, become the control items on every page, and are ranked.
 TRAIN, KNOWN, SPLIT = "train", "val", "test"
 #: With fewer of each nothing can be trained, nor is there anything worth comparing.
 LEAST_IMAGES = 10
 PROTOCOL = "any of five"
 SYSTEMS = ("chance", "near", "kcca", "oracle")
-#: Judges: good people mostly and two whom known items find out; and the few who are asked in their place.
+#: Judges: good people mostly and two whom control items find out; and the few who are asked in their place.
 WORKERS, MIX = 10, "careful=6,average=2,random=1,always_yes=1"
 INSTEAD, INSTEAD_MIX = 5, "careful=1"
 #: Items pooled of each ranking, by batch, and the least BLEU_pre: less than usual, since in so small a corpus

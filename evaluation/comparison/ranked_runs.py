@@ -1,4 +1,4 @@
-"""Stored runs held against qrels: who asks, what takes part, and where it stands in the run's lists.
+"""Stored runs evaluated against qrels: who asks, what takes part, and where it stands in the run's lists.
 
 The queries are those of one snapshot, or of a subset of its images. The items are those that the run ranks
 or the snapshot knows. Under a protocol only what the snapshot knows takes part; of a subset, or a fold, its
@@ -38,7 +38,7 @@ _BLOCK = 200
 
 
 class NotComparable(ValueError):
-    """A run and qrels, or runs, that cannot be held against each other; one line with the remedy."""
+    """A run and qrels, or runs, that cannot be compared with each other; one line with the remedy."""
 
 
 @dataclass(frozen=True, slots=True)

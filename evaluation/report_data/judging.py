@@ -3,7 +3,7 @@
 Coefficients are those of `evaluation.agreement`, with intervals that draw whole images. The sweep holds
 each answer against the mean of the other answers to its pair, cut at every threshold: where kappa is
 highest, a single judge agrees best with what the others settle. With a second set of judgments of the same
-pairs (experts, say) the sets' means are held against each other, as in Table 10 of Hodosh et al. 2013.
+pairs (experts, say) the sets' means are compared with each other, as in Table 10 of Hodosh et al. 2013.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Do originals rank systems as judgments do? Rank correlations, as in Table 7 of Hodosh et al. 2013.
 
-R@k is held against S@k of the same k, and all that asks for originals against R-precision (or nDCG). A
+R@k is compared with S@k of the same k, and all that asks for originals with R-precision (or nDCG). A
 median rank falls as systems improve, so its correlations are negative where the rankings agree.
 """
 
@@ -31,7 +31,7 @@ class Order:
 
 
 def orders_of(directions: Sequence[Direction]) -> list[Order]:
-    """Every two measures that a report can hold against each other."""
+    """Every two measures that a report can compare with each other."""
     return [
         _order(one, originals, judged)
         for one in directions

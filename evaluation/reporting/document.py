@@ -33,7 +33,7 @@ class BatchNumbers:
     `before` are answers that are left out, as their judges gave them before the rules suspended and somebody
     reinstated them; `counted` are those that count, as these judges were asked for by name. `answers` is
     every answer handed in, of a test or withdrawn since too. `askable` pairs could be asked where a batch
-    asks in waves, None elsewhere. `filling` is how full the pages are, as `protocol.paging.Filling`; of
+    asks in rounds, None elsewhere. `filling` is how full the pages are, as `protocol.paging.Filling`; of
     graded pairs there are none. `loss` is what the filter loses, as `pooling.unlikely.FilterLoss`, None
     where it is not known.
     """
@@ -83,7 +83,7 @@ class Report:
 
     @property
     def orders(self) -> list[Order]:
-        """Every two measures that can be held against each other, by how they order the systems."""
+        """Every two measures that can be compared with each other, by how they order the systems."""
         return orders_of(self.directions)
 
     def findings(self) -> dict[str, Any]:
@@ -209,7 +209,7 @@ def _of_batch(batch: BatchNumbers) -> Section:
         ("threshold of the filter", batch.threshold),
         ("judged before, and reused", numbers["known"]),
         ("of them judged less often now", batch.lacking),
-        *([] if batch.askable is None else [("that could be asked, in waves", batch.askable)]),
+        *([] if batch.askable is None else [("that could be asked, in rounds", batch.askable)]),
         ("asked", numbers["asked"]),
         ("judgments wanted for each", batch.wanted),
         ("asked, and judged as often", batch.judged),

@@ -79,7 +79,7 @@ class Report:
 
     @property
     def tally(self) -> Tally:
-        """Cells that have a figure, counted and held against the tolerance."""
+        """Cells that have a figure, counted and checked against the tolerance."""
         return tally(self.counted)
 
     def as_json(self) -> dict[str, Any]:

@@ -64,14 +64,14 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class JudgeLine:
-    """A judge: accuracy on known items (None: met none), answers that stand, and why they do not count."""
+    """A judge: accuracy on control items (None: met none), answers that stand, and why they do not count."""
 
     name: str
     judge: Judge
 
     @property
     def accuracy(self) -> float | None:
-        """The share of known items that the judge answered rightly; None where there were none."""
+        """The share of control items that the judge answered rightly; None where there were none."""
         return self.judge.right / self.judge.known if self.judge.known else None
 
     @property

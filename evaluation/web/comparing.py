@@ -49,7 +49,7 @@ ROUNDS = (10_000, 100_000)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What runs are held against, and how: as the address says it."""
+    """What runs are evaluated against, and how: as the address says it."""
 
     snapshot: QrelsSnapshot
     baseline: str

@@ -1,4 +1,4 @@
-"""Known items that later rulings and withdrawals contradict: they are retired, and named.
+"""Control items that later rulings and withdrawals contradict: they are retired, and named.
 
 Promoted items rest on votes of their own campaign, items from a campaign's layer on that campaign's
 images. Rulings, withdrawals and joins change both. Each of them locks the campaign (`hold`), so that no
@@ -26,7 +26,7 @@ from annotation.queue.image_state import state_of
 
 
 def hold(campaigns: Iterable[int]) -> None:
-    """Lock campaigns (ids), so that nobody makes known items of their work. Before any image is locked."""
+    """Lock campaigns (ids), so that nobody makes control items of their work. Before any image is locked."""
     rows = Campaign.objects.select_for_update(no_key=True).filter(pk__in=set(campaigns)).order_by("pk")
     list(rows.values_list("pk", flat=True))
 

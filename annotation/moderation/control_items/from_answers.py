@@ -1,4 +1,4 @@
-"""Known items from the campaign's own work: questions on which everybody agreed."""
+"""Control items from the campaign's own work: questions on which everybody agreed."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def promote(
     per_answer: int = 15,
     actor: Account | None = None,
 ) -> Added:
-    """Make known items of settled questions that `at_least` workers answered, all of them alike.
+    """Make control items of settled questions that `at_least` workers answered, all of them alike.
 
     Votes and double checks count, also those that no question consumed. Left out are questions that
-    anybody flagged, that are open, that are known items already, or that a worker answered who is
+    anybody flagged, that are open, that are control items already, or that a worker answered who is
     suspended, taken off or discarded at this kind; and, named, those that the image no longer asks, because
     of a ruling or of what was withdrawn. At most `per_answer` for each answer, drawn by the campaign's seed.
     Raises CannotPromote.

@@ -1,4 +1,4 @@
-"""Known items from a layer that is taken for the truth.
+"""Control items from a layer that is taken for the truth.
 
 The questions are those that come up when images with gold are annotated with some errors, so that
 every answer is the right one somewhere. Kept are those that careful people answer alike: about
@@ -38,12 +38,12 @@ FITS, FAILS = 0.8, 0.5
 PER_ANSWER: Mapping[str, int] = {Control.CONTROL: 15, Control.QUALIFICATION: 18}
 #: Items of one answer, kind and image that come together; more of an image come after all others.
 TOGETHER = 2
-#: An image's key, a question about it, and the known answer.
+#: An image's key, a question about it, and the gold answer.
 Candidate = tuple[str, Question, str | tuple[Box, ...]]
 
 
 class NoGold(ValueError):
-    """A layer that no known items can be made from."""
+    """A layer that no control items can be made from."""
 
 
 def from_gold(
@@ -56,10 +56,10 @@ def from_gold(
     per_answer: Mapping[str, int] = PER_ANSWER,
     actor: Account | None = None,
 ) -> Added:
-    """Add known items of `purposes` from `layer`, of the campaign's corpus, for every kind that has them.
+    """Add control items of `purposes` from `layer`, of the campaign's corpus, for every kind that has them.
 
     `images`: the keys of those to use, or how many of the layer's (drawn by `seed`). Drawn are first those
-    that the campaign has not opened: nobody judges as a task what they met as a known item, so items of
+    that the campaign has not opened: nobody judges as a task what they met as a control item, so items of
     open images take work away from people. At most `per_answer` items of
     a purpose for each possible answer of a kind, spread over the images; no question serves two
     purposes. A layer that grows with a campaign's answers is brought up first (`annotation.datasets.layers`),
@@ -151,7 +151,7 @@ def clear(question: Question, truth: Truth) -> bool:
 
 
 def known_of(question: Question, truth: Truth) -> str | tuple[Box, ...]:
-    """The known answer to `question`: its word, or for drawing the boxes still to be drawn."""
+    """The gold answer to `question`: its word, or for drawing the boxes still to be drawn."""
     if kind_of(question.kind).draws:
         return tuple(truth.uncovered(truth.chain(question.mentions), question.boxes))
     return truth.answer(question)[0]
@@ -183,7 +183,7 @@ def _golds(
 
 def _spread(candidates: Iterable[Candidate], seed: int) -> Iterator[Candidate]:
     """The candidates in a drawn order, some of an image together, and images in the same order for every
-    kind and answer: a worker meets an image of the campaign more than once, and so they do a known one."""
+    kind and answer: a worker meets an image of the campaign more than once, and so an item's."""
     taken: Counter[str] = Counter()
     turns: list[tuple[int, float, int, Candidate]] = []
     for candidate in sorted(candidates, key=lambda c: draw(seed, "question", c[0], c[1].key)):

@@ -1,4 +1,4 @@
-"""Known items of campaigns: drawn from, graded by, and added to.
+"""Control items of campaigns: drawn from, graded by, and added to.
 
 pool, shown, seen, grade            what the queue needs of them
 measured, measures_late             what they came to with a worker

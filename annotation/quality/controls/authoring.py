@@ -1,4 +1,4 @@
-"""Adding known items to a campaign, and retiring them.
+"""Adding control items to a campaign, and retiring them.
 
 Whatever they come from (gold, a file, a page, agreement), they are written here, all or none:
 checked against image and captions, each question once per purpose, the campaign's revision raised
@@ -21,7 +21,7 @@ from annotation.quality.controls.items import Images, ItemName, KnownItem, row_o
 
 
 class BadItems(ValueError):
-    """Known items of which some cannot be; nothing was stored. One line for each, with its number."""
+    """Control items of which some cannot be; nothing was stored. One line for each, with its number."""
 
     def __init__(self, problems: Sequence[tuple[int, str]]) -> None:
         self.problems = tuple(problems)
@@ -30,7 +30,7 @@ class BadItems(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """How many known items were added, and how many stood there already, exactly so; `passed_over` names
+    """How many control items were added, and how many stood there already, exactly so; `passed_over` names
     those that were left out: something contradicts their answer, or the image does not ask them any more."""
 
     added: int
@@ -47,7 +47,7 @@ def add(
     problems: Iterable[tuple[int, str]] = (),
     layer: Layer | None = None,
 ) -> Added:
-    """Add known items, each with its number (of a line, from 1) for messages.
+    """Add control items, each with its number (of a line, from 1) for messages.
 
     What stands there already is left alone; what was retired is put back. `layer` is where their answers were
     read: one that stands there with another answer, because the layer has changed, is passed over. Raises
@@ -101,7 +101,7 @@ def add(
 
 
 def retire(*, campaign: Campaign, controls: Sequence[int], actor: Account | None = None) -> int:
-    """Take known items (ids of their rows) out of the pools; answers given on them keep counting.
+    """Take control items (ids of their rows) out of the pools; answers given on them keep counting.
 
     Returns how many were in use until now.
     """

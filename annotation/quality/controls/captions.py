@@ -1,4 +1,4 @@
-"""Known items of questions about pairs, from images and captions of the corpus.
+"""Control items of questions about pairs, from images and captions of the corpus.
 
 Source: Hodosh et al. 2013, section 4.3.2: an image of the development set with one to three of its own
 captions and random ones beside.
@@ -41,7 +41,7 @@ MOST_PAIRS, MOST_BLOCKS = 6, 2
 
 
 class Told(NamedTuple):
-    """A caption as far as known items go: its name, the words that say something, and its length in signs."""
+    """A caption as far as control items go: its name, the words that say something, its length in signs."""
 
     name: CaptionName
     says: frozenset[str]
@@ -56,7 +56,7 @@ def from_captions(
     per_page: int,
     purposes: Mapping[str, int],
 ) -> Iterator[CountedItem]:
-    """Known items of `campaign`'s kind from `images` that it does not ask about: so many images for each
+    """Control items of `campaign`'s kind from `images` that it does not ask about: so many images for each
     purpose, each in as many items as the campaign asks about one of its own, within bounds.
 
     True captions are the image's own. Wrong ones are drawn from those that the campaign asks about (or,

@@ -1,4 +1,4 @@
-"""Known items of questions that are only counted: graded pairs, images of a page, sentences of the test.
+"""Control items of questions that are only counted: graded pairs, images of a page, sentences of the test.
 
 What people write and which regions they choose nobody can grade, so there are none of these; before
 captions are written there is a test of spelling and grammar instead.
@@ -23,7 +23,7 @@ CaptionName = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class CountedItem:
-    """A known item of a question that is only counted, as people write it down.
+    """A control item of a question that is only counted, as people write it down.
 
     `image` is the image's key in the campaign's corpus. `captions` are those beside it (one to be
     graded, or all of a page's image) or empty; `sentence` is what the test of spelling asks about.
@@ -40,7 +40,7 @@ class CountedItem:
 
 
 def counted_row(item: CountedItem, *, campaign: Campaign, images: Images) -> Control:
-    """The row of a known item, not stored yet, its source left open. Raises BadItem."""
+    """The row of a control item, not stored yet, its source left open. Raises BadItem."""
     kind = kind_of(item.kind) if is_counted(item.kind) else None
     if kind is None or kind.item is None:
         known_kinds = ", ".join(one.key for one in all_kinds() if one.item is not None)

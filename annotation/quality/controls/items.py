@@ -1,4 +1,4 @@
-"""A known item as people write it down, and the row that it makes once it is checked."""
+"""A control item as people write it down, and the row that it makes once it is checked."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MENTION = re.compile(r"(\d+):(\d+)-(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class KnownItem:
-    """A question with its known answer, as people write it down.
+    """A question with its gold answer, as people write it down.
 
     `image` is the image's key in the campaign's corpus; `mentions` are ids (caption:start-end, all
     from 0, end exclusive); `boxes` those accepted so far, `pending` the one whose quality is asked.
@@ -41,7 +41,7 @@ class KnownItem:
 
 
 class ItemName(NamedTuple):
-    """A known item as people find it: the kind of question, the image's key, and the answer."""
+    """A control item as people find it: the kind of question, the image's key, and the answer."""
 
     kind: str
     image: str
@@ -64,7 +64,7 @@ class Images:
 def item_of(
     question: Question, *, image: str, purpose: str, known: str | tuple[Box, ...], **also: str
 ) -> KnownItem:
-    """The known item that shows `question` about an image."""
+    """The control item that shows `question` about an image."""
     return KnownItem(
         question.kind,
         purpose,
@@ -78,12 +78,12 @@ def item_of(
 
 
 def plain_known(known: str | Sequence[Box]) -> Any:
-    """A known answer as its row holds it."""
+    """A gold answer as its row holds it."""
     return known if isinstance(known, str) else [corners(box) for box in known]
 
 
 def row_of(item: KnownItem, *, campaign: Campaign, images: Images) -> Control:
-    """The row of a known item, not stored yet, its source left open. Raises BadItem."""
+    """The row of a control item, not stored yet, its source left open. Raises BadItem."""
     if item.kind not in campaign.kinds:
         raise BadItem(f"unknown kind {item.kind!r}; known: {', '.join(campaign.kinds)}")
     if item.purpose not in Control.PURPOSES:

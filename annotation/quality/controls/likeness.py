@@ -1,9 +1,9 @@
-"""How much a known item would stand out before a worker, beside the task that it stands in for.
+"""How much a control item would stand out before a worker, beside the task that it stands in for.
 
 Tasks of one image come near each other, so that a worker meets an image again and again; one that
-comes up out of nowhere would be known for what it is. A known item is the less strange the more its
+comes up out of nowhere would be known for what it is. A control item is the less strange the more its
 image has been met as that of the task that would have come instead, as often and as long ago, and the
-more it looks like that task: as many boxes, phrases at the same places of their captions. Known items
+more it looks like that task: as many boxes, phrases at the same places of their captions. Control items
 are of all answers alike, and questions are not; without the looks, the mixture would tell.
 An image of the worker's own test is not one of the campaign's: items about it come last.
 """
@@ -64,7 +64,7 @@ def strangeness(
     kind: str,
     revision: int,
 ) -> dict[str, float]:
-    """For each known item of a kind, by its id, how much it would stand out where the worker expects a
+    """For each control item of a kind, by its id, how much it would stand out where the worker expects a
     task about `image` that shows `content`."""
     met, tested = past
     expected, wanted = met.get(image, NEVER), looks(content)

@@ -1,4 +1,4 @@
-"""Known items as rows: the pools that the queue draws from, and how an answer on one is graded.
+"""Control items as rows: the pools that the queue draws from, and how an answer on one is graded.
 
 Which item comes when is `protocol.controls`; what is right is `protocol.grading`. Here is only
 what a campaign has of them.
@@ -50,7 +50,7 @@ class Given(Protocol):
 
 
 class Shown(NamedTuple):
-    """What a known item shows: the id of its image, its key, and what `protocol.contents` makes of it."""
+    """What a control item shows: the id of its image, its key, and what `protocol.contents` makes of it."""
 
     image: int
     key: str
@@ -59,7 +59,7 @@ class Shown(NamedTuple):
 
 @lru_cache(maxsize=POOLS_KEPT)
 def pool(campaign: int, kind: str, revision: int, purpose: str = Row.CONTROL) -> tuple[Control, ...]:
-    """The active known items of a kind, each under its row's id as text.
+    """The active control items of a kind, each under its row's id as text.
 
     Kept by the process for each `revision` of the campaign, which rises with every change of them.
     """
@@ -73,12 +73,12 @@ def known(campaign: int, kind: str, revision: int) -> Known:
 
 
 def rules(settings: TrustSettings, *, campaign: int, kind: str, revision: int) -> TrustSettings:
-    """The campaign's trust settings as they come out for `kind`, with the known items that there are."""
+    """The campaign's trust settings as they come out for `kind`, with the control items that there are."""
     return in_force(settings, known(campaign, kind, revision))
 
 
 def tells_of_drawer(campaign: int, kind: str, revision: int, asked_at: datetime) -> bool:
-    """Whether a verdict on a box of `kind` that was asked for then is a known answer about who drew it."""
+    """Whether a verdict on a box of `kind` that was asked for then is a checked answer about who drew it."""
     since = facts(campaign, revision).since.get(kind)
     return since is not None and asked_at >= since
 
@@ -112,12 +112,12 @@ def warnings(
 
 
 def shown(control: int) -> Shown:
-    """What the known item with this id shows. Raises Control.DoesNotExist."""
+    """What the control item with this id shows. Raises Control.DoesNotExist."""
     return Shown(*Row.objects.values_list("image_id", "key", "content").get(pk=control))
 
 
 def seen(*, worker: int, campaign: int, kind: str) -> frozenset[str]:
-    """Ids of the known items of a kind that are nothing new to a worker.
+    """Ids of the control items of a kind that are nothing new to a worker.
 
     They held them, whatever became of that, or they had the very question in another form
     (`selectors.same_question`): nobody judges a question twice.
@@ -142,7 +142,7 @@ def measured(*, worker: int, campaign: int, kind: str) -> Measured:
 
     Not of relevance, whose items stand on pages.
 
-    Of items that are retired only known answers count: those in hand will measure nobody.
+    Of items that are retired only checked answers count: those in hand will measure nobody.
     """
     known, in_hand, left_out = Counter[str](), Counter[str](), Counter[str]()
     with connection.cursor() as cursor:
@@ -166,7 +166,7 @@ def measured(*, worker: int, campaign: int, kind: str) -> Measured:
 
 
 def measures_late(*, worker: int, campaign: int, kind: str, revision: int, stratum: str) -> bool:
-    """Whether an answer on a control item that the worker had given back, or let run out, is a known one.
+    """Whether an answer on a control item that the worker had given back, or let run out, is a checked one.
 
     Not where it would bring its `stratum` ahead of the others: nobody chooses by what they are measured.
     """
@@ -175,9 +175,9 @@ def measures_late(*, worker: int, campaign: int, kind: str, revision: int, strat
 
 
 def grade(*, kind: str, known: Any, given: Given, settings: TrustSettings) -> bool:
-    """Whether what a worker sent on a known item is right; `known` as its row holds it.
+    """Whether what a worker sent on a control item is right; `known` as its row holds it.
 
-    A flag is wrong: a known item has nothing to report, and whoever flags everything would
+    A flag is wrong: a control item has nothing to report, and whoever flags everything would
     otherwise never be measured.
     """
     if given.flag:
@@ -186,5 +186,5 @@ def grade(*, kind: str, known: Any, given: Given, settings: TrustSettings) -> bo
 
 
 def known_from_plain(kind: str, known: Any) -> Any:
-    """A known answer as `protocol.grading` takes it, from the plain data of its row."""
+    """A gold answer as `protocol.grading` takes it, from the plain data of its row."""
     return kind_of(kind).from_plain(known)

@@ -1,4 +1,4 @@
-"""Known items from a CSV file.
+"""Control items from a CSV file.
 
 The first line names the columns, in any order:
 
@@ -40,12 +40,12 @@ REQUIRED = ("kind", "purpose", "image", "known")
 OF_CHAIN = ("mentions", "boxes", "pending")
 OF_COUNTED = ("captions", "sentence")
 COLUMNS = (*REQUIRED, *OF_CHAIN, "explanation", *OF_COUNTED)
-#: The known answer to a drawing where nothing is left to draw.
+#: The gold answer to a drawing where nothing is left to draw.
 NOTHING_LEFT = "none"
 
 
 def from_csv(*, campaign: Campaign, file: Path, actor: Account | None = None) -> Added:
-    """Add the known items of a CSV file: all of them, or none.
+    """Add the control items of a CSV file: all of them, or none.
 
     Rows that stand there already are left alone. Raises BadItems, naming the line of every bad row,
     and FormatError where the file is no such table.
@@ -80,7 +80,7 @@ def _rows(file: Path) -> Iterator[tuple[int, Mapping[str | None, Any]]]:
 
 
 def _item(cells: Mapping[str | None, Any]) -> KnownItem | CountedItem:
-    """The known item of one row. Raises BadItem on what cannot be read."""
+    """The control item of one row. Raises BadItem on what cannot be read."""
     # csv puts what a row has too much under None, and None where it has too little.
     if None in cells or None in cells.values():
         raise BadItem("has more or fewer cells than the first line; expected one for each column")
@@ -108,7 +108,7 @@ def _item(cells: Mapping[str | None, Any]) -> KnownItem | CountedItem:
 
 
 def _counted(row: Mapping[str, str]) -> CountedItem:
-    """The known item of a row about a question that is only counted. Raises BadItem."""
+    """The control item of a row about a question that is only counted. Raises BadItem."""
     captions = tuple(_caption(name) for name in row.get("captions", "").split())
     read = kind_of(row["kind"]).written_known
     known: str | tuple[bool, ...] = read(row["known"], captions) if read is not None else row["known"]

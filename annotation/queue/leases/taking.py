@@ -39,7 +39,7 @@ class Lease:
     """Something in a worker's hands: what it shows, of which image, until when.
 
     `image` is the id of the corpus's image. Either `task` or `control` is set; workers are told
-    neither, nor the role: a known item looks like any other. `version`: of the settings that it carries.
+    neither, nor the role: a control item looks like any other. `version`: of the settings that it carries.
     """
 
     id: int
@@ -230,7 +230,7 @@ def _lease(assignment: int, claim: dispatch.Claim, kind: str, expires: datetime,
 def _known_lease(
     assignment: int, kind: str, role: str, control: int, expires: datetime, version: int
 ) -> Lease:
-    """A lease of a known item."""
+    """A lease of a control item."""
     shown = controls.shown(control)
     return Lease(
         assignment, kind, role, shown.image, shown.content, shown.key, expires, None, control, version
@@ -317,7 +317,7 @@ def _test(
 def _control(
     cursor: Any, terms: Terms, holder: Holder, kind: str, number: int, at: datetime, expires: datetime
 ) -> Lease | None:
-    """A known item, where this worker's next is to be one and there is one they have not met.
+    """A control item, where this worker's next is to be one and there is one they have not met.
 
     It stands in for the task that would have come, which it is like; where there is none, neither is it.
     """
@@ -351,7 +351,7 @@ def _control(
 
 
 def _control_due(terms: Terms, holder: Holder, kind: str, number: int) -> bool:
-    """Whether this worker's item `number` of the kind is to be a known one, where there are any."""
+    """Whether this worker's item `number` of the kind is to be a control item, where there are any."""
     return controls.known(terms.id, kind, terms.revision).accuracy and due(
         terms.settings.trust,
         seed=terms.seed,

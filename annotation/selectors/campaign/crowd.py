@@ -29,8 +29,8 @@ TOGETHER = 400
 
 @dataclass(slots=True)
 class KindRow:
-    """A worker at one kind. `state` is how their standing reads; `accuracy` is over the newest known answers,
-    None before the first."""
+    """A worker at one kind. `state` is how their standing reads; `accuracy` is over the newest checked
+    answers, None before the first."""
 
     kind: str
     state: str

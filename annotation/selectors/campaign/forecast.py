@@ -33,7 +33,7 @@ def foretold(campaign: Campaign, now: Funnel, asked: Mapping[str, TaskCounts], s
 
 
 def _will_earn(answers: int | None, so_far: Cost) -> int | None:
-    """What so many answers will earn, known items among them, at what one earned so far."""
+    """What so many answers will earn, control items among them, at what one earned so far."""
     if not answers:
         return answers
     on_tasks = so_far.answers - sum(of.controls + of.tests for of in so_far.kinds.values())

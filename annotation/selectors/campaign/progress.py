@@ -59,7 +59,7 @@ class TaskCounts:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Answers on tasks, known items left out: those of the last hour, and an hour over the last day.
+    """Answers on tasks, control items left out: those of the last hour, and an hour over the last day.
 
     `newest_at` is when the newest came.
     `to_come` are the answers that the campaign still takes, `ends_at` when they will be there at the

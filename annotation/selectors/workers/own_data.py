@@ -1,6 +1,6 @@
 """What is stored of one worker, as they may read it themselves.
 
-Nothing here tells known items from others: workers are not told which of their answers were checked.
+Nothing here tells control items from others: workers are not told which of their answers were checked.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class Asked:
 class Figures:
     """What a worker is sorted by: of one kind of question or of all, but for what they are due.
 
-    `known` and `right` are of one kind the newest known answers, by which the worker is judged.
+    `known` and `right` are of one kind the newest checked answers, by which the worker is judged.
     """
 
     name: str = ""
@@ -52,7 +52,7 @@ class Figures:
 
     @property
     def accuracy(self) -> float | None:
-        """The share of known items answered rightly; None where there were none."""
+        """The share of control items answered rightly; None where there were none."""
         return self.right / self.known if self.known else None
 
     @property

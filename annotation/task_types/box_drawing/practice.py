@@ -57,7 +57,7 @@ _EXAMPLES = (
     ),
 )
 
-#: From this overlap (IoU) on a drawn box is taken for right: what careful people reach, as for known items.
+#: From this overlap (IoU) on a drawn box is taken for right: what careful people reach, as for control items.
 GOOD_FIT = 0.8
 
 

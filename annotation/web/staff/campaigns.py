@@ -134,7 +134,7 @@ def delete(request: HttpRequest, shown: Campaign) -> HttpResponse:
 def opening(request: HttpRequest) -> HttpResponse:
     """Open a campaign: the form, and what becomes of it. Its images are opened by a job.
 
-    With `like` in the address it is filled in after another campaign, whose texts and known items go along.
+    With `like` in the address it is filled in after another campaign, whose texts and control items go along.
     """
     wrong, status = "", 200
     account = account_of(request)

@@ -1,4 +1,4 @@
-"""The page on which one known item is made: an image, a question about some of its mentions, the answer."""
+"""The page on which one control item is made: an image, a question about some of its mentions, the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of a campaign's known items: what there is, adding some from files, layers or agreement, retiring."""
+"""Pages of a campaign's control items: what there is, adding from files, layers or agreement, retiring."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ from annotation.web.staff.wording import (
     kinds_in_words,
 )
 
-#: Known items on a page.
+#: Control items on a page.
 PAGE = 40
-#: Bytes of a file of known items, at most: some ten thousand of them.
+#: Bytes of a file of control items, at most: some ten thousand of them.
 LARGEST = 4 * 2**20
-#: Images whose questions are looked at when known items are made from a layer.
+#: Images whose questions are looked at when control items are made from a layer.
 IMAGES = 60
 
 
 @dataclass(frozen=True, slots=True)
 class ShownItem:
-    """A known item as a line: the words it is about, its answer, and how many of those asked gave it."""
+    """A control item as a line: the words it is about, its answer, and how many of those asked gave it."""
 
     row: Control
     kind: str
@@ -68,7 +68,7 @@ class ShownItem:
 @require_safe
 @for_roles_on(CAMPAIGN, RESEARCHER)
 def listing(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """What known items there are, counted and one by one, and the ways to add more."""
+    """What control items there are, counted and one by one, and the ways to add more."""
     kind, purpose = request.GET.get("kind", ""), request.GET.get("purpose", "")
     kind = kind if kind in TASK_TYPES else ""
     purpose = purpose if purpose in PURPOSES else ""
@@ -113,7 +113,7 @@ def listing(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 @require_POST
 @for_roles_on(CAMPAIGN, RESEARCHER)
 def add(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """Add known items from a CSV file, from a layer, or from what workers agree on."""
+    """Add control items from a CSV file, from a layer, or from what workers agree on."""
     refusals = (
         controls.BadItem,
         controls.BadItems,
@@ -145,7 +145,7 @@ def add(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 @require_POST
 @for_roles_on(CAMPAIGN, RESEARCHER)
 def retire(request: HttpRequest, campaign: Campaign, item: int) -> HttpResponse:
-    """Take a known item out of use. Answers given on it keep counting, unless the item was wrong itself."""
+    """Take a control item out of use. Answers given on it keep counting, unless the item was wrong itself."""
     actor = account_of(request)
     found = Control.objects.filter(campaign=campaign, pk=item, active=True)
     with said(request) as tell:

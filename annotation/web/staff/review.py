@@ -97,7 +97,7 @@ def rule(request: HttpRequest, campaign: Campaign, key: str) -> HttpResponse:
 
 
 def _tell_retired(request: HttpRequest, items: Sequence[Control]) -> None:
-    """Name the known items that a ruling did away with."""
+    """Name the control items that a ruling did away with."""
     if items:
         told = ngettext(
             "%(n)d control item contradicts the ruling and was retired: %(items)s.",

@@ -146,7 +146,7 @@ STANDINGS = {
     "trusted": gettext_lazy("trusted"),
     "suspended": gettext_lazy("suspended for accuracy"),
 }
-#: What known items are for, and where they come from.
+#: What control items are for, and where they come from.
 PURPOSES = {
     "control": gettext_lazy("mixed into the work"),
     "qualification": gettext_lazy("for the test"),
@@ -161,5 +161,5 @@ SOURCES = {
 
 
 def item_in_words(item: ItemName) -> str:
-    """A known item: its question, its image, and its answer."""
+    """A control item: its question, its image, and its answer."""
     return f"{kind_in_words(item.kind)}, {item.image}, {answer_in_words(item.kind, item.answer)}"

@@ -1,4 +1,4 @@
-"""Asking the next wave of a batch."""
+"""Asking the next round of a batch."""
 
 from __future__ import annotations
 

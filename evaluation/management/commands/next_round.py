@@ -1,7 +1,7 @@
 """`manage.py next_round BATCH`: ask what the answers so far say to ask next, or end the batch.
 
 For batches opened with --order, once all that was asked is answered. When the order of the systems is stable
-there is no next wave, and what was not asked stays unjudged. Run again meanwhile it says how many answers
+there is no next round, and what was not asked stays unjudged. Run again meanwhile it says how many answers
 are to come, and changes nothing.
 """
 
@@ -36,7 +36,7 @@ class Command(ReportCommand):
 
 
 def waves_text(found: dict[str, Any]) -> str:
-    """How far a batch is with its waves, in one line."""
+    """How far a batch is with its rounds, in one line."""
     share = found["asked"] / found["askable"] if found["askable"] else 1.0
     counts = f"{found['asked']} of {found['askable']} pairs ({share:.0%}) asked in {found['waves']} rounds"
     tau = "" if found["tau"] is None else f", tau with the last rankings at least {found['tau']:.3f}"

@@ -5,7 +5,7 @@
 
 The top of each run's rankings is pooled, in both directions; originals, unlikely pairs and pairs that were
 judged before are left out, and the others become a campaign of pages (or of graded pairs). With --order
-they are asked in waves (next_wave), until the systems keep their order. With --dry-run nothing is written:
+they are asked in rounds (next_round), until the systems keep their order. With --dry-run nothing is written:
 the table says what it would come to.
 """
 

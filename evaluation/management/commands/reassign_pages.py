@@ -1,6 +1,6 @@
 """`manage.py reassign_pages BATCH [--dry-run]`: have the pages asked again of judges who do not count.
 
-Judges who are suspended, or had fewer than the bar of their known items right, are discarded: their answers
+Judges who are suspended, or had fewer than the bar of their control items right, are discarded: their answers
 are withdrawn, kept and paid, and others are asked. With --dry-run it says whom, and what that costs.
 """
 

@@ -4,7 +4,7 @@
 reused, as one set of judgments, so that its qrels know all that is known. Collected again, only
 what changed makes a new set: NAME, then NAME-2; earlier ones stay, since qrels may be made of them.
 
-Left out: withdrawn answers, reports, known items, and all answers of judges below the bar (the 70 %
+Left out: withdrawn answers, reports, control items, and all answers of judges below the bar (the 70 %
 rule; see `annotation.selectors.pair_judgments`). Such judges are named: discarding them has the
 pages asked again (`topping_up`), which is how pairs come to their number of judges.
 
@@ -187,7 +187,7 @@ def _kept(
 
 
 def asked_of(batch: Batch) -> set[tuple[int, int]]:
-    """The pairs that a batch asks about, in all its waves so far: ids of image and caption."""
+    """The pairs that a batch asks about, in all its rounds so far: ids of image and caption."""
     return {(image, caption) for image, caption, role in asked_pairs(batch.campaign) if role == WANTED}
 
 

@@ -36,7 +36,7 @@ def launch(
 ) -> Launched:
     """Open the campaign `name` that asks about what is planned, and keep the batch: both or nothing.
 
-    `known_from` is a split whose images become known items; `actor` is the account that asks. Unless it is
+    `known_from` is a split whose images become control items; `actor` is the account that asks. Unless it is
     to `begin`, the campaign stays a draft. Where the batch stands, made from the same, nothing changes.
     Raises BatchRefused, CampaignError, BadItem, UnknownName, Busy.
     """
@@ -100,7 +100,7 @@ def launch(
 
 
 def check_known(plan: Plan, split: str) -> None:
-    """Known items must be of images that nobody is asked about, in whichever wave: their answers would be
+    """Control items must be of images that nobody is asked about, in whichever round: their answers would be
     wanted too.
 
     Raises BatchRefused, and UnknownName where the corpus has no such split.

@@ -11,9 +11,9 @@ from evaluation.relevance.pairs import JudgedPair
 from evaluation.services.batches.pooled_runs import Pooled
 from evaluation.services.batches.stored_answers import Answers, BatchRefused
 
-#: The share of the pairs that can be asked which a wave asks at most. Decided.
+#: The share of the pairs that can be asked which a round asks at most. Decided.
 SHARE = 0.05
-#: Of the order in which waves ask.
+#: Of the order in which rounds ask.
 SEED = 1
 
 

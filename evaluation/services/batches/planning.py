@@ -2,7 +2,7 @@
 
 A pair is asked about that is no original, that the filter leaves, and that has fewer answers in store than
 wanted. One with some answers, but too few, is asked about anew by as many judges as any other, since a page
-has one number of judges; all its answers count. With a strategy a first wave of these pairs is planned.
+has one number of judges; all its answers count. With a strategy a first round of these pairs is planned.
 
 Source: Hodosh et al. 2013, section 4.3.2.
 """
@@ -66,7 +66,7 @@ class Plan:
     Of the `pooled_pairs`, `originals` need no judge, `filtered` are unlikely, `known` have enough answers
     (`begun`: some, but too few), and the rest is `asked`. `seconds` an answer takes, as measured or
     assumed (`measured` is the batch it was measured on, else ""). Of the pairs that it `may_ask` all are
-    `asked`; with a `strategy` a first wave of them, a `share` at most, and the price is that wave's.
+    `asked`; with a `strategy` a first round of them, a `share` at most, and the price is that round's.
     """
 
     corpus: str
@@ -146,7 +146,7 @@ def plan(
     `threshold`: of BLEU_pre; None leaves all pairs in. `judges` a pair (default: as the campaign's
     `settings` say). `reuse` names judgments from files (default: those certain to be on the scale of
     `tasks`); batches of the corpus are always reused. `seconds` an answer (default: as in the last batch
-    that was answered). With a `strategy` of `pooling.active` it asks in waves, each of at most a `share`
+    that was answered). With a `strategy` of `pooling.active` it asks in rounds, each of at most a `share`
     of the pairs that can be asked, until the order of the systems is stable. `tell` is told how far it is.
     Raises UnknownName, BadPool, CampaignError, BatchRefused.
     """

@@ -1,7 +1,7 @@
 """Stored runs as the pooling rooms have them: images and captions numbered, lists cut to a depth.
 
 Those images take part that a run asks about or ranks, or whose caption it does; and of their captions
-those of the numbers that occur. So a run that ranks one of five captions is not held against the others.
+those of the numbers that occur. So a run that ranks one of five captions is not compared with the others.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Asking in waves: what the answers so far say to ask next, until the order of the systems is stable.
+"""Asking in rounds: what the answers so far say to ask next, until the order of the systems is stable.
 
-A batch with a strategy of `pooling.active` asks a share of its pairs at a time. When a wave is answered,
+A batch with a strategy of `pooling.active` asks a share of its pairs at a time. When a round is answered,
 `advance` pools its runs anew and asks the next pairs in the same campaign, of the same people; or it ends
 the batch, and what was never asked stays unjudged: infAP, bpref and judged@k tell so.
 """
@@ -32,15 +32,15 @@ from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.common import alone
 from evaluation.services.phases import Tell, part, silent
 
-#: Why there are no more waves: the order of the systems is stable, or everything was asked.
+#: Why there are no more rounds: the order of the systems is stable, or everything was asked.
 STABLE, EXHAUSTED = "stable", "exhausted"
 
 
 @dataclass(frozen=True, slots=True)
 class Advanced:
-    """How far a batch is with its waves. `ended` says why there are no more, "" where one was asked.
+    """How far a batch is with its rounds. `ended` says why there are no more, "" where one was asked.
 
-    `asked` of `askable` pairs were asked by `waves` waves in all, `pairs` of them now; `tau` is the smallest
+    `asked` of `askable` pairs were asked by `waves` rounds in all, `pairs` of them now; `tau` is the smallest
     Kendall's tau with the last rankings, None before there are enough of them.
     """
 
@@ -54,10 +54,10 @@ class Advanced:
 
 
 def advance(name: str, *, wave: int | None = None, actor: Any = None, tell: Tell = silent) -> Advanced:
-    """Ask the next wave of the batch `name`, or end it, once all that was asked is answered.
+    """Ask the next round of the batch `name`, or end it, once all that was asked is answered.
 
     With the number of a `wave` nothing is done where that one, or a later one, was asked. Both or
-    nothing: the wave's questions, and that they were asked. Raises BatchRefused for a batch that asks
+    nothing: the round's questions, and that they were asked. Raises BatchRefused for a batch that asks
     everything at once, and for one whose answers are to come, or whose judges are to be discarded first;
     and Busy.
     """
@@ -93,7 +93,7 @@ def advance(name: str, *, wave: int | None = None, actor: Any = None, tell: Tell
 
 
 def _check_answered(batch: Batch) -> None:
-    """Raise BatchRefused unless the answers that tell the next wave are there."""
+    """Raise BatchRefused unless the answers that tell the next round are there."""
     again = wanted(batch)
     if again.judges:
         raise by_command(
@@ -120,7 +120,7 @@ def asked_by(found: Pooled, batch: Batch) -> tuple[Integers, Integers]:
 
 
 def _written(batch: Batch, found: Pooled, wave: Wave, unlikely: Integers, actor: Any) -> Advanced:
-    """Open the wave's questions, or write why there is none."""
+    """Open the round's questions, or write why there is none."""
     waves: dict[str, Any] = {**batch.waves, "tau": None if isnan(wave.tau) else wave.tau}
     numbers = dict(batch.numbers)
     pairs = found.called(wave.pairs)
@@ -163,7 +163,7 @@ def _paid(batch: Batch, opened: campaigns.OpenedPairs) -> dict[str, Any]:
 
 
 def told(batch: Batch, pairs: int = 0) -> Advanced:
-    """How far a batch is with its waves, of which `pairs` are asked now."""
+    """How far a batch is with its rounds, of which `pairs` are asked now."""
     return Advanced(
         batch=batch.name,
         waves=len(batch.waves["asked"]),

@@ -1,4 +1,4 @@
-"""What is done about batches while nobody looks: the next wave is asked once the last one is answered.
+"""What is done about batches while nobody looks: the next round is asked once the last one is answered.
 
 Called every minute by the periodic work. It imports nothing that is slow to import: every command does.
 """
@@ -18,16 +18,16 @@ from annotation.selectors.pair_judgments import judges
 from evaluation.models import Batch
 
 KIND = "next_wave"
-#: How long a wave waits whose job failed.
+#: How long a round waits whose job failed.
 AGAIN = timedelta(minutes=10)
 #: Jobs looked through for those of a batch.
 LOOKED_THROUGH = 500
 
 
 def ask_next_waves() -> int:
-    """Have the next wave asked of every open batch whose last one is answered; how many were.
+    """Have the next round asked of every open batch whose last one is answered; how many were.
 
-    Left to people are batches whose judges are to be discarded first, and waves of which somebody
+    Left to people are batches whose judges are to be discarded first, and rounds of which somebody
     cancelled the job. One that failed is tried again after a while: it may have been asked too early.
     """
     asked = 0
@@ -43,17 +43,17 @@ def ask_next_waves() -> int:
 
 
 def wave_after(batch: Batch) -> dict[str, Any]:
-    """What the job is asked for that asks the next wave of a batch, and none after it."""
+    """What the job is asked for that asks the next round of a batch, and none after it."""
     return {"batch": batch.name, "wave": len(batch.waves["asked"]) + 1}
 
 
 def _of(arguments: Mapping[str, Any]) -> tuple[Any, Any]:
-    """The batch and the wave that a job is about."""
+    """The batch and the round that a job is about."""
     return arguments.get("batch"), arguments.get("wave")
 
 
 def _in_vain(job: Job | None) -> bool:
-    """Whether the job that asked for this wave says to leave it for now."""
+    """Whether the job that asked for this round says to leave it for now."""
     if job is None or job.state not in (Job.FAILED, Job.CANCELLED):
         return False
     return job.state == Job.CANCELLED or job.finished_at is None or database.now() - job.finished_at < AGAIN

@@ -53,7 +53,7 @@ class BatchState:
     the pages are (nothing of graded pairs). `agreement` is
     Krippendorff's alpha over the pairs asked. `loss` is what the filter loses (None: no filler was judged),
     `left_out` what runs lose that are left out (None where not asked for, or too early). `waves` is
-    `waves.Advanced` as plain data where the batch asks in waves.
+    `waves.Advanced` as plain data where the batch asks in rounds.
     """
 
     batch: str
@@ -161,7 +161,7 @@ def kept_state(batch: Batch, *, fresh: bool = False) -> BatchState:
 def _reused(batch: Batch, found: Pooled, answers: Answers) -> tuple[int, int]:
     """Of the pairs that were judged when the batch was opened, how many are so now, and how many are not.
 
-    In waves a pair not asked yet that was judged elsewhere since makes up for one.
+    In rounds a pair not asked yet that was judged elsewhere since makes up for one.
     """
     before = int(batch.numbers["known"])
     if not before:

@@ -201,7 +201,7 @@ def _by_direction(runs: Sequence[Run]) -> dict[str, Sequence[Run]]:
 
 
 def _baselines(runs: Mapping[str, Sequence[Run]], named: Sequence[str]) -> dict[str, Run]:
-    """By direction the run that the others are held against: the one named, or of the system named.
+    """By direction the run that the others are compared with: the one named, or of the system named.
 
     Where none is named it is the first of each direction.
     """

@@ -99,7 +99,7 @@ def test_judges_of_a_batch_are_those_who_count_and_the_discarded_stay_in_sight(
     rows = {row[0]["text"]: row[1]["text"] for row in table["rows"]}
     asked, askable = batch.numbers["asked"], batch.numbers["askable"]
     assert 0 < asked < askable
-    assert (rows["asked"], rows["that could be asked, in waves"]) == (str(asked), str(askable))
+    assert (rows["asked"], rows["that could be asked, in rounds"]) == (str(asked), str(askable))
     assert rows["judges discarded, their answers withdrawn"] == "1"
     assert section["remarks"][:2] == [
         "Judges left out: 5 of 10 control items right.",
