@@ -58,7 +58,7 @@ def instructions_file(language: str = "") -> str:
 def former_instructions(folder: Path, language: str = "") -> list[Path]:
     """The files of what was told before, the oldest first: `former/instructions.NUMBER.txt` in a kind's
     folder, or where they would be in another language: `former/instructions.NUMBER.de.txt`."""
-    found = []
+    found: list[Path] = []
     while (path := folder / "former" / f"instructions.{len(found) + 1}.txt").is_file():
         found.append(path)
     return [path.with_suffix(f".{language}.txt") for path in found] if language else found
