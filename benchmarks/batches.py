@@ -33,6 +33,7 @@ from evaluation.pooling.active import STRATEGIES, Judging, Stop, judge, stop_for
 from evaluation.pooling.pools import ANNOTATION, Integers, Shortlist, Space, pool
 from evaluation.pooling.unlikely import THRESHOLD, bleu_pre
 from evaluation.relevance.pairs import JudgedPair
+from evaluation.services.batches.planning import BatchRequest
 
 SEEDS = range(5)
 PAIRS, JUDGMENTS, JUDGES = 31_000, 150_000, 3
@@ -85,7 +86,7 @@ def _database() -> str:
     from evaluation.services.batches.launching import launch
     from evaluation.services.batches.planning import plan
     from evaluation.services.judgments.freezing import freeze_qrels
-    from evaluation.services.judgments.importing import store_judgments
+    from evaluation.services.judgments.importing import JudgmentsPlace, store_judgments
     from evaluation.services.runs.files import Made, store_run
 
     call_command("migrate", verbosity=0)
@@ -99,16 +100,15 @@ def _database() -> str:
         made = Made(one.name, one.direction, one.of, "trec", "memory", "", 0)
         store_run(made, _named(one), "made")
     rows = []
-    taken, planned = seconds(lambda: plan(corpus="made", runs=[one.name for one in lists]))
+    taken, planned = seconds(lambda: plan(BatchRequest(corpus="made", runs=[one.name for one in lists])))
     rows.append(["plan (60 runs read, pooled, filtered)", planned.pooled_pairs, taken])
     cut = replace(planned, asked=planned.asked[:PAIRS])
     taken, done = seconds(lambda: launch(cut, "batch", begin=False))
     assert done.opened is not None
     rows.append([f"launch ({done.opened.tasks} pages)", done.opened.pairs, taken])
     pairs = _judged(space, planned.asked, relevant)
-    taken, _ = seconds(
-        lambda: store_judgments(corpus="made", pairs=pairs, name="crowd", format="table", source="memory")
-    )
+    crowd = JudgmentsPlace(corpus="made", name="crowd", format="table", source="memory")
+    taken, _ = seconds(lambda: store_judgments(pairs, crowd))
     rows.append([f"judgments kept ({len(pairs) * JUDGES} answers)", len(pairs), taken])
     taken, frozen = seconds(lambda: freeze_qrels(name="q", corpus="made", judgments="crowd"))
     rows.append([f"qrels frozen ({len(pairs) * JUDGES} answers)", frozen.rows, taken])

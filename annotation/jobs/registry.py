@@ -1,8 +1,9 @@
 """Kinds of jobs: by name, a function that does one.
 
-The function is called as `work(progress, **arguments)`, may return plain data (the job's
-result), and must be able to start again: after its process died it is called anew, with the
-last checkpoint it gave in `progress.checkpoint`. What it did since may be done already.
+The function is called as `work(progress, **arguments)`, or as `work(progress, request)` where its arguments
+are the fields of a record. It may return plain data (the job's result), and must be able to start again:
+after its process died it is called anew, with the last checkpoint it gave in `progress.checkpoint`. What it
+did since may be done already.
 """
 
 from __future__ import annotations
@@ -24,32 +25,49 @@ F = TypeVar("F", bound=Work)
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of job. `refusals` are what its work raises where the arguments are at fault, not we."""
+    """One kind of job. `refusals` are what its work raises where the arguments are at fault, not we.
+
+    `request` is the record that the arguments are fields of; without one they are the work's own.
+    """
 
     key: str
     title: str | Promise
     work: Work
     refusals: tuple[type[Exception], ...] = ()
+    request: type[Any] | None = None
 
     def misfit(self, arguments: Mapping[str, Any]) -> str:
         """Why the work cannot be called with `arguments`, or ""."""
         try:
-            inspect.signature(self.work).bind(None, **arguments)
+            if self.request is None:
+                inspect.signature(self.work).bind(None, **arguments)
+            else:
+                inspect.signature(self.request).bind(**arguments)
         except TypeError as error:
             return str(error)
         return ""
+
+    def perform(self, progress: object, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Do the work of a job with these stored arguments; raises what it raises."""
+        if self.request is None:
+            return self.work(progress, **arguments)
+        return self.work(progress, self.request(**arguments))
 
 
 KINDS: Registry[Kind] = Registry("job kind")
 
 
 def job_kind(
-    key: str, *, title: str | Promise, refusals: tuple[type[Exception], ...] = ()
+    key: str,
+    *,
+    title: str | Promise,
+    refusals: tuple[type[Exception], ...] = (),
+    request: type[Any] | None = None,
 ) -> Callable[[F], F]:
-    """Register the decorated function as the work of jobs of kind `key`."""
+    """Register the decorated function as the work of jobs of kind `key`, whose arguments make a `request`."""
 
     def register(work: F) -> F:
-        KINDS.register(key, Kind(key, title, work, refusals))
+        KINDS.register(key, Kind(key, title, work, refusals, request))
         return work
 
     return register

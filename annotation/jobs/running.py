@@ -90,7 +90,7 @@ def _worked(job: Job, progress: Progress, limits: tuple[type[Exception], ...]) -
     except UnknownName as error:
         return partial(_end, progress, Job.FAILED, error=one_line(error))
     try:
-        result = kind.work(progress, **job.arguments)
+        result = kind.perform(progress, job.arguments)
         return partial(_end, progress, Job.DONE, result=dict(result or {}), share=1.0)
     except Superseded as reason:
         log.warning("%s", reason)

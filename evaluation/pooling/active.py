@@ -111,6 +111,16 @@ def stop_for(step: float) -> Stop:
     return Stop(step=step, patience=max(2, round(usual.patience * usual.step / step)))
 
 
+@dataclass(frozen=True, slots=True)
+class RoundRule:
+    """How rounds are asked: in the order of a strategy, until it is time to stop, `most` pairs a round."""
+
+    strategy: str
+    stop: Stop
+    most: int
+    seed: int = 0
+
+
 def next_wave(
     shortlists: Sequence[Shortlist],
     pool: Pool,
@@ -118,23 +128,20 @@ def next_wave(
     *,
     asked: Integers,
     relevant: Integers,
-    strategy: str,
-    stop: Stop,
-    most: int,
-    seed: int = 0,
+    rule: RoundRule,
 ) -> Wave:
     """What to ask next of `candidates`, the pairs that a filter leaves; all others count as irrelevant.
 
     `asked` were asked before or are known, and those of them in `relevant` were called so; all three are
-    sorted. At most `most` pairs are asked: the first of those that the strategy has next. Raises
+    sorted. At most as many pairs as the `rule` says are asked: the first that its strategy has next. Raises
     UnknownName for a strategy nobody knows, BadPool where no direction has two runs.
     """
-    look = _looker(shortlists, stop)
+    look = _looker(shortlists, rule.stop)
     lists, weights, given = _laid_out(shortlists, pool, candidates)
     there, truth = among(candidates, asked), among(candidates, relevant)
     number = len(candidates)
-    step = max(1, round(stop.step * number))
-    order = STRATEGIES.get(strategy)(lists, number, step, np.random.default_rng(seed))
+    step = max(1, round(rule.stop.step * number))
+    order = STRATEGIES.get(rule.strategy)(lists, number, step, np.random.default_rng(rule.seed))
     known = np.zeros(number)
     rankings = [given]
     done, tau, stable = 0, float("nan"), False
@@ -142,12 +149,12 @@ def next_wave(
     while places is not None and not stable:
         fresh = places[~there[places]]
         if len(fresh):
-            return Wave(np.sort(candidates[fresh[:most]]), number, int(there.sum()), False, tau)
+            return Wave(np.sort(candidates[fresh[: rule.most]]), number, int(there.sum()), False, tau)
         known[places] = truth[places]
         done += len(places)
         rankings.append(given + weights @ known)
         tau = look(rankings, done / number)
-        stable = tau >= stop.stable
+        stable = tau >= rule.stop.stable
         try:
             places = order.send(truth[places])
         except StopIteration:

@@ -122,19 +122,26 @@ def labels_of(runs: Sequence[tuple[str, str]]) -> list[str]:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class DirectionHead:
+    """What stands above a direction's table; `baseline` is a label, `asked` the queries of the whole pool."""
+
+    direction: str
+    queries: int
+    asked: int
+    remarks: Sequence[str]
+    baseline: str
+
+
 def direction_of(
-    direction: str,
+    head: DirectionHead,
     measured: Sequence[Measured],
     tests: Sequence[Test],
     *,
-    queries: int,
-    asked: int,
-    remarks: Sequence[str],
-    baseline: str,
     draws: Bootstrap,
     told: Callable[[str], None],
 ) -> Direction:
-    """Put a direction together; `draws.clusters` names each query's image, `baseline` a label.
+    """Put a direction together; `draws.clusters` names each query's image.
 
     `told` is handed each measure and each run before its intervals are drawn, which takes its time.
     """
@@ -170,7 +177,9 @@ def direction_of(
                 binned(one.first_ranks),
             )
         )
-    return Direction(direction, queries, asked, remarks, baseline, measures, systems, tests)
+    return Direction(
+        head.direction, head.queries, head.asked, head.remarks, head.baseline, measures, systems, tests
+    )
 
 
 def weights_of(scores: Sequence[Score], draws: Bootstrap) -> list[Weight]:

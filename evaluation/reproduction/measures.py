@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,21 +18,33 @@ from evaluation.reproduction.evidence import REFERENCES, Evidence, Floats
 _HAIR = 1e-6
 
 
-def cell_of(
-    found: Estimate,
-    table: str,
-    row: str,
-    column: str,
-    value: float,
-    unit: str,
-    family: str,
-    *,
-    note: str = "",
-    again: str = "",
-) -> Cell:
+@dataclass(frozen=True, slots=True)
+class PrintedFigure:
+    """A figure in print: table, row and column, value and unit, and the family that varies with it."""
+
+    table: str
+    row: str
+    column: str
+    value: float
+    unit: str
+    family: str
+
+
+def cell_of(found: Estimate, figure: PrintedFigure, *, note: str = "", again: str = "") -> Cell:
     """A cell from an estimate, in per cent where the unit says so."""
-    ours = None if found.value is None else found.value * (100 if unit == PERCENT else 1)
-    return Cell(table, row, column, value, ours, unit, family, why=found.reason, note=note, again=again)
+    ours = None if found.value is None else found.value * (100 if figure.unit == PERCENT else 1)
+    return Cell(
+        figure.table,
+        figure.row,
+        figure.column,
+        figure.value,
+        ours,
+        figure.unit,
+        figure.family,
+        why=found.reason,
+        note=note,
+        again=again,
+    )
 
 
 def expert_row(threshold: float) -> str:

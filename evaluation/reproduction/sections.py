@@ -13,6 +13,7 @@ from evaluation.reproduction.cells import COUNT, KAPPA, PERCENT, Cell
 from evaluation.reproduction.conventions import Conventions
 from evaluation.reproduction.evidence import REFERENCES, Evidence
 from evaluation.reproduction.measures import (
+    PrintedFigure,
     against_experts,
     bleu_and_rouge,
     cell_of,
@@ -59,12 +60,14 @@ def alpha(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
     for level in LEVELS:
         yield cell_of(
             krippendorff(ratings, level=level),
-            "Section 4.2.1",
-            "Krippendorff's alpha of experts",
-            level,
-            printed.ALPHA,
-            KAPPA,
-            "Section 4.2.1",
+            PrintedFigure(
+                "Section 4.2.1",
+                "Krippendorff's alpha of experts",
+                level,
+                printed.ALPHA,
+                KAPPA,
+                "Section 4.2.1",
+            ),
             note="the paper prints one alpha and names no level",
             again="" if level == MEANT else f"Section 4.2.1, {MEANT}",
         )
@@ -88,12 +91,14 @@ def best_kappas(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
         row = printed.EXPERT.index(best.expert)
         yield cell_of(
             against_experts(evidence, scores, [cut], conventions)[row][0],
-            "Section 4.2.2",
-            f"{best.references}, {expert_row(best.expert)}",
-            f"{best.measure} {'=' if best.threshold == 1 else '>='} {best.threshold:g}",
-            best.kappa,
-            KAPPA,
-            "Section 4.2.2, best kappas",
+            PrintedFigure(
+                "Section 4.2.2",
+                f"{best.references}, {expert_row(best.expert)}",
+                f"{best.measure} {'=' if best.threshold == 1 else '>='} {best.threshold:g}",
+                best.kappa,
+                KAPPA,
+                "Section 4.2.2, best kappas",
+            ),
             again=_in_tables(best),
         )
 
@@ -165,12 +170,7 @@ def crowd_against_experts(evidence: Evidence, conventions: Conventions) -> Itera
     found = kappas[printed.EXPERT.index(3.3)][0]
     yield cell_of(
         found,
-        table,
-        "expert >= 3.33",
-        "lay >= 0.66",
-        printed.BEST_LAY_KAPPA,
-        KAPPA,
-        family,
+        PrintedFigure(table, "expert >= 3.33", "lay >= 0.66", printed.BEST_LAY_KAPPA, KAPPA, family),
         again="Table 10(a)",
     )
     perfect, almost, good = (lay_against_experts(evidence, at, conventions) for at in (4.0, 3.6, 2.6))
@@ -180,7 +180,9 @@ def crowd_against_experts(evidence: Evidence, conventions: Conventions) -> Itera
         ("expert >= 2.66", "precision", good.precision, printed.PRECISION_GOOD),
     ):
         yield cell_of(
-            found, table, row, f"lay >= 0.66, {column}", value, PERCENT, family, again="Table 10(b)"
+            found,
+            PrintedFigure(table, row, f"lay >= 0.66, {column}", value, PERCENT, family),
+            again="Table 10(b)",
         )
 
 

@@ -10,6 +10,7 @@ from evaluation.reproduction.cells import KAPPA, PERCENT, Cell
 from evaluation.reproduction.conventions import Conventions
 from evaluation.reproduction.evidence import REFERENCES, Evidence
 from evaluation.reproduction.measures import (
+    PrintedFigure,
     against_experts,
     bleu_and_rouge,
     cell_of,
@@ -51,7 +52,7 @@ def table_7(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
                 ours.append((f"{direction} rho", spearman(one, other)))
                 ours.append((f"{direction} tau", kendall(one, other, variant=conventions.tau)))
             for (column, found), figure in zip(ours, values, strict=True):
-                yield cell_of(found, table, row, column, figure, KAPPA, table)
+                yield cell_of(found, PrintedFigure(table, row, column, figure, KAPPA, table))
 
 
 def tables_8_and_9(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
@@ -71,12 +72,14 @@ def tables_8_and_9(evidence: Evidence, conventions: Conventions) -> Iterator[Cel
                         note = f"computed at {used[column]:g}; at {head:g} as headed it is {at_head}"
                     yield cell_of(
                         kappas[row][column],
-                        block.table,
-                        f"{block.references}, {expert_row(threshold)}",
-                        f"{name} >= {head:g}",
-                        block.kappas[row][first + column],
-                        KAPPA,
-                        f"{block.table}, {block.references}, {name}",
+                        PrintedFigure(
+                            block.table,
+                            f"{block.references}, {expert_row(threshold)}",
+                            f"{name} >= {head:g}",
+                            block.kappas[row][first + column],
+                            KAPPA,
+                            f"{block.table}, {block.references}, {name}",
+                        ),
                         note=note,
                     )
 
@@ -96,15 +99,20 @@ def table_10(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
         for column, head in enumerate(printed.LAY):
             yield cell_of(
                 kappas[row][column],
-                "Table 10(a)",
-                expert_row(threshold),
-                f"lay {'=' if column == 0 else '>='} {head:g}",
-                printed.TABLE_10A[row][column],
-                KAPPA,
-                "Table 10(a)",
+                PrintedFigure(
+                    "Table 10(a)",
+                    expert_row(threshold),
+                    f"lay {'=' if column == 0 else '>='} {head:g}",
+                    printed.TABLE_10A[row][column],
+                    KAPPA,
+                    "Table 10(a)",
+                ),
             )
     for threshold, values in zip(printed.EXPERT_10B, printed.TABLE_10B, strict=True):
         measured = lay_against_experts(evidence, threshold, conventions)
         found = (measured.precision, measured.recall, measured.f1)
         for name, estimate, value in zip(("precision", "recall", "F1"), found, values, strict=True):
-            yield cell_of(estimate, "Table 10(b)", expert_row(threshold), name, value, PERCENT, "Table 10(b)")
+            yield cell_of(
+                estimate,
+                PrintedFigure("Table 10(b)", expert_row(threshold), name, value, PERCENT, "Table 10(b)"),
+            )

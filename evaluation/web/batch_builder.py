@@ -30,7 +30,7 @@ from evaluation.pooling.unlikely import THRESHOLD
 from evaluation.relevance.pair_tasks import PAIR_TASKS, USUAL_TASKS
 from evaluation.services.batches.launching import check_known
 from evaluation.services.batches.next_pairs import SHARE
-from evaluation.services.batches.planning import DEPTH, Plan, plan
+from evaluation.services.batches.planning import DEPTH, BatchRequest, Plan, plan
 from evaluation.services.batches.pooled_runs import WIDEST
 from evaluation.services.batches.stored_answers import BatchRefused, reusable
 from evaluation.services.common import ImportRefused, check_name
@@ -151,7 +151,7 @@ def wanted_in(given: QueryDict) -> Wanted:
 
 
 def _planned(wanted: Wanted) -> Plan:
-    made = plan(**wanted.planned())
+    made = plan(BatchRequest(**wanted.planned()))
     if wanted.known_from:
         check_known(made, wanted.known_from)
     return made

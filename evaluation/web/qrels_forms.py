@@ -25,8 +25,8 @@ from evaluation.relevance.grades import GAINS, GRADED_RULES, LINEAR, MEAN, SUMMA
 from evaluation.relevance.qrels import RULES
 from evaluation.relevance.scales import scale_named, score_named
 from evaluation.services.judgments.freezing import JUDGMENTS, PROTOCOL, QrelsReport, check_next
-from evaluation.services.judgments.importing import JudgmentsReport, import_judgments
-from evaluation.services.judgments.qrels_files import ASKED, import_qrels
+from evaluation.services.judgments.importing import JudgmentsImport, JudgmentsReport, import_judgments
+from evaluation.services.judgments.qrels_files import ASKED, QrelsImport, import_qrels
 from evaluation.services.judgments.relevance import Relevance, check_relevance
 from evaluation.web import offered
 from evaluation.web.frame import asked, framed
@@ -179,14 +179,16 @@ def _images(request: HttpRequest, given: QueryDict, corpus: Any, folder: Path) -
 def _qrels(request: HttpRequest, corpus: str, folder: Path) -> HttpResponse:
     given = request.POST
     made = import_qrels(
-        name=asked(given, "name"),
-        corpus=corpus,
-        path=(file := _sent(request, folder)),
-        format=_known(given, list(QRELS_FORMATS.keys())),
-        asks=asked(given, "asks"),
-        level=whole_in(given, "level", default=1),
-        skip_unknown=asked(given, "skip") == "1",
-        source=file.name,
+        QrelsImport(
+            name=asked(given, "name"),
+            corpus=corpus,
+            path=(file := _sent(request, folder)),
+            format=_known(given, list(QRELS_FORMATS.keys())),
+            asks=asked(given, "asks"),
+            level=whole_in(given, "level", default=1),
+            skip_unknown=asked(given, "skip") == "1",
+            source=file.name,
+        )
     )
     _tell_of_qrels(request, made)
     return redirect("evaluation:qrels", made.qrels)
@@ -196,14 +198,16 @@ def _judgments(request: HttpRequest, corpus: str, folder: Path) -> HttpResponse:
     given = request.POST
     scale = asked(given, "scale")
     made = import_judgments(
-        corpus=corpus,
-        path=(file := _sent(request, folder)),
-        format=_known(given, list(JUDGMENT_FORMATS.keys())),
-        name=asked(given, "name"),
-        scale=scale_named(scale) if scale else None,
-        skip_unknown=asked(given, "skip") == "1",
-        repeats=asked(given, "repeats") == "1",
-        source=file.name,
+        JudgmentsImport(
+            corpus=corpus,
+            path=(file := _sent(request, folder)),
+            format=_known(given, list(JUDGMENT_FORMATS.keys())),
+            name=asked(given, "name"),
+            scale=scale_named(scale) if scale else None,
+            skip_unknown=asked(given, "skip") == "1",
+            repeats=asked(given, "repeats") == "1",
+            source=file.name,
+        )
     )
     _tell_of_judgments(request, made)
     return redirect("evaluation:qrels_list")

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods
 from annotation.web.common.access import RUNNING, account_of, for_roles
 from evaluation.models import Run, System
 from evaluation.services.common import check_name
-from evaluation.services.runs.files import DIRECTIONS, import_run
+from evaluation.services.runs.files import DIRECTIONS, RunImport, import_run
 from evaluation.services.systems import registry
 from evaluation.services.systems.origins import ORIGINS
 from evaluation.services.systems.upload import EMBEDDINGS, SCORES
@@ -113,12 +113,9 @@ def _runs(request: HttpRequest, folder: Path) -> str:
             run = f"{name}-{direction}"
             stood = Run.objects.filter(name=run, published=True).exists()
             import_run(
-                name=run,
-                corpus=corpus,
-                path=file,
-                direction=direction,
-                system=name,
-                source=file.name,
+                RunImport(
+                    name=run, corpus=corpus, path=file, direction=direction, system=name, source=file.name
+                ),
                 wanted=registry.Wanted(account=account_of(request).pk),
             )
             if not stood:

@@ -88,16 +88,8 @@ class TagRank:
         postings = right.by_word(len(numbers))
 
         def work(top: int) -> None:
-            _respond(
-                top,
-                min(top + _ROWS, len(rows)),
-                *left.arrays(),
-                *right.arrays(),
-                *postings,
-                *self.scales,
-                same,
-                gram,
-            )
+            span = top, min(top + _ROWS, len(rows))
+            _respond(span, left.arrays(), right.arrays(), postings, self.scales, same, gram)
 
         for_each(work, range(0, len(rows), _ROWS))
         if same:
@@ -112,16 +104,8 @@ class TagRank:
         for item, (first, end) in enumerate(zip(captions.items[:-1], captions.items[1:], strict=True)):
             part = captions.cut(int(first), int(end))
             own = np.zeros((1, 1))
-            _respond(
-                0,
-                1,
-                *part.arrays(),
-                *part.arrays(),
-                *part.by_word(int(part.words.max(initial=-1)) + 1),
-                *self.scales,
-                False,
-                own,
-            )
+            postings = part.by_word(int(part.words.max(initial=-1)) + 1)
+            _respond((0, 1), part.arrays(), part.arrays(), postings, self.scales, False, own)
             found[item] = own[0, 0]
         return found
 
@@ -192,11 +176,16 @@ def _mean_distance(ranks: Sequence[Ranks], which: int) -> float:
 
 
 @njit(nogil=True, cache=True)
-def _respond(  # type: ignore[no-untyped-def]
-    top, end, words, values, sums, starts, items, _words, _values, other_sums, _starts, other_items,
-    word_starts, posted, posted_values, absolute_scale, relative_scale, same, gram,
-):  # fmt: skip
-    """Fill rows `top` to `end` of `gram` with mean responses; where `same`, right of the diagonal only."""
+def _respond(rows, left, right, postings, scales, same, gram):  # type: ignore[no-untyped-def]
+    """Fill the `rows` (first, end) of `gram` with mean responses; where `same`, right of the diagonal only.
+
+    `left` and `right` are as of `_Ranked.arrays`, `postings` as of its `by_word`.
+    """
+    top, end = rows
+    words, values, sums, starts, items = left
+    _, _, other_sums, _, other_items = right
+    word_starts, posted, posted_values = postings
+    absolute_scale, relative_scale = scales
     absolute, relative = np.empty(len(other_sums)), np.empty(len(other_sums))
     for item in range(top, end):
         for caption in range(items[item], items[item + 1]):

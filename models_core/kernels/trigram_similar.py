@@ -186,10 +186,8 @@ def _fill(gram: Floats, left: _Captions, tile: _Tile, weighted: Floats, weight: 
     row_of[:known] = np.arange(known)
     row_of[rare] = known + np.arange(len(rare))
     table = _table(weighted, tile.words, rare, weight)
-    _respond(
-        left.words, left.before, left.starts, left.item_starts, row_of, table,
-        tile.before, tile.repeats, tile.items, tile.used, gram,
-    )  # fmt: skip
+    captions = left.words, left.before, left.starts, left.item_starts
+    _respond(captions, row_of, table, (tile.before, tile.repeats, tile.items, tile.used), gram)
 
 
 @njit(nogil=True, cache=True)
@@ -216,10 +214,14 @@ def _table(weighted, words, rare, weight):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _respond(  # type: ignore[no-untyped-def]
-    words, before, starts, item_starts, row_of, table, tile_before, tile_repeats, items, used, gram
-):
-    """Add to `gram` the responses of its rows' captions to a tile's."""
+def _respond(captions, row_of, table, tile, gram):  # type: ignore[no-untyped-def]
+    """Add to `gram` the responses of its rows' captions to a tile's.
+
+    `captions` are words, words before, and where captions and items start; `tile` its words before, whether
+    words come again, its items and how many lanes are used.
+    """
+    words, before, starts, item_starts = captions
+    tile_before, tile_repeats, items, used = tile
     places, lanes = table.shape[1], table.shape[2]
     longest = 0
     for caption in range(item_starts[len(gram)]):

@@ -33,10 +33,19 @@ def no_progress(phase: str, done: int, of: int) -> None:
 
 
 class Kept:
-    """What phases made, in `folder`; without one nothing is kept. `progress` hears of every phase."""
+    """What phases made, in `folder`; without one nothing is kept. `progress` hears of every phase.
 
-    def __init__(self, folder: Path | None = None, progress: Progress = no_progress) -> None:
-        self.folder, self.progress = folder, progress
+    Matrices of kernels are large and of use to one training alone: they are kept in `kernels`, or not at all.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        progress: Progress = no_progress,
+        *,
+        kernels: Path | None = None,
+    ) -> None:
+        self.folder, self.progress, self.kernels = folder, progress, kernels
 
     def within(self, name: str) -> Kept:
         """The same, whose phases are told of as parts of `name`."""

@@ -6,7 +6,6 @@ Source: Hodosh et al. 2013, section 4.1.3. Settings are selected on held-out ima
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 from typing import Any
 
 from models_core.device import CPU, torch_on
@@ -29,7 +28,6 @@ def fit(
     aids: Aids | None = None,
     *,
     kept: Kept | None = None,
-    kernels: Path | None = None,
     caption: int = STANDS_FOR,
     facts: dict[str, Any] | None = None,
     device: str = CPU,
@@ -37,7 +35,7 @@ def fit(
     """Train `recipe`; settings are selected on `held_out`, each image with its caption of number `caption`.
 
     Nearest neighbours have nothing to select, and do not look at held-out images. `kept` keeps word
-    similarities, the folder `kernels` the matrices, which are large; the progress of `kept` hears of all
+    similarities, and its folder `kernels` the matrices, which are large; its progress hears of all
     phases, and what it raises ends the training. `device` is where image kernels and KCCA are computed (see
     `models_core.device`). Raises BadRecipe, WordNetMissing, NoDevice, and ValueError for too few images, and
     for an image that both sides have.
@@ -77,7 +75,7 @@ def fit(
         new = image_gram(recipe.image, held_out.features, training.features, device)
         return {"own": own, "new": new}
 
-    store = Kept(kernels, kept.progress)
+    store = Kept(kept.kernels, kept.progress)
     text = store.arrays("text kernel", given, texts)
     image = store.arrays("image kernel", given, images)
     grid = recipe.selection

@@ -18,12 +18,12 @@ from evaluation.figures.base import Plot
 from evaluation.figures.files import as_svg
 from evaluation.selectors import run_named, snapshot_named
 from evaluation.services.batches.launching import launch
-from evaluation.services.batches.planning import plan
+from evaluation.services.batches.planning import BatchRequest, plan
 from evaluation.services.judgments.freezing import freeze_qrels
-from evaluation.services.judgments.importing import import_judgments
+from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.reports import building
 from evaluation.services.reports.request import Wanted
-from evaluation.services.runs.ranking import rank
+from evaluation.services.runs.ranking import RunsRequest, rank
 from evaluation.services.systems.upload import bring
 from tests.browser.conftest import Open, sign_in
 from tests.browser.looks import for_everybody
@@ -90,9 +90,9 @@ def judged(transactional_db: None, tmp_path: Path, settings, monkeypatch: pytest
     for name, noise in (("clip", 0.1), ("noise", 1.5)):
         file = embeddings(tmp_path, name, noise, dice)
         bring(name=name, corpus=corpus.name, path=file)
-        rank(system=name, split="test")
+        rank(RunsRequest(system=name, split="test"))
         (tmp_path / f"{name}.txt").write_text("".join(f"{image}\n" for image in images))
-        rank(system=name, split=str(tmp_path / f"{name}.txt"), run=f"{name}-all")
+        rank(RunsRequest(system=name, split=str(tmp_path / f"{name}.txt"), run=f"{name}-all"))
     crowd = tmp_path / "crowd.txt"
     crowd.write_text(
         "".join(
@@ -101,7 +101,7 @@ def judged(transactional_db: None, tmp_path: Path, settings, monkeypatch: pytest
             for own, yes in ((image, 3), (images[place - 1], 2), (images[place - 2], 0))
         )
     )
-    import_judgments(corpus=corpus.name, path=crowd, format="flickr8k-crowd")
+    import_judgments(JudgmentsImport(corpus=corpus.name, path=crowd, format="flickr8k-crowd"))
     freeze_qrels(name="crowd", corpus=corpus.name, judgments="flickr8k-crowd")
     monkeypatch.setattr(building, "as_svg", drawn)
     monkeypatch.setattr(building, "as_pdf", lambda plot: b"%PDF-")
@@ -109,7 +109,7 @@ def judged(transactional_db: None, tmp_path: Path, settings, monkeypatch: pytest
         f"{name}-all-{direction}" for name in ("clip", "noise") for direction in ("annotation", "search")
     ]
     building.build(Wanted("spring", "crowd", chosen, rounds=50, resamples=20))
-    launch(plan(corpus=corpus.name, runs=chosen, depth=2, threshold=None, reuse=[]), "first")
+    launch(plan(BatchRequest(corpus=corpus.name, runs=chosen, depth=2, threshold=None, reuse=[])), "first")
     jobs.enqueue(kind="train_system", arguments={"name": "tri", "recipe": "TRI5", "corpus": corpus.name})
     people.account("ada", "researcher")
     return corpus

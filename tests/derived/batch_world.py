@@ -10,8 +10,8 @@ import numpy as np
 
 from annotation.models import Worker
 from evaluation.services.batches.launching import launch
-from evaluation.services.batches.planning import Plan, plan
-from evaluation.services.runs.files import import_run
+from evaluation.services.batches.planning import BatchRequest, Plan, plan
+from evaluation.services.runs.files import RunImport, import_run
 from tests.evaluation.database.conftest import matrix_file
 from tests.factories import a_corpus, an_image
 
@@ -76,12 +76,14 @@ def build() -> list[int]:
             file = matrix_file(Path(folder), system, scores(system), images, captions)
             for direction in ("annotation", "search"):
                 import_run(
-                    name=f"{system}-{direction}",
-                    corpus=CORPUS,
-                    path=file,
-                    format="scores",
-                    direction=direction,
-                    system=system,
+                    RunImport(
+                        name=f"{system}-{direction}",
+                        corpus=CORPUS,
+                        path=file,
+                        format="scores",
+                        direction=direction,
+                        system=system,
+                    )
                 )
     launch(planned("first"), "first", known_from="dev")
     return [Worker.objects.create(pseudonym=f"judge-{n}").pk for n in range(PEOPLE)]
@@ -92,7 +94,7 @@ def runs() -> list[str]:
 
 
 def planned(batch: str) -> Plan:
-    return plan(corpus=CORPUS, runs=runs(), depth=DEPTHS[batch], settings=SETTINGS)
+    return plan(BatchRequest(corpus=CORPUS, runs=runs(), depth=DEPTHS[batch], settings=SETTINGS))
 
 
 def pooled(depth: int) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:

@@ -20,12 +20,12 @@ from annotation.workers import invitations, platform_visits
 from evaluation.models import Run
 from evaluation.relevance.scales import scale_named
 from evaluation.services.batches.launching import launch
-from evaluation.services.batches.planning import plan
+from evaluation.services.batches.planning import BatchRequest, plan
 from evaluation.services.judgments.freezing import freeze_protocol
-from evaluation.services.judgments.importing import import_judgments
+from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.reports import building
 from evaluation.services.reports.request import Wanted
-from evaluation.services.runs.files import import_run
+from evaluation.services.runs.files import RunImport, import_run
 from evaluation.services.systems.upload import SCORES, bring
 from tests.crowd import platform
 from tests.evaluation.database.conftest import matrix_file
@@ -130,12 +130,18 @@ def _evaluated(folder: Path) -> None:
         for direction in (Run.ANNOTATION, Run.SEARCH):
             run = f"{name}-{direction}"
             runs += [run] if name != "spare" else []
-            import_run(name=run, corpus="quay", path=file, format="scores", direction=direction, system=name)
+            import_run(
+                RunImport(
+                    name=run, corpus="quay", path=file, format="scores", direction=direction, system=name
+                )
+            )
     freeze_protocol(name="own", corpus="quay", protocol="first caption")
     grades = folder / "grades.csv"
     grades.write_text(f"image,caption,grade\n{images[2]},{captions[2]},4.5\n{images[2]},{captions[5]},1\n")
-    import_judgments(corpus="quay", path=grades, format="table", name="graded", scale=scale_named("0-5"))
-    launch(plan(corpus="quay", runs=runs, depth=2, settings=UNTESTED), "batch")
+    import_judgments(
+        JudgmentsImport(corpus="quay", path=grades, format="table", name="graded", scale=scale_named("0-5"))
+    )
+    launch(plan(BatchRequest(corpus="quay", runs=runs, depth=2, settings=UNTESTED)), "batch")
     building.build(Wanted("spring", "own", runs, measures=MEASURES, rounds=50, resamples=20))
 
 

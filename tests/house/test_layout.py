@@ -106,3 +106,24 @@ def test_no_package_holds_more_than_one_can_survey(app: str) -> None:
     ]
     assert not over, f"more than {MODULES} modules or {LINES} lines; divide them:\n" + "\n".join(over)
     assert all((REPOSITORY / package).is_dir() for package in LARGER), "an exception for what is gone"
+
+
+#: A function that needs more takes a record, which has one name and one description.
+MOST_PARAMETERS = 8
+
+
+@pytest.mark.parametrize("package", ["annotation", "config", "evaluation", "models_core", "phrasebox"])
+def test_no_function_takes_more_than_eight_parameters(package: str) -> None:
+    over = []
+    for file in sorted((REPOSITORY / package).rglob("*.py")):
+        if "migrations" in file.parts:
+            continue
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                given = node.args
+                names = [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+                names += [one.arg for one in (given.vararg, given.kwarg) if one is not None]
+                number = len(names) - (names[:1] in (["self"], ["cls"]))
+                if number > MOST_PARAMETERS:
+                    over.append(f"{file.relative_to(REPOSITORY)}:{node.lineno}: {node.name} takes {number}")
+    assert not over, "let it take a record:\n" + "\n".join(over)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.utils.translation import gettext_lazy
@@ -20,55 +20,75 @@ from evaluation.services.judgments import freezing
 from evaluation.services.judgments.relevance import Relevance
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreezeRequest:
+    """Judgments of a corpus to be frozen as the qrels `name`, or its originals under a `protocol`.
+
+    A split is no file of the machine's; where somebody sent a file of names, `images` are their rows, and
+    `listed` is what the file is called.
+    """
+
+    name: str
+    corpus: str
+    judgments: str = ""
+    rule: str | None = None
+    originals: bool = True
+    relevant_from: str = ""
+    gains: str = LINEAR
+    summary: str = MEAN
+    scale: str = ""
+    protocol: str = ""
+    caption: int | None = None
+    split: str = ""
+    seed: int = 0
+    images: Sequence[int] = ()
+    listed: str = ""
+
+    @property
+    def subset(self) -> Subset | None:
+        """The images asked about, None for all. Raises BadSubset."""
+        if self.listed:
+            return Subset(self.listed, frozenset(self.images))
+        return subset_named(self.corpus, self.split, seed=self.seed, files=False)
+
+    @property
+    def relevance(self) -> Relevance:
+        """What makes a pair relevant. Raises UnknownName, BadScale."""
+        return Relevance(
+            self.rule,
+            scale_named(self.scale) if self.scale else None,
+            score_named(self.relevant_from) if self.relevant_from else None,
+            gains=self.gains,
+            summary=self.summary,
+        )
+
+
 @job_kind(
     "freeze_qrels",
     title=gettext_lazy("Freezing qrels"),
     refusals=(UnknownName, ImportRefused, Busy, BadSubset, BadScale),
+    request=FreezeRequest,
 )
-def freeze_qrels(
-    progress: Progress,
-    *,
-    name: str,
-    corpus: str,
-    judgments: str = "",
-    rule: str | None = None,
-    originals: bool = True,
-    relevant_from: str = "",
-    gains: str = LINEAR,
-    summary: str = MEAN,
-    scale: str = "",
-    protocol: str = "",
-    caption: int | None = None,
-    split: str = "",
-    seed: int = 0,
-    images: Sequence[int] = (),
-    listed: str = "",
-) -> dict[str, Any]:
-    """Freeze judgments, or originals under a protocol; the result is `qrels.QrelsReport`.
-
-    The newest version stays where it holds the same. A split is no file of the machine's; where somebody sent
-    a file of names, `images` are their rows, and `listed` is what the file is called.
-    """
-    if listed:
-        subset: Subset | None = Subset(listed, frozenset(images))
-    else:
-        subset = subset_named(corpus, split, seed=seed, files=False)
-    if protocol:
+def freeze_qrels(progress: Progress, request: FreezeRequest) -> dict[str, Any]:
+    """Freeze; the result is `qrels.QrelsReport`. The newest version stays where it holds the same."""
+    subset = request.subset
+    if request.protocol:
         return asdict(
             freezing.freeze_protocol(
-                name=name, corpus=corpus, protocol=protocol, number=caption, subset=subset
+                name=request.name,
+                corpus=request.corpus,
+                protocol=request.protocol,
+                number=request.caption,
+                subset=subset,
             )
         )
-    threshold = score_named(relevant_from) if relevant_from else None
     return asdict(
         freezing.freeze_qrels(
-            name=name,
-            corpus=corpus,
-            judgments=judgments,
-            relevance=Relevance(
-                rule, scale_named(scale) if scale else None, threshold, gains=gains, summary=summary
-            ),
-            originals=originals,
+            name=request.name,
+            corpus=request.corpus,
+            judgments=request.judgments,
+            relevance=request.relevance,
+            originals=request.originals,
             subset=subset,
             tell=told_by(progress),
         )

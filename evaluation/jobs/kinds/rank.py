@@ -12,6 +12,7 @@ from annotation.jobs import Progress, job_kind
 from evaluation.jobs.progress import Phases
 from evaluation.services.runs import ranking
 from evaluation.services.runs.files import DEPTH
+from evaluation.services.runs.ranking import RunsRequest
 
 
 @job_kind("rank", title=gettext_lazy("Ranking with a system"), refusals=(UnknownName, OSError, ValueError))
@@ -28,13 +29,9 @@ def rank(
 ) -> dict[str, Any]:
     """Make the runs of both directions; a run that stands already stays. The result lists `Ranked`."""
     ranked = ranking.rank(
-        system=system,
-        split=split,
-        corpus=corpus,
-        run=name,
-        protocol=protocol,
-        depth=depth,
-        seed=seed,
+        RunsRequest(
+            system=system, split=split, corpus=corpus, run=name, protocol=protocol, depth=depth, seed=seed
+        ),
         progress=Phases(progress),
     )
     return {"runs": [asdict(one) for one in ranked]}

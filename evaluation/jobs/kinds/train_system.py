@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.utils.translation import gettext_lazy
@@ -15,39 +15,48 @@ from evaluation.services.systems import training
 from models_core.device import CPU
 
 
-@job_kind(
-    "train_system", title=gettext_lazy("Training a system"), refusals=(UnknownName, OSError, ValueError)
-)
-def train_system(
-    progress: Progress,
-    *,
-    name: str,
-    recipe: str,
-    corpus: str,
-    train: str = "train",
-    held_out: str = "val",
-    fold: str = "",
-    background: Sequence[str] = (),
-    wordnet: str = "",
-    features: str = "",
-    ids: str = "",
-    lemmas: str = "",
-    seed: int = 0,
-    device: str = CPU,
-) -> dict[str, Any]:
-    """Train and store; the result is `systems.Trained`. A killed one goes on after its last phase."""
-    return asdict(
-        training.train_system(
-            name=name,
-            recipe=recipe,
-            corpus=corpus,
-            train=train,
-            held_out=held_out,
-            fold=fold,
-            sources=training.Sources(tuple(background), wordnet, features, ids, lemmas),
-            seed=seed,
-            device=device,
-            wanted=wanted_by(progress),
-            progress=Phases(progress),
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainJobRequest:
+    """A system to be trained, as a job's row has it: `TrainRequest` with its files one by one."""
+
+    name: str
+    recipe: str
+    corpus: str
+    train: str = "train"
+    held_out: str = "val"
+    fold: str = ""
+    background: Sequence[str] = ()
+    wordnet: str = ""
+    features: str = ""
+    ids: str = ""
+    lemmas: str = ""
+    seed: int = 0
+    device: str = CPU
+
+    @property
+    def plain(self) -> training.TrainRequest:
+        """The same for `train_system`."""
+        return training.TrainRequest(
+            name=self.name,
+            recipe=self.recipe,
+            corpus=self.corpus,
+            train=self.train,
+            held_out=self.held_out,
+            fold=self.fold,
+            sources=training.Sources(
+                tuple(self.background), self.wordnet, self.features, self.ids, self.lemmas
+            ),
+            seed=self.seed,
+            device=self.device,
         )
-    )
+
+
+@job_kind(
+    "train_system",
+    title=gettext_lazy("Training a system"),
+    refusals=(UnknownName, OSError, ValueError),
+    request=TrainJobRequest,
+)
+def train_system(progress: Progress, request: TrainJobRequest) -> dict[str, Any]:
+    """Train and store; the result is `systems.Trained`. A killed one goes on after its last phase."""
+    return asdict(training.train_system(request.plain, wanted=wanted_by(progress), progress=Phases(progress)))

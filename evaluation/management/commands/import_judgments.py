@@ -23,7 +23,7 @@ from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.management.base import left_out_text
 from evaluation.relevance.scales import EXPECTED, BadScale, scale_named
 from evaluation.services.common import ImportRefused
-from evaluation.services.judgments.importing import import_judgments
+from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 
 
 class Command(ReportCommand):
@@ -57,13 +57,15 @@ class Command(ReportCommand):
     def report(self, **options: Any) -> dict[str, Any]:
         return asdict(
             import_judgments(
-                corpus=options["corpus"],
-                path=options["path"],
-                format=options["format"],
-                name=options["name"],
-                scale=scale_named(options["scale"]) if options["scale"] else None,
-                skip_unknown=options["skip_unknown"],
-                repeats=options["repeats"] == "answers",
+                JudgmentsImport(
+                    corpus=options["corpus"],
+                    path=options["path"],
+                    format=options["format"],
+                    name=options["name"],
+                    scale=scale_named(options["scale"]) if options["scale"] else None,
+                    skip_unknown=options["skip_unknown"],
+                    repeats=options["repeats"] == "answers",
+                ),
                 progress=partial(progress, what="pairs"),
             )
         )

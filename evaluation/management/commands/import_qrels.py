@@ -26,7 +26,7 @@ from evaluation.management.base import left_out_text
 from evaluation.management.relevance import add_relevance, relevance_of
 from evaluation.relevance.scales import BadScale
 from evaluation.services.common import ImportRefused
-from evaluation.services.judgments.qrels_files import ASKED, import_qrels
+from evaluation.services.judgments.qrels_files import ASKED, QrelsImport, import_qrels
 
 
 class Command(ReportCommand):
@@ -66,15 +66,17 @@ class Command(ReportCommand):
 
     def report(self, **options: Any) -> dict[str, Any]:
         made = import_qrels(
-            name=options["name"],
-            corpus=options["corpus"],
-            path=options["path"],
-            format=options["format"],
-            asks=options["asks"],
-            level=options["level"],
-            skip_unknown=options["skip_unknown"],
-            repeats=options["repeats"] == "answers",
-            relevance=relevance_of(options),
+            QrelsImport(
+                name=options["name"],
+                corpus=options["corpus"],
+                path=options["path"],
+                format=options["format"],
+                asks=options["asks"],
+                level=options["level"],
+                skip_unknown=options["skip_unknown"],
+                repeats=options["repeats"] == "answers",
+                relevance=relevance_of(options),
+            )
         )
         return {**asdict(made), "corpus": options["corpus"]}
 

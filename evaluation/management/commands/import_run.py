@@ -20,7 +20,7 @@ from annotation.common.locks import Busy
 from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand, progress
 from evaluation.services.common import ImportRefused
-from evaluation.services.runs.files import DEPTH, DIRECTIONS, RUN_FORMATS, import_run
+from evaluation.services.runs.files import DEPTH, DIRECTIONS, RUN_FORMATS, RunImport, import_run
 
 
 class Command(ReportCommand):
@@ -64,15 +64,17 @@ class Command(ReportCommand):
     def report(self, **options: Any) -> dict[str, Any]:
         return asdict(
             import_run(
-                name=options["name"],
-                corpus=options["corpus"],
-                path=options["path"],
-                format=options["format"],
-                direction=options["direction"],
-                system=options["system"],
-                depth=options["depth"],
-                captions=options["captions"],
-                cosine=not options["inner_products"],
+                RunImport(
+                    name=options["name"],
+                    corpus=options["corpus"],
+                    path=options["path"],
+                    format=options["format"],
+                    direction=options["direction"],
+                    system=options["system"],
+                    depth=options["depth"],
+                    captions=options["captions"],
+                    cosine=not options["inner_products"],
+                ),
                 progress=partial(progress, what="rankings"),
             )
         )

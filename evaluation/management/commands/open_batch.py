@@ -28,7 +28,7 @@ from evaluation.pooling.unlikely import THRESHOLD
 from evaluation.relevance.pair_tasks import PAIR_TASKS, USUAL_TASKS
 from evaluation.services.batches.launching import launch
 from evaluation.services.batches.next_pairs import SHARE
-from evaluation.services.batches.planning import DEPTH, plan
+from evaluation.services.batches.planning import DEPTH, BatchRequest, plan
 from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.common import ImportRefused
 
@@ -117,17 +117,19 @@ class Command(ReportCommand):
         if threshold is None and not options["no_filter"] and tasks is not None and tasks.paged:
             threshold = THRESHOLD
         made = plan(
-            corpus=options["corpus"],
-            runs=options["runs"],
-            tasks=options["tasks"],
-            depth=options["depth"],
-            threshold=threshold,
-            judges=options["judges"],
-            settings=tomllib.loads(config.read_text(encoding="utf-8")) if config else {},
-            reuse=options["reuse"],
-            seconds=options["seconds"],
-            strategy=options["order"].replace("-", "_"),
-            share=1 / options["waves"] if options["waves"] is not None else SHARE,
+            BatchRequest(
+                corpus=options["corpus"],
+                runs=options["runs"],
+                tasks=options["tasks"],
+                depth=options["depth"],
+                threshold=threshold,
+                judges=options["judges"],
+                settings=tomllib.loads(config.read_text(encoding="utf-8")) if config else {},
+                reuse=options["reuse"],
+                seconds=options["seconds"],
+                strategy=options["order"].replace("-", "_"),
+                share=1 / options["waves"] if options["waves"] is not None else SHARE,
+            )
         )
         report = {
             "batch": options["name"],

@@ -19,7 +19,7 @@ from annotation.management.base import ReportCommand
 from evaluation.management.training import REFUSALS, Bars, add_items, sources_of
 from evaluation.metrics.protocols import PROTOCOLS
 from evaluation.services.runs.files import DEPTH
-from evaluation.services.runs.ranking import ONE_CAPTION, rank
+from evaluation.services.runs.ranking import ONE_CAPTION, RunsRequest, rank
 
 
 class Command(ReportCommand):
@@ -57,16 +57,18 @@ class Command(ReportCommand):
             raise CommandError("--files-only needs --out DIR")
         with Bars() as bars:
             ranked = rank(
-                system=options["system"],
-                split=options["split"],
-                corpus=options["corpus"],
-                run=options["name"],
-                protocol=options["protocol"],
-                depth=options["depth"],
-                out=options["out"],
-                database=not options["files_only"],
-                sources=sources_of(options) if options["features"] or options["lemmas"] else None,
-                seed=options["seed"],
+                RunsRequest(
+                    system=options["system"],
+                    split=options["split"],
+                    corpus=options["corpus"],
+                    run=options["name"],
+                    protocol=options["protocol"],
+                    depth=options["depth"],
+                    out=options["out"],
+                    database=not options["files_only"],
+                    sources=sources_of(options) if options["features"] or options["lemmas"] else None,
+                    seed=options["seed"],
+                ),
                 progress=bars,
             )
         return {"runs": [asdict(one) for one in ranked]}

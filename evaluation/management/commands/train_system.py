@@ -16,7 +16,7 @@ from django.core.management.base import CommandParser
 
 from annotation.management.base import ReportCommand
 from evaluation.management.training import REFUSALS, Bars, add_device, add_sources, dropped_text, sources_of
-from evaluation.services.systems.training import train_system
+from evaluation.services.systems.training import TrainRequest, train_system
 
 
 class Command(ReportCommand):
@@ -50,15 +50,17 @@ class Command(ReportCommand):
         with Bars() as bars:
             return asdict(
                 train_system(
-                    name=options["name"],
-                    recipe=options["recipe"],
-                    corpus=options["corpus"],
-                    train=options["train"],
-                    held_out=options["held_out"],
-                    fold=options["fold"],
-                    sources=sources_of(options),
-                    seed=options["seed"],
-                    device=options["device"],
+                    TrainRequest(
+                        name=options["name"],
+                        recipe=options["recipe"],
+                        corpus=options["corpus"],
+                        train=options["train"],
+                        held_out=options["held_out"],
+                        fold=options["fold"],
+                        sources=sources_of(options),
+                        seed=options["seed"],
+                        device=options["device"],
+                    ),
                     progress=bars,
                 )
             )

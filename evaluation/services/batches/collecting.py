@@ -27,7 +27,12 @@ from evaluation.relevance.pairs import JudgedPair
 from evaluation.selectors import names_of
 from evaluation.services.batches.stored_answers import Answers, BatchRefused, counted_by_name, earlier, stored
 from evaluation.services.common import alone
-from evaluation.services.judgments.importing import JudgmentsReport, digest_of, store_judgments
+from evaluation.services.judgments.importing import (
+    JudgmentsPlace,
+    JudgmentsReport,
+    digest_of,
+    store_judgments,
+)
 from evaluation.services.phases import Tell, over, part, silent
 
 #: What a batch's answers are, by what its campaign asks.
@@ -175,15 +180,10 @@ def _kept(
         number += 1
         name = f"{batch.name}-{number}"
     told = over(pairs, total=len(pairs), tell=part(tell, 0.2, 1.0), phase="keeping judgments")
-    return store_judgments(
-        corpus=corpus,
-        pairs=told,
-        name=name,
-        format=f"batch-{batch.campaign.tasks}",
-        source=source,
-        counted=counted,
-        scale=scale,
+    place = JudgmentsPlace(
+        corpus=corpus, name=name, format=f"batch-{batch.campaign.tasks}", source=source, scale=scale
     )
+    return store_judgments(told, place, counted=counted)
 
 
 def asked_of(batch: Batch) -> set[tuple[int, int]]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from evaluation.pooling.active import Wave, next_wave, stop_for
+from evaluation.pooling.active import RoundRule, Wave, next_wave, stop_for
 from evaluation.pooling.pools import Integers, Pool
 from evaluation.relevance.pair_tasks import PAIR_TASKS
 from evaluation.relevance.pairs import JudgedPair
@@ -32,6 +34,16 @@ def known(found: Pooled, answers: Answers, judges: int) -> tuple[Integers, Integ
     return np.sort(pairs[counts[ours] >= judges]), np.sort(pairs)
 
 
+@dataclass(frozen=True, slots=True)
+class RoundChoice:
+    """How a round's pairs are chosen: at most a `share` of the `askable` pairs that could be asked when the
+    batch was opened."""
+
+    strategy: str
+    share: float
+    askable: int
+
+
 def wave_of(
     found: Pooled,
     whole: Pool,
@@ -40,18 +52,14 @@ def wave_of(
     asked: Integers,
     answers: Answers,
     tasks: str,
-    strategy: str,
-    share: float,
-    askable: int,
+    choice: RoundChoice,
 ) -> Wave:
     """What to ask next of `candidates`, where `asked` were asked or are known; both are sorted.
 
-    At most a `share` is asked of the `askable` pairs that could be asked when the batch was opened.
-
     Raises UnknownName for a strategy nobody knows, BatchRefused for a share that is none, BadPool.
     """
-    if not 0 < share <= 1:
-        raise BatchRefused(f"rounds of {share:g} of the pairs: expected a share over 0 and at most 1")
+    if not 0 < choice.share <= 1:
+        raise BatchRefused(f"rounds of {choice.share:g} of the pairs: expected a share over 0 and at most 1")
     images, captions, _, values = answers.arrays()
     pairs, ours = found.numbers(images, captions)
     rule = PAIR_TASKS[tasks].rule
@@ -63,8 +71,10 @@ def wave_of(
         candidates,
         asked=asked,
         relevant=np.sort(pairs[held]),
-        strategy=strategy,
-        stop=stop_for(share),
-        most=max(1, round(share * askable)),
-        seed=SEED,
+        rule=RoundRule(
+            choice.strategy,
+            stop_for(choice.share),
+            most=max(1, round(choice.share * choice.askable)),
+            seed=SEED,
+        ),
     )

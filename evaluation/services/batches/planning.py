@@ -31,7 +31,7 @@ from evaluation.pooling.pricing import Price, price
 from evaluation.pooling.unlikely import THRESHOLD
 from evaluation.relevance.pair_tasks import PAIR_TASKS, USUAL_TASKS
 from evaluation.selectors import run_named
-from evaluation.services.batches.next_pairs import SHARE, divided, known, wave_of
+from evaluation.services.batches.next_pairs import SHARE, RoundChoice, divided, known, wave_of
 from evaluation.services.batches.pooled_runs import Pooled, pooled
 from evaluation.services.batches.stored_answers import BatchRefused, earlier, reusable, stored
 from evaluation.services.phases import Tell, part, silent
@@ -126,46 +126,53 @@ class Plan:
         }
 
 
-def plan(
-    *,
-    corpus: str,
-    runs: Sequence[str],
-    tasks: str = USUAL_TASKS,
-    depth: int = DEPTH,
-    threshold: float | None = THRESHOLD,
-    judges: int | None = None,
-    settings: Mapping[str, Any] | None = None,
-    reuse: Sequence[str] | None = None,
-    seconds: float | None = None,
-    strategy: str = "",
-    share: float = SHARE,
-    tell: Tell = silent,
-) -> Plan:
-    """What a batch of the top `depth` of `runs` would ask, and cost; nothing is written.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchRequest:
+    """A batch about the top `depth` of `runs`.
 
     `threshold`: of BLEU_pre; None leaves all pairs in. `judges` a pair (default: as the campaign's
     `settings` say). `reuse` names judgments from files (default: those certain to be on the scale of
     `tasks`); batches of the corpus are always reused. `seconds` an answer (default: as in the last batch
     that was answered). With a `strategy` of `pooling.active` it asks in rounds, each of at most a `share`
-    of the pairs that can be asked, until the order of the systems is stable. `tell` is told how far it is.
+    of the pairs that can be asked, until the order of the systems is stable.
+    """
+
+    corpus: str
+    runs: Sequence[str]
+    tasks: str = USUAL_TASKS
+    depth: int = DEPTH
+    threshold: float | None = THRESHOLD
+    judges: int | None = None
+    settings: Mapping[str, Any] | None = None
+    reuse: Sequence[str] | None = None
+    seconds: float | None = None
+    strategy: str = ""
+    share: float = SHARE
+
+
+def plan(request: BatchRequest, *, tell: Tell = silent) -> Plan:
+    """What a batch would ask, and cost; nothing is written. `tell` is told how far it is.
+
     Raises UnknownName, BadPool, CampaignError, BatchRefused.
     """
+    corpus, tasks, depth, threshold = request.corpus, request.tasks, request.depth, request.threshold
+    strategy, share = request.strategy, request.share
     if tasks not in PAIR_TASKS:
         raise BatchRefused(f"tasks {tasks!r}: expected one of {', '.join(PAIR_TASKS)}")
     if threshold is not None and not 0 <= threshold <= 1:
         raise BatchRefused(f"threshold {threshold}: expected a share of words, 0 to 1, or none")
     target, kind = corpus_named(corpus), asked_by(tasks)[0]
-    wanted = {**(settings or {})}
+    wanted = {**(request.settings or {})}
     answered = wanted.get("answers", {})
-    if judges is not None and isinstance(answered, Mapping):  # else it is refused as a setting
-        wanted["answers"] = {**answered, kind: judges}
+    if request.judges is not None and isinstance(answered, Mapping):  # else it is refused as a setting
+        wanted["answers"] = {**answered, kind: request.judges}
     frozen = settings_of(wanted)
-    chosen = [run_named(name) for name in runs]
+    chosen = [run_named(name) for name in request.runs]
     found = pooled(corpus, chosen, width=max(1, depth), tell=part(tell, 0.0, 0.6))
     whole = pool(found.shortlists, found.space, depth=depth)
     tell("reading answers", 0.6)
     before = earlier(corpus, tasks)
-    names = tuple(reusable(corpus, tasks) if reuse is None else reuse)
+    names = tuple(reusable(corpus, tasks) if request.reuse is None else request.reuse)
     answers, _ = stored(corpus=corpus, tasks=tasks, reuse=names, batches=before)
     enough, some = known(found, answers, _judges(frozen, tasks))
 
@@ -182,11 +189,9 @@ def plan(
             asked=np.intersect1d(likely, enough),
             answers=answers,
             tasks=tasks,
-            strategy=strategy,
-            share=share,
-            askable=len(may_ask),
+            choice=RoundChoice(strategy, share, len(may_ask)),
         ).pairs
-    seconds, measured = _seconds(before, tasks) if seconds is None else (seconds, "")
+    seconds, measured = _seconds(before, tasks) if request.seconds is None else (request.seconds, "")
     if seconds <= 0:
         raise BatchRefused(f"{seconds} seconds an answer: expected more than 0")
     tell("laying out pages", 0.9)

@@ -24,7 +24,7 @@ from evaluation.models import Batch, BatchRun
 from evaluation.pooling.active import Wave
 from evaluation.pooling.pools import Integers, pool
 from evaluation.services.batches.collecting import answers_of, batch_named
-from evaluation.services.batches.next_pairs import divided, known, wave_of
+from evaluation.services.batches.next_pairs import RoundChoice, divided, known, wave_of
 from evaluation.services.batches.planning import numbers_of, price_of
 from evaluation.services.batches.pooled_runs import Pooled, pooled
 from evaluation.services.batches.reassignment import wanted
@@ -84,9 +84,7 @@ def advance(name: str, *, wave: int | None = None, actor: Any = None, tell: Tell
             asked=np.union1d(wanted_before, enough),
             answers=answers,
             tasks=batch.campaign.tasks,
-            strategy=batch.strategy,
-            share=batch.waves["share"],
-            askable=batch.numbers["askable"],
+            choice=RoundChoice(batch.strategy, batch.waves["share"], batch.numbers["askable"]),
         )
         tell("opening its questions", 0.8)
         return _written(batch, found, chosen, np.setdiff1d(unlikely, np.union1d(shown, some)), actor)

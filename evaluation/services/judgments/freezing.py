@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -119,9 +119,8 @@ def freeze_qrels(
         )
     own = _originals(pairs, names, images) if originals else []
     called = subset.called if subset else ""
-    made = _freeze(
-        name, settings, pairs, own, names, images, tell=tell, judgments=source, subset=called, images=some
-    )
+    content = _Content(pairs, own)
+    made = _freeze(name, settings, content, names, images, tell, judgments=source, subset=called, images=some)
     return replace(made, subset=called, left_out=len(read) - len(pairs))
 
 
@@ -157,9 +156,8 @@ def freeze_protocol(
     ]
     wanted = asked.number if number is None else number
     pool = [asked.name, f"number {wanted}" if wanted is not None else "", subset.called if subset else ""]
-    return _freeze(
-        name, QrelsSettings(), [], own, names, names.image, pool=", ".join(part for part in pool if part)
-    )
+    shown = ", ".join(part for part in pool if part)
+    return _freeze(name, QrelsSettings(), _Content(originals=own), names, names.image, pool=shown)
 
 
 def check_next(name: str, corpus: str, kind: str) -> QrelsSnapshot | None:
@@ -208,25 +206,29 @@ def freeze_given(
 
     They keep their order. `source` says where they are from, as columns of the snapshot.
     """
-    made = _freeze(name, settings, [], [], names, names.image, given=rows, **source)
+    made = _freeze(name, settings, _Content(given=rows), names, names.image, **source)
     return replace(made, left_out=left_out, lacking=lacking, asks=source.get("asks", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What qrels hold: rows as they were `given`, in their order, else what pairs and originals make."""
+
+    pairs: list[JudgedPair] = field(default_factory=list)
+    originals: Pairs = field(default_factory=list)
+    given: Sequence[Qrel] | None = None
 
 
 def _freeze(
     name: str,
     settings: QrelsSettings,
-    pairs: list[JudgedPair],
-    originals: Pairs,
+    content: _Content,
     names: Names,
     asking: Mapping[str, int],
     tell: Tell = silent,
-    given: Sequence[Qrel] | None = None,
     **source: Any,
 ) -> QrelsReport:
-    """The next version of `name`, unless the newest holds the same; `source` says what it is made of.
-
-    Where `given`, those are the rows, in their order; else pairs and originals make them.
-    """
+    """The next version of `name`, unless the newest holds the same; `source` says what it is made of."""
     corpus = corpus_named(names.corpus)
     with alone(f"qrels.{name}", "qrels", name):
         standing = QrelsSnapshot.objects.filter(name=name).order_by("version")
@@ -238,15 +240,17 @@ def _freeze(
         try:
             made = (
                 freeze(
-                    pairs,
+                    content.pairs,
                     name=name,
                     settings=settings,
-                    originals=originals,
+                    originals=content.originals,
                     previous=previous,
                     same_source=same,
                 )
-                if given is None
-                else following(Qrels(name, 1, settings, tuple(sorted(given))), previous, same_source=same)
+                if content.given is None
+                else following(
+                    Qrels(name, 1, settings, tuple(sorted(content.given))), previous, same_source=same
+                )
             )
         except ValueError as error:
             raise ImportRefused(f"judgments of corpus {names.corpus!r}: {error}") from error
@@ -261,7 +265,7 @@ def _freeze(
                 row_count=len(made.rows),
                 **source,
             )
-            _write(given or made.rows, snapshot, names, asking, tell)
+            _write(content.given or made.rows, snapshot, names, asking, tell)
     return QrelsReport(
         qrels=name,
         version=made.version,
@@ -272,7 +276,7 @@ def _freeze(
         rows=len(made.rows),
         relevant=sum(row.relevance >= settings.rule.level for row in made.rows),
         unjudged=sum(not row.judged for row in made.rows),
-        by_rule=relevant_by_rule(pairs, originals, like=settings.rule),
+        by_rule=relevant_by_rule(content.pairs, content.originals, like=settings.rule),
         pool=source.get("pool", ""),
     )
 

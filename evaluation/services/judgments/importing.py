@@ -55,69 +55,85 @@ class JudgmentsReport:
     lacking: tuple[str, ...] = ()
 
 
-def import_judgments(
-    *,
-    corpus: str,
-    path: Path,
-    format: str,
-    name: str | None = None,
-    scale: Scale | None = None,
-    skip_unknown: bool = False,
-    repeats: bool = False,
-    source: str = "",
-    progress: Progress = iter,
-) -> JudgmentsReport:
-    """Import `path` as the judgments `name` (default: the format's key) of `corpus`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgmentsImport:
+    """A file to be imported as the judgments `name` (default: the format's key) of `corpus`.
 
     `scale` is that of the answers, by default the format's, else what the answers leave no doubt about. Pairs
     about what the corpus lacks are refused, or with `skip_unknown` left out and counted. With `repeats` a
-    pair that comes twice without a judge was answered twice. Where they stand with the same content, nothing
-    changes. Raises UnknownName for a corpus or format nobody knows, FormatError for a bad source, Busy where
+    pair that comes twice without a judge was answered twice.
+    """
+
+    corpus: str
+    path: Path
+    format: str
+    name: str | None = None
+    scale: Scale | None = None
+    skip_unknown: bool = False
+    repeats: bool = False
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgmentsPlace:
+    """Where judgments are kept, and what is said of them: the set's name, format, source and scale."""
+
+    corpus: str
+    name: str
+    format: str
+    source: str
+    scale: Scale | None = None
+    skip_unknown: bool = False
+
+
+def import_judgments(request: JudgmentsImport, *, progress: Progress = iter) -> JudgmentsReport:
+    """Import a file of judgments; where they stand with the same content, nothing changes.
+
+    Raises UnknownName for a corpus or format nobody knows, FormatError for a bad source, Busy where
     another process imports the same name, else ImportRefused; then nothing of the import remains.
     """
     began = time.monotonic()
+    format, scale = request.format, request.scale
     reader = JUDGMENT_FORMATS.get(format)
-    if repeats:
+    if request.repeats:
         reader = reader.counting_repeats()
     if scale is not None and reader.scale is not None and scale != reader.scale:
         raise ImportRefused(
             f"format {format!r} has answers on the scale {reader.scale.name}, not {scale.name}; leave it out"
         )
-    name = format if name is None else name
+    name = format if request.name is None else request.name
     check_name(name, "judgments")
-    check_file(path, f"judgments in the format {format}")
-    return store_judgments(
-        corpus=corpus,
-        pairs=progress(reader.read(path)),
+    check_file(request.path, f"judgments in the format {format}")
+    place = JudgmentsPlace(
+        corpus=request.corpus,
         name=name,
         format=format,
-        source=source or str(path),
-        began=began,
+        source=request.source or str(request.path),
         scale=scale or reader.scale,
-        skip_unknown=skip_unknown,
+        skip_unknown=request.skip_unknown,
     )
+    return store_judgments(progress(reader.read(request.path)), place, began=began)
 
 
 def store_judgments(
-    *,
-    corpus: str,
     pairs: Iterable[JudgedPair],
-    name: str,
-    format: str,
-    source: str,
+    place: JudgmentsPlace,
+    *,
     began: float | None = None,
     counted: Mapping[str, Sequence[str]] | None = None,
-    scale: Scale | None = None,
-    skip_unknown: bool = False,
 ) -> JudgmentsReport:
-    """Keep `pairs` as the judgments `name` of `corpus`, as `import_judgments` does those of a file.
-
-    `counted`: as the column of JudgmentSet.
-    """
+    """Keep `pairs`, as `import_judgments` does those of a file. `counted`: as the column of JudgmentSet."""
     began = time.monotonic() if began is None else began
+    corpus, name, source = place.corpus, place.name, place.source
     check_name(name, "judgments")
     names = names_of(corpus)
-    found = _Found(names, source, keywords=format in KEYWORD_FORMATS, scale=scale, skip_unknown=skip_unknown)
+    found = _Found(
+        names,
+        source,
+        keywords=place.format in KEYWORD_FORMATS,
+        scale=place.scale,
+        skip_unknown=place.skip_unknown,
+    )
     with alone(f"judgments.{corpus}.{name}", "judgments", name):
         standing = JudgmentSet.objects.filter(corpus=corpus_named(corpus), name=name).first()
         unchanged = standing is not None and standing.published
@@ -138,7 +154,7 @@ def store_judgments(
         else:
             if standing is not None:
                 _sweep(standing)
-            _write(rows, found, corpus, name, format, counted or {})
+            _write(rows, found, corpus, name, place.format, counted or {})
     return JudgmentsReport(
         corpus,
         name,

@@ -23,7 +23,7 @@ from evaluation.relevance.qrels import Given, Qrel, QrelsSettings, rule_named
 from evaluation.selectors import Names, names_of, snapshot_named
 from evaluation.services.common import ImportRefused, check_file, check_name
 from evaluation.services.judgments.freezing import QrelsReport, freeze_given, freeze_qrels
-from evaluation.services.judgments.importing import NAMED, import_judgments, remove_judgments
+from evaluation.services.judgments.importing import NAMED, JudgmentsImport, import_judgments, remove_judgments
 from evaluation.services.judgments.relevance import Relevance
 from evaluation.services.runs.files import digest_of_files
 
@@ -44,28 +44,35 @@ class Exported:
     pairs: int
 
 
-def import_qrels(
-    *,
-    name: str,
-    corpus: str,
-    path: Path,
-    format: str = "trec",
-    asks: str = "",
-    level: int = 1,
-    skip_unknown: bool = False,
-    relevance: Relevance | None = None,
-    source: str = "",
-    repeats: bool = False,
-) -> QrelsReport:
-    """Import `path` as the next version of the qrels `name` of `corpus`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QrelsImport:
+    """A file to be imported as the next version of the qrels `name` of `corpus`.
 
     A format of judgments is imported as judgments of that name, and frozen by `relevance` without
     originals. Of all others, a pair of relevance `level` or more is relevant. `asks` says what the rankings
     are for that the file judges; by default it is what its queries are, images or captions. Pairs of what
-    the corpus lacks are refused, or with `skip_unknown` left out and counted. Where the newest version
-    holds the same, nothing changes. Raises UnknownName, FormatError, Busy, else ImportRefused; then nothing
-    of it remains.
+    the corpus lacks are refused, or with `skip_unknown` left out and counted.
     """
+
+    name: str
+    corpus: str
+    path: Path
+    format: str = "trec"
+    asks: str = ""
+    level: int = 1
+    skip_unknown: bool = False
+    relevance: Relevance | None = None
+    source: str = ""
+    repeats: bool = False
+
+
+def import_qrels(request: QrelsImport) -> QrelsReport:
+    """Import qrels; where the newest version holds the same, nothing changes.
+
+    Raises UnknownName, FormatError, Busy, else ImportRefused; then nothing of it remains.
+    """
+    name, path, format, relevance = request.name, request.path, request.format, request.relevance
+    asks, level = request.asks, request.level
     check_name(name, "qrels")
     check_file(path, f"qrels in the format {format}")
     if format in JUDGMENT_FORMATS:
@@ -73,11 +80,11 @@ def import_qrels(
             raise ImportRefused(
                 f"format {format!r} is for judgments, which have no direction and no level; leave both out"
             )
-        return _judged(name, corpus, path, format, relevance or Relevance(), skip_unknown, source, repeats)
+        return _judged(request)
     if format not in QRELS_FORMATS:
         known = ", ".join([*QRELS_FORMATS.keys(), *JUDGMENT_FORMATS.keys()])
         raise UnknownName(f"unknown qrels format {format!r}; known: {known}")
-    if repeats or (relevance is not None and relevance != Relevance()):
+    if request.repeats or (relevance is not None and relevance != Relevance()):
         raise ImportRefused(
             f"format {format!r} is for relevance, not for answers; give a level instead of a rule"
         )
@@ -85,10 +92,10 @@ def import_qrels(
         raise UnknownName(f"unknown side {asks!r}; known: {', '.join(ASKED)}")
     if not 1 <= level <= MOST:
         raise ImportRefused(f"relevant from {level}: expected 1 to {MOST}")
-    names, told = names_of(corpus), source or path.name
+    names, told = names_of(request.corpus), request.source or path.name
     rows = list(QRELS_FORMATS.get(format).read(path))
     queries = _queries(rows, names, asks, told)
-    found, lacking = _known(rows, names, queries, told, skip_unknown=skip_unknown)
+    found, lacking = _known(rows, names, queries, told, skip_unknown=request.skip_unknown)
     return freeze_given(
         name,
         QrelsSettings(Given(level), originals=False),
@@ -125,25 +132,19 @@ def export_qrels(
     return Exported(snapshot.name, snapshot.version, str(out), pairs)
 
 
-def _judged(
-    name: str,
-    corpus: str,
-    path: Path,
-    format: str,
-    relevance: Relevance,
-    skip_unknown: bool,
-    source: str,
-    repeats: bool,
-) -> QrelsReport:
+def _judged(request: QrelsImport) -> QrelsReport:
+    name, corpus, relevance = request.name, request.corpus, request.relevance or Relevance()
     made = import_judgments(
-        corpus=corpus,
-        path=path,
-        format=format,
-        name=name,
-        scale=relevance.scale,
-        skip_unknown=skip_unknown,
-        source=source,
-        repeats=repeats,
+        JudgmentsImport(
+            corpus=corpus,
+            path=request.path,
+            format=request.format,
+            name=name,
+            scale=relevance.scale,
+            skip_unknown=request.skip_unknown,
+            source=request.source,
+            repeats=request.repeats,
+        )
     )
     try:
         frozen = freeze_qrels(name=name, corpus=corpus, judgments=name, relevance=relevance, originals=False)

@@ -22,7 +22,14 @@ from evaluation.models import JudgmentSet, QrelsSnapshot, Run
 from evaluation.relevance.grades import GradedRule
 from evaluation.relevance.pairs import JudgedPair
 from evaluation.relevance.qrels import Given, rule_named
-from evaluation.report_data.directions import Direction, Measured, Test, direction_of, labels_of
+from evaluation.report_data.directions import (
+    Direction,
+    DirectionHead,
+    Measured,
+    Test,
+    direction_of,
+    labels_of,
+)
 from evaluation.report_data.judging import Judging, judging_of
 from evaluation.reporting.document import Report
 from evaluation.selectors import names_of, pairs_of
@@ -98,14 +105,12 @@ def _direction(asked: Asked, direction: str, steps: _Steps) -> Direction:
         )
         for one in adjusted_by_holm(in_order)
     ]
+    remarks = remarks_on(list(scored.values()))
+    shown_baseline = labels[baseline] if tests else ""
     return direction_of(
-        direction,
+        DirectionHead(direction, len(pool.queries), len(whole.queries), remarks, shown_baseline),
         measured,
         tests,
-        queries=len(pool.queries),
-        asked=len(whole.queries),
-        remarks=remarks_on(list(scored.values())),
-        baseline=labels[baseline] if tests else "",
         draws=Bootstrap(_images_of(pool, direction, snapshot), wanted.resamples, wanted.level, wanted.seed),
         told=lambda what: steps(f"intervals of {what}", counts=False),
     )

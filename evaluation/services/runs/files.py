@@ -89,47 +89,64 @@ class Made:
     system_digest: str = ""
 
 
-def import_run(
-    *,
-    name: str,
-    corpus: str,
-    path: Path,
-    format: str = "trec",
-    direction: str = Run.ANNOTATION,
-    system: str = "",
-    depth: int = DEPTH,
-    captions: Path | None = None,
-    cosine: bool = True,
-    source: str = "",
-    wanted: registry.Wanted = registry.BY_COMMAND,
-    progress: Progress = iter,
-) -> RunReport:
-    """Import `path` as the run `name`: a TREC run, or a matrix of scores, cut at `depth` (0: whole).
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunImport:
+    """A file to be imported as the run `name`: a TREC run, or a matrix of scores, cut at `depth` (0: whole).
 
     A matrix may come as embeddings of images and captions, in one file or in `path` and `captions`, and
     is then computed as it is read: cosines, or inner products. `direction`: in annotation images ask and
     captions are ranked, in search the reverse. `system` is what made it (default: the tag of a TREC run),
     and is entered as a system where it can be the name of one (see `registry.link_run`); `source` is what
     the run is said to come from (default: the path).
-    Where the run stands with the same rankings, nothing changes. Raises UnknownName, FormatError, Busy,
-    else ImportRefused; then nothing of it remains.
     """
+
+    name: str
+    corpus: str
+    path: Path
+    format: str = "trec"
+    direction: str = Run.ANNOTATION
+    system: str = ""
+    depth: int = DEPTH
+    captions: Path | None = None
+    cosine: bool = True
+    source: str = ""
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that are read."""
+        return [self.path] if self.captions is None else [self.path, self.captions]
+
+
+def import_run(
+    request: RunImport,
+    *,
+    wanted: registry.Wanted = registry.BY_COMMAND,
+    progress: Progress = iter,
+) -> RunReport:
+    """Import a run; where it stands with the same rankings, nothing changes.
+
+    Raises UnknownName, FormatError, Busy, else ImportRefused; then nothing of it remains.
+    """
+    name, path, captions = request.name, request.path, request.captions
+    format, direction, system, depth = request.format, request.direction, request.system, request.depth
     began = time.monotonic()
     for given, known, word in ((format, RUN_FORMATS, "run format"), (direction, DIRECTIONS, "direction")):
         if given not in known:
             raise UnknownName(f"unknown {word} {given!r}; known: {', '.join(known)}")
     check_name(name, "run")
-    if format != "embeddings" and (captions is not None or not cosine):
+    if format != "embeddings" and (captions is not None or not request.cosine):
         raise ImportRefused(
             f"format {format!r} has no embeddings; leave out the captions file and inner products"
         )
-    files = [path] if captions is None else [path, captions]
+    files = request.files
     for file in files:
         check_file(file, "a run")
-    source = source or " and ".join(map(str, files)) + ("" if cosine else ", inner products")
+    source = request.source or " and ".join(map(str, files))
+    if not (request.source or request.cosine):
+        source += ", inner products"
     if depth < 0:
         raise ImportRefused(f"depth {depth}: expected 1 or more, or 0 for whole rankings")
-    names = names_of(corpus)
+    names = names_of(request.corpus)
     remarks: tuple[str, ...] = ()
     if format == "trec":
         read = read_run(path)
@@ -138,7 +155,7 @@ def import_run(
     elif format == "scores":
         rankings = best_of(read_scores(path), direction, depth)
     else:
-        matrix = scores_of(*read_sides(path, captions), cosine=cosine)
+        matrix = scores_of(*read_sides(path, captions), cosine=request.cosine)
         remarks = matrix.remarks
         rankings = best_of(matrix, direction, depth)
     report = _store(

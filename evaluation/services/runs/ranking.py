@@ -40,38 +40,44 @@ class Ranked:
     remarks: tuple[str, ...] = ()
 
 
-def rank(
-    *,
-    system: str,
-    split: str = "",
-    corpus: str = "",
-    run: str = "",
-    protocol: str = ONE_CAPTION,
-    depth: int = DEPTH,
-    out: Path | None = None,
-    database: bool = True,
-    sources: Sources | None = None,
-    seed: int = 0,
-    progress: Progress = no_progress,
-) -> list[Ranked]:
-    """Rank images and captions of `split` by a stored system, in both directions.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunsRequest:
+    """The two runs that a stored system is to make of the images of `split`.
 
     Without a `split` all images that can be used: those with captions and what the system needs of them,
     which is a picture, or a row of the feature file, or that the system was brought with their vectors or
-    scores.
-    The runs are called `run` (default: the system's name) with the direction behind, kept in the
+    scores. The runs are called `run` (default: the system's name) with the direction behind, kept in the
     database, and with `out` written there as new TREC files. `corpus` is the one it was trained on by
-    default, and so are features and lemmas of that one. Where both runs stand already, made by the system
-    as it is and asked for with the same words, nothing is computed, unless a file decides: a list of images,
-    features or lemmas may have been edited since. Raises UnknownName, ImportRefused, FormatError, Busy,
-    ValueError.
+    default, and so are features and lemmas of that one.
     """
+
+    system: str
+    split: str = ""
+    corpus: str = ""
+    run: str = ""
+    protocol: str = ONE_CAPTION
+    depth: int = DEPTH
+    out: Path | None = None
+    database: bool = True
+    sources: Sources | None = None
+    seed: int = 0
+
+
+def rank(request: RunsRequest, *, progress: Progress = no_progress) -> list[Ranked]:
+    """Rank images and captions by a stored system, in both directions.
+
+    Where both runs stand already, made by the system as it is and asked for with the same words, nothing is
+    computed, unless a file decides: a list of images, features or lemmas may have been edited since. Raises
+    UnknownName, ImportRefused, FormatError, Busy, ValueError.
+    """
+    system, split, protocol = request.system, request.split, request.protocol
+    depth, out, seed = request.depth, request.out, request.seed
     row = registry.system_row(system)
     origin = ORIGINS.get(row.origin)
     if origin.matrices is None:
         raise ImportRefused(f"system {system!r} has only runs and cannot rank here; import another run")
-    corpus = corpus or row.corpus.name
-    name = run or system
+    corpus = request.corpus or row.corpus.name
+    name = request.run or system
     check_name(f"{name}-annotation", "run")
     called = f"{system} ({row.recipe or origin.key})"
     made = Made(
@@ -88,11 +94,11 @@ def rank(
         seed=seed,
         system_digest=row.digest,
     )
-    if out is None and database and sources is None:
+    if out is None and request.database and request.sources is None:
         standing = _standing(name, corpus, made)
         if standing and not _by_file(row, corpus, split):
             return standing
-    wish = Wish(row, corpus, split, protocol, sources, seed, progress)
+    wish = Wish(row, corpus, split, protocol, request.sources, seed, progress)
     reports = []
     for direction, matrix in origin.matrices(wish):
         sides = len(matrix.images), len(matrix.captions)
@@ -102,10 +108,12 @@ def rank(
             out.mkdir(parents=True, exist_ok=True)
             file = str(out / f"{own}.trec")
             write_file(Path(file), name, best_of(matrix, direction, depth))
-        if database:
+        if request.database:
             its = replace(made, name=own, direction=direction, depth=_cut(depth, ranked))
             unchanged = store_run(its, best_of(matrix, direction, depth), corpus).unchanged
-        reports.append(Ranked(own, direction, asks, ranked, file, database, unchanged, matrix.remarks))
+        reports.append(
+            Ranked(own, direction, asks, ranked, file, request.database, unchanged, matrix.remarks)
+        )
         progress(f"ranking, {direction}", 1, 1)
     return reports
 

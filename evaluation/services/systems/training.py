@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -97,32 +97,48 @@ def extract_features(
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainRequest:
+    """A system to be trained: by which recipe, on which images of which corpus, from which files.
+
+    `train` and `held_out` say which images, as `Examples.chosen` takes it; with `fold`, "1/5" say, that fold
+    is left for testing, the next is held out and the others train. `device` is where it is computed (see
+    `models_core.device`), and no part of the system.
+    """
+
+    name: str
+    recipe: str
+    corpus: str
+    train: str = "train"
+    held_out: str = "val"
+    fold: str = ""
+    sources: Sources = field(default_factory=Sources)
+    seed: int = 0
+    device: str = CPU
+
+
 def train_system(
+    request: TrainRequest,
     *,
-    name: str,
-    recipe: str,
-    corpus: str,
-    train: str = "train",
-    held_out: str = "val",
-    fold: str = "",
-    sources: Sources | None = None,
-    seed: int = 0,
-    device: str = CPU,
     wanted: registry.Wanted = registry.BY_COMMAND,
     progress: Progress = no_progress,
 ) -> Trained:
-    """Train `recipe` (a name, or a TOML file) on images of `corpus`, and store it as the system `name`.
+    """Train what is asked for, and store it; the registry keeps who `wanted` it.
 
-    `train` and `held_out` say which images, as `Examples.chosen` takes it; with `fold`, "1/5" say, that
-    fold is left for testing, the next is held out and the others train. Where the same stands already,
-    nothing changes. Raises ImportRefused where another stands, and whatever reading and training raise;
-    then no system is left. `device` is where it is computed (see `models_core.device`), and no part of it;
-    the registry keeps who `wanted` it.
+    The recipe is a name, or a TOML file. Where the same stands already, nothing changes. Raises ImportRefused
+    where another stands, and whatever reading and training raise; then no system is left.
     """
+    name, corpus, fold, seed, sources = (
+        request.name,
+        request.corpus,
+        request.fold,
+        request.seed,
+        request.sources,
+    )
+    train, held_out = request.train, request.held_out
     check_name(name, "system")
-    torch_on(device)
-    sources = sources or Sources()
-    chosen = recipe_of(recipe)
+    torch_on(request.device)
+    chosen = recipe_of(request.recipe)
     found = examples_from(corpus, sources)
     training, held = (
         _by_fold(found, fold, seed)
@@ -168,10 +184,9 @@ def train_system(
                 material.take(range(split)),
                 material.take(range(split, len(places))),
                 aids,
-                kept=store,
-                kernels=kernels,
+                kept=Kept(store.folder, store.progress, kernels=kernels),
                 facts=facts,
-                device=device,
+                device=request.device,
             )
             progress("storing", 0, 1)
             system.save(folder)

@@ -13,7 +13,7 @@ from django.core.management import call_command
 from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.services.judgments.freezing import freeze_qrels
-from evaluation.services.judgments.importing import import_judgments
+from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 
 IMAGES = ("a", "b", "c")
 
@@ -57,7 +57,7 @@ def crowd(tmp_path: Path) -> Path:
 @pytest.fixture
 def qrels(corpus: str, crowd: Path) -> str:
     """What `crowd` said, frozen."""
-    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
     freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
     return "q"
 

@@ -15,8 +15,8 @@ from annotation.models import Campaign, Corpus, Item
 from annotation.protocol.paging import ROLES
 from annotation.simulation.visits import Conduct
 from annotation.simulation_driver import rehearse
-from evaluation.services.batches.planning import Plan, plan
-from evaluation.services.runs.files import import_run
+from evaluation.services.batches.planning import BatchRequest, Plan, plan
+from evaluation.services.runs.files import RunImport, import_run
 from tests.evaluation.database.conftest import matrix_file
 from tests.factories import a_corpus, an_image
 
@@ -50,12 +50,14 @@ def runs(folder: Path, name: str, *, noise: float, seed: int) -> list[str]:
     file = matrix_file(folder, name, scores, images, [f"{image}#0" for image in images])
     for direction in ("annotation", "search"):
         import_run(
-            name=f"{name}-{direction}",
-            corpus="quay",
-            path=file,
-            format="scores",
-            direction=direction,
-            system=name,
+            RunImport(
+                name=f"{name}-{direction}",
+                corpus="quay",
+                path=file,
+                format="scores",
+                direction=direction,
+                system=name,
+            )
         )
     return [f"{name}-annotation", f"{name}-search"]
 
@@ -73,7 +75,7 @@ def crowd(campaign: Campaign, mix: dict[str, int], *, seed: int = 1) -> Any:
 
 def planned(names: list[str], **also: Any) -> Plan:
     """A plan over the runs of these names, four deep."""
-    return plan(**{"corpus": "quay", "runs": names, "depth": 4, "settings": UNTESTED, **also})
+    return plan(BatchRequest(**{"corpus": "quay", "runs": names, "depth": 4, "settings": UNTESTED, **also}))
 
 
 def asked_on_pages() -> dict[str, set[tuple[int, int]]]:

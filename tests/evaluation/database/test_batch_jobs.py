@@ -14,7 +14,7 @@ from annotation.selectors.campaign.forecast import forecast
 from evaluation.models import Batch, JudgmentSet, PairAnswers, QrelsRow, QrelsSnapshot
 from evaluation.services.batches.collecting import batch_named
 from evaluation.services.batches.launching import launch
-from evaluation.services.batches.planning import plan
+from evaluation.services.batches.planning import BatchRequest, plan
 from evaluation.services.batches.reassignment import top_up, wanted
 from evaluation.services.batches.state import state
 from tests.evaluation.database.conftest import said
@@ -27,7 +27,7 @@ PAID = {**UNTESTED, "pay": {"basis": "item", "per_item": {"relevance": 0.2}}}
 
 @pytest.fixture
 def batch(pooled_runs: list[str]) -> Batch:
-    made = plan(corpus="quay", runs=pooled_runs, depth=4, settings=PAID)
+    made = plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, settings=PAID))
     return launch(made, "first", known_from="dev").batch
 
 

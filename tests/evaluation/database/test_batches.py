@@ -17,7 +17,7 @@ from evaluation.services.batches.collecting import collect
 from evaluation.services.batches.launching import launch
 from evaluation.services.batches.state import state
 from evaluation.services.batches.stored_answers import BatchRefused
-from evaluation.services.judgments.importing import import_judgments
+from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.pooled_world import (
     ASKED,
@@ -158,7 +158,7 @@ def test_judgments_from_files_are_reused_where_their_scale_fits(
     file.write_text(
         "".join(f"{image}.jpg\t{caption.replace('#', '.jpg#')}\t0\t0\t3\n" for image, caption in pairs)
     )
-    import_judgments(corpus="quay", path=file, format="flickr8k-crowd", name="crowd")
+    import_judgments(JudgmentsImport(corpus="quay", path=file, format="flickr8k-crowd", name="crowd"))
     made = planned(pooled_runs)
     assert (made.reused, made.known, len(made.asked)) == (("crowd",), 20, len(free.asked) - 20)
     assert len(planned(pooled_runs, reuse=[]).asked) == len(free.asked)

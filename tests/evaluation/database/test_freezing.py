@@ -18,14 +18,14 @@ from evaluation.relevance.qrels import freeze
 from evaluation.selectors import names_of, qrels_of, snapshot_named
 from evaluation.services.common import ImportRefused
 from evaluation.services.judgments.freezing import freeze_protocol, freeze_qrels
-from evaluation.services.judgments.importing import import_judgments
+from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from tests.evaluation.database.conftest import said
 
 pytestmark = pytest.mark.django_db
 
 
 def test_frozen_qrels_are_those_of_the_file(corpus: str, crowd: Path) -> None:
-    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
     report = json.loads(
         said("freeze_qrels", "small", "--corpus", corpus, "--judgments", "flickr8k-crowd", "--json")
     )
@@ -39,7 +39,7 @@ def test_frozen_qrels_are_those_of_the_file(corpus: str, crowd: Path) -> None:
 
 
 def test_a_new_version_follows_another_rule_and_nothing_else(corpus: str, crowd: Path) -> None:
-    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
     first = freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
     again = freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
     other = freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd", originals=False)
@@ -52,14 +52,14 @@ def test_a_new_version_follows_another_rule_and_nothing_else(corpus: str, crowd:
 
 def test_a_version_tells_the_judgments_that_it_was_made_of(corpus: str, crowd: Path) -> None:
     """Other answers may lead to the same rows; the same answers under another name are no news."""
-    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
     first = freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
-    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd", name="copy")
+    import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd", name="copy"))
     assert freeze_qrels(name="q", corpus=corpus, judgments="copy").unchanged
     more = crowd.read_text().replace("c.jpg\ta.jpg#2\t0.6666666666666666\t2\t1", "c.jpg\ta.jpg#2\t1.0\t4\t0")
     assert more != crowd.read_text()
     crowd.write_text(more)
-    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd", name="more")
+    import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd", name="more"))
     second = freeze_qrels(name="q", corpus=corpus, judgments="more")
     assert (second.version, second.unchanged, second.digest) == (2, False, first.digest)
     row = snapshot_named("q").judgments
@@ -70,7 +70,7 @@ def test_a_version_tells_the_judgments_that_it_was_made_of(corpus: str, crowd: P
 def test_a_freeze_that_fails_leaves_nothing(
     corpus: str, crowd: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
 
     def broken(*_: object) -> Iterator[list[object]]:
         raise OSError("disk full")
@@ -86,7 +86,7 @@ def test_a_freeze_that_fails_leaves_nothing(
 def test_captions_of_several_numbers_are_all_originals(corpus: str, tmp_path: Path) -> None:
     file = tmp_path / "table.csv"
     file.write_text("image,caption,grade\na.jpg,a.jpg#0,0\na.jpg,b.jpg#1,1\n")
-    import_judgments(corpus=corpus, path=file, format="table")
+    import_judgments(JudgmentsImport(corpus=corpus, path=file, format="table"))
     freeze_qrels(name="q", corpus=corpus, judgments="table")
     rows = qrels_of(snapshot_named("q"), names_of(corpus)).rows
     assert [(row.query, row.document, row.judged) for row in rows] == [
@@ -101,12 +101,12 @@ def test_captions_of_several_numbers_are_all_originals(corpus: str, tmp_path: Pa
 
 def test_freezing_says_how_many_pairs_each_rule_makes_relevant(corpus: str, crowd: Path) -> None:
     """Three pairs have two yeses of three or more; of the originals one was refused and one not judged."""
-    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
     made = freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
     assert made.by_rule == {"half": 5, "majority": 5, "two_thirds": 5}
     tied = crowd.read_text().replace("a.jpg\tb.jpg#2\t0.3333333333333333\t1\t2", "a.jpg\tb.jpg#2\t0.5\t2\t2")
     crowd.write_text(tied)
-    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd", name="tied")
+    import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd", name="tied"))
     text = said("freeze_qrels", "tied", "--corpus", corpus, "--judgments", "tied")
     assert "relevant by rule: half 6, majority 5, two_thirds 5" in text
 
@@ -142,7 +142,7 @@ def test_a_protocol_takes_the_caption_asked_for(corpus: str) -> None:
 
 
 def test_qrels_are_of_judgments_or_of_a_protocol(corpus: str, crowd: Path) -> None:
-    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
     freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
     with pytest.raises(
         ImportRefused, match="qrels 'q' already exist and are from judgments, not from a protocol"

@@ -26,7 +26,7 @@ from evaluation.reproduction.report import cells_of
 from evaluation.selectors import judgment_set, names_of, pairs_of, qrels_of, snapshot_named
 from evaluation.services.common import ImportRefused
 from evaluation.services.judgments.freezing import freeze_qrels
-from evaluation.services.judgments.importing import import_judgments
+from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from tests.evaluation.database.conftest import said
 from tests.evaluation.flickr8k_part import part_of_flickr8k
 
@@ -38,7 +38,7 @@ def read_back(corpus: str, name: str) -> list[JudgedPair]:
 
 
 def test_judgments_come_back_as_the_file_has_them(corpus: str, crowd: Path) -> None:
-    report = import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    report = import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
     assert (report.judgments, report.pairs, report.answers, report.unchanged) == (
         "flickr8k-crowd",
         6,
@@ -51,14 +51,16 @@ def test_judgments_come_back_as_the_file_has_them(corpus: str, crowd: Path) -> N
 def test_named_judges_and_grades_come_back(corpus: str, tmp_path: Path) -> None:
     file = tmp_path / "table.csv"
     file.write_text("image,caption,judge,grade\na.jpg,b.jpg#0,ann,1.5\na.jpg,b.jpg#0,bob,-2\n")
-    import_judgments(corpus=corpus, path=file, format="table", name="experts", scale=scale_named("-2-2"))
+    import_judgments(
+        JudgmentsImport(corpus=corpus, path=file, format="table", name="experts", scale=scale_named("-2-2"))
+    )
     assert read_back(corpus, "experts") == [JudgedPair("a.jpg", "b.jpg#0", (1.5, -2.0), ("ann", "bob"))]
 
 
 def test_keys_are_understood_and_written_as_file_names(corpus: str, tmp_path: Path) -> None:
     file = tmp_path / "table.csv"
     file.write_text("image,caption,grade\na,b#1,1\n")
-    import_judgments(corpus=corpus, path=file, format="table", scale=VOTES)
+    import_judgments(JudgmentsImport(corpus=corpus, path=file, format="table", scale=VOTES))
     assert read_back(corpus, "table") == [JudgedPair("a.jpg", "b.jpg#1", (1.0,))]
 
 
@@ -67,7 +69,7 @@ def test_keywords_ask_without_an_image(corpus: str, tmp_path: Path) -> None:
     (tmp_path / "keywords.txt").write_text("dog\na\n")
     file = tmp_path / "counts.csv"
     file.write_text("utt_key,transcription,counts\na_1,a dog,dog=4\n")
-    import_judgments(corpus=corpus, path=file, format="keyword-counts")
+    import_judgments(JudgmentsImport(corpus=corpus, path=file, format="keyword-counts"))
     answers = [(pair.query, pair.document, sum(pair.grades)) for pair in read_back(corpus, "keyword-counts")]
     assert answers == [("dog", "a.jpg#1", 4), ("a", "a.jpg#1", 0)]
     with pytest.raises(ImportRefused, match="keywords have no originals"):
@@ -83,9 +85,9 @@ def test_a_keyword_has_two_hundred_characters_at_most(corpus: str, tmp_path: Pat
     file.write_text("utt_key,transcription,counts\na_1,a dog,dog=4\n")
     (tmp_path / "keywords.txt").write_text(f"dog\n{'x' * 201}\n")
     with pytest.raises(ImportRefused, match="a keyword of 201 characters"):
-        import_judgments(corpus=corpus, path=file, format="keyword-counts")
+        import_judgments(JudgmentsImport(corpus=corpus, path=file, format="keyword-counts"))
     (tmp_path / "keywords.txt").write_text(f"dog\n{'x' * 200}\n")
-    import_judgments(corpus=corpus, path=file, format="keyword-counts")
+    import_judgments(JudgmentsImport(corpus=corpus, path=file, format="keyword-counts"))
     assert [pair.query for pair in read_back(corpus, "keyword-counts")] == ["dog", "x" * 200]
 
 
@@ -95,26 +97,26 @@ def test_a_caption_number_that_its_source_skips_is_unknown(db: None, tmp_path: P
     import_records(name="gap", records=records, format="jsonl", source="memory")
     file = tmp_path / "table.csv"
     file.write_text("image,caption,grade\na.jpg,a.jpg#2,1\n")
-    import_judgments(corpus="gap", path=file, format="table", scale=VOTES)
+    import_judgments(JudgmentsImport(corpus="gap", path=file, format="table", scale=VOTES))
     assert PairAnswers.objects.get().caption.text == "three"
     file.write_text("image,caption,grade\na.jpg,a.jpg#1,1\n")
     with pytest.raises(ImportRefused, match="the caption 'a.jpg#1'"):
-        import_judgments(corpus="gap", path=file, format="table", name="other")
+        import_judgments(JudgmentsImport(corpus="gap", path=file, format="table", name="other"))
 
 
 def test_the_same_file_again_changes_nothing(corpus: str, crowd: Path) -> None:
-    first = import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    first = import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
     rows = set(PairAnswers.objects.values_list("pk", flat=True))
-    again = import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    again = import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
     assert (first.unchanged, again.unchanged, again.digest) == (False, True, first.digest)
     assert set(PairAnswers.objects.values_list("pk", flat=True)) == rows
 
 
 def test_other_content_under_a_name_is_refused(corpus: str, crowd: Path) -> None:
-    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
     crowd.write_text("a.jpg\ta.jpg#2\t1.0\t3\t0\n")
     with pytest.raises(ImportRefused, match="already exist with other content.*choose another name"):
-        import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+        import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
     assert PairAnswers.objects.count() == 6
 
 
@@ -158,16 +160,18 @@ def test_a_killed_import_is_unseen_and_swept_by_the_next(
                 yield pair
 
         with pytest.raises(KeyboardInterrupt):
-            import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd", progress=cut)
+            import_judgments(
+                JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"), progress=cut
+            )
     assert PairAnswers.objects.count() == 2
     with pytest.raises(UnknownName, match="known: none"):
         judgment_set(corpus, "flickr8k-crowd")
-    assert not import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd").unchanged
+    assert not import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd")).unchanged
     assert PairAnswers.objects.count() == 6
 
 
 def test_a_pair_asks_of_an_image_or_of_a_keyword(corpus: str, crowd: Path) -> None:
-    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
     pair = PairAnswers.objects.first()
     assert pair is not None
     with pytest.raises(IntegrityError, match="pair_asks_of_image_or_keyword"), transaction.atomic():
@@ -208,8 +212,8 @@ def test_agreement_of_imported_judgments_is_that_of_the_files(
         "image,caption,judge,grade\na.jpg,a.jpg#2,ann,4\na.jpg,a.jpg#2,bob,3\n"
         "a.jpg,b.jpg#2,ann,1\na.jpg,b.jpg#2,bob,2\nb.jpg,b.jpg#2,ann,1\nb.jpg,b.jpg#2,bob,1\n"
     )
-    import_judgments(corpus=corpus, path=graded, format="table", name="graded")
-    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    import_judgments(JudgmentsImport(corpus=corpus, path=graded, format="table", name="graded"))
+    import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
     files = [graded, "--against", crowd, "--against-format", "flickr8k-crowd"]
     names = ["--corpus", corpus, "--judgments", "graded", "--against-judgments", "flickr8k-crowd"]
     more = ["--resamples", 20, "--json"]
@@ -225,7 +229,7 @@ def test_agreement_of_imported_judgments_is_that_of_the_files(
 def test_a_truncated_file_names_its_line(corpus: str, crowd: Path) -> None:
     crowd.write_text(crowd.read_text()[:-8])
     with pytest.raises(FormatError, match="line 6"):
-        import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+        import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
 
 
 @pytest.mark.parametrize(
@@ -243,7 +247,8 @@ def test_flickr8k_from_the_database_is_flickr8k_from_the_files(
         folder = part_of_flickr8k(folder, tmp_path, images=images)
     import_corpus(name="f8k", path=folder, format="flickr8k")
     expert, crowd = (
-        import_judgments(corpus="f8k", path=folder, format=f"flickr8k-{who}") for who in ("expert", "crowd")
+        import_judgments(JudgmentsImport(corpus="f8k", path=folder, format=f"flickr8k-{who}"))
+        for who in ("expert", "crowd")
     )
     assert (expert.pairs, crowd.pairs) == pairs
     names = (folder / "Flickr_8k.testImages.txt").read_text().split()
@@ -274,7 +279,9 @@ def test_flickr8k_from_the_database_is_flickr8k_from_the_files(
 def test_semantic_flickraudio_imports(real_data: Path) -> None:
     import_corpus(name="f8k", path=real_data / "flickr8k", format="flickr8k")
     source = real_data / "semantic_flickraudio"
-    report = import_judgments(corpus="f8k", path=source, format="keyword-counts", name="audio")
+    report = import_judgments(
+        JudgmentsImport(corpus="f8k", path=source, format="keyword-counts", name="audio")
+    )
     assert report.pairs == 67_000
     frozen = freeze_qrels(name="audio", corpus="f8k", judgments="audio", originals=False)
     assert (frozen.queries, frozen.rows) == (67, 67_000)

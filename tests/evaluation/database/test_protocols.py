@@ -14,7 +14,7 @@ from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.comparison.subsets import subset_named
 from evaluation.metrics.protocols import both_directions, over_folds, select
 from evaluation.services.judgments.freezing import freeze_protocol
-from evaluation.services.runs.files import import_run
+from evaluation.services.runs.files import RunImport, import_run
 from models_core.tiles import Dense
 from tests.evaluation.database.conftest import matrix_file, said
 
@@ -45,7 +45,7 @@ def scores(db: None, tmp_path: Path) -> np.ndarray:
     captions = [f"i{n}.jpg#{k}" for n in range(NUMBER) for k in range(5)]
     file = matrix_file(tmp_path, "ten", scores, images, captions)
     for direction in DIRECTIONS:
-        import_run(name=direction, corpus="ten", path=file, format="scores", direction=direction)
+        import_run(RunImport(name=direction, corpus="ten", path=file, format="scores", direction=direction))
     return scores
 
 
@@ -111,7 +111,7 @@ def test_what_an_import_cut_off_is_not_guessed(scores: np.ndarray, tmp_path: Pat
     untied = np.random.default_rng(5).permutation(scores.size).reshape(scores.shape) / scores.size
     untied[np.arange(NUMBER), np.arange(0, 5 * NUMBER, 5)] += 0.7
     file = matrix_file(tmp_path, "untied", untied, images, captions)
-    import_run(name="cut", corpus="ten", path=file, format="scores", depth=20)
+    import_run(RunImport(name="cut", corpus="ten", path=file, format="scores", depth=20))
     freeze_protocol(name="own", corpus="ten", protocol="any of five")
     with pytest.raises(CommandError, match="keeps the best 20 items .* R@10 needs 10: import .* --depth 0"):
         said("score_run", "cut", "--qrels", "own", "--measures", "R@1,R@10", "--folds", 5)
@@ -130,7 +130,7 @@ def test_folds_that_are_not_equal_are_refused(scores: np.ndarray, folds: int) ->
 
 
 def test_systems_are_compared_under_a_protocol(scores: np.ndarray, tmp_path: Path) -> None:
-    import_run(name="same", corpus="ten", path=tmp_path / "ten.npz", format="scores")
+    import_run(RunImport(name="same", corpus="ten", path=tmp_path / "ten.npz", format="scores"))
     freeze_protocol(name="own", corpus="ten", protocol="first caption")
     report = json.loads(said("compare_systems", "annotation", "same", "--qrels", "own", "--json"))
     assert [test["p"] for test in report["tests"]] == [1.0] * 4

@@ -18,7 +18,7 @@ from evaluation.comparison.scoring import score
 from evaluation.models import JudgmentSet, QrelsRow, QrelsSnapshot, Run
 from evaluation.selectors import run_named, snapshot_named
 from evaluation.services.judgments.freezing import freeze_protocol
-from evaluation.services.runs.files import import_run
+from evaluation.services.runs.files import RunImport, import_run
 from tests.evaluation.database.conftest import matrix_file, said
 
 pytestmark = pytest.mark.django_db
@@ -51,7 +51,7 @@ def a_run(folder: Path, name: str, scores: np.ndarray, direction: str = Run.ANNO
     """Scores of shape (images, captions)."""
     captions = [str(own) for captions in NUMBERS.values() for own in captions]
     file = matrix_file(folder, name, scores, [file_of(image) for image in NUMBERS], captions)
-    import_run(name=name, corpus="coco", path=file, format="scores", direction=direction)
+    import_run(RunImport(name=name, corpus="coco", path=file, format="scores", direction=direction))
     return name
 
 

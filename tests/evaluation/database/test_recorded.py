@@ -14,9 +14,9 @@ from evaluation.models import PairAnswers
 from evaluation.selectors import judgment_set, names_of, pairs_of
 from evaluation.services.batches.collecting import collect
 from evaluation.services.batches.launching import launch
-from evaluation.services.batches.planning import plan
+from evaluation.services.batches.planning import BatchRequest, plan
 from evaluation.services.batches.recorded_judges import judge_as_recorded
-from evaluation.services.judgments.importing import import_judgments
+from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.pooled_world import PER_SCENE, UNTESTED, a_world, runs
 
@@ -30,11 +30,13 @@ def asked(data_dir: Path, tmp_path: Path) -> Votes:
     """A batch `first`, and three votes about each pair that it asks about, in judgments `old`."""
     a_world()
     made = plan(
-        corpus="quay",
-        runs=runs(tmp_path, "blunt", noise=1.0, seed=2),
-        depth=4,
-        threshold=None,
-        settings=UNTESTED,
+        BatchRequest(
+            corpus="quay",
+            runs=runs(tmp_path, "blunt", noise=1.0, seed=2),
+            depth=4,
+            threshold=None,
+            settings=UNTESTED,
+        )
     )
     launch(made, "first")
     pairs = made.pooled.called(made.asked)
@@ -42,7 +44,7 @@ def asked(data_dir: Path, tmp_path: Path) -> Votes:
     file = tmp_path / "old.csv"
     lines = [f"{image},{caption},{sum(given)},{3 - sum(given)}" for (image, caption), given in votes.items()]
     file.write_text("\n".join(["image,caption,yes,no", *lines]))
-    import_judgments(name="old", corpus="quay", path=file, format="table")
+    import_judgments(JudgmentsImport(name="old", corpus="quay", path=file, format="table"))
     return votes
 
 

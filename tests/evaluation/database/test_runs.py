@@ -14,7 +14,7 @@ from safetensors.numpy import save_file
 from evaluation.formats.trec import read_run
 from evaluation.models import Ranking, Run
 from evaluation.selectors import names_of, rankings_of, run_named
-from evaluation.services.runs.files import import_run
+from evaluation.services.runs.files import RunImport, import_run
 from tests.evaluation.database.conftest import said
 
 pytestmark = pytest.mark.django_db
@@ -44,7 +44,7 @@ def scores(tmp_path: Path) -> Path:
 
 
 def test_a_trec_run_comes_back_in_its_order(corpus: str, trec: Path, tmp_path: Path) -> None:
-    report = import_run(name="demo", corpus=corpus, path=trec)
+    report = import_run(RunImport(name="demo", corpus=corpus, path=trec))
     assert (report.system, report.queries, report.entries, report.unchanged) == ("demo", 2, 5, False)
     said("export_run", "demo", "--out", tmp_path / "out.trec")
     ours, theirs = read_run(tmp_path / "out.trec"), read_run(trec)
@@ -55,7 +55,7 @@ def test_a_trec_run_comes_back_in_its_order(corpus: str, trec: Path, tmp_path: P
 
 
 def test_where_a_run_came_from_is_kept(corpus: str, trec: Path) -> None:
-    report = import_run(name="demo", corpus=corpus, path=trec, system="my system")
+    report = import_run(RunImport(name="demo", corpus=corpus, path=trec, system="my system"))
     run = run_named("demo")
     assert (run.source, run.format, run.system, run.digest) == (str(trec), "trec", "my system", report.digest)
     assert len(run.source_digest) == 64
@@ -67,7 +67,9 @@ def test_a_matrix_becomes_sorted_rankings(
     corpus: str, scores: Path, direction: str, depth: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("evaluation.services.runs.files._CHUNK", 2)
-    import_run(name="m", corpus=corpus, path=scores, format="scores", direction=direction, depth=depth)
+    import_run(
+        RunImport(name="m", corpus=corpus, path=scores, format="scores", direction=direction, depth=depth)
+    )
     matrix = np.load(scores)["scores"]
     names = names_of(corpus)
     images, captions = (
@@ -93,8 +95,8 @@ def test_a_file_of_two_runs_is_refused_with_its_line(corpus: str, tmp_path: Path
 
 
 def test_the_same_run_again_changes_nothing(corpus: str, trec: Path) -> None:
-    first = import_run(name="demo", corpus=corpus, path=trec)
-    again = import_run(name="demo", corpus=corpus, path=trec)
+    first = import_run(RunImport(name="demo", corpus=corpus, path=trec))
+    again = import_run(RunImport(name="demo", corpus=corpus, path=trec))
     assert (again.unchanged, again.digest) == (True, first.digest)
     trec.write_text(RUN.replace("0.9", "0.95"))
     with pytest.raises(CommandError, match="already exists with other rankings"):
@@ -314,7 +316,7 @@ def test_bad_arguments_are_one_line(corpus: str, trec: Path, arguments: list[str
 
 
 def test_export_overwrites_nothing(corpus: str, trec: Path) -> None:
-    import_run(name="demo", corpus=corpus, path=trec)
+    import_run(RunImport(name="demo", corpus=corpus, path=trec))
     with pytest.raises(CommandError, match="already exists"):
         said("export_run", "demo", "--out", trec)
     assert trec.read_text() == RUN

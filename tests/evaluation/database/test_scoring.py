@@ -25,8 +25,8 @@ from evaluation.metrics.table import Measure
 from evaluation.relevance.scales import VOTES
 from evaluation.selectors import names_of, qrels_of, run_named, snapshot_named
 from evaluation.services.judgments.freezing import freeze_qrels
-from evaluation.services.judgments.importing import import_judgments
-from evaluation.services.runs.files import import_run
+from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
+from evaluation.services.runs.files import RunImport, import_run
 from evaluation.significance.mcnemar import mcnemar
 from evaluation.significance.randomisation import of_mean, of_median
 from evaluation.significance.tables import holm
@@ -44,7 +44,7 @@ def runs(corpus: str, tmp_path: Path) -> list[str]:
     """`good` ranks originals first; `bad` ranks them last."""
     for name, scores in (("good", np.eye(3)), ("bad", -np.eye(3) + np.arange(3) / 10)):
         file = matrix_file(tmp_path, name, scores, IMAGES, CAPTIONS)
-        import_run(name=name, corpus=corpus, path=file, format="scores", system=f"the {name} one")
+        import_run(RunImport(name=name, corpus=corpus, path=file, format="scores", system=f"the {name} one"))
     return ["good", "bad"]
 
 
@@ -64,7 +64,7 @@ def test_figures_by_hand(qrels: str, runs: list[str]) -> None:
 
 def test_originals_that_are_as_judged_may_be_refused(corpus: str, crowd: Path, runs: list[str]) -> None:
     """b's original was refused, so b has nothing relevant and is left out; c's was never asked about."""
-    import_judgments(corpus=corpus, path=crowd, format="flickr8k-crowd")
+    import_judgments(JudgmentsImport(corpus=corpus, path=crowd, format="flickr8k-crowd"))
     freeze_qrels(name="bare", corpus=corpus, judgments="flickr8k-crowd", originals=False)
     report = json.loads(said("score_run", "good", "--qrels", "bare", "--measures", "S@1,R@1", "--json"))
     figures = {m["measure"]: m["value"] for m in report["measures"]}
@@ -76,7 +76,7 @@ def test_originals_that_are_as_judged_may_be_refused(corpus: str, crowd: Path, r
 def test_the_figures_are_those_of_the_matrix(corpus: str, qrels: str, tmp_path: Path, direction: str) -> None:
     scores = np.random.default_rng(0).integers(0, 4, size=(3, 3)).astype(float)
     file = matrix_file(tmp_path, "ties", scores, IMAGES, CAPTIONS)
-    import_run(name="ties", corpus=corpus, path=file, format="scores", direction=direction)
+    import_run(RunImport(name="ties", corpus=corpus, path=file, format="scores", direction=direction))
     found = score(run_named("ties"), snapshot_named(qrels)).scores
     check(found, scores, qrels, corpus, IMAGES, CAPTIONS, direction)
 
@@ -106,7 +106,7 @@ def test_queries_that_the_run_lacks_are_left_out_or_count_as_the_worst_by_choice
     corpus: str, qrels: str, tmp_path: Path
 ) -> None:
     (tmp_path / "one.trec").write_text("a.jpg Q0 a.jpg#2 1 1 demo\n")
-    import_run(name="one", corpus=corpus, path=tmp_path / "one.trec")
+    import_run(RunImport(name="one", corpus=corpus, path=tmp_path / "one.trec"))
     alone = score(run_named("one"), snapshot_named(qrels), ["R@1", "median rank"])
     assert (len(alone.queries), alone.asked, alone.missing) == (1, 3, 2)
     assert alone.scores["R@1"].value == alone.scores["median rank"].value == 1
@@ -197,11 +197,11 @@ def test_a_clear_difference_is_marked(db: None, tmp_path: Path) -> None:
     images, captions = [f"i{n}.jpg" for n in range(12)], [f"i{n}.jpg#0" for n in range(12)]
     rows = "".join(f"{image},{image}#0,1\n" for image in images)
     (tmp_path / "own.csv").write_text(f"image,caption,grade\n{rows}")
-    import_judgments(corpus="twelve", path=tmp_path / "own.csv", format="table", scale=VOTES)
+    import_judgments(JudgmentsImport(corpus="twelve", path=tmp_path / "own.csv", format="table", scale=VOTES))
     freeze_qrels(name="own", corpus="twelve", judgments="table")
     for name, scores in (("none", -np.eye(12)), ("all", np.eye(12))):
         file = matrix_file(tmp_path, name, scores, images, captions)
-        import_run(name=name, corpus="twelve", path=file, format="scores")
+        import_run(RunImport(name=name, corpus="twelve", path=file, format="scores"))
     arguments = ["none", "all", "--qrels", "own", "--measures", "R@1"]
     assert "all   1.000***" in said("compare_systems", *arguments)
     assert r"all & \textbf{1.000}$^{***}$" in said("compare_systems", *arguments, "--latex")
@@ -219,7 +219,7 @@ def test_a_mean_over_what_was_not_retrieved_is_not_tested(
     corpus: str, qrels: str, runs: list[str], tmp_path: Path
 ) -> None:
     (tmp_path / "one.trec").write_text("a.jpg Q0 a.jpg#2 1 1 demo\n")
-    import_run(name="one", corpus=corpus, path=tmp_path / "one.trec")
+    import_run(RunImport(name="one", corpus=corpus, path=tmp_path / "one.trec"))
     _, tests = compare(
         [run_named("good"), run_named("one")],
         snapshot_named(qrels),
@@ -250,7 +250,7 @@ def test_bad_arguments_are_one_line(
 ) -> None:
     if "back" in arguments:
         file = tmp_path / "good.npz"
-        import_run(name="back", corpus=corpus, path=file, format="scores", direction="search")
+        import_run(RunImport(name="back", corpus=corpus, path=file, format="scores", direction="search"))
     with pytest.raises(CommandError, match=message) as error:
         said(*arguments)
     assert "\n" not in str(error.value)
@@ -258,7 +258,9 @@ def test_bad_arguments_are_one_line(
 
 def test_ranks_without_any_original_say_so(corpus: str, runs: list[str], tmp_path: Path) -> None:
     (tmp_path / "others.csv").write_text("image,caption,grade\na.jpg,b.jpg#2,1\n")
-    import_judgments(corpus=corpus, path=tmp_path / "others.csv", format="table", scale=VOTES)
+    import_judgments(
+        JudgmentsImport(corpus=corpus, path=tmp_path / "others.csv", format="table", scale=VOTES)
+    )
     freeze_qrels(name="others", corpus=corpus, judgments="table", originals=False)
     with pytest.raises(CommandError, match="no judgment is marked as original"):
         said("score_run", "good", "--qrels", "others")
@@ -273,13 +275,13 @@ def test_images_of_flickr8k_from_the_database_score_as_from_the_matrix(
     if number < 1000:
         folder = part_of_flickr8k(folder, tmp_path, images=number)
     import_corpus(name="f8k", path=folder, format="flickr8k")
-    import_judgments(corpus="f8k", path=folder, format="flickr8k-crowd")
+    import_judgments(JudgmentsImport(corpus="f8k", path=folder, format="flickr8k-crowd"))
     freeze_qrels(name="hodosh", corpus="f8k", judgments="flickr8k-crowd")
     images = (folder / "Flickr_8k.testImages.txt").read_text().split()
     captions = [f"{image}#2" for image in images]
     scores = np.random.default_rng(1).normal(size=(number, number)).astype(np.float32)
     file = matrix_file(tmp_path, "noise", scores, images, captions)
     for direction in ("annotation", "search"):
-        import_run(name=direction, corpus="f8k", path=file, format="scores", direction=direction)
+        import_run(RunImport(name=direction, corpus="f8k", path=file, format="scores", direction=direction))
         found = score(run_named(direction), snapshot_named("hodosh")).scores
         check(found, scores, "hodosh", "f8k", images, captions, direction)

@@ -22,10 +22,10 @@ from evaluation.formats.trec import read_run
 from evaluation.models import QrelsRow, QrelsSnapshot, Report, Run
 from evaluation.selectors import names_of, run_named, snapshot_named
 from evaluation.services.judgments.freezing import freeze_protocol, freeze_qrels
-from evaluation.services.judgments.importing import import_judgments
+from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.reports import building
 from evaluation.services.reports.building import outdated
-from evaluation.services.runs.files import BREAK, export_run, import_run
+from evaluation.services.runs.files import BREAK, RunImport, export_run, import_run
 from tests.evaluation.database.conftest import matrix_file, said
 
 pytestmark = pytest.mark.django_db
@@ -56,7 +56,7 @@ def a_run(folder: Path, name: str, direction: str, scores: np.ndarray, images: l
     """A run over some of the images with all their captions; `scores` has shape (images, 5 * images)."""
     captions = [f"{IMAGES[n]}#{k}" for n in images for k in range(5)]
     file = matrix_file(folder, name, scores, [IMAGES[n] for n in images], captions)
-    import_run(name=name, corpus="many", path=file, format="scores", direction=direction, depth=0)
+    import_run(RunImport(name=name, corpus="many", path=file, format="scores", direction=direction, depth=0))
     return name
 
 
@@ -103,7 +103,7 @@ def a_case(folder: Path, seed: int) -> None:
         # trec_eval knows no ties: what it is handed is written apart, and so is what we score.
         export_run(name=run, out=folder / f"apart-{seed}.txt", ties=BREAK)
         run = f"apart-{seed}"
-        import_run(name=run, corpus="many", path=folder / f"apart-{seed}.txt", direction=direction)
+        import_run(RunImport(name=run, corpus="many", path=folder / f"apart-{seed}.txt", direction=direction))
     (folder / "te.txt").write_text("\n".join(IMAGES[n] for n in dice.choice(NUMBER, 12, replace=False)))
     what = ("", "test", f"{1 + seed % 4}/4", str(folder / "te.txt"), f"run:{run}")[seed % 5]
     subset = subset_named("many", what, seed=seed)
@@ -161,7 +161,7 @@ def test_judgments_frozen_for_a_subset_hold_its_pairs_alone(tmp_path: Path) -> N
         f"{IMAGES[n]},{IMAGES[m]}#{k},{(n + m + k) % 2}" for n in range(8) for m in range(8) for k in (0, 1)
     ]
     (tmp_path / "j.csv").write_text("image,caption,grade\n" + "\n".join(rows))
-    import_judgments(corpus="many", path=tmp_path / "j.csv", format="table", name="j")
+    import_judgments(JudgmentsImport(corpus="many", path=tmp_path / "j.csv", format="table", name="j"))
     subset = subset_named("many", "val")
     made = freeze_qrels(name="part", corpus="many", judgments="j", subset=subset)
     whole = freeze_qrels(name="whole", corpus="many", judgments="j")
@@ -197,7 +197,7 @@ def test_what_nobody_judged_of_a_subset_stands_in_the_way_too(
         for m in range(NUMBER)
     ]
     (tmp_path / "j.csv").write_text("image,caption,grade\n" + "\n".join(rows))
-    import_judgments(corpus="many", path=tmp_path / "j.csv", format="table", name="j")
+    import_judgments(JudgmentsImport(corpus="many", path=tmp_path / "j.csv", format="table", name="j"))
     images = sorted(dice.choice(NUMBER, 18, replace=False).tolist())
     a_run(tmp_path, "r", direction, dice.permutation(18 * 90).reshape(18, 90).astype(float), images)
     subset = subset_named("many", what)

@@ -19,7 +19,7 @@ from annotation.selectors.pair_judgments import asked_pairs
 from evaluation.models import Batch
 from evaluation.services.batches.collecting import collect
 from evaluation.services.batches.launching import check_known, launch
-from evaluation.services.batches.planning import plan
+from evaluation.services.batches.planning import BatchRequest, plan
 from evaluation.services.batches.reassignment import top_up
 from evaluation.services.batches.rounds import STABLE, advance
 from evaluation.services.batches.scheduler import AGAIN
@@ -42,7 +42,7 @@ def pooled_runs(data_dir: Path, tmp_path: Path) -> list[str]:
 
 def opened(names: list[str], **also) -> Batch:
     chosen = {"strategy": "move_to_front", "share": 0.1, "settings": UNTESTED}
-    return launch(plan(corpus="quay", runs=names, depth=4, **{**chosen, **also}), "first").batch
+    return launch(plan(BatchRequest(corpus="quay", runs=names, depth=4, **{**chosen, **also})), "first").batch
 
 
 def answer(batch: Batch, seed: int) -> None:
@@ -51,7 +51,7 @@ def answer(batch: Batch, seed: int) -> None:
 
 
 def test_waves_are_asked_until_the_order_of_the_systems_is_stable(pooled_runs: list[str]) -> None:
-    whole = plan(corpus="quay", runs=pooled_runs, depth=4, settings=UNTESTED)
+    whole = plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, settings=UNTESTED))
     batch = opened(pooled_runs)
     first = batch.numbers["asked"]
     assert batch.numbers["askable"] == len(whole.asked) and 0 < first <= round(0.1 * len(whole.asked))
@@ -159,7 +159,7 @@ def test_the_price_is_that_of_all_waves_and_known_items_are_of_none(pooled_runs:
     assert numbers["answers"] == batch.judges * numbers["task_count"] == batch.judges * Task.objects.count()
     assert numbers["hours"] == pytest.approx(numbers["answers"] * numbers["seconds_an_answer"] / 3600)
     chosen: dict[str, Any] = {"strategy": "depth", "share": 0.01, "settings": UNTESTED, "reuse": []}
-    later = plan(corpus="quay", runs=pooled_runs, depth=4, threshold=None, **chosen)
+    later = plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, threshold=None, **chosen))
     quiet = set(later.pooled.ids(later.asked)[0].tolist())
     assert len(quiet) < len(set(later.pooled.ids(later.may_ask)[0].tolist()))
     names = batch.corpus.images.exclude(pk__in=quiet).filter(split="test")

@@ -9,7 +9,17 @@ import pytest
 
 from annotation.common.registry import UnknownName
 from benchmarks.batches_problem import flickr8k, generated
-from evaluation.pooling.active import STRATEGIES, Judging, Lists, Stop, judge, next_wave, stop_for, tau_b
+from evaluation.pooling.active import (
+    STRATEGIES,
+    Judging,
+    Lists,
+    RoundRule,
+    Stop,
+    judge,
+    next_wave,
+    stop_for,
+    tau_b,
+)
 from evaluation.pooling.pools import ANNOTATION, BadPool, Shortlist, Space, pool
 
 ACTIVE = ("move_to_front", "thompson")
@@ -123,9 +133,7 @@ def test_waves_chosen_from_answers_alone_are_those_of_judging_and_end_where_it_d
             whole.to_judge,
             asked=asked,
             relevant=relevant,
-            strategy=strategy,
-            stop=stop,
-            most=len(whole.to_judge),
+            rule=RoundRule(strategy, stop, most=len(whole.to_judge)),
         )
         if not len(wave.pairs):
             break
@@ -148,9 +156,7 @@ def test_a_wave_leaves_alone_what_is_filtered_and_what_is_known(small: tuple) ->
             candidates,
             asked=asked,
             relevant=relevant,
-            strategy="depth",
-            stop=stop_for(0.1),
-            most=7,
+            rule=RoundRule("depth", stop_for(0.1), most=7),
         )
         assert (
             len(wave.pairs) == 7
@@ -174,9 +180,7 @@ def test_where_everything_is_filtered_or_known_there_is_no_wave(small: tuple, st
             candidates,
             asked=candidates,
             relevant=relevant,
-            strategy=strategy,
-            stop=stop_for(0.5),
-            most=1,
+            rule=RoundRule(strategy, stop_for(0.5), most=1),
         )
         assert (len(wave.pairs), wave.pool, wave.asked) == (0, len(candidates), len(candidates))
 
@@ -198,9 +202,7 @@ def test_runs_without_any_order_are_no_stable_order() -> None:
             whole.to_judge,
             asked=asked,
             relevant=nothing,
-            strategy="depth",
-            stop=stop_for(0.1),
-            most=40,
+            rule=RoundRule("depth", stop_for(0.1), most=40),
         )
         asked = np.union1d(asked, wave.pairs)
         if not len(wave.pairs):

@@ -23,6 +23,7 @@ from evaluation.report_data import tables
 from evaluation.report_data.directions import (
     BINS,
     Direction,
+    DirectionHead,
     Measured,
     binned,
     direction_of,
@@ -179,13 +180,9 @@ def direction_of_few(images: int, values: dict[str, list[float]]) -> Direction:
     ]
     draws = Bootstrap([n % images for n in range(queries)], 50)
     return direction_of(
-        "annotation",
+        DirectionHead("annotation", queries, queries, [], ""),
         measured,
         [],
-        queries=queries,
-        asked=queries,
-        remarks=[],
-        baseline="",
         draws=draws,
         told=lambda _: None,
     )

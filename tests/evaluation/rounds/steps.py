@@ -13,7 +13,7 @@ from annotation.models import Item, Job, Judgment
 from annotation.protocol.paging import CONTROL, ROLES, WANTED
 from evaluation.models import Batch
 from evaluation.selectors import names_of
-from evaluation.services.runs.files import import_run
+from evaluation.services.runs.files import RunImport, import_run
 from tests.evaluation.database.conftest import matrix_file
 from tests.evaluation.rounds.by_hand import Votes
 from tests.evaluation.rounds.conftest import CORPUS, PLACE, RANKED, World
@@ -58,7 +58,9 @@ def uploaded(folder: Path, name: str, world: World, *, truth: float, seed: int) 
     runs = []
     for direction in ("annotation", "search"):
         run = f"{name}-{direction}"
-        import_run(name=run, corpus=CORPUS, path=file, format="scores", direction=direction, system=name)
+        import_run(
+            RunImport(name=run, corpus=CORPUS, path=file, format="scores", direction=direction, system=name)
+        )
         runs.append(run)
     return runs
 

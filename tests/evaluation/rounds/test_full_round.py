@@ -14,7 +14,7 @@ from evaluation.models import Batch
 from evaluation.selectors import snapshot_named
 from evaluation.services.batches.recorded_judges import judge_as_recorded
 from evaluation.services.batches.state import state
-from evaluation.services.judgments.importing import import_judgments
+from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.reports import building
 from tests.evaluation.rounds.by_hand import against
 from tests.evaluation.rounds.conftest import CORPUS, RANKED, World
@@ -28,7 +28,7 @@ def test_a_round_and_a_second_one(
     installation: Delivery, world: World, recipes: dict[str, str], tmp_path: Path
 ) -> None:
     """Train, rank, upload, pool, judge with bad people among them, discard, top up, freeze, score; again."""
-    import_judgments(name="truth", corpus=CORPUS, path=world.judgments, format="table")
+    import_judgments(JudgmentsImport(name="truth", corpus=CORPUS, path=world.judgments, format="table"))
     with installation.worker():
         near = trained(world, "near", recipes["near"])
         oracle = uploaded(tmp_path, "oracle", world, truth=3.0, seed=1)

@@ -15,14 +15,14 @@ from annotation.formats import FORMATS
 from evaluation.models import Run
 from evaluation.services.batches.collecting import collect
 from evaluation.services.batches.launching import launch
-from evaluation.services.batches.planning import plan
+from evaluation.services.batches.planning import BatchRequest, plan
 from evaluation.services.batches.recorded_judges import judge_as_recorded
 from evaluation.services.batches.state import state
 from evaluation.services.judgments.freezing import freeze_qrels
-from evaluation.services.judgments.importing import import_judgments
-from evaluation.services.runs.files import import_run
-from evaluation.services.runs.ranking import rank
-from evaluation.services.systems.training import Sources, train_system
+from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
+from evaluation.services.runs.files import RunImport, import_run
+from evaluation.services.runs.ranking import RunsRequest, rank
+from evaluation.services.systems.training import Sources, TrainRequest, train_system
 from tests.evaluation.rounds.by_hand import Votes, against, rankings
 from tests.evaluation.rounds.conftest import RANKED
 
@@ -66,14 +66,16 @@ def test_a_batch_judged_by_the_real_crowd_says_what_its_file_says(
         "image,caption,yes,no\n"
         + "".join(f"{i},{c},{given.count(1.0)},{given.count(0.0)}\n" for (i, c), given in votes.items())
     )
-    import_judgments(name="crowd", corpus=CORPUS, path=crowd, format="table")
+    import_judgments(JudgmentsImport(name="crowd", corpus=CORPUS, path=crowd, format="table"))
     runs = [
         run
         for name, recipe in RECIPES.items()
         for run in judged_runs(name, recipe, votes, real_data, tmp_path)
     ]
     made = plan(
-        corpus=CORPUS, runs=runs, depth=20, threshold=None, settings={"trust": {"qualification": False}}
+        BatchRequest(
+            corpus=CORPUS, runs=runs, depth=20, threshold=None, settings={"trust": {"qualification": False}}
+        )
     )
     owners = {image for image, _ in votes} | {caption.partition("#")[0] for _, caption in votes}
     own = {(image, f"{image}{RANKED}") for image in owners}
@@ -98,9 +100,9 @@ def judged_runs(name: str, recipe: tuple[str, str], votes: Votes, real_data: Pat
         features=str(features / "flickr8k_1000_squeezenet_fire9_512.npy"),
         ids=str(features / "flickr8k_1000_names.txt"),
     )
-    train_system(name=name, recipe=str(own), corpus=CORPUS, sources=sources)
+    train_system(TrainRequest(name=name, recipe=str(own), corpus=CORPUS, sources=sources))
     kept = []
-    for whole in rank(system=name, split="test"):
+    for whole in rank(RunsRequest(system=name, split="test")):
         turned = whole.direction == Run.SEARCH
         file = folder / f"{whole.run}-judged.trec"
         lines = []
@@ -110,12 +112,14 @@ def judged_runs(name: str, recipe: tuple[str, str], votes: Votes, real_data: Pat
             lines += [f"{query} Q0 {d} {n} {-n} {name}\n" for n, d in enumerate(judged, start=1)]
         file.write_text("".join(lines))
         import_run(
-            name=f"{whole.run}-judged",
-            corpus=CORPUS,
-            path=file,
-            format="trec",
-            direction=whole.direction,
-            system=name,
+            RunImport(
+                name=f"{whole.run}-judged",
+                corpus=CORPUS,
+                path=file,
+                format="trec",
+                direction=whole.direction,
+                system=name,
+            )
         )
         kept.append(f"{whole.run}-judged")
     return kept

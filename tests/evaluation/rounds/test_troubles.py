@@ -22,7 +22,7 @@ from evaluation.jobs import kinds as job_kinds
 from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run
 from evaluation.services.batches.recorded_judges import judge_as_recorded
 from evaluation.services.batches.state import state
-from evaluation.services.judgments.importing import import_judgments
+from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.reports import building
 from evaluation.services.systems.training import folder_of
 from tests import services
@@ -97,7 +97,7 @@ class Round:
 
 @pytest.fixture
 def a_round(world: World, recipes: dict[str, str], tmp_path: Path) -> Round:
-    import_judgments(name="truth", corpus=CORPUS, path=world.judgments, format="table")
+    import_judgments(JudgmentsImport(name="truth", corpus=CORPUS, path=world.judgments, format="table"))
     return Round(world, recipes["kcca"], uploaded(tmp_path, "oracle", world, truth=3.0, seed=1))
 
 

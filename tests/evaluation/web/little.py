@@ -12,8 +12,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.services.judgments.freezing import freeze_qrels
-from evaluation.services.judgments.importing import import_judgments
-from evaluation.services.runs.files import import_run
+from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
+from evaluation.services.runs.files import RunImport, import_run
 from tests.evaluation.database.conftest import matrix_file
 
 IMAGES = ("a", "b", "c")
@@ -44,7 +44,7 @@ def qrels(folder: Path) -> str:
     file.write_text(
         "".join(f"{i}.jpg\t{own}.jpg#2\t{yes / (yes + no)}\t{yes}\t{no}\n" for i, own, yes, no in rows)
     )
-    import_judgments(corpus="small", path=file, format="flickr8k-crowd")
+    import_judgments(JudgmentsImport(corpus="small", path=file, format="flickr8k-crowd"))
     freeze_qrels(name="crowd", corpus="small", judgments="flickr8k-crowd")
     return "crowd"
 
@@ -58,7 +58,9 @@ def runs(folder: Path, *systems: str) -> list[str]:
         for direction in ("annotation", "search"):
             name = f"{system}-{direction}"
             import_run(
-                name=name, corpus="small", path=file, format="scores", direction=direction, system=system
+                RunImport(
+                    name=name, corpus="small", path=file, format="scores", direction=direction, system=system
+                )
             )
             made.append(name)
     return made

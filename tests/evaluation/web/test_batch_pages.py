@@ -17,7 +17,7 @@ from annotation.moderation.discarding import reinstate
 from evaluation.models import Batch, QrelsSnapshot
 from evaluation.services.batches.collecting import collect
 from evaluation.services.batches.launching import launch
-from evaluation.services.batches.planning import plan
+from evaluation.services.batches.planning import BatchRequest, plan
 from evaluation.services.judgments.freezing import freeze_qrels
 from tests.evaluation.database.pooled_world import UNTESTED, crowd, two_systems
 
@@ -61,7 +61,7 @@ def test_a_builder_offers_the_runs_of_a_corpus_and_finds_them_by_name(ada: Clien
 
 
 def test_an_address_tells_what_its_batch_comes_to_and_writes_nothing(ada: Client, pooled_runs) -> None:
-    made = plan(corpus="quay", runs=pooled_runs, depth=4, settings=UNTESTED)
+    made = plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, settings=UNTESTED))
     page = look(ada, f"{BUILD}?{urlencode(chosen(pooled_runs))}")
     assert f"of the {made.pooled_pairs} pooled pairs" in page
     assert f"{made.price.answers} answers, 3 judges each" in page
@@ -156,7 +156,9 @@ def test_a_batch_is_launched_as_a_job_watched_and_frozen(ada: Client, pooled_run
 
 
 def test_reinstated_judges_are_named_and_count_by_a_button(ada: Client, pooled_runs) -> None:
-    batch = launch(plan(corpus="quay", runs=pooled_runs, depth=2, settings=UNTESTED), "first").batch
+    batch = launch(
+        plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=2, settings=UNTESTED)), "first"
+    ).batch
     crowd(batch.campaign, {"perfect": 4})
     collect("first")
     freeze_qrels(name="pooled", corpus="quay", judgments="first")
@@ -182,7 +184,9 @@ def test_reinstated_judges_are_named_and_count_by_a_button(ada: Client, pooled_r
 
 
 def test_the_page_of_a_closed_batch_leads_to_a_new_one(ada: Client, pooled_runs) -> None:
-    batch = launch(plan(corpus="quay", runs=pooled_runs, depth=2, settings=UNTESTED), "first").batch
+    batch = launch(
+        plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=2, settings=UNTESTED)), "first"
+    ).batch
     assert f"{3 * batch.numbers['task_count']} answers are missing" in look(ada, f"{BATCHES}first/")
     close(campaign=batch.campaign)
     page = look(ada, f"{BATCHES}first/")
@@ -213,7 +217,7 @@ def test_a_batch_in_waves_is_asked_more_by_a_button(ada: Client, pooled_runs) ->
 
 
 def test_acts_that_cannot_be_are_said_on_the_page(ada: Client, pooled_runs) -> None:
-    launch(plan(corpus="quay", runs=pooled_runs, depth=4, settings=UNTESTED), "first")
+    launch(plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, settings=UNTESTED)), "first")
     for fields, says in (
         ({"act": "settle", "qrels": "a b"}, "qrels name"),
         ({"act": "settle", "qrels": "q", "rule": "mode"}, "unknown relevance rule"),
@@ -228,7 +232,10 @@ def test_long_lists_of_batches_go_on_by_key(ada: Client, pooled_runs, monkeypatc
     monkeypatch.setattr("evaluation.web.batches.PAGE", 2)
     for number in range(3):
         chosen_runs = pooled_runs[number : number + 1]
-        launch(plan(corpus="quay", runs=chosen_runs, depth=2, settings=UNTESTED, reuse=[]), f"b{number}")
+        launch(
+            plan(BatchRequest(corpus="quay", runs=chosen_runs, depth=2, settings=UNTESTED, reuse=[])),
+            f"b{number}",
+        )
     first = ada.get(BATCHES).content.decode()
     assert "b2" in first and "b0/" not in first
     (later,) = re.findall(r'rel="next" href="([^"]+)"', first)

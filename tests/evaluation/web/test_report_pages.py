@@ -20,7 +20,7 @@ from evaluation.models import Report, Run
 from evaluation.services.judgments.freezing import freeze_protocol
 from evaluation.services.reports import building
 from evaluation.services.reports.request import Wanted
-from evaluation.services.runs.files import import_run
+from evaluation.services.runs.files import RunImport, import_run
 from evaluation.web import reports as report_pages
 from tests.evaluation.database.conftest import matrix_file
 
@@ -46,7 +46,14 @@ def world(db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str
         for direction in ("annotation", "search"):
             names.append(f"{name}-{direction}")
             import_run(
-                name=names[-1], corpus="small", path=file, format="scores", direction=direction, system=name
+                RunImport(
+                    name=names[-1],
+                    corpus="small",
+                    path=file,
+                    format="scores",
+                    direction=direction,
+                    system=name,
+                )
             )
     freeze_protocol(name="q", corpus="small", protocol="first caption")
     return names

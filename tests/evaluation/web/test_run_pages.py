@@ -15,8 +15,8 @@ from evaluation.comparison.subsets import subset_named
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.selectors import names_of, run_named, snapshot_named
 from evaluation.services.judgments.freezing import freeze_protocol, freeze_qrels
-from evaluation.services.judgments.qrels_files import import_qrels
-from evaluation.services.runs.files import import_run
+from evaluation.services.judgments.qrels_files import QrelsImport, import_qrels
+from evaluation.services.runs.files import RunImport, import_run
 from evaluation.web import comparing, queries, runs
 from tests.evaluation.database.conftest import matrix_file
 from tests.evaluation.web import little
@@ -80,7 +80,7 @@ def run_of(folder, name: str, images: list[str]) -> Run:
     """A run for some images, of all captions that were judged."""
     scores = np.arange(3 * len(images)).reshape(len(images), 3) % 5
     file = matrix_file(folder, name, scores, images, little.JUDGED)
-    import_run(name=name, corpus="small", path=file, format="scores", system=name)
+    import_run(RunImport(name=name, corpus="small", path=file, format="scores", system=name))
     return run_named(name)
 
 
@@ -104,7 +104,7 @@ def test_a_run_that_chose_from_fewer_items_than_the_qrels_know_says_so(ada, tmp_
 
 def test_qrels_that_judge_rankings_for_images_are_not_offered_to_rankings_for_captions(ada, tmp_path):
     (tmp_path / "q.json").write_text('{"a.jpg": ["a.jpg#2"]}')
-    import_qrels(name="theirs", corpus="small", path=tmp_path / "q.json", format="json")
+    import_qrels(QrelsImport(name="theirs", corpus="small", path=tmp_path / "q.json", format="json"))
 
     def offered(run: str) -> set[str]:
         return {each.name for each in ada.get(f"/evaluation/runs/{run}/").context["choices"]}
@@ -178,10 +178,10 @@ def test_without_qrels_pages_lead_to_where_they_are_made(ada):
 
 def test_ties_are_told_and_may_be_broken_in_the_file(ada, tmp_path):
     file = matrix_file(tmp_path, "apart", np.array([[1, 2, 3]]), ["a.jpg"], little.JUDGED)
-    import_run(name="apart", corpus="small", path=file, format="scores", system="apart")
+    import_run(RunImport(name="apart", corpus="small", path=file, format="scores", system="apart"))
     assert "items with equal scores" not in words(ada.get("/evaluation/runs/apart/"))
     file = matrix_file(tmp_path, "level", np.array([[1, 1, 0], [3, 2, 1]]), ["a.jpg", "b.jpg"], little.JUDGED)
-    import_run(name="level", corpus="small", path=file, format="scores", system="level")
+    import_run(RunImport(name="level", corpus="small", path=file, format="scores", system="level"))
     page = ada.get("/evaluation/runs/level/")
     assert "1 of 2 queries has items with equal scores." in words(page)
 

@@ -20,12 +20,10 @@ def main(phase: str, folder: Path) -> None:
         if (now, done) == (phase, 1):
             os.kill(os.getpid(), signal.SIGKILL)
 
-    kept = Kept(folder / "kept", progress)
+    kept = Kept(folder / "kept", progress, kernels=folder / "kernels")
     world = material(60, kept=kept)
     recipe = dataclasses.replace(TABLE_11["BoW5"], image=Image("linear", 1))
-    system = fit(
-        recipe, world.take(range(35)), world.take(range(35, 48)), kept=kept, kernels=folder / "kernels"
-    )
+    system = fit(recipe, world.take(range(35)), world.take(range(35, 48)), kept=kept)
     if phase == "storing":
         # When the arrays are written, and the folder is not yet in its place.
         setattr(storage, "_to_disk", lambda file: os.kill(os.getpid(), signal.SIGKILL))  # noqa: B010

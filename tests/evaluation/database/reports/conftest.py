@@ -12,7 +12,7 @@ import pytest
 
 from evaluation.services.reports import building
 from evaluation.services.reports.request import Wanted
-from evaluation.services.runs.files import import_run
+from evaluation.services.runs.files import RunImport, import_run
 from tests.evaluation.database.conftest import matrix_file
 
 IMAGES = [f"{key}.jpg" for key in "abc"]
@@ -31,13 +31,15 @@ def bring(corpus: str, tmp_path: Path) -> Bring:
         names = {"annotation": f"{name}-a", "search": f"{name}-s"}
         for direction, run in names.items():
             import_run(
+                RunImport(
+                    name=run,
+                    corpus=corpus,
+                    path=file,
+                    format="scores",
+                    direction=direction,
+                    system=system or name,
+                ),
                 *(),
-                name=run,
-                corpus=corpus,
-                path=file,
-                format="scores",
-                direction=direction,
-                system=system or name,
             )
         return list(names.values())
 

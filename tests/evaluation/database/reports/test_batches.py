@@ -11,7 +11,7 @@ from annotation.moderation.discarding import discard
 from evaluation.models import QrelsRow, QrelsSnapshot, Report
 from evaluation.services.batches.collecting import collect
 from evaluation.services.batches.launching import launch
-from evaluation.services.batches.planning import plan
+from evaluation.services.batches.planning import BatchRequest, plan
 from evaluation.services.batches.state import state
 from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.reports import building
@@ -24,7 +24,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("undrawn")
 def test_a_batch_and_its_judges_stand_in_the_report(data_dir: Path, tmp_path: Path) -> None:
     names = pooled_world.two_systems(tmp_path)
-    batch = launch(plan(corpus="quay", runs=names, depth=3, settings=pooled_world.UNTESTED), "first").batch
+    batch = launch(
+        plan(BatchRequest(corpus="quay", runs=names, depth=3, settings=pooled_world.UNTESTED)), "first"
+    ).batch
     pooled_world.crowd(batch.campaign, {"average": 4})
     collect("first")
     freeze_qrels(name="q", corpus="quay", judgments="first")
@@ -57,12 +59,14 @@ def test_judges_of_a_batch_are_those_who_count_and_the_discarded_stay_in_sight(
 ) -> None:
     names = pooled_world.two_systems(tmp_path)
     half = plan(
-        corpus="quay",
-        runs=names,
-        depth=3,
-        strategy="move_to_front",
-        share=0.5,
-        settings=pooled_world.UNTESTED,
+        BatchRequest(
+            corpus="quay",
+            runs=names,
+            depth=3,
+            strategy="move_to_front",
+            share=0.5,
+            settings=pooled_world.UNTESTED,
+        )
     )
     batch = launch(half, "first").batch
     pooled_world.crowd(batch.campaign, {"average": 4})

@@ -14,7 +14,7 @@ from evaluation.formats.figure_tables import known
 from evaluation.models import Run
 from evaluation.selectors import run_named, snapshot_named
 from evaluation.services.judgments.freezing import freeze_protocol, freeze_qrels
-from evaluation.services.judgments.importing import import_judgments
+from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.reports import building
 from evaluation.services.reports.findings import MEASURES
 from evaluation.services.reports.request import ReportRefused
@@ -90,7 +90,7 @@ def test_where_nobody_found_anything_relevant_figures_are_absent_and_say_so(
     file = tmp_path / "no.txt"
     others = [(image, caption) for image in IMAGES for caption in CAPTIONS if not caption.startswith(image)]
     file.write_text("".join(f"{image}\t{caption}\t0.0\t0\t3\n" for image, caption in others))
-    import_judgments(corpus=corpus, path=file, format="flickr8k-crowd", name="no")
+    import_judgments(JudgmentsImport(corpus=corpus, path=file, format="flickr8k-crowd", name="no"))
     freeze_qrels(name="q", corpus=corpus, judgments="no", originals=False)
     found = built(wanted(runs))
     remarks = [remark for section in found["sections"] for remark in section["remarks"]]
@@ -106,7 +106,7 @@ def test_grades_are_scored_by_their_gain_too(runs: list[str], corpus: str, tmp_p
     file = tmp_path / "expert.txt"
     grades = {image: (4, 4, 4) if number else (1, 2, 2) for number, image in enumerate(IMAGES)}
     file.write_text("".join(f"{image}\t{image}#2\t{a}\t{b}\t{c}\n" for image, (a, b, c) in grades.items()))
-    import_judgments(corpus=corpus, path=file, format="flickr8k-expert", name="expert")
+    import_judgments(JudgmentsImport(corpus=corpus, path=file, format="flickr8k-expert", name="expert"))
     freeze_qrels(name="q", corpus=corpus, judgments="expert", originals=False)
     found = built(wanted(runs))["findings"]
     direction = found["directions"][0]
