@@ -51,8 +51,8 @@ class FieldRule:
     """What a field may hold, and one line of help ("" where there is none).
 
     `sort`: JSON schema's word ("integer", "number", "boolean", "string", "array", "object"), or its format
-    ("date"). Numbers are `least` to `most`, both
-    allowed, and greater than `above`. `choices`: all that a text can be, where they are few. `example`: how
+    ("date"). Numbers are `least` to `most`, both allowed, and greater than `above`; of lists it is the
+    length. `choices`: all that a text can be, where they are few. `example`: how
     it is written. `optional`: nothing at all (None) is allowed. `each`: what a list or a table holds.
     """
 
@@ -83,9 +83,10 @@ class FieldRule:
         most = None if self.most is None else _number(self.most)
         if self.above is not None:
             return f"more than {_number(self.above)}" + (f", at most {most}" if most else "")
+        of = "of " if self.sort == "array" else ""  # its length
         if least and most:
-            return f"{least} to {most}"
-        return f"{least} or more" if least else f"at most {most}" if most else ""
+            return f"{of}{least}" if least == most else f"{of}{least} to {most}"
+        return f"{of}{least} or more" if least else f"{of}at most {most}" if most else ""
 
 
 def check_fields(record: Any) -> None:
@@ -183,9 +184,9 @@ def _rule(schema: Mapping[str, Any], shared: Mapping[str, Any]) -> FieldRule:
     choices = schema.get("enum") or ([schema["const"]] if "const" in schema else [])
     return FieldRule(
         sort=schema.get("format", schema["type"]),
-        least=schema.get("minimum"),
+        least=schema.get("minimum", schema.get("minItems")),
         above=schema.get("exclusiveMinimum"),
-        most=schema.get("maximum"),
+        most=schema.get("maximum", schema.get("maxItems")),
         choices=tuple(choices),
         example=json.dumps(examples[0]) if examples else "",
         optional=optional,

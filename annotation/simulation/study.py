@@ -68,7 +68,9 @@ def study(
             raise ValueError(f"error rate {rate} is no probability; expected 0 to 1")
     rows: list[Row] = []
     for rate in rates:
-        orders = {order: _run(images, order=order, rate=rate, seeds=seeds, step=step) for order in ORDERS}
+        orders: dict[str, list[_Image]] = {
+            order: _run(images, order=order, rate=rate, seeds=seeds, step=step) for order in ORDERS
+        }
         rows.extend(_rows(rate, orders, resamples))
     return rows
 
