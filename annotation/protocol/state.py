@@ -54,10 +54,10 @@ class Settings:
     ] = field(default=LIKELY_FIRST, metadata={"source": "decided; as_printed is the paper's"})
     link_votes: Annotated[
         WholeFromOne,
-        Field(description=_("Workers who are asked whether two phrases mean the same: an odd number")),
+        Field(description=_("Workers who are asked whether two phrases refer to the same thing (odd)")),
     ] = field(default=1, metadata={"source": "Plummer et al. 2015, section 2.1"})
     verification_votes: Annotated[
-        WholeFromOne, Field(description=_("Workers who are asked whether a chain is right: an odd number"))
+        WholeFromOne, Field(description=_("Workers who are asked whether a chain is right (odd)"))
     ] = field(default=1, metadata={"source": "Plummer et al. 2015, section 2.1"})
     boxes: Annotated[
         BoxesOf, Field(description=_("Images whose boxes are asked for: those with a picture, all, or none"))

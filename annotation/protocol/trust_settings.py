@@ -54,13 +54,11 @@ class TrustSettings:
 
     entry_tasks: Annotated[
         WholeNumber,
-        Field(description=_("Tasks that a worker must have finished on their platform, where it tells us")),
+        Field(description=_("Tasks that a worker must have finished on their platform, where it is known")),
     ] = _from(500, _PLUMMER)
     entry_approved: Annotated[
         Fraction,
-        Field(
-            description=_("Share of those tasks that must have been approved, where the platform tells us")
-        ),
+        Field(description=_("Share of those tasks that must have been approved, where it is known")),
     ] = _from(0.95, _PLUMMER)
     qualification: Annotated[
         bool,

@@ -108,15 +108,16 @@ def test_an_act_that_cannot_be_is_said_in_one_line(world, ada):
     assert "only an open one can be paused" in said(page)[0]
 
 
-def test_settings_say_their_value_their_default_and_where_it_is_from(world, ada):
+def test_settings_say_what_they_are_their_value_their_default_and_where_it_is_from(world, ada):
     page = words(ada.get(reverse("campaign_settings", args=["review"])))
-    assert "fruitless 0 default: 3 decided" in page
-    assert "iou 0.8 Plummer et al. 2015, section 2.3" in page
+    assert "fruitless Rounds in a row without a new box" in page
+    assert "a reviewer decides 0 default: 3 decided" in page
+    assert "boxes of two chains become one 0.8 Plummer et al. 2015, section 2.3" in page
     assert (
-        "never people + clothing, people + bodyparts Plummer et al. 2015, section 2.3; bodyparts decided"
+        "overlap people + clothing, people + bodyparts Plummer et al. 2015, section 2.3; bodyparts decided"
         in page
     )
-    assert "qualification no default: yes" in page
+    assert "where it has test items no default: yes" in page
 
 
 def test_stop_rules_are_set_by_page_and_nothing_else(world, ada):
