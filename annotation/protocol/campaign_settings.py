@@ -16,6 +16,7 @@ from annotation.protocol.paging import PagingSettings
 from annotation.protocol.state import Settings
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.protocol.work import LeaseSettings, PaySettings, StopSettings
+from models_core.checked_fields import field_rules
 
 T = TypeVar("T")
 
@@ -121,9 +122,16 @@ def _made(kind: type[T], values: Any, table: str) -> T:
         where = f" of [{table}]" if table else ""
         raise CampaignError(f"unknown setting {unknown[0]!r}{where}; known: {', '.join(known)}")
     try:
-        return kind(**{name: _tuples(value) for name, value in values.items()})
+        return kind(**{name: _read(kind, name, value) for name, value in values.items()})
     except ValueError as error:
         raise CampaignError(f"setting {table}{'.' if table else ''}{error}") from error
+
+
+def _read(kind: type[Any], name: str, value: Any) -> Any:
+    """A value as the record has it. Earlier versions stored 60.0 for a whole number that was written so."""
+    if type(value) is float and value.is_integer() and is_dataclass(kind):
+        return int(value) if field_rules(kind)[name].sort == "integer" else value
+    return _tuples(value)
 
 
 def _tuples(value: Any) -> Any:

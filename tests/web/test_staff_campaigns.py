@@ -14,8 +14,10 @@ from annotation import campaigns, instructions, jobs
 from annotation.models import AuditEntry, Campaign, Job, Judgment, OpenImage
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.work import StopSettings
 from annotation.queue.dispatch import Nothing
 from annotation.web.staff.campaigns import SETTINGS_EXAMPLE
+from models_core.checked_fields import field_rules
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
 from tests.review.world import a_man, lose_the_hat, the_world
@@ -130,6 +132,28 @@ def test_stop_rules_are_set_by_page_and_nothing_else(world, ada):
     assert {**after, "stop": None} == {**before, "stop": None}
     press(ada, address, "Set", budget="", until="", images="")
     assert Campaign.objects.get().settings["stop"] == {"budget": None, "until": None, "images": None}
+
+
+def test_the_form_of_stop_rules_has_the_bounds_and_the_help_of_the_settings(world, ada):
+    page = ada.get(reverse("campaign_settings", args=["review"]))
+    rules = field_rules(StopSettings)
+    assert [each.name for each in page.context["inputs"]] == list(rules)
+    for each in page.context["inputs"]:
+        rule, sent = rules[each.name], words(page)
+        assert each.type == ("date" if rule.sort == "date" else "number") and rule.help in sent
+        assert (
+            (each.least, each.most) == ("", "")
+            if rule.sort == "date"
+            else (rule.least, rule.most)
+            == (
+                float(each.least),
+                float(each.most),
+            )
+        )
+        assert f'name="{each.name}" type="{each.type}"' in page.content.decode()
+    assert 'min="0" max="1000000000000" step="any"' in page.content.decode()
+    german = words(ada.get(reverse("campaign_settings", args=["review"]), headers={"accept-language": "de"}))
+    assert "Betrag, nach dem die Kampagne angehalten wird" in german
 
 
 @pytest.mark.parametrize(
