@@ -25,7 +25,7 @@ from typing import Any, get_type_hints
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 #: Characters of a value that a message repeats.
-SHOWN = 60
+_SHOWN = 60
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 _WORDS = {
     "integer": "a whole number",
@@ -217,7 +217,7 @@ def _shown(value: object) -> str:
         text = str(value) if hasattr(value, "isoformat") else repr(_lists(value))
     except (ValueError, RecursionError):  # Python writes no number of thousands of digits
         return "too long to print"
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def _lists(value: object) -> object:

@@ -139,7 +139,7 @@ def test_a_number_of_a_kind_is_whole_and_one_or_more(name: str) -> None:
         with pytest.raises(CampaignError, match=rf"^setting answers\.{name} is .*: expected a whole "):
             settings_of({"answers": {name: value}})
         with pytest.raises(ValueError, match=f"^{name} is "):
-            AnswerSettings(**{name: value})
+            AnswerSettings(**{name: value})  # type: ignore[arg-type]
     assert settings_of({"answers": {name: 7}}).answers.number(name) == 7
 
 

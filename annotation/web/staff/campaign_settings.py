@@ -48,7 +48,7 @@ STOP_LABELS = {
     "images": gettext_lazy("Images complete"),
 }
 #: How numbers are read, by the sort of their field.
-NUMBERS: dict[str, Callable[[str], float]] = {"integer": int, "number": float}
+READ_AS: dict[str, Callable[[str], float]] = {"integer": int, "number": float}
 #: The input of a form for each sort of field, and the step of its numbers.
 INPUTS = {"integer": ("number", "1"), "number": ("number", "any"), "date": ("date", "")}
 #: Images that are reopened while somebody waits for the page; more are left to a job.
@@ -315,7 +315,7 @@ def _given(data: Mapping[str, str], name: str, sort: str) -> str | float | None:
     if not text:
         return None
     try:
-        return NUMBERS[sort](text) if sort in NUMBERS else text
+        return READ_AS[sort](text) if sort in READ_AS else text
     except ValueError:
         raise CampaignError(
             _("%(name)s is “%(given)s”: give a number, or leave it empty.")
