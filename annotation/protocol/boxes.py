@@ -12,9 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import Field
+
+from annotation.protocol.setting_types import WholeFromOne, WholeNumber
 from annotation.protocol.terms import BODYPARTS, CLOTHING, PEOPLE, Box
+from annotation.protocol.words import gettext_noop as _
+from models_core.checked_fields import check_fields
 
 REQUIREMENT = "REQUIREMENT"
 DRAWING = "DRAWING"
@@ -65,14 +70,15 @@ class Drawn:
 class Limits:
     """When a chain stops cycling: L fruitless rounds (0 or more), and the cap on boxes (1 or more)."""
 
-    fruitless: int = field(default=3, metadata={"source": "decided"})
-    boxes: int = field(default=30, metadata={"source": "decided"})
+    fruitless: Annotated[
+        WholeNumber, Field(description=_("Rounds in a row without a new box after which a reviewer decides"))
+    ] = field(default=3, metadata={"source": "decided"})
+    boxes: Annotated[
+        WholeFromOne, Field(description=_("Boxes that a chain can have; a reviewer decides about more"))
+    ] = field(default=30, metadata={"source": "decided"})
 
     def __post_init__(self) -> None:
-        for name, least in (("fruitless", 0), ("boxes", 1)):
-            value = getattr(self, name)
-            if type(value) is not int or value < least:
-                raise ValueError(f"limits.{name} is {value!r}; expected a whole number, {least} or more")
+        check_fields(self)
 
 
 @dataclass(frozen=True, slots=True)

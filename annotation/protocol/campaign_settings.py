@@ -16,10 +16,9 @@ from annotation.protocol.paging import PagingSettings
 from annotation.protocol.state import Settings
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.protocol.work import LeaseSettings, PaySettings, StopSettings
+from models_core.checked_fields import field_rules
 
 T = TypeVar("T")
-#: Of numbers in settings: as millionths of a currency it still has its place in a row.
-LARGEST = 10**12
 
 
 class CampaignError(ValueError):
@@ -116,41 +115,28 @@ def _names(kind: type[Any]) -> list[str]:
 
 def _made(kind: type[T], values: Any, table: str) -> T:
     """A settings record from one table of plain data; CampaignError names the table and the culprit."""
-    where = f" of [{table}]" if table else ""
     if not isinstance(values, Mapping):
         raise CampaignError(f"setting {table!r} is {values!r}; expected a table")
     known = sorted(_names(kind)) + ([] if table else [*TABLES])
     if unknown := sorted(set(values) - set(known)):
+        where = f" of [{table}]" if table else ""
         raise CampaignError(f"unknown setting {unknown[0]!r}{where}; known: {', '.join(known)}")
-    given = dict(values)
     try:
-        if kind is MergeRules and "never" in given:
-            given["never"] = tuple(map(tuple, given["never"]))
-        made = kind(**given)
-        for name, value in given.items():
-            _check_storable(name, value)
-        return made
-    except (TypeError, ValueError) as error:
-        raise CampaignError(f"a setting{where} is not valid: {error}") from error
+        return kind(**{name: _read(kind, name, value) for name, value in values.items()})
+    except ValueError as error:
+        raise CampaignError(f"setting {table}{'.' if table else ''}{error}") from error
 
 
-def _check_storable(name: str, value: Any) -> None:
-    """Raise ValueError for what a row cannot hold, or other programs could not read: TOML knows more values
-    than JSON."""
-    if isinstance(value, Mapping):
-        for inner, held in value.items():
-            _check_storable(f"{name}.{inner}", held)
-    elif isinstance(value, list | tuple):
-        for held in value:
-            _check_storable(name, held)
-    elif isinstance(value, str):
-        if "\0" in value or "\0" in name:
-            raise ValueError(f"{name!r} holds a null character; leave it out")
-    elif isinstance(value, int | float):
-        if not -LARGEST <= value <= LARGEST:
-            raise ValueError(f"{name} is {str(value)[:20]}; expected a smaller number")
-    elif value is not None and not is_dataclass(value):
-        raise ValueError(f"{name} is a {type(value).__name__}; expected text, a number, true or false")
+def _read(kind: type[Any], name: str, value: Any) -> Any:
+    """A value as the record has it. Earlier versions stored 60.0 for a whole number that was written so."""
+    if type(value) is float and value.is_integer() and is_dataclass(kind):
+        return int(value) if field_rules(kind)[name].sort == "integer" else value
+    return _tuples(value)
+
+
+def _tuples(value: Any) -> Any:
+    """Lists as the tuples that records have in their place."""
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 @lru_cache(maxsize=256)

@@ -9,12 +9,14 @@ is decided here: `likely_first` saves questions over the printed order of creati
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final, Literal, get_args
 
 from annotation.protocol.terms import Mention
 
-LIKELY_FIRST = "likely_first"
-AS_PRINTED = "as_printed"
-ORDERS = (LIKELY_FIRST, AS_PRINTED)
+LIKELY_FIRST: Final = "likely_first"
+AS_PRINTED: Final = "as_printed"
+LinkOrder = Literal["likely_first", "as_printed"]
+ORDERS: tuple[LinkOrder, ...] = get_args(LinkOrder)
 
 _ARTICLES = frozenset(("a", "an", "the"))
 

@@ -16,15 +16,17 @@ from typing import NamedTuple
 
 from annotation.protocol.kinds import all_kinds, settings_numbers
 from annotation.protocol.questions import VOTE, Judgment, Question
+from annotation.protocol.setting_types import WholeFromOne
 from annotation.protocol.state import ImageState
 from annotation.protocol.terms import LayerRecord
+from models_core.checked_fields import check_value
 
 
 class AnswerSettings:
     """How many workers answer each question that is only counted, and what else kinds count: by name.
 
     The names, their defaults and sources are the kinds' own (`kinds.settings_numbers`). Raises TypeError on
-    an unknown name, ValueError on a number below 1, naming it.
+    an unknown name, BadField (a ValueError) on what is no whole number or below 1, naming it.
     """
 
     __slots__ = ("_given",)
@@ -34,8 +36,7 @@ class AnswerSettings:
         for name, value in given.items():
             if name not in known:
                 raise TypeError(f"unknown number {name!r}; known: {', '.join(known)}")
-            if type(value) is not int or value < 1:
-                raise ValueError(f"{name} is {value!r}: expected a whole number, 1 or more")
+            check_value(name, value, WholeFromOne)
         self._given = dict(given)
 
     def number(self, name: str) -> int:

@@ -47,10 +47,15 @@ class Grader:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A whole number that a campaign sets, 1 or more; `source` says where the default comes from."""
+    """A whole number that a campaign sets, 1 or more.
+
+    `source` says where the default comes from, `help` in one line what it is (marked for translators by
+    `words.gettext_noop`).
+    """
 
     default: int
     source: str
+    help: str = ""
 
 
 @dataclass(frozen=True, slots=True)

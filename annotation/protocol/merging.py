@@ -12,7 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import combinations
+from typing import Annotated
 
+from pydantic import Field
+
+from annotation.protocol.setting_types import IouThreshold, StorableText
 from annotation.protocol.terms import (
     BODYPARTS,
     CLOTHING,
@@ -24,26 +28,33 @@ from annotation.protocol.terms import (
     LayerObject,
     LayerRecord,
 )
+from annotation.protocol.words import gettext_noop as _
+from models_core.checked_fields import check_fields
 
 
 @dataclass(frozen=True, slots=True)
 class MergeRules:
     """When two boxes of different chains are taken for one (IoU in 0..1)."""
 
-    iou: float = field(default=0.8, metadata={"source": "Plummer et al. 2015, section 2.3"})
-    iou_other: float = field(default=0.9, metadata={"source": "Plummer et al. 2015, section 2.3"})
-    never: tuple[tuple[str, str], ...] = field(
+    iou: Annotated[
+        IouThreshold, Field(description=_("Overlap (IoU) from which boxes of two chains become one"))
+    ] = field(default=0.8, metadata={"source": "Plummer et al. 2015, section 2.3"})
+    iou_other: Annotated[
+        IouThreshold, Field(description=_("The same overlap, where a chain is of the category other"))
+    ] = field(default=0.9, metadata={"source": "Plummer et al. 2015, section 2.3"})
+    never: Annotated[
+        tuple[tuple[StorableText, StorableText], ...],
+        Field(
+            examples=[[[PEOPLE, CLOTHING]]],
+            description=_("Pairs of categories whose boxes stay apart, however much they overlap"),
+        ),
+    ] = field(
         default=((PEOPLE, CLOTHING), (PEOPLE, BODYPARTS)),
         metadata={"source": "Plummer et al. 2015, section 2.3; bodyparts decided"},
     )
 
     def __post_init__(self) -> None:
-        for name in ("iou", "iou_other"):
-            value = getattr(self, name)
-            if not isinstance(value, int | float) or not 0 < value <= 1:
-                raise ValueError(f"merging.{name} is {value!r}; expected a number above 0, at most 1")
-        if not all(len(pair) == 2 and all(isinstance(c, str) for c in pair) for pair in self.never):
-            raise ValueError(f"merging.never is {self.never!r}; expected pairs of categories")
+        check_fields(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+from pydantic import Field
 
 from annotation.protocol.controls import Seed, draw, drawn
+from annotation.protocol.setting_types import WholeFromOne, WholeNumber
 from annotation.protocol.trust import PROBATION
 from annotation.protocol.trust_settings import TrustSettings
+from annotation.protocol.words import gettext_noop as _
+from models_core.checked_fields import check_fields
 
 WANTED = "wanted"
 FILLER = "filler"
@@ -31,15 +36,22 @@ _HODOSH = "Hodosh et al. 2013, section 4.3.2"
 class PagingSettings:
     """The measures of a page (section 4.3.2); raises ValueError where no image would be left for pairs."""
 
-    images: int = field(default=6, metadata={"source": _HODOSH})
-    captions: int = field(default=10, metadata={"source": _HODOSH})
-    controls: int = field(default=1, metadata={"source": _HODOSH})
+    images: Annotated[WholeFromOne, Field(description=_("Images on a page, control images included"))] = (
+        field(default=6, metadata={"source": _HODOSH})
+    )
+    captions: Annotated[WholeFromOne, Field(description=_("Captions of each image on a page"))] = field(
+        default=10, metadata={"source": _HODOSH}
+    )
+    controls: Annotated[WholeNumber, Field(description=_("Control images on a page"))] = field(
+        default=1, metadata={"source": _HODOSH}
+    )
 
     def __post_init__(self) -> None:
-        if self.captions < 1 or not 0 <= self.controls < self.images:
+        check_fields(self)
+        if self.controls >= self.images:
             raise ValueError(
-                f"a page of {self.images} images, {self.controls} of them controls, with {self.captions} "
-                "captions each: expected fewer controls than images and at least one caption"
+                f"controls is {self.controls}: expected fewer than the page's images, of which there are "
+                f"{self.images}"
             )
 
 

@@ -7,14 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
 
 from annotation.protocol import boxes as loop
 from annotation.protocol.boxes import Drawn, Limits
-from annotation.protocol.coreference import LIKELY_FIRST, ORDERS
+from annotation.protocol.coreference import LIKELY_FIRST, LinkOrder
 from annotation.protocol.merging import DEFAULT_RULES, Merged, MergeRules, canonical_layer
 from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY, CHAIN_VERIFICATION, COREF_LINK, Question
-from annotation.protocol.redundancy import best_of
+from annotation.protocol.setting_types import WholeFromOne
 from annotation.protocol.terms import Chain, LayerRecord, Mention
+from annotation.protocol.words import gettext_noop as _
+from models_core.checked_fields import check_fields
 
 #: Stages before the box loop.
 LINKING = "LINKING"
@@ -24,8 +29,10 @@ UNSEEN = "UNSEEN"
 #: Stages at which nothing about a chain is asked any more.
 CLOSED = (*loop.CLOSED, UNSEEN)
 #: Of which images boxes are asked: those with a picture, all (a simulated crowd needs to see none), none.
-PICTURED, ALWAYS, NEVER = "pictured", "always", "never"
-BOXES = (PICTURED, ALWAYS, NEVER)
+PICTURED: Final = "pictured"
+ALWAYS: Final = "always"
+NEVER: Final = "never"
+BoxesOf = Literal["pictured", "always", "never"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,27 +44,35 @@ class Settings:
     reviewer looks.
     """
 
-    order: str = field(default=LIKELY_FIRST, metadata={"source": "decided; as_printed is the paper's"})
-    link_votes: int = field(default=1, metadata={"source": "Plummer et al. 2015, section 2.1"})
-    verification_votes: int = field(default=1, metadata={"source": "Plummer et al. 2015, section 2.1"})
-    boxes: str = field(
-        default=PICTURED, metadata={"source": "decided: nobody can draw on what they do not see"}
-    )
+    order: Annotated[
+        LinkOrder,
+        Field(
+            description=_(
+                "Which chain a mention is compared with first: likely ones, or as the paper prints it"
+            )
+        ),
+    ] = field(default=LIKELY_FIRST, metadata={"source": "decided; as_printed is the paper's"})
+    link_votes: Annotated[
+        WholeFromOne,
+        Field(description=_("Workers who are asked whether two phrases refer to the same thing (odd)")),
+    ] = field(default=1, metadata={"source": "Plummer et al. 2015, section 2.1"})
+    verification_votes: Annotated[
+        WholeFromOne, Field(description=_("Workers who are asked whether a chain is right (odd)"))
+    ] = field(default=1, metadata={"source": "Plummer et al. 2015, section 2.1"})
+    boxes: Annotated[
+        BoxesOf, Field(description=_("Images whose boxes are asked for: those with a picture, all, or none"))
+    ] = field(default=PICTURED, metadata={"source": "decided: nobody can draw on what they do not see"})
     limits: Limits = Limits()
     merging: MergeRules = DEFAULT_RULES
-    flags_to_review: int = field(default=2, metadata={"source": "decided"})
+    flags_to_review: Annotated[
+        WholeFromOne, Field(description=_("Workers who report a question before a reviewer decides"))
+    ] = field(default=2, metadata={"source": "decided"})
 
     def __post_init__(self) -> None:
-        if self.order not in ORDERS:
-            raise ValueError(f"order of candidates {self.order!r} is none of {', '.join(ORDERS)}")
-        if self.boxes not in BOXES:
-            raise ValueError(f"boxes is {self.boxes!r}: expected one of {', '.join(BOXES)}")
-        for name in ("link_votes", "verification_votes", "flags_to_review"):
-            value = getattr(self, name)
-            if type(value) is not int or value < 1:
-                raise ValueError(f"{name} is {value!r}; expected a whole number, 1 or more")
-        best_of(self.link_votes, ("yes", "no"))
-        best_of(self.verification_votes, ("true", "false"))
+        check_fields(self)
+        for name in ("link_votes", "verification_votes"):
+            if getattr(self, name) % 2 == 0:
+                raise ValueError(f"{name} is {getattr(self, name)}: expected an odd number, 1 or more")
 
     def of_image(self, *, pictured: bool) -> Settings:
         """The settings of one image, with a picture or without."""

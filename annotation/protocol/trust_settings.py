@@ -10,9 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import NamedTuple, TypeVar
+from typing import Annotated, NamedTuple, TypeVar
+
+from pydantic import Field
 
 from annotation.protocol.kinds import kind_of
+from annotation.protocol.setting_types import Fraction, WholeFromOne, WholeNumber
+from annotation.protocol.words import gettext_noop as _
+from models_core.checked_fields import check_fields
 
 T = TypeVar("T")
 
@@ -43,57 +48,91 @@ _DRAWING = "decided: other workers' verdicts err, and there is one for each box 
 class TrustSettings:
     """Every number of the crowd rules; `metadata["source"]` of a field says where it is from.
 
-    Shares, bars and `drawing_iou` are in 0..1; the rest are counts. Raises ValueError on a
-    number that would make a rule void, naming the field.
+    Raises BadField (a ValueError) on a value that a field cannot hold, ValueError on a number that would make
+    a rule void; both name the field.
     """
 
-    entry_tasks: int = _from(500, _PLUMMER)
-    entry_approved: float = _from(0.95, _PLUMMER)
-    qualification: bool = _from(True, _PLUMMER)
-    probation_items: int = _from(30, _PLUMMER)
-    probation_known: int = _from(12, _DECIDED)
-    verdict_known: int = _from(12, _DECIDED)
-    bar: float = _from(0.8, _DECIDED)
-    relevance_bar: float = _from(0.7, _HODOSH)
-    window: int = _from(20, _DECIDED)
-    drawing_bar: float = _from(0.7, _DRAWING)
-    drawing_known: int = _from(30, _PLUMMER)
-    drawing_window: int = _from(100, _DRAWING)
-    drawing_unjudged: int = _from(
-        12, "decided: boxes drawn faster than others judge them stay unchecked; 0: no limit"
+    entry_tasks: Annotated[
+        WholeNumber,
+        Field(description=_("Tasks that a worker must have finished on their platform, where it is known")),
+    ] = _from(500, _PLUMMER)
+    entry_approved: Annotated[
+        Fraction,
+        Field(description=_("Share of those tasks that must have been approved, where it is known")),
+    ] = _from(0.95, _PLUMMER)
+    qualification: Annotated[
+        bool,
+        Field(
+            description=_("Whether work on a kind of question begins with a test, where it has test items")
+        ),
+    ] = _from(True, _PLUMMER)
+    probation_items: Annotated[
+        WholeFromOne, Field(description=_("Items that a worker answers before the warm-up can end"))
+    ] = _from(30, _PLUMMER)
+    probation_known: Annotated[
+        WholeFromOne, Field(description=_("Control items among the items of the warm-up"))
+    ] = _from(12, _DECIDED)
+    verdict_known: Annotated[
+        WholeFromOne,
+        Field(description=_("Checked answers that there must be before a worker is trusted or suspended")),
+    ] = _from(12, _DECIDED)
+    bar: Annotated[Fraction, Field(description=_("Share of the last checked answers that must be right"))] = (
+        _from(0.8, _DECIDED)
     )
-    drawing_wait_minutes: int = _from(60, "decided: nobody waits for ever for boxes that nobody checks")
-    control_share: float = _from(0.02, _PLUMMER)
-    double_check_share: float = _from(0.05, _DECIDED)
-    unchecked_double_check_share: float = _from(
-        0.2, "decided: without gold answers, nothing else shows how good answers are"
+    relevance_bar: Annotated[Fraction, Field(description=_("The same share, for pages of captions"))] = _from(
+        0.7, _HODOSH
     )
-    drawing_iou: float = _from(0.5, "decided: section 3 of Plummer et al. 2015 counts a phrase found at 0.5")
-    page_slips: int = _from(1, _DECIDED)
-    grade_slip: int = _from(1, "decided: single experts of Hodosh et al. 2013 agree within one grade")
+    window: Annotated[
+        WholeFromOne, Field(description=_("How many of the last checked answers are looked at"))
+    ] = _from(20, _DECIDED)
+    drawing_bar: Annotated[
+        Fraction, Field(description=_("Share of the last checked boxes that must be good"))
+    ] = _from(0.7, _DRAWING)
+    drawing_known: Annotated[
+        WholeFromOne, Field(description=_("Checked boxes that there must be before a worker is trusted"))
+    ] = _from(30, _PLUMMER)
+    drawing_window: Annotated[
+        WholeFromOne, Field(description=_("How many of the last checked boxes are looked at"))
+    ] = _from(100, _DRAWING)
+    drawing_unjudged: Annotated[
+        WholeNumber, Field(description=_("Unchecked boxes at which a worker in the warm-up waits; 0: never"))
+    ] = _from(12, "decided: boxes drawn faster than others judge them stay unchecked; 0: no limit")
+    drawing_wait_minutes: Annotated[
+        WholeNumber,
+        Field(description=_("Minutes after which an unchecked box does not make its worker wait any longer")),
+    ] = _from(60, "decided: nobody waits for ever for boxes that nobody checks")
+    control_share: Annotated[
+        Fraction, Field(description=_("Share of control items among the tasks of a trusted worker"))
+    ] = _from(0.02, _PLUMMER)
+    double_check_share: Annotated[
+        Fraction,
+        Field(
+            description=_(
+                "Share of the questions settled by one answer that a second worker is asked too; 0: never"
+            )
+        ),
+    ] = _from(0.05, _DECIDED)
+    unchecked_double_check_share: Annotated[
+        Fraction, Field(description=_("The same share, where accuracy is not measured"))
+    ] = _from(0.2, "decided: without gold answers, nothing else shows how good answers are")
+    drawing_iou: Annotated[
+        Fraction, Field(description=_("Overlap (IoU) with the correct box from which a drawn box is right"))
+    ] = _from(0.5, "decided: section 3 of Plummer et al. 2015 counts a phrase found at 0.5")
+    page_slips: Annotated[
+        WholeNumber, Field(description=_("Captions of a control image that may be answered wrongly"))
+    ] = _from(1, _DECIDED)
+    grade_slip: Annotated[
+        WholeNumber, Field(description=_("Grades by which an answer to a control item may be off"))
+    ] = _from(1, "decided: single experts of Hodosh et al. 2013 agree within one grade")
 
     def __post_init__(self) -> None:
-        for name in (
-            "entry_approved",
-            "bar",
-            "relevance_bar",
-            "drawing_bar",
-            "control_share",
-            "double_check_share",
-            "unchecked_double_check_share",
-            "drawing_iou",
-        ):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} is {getattr(self, name)}: expected a share, 0 to 1")
-        for name in ("entry_tasks", "page_slips", "grade_slip", "drawing_unjudged", "drawing_wait_minutes"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} is {getattr(self, name)}: expected 0 or more")
+        check_fields(self)
         for name, window in (("verdict_known", self.window), ("drawing_known", self.drawing_window)):
-            if not 1 <= getattr(self, name) <= window:
+            if getattr(self, name) > window:
                 raise ValueError(
                     f"{name} is {getattr(self, name)}: expected 1 to {window}, the window judged"
                 )
-        if not 1 <= self.probation_known <= self.probation_items:
+        if self.probation_known > self.probation_items:
             raise ValueError(
                 f"probation_known is {self.probation_known}: expected 1 to {self.probation_items}, "
                 "the items of the probation"

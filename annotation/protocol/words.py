@@ -20,3 +20,8 @@ def speak(translate: Callable[[str], str]) -> None:
 def gettext(sentence: str) -> str:
     """`sentence` in the reader's language, its places (%(name)s) still open."""
     return _speak(sentence)
+
+
+def gettext_noop(sentence: str) -> str:
+    """`sentence` as it is written, marked for translators: whoever shows it puts it into words."""
+    return sentence

@@ -5,35 +5,39 @@ None of these numbers is in the papers, save where a field's `metadata["source"]
 
 from __future__ import annotations
 
-import re
 from calendar import monthrange
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
 
 from annotation.protocol import kinds
+from annotation.protocol.setting_types import MoneyAmount, StorableText, TimeSpan, WholeFromOne, WholeNumber
+from annotation.protocol.words import gettext_noop as _
+from models_core.checked_fields import check_fields
 
 #: Pay is reckoned in millionths of a currency unit, as whole numbers.
 MICROS = 1_000_000
-PER_ITEM, PER_HOUR, UNPAID = "item", "hour", "none"
-BASES = (PER_ITEM, PER_HOUR, UNPAID)
-#: How a day is written.
-DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+PER_ITEM: Final = "item"
+PER_HOUR: Final = "hour"
+UNPAID: Final = "none"
+Basis = Literal["item", "hour", "none"]
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseSettings:
     """`minutes` a task is held without a sign of life; `in_hand` leases per worker and kind at most."""
 
-    minutes: float = field(default=20.0, metadata={"source": "decided"})
-    in_hand: int = field(
-        default=3, metadata={"source": "decided: the one just answered, the current one and the next"}
-    )
+    minutes: Annotated[
+        TimeSpan, Field(description=_("Minutes that a task stays assigned without a sign of life"))
+    ] = field(default=20.0, metadata={"source": "decided"})
+    in_hand: Annotated[
+        WholeFromOne, Field(description=_("Tasks of one kind of question that a worker may hold at a time"))
+    ] = field(default=3, metadata={"source": "decided: the one just answered, the current one and the next"})
 
     def __post_init__(self) -> None:
-        if not self.minutes > 0:
-            raise ValueError(f"minutes is {self.minutes}: expected more than 0")
-        if self.in_hand < 1:
-            raise ValueError(f"in_hand is {self.in_hand}: expected 1 or more")
+        check_fields(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +48,26 @@ class PaySettings:
     an answer without such a report is taken to last `idle_after` seconds at most.
     """
 
-    basis: str = field(default=UNPAID, metadata={"source": "decided"})
-    currency: str = field(default="USD", metadata={"source": "decided"})
-    per_item: Mapping[str, float] = field(default_factory=dict, metadata={"source": "decided"})
-    hourly: float = field(default=0.0, metadata={"source": "decided"})
-    idle_after: float = field(default=60.0, metadata={"source": "decided"})
+    basis: Annotated[
+        Basis, Field(description=_("What is paid for: answers (item), time (hour) or nothing (none)"))
+    ] = field(default=UNPAID, metadata={"source": "decided"})
+    currency: Annotated[StorableText, Field(description=_("Currency of all amounts"))] = field(
+        default="USD", metadata={"source": "decided"}
+    )
+    per_item: Annotated[
+        Mapping[str, MoneyAmount], Field(description=_("Pay of one answer, by kind of question (basis item)"))
+    ] = field(default_factory=dict, metadata={"source": "decided"})
+    hourly: Annotated[MoneyAmount, Field(description=_("Pay of one hour of work (basis hour)"))] = field(
+        default=0.0, metadata={"source": "decided"}
+    )
+    idle_after: Annotated[
+        TimeSpan, Field(description=_("Seconds without activity after which time is not paid any more"))
+    ] = field(default=60.0, metadata={"source": "decided"})
 
     def __post_init__(self) -> None:
-        if self.basis not in BASES:
-            raise ValueError(f"basis is {self.basis!r}: expected one of {', '.join(BASES)}")
+        check_fields(self)
         if unknown := sorted(set(self.per_item) - set(kinds.names())):
             raise ValueError(f"per_item names {unknown[0]!r}: expected one of {', '.join(kinds.names())}")
-        if self.hourly < 0 or min(self.per_item.values(), default=0) < 0:
-            raise ValueError("pay is negative: expected 0 or more")
-        if not self.idle_after > 0:
-            raise ValueError(f"idle_after is {self.idle_after}: expected more than 0 seconds")
 
     def unpaid(self, kinds: Iterable[str]) -> tuple[str, ...]:
         """Those of `kinds` that earn nothing, however long they take."""
@@ -76,18 +85,25 @@ class StopSettings:
     """When handing out ends by itself: `budget` spent (currency units), `until` a day (ISO date, its
     end in UTC), `images` complete. Absent ones never stop."""
 
-    budget: float | None = field(default=None, metadata={"source": "decided"})
-    until: str | None = field(default=None, metadata={"source": "decided"})
-    images: int | None = field(default=None, metadata={"source": "decided"})
+    budget: Annotated[
+        MoneyAmount | None, Field(description=_("Money after which the campaign is paused"))
+    ] = field(default=None, metadata={"source": "decided"})
+    until: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
+            examples=["2026-12-31"],
+            json_schema_extra={"format": "date"},
+            description=_("Last day of work (its end in UTC), after which the campaign is paused"),
+        ),
+    ] = field(default=None, metadata={"source": "decided"})
+    images: Annotated[
+        WholeNumber | None, Field(description=_("Complete images after which the campaign is paused"))
+    ] = field(default=None, metadata={"source": "decided"})
 
     def __post_init__(self) -> None:
-        for name in ("budget", "images"):
-            value = getattr(self, name)
-            if value is not None and value < 0:
-                raise ValueError(f"{name} is {value}: expected 0 or more")
+        check_fields(self)
         if self.until is not None:
-            if not isinstance(self.until, str) or not DAY.fullmatch(self.until):
-                raise ValueError(f'until is {self.until}: expected a day in quotes, as "2026-12-31"')
             year, month, day = map(int, self.until.split("-"))
             if not (year and 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]):
                 raise ValueError(f"until is {self.until}: there is no such day")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
-from annotation.protocol.coreference import AS_PRINTED, LIKELY_FIRST
+from annotation.protocol.coreference import AS_PRINTED, LIKELY_FIRST, ORDERS, LinkOrder
 from annotation.protocol.dice import Dice
 from annotation.protocol.gold import Gold, Truth
 from annotation.protocol.kinds import all_kinds
@@ -68,9 +68,8 @@ def study(
             raise ValueError(f"error rate {rate} is no probability; expected 0 to 1")
     rows: list[Row] = []
     for rate in rates:
-        orders = {
-            order: _run(images, order=order, rate=rate, seeds=seeds, step=step)
-            for order in (LIKELY_FIRST, AS_PRINTED)
+        orders: dict[str, list[_Image]] = {
+            order: _run(images, order=order, rate=rate, seeds=seeds, step=step) for order in ORDERS
         }
         rows.extend(_rows(rate, orders, resamples))
     return rows
@@ -82,7 +81,7 @@ def as_dicts(rows: Sequence[Row]) -> list[dict[str, object]]:
 
 
 def _run(
-    images: Sequence[Gold], *, order: str, rate: float, seeds: int, step: Callable[[], object]
+    images: Sequence[Gold], *, order: LinkOrder, rate: float, seeds: int, step: Callable[[], object]
 ) -> list[_Image]:
     settings = Settings(order=order)
     results = [_Image(0, 0, 0, 0, Scores()) for _ in images]

@@ -8,13 +8,15 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, cast, get_args
+from typing import Annotated, Any, Literal, cast
 
+from pydantic import Field
+
+from models_core.checked_fields import BadField, check_fields, read_fields
 from models_core.retrieval.selection import KAPPAS, PICKS, SIZES
-from models_core.text.idf import WEIGHTINGS, Weighting
+from models_core.text.idf import Weighting
 
 Method = Literal["nearest-neighbour", "kcca"]
 TextKernelName = Literal["f1", "bag-of-words", "tag-rank", "trigram"]
@@ -29,17 +31,20 @@ class BadRecipe(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """The text's side. `captions` is how many of each training image's captions are learned from.
+    """The text's side: its kernel, and what the kernels of sections 3.4 and 3.5 take."""
 
-    `weighting` and `similarities` are what the kernels of section 3.4 and 3.5 take; `diagonal` multiplies
-    the diagonal of the training kernel (section 4.1.3).
-    """
-
-    kernel: TextKernelName = "trigram"
-    captions: int = 5
-    weighting: Weighting = "none"
-    similarities: tuple[Similarity, ...] = ()
-    diagonal: float = 1.0
+    kernel: Annotated[TextKernelName, Field(description="What compares two sets of captions")] = "trigram"
+    captions: Annotated[
+        int, Field(ge=1, description="How many captions of each training image are learned from")
+    ] = 5
+    weighting: Annotated[Weighting, Field(description="What a word counts (section 3.4)")] = "none"
+    similarities: Annotated[
+        tuple[Similarity, ...],
+        Field(strict=False, description="What makes two words alike (section 3.5); none: only the same word"),
+    ] = ()
+    diagonal: Annotated[
+        float, Field(ge=1, description="What the training kernel's diagonal is multiplied by (section 4.1.3)")
+    ] = 1.0
 
     @property
     def of_background(self) -> bool:
@@ -49,13 +54,10 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """The image's side; `linear` is the cosine of the vectors of a feature file, the others count words.
+    """The image's side; `linear` is the cosine of the vectors of a feature file, the others count words."""
 
-    `power` is p of eq. 6.
-    """
-
-    kernel: ImageKernelName = "pyramid"
-    power: int = 2
+    kernel: Annotated[ImageKernelName, Field(description="What compares two images")] = "pyramid"
+    power: Annotated[int, Field(ge=1, description="p of eq. 6")] = 2
 
     @property
     def of_vectors(self) -> bool:
@@ -65,48 +67,41 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The grid of KCCA, and how many settings are picked at each of R@1, R@5 and R@10."""
+    """The grid of KCCA, and how many settings are picked of it."""
 
-    kappas: tuple[float, ...] = KAPPAS
-    sizes: int = SIZES
-    most: int = 6000
-    picks: int = PICKS
-    center: bool = True
+    kappas: Annotated[
+        tuple[Annotated[float, Field(gt=0)], ...],
+        Field(strict=False, min_length=1, description="Regularisations that are tried"),
+    ] = KAPPAS
+    sizes: Annotated[int, Field(ge=1, description="How many numbers of dimensions are tried")] = SIZES
+    most: Annotated[int, Field(ge=1, description="The largest number of dimensions")] = 6000
+    picks: Annotated[
+        int, Field(ge=1, description="How many settings are picked at each of R@1, R@5 and R@10")
+    ] = PICKS
+    center: Annotated[bool, Field(description="Whether kernels are centred")] = True
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """A system. `printed` is what Table 11 calls it, empty for one's own. Raises BadRecipe."""
+    """A system. Raises BadRecipe."""
 
-    name: str
-    method: Method = "kcca"
+    name: Annotated[str, Field(description="What the system is called")]
+    method: Annotated[Method, Field(description="How captions and images are compared")] = "kcca"
     text: Text = field(default_factory=Text)
     image: Image = field(default_factory=Image)
     selection: Selection = field(default_factory=Selection)
-    printed: str = ""
+    printed: Annotated[str, Field(description="What Table 11 calls it; empty for one's own")] = ""
 
     def __post_init__(self) -> None:
-        for place, value, known in (
-            ("method", self.method, get_args(Method)),
-            ("text.kernel", self.text.kernel, get_args(TextKernelName)),
-            ("text.weighting", self.text.weighting, WEIGHTINGS),
-            ("image.kernel", self.image.kernel, get_args(ImageKernelName)),
-            *(("text.similarities", one, get_args(Similarity)) for one in self.text.similarities),
-        ):
-            if value not in known:
-                raise self._bad(place, value, f"one of {', '.join(known)}")
-        for place, number, least in (
-            ("text.captions", self.text.captions, 1),
-            ("text.diagonal", self.text.diagonal, 1),
-            ("image.power", self.image.power, 1),
-            ("selection.sizes", self.selection.sizes, 1),
-            ("selection.most", self.selection.most, 1),
-            ("selection.picks", self.selection.picks, 1),
-        ):
-            if not (math.isfinite(number) and number >= least):
-                raise self._bad(place, number, f"{least} or more")
-        if not self.selection.kappas or not all(math.isfinite(k) and k > 0 for k in self.selection.kappas):
-            raise self._bad("selection.kappas", list(self.selection.kappas), "numbers above 0")
+        try:
+            check_fields(self)
+        except BadField as error:
+            raise _refused(self.name, error, "") from None
+        for side in _SIDES:
+            try:
+                check_fields(getattr(self, side))
+            except BadField as error:
+                raise _refused(self.name, error, f"{side}.") from None
         if len(set(self.text.similarities)) != len(self.text.similarities):
             raise self._bad("text.similarities", list(self.text.similarities), "each once")
         self._check_sides()
@@ -125,7 +120,7 @@ class Recipe:
             raise self._bad("text.kernel", "f1", "nearest-neighbour with weighting none or idf")
 
     def _bad(self, place: str, value: object, expected: str) -> BadRecipe:
-        return BadRecipe(f"recipe {self.name!r}: {place} is {value!r}; expected {expected}")
+        return _refused(self.name, BadField(place, value, expected), "")
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, which `of_dict` reads back."""
@@ -138,11 +133,8 @@ class Recipe:
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-_SIDES: dict[str, type[Text] | type[Image] | type[Selection]] = {
-    "text": Text,
-    "image": Image,
-    "selection": Selection,
-}
+#: The tables of a recipe.
+_SIDES = ("text", "image", "selection")
 
 
 def of_dict(name: str, given: Mapping[str, Any], base: Recipe | None = None) -> Recipe:
@@ -153,7 +145,7 @@ def of_dict(name: str, given: Mapping[str, Any], base: Recipe | None = None) -> 
         if key in _SIDES:
             values[key] = _side(name, key, value, getattr(start, key))
         elif key in ("method", "printed"):
-            values[key] = _typed(name, key, value, "")
+            values[key] = value
         elif key != "name":
             raise BadRecipe(f"recipe {name!r} has {key!r}; known: extends, name, method, {', '.join(_SIDES)}")
     values.setdefault("printed", "")
@@ -161,31 +153,17 @@ def of_dict(name: str, given: Mapping[str, Any], base: Recipe | None = None) -> 
 
 
 def _side(name: str, side: str, given: object, base: Text | Image | Selection) -> Any:
-    known = [one.name for one in dataclasses.fields(_SIDES[side])]
+    held = {one.name: getattr(base, one.name) for one in dataclasses.fields(base)}
     if not isinstance(given, Mapping):
-        raise BadRecipe(f"recipe {name!r}: {side} is {given!r}; expected a table of {', '.join(known)}")
-    values = {}
-    for key, value in given.items():
-        if key not in known:
-            raise BadRecipe(f"recipe {name!r} has {side}.{key}; known: {', '.join(known)}")
-        values[key] = _typed(name, f"{side}.{key}", value, getattr(base, key))
-    return dataclasses.replace(base, **values)
+        raise BadRecipe(f"recipe {name!r}: {side} is {given!r}; expected a table of {', '.join(held)}")
+    for key in given:
+        if key not in held:
+            raise BadRecipe(f"recipe {name!r} has {side}.{key}; known: {', '.join(held)}")
+    try:
+        return dataclasses.replace(base, **read_fields(type(base), {**held, **given}))
+    except BadField as error:
+        raise _refused(name, error, f"{side}.") from None
 
 
-def _typed(name: str, place: str, value: object, like: object) -> Any:
-    """`value`, of the type that `like` has; numbers for numbers, but no truth values."""
-    if isinstance(like, tuple) and isinstance(value, list | tuple):
-        number = bool(like) and isinstance(like[0], float)
-        return tuple(_typed(name, place, one, 0.0 if number else "") for one in value)
-    if isinstance(like, float) and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if type(value) is type(like):
-        return value
-    expected = {
-        tuple: "a list",
-        str: "a text",
-        int: "a whole number",
-        float: "a number",
-        bool: "true or false",
-    }
-    raise BadRecipe(f"recipe {name!r}: {place} is {value!r}; expected {expected[type(like)]}")
+def _refused(name: str, error: BadField, where: str) -> BadRecipe:
+    return BadRecipe(f"recipe {name!r}: {where}{error.name} is {error.value}; expected {error.expected}")

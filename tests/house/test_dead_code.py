@@ -22,6 +22,7 @@ NAMED_BY_NOBODY = {
     ),
     **dict.fromkeys(("startElement", "endElement"), "the XML parser calls it"),
     "load_config": "gunicorn calls it",
+    "gettext_noop": "whoever imports it calls it _",
     "redirect_request": "urllib calls it",
     **dict.fromkeys(
         ("union_box", "first_right"), "localization has its command with the issue about localization"

@@ -151,9 +151,17 @@ def test_a_page_short_of_an_image_is_filled_from_one_that_can_fill_it():
     assert [block.image for block in page if {e.role for e in block.entries} == {FILLER}] == ["rich"]
 
 
-@pytest.mark.parametrize("settings", [(1, 10, 1), (6, 0, 1), (6, 10, -1), (6, 10, 7)])
-def test_a_page_without_room_for_pairs_is_refused(settings):
-    with pytest.raises(ValueError, match="expected fewer controls than images and at least one caption"):
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ((1, 10, 1), "controls is 1: expected fewer than the page's images, of which there are 1"),
+        ((6, 10, 7), "controls is 7: expected fewer than the page's images, of which there are 6"),
+        ((6, 0, 1), "captions is 0: expected a whole number, 1 to"),
+        ((6, 10, -1), "controls is -1: expected a whole number, 0 to"),
+    ],
+)
+def test_a_page_without_room_for_pairs_is_refused(settings, says):
+    with pytest.raises(ValueError, match=says):
         PagingSettings(*settings)
 
 

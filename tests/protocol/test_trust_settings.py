@@ -43,7 +43,13 @@ def test_a_lease_of_no_time_or_of_no_task_is_refused_by_name(name, value):
         LeaseSettings(**{name: value})
 
 
-@pytest.mark.parametrize("pay", [{"hourly": -1.0}, {"per_item": {"coref_link": -0.01, "box_drawing": 0.1}}])
-def test_pay_that_takes_is_refused(pay):
-    with pytest.raises(ValueError, match="pay is negative"):
+@pytest.mark.parametrize(
+    ("pay", "name"),
+    [
+        ({"hourly": -1.0}, "hourly is -1.0"),
+        ({"per_item": {"box_drawing": 0.1, "coref_link": -0.01}}, "per_item.coref_link is -0.01"),
+    ],
+)
+def test_pay_that_takes_is_refused_by_name(pay, name):
+    with pytest.raises(ValueError, match=f"^{name}: expected a number, 0 to "):
         PaySettings(**pay)

@@ -17,10 +17,12 @@ from annotation.campaigns import monitoring
 from annotation.models import AuditEntry, Campaign, Job, Judgment, OpenImage
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.work import StopSettings
 from annotation.queue.dispatch import Nothing
 from annotation.web.staff.campaigns import SETTINGS_EXAMPLE
 from annotation.web.staff.wording import kind_quoted
 from annotation.workers.accounts import granting
+from models_core.checked_fields import field_rules
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
 from tests.review.world import a_man, lose_the_hat, the_world
@@ -113,15 +115,16 @@ def test_an_act_that_cannot_be_is_said_in_one_line(world, ada):
     assert "only an open one can be paused" in said(page)[0]
 
 
-def test_settings_say_their_value_their_default_and_where_it_is_from(world, ada):
+def test_settings_say_what_they_are_their_value_their_default_and_where_it_is_from(world, ada):
     page = words(ada.get(reverse("campaign_settings", args=["review"])))
-    assert "fruitless 0 default: 3 decided" in page
-    assert "iou 0.8 Plummer et al. 2015, section 2.3" in page
+    assert "fruitless Rounds in a row without a new box" in page
+    assert "a reviewer decides 0 default: 3 decided" in page
+    assert "boxes of two chains become one 0.8 Plummer et al. 2015, section 2.3" in page
     assert (
-        "never people + clothing, people + bodyparts Plummer et al. 2015, section 2.3; bodyparts decided"
+        "overlap people + clothing, people + bodyparts Plummer et al. 2015, section 2.3; bodyparts decided"
         in page
     )
-    assert "qualification no default: yes" in page
+    assert "where it has test items no default: yes" in page
 
 
 def test_stop_rules_are_set_by_page_and_nothing_else(world, ada):
@@ -134,6 +137,28 @@ def test_stop_rules_are_set_by_page_and_nothing_else(world, ada):
     assert {**after, "stop": None} == {**before, "stop": None}
     press(ada, address, "Set", budget="", until="", images="")
     assert Campaign.objects.get().settings["stop"] == {"budget": None, "until": None, "images": None}
+
+
+def test_the_form_of_stop_rules_has_the_bounds_and_the_help_of_the_settings(world, ada):
+    page = ada.get(reverse("campaign_settings", args=["review"]))
+    rules = field_rules(StopSettings)
+    assert [each.name for each in page.context["inputs"]] == list(rules)
+    for each in page.context["inputs"]:
+        rule, sent = rules[each.name], words(page)
+        assert each.type == ("date" if rule.sort == "date" else "number") and rule.help in sent
+        assert (
+            (each.least, each.most) == ("", "")
+            if rule.sort == "date"
+            else (rule.least, rule.most)
+            == (
+                float(each.least),
+                float(each.most),
+            )
+        )
+        assert f'name="{each.name}" type="{each.type}"' in page.content.decode()
+    assert 'min="0" max="1000000000000" step="any"' in page.content.decode()
+    german = words(ada.get(reverse("campaign_settings", args=["review"]), headers={"accept-language": "de"}))
+    assert "Betrag, nach dem die Kampagne angehalten wird" in german
 
 
 @pytest.mark.parametrize(

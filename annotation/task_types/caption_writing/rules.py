@@ -23,6 +23,7 @@ from annotation.protocol.kinds import (
     TestSentence,
     WrittenItem,
 )
+from annotation.protocol.words import gettext_noop as _
 
 CAPTION_WRITING = "caption_writing"
 #: What is answered in the test, before anybody writes captions.
@@ -100,7 +101,11 @@ RULES = Kind(
     measured_on=NOTHING,
     item=_item,
     test_sentences=_test_sentences,
-    numbers={CAPTION_WRITING: Number(5, "Hodosh et al. 2013, section 2.1")},
+    numbers={
+        CAPTION_WRITING: Number(
+            5, "Hodosh et al. 2013, section 2.1", _("Workers who write a caption of each image")
+        )
+    },
     built_in=True,
 )
 

@@ -9,6 +9,7 @@ from annotation.protocol.grading import GRADES, BadKnownAnswer, Grader
 from annotation.protocol.kinds import KINDS, PAIR, BadItem, Kind, Number, WrittenItem
 from annotation.protocol.questions import pair_key
 from annotation.protocol.trust_settings import TrustSettings
+from annotation.protocol.words import gettext_noop as _
 
 GRADED_RELEVANCE = "graded_relevance"
 #: The grades a control item may have. On the middle ones two agreeing experts of Hodosh et al. are not
@@ -58,7 +59,9 @@ RULES = Kind(
     given=_given,
     item=_item,
     pair_known=("4", "1"),
-    numbers={GRADED_RELEVANCE: Number(3, "Hodosh et al. 2013, section 4.2.1")},
+    numbers={
+        GRADED_RELEVANCE: Number(3, "Hodosh et al. 2013, section 4.2.1", _("Workers who grade each pair"))
+    },
     told=_told,
     built_in=True,
 )

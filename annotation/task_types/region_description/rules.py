@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from annotation.protocol.kinds import IMAGE, KINDS, NOTHING, BadContent, Kind, Number
+from annotation.protocol.words import gettext_noop as _
 
 REGION_DESCRIPTION = "region_description"
 REGIONS = "regions"
@@ -36,7 +37,10 @@ RULES = Kind(
     writes=True,
     tested=False,
     measured_on=NOTHING,
-    numbers={REGION_DESCRIPTION: Number(9, _SOURCE), REGIONS: Number(5, _SOURCE)},
+    numbers={
+        REGION_DESCRIPTION: Number(9, _SOURCE, _("Workers who describe regions of each image")),
+        REGIONS: Number(5, _SOURCE, _("Regions that each of them describes")),
+    },
     content=_content,
     check=_check,
     built_in=True,

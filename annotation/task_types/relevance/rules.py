@@ -14,6 +14,7 @@ from annotation.protocol.grading import BadKnownAnswer, Grader
 from annotation.protocol.kinds import KINDS, PAGE, BadItem, Kind, Number, WrittenItem
 from annotation.protocol.paging import ROLES
 from annotation.protocol.trust_settings import TrustSettings
+from annotation.protocol.words import gettext_noop as _
 
 RELEVANCE = "relevance"
 #: How many captions of a control image are its own (section 4.3.2).
@@ -100,7 +101,7 @@ RULES = Kind(
     given=_given,
     written_known=_written_known,
     item=_item,
-    numbers={RELEVANCE: Number(3, "Hodosh et al. 2013, section 4.3.2")},
+    numbers={RELEVANCE: Number(3, "Hodosh et al. 2013, section 4.3.2", _("Workers who judge each page"))},
     told=_told,
     built_in=True,
 )

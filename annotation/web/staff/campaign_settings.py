@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, Field, asdict, dataclass, fields, is_dataclass
 from http import HTTPStatus
 from typing import Any
 
@@ -21,11 +21,13 @@ from annotation.models import Campaign, OpenImage, SettingsVersion
 from annotation.protocol.campaign_settings import CampaignError, CampaignSettings, as_toml, settings_of
 from annotation.protocol.counted import AnswerSettings
 from annotation.protocol.kinds import asked_by, is_page, kind_of
+from annotation.protocol.work import StopSettings
 from annotation.selectors.settings_versions import images_by_version, settings_versions
 from annotation.web.common.access import BROWSING, account_of, for_roles_on, role_missing
 from annotation.web.common.filters import number_in
 from annotation.web.staff.frame import CAMPAIGN, framed
 from annotation.web.staff.wording import kind_in_words
+from models_core.checked_fields import field_rules
 
 #: The tables of settings, in the order of the page, and what each is about.
 TITLES = {
@@ -39,18 +41,46 @@ TITLES = {
     "pay": gettext_lazy("Pay"),
     "stop": gettext_lazy("Stop rules"),
 }
+#: What the form of stop rules calls its fields; "%(currency)s" is the campaign's.
+STOP_LABELS = {
+    "budget": gettext_lazy("Budget, in %(currency)s"),
+    "until": gettext_lazy("Last day (UTC)"),
+    "images": gettext_lazy("Images complete"),
+}
+#: How numbers are read, by the sort of their field.
+READ_AS: dict[str, Callable[[str], float]] = {"integer": int, "number": float}
+#: The input of a form for each sort of field, and the step of its numbers.
+INPUTS = {"integer": ("number", "1"), "number": ("number", "any"), "date": ("date", "")}
 #: Images that are reopened while somebody waits for the page; more are left to a job.
 MOST_REOPENED = 300
 
 
 @dataclass(frozen=True, slots=True)
 class SettingRow:
-    """One setting as it stands; `default` is told where it is another. `source` is the default's."""
+    """One setting as it stands; `default` is told where it is another. `source` is the default's.
+
+    `help` says in one line what the setting is.
+    """
 
     name: str
     value: str
     default: str
     source: str
+    help: str
+
+
+@dataclass(frozen=True, slots=True)
+class StopInput:
+    """A field of the form of stop rules: HTML's words for what it may hold ("" for none), and its help."""
+
+    name: str
+    label: str
+    type: str
+    step: str
+    least: str
+    most: str
+    value: str
+    help: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +119,10 @@ def settings_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             campaign,
             "settings",
             tables=tables_of(settings, campaign.tasks),
-            stop=settings.stop,
-            currency=settings.pay.currency,
+            inputs=stop_inputs(settings, given),
             versions=versions_of(campaign),
             opened=opened if len(opened) > 1 else [],
             wrong=wrong,
-            given=given,
         ),
         status=status,
     )
@@ -258,21 +286,36 @@ def tables_of(settings: CampaignSettings, tasks: str) -> list[SettingTable]:
     ]
 
 
+def stop_inputs(settings: CampaignSettings, given: Mapping[str, str]) -> list[StopInput]:
+    """The fields of the form of stop rules, bounded as the settings are; with what was `given`, if any."""
+    held = given or {name: str(value) for name, value in asdict(settings.stop).items() if value is not None}
+    return [
+        StopInput(
+            name=name,
+            label=STOP_LABELS[name] % {"currency": settings.pay.currency},
+            type=INPUTS[rule.sort][0],
+            step=INPUTS[rule.sort][1],
+            least="" if rule.least is None else f"{rule.least:.15g}",
+            most="" if rule.most is None else f"{rule.most:.15g}",
+            value=held.get(name, ""),
+            help=_(rule.help),
+        )
+        for name, rule in field_rules(StopSettings).items()
+    ]
+
+
 def stop_rules_in(data: Mapping[str, str]) -> dict[str, Any]:
     """The stop rules that a form gives; an empty field takes a rule away. Raises CampaignError."""
-    return {
-        "budget": _number(data, "budget", float),
-        "until": data.get("until", "").strip() or None,
-        "images": _number(data, "images", int),
-    }
+    return {name: _given(data, name, rule.sort) for name, rule in field_rules(StopSettings).items()}
 
 
-def _number(data: Mapping[str, str], name: str, kind: type[int] | type[float]) -> int | float | None:
+def _given(data: Mapping[str, str], name: str, sort: str) -> str | float | None:
+    """What a form gives for a field of this sort; None where it is empty."""
     text = data.get(name, "").strip()
     if not text:
         return None
     try:
-        return kind(text)
+        return READ_AS[sort](text) if sort in READ_AS else text
     except ValueError:
         raise CampaignError(
             _("%(name)s is “%(given)s”: give a number, or leave it empty.")
@@ -288,6 +331,7 @@ def _numbers(answers: AnswerSettings, kinds: Sequence[str]) -> list[SettingRow]:
             told(answers.number(name)),
             told(number.default) if answers.number(name) != number.default else "",
             number.source,
+            _(number.help) if number.help else "",
         )
         for kind in kinds
         for name, number in kind_of(kind).numbers.items()
@@ -295,15 +339,24 @@ def _numbers(answers: AnswerSettings, kinds: Sequence[str]) -> list[SettingRow]:
 
 
 def _rows(record: Any) -> list[SettingRow]:
-    return [_row(each, record) for each in fields(record) if not is_dataclass(getattr(record, each.name))]
+    rules = field_rules(type(record))
+    return [
+        _row(each, record, rules[each.name].help)
+        for each in fields(record)
+        if not is_dataclass(getattr(record, each.name))
+    ]
 
 
-def _row(each: Field[Any], record: Any) -> SettingRow:
+def _row(each: Field[Any], record: Any, help_text: str) -> SettingRow:
     value = getattr(record, each.name)
     default = each.default_factory() if each.default_factory is not MISSING else each.default
     changed = value != default
     return SettingRow(
-        each.name, told(value), told(default) if changed else "", each.metadata.get("source", "")
+        each.name,
+        told(value),
+        told(default) if changed else "",
+        each.metadata.get("source", ""),
+        _(help_text) if help_text else "",
     )
 
 

@@ -1,0 +1,225 @@
+"""Records whose fields say what they may hold: type, bounds and one line of help, checked by pydantic.
+
+    @dataclass(frozen=True, slots=True)
+    class Lease:
+        minutes: Annotated[float, Field(gt=0, description="Minutes that a task is held")] = 20.0
+
+        def __post_init__(self) -> None:
+            check_fields(self)
+
+A record that is built directly is refused as one that is read from a file is, and a form takes its fields
+from `field_rules`. Types are strict: a text is no number, and neither is a truth value. `check_fields`
+converts nothing, so a record is written as it was read; `read_fields` is for those who want it otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cache, cached_property
+from operator import attrgetter
+from types import MappingProxyType
+from typing import Any, get_type_hints
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+#: Characters of a value that a message repeats.
+_SHOWN = 60
+_STRICT = ConfigDict(strict=True, allow_inf_nan=False)
+_WORDS = {
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "string": "text without null characters",
+    "date": "a day in quotes",
+    "array": "a list",
+    "object": "a table",
+}
+
+
+class BadField(ValueError):
+    """A value that a field cannot hold: which field, the value, and what would have been right; one line."""
+
+    def __init__(self, name: str, value: object, expected: str) -> None:
+        self.name, self.value, self.expected = name, _shown(value), expected
+        super().__init__(f"{name} is {self.value}: expected {expected}")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldRule:
+    """What a field may hold, and one line of help ("" where there is none).
+
+    `sort`: JSON schema's word ("integer", "number", "boolean", "string", "array", "object"), or its format
+    ("date"). Numbers are `least` to `most`, both allowed, and greater than `above`; of lists it is the
+    length. `choices`: all that a text can be, where they are few. `example`: how
+    it is written. `optional`: nothing at all (None) is allowed. `each`: what a list or a table holds.
+    """
+
+    sort: str
+    least: float | None = None
+    above: float | None = None
+    most: float | None = None
+    choices: tuple[str, ...] = ()
+    example: str = ""
+    optional: bool = False
+    each: FieldRule | None = None
+    help: str = ""
+
+    @property
+    def expected(self) -> str:
+        """What is allowed, in words: "a whole number, 1 to 20"."""
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        parts = [_WORDS.get(self.sort, self.sort), self._bounds()]
+        if self.each is not None:
+            parts.append(f"each {self.each.expected}")
+        if self.example:
+            parts.append(f"as {self.example}")
+        return ", ".join(filter(None, parts))
+
+    def _bounds(self) -> str:
+        least = None if self.least is None else _number(self.least)
+        most = None if self.most is None else _number(self.most)
+        if self.above is not None:
+            return f"more than {_number(self.above)}" + (f", at most {most}" if most else "")
+        of = "of " if self.sort == "array" else ""  # its length
+        if least and most:
+            return f"{of}{least}" if least == most else f"{of}{least} to {most}"
+        return f"{of}{least} or more" if least else f"{of}at most {most}" if most else ""
+
+
+def check_fields(record: Any) -> None:
+    """Raise BadField where a field of a dataclass holds what its annotation does not allow."""
+    checker = _checker(type(record))
+    values = checker.values_of(record)
+    try:
+        checker.check(values)
+    except ValidationError as error:
+        raise _bad(error, checker.kind, values) from None
+
+
+def read_fields(kind: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """What `kind(**...)` takes, from plain data that has every field and nothing else.
+
+    Where any number is allowed, whole ones become floats; `Field(strict=False)` takes a list as a tuple.
+    Raises BadField.
+    """
+    checker = _checker(kind)
+    values = tuple(given[name] for name in checker.names)
+    try:
+        return dict(zip(checker.names, checker.check(values), strict=True))
+    except ValidationError as error:
+        raise _bad(error, kind, values) from None
+
+
+def check_value(name: str, value: object, annotation: Any) -> None:
+    """Raise BadField, calling it `name`, where `value` is not what `annotation` allows."""
+    adapter = _adapter(annotation)
+    try:
+        adapter.validate_python(value)
+    except ValidationError:
+        raise BadField(name, value, value_rule(annotation).expected) from None
+
+
+def field_rules(kind: type[Any]) -> Mapping[str, FieldRule]:
+    """What each field of a dataclass may hold, by its name, in their order."""
+    return _checker(kind).rules
+
+
+@cache
+def value_rule(annotation: Any) -> FieldRule:
+    """What a single annotated type allows."""
+    return _rule(_adapter(annotation).json_schema(), {})
+
+
+class _Checker:
+    """What checks a dataclass: its fields' values as one tuple, which costs half of what a dictionary does.
+
+    `check` takes such a tuple and gives it back, its values as read; `values_of` a record's.
+    """
+
+    def __init__(self, kind: type[Any]) -> None:
+        self.kind = kind
+        self.names = tuple(field.name for field in fields(kind))
+        hints = get_type_hints(kind, include_extras=True)
+        self.adapter = _adapter(tuple.__class_getitem__(tuple(hints[name] for name in self.names)))
+        self.check = self.adapter.validator.validate_python
+        get = attrgetter(*self.names)
+        self.values_of = get if len(self.names) > 1 else lambda record: (get(record),)
+
+    @cached_property
+    def rules(self) -> Mapping[str, FieldRule]:
+        """By name, what each field may hold; made when somebody asks."""
+        schema = self.adapter.json_schema()
+        rules = (_rule(each, schema.get("$defs", {})) for each in schema["prefixItems"])
+        return MappingProxyType(dict(zip(self.names, rules, strict=True)))
+
+
+#: Made when a class is first checked, and kept.
+_checkers: dict[type[Any], _Checker] = {}
+
+
+def _checker(kind: type[Any]) -> _Checker:
+    found = _checkers.get(kind)
+    if found is None:
+        found = _checkers[kind] = _Checker(kind)
+    return found
+
+
+@cache
+def _adapter(annotation: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(annotation, config=_STRICT)
+
+
+def _rule(schema: Mapping[str, Any], shared: Mapping[str, Any]) -> FieldRule:
+    """A rule from a piece of JSON schema; `shared` holds the pieces that others refer to."""
+    help_text, optional = schema.get("description", ""), "anyOf" in schema
+    if optional:
+        schema = {**schema, **next(each for each in schema["anyOf"] if each.get("type") != "null")}
+    if "$ref" in schema:
+        schema = {**shared[schema["$ref"].rsplit("/", 1)[1]], **schema}
+    examples = schema.get("examples")
+    inner = schema.get("items") or schema.get("additionalProperties")
+    choices = schema.get("enum") or ([schema["const"]] if "const" in schema else [])
+    return FieldRule(
+        sort=schema.get("format", schema["type"]),
+        least=schema.get("minimum", schema.get("minItems")),
+        above=schema.get("exclusiveMinimum"),
+        most=schema.get("maximum", schema.get("maxItems")),
+        choices=tuple(choices),
+        example=json.dumps(examples[0]) if examples else "",
+        optional=optional,
+        each=_rule(inner, shared) if isinstance(inner, Mapping) and "type" in inner else None,
+        help=help_text,
+    )
+
+
+def _bad(error: ValidationError, kind: type[Any], values: tuple[Any, ...]) -> BadField:
+    """The first thing that is wrong, as our own error: an entry of a table by its name, a list as a whole."""
+    place = error.errors(include_url=False, include_context=False, include_input=False)[0]["loc"]
+    field = fields(kind)[int(place[0])]
+    name, value, rule = field.name, values[int(place[0])], field_rules(kind)[field.name]
+    for part in place[1:]:
+        if rule.each is None or not isinstance(value, Mapping) or part not in value:
+            break
+        name, value, rule = f"{name}.{part}", value[part], rule.each
+    return BadField(name, value, rule.expected)
+
+
+def _number(value: float) -> str:
+    return f"{int(value):,}" if value == int(value) else f"{value:g}"
+
+
+def _shown(value: object) -> str:
+    """A value as a message repeats it: on one line, cut where it is long."""
+    try:
+        text = str(value) if hasattr(value, "isoformat") else repr(_lists(value))
+    except (ValueError, RecursionError):  # Python writes no number of thousands of digits
+        return "too long to print"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _lists(value: object) -> object:
+    """Tuples as the lists that they were in a file."""
+    return [_lists(each) for each in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,177 @@
+"""Every setting refuses what it cannot hold, by name, however it is given; TOML and rows bring it back."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import pytest
+
+from annotation.protocol.boxes import Limits
+from annotation.protocol.campaign_settings import (
+    TABLES,
+    CampaignError,
+    CampaignSettings,
+    as_toml,
+    settings_from,
+    settings_of,
+)
+from annotation.protocol.counted import AnswerSettings
+from annotation.protocol.kinds import settings_numbers
+from annotation.protocol.merging import MergeRules
+from annotation.protocol.state import Settings
+from models_core.checked_fields import field_rules
+
+#: The tables that have fields, by the name that a TOML file gives them.
+RECORDS: dict[str, Any] = {"": Settings, "limits": Limits, "merging": MergeRules} | {
+    name: kind for name, kind in TABLES.items() if is_dataclass(kind)
+}
+MOST = 10**12
+COUNT = (-1, MOST + 1, 1.5, 1e300, True, "3", None)
+FROM_ONE = (0, *COUNT)
+SHARE = (-0.01, 1.01, True, "0.5", None, float("nan"))
+TIME = (0, -1, MOST * 2, float("inf"), True, "1")
+MONEY = (-0.01, 1e300, float("inf"), float("nan"), True, "1")
+#: What each setting refuses; and at the end of each line a value that it takes, other than the default.
+REFUSED: dict[str, tuple[tuple[Any, ...], Any]] = {
+    "order": (("by_luck", 1, None, ["likely_first"]), "as_printed"),
+    "link_votes": ((*FROM_ONE, 2), 3),
+    "verification_votes": ((*FROM_ONE, 4), 5),
+    "boxes": (("some", True), "always"),
+    "flags_to_review": (FROM_ONE, 3),
+    "limits.fruitless": (COUNT, 0),
+    "limits.boxes": (FROM_ONE, 5),
+    "merging.iou": ((0, 1.2, "a", True, None), 1),
+    "merging.iou_other": ((0, -1, "a", float("nan")), 0.5),
+    "merging.never": ((3, ["ab"], [["a"]], [["a", "b", "c"]], [["a", 1]], [["a", "\0"]]), [["a", "b"]]),
+    "trust.entry_tasks": (COUNT, 0),
+    "trust.entry_approved": (SHARE, 0),
+    "trust.qualification": ((0, "yes", None), False),
+    "trust.probation_items": ((*FROM_ONE, 5), 40),
+    "trust.probation_known": ((*FROM_ONE, 31), 30),
+    "trust.verdict_known": ((*FROM_ONE, 21), 20),
+    "trust.bar": (SHARE, 0.75),
+    "trust.relevance_bar": (SHARE, 0.75),
+    "trust.window": ((*FROM_ONE, 11), 30),
+    "trust.drawing_bar": (SHARE, 1),
+    "trust.drawing_known": ((*FROM_ONE, 101), 50),
+    "trust.drawing_window": ((*FROM_ONE, 29), 30),
+    "trust.drawing_unjudged": (COUNT, 0),
+    "trust.drawing_wait_minutes": (COUNT, 5),
+    "trust.control_share": (SHARE, 0.1),
+    "trust.double_check_share": (SHARE, 0),
+    "trust.unchecked_double_check_share": (SHARE, 0.3),
+    "trust.drawing_iou": (SHARE, 0.7),
+    "trust.page_slips": (COUNT, 2),
+    "trust.grade_slip": (COUNT, 0),
+    "lease.minutes": (TIME, 0.5),
+    "lease.in_hand": (FROM_ONE, 2),
+    "pay.basis": (("week", None, 3), "hour"),
+    "pay.currency": ((3, None, "U\0D"), "EUR"),
+    "pay.per_item": (({"coref_link": -1}, {"coref_link": "1"}, {"nobody": 1}, 3), {"coref_link": 0.02}),
+    "pay.hourly": (MONEY, 12),
+    "pay.idle_after": (TIME, 30),
+    "stop.budget": (MONEY, 100),
+    "stop.until": (("2026-13-01", "tomorrow", "2026-12-31\n", 2026, ""), "2026-12-31"),
+    "stop.images": (tuple(each for each in COUNT if each is not None), 10),
+    "page.images": ((*FROM_ONE, 1), 7),
+    "page.captions": (FROM_ONE, 5),
+    "page.controls": ((*COUNT, 6), 0),
+}
+#: Where a limit is that of two settings, the other one may be named.
+PARTNERS = {
+    "trust.window": "trust.verdict_known",
+    "trust.drawing_window": "trust.drawing_known",
+    "trust.probation_items": "trust.probation_known",
+    "page.images": "page.controls",
+}
+
+
+def given(name: str, value: Any) -> dict[str, Any]:
+    """Plain settings with this one, called as in `CampaignSettings.flat`."""
+    table, _, key = name.rpartition(".")
+    return {table: {key: value}} if table else {key: value}
+
+
+def test_every_setting_is_tried() -> None:
+    names = {
+        f"{table}.{each.name}" if table else each.name
+        for table, kind in RECORDS.items()
+        for each in fields(kind)
+        if not is_dataclass(getattr(kind(), each.name))
+    }
+    assert names == set(REFUSED)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_a_setting_cannot_be_is_refused_in_one_line_that_names_it(name: str) -> None:
+    for value in REFUSED[name][0]:
+        with pytest.raises(CampaignError, match="expected|no such day") as refused:
+            settings_of(given(name, value))
+        line = str(refused.value)
+        assert line.startswith((f"setting {name}", f"setting {PARTNERS.get(name, name)}")), line
+        assert "\n" not in line and "http" not in line
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_record_that_is_built_directly_refuses_the_same(name: str) -> None:
+    table, _, key = name.rpartition(".")
+    for value in REFUSED[name][0]:
+        with pytest.raises(ValueError, match="expected|no such day"):
+            RECORDS[table](**{key: value})
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_a_setting_can_be_comes_back_from_toml_and_from_a_row_as_it_was_given(name: str) -> None:
+    value = REFUSED[name][1]
+    settings = settings_of(given(name, value))
+    assert repr(settings.flat()[name]) == repr(value)
+    assert settings != CampaignSettings()
+    assert settings_of(tomllib.loads(as_toml(settings))) == settings
+    assert settings_from(json.dumps(settings.as_dict())) == settings
+
+
+@pytest.mark.parametrize("name", settings_numbers())
+def test_a_number_of_a_kind_is_whole_and_one_or_more(name: str) -> None:
+    for value in FROM_ONE:
+        with pytest.raises(CampaignError, match=rf"^setting answers\.{name} is .*: expected a whole "):
+            settings_of({"answers": {name: value}})
+        with pytest.raises(ValueError, match=f"^{name} is "):
+            AnswerSettings(**{name: value})  # type: ignore[arg-type]
+    assert settings_of({"answers": {name: 7}}).answers.number(name) == 7
+
+
+@pytest.mark.parametrize("table", ["", "limits", "merging", *TABLES])
+def test_an_unknown_setting_is_refused_with_those_there_are(table: str) -> None:
+    with pytest.raises(CampaignError, match=r"^unknown setting 'colour'.*; known: ") as refused:
+        settings_of({table: {"colour": 3}} if table else {"colour": 3})
+    assert (f"of [{table}]" in str(refused.value)) == bool(table)
+
+
+@pytest.mark.parametrize("table", ["limits", "merging", *TABLES])
+def test_a_table_is_a_table(table: str) -> None:
+    for value in (3, "x", [1], None):
+        with pytest.raises(CampaignError, match=f"^setting '{table}' is .*; expected a table"):
+            settings_of({table: value})
+
+
+@pytest.mark.parametrize("kind", RECORDS.values(), ids=lambda kind: kind.__name__)
+def test_every_setting_says_in_one_line_what_it_is_and_where_its_default_is_from(kind: Any) -> None:
+    rules = field_rules(kind)
+    for each in fields(kind):
+        if not is_dataclass(getattr(kind(), each.name)):
+            assert rules[each.name].help and each.metadata["source"], each.name
+
+
+def test_a_whole_number_that_was_written_as_60_0_is_one() -> None:
+    settings = settings_of({"trust": {"drawing_wait_minutes": 60.0}, "lease": {"minutes": 9.0}})
+    assert repr(settings.trust.drawing_wait_minutes) == "60" and repr(settings.lease.minutes) == "9.0"
+    with pytest.raises(ValueError, match="^images is 60.0: expected a whole number"):
+        RECORDS["stop"](images=60.0)
+
+
+def test_a_number_of_more_digits_than_python_writes_is_refused_like_any_other() -> None:
+    with pytest.raises(CampaignError, match=r"^setting stop.images is too long to print: expected a whole"):
+        settings_of(tomllib.loads(f"stop.images = 0x{'f' * 6000}"))
