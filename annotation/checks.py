@@ -10,7 +10,9 @@ must be so, too. Each missing part is an error of its own id, which names the fi
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Iterator, Sequence
+from inspect import Parameter
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -156,7 +158,7 @@ def _unsaid_by_format(key: str, format: Format) -> Iterator[Error]:
         yield _error("E015", key, f"calls itself {getattr(format, 'key', '')!r}", hint, _FORMAT)
     for said, missing in (
         ("title", not getattr(format, "title", "")),
-        ("docstring", not inspect.getdoc(type(format))),
+        ("docstring", not type(format).__doc__ and sys.flags.optimize < 2),
     ):
         if missing:
             yield _error("E016", key, f"has no {said}", f"say what it is, {where}", _FORMAT)
@@ -191,12 +193,12 @@ def _lacking_of_job(key: str, kind: Any) -> Iterator[Error]:
     if wrong:
         hint = f"name exception classes as refusals, {where}"
         yield _error("E020", key, f"refuses by {', '.join(map(repr, wrong))}, no exception", hint, _JOB)
-    first, *others = [*inspect.signature(kind.work).parameters.values(), None]
-    if first is None or first.kind not in (first.POSITIONAL_ONLY, first.POSITIONAL_OR_KEYWORD):
-        yield _error(
-            "E021", key, "takes no progress", f"let its first parameter be the progress, {where}", _JOB
-        )
-    if unnamed := [one.name for one in others if one and one.kind not in (one.KEYWORD_ONLY, one.VAR_KEYWORD)]:
+    taken = [*inspect.signature(kind.work).parameters.values()]
+    if not taken or taken[0].kind not in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
+        hint = f"let its first parameter be the progress, {where}"
+        yield _error("E021", key, "takes no progress", hint, _JOB)
+    by_name = (Parameter.KEYWORD_ONLY, Parameter.VAR_KEYWORD)
+    if unnamed := [each.name for each in taken[1:] if each.kind not in by_name]:
         hint = f"arguments come by name: put * before them, {where}"
         yield _error("E021", key, f"takes {', '.join(unnamed)} by position", hint, _JOB)
 

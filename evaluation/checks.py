@@ -90,7 +90,11 @@ def _unsaid_by_measure(measure: Measure) -> Iterator[Error]:
         return _fault(number, "measure", measure.name, says, f"{hint}, {where}")
 
     definition = inspect.getdoc(measure.values) or inspect.getdoc(sys.modules[measure.values.__module__])
-    for word, said in (("title", measure.title), ("source", measure.source), ("definition", definition)):
+    for word, said in (
+        ("title", measure.title),
+        ("source", measure.source),
+        ("definition", definition or sys.flags.optimize > 1),
+    ):
         if not said:
             yield fault("E006", f"has no {word}", f"say its {word}")
     if measure.family not in MEASURE_FAMILIES:

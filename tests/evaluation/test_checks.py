@@ -78,10 +78,10 @@ RUNS = ORIGINS.get("runs")
         (_untitled, "E016"),
         (lambda: QRELS_FORMATS.register("tsv", replace(CSV, key="tsv", title="")), "E016"),
         (lambda: QRELS_FORMATS.register("tsv", replace(CSV, key="tsv", ending="")), "E017"),
-        (lambda: QRELS_FORMATS.register("tsv", replace(CSV, key="tsv", write=CSV.read)), "E017"),
+        (lambda: QRELS_FORMATS.register("tsv", replace(CSV, key="tsv", write=CSV.read)), "E017"),  # type: ignore[arg-type]
         (lambda: ORIGINS.register("new", replace(RUNS, key="new", explained="")), "E018"),
         (lambda: ORIGINS.register("new", replace(RUNS, key="new", stored="models")), "E018"),
-        (lambda: STRATEGIES.register("none", lambda lists: None), "E021"),  # type: ignore[arg-type, misc, return-value]
+        (lambda: STRATEGIES.register("none", lambda lists: None), "E021"),  # type: ignore[arg-type, misc]
         (lambda: GRADED_RULES.register("majority", MAJORITY), "E022"),  # type: ignore[arg-type]
         (lambda: QRELS_FORMATS.register("tsv", CSV), "E023"),
         (lambda: ORIGINS.register("new", RUNS), "E023"),

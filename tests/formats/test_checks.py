@@ -98,6 +98,7 @@ def test_a_reader_that_breaks_on_its_sample_is_named(folder: Path) -> None:
     [
         ('key = "caption_blocks"', 'key = "blocks"', "E015", "calls itself 'blocks'"),
         ('title = "Blocks of captions (a picture\'s name, then its captions)"', "", "E016", "has no title"),
+        ('"""Captions alone, a block for each image."""', "", "E016", "has no docstring"),
         ("reads = True", "reads = False", "E017", "says reads = False, and has a method read"),
         ("writes = True", "", "E017", "says writes = False, and has a method write"),
         ("def write(", "def writes_not(", "E017", "says writes = True, and has no method write"),
