@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import pytest
 from django.core.cache import cache
 from django.core.management import CommandError
+from django.urls import reverse
 
 from evaluation.checks import found
 from evaluation.metrics import METRICS
@@ -52,7 +53,9 @@ def test_it_compares_systems_by_command_and_by_page(qrels: str, runs: list[str])
     report = json.loads(said("compare_systems", "good-a", "bad-a", *ASKED, "--rounds", 50, "--json"))
     assert report["tests"][0]["measure"] == NAME and report["tests"][0]["test"] == "randomisation of means"
     ada = people.signed_in("ada", "researcher")
-    page = ada.get("/evaluation/compare/?run=good-a&run=bad-a&qrels=q&measures=weighted+precision@2")
+    page = ada.get(
+        f"{reverse('evaluation:compare')}?run=good-a&run=bad-a&qrels=q&measures=weighted+precision@2"
+    )
     assert "weighted precision@k" in page.context["known"] and NAME in words(page)
 
 
@@ -62,7 +65,7 @@ def test_it_has_its_column_in_a_report(qrels: str, runs: list[str]) -> None:
     assert plain()["inputs"]["settings"]["measures"] == [NAME, "R@1"]
     page = (building.folder_of("r") / "report.html").read_text()
     assert NAME in page and "66.7" in page
-    form = people.signed_in("ada", "researcher").get("/evaluation/report/")
+    form = people.signed_in("ada", "researcher").get(reverse("evaluation:new_report"))
     assert "weighted precision@k" in form.context["all_measures"]
 
 
