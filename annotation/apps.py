@@ -4,6 +4,7 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.utils.translation import gettext
 
+from annotation.formats.base import FORMAT_FOLDERS
 from annotation.protocol import words
 from annotation.task_types import discovery
 
@@ -19,6 +20,7 @@ class AnnotationConfig(AppConfig):
         """Once the models are there: kinds of questions, what `manage.py check` looks at, and translation."""
         from annotation import checks  # noqa: F401
 
+        FORMAT_FOLDERS.add_packages(settings.FORMAT_PACKAGES)  # loaded with FORMATS, not before
         discovery.add_packages(settings.TASK_TYPE_PACKAGES)
         discovery.load("rules")
         discovery.load("type")

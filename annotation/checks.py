@@ -1,12 +1,19 @@
-"""System checks: what would break only when a worker met it.
+"""System checks: what would break only when somebody met it.
 
-A kind of question is whole where its folder has every part (`annotation.task_types.discovery`). Each missing
-one is an error of its own id, which names the file to write.
+A kind of question is whole where its folder has every part (`annotation.task_types.discovery`); so is a
+corpus format that a site adds (`annotation.formats.base`). What formats and kinds of jobs say of themselves
+must be so, too. Each missing part is an error of its own id, which names the file to write.
+
+`manage.py check --tag registries` runs these checks alone, and those of `evaluation.checks`.
 """
 
 from __future__ import annotations
 
+import inspect
+import sys
 from collections.abc import Iterator, Sequence
+from inspect import Parameter
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +22,11 @@ from django.core.checks import CheckMessage, Error, Tags, register
 from django.template import TemplateDoesNotExist, TemplateSyntaxError
 from django.template.loader import get_template
 
+from annotation import formats
 from annotation.common.registry import Registry
+from annotation.formats.base import FORMAT_FOLDERS, SAMPLE_FOLDER, Format
+from annotation.formats.contents import EVERYTHING
+from annotation.jobs import registry as jobs
 from annotation.protocol.kinds import KINDS, kind_of, names
 from annotation.task_types import discovery
 from annotation.task_types.base import TASK_TYPES
@@ -31,9 +42,16 @@ MODULES: dict[str, tuple[Registry[Any], str, str]] = {
 }
 #: What a task type says in words.
 LABELS = ("title", "summary", "name", "question_words")
+#: The tag of the checks that walk registries.
+REGISTRIES = "registries"
+#: What a plug-in is, does and follows, in words.
+README = "README.md"
+#: Images that are read of a sample.
+MOST_OF_SAMPLE = 100
+_FORMAT, _JOB = "format", "job kind"
 
 
-@register(Tags.templates)
+@register(Tags.templates, REGISTRIES)
 def task_types(app_configs: Sequence[Any] | None, **options: Any) -> list[CheckMessage]:
     """Every kind of question has all its parts, in a folder of its name."""
     folders = {name.rpartition(".")[2]: path for name, path in discovery.folders()}
@@ -63,7 +81,7 @@ def _lacking(kind: str, folder: Path) -> Iterator[Error]:
         yield _error("E006", kind, f"has no {SIGN}", f"draw {folder / SIGN}: what stands for it in lists")
     for language, _name in settings.LANGUAGES:
         file = folder / discovery.instructions_file("" if language == settings.LANGUAGE_CODE else language)
-        if not file.is_file() or not file.read_text(encoding="utf-8").strip():
+        if not holds_text(file):
             hint = f"write {file}: what workers are told, paragraph by paragraph"
             yield _error("E007", kind, f"has no {file.name}", hint)
     yield from _labels(kind, folder)
@@ -93,5 +111,110 @@ def _labels(kind: str, folder: Path) -> Iterator[Error]:
         yield _error("E008", kind, f"has no {', '.join(missing)}", hint)
 
 
-def _error(number: str, kind: str, says: str, hint: str) -> Error:
-    return Error(f"the kind {kind!r} {says}", hint=hint, id=f"annotation.{number}")
+@register(REGISTRIES)
+def corpus_formats(app_configs: Sequence[Any] | None, **options: Any) -> list[CheckMessage]:
+    """Every corpus format reads or writes what it says, and a format of a site's own has all its parts."""
+    folders = {name.rpartition(".")[2]: path for name, path in FORMAT_FOLDERS.folders()}
+    known = formats.FORMATS
+    found: list[CheckMessage] = []
+    for key in sorted({*folders, *known.keys()}):
+        format = known.get(key) if key in known else None
+        if key in folders:
+            found += _lacking_of_format(key, format, folders[key])
+        if format is not None:
+            found += _unsaid_by_format(key, format)
+    return found
+
+
+def _lacking_of_format(key: str, format: Format | None, folder: Path) -> Iterator[Error]:
+    """Errors for the parts that the folder of a format lacks."""
+    file, sample = folder / f"{FORMAT_FOLDERS.module}.py", folder / SAMPLE_FOLDER
+    if not file.is_file():
+        yield _error("E010", key, f"has no {file.name}", f"write {file}: how it is read and written", _FORMAT)
+    elif format is None:
+        hint = f"register it under {key!r} in {file}"
+        yield _error("E011", key, f"is not registered by its {file.name}", hint, _FORMAT)
+    if not holds_text(folder / README):
+        hint = f"write {folder / README}: what its files hold, and what they cannot say"
+        yield _error("E012", key, f"has no {README}", hint, _FORMAT)
+    hint = f"put a small corpus into {sample}, as it is read or written"
+    if not sample.is_dir() or not any(sample.iterdir()):
+        yield _error("E013", key, f"has no {SAMPLE_FOLDER}", hint, _FORMAT)
+    elif format is not None and format.reads:
+        try:
+            images = list(islice(format.read(sample), MOST_OF_SAMPLE))
+            wrong = "" if images else "it holds no image"
+        except Exception as error:  # whatever a format that is being written may raise
+            wrong = f"{type(error).__name__}: {error}"
+        if wrong:
+            yield _error("E014", key, f"has a {SAMPLE_FOLDER} that cannot be read: {wrong}", hint, _FORMAT)
+
+
+def _unsaid_by_format(key: str, format: Format) -> Iterator[Error]:
+    """Errors where a format has no title, is found by another name, or does another thing than it says."""
+    where = f"in {source_of(type(format))}"
+    if getattr(format, "key", "") != key:
+        hint = f"register it under its key, {where}"
+        yield _error("E015", key, f"calls itself {getattr(format, 'key', '')!r}", hint, _FORMAT)
+    for said, missing in (
+        ("title", not getattr(format, "title", "")),
+        ("docstring", not type(format).__doc__ and sys.flags.optimize < 2),
+    ):
+        if missing:
+            yield _error("E016", key, f"has no {said}", f"say what it is, {where}", _FORMAT)
+    if not (format.reads or format.writes):
+        hint = f"set reads, writes or both to True {where}"
+        yield _error("E017", key, "neither reads nor writes, so that nobody is offered it", hint, _FORMAT)
+    for method, says, does in (
+        ("read", format.reads, type(format).read is not Format.read),
+        ("write", format.writes, type(format).write is not Format.write),
+    ):
+        if says != does:
+            fault = f"says {method}s = {says}, and has {'a' if does else 'no'} method {method}"
+            yield _error("E017", key, fault, f"make both agree {where}", _FORMAT)
+    if unknown := sorted(set(format.says) - EVERYTHING):
+        hint = f"choose of {', '.join(sorted(EVERYTHING))}, {where}"
+        yield _error("E018", key, f"says {', '.join(unknown)}, which no record holds", hint, _FORMAT)
+
+
+@register(REGISTRIES)
+def job_kinds(app_configs: Sequence[Any] | None, **options: Any) -> list[CheckMessage]:
+    """Every kind of job, of every app, has a title, can be called, and refuses by exceptions."""
+    known = jobs.every_job_kind()
+    return [error for key in known.keys() for error in _lacking_of_job(key, known.get(key))]
+
+
+def _lacking_of_job(key: str, kind: Any) -> Iterator[Error]:
+    """Errors of one kind of job; `kind` is a `jobs.registry.Kind`."""
+    where = f"in {source_of(kind.work)}"
+    if not str(kind.title).strip():
+        yield _error("E019", key, "has no title", f"say what pages call it, {where}", _JOB)
+    wrong = [one for one in kind.refusals if not (isinstance(one, type) and issubclass(one, Exception))]
+    if wrong:
+        hint = f"name exception classes as refusals, {where}"
+        yield _error("E020", key, f"refuses by {', '.join(map(repr, wrong))}, no exception", hint, _JOB)
+    taken = [*inspect.signature(kind.work).parameters.values()]
+    if not taken or taken[0].kind not in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
+        hint = f"let its first parameter be the progress, {where}"
+        yield _error("E021", key, "takes no progress", hint, _JOB)
+    by_name = (Parameter.KEYWORD_ONLY, Parameter.VAR_KEYWORD)
+    if unnamed := [each.name for each in taken[1:] if each.kind not in by_name]:
+        hint = f"arguments come by name: put * before them, {where}"
+        yield _error("E021", key, f"takes {', '.join(unnamed)} by position", hint, _JOB)
+
+
+def source_of(thing: Any) -> str:
+    """The file that defines a class or function; the module's name, or what it is, where no file is known."""
+    try:
+        return inspect.getsourcefile(thing) or thing.__module__
+    except TypeError:
+        return str(getattr(thing, "__module__", None) or thing)
+
+
+def holds_text(file: Path) -> bool:
+    """Whether a file is there and says something."""
+    return file.is_file() and bool(file.read_text(encoding="utf-8").strip())
+
+
+def _error(number: str, key: str, says: str, hint: str, what: str = "kind") -> Error:
+    return Error(f"the {what} {key!r} {says}", hint=hint, id=f"annotation.{number}")

@@ -201,10 +201,17 @@ def _database() -> dict[str, object]:
 DATABASES = {"default": _database()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-#: Further packages of task types (`annotation.task_types.discovery`), separated by commas.
-TASK_TYPE_PACKAGES = [
-    name.strip() for name in os.environ.get("TASK_TYPE_PACKAGES", "").split(",") if name.strip()
-]
+
+def _packages(variable: str) -> list[str]:
+    """Names of Python packages, separated by commas."""
+    return [name.strip() for name in os.environ.get(variable, "").split(",") if name.strip()]
+
+
+#: Further packages of task types (`annotation.task_types.discovery`), of corpus formats and of measures
+#: (`annotation.common.plug_ins`).
+TASK_TYPE_PACKAGES = _packages("TASK_TYPE_PACKAGES")
+FORMAT_PACKAGES = _packages("FORMAT_PACKAGES")
+METRIC_PACKAGES = _packages("METRIC_PACKAGES")
 
 #: Nothing under DATA_DIR has an address: pictures go through a view that asks who wants them.
 MEDIA_ROOT = DATA_DIR / "media"

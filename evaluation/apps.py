@@ -1,10 +1,22 @@
 """Django's handle on the evaluation app."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from django.apps import AppConfig
 from django.conf import settings
+from django.core.checks import CheckMessage, register
 from django.utils.translation import gettext_lazy as _
 
 from evaluation.metrics import meteor
+from evaluation.metrics.table import METRIC_FOLDERS
+
+
+def check_registries(app_configs: Sequence[Any] | None, **options: Any) -> list[CheckMessage]:
+    """What `evaluation.checks` finds. It needs all of evaluation, so it is imported when Django checks."""
+    from evaluation import checks
+
+    return list(checks.found())
 
 
 class EvaluationConfig(AppConfig):
@@ -15,11 +27,16 @@ class EvaluationConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        """Once the models are there: measures that a site adds, what is checked, and its parts elsewhere."""
         from annotation.backups import contents
+        from annotation.checks import REGISTRIES
         from annotation.jobs import schedule  # its rows are there only now
         from annotation.web.common import access, parts
         from evaluation.services.batches import scheduler
 
+        register(check_registries, REGISTRIES)
+        METRIC_FOLDERS.add_packages(settings.METRIC_PACKAGES)
+        METRIC_FOLDERS.load()
         meteor.look_in(java_home=settings.JAVA_HOME, jar=settings.METEOR_JAR)
         parts.add(
             parts.Part("evaluation", _("Evaluation"), "evaluation:systems", access.RUNNING, corpora=True),

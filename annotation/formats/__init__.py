@@ -1,4 +1,4 @@
-"""Corpus formats: one file each, all in FORMATS once it is taken from this package.
+"""Corpus formats: one file each, all in FORMATS once it is taken from this package, with those a site adds.
 
 They are imported then and not before: whoever needs `base` or `text` alone loads no parser of JSON or XML.
 """
@@ -19,4 +19,5 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     discover(sys.modules[__name__])
+    base.FORMAT_FOLDERS.load()
     return globals().setdefault(name, getattr(base, name))

@@ -1,7 +1,8 @@
 """What a corpus format is: a reader and a writer of streams of `ImageRecord`.
 
-A format is one file in this folder. It registers an instance in FORMATS and touches
-nothing else; `import_corpus --format KEY` and `export_dataset --format KEY` find it.
+A format is one file in this folder, or one folder in a package that settings.FORMAT_PACKAGES names. It
+registers an instance in FORMATS and touches nothing else; `import_corpus --format KEY` and `export_dataset
+--format KEY` find it. `annotation.checks` names what it lacks.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from annotation.common.plug_ins import PlugInFolders
 from annotation.common.registry import Registry
 from annotation.protocol.terms import ImageRecord
 
@@ -89,3 +91,8 @@ class Format(ABC):
 
 
 FORMATS: Registry[Format] = Registry("format")
+
+#: The folder of files in the format that each added format has.
+SAMPLE_FOLDER = "sample"
+#: Formats of further packages: `format.py`, `sample/` and `README.md` in a folder of the format's name.
+FORMAT_FOLDERS = PlugInFolders("format", also=(SAMPLE_FOLDER,))

@@ -73,6 +73,12 @@ def job_kind(
     return register
 
 
+def every_job_kind() -> Registry[Kind]:
+    """All kinds of jobs, of every app."""
+    _discover()
+    return KINDS
+
+
 def kind_named(key: str) -> Kind:
     """The kind `key`; raises UnknownName listing what exists."""
     _discover()

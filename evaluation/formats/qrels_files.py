@@ -37,12 +37,16 @@ Row = tuple[str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class QrelsFormat:
-    """One format. `read` yields rows, each pair once; `write` takes rows, and what asks: image or caption."""
+    """One format. `read` yields rows, each pair once; `write` takes rows, and what asks: image or caption.
+
+    `ending` is how the names of such files end, without the point.
+    """
 
     key: str
     title: str
     read: Callable[[Path], Iterator[Row]]
     write: Callable[[Path, Iterable[Row], str], int]
+    ending: str
 
 
 QRELS_FORMATS: Registry[QrelsFormat] = Registry("qrels format")
@@ -191,8 +195,10 @@ def _before(header: list[str], first: str, second: str) -> bool:
 
 
 for _format in (
-    QrelsFormat("trec", "TREC qrels", _read_trec, _write_trec),
-    QrelsFormat("csv", "A table (query, document, relevance)", _read_csv, _write_csv),
-    QrelsFormat("json", "Each query's relevant items, as ECCV Caption has them", _read_json, _write_json),
+    QrelsFormat("trec", "TREC qrels", _read_trec, _write_trec, "qrels"),
+    QrelsFormat("csv", "A table (query, document, relevance)", _read_csv, _write_csv, "csv"),
+    QrelsFormat(
+        "json", "Each query's relevant items, as ECCV Caption has them", _read_json, _write_json, "json"
+    ),
 ):
     QRELS_FORMATS.register(_format.key, _format)

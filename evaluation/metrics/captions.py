@@ -107,6 +107,11 @@ def score_captions(captions: Captions, measures: Iterable[str]) -> dict[str, Cap
     return found
 
 
+def has_sums(measure: Measure) -> bool:
+    """Whether a measure whose figure of the corpus is no mean of its items has a figure here."""
+    return measure.name in _POOLED
+
+
 def _mean_of(values: Floats) -> Sums:
     """A mean over items as a figure of sums."""
     return Sums(np.stack([values, np.ones(len(values))], axis=1), lambda rows: rows[:, 0] / rows[:, 1])
@@ -193,6 +198,7 @@ METRICS.register(
         lambda captions: cider_d(*captions.words),
         "Vedantam et al. 2015",
         unit="score",
+        bounds=(0.0, 10.0),
     )
 )
 METRICS.register(

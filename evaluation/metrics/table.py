@@ -1,15 +1,18 @@
 """METRICS: every measure under one canonical name, found under the names that others give it.
 
-A measure's file registers it; nothing else is edited. "@k" in a name stands for a cut-off. Accepted
-are our names, those of ir_measures (`Success@10`, `Rprec`, `Judged@10`), of ranx (`hit_rate@1`,
-`recall@1`, `r-precision`) and of trec_eval (`recip_rank`, `P_10`, `ndcg_cut_10`); capitals, spaces,
-hyphens and underscores do not matter. One name of theirs means something else here: `R@k` is the
-image-caption field's (is any original item in the top k), and what ir_measures calls R@k is
-`recall@k`.
+A measure's file registers it: one of this folder, or `metric.py` in a folder of its own, in a package that
+settings.METRIC_PACKAGES names. Nothing else is edited, and `evaluation.checks` names what it lacks.
+
+"@k" in a name stands for a cut-off. Accepted are our names, those of ir_measures (`Success@10`, `Rprec`,
+`Judged@10`), of ranx (`hit_rate@1`, `recall@1`, `r-precision`) and of trec_eval (`recip_rank`, `P_10`,
+`ndcg_cut_10`); capitals, spaces, hyphens and underscores do not matter. One name of theirs means something
+else here: `R@k` is the image-caption field's (is any original item in the top k), and what ir_measures calls
+R@k is `recall@k`.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,7 +21,13 @@ from typing import Any, Literal
 
 from numpy.typing import NDArray
 
+from annotation.common.plug_ins import PlugInFolders
+
 CutOff = Literal["none", "optional", "required"]
+#: What measures take: rankings, written captions, boxes of phrases (two families), tags.
+MEASURE_FAMILIES = ("ranking", "captioning", "localization", "detection", "tagging")
+#: The least and the most that values of a unit can be; a measure of another unit says its own.
+UNIT_BOUNDS = {"share": (0.0, 1.0), "rank": (1.0, math.inf)}
 
 
 class UnknownMeasure(LookupError):
@@ -32,7 +41,8 @@ class Measure:
     `family` says what `values` and `optimistic` take: those of "ranking" take (ranked, k), with k
     None where there is no cut-off. `optimistic` is the same with unjudged items at their best,
     where that can be said. `summary` makes one figure of the values. `binary`: each value is 0 or 1 (found or
-    not), so that two systems are compared by McNemar's test. `source` is the paper or tool.
+    not), so that two systems are compared by McNemar's test. `source` is the paper or tool. `bounds` are the
+    least and the most that a value can be, None where the unit says it.
     """
 
     name: str
@@ -48,6 +58,12 @@ class Measure:
     binary: bool = False
     optimistic: Callable[..., NDArray[Any]] | None = None
     trec_name: str = ""
+    bounds: tuple[float, float] | None = None
+
+    @property
+    def range(self) -> tuple[float, float] | None:
+        """The least and the most that a value can be; None where neither the measure nor its unit says it."""
+        return self.bounds or UNIT_BOUNDS.get(self.unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +123,10 @@ class Measures:
             raise UnknownMeasure(f"{name!r}: a cut-off is 1 or more")
         return Asked(measure, k)
 
+    def called(self, name: str) -> Measure | None:
+        """The measure of that name or alias, without a cut-off; None where there is none."""
+        return self._by_key.get(_key(name))
+
     def names(self, family: str | None = None) -> tuple[str, ...]:
         """Canonical names in the order they were registered, with "@k" for the cut-off."""
         return tuple(m.name for m in self._by_name.values() if family in (None, m.family))
@@ -116,6 +136,11 @@ class Measures:
 
 
 METRICS = Measures()
+
+#: The worked examples that each added measure has.
+EXAMPLES_FILE = "examples.json"
+#: Measures of further packages: `metric.py`, `examples.json`, `README.md` in a folder of the measure's name.
+METRIC_FOLDERS = PlugInFolders("metric", also=(EXAMPLES_FILE,))
 
 
 def _parts(name: str) -> tuple[str, int | None]:

@@ -40,8 +40,6 @@ from evaluation.web.job_lines import job_lines
 KINDS = ("freeze_qrels",)
 #: Qrels on a page, judgments below them, and runs that are offered beside one's qrels.
 PAGE, MOST_SETS, MOST_RUNS = 30, 100, 200
-#: How files of qrels end, by their format.
-ENDINGS = {"trec": "qrels", "csv": "csv", "json": "json"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +129,7 @@ def export(request: HttpRequest, row: QrelsSnapshot) -> HttpResponseBase:
     try:
         version = _version(row, asked(request.GET, "version")).version
         return download(
-            f"{row.name}-{version}.{ENDINGS[QRELS_FORMATS.get(format).key]}",
+            f"{row.name}-{version}.{QRELS_FORMATS.get(format).ending}",
             lambda file: export_qrels(
                 name=f"{row.name}:{version}",
                 out=file,

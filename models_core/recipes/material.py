@@ -48,6 +48,10 @@ class Example:
     lemmas: tuple[str, ...] | None = None
 
 
+#: Kernel of the image -> shares of pixels by cell, of the counts of one kind of words.
+COUNTED_SHARES = {"pyramid": pyramid, "histogram": histogram}
+
+
 @dataclass(frozen=True)
 class CountedWords:
     """Pictures as counts of words in 4 x 4 cells: `counts` has shape (images, 16, words of all kinds)."""
@@ -64,8 +68,7 @@ class CountedWords:
 
     def shares(self, kernel: str) -> list[Shares]:
         """Shares of pixels, an array for each kind of words."""
-        of = {"pyramid": pyramid, "histogram": histogram}
-        return [of[kernel](kind) for kind in self.codebooks.split(self.counts)]
+        return [COUNTED_SHARES[kernel](kind) for kind in self.codebooks.split(self.counts)]
 
     @cached_property
     def digest(self) -> str:

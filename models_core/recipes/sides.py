@@ -70,17 +70,20 @@ class F1:
         return f1_similarity(left, right, [self.weight(word) for word in places])
 
 
+#: Name -> the kernel of that name, learned on training items; where words are similar, another is used.
+TEXT_KERNELS: dict[str, Callable[[Text, Sequence[Document]], TextKernel]] = {
+    "f1": lambda text, training: F1(training, text.weighting),
+    "bag-of-words": lambda text, training: BagOfWords(training, weighting=text.weighting),
+    "tag-rank": lambda text, training: TagRank(training),
+    "trigram": lambda text, training: Trigram(training, weighting=text.weighting),
+}
+
+
 def text_kernel(text: Text, training: Sequence[Document], similarity: WordKernel | None) -> TextKernel:
     """The kernel of the text's side; `similarity` is what `similarity_of` gave."""
     if similarity is not None:
         return SimilarTrigram(training, similarity, weighting=text.weighting)
-    made: dict[str, Callable[[], TextKernel]] = {
-        "f1": lambda: F1(training, text.weighting),
-        "bag-of-words": lambda: BagOfWords(training, weighting=text.weighting),
-        "tag-rank": lambda: TagRank(training),
-        "trigram": lambda: Trigram(training, weighting=text.weighting),
-    }
-    return made[text.kernel]()
+    return TEXT_KERNELS[text.kernel](text, training)
 
 
 def image_gram(image: Image, rows: Features, columns: Features, device: str = CPU) -> Floats:

@@ -17,7 +17,7 @@ NAMED_BY_NOBODY = {
         "Django finds it",
     ),
     **dict.fromkeys(
-        ("process_exception", "get_template_sources"),
+        ("process_exception", "get_template_sources", "corpus_formats", "job_kinds"),
         "Django calls it",
     ),
     **dict.fromkeys(("startElement", "endElement"), "the XML parser calls it"),

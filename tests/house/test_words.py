@@ -16,7 +16,7 @@ from tests.house.product import REPOSITORY
 
 def test_operation_lists_every_variable_that_the_settings_read() -> None:
     settings = (REPOSITORY / "config/settings.py").read_text()
-    read = set(re.findall(r'(?:environ\.get|_one_of|_number)\(\s*"([A-Z_]+)"', settings))
+    read = set(re.findall(r'(?:environ\.get|_one_of|_number|_packages)\(\s*"([A-Z_]+)"', settings))
     table = set(re.findall(r"^\| `([A-Z_]+)` \|", (REPOSITORY / "docs/operation.md").read_text(), re.M))
     assert read == table and "DATABASE_URL" in read
 

@@ -1,1 +1,1 @@
-"""A package of task types that is no part of the product: `tests/tasktypes/test_plug_in.py` plugs it in."""
+"""Plug-ins that are no part of the product, a folder each: tests plug them in as a site would."""

@@ -1,0 +1,215 @@
+"""System checks of evaluation's registries: what an entry lacks that nobody would meet before using it.
+
+Measures that a site adds have a folder with all that belongs to them (`evaluation.metrics.table`); measures,
+figures, formats, origins and recipes of systems, strategies of pooling, rules and layouts of tables say of
+themselves what pages, commands and reports make use of. Each kind of entry has error ids of its own.
+
+`evaluation.apps` imports this module when Django checks, and not before. Django checks the addresses too, so
+that the pages are loaded in any case, and with them all that is looked at here.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+from django.core.checks import Error
+
+from annotation.checks import README, holds_text, source_of
+from annotation.common.registry import Registry
+from evaluation import figures
+from evaluation.figures.base import DRAWN
+from evaluation.formats import JUDGMENT_FORMATS
+from evaluation.formats.figure_tables import LAYOUTS
+from evaluation.formats.qrels_files import QRELS_FORMATS
+from evaluation.metrics.captions import FAMILY, has_sums
+from evaluation.metrics.examples import wrong_examples
+from evaluation.metrics.table import EXAMPLES_FILE, MEASURE_FAMILIES, METRIC_FOLDERS, METRICS, Measure
+from evaluation.pooling.active import STRATEGIES
+from evaluation.relevance.grades import GRADED_RULES
+from evaluation.relevance.qrels import RULES
+from evaluation.services.systems.origins import ORIGINS
+from models_core.recipes.material import COUNTED_SHARES
+from models_core.recipes.recipe import TextKernelName
+from models_core.recipes.sides import TEXT_KERNELS
+from models_core.recipes.table11 import TABLE_11
+
+#: What pages, commands and tables can print of rankings: shares as per cent, ranks as they are.
+PRINTED = ("share", "rank")
+#: How many arguments the function of a measure is called with, by family: (ranked, k), (captions).
+ARGUMENTS = {"ranking": 2, FAMILY: 1}
+
+
+def found() -> Iterator[Error]:
+    """What every registry's entries lack."""
+    yield from lacking_measures()
+    yield from _lacking_figures()
+    yield from _lacking_formats()
+    yield from _lacking_systems()
+    yield from _lacking_rules()
+
+
+def lacking_measures() -> Iterator[Error]:
+    """What measures lack: those of folders their parts, all of them what they say of themselves."""
+    for name, folder in METRIC_FOLDERS.folders():
+        yield from _lacking_of_metric(name.rpartition(".")[2], folder)
+    for measure in METRICS:
+        yield from _unsaid_by_measure(measure)
+
+
+def _lacking_of_metric(name: str, folder: Path) -> Iterator[Error]:
+    """Errors for the parts that the folder of a measure lacks."""
+    file, examples = folder / f"{METRIC_FOLDERS.module}.py", folder / EXAMPLES_FILE
+    measure = METRICS.called(name)
+    if not file.is_file():
+        hint = f"write {file}: the measure as a function, and its entry in METRICS"
+        yield _fault("E001", "measure", name, f"has no {file.name}", hint)
+    elif measure is None:
+        hint = f"register it under a name that reads as {name!r} without its cut-off, in {file}"
+        yield _fault("E002", "measure", name, f"is not registered by its {file.name}", hint)
+    if not holds_text(folder / README):
+        hint = f"write {folder / README}: its definition, conventions, range and source"
+        yield _fault("E003", "measure", name, f"has no {README}", hint)
+    if not holds_text(examples):
+        hint = f"write {examples}: small cases, and the values that are right (evaluation.metrics.examples)"
+        yield _fault("E004", "measure", name, f"has no {EXAMPLES_FILE}", hint)
+    elif measure is not None:
+        for wrong in wrong_examples(examples.read_text(encoding="utf-8"), measure):
+            hint = f"correct {examples}, or the measure"
+            yield _fault("E005", "measure", name, f"has examples that are wrong: {wrong}", hint)
+
+
+def _unsaid_by_measure(measure: Measure) -> Iterator[Error]:
+    """Errors where a measure does not say what it is, or says what cannot be."""
+    where = f"in {source_of(measure.values)}"
+
+    def fault(number: str, says: str, hint: str) -> Error:
+        return _fault(number, "measure", measure.name, says, f"{hint}, {where}")
+
+    definition = inspect.getdoc(measure.values) or inspect.getdoc(sys.modules[measure.values.__module__])
+    for word, said in (
+        ("title", measure.title),
+        ("source", measure.source),
+        ("definition", definition or sys.flags.optimize > 1),
+    ):
+        if not said:
+            yield fault("E006", f"has no {word}", f"say its {word}")
+    if measure.family not in MEASURE_FAMILIES:
+        hint = f"name one of {', '.join(MEASURE_FAMILIES)}"
+        yield fault("E007", f"is of the family {measure.family!r}, which nobody asks for", hint)
+    if measure.range is None or not measure.range[0] < measure.range[1]:
+        yield fault("E008", "has no range", "say the least and the most that a value can be, as bounds")
+    if measure.unit == "rank" and measure.higher_is_better:
+        yield fault("E009", "is a rank, and calls higher ones better", "set higher_is_better to False")
+    if measure.name.endswith("@k") == (measure.cut_off == "none"):
+        hint = "end the name in @k where there is a cut-off, and only there"
+        yield fault("E010", f"is called {measure.name}, and its cut-off is {measure.cut_off!r}", hint)
+    if measure.family == "ranking" and measure.unit not in PRINTED:
+        hint = f"make it one of {', '.join(PRINTED)}"
+        yield fault("E011", f"is a {measure.unit}, which no table of rankings prints", hint)
+    if measure.binary and measure.range != (0.0, 1.0):
+        yield fault("E011", "is called binary, and is no 0 or 1", "set binary to False")
+    if measure.family == FAMILY and measure.summary == "corpus" and not has_sums(measure):
+        yield fault("E011", "has no figure of the corpus", "make it a mean of its items")
+    for function in filter(None, (measure.values, measure.optimistic)):
+        number = ARGUMENTS.get(measure.family)
+        if number is not None and not _takes(function, number):
+            yield fault(
+                "E012", f"cannot be computed by {function.__name__}", f"let it take {number} arguments"
+            )
+
+
+def _lacking_figures() -> Iterator[Error]:
+    """Kinds of figures: what draws one, and in the same file what makes it; layouts of tables."""
+    for key in DRAWN.keys():
+        draw = DRAWN.get(key)
+        module = sys.modules[draw.__module__]
+        if getattr(module, "KIND", "") != key or not callable(getattr(module, "plot", None)):
+            hint = f"write KIND and plot, which gives it title, sentence and data, in {module.__file__}"
+            yield _fault("E013", "kind of figure", key, "is drawn, and nothing makes one", hint)
+    loose = {
+        name
+        for name, module in vars(figures).items()
+        if inspect.ismodule(module) and hasattr(module, "plot") and getattr(module, "KIND", "") not in DRAWN
+    }
+    for name in sorted(loose):
+        hint = f"decorate what draws it with figure_kind in {source_of(getattr(figures, name))}"
+        yield _fault("E014", "kind of figure", name, "is made, and nothing draws it", hint)
+    for key in LAYOUTS.keys():
+        if not _takes(LAYOUTS.get(key), 1):
+            yield _fault("E015", "table layout", key, "takes no table", "register a function of one table")
+
+
+def _lacking_formats() -> Iterator[Error]:
+    """Formats of judgments and of qrels: a key, a title, and functions that can be called."""
+    for format in (*JUDGMENT_FORMATS, *QRELS_FORMATS):
+        if not str(getattr(format, "title", "")).strip():
+            yield _fault("E016", "format", format.key, "has no title", "say what pages call it")
+    yield from _misnamed("format", "key", JUDGMENT_FORMATS, QRELS_FORMATS)
+    for each in QRELS_FORMATS:
+        if not (_takes(each.read, 1) and _takes(each.write, 3)):
+            hint = "read takes a path; write takes a path, rows and what asks"
+            yield _fault("E017", "qrels format", each.key, "cannot be read or written", hint)
+        if not each.ending.strip():
+            hint = "say how names of such files end"
+            yield _fault("E017", "qrels format", each.key, "has no ending for downloads", hint)
+
+
+def _lacking_systems() -> Iterator[Error]:
+    """Origins and recipes of systems, their kernels, and strategies of pooling."""
+    yield from _misnamed("origin", "key", ORIGINS)
+    for origin in ORIGINS:
+        for word in ("title", "explained"):
+            if not str(getattr(origin, word)).strip():
+                yield _fault(
+                    "E018", "origin", origin.key, f"has no {word}", "say it in words that are translated"
+                )
+        if origin.stored and not origin.ranks:
+            hint = "give it matrices, or keep nothing"
+            yield _fault("E018", "origin", origin.key, f"keeps {origin.stored}, and cannot rank", hint)
+    for name in get_args(TextKernelName):
+        if name not in TEXT_KERNELS:
+            hint = "add it to TEXT_KERNELS in models_core/recipes/sides.py"
+            yield _fault("E019", "kernel of the text", name, "is a choice that nothing computes", hint)
+    for name, recipe in TABLE_11.items():
+        if recipe.name != name or not recipe.printed:
+            yield _fault("E020", "recipe", name, "is not as Table 11 prints it", "say what print calls it")
+        if not recipe.image.of_vectors and recipe.image.kernel not in COUNTED_SHARES:
+            hint = "add its kernel to COUNTED_SHARES in models_core/recipes/material.py"
+            yield _fault("E020", "recipe", name, f"counts no words for {recipe.image.kernel}", hint)
+    for key in STRATEGIES.keys():
+        if not _takes(STRATEGIES.get(key), 4):
+            hint = "it takes the lists, how many to judge, how many at a time, and dice"
+            yield _fault("E021", "pooling strategy", key, "cannot be called", hint)
+
+
+def _lacking_rules() -> Iterator[Error]:
+    """Rules of relevance, which qrels are stored with by name."""
+    yield from _misnamed("rule", "name", RULES, GRADED_RULES)
+    for key in sorted({*RULES.keys()} & {*GRADED_RULES.keys()}):
+        yield _fault("E022", "rule", key, "is one of votes and one of grades", "give them two names")
+
+
+def _misnamed(what: str, attribute: str, *registries: Registry[Any]) -> Iterator[Error]:
+    """Entries that are found by another name than they say."""
+    for registry in registries:
+        for key in registry.keys():
+            said = getattr(registry.get(key), attribute, "")
+            if said != key:
+                yield _fault("E023", what, key, f"calls itself {said!r}", "register it under its own name")
+
+
+def _takes(function: Any, arguments: int) -> bool:
+    """Whether something can be called with so many arguments by position."""
+    try:
+        inspect.signature(function).bind(*range(arguments))
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _fault(number: str, what: str, key: str, says: str, hint: str) -> Error:
+    return Error(f"the {what} {key!r} {says}", hint=hint, id=f"evaluation.{number}")

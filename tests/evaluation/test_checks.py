@@ -1,0 +1,122 @@
+"""`manage.py check` names what an entry of evaluation's registries lacks; measures have their own test."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from annotation.common.registry import Registry
+from evaluation import figures
+from evaluation.checks import found
+from evaluation.figures import ranks
+from evaluation.figures.base import DRAWN
+from evaluation.formats import JUDGMENT_FORMATS
+from evaluation.formats.figure_tables import LAYOUTS
+from evaluation.formats.flickr8k_judgments import Flickr8kCrowd
+from evaluation.formats.qrels_files import QRELS_FORMATS
+from evaluation.metrics import METRICS
+from evaluation.pooling.active import STRATEGIES
+from evaluation.relevance.grades import GRADED_RULES
+from evaluation.relevance.qrels import MAJORITY, RULES
+from evaluation.services.systems.origins import ORIGINS
+from models_core.recipes.material import COUNTED_SHARES
+from models_core.recipes.sides import TEXT_KERNELS
+from models_core.recipes.table11 import TABLE_11
+
+#: The registries that `registered` may write into.
+REGISTRIES: tuple[Registry[Any], ...] = (
+    *(DRAWN, JUDGMENT_FORMATS, LAYOUTS, QRELS_FORMATS, STRATEGIES, RULES, GRADED_RULES, ORIGINS),
+)
+
+
+@pytest.fixture(autouse=True)
+def kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a test changes in a registry is as it was afterwards."""
+    for registry in REGISTRIES:
+        monkeypatch.setattr(registry, "_entries", dict(registry._entries))
+
+
+def ids() -> list[str]:
+    return [str(error.id).removeprefix("evaluation.") for error in found()]
+
+
+def test_our_own_entries_lack_nothing() -> None:
+    assert ids() == []
+
+
+def test_a_figure_that_is_drawn_and_never_made_is_named() -> None:
+    DRAWN.register("pie", ranks.draw)
+    assert ids() == ["E013"]
+
+
+def test_a_figure_that_is_made_and_never_drawn_is_named() -> None:
+    DRAWN._entries.pop(ranks.KIND)
+    (error,) = found()
+    assert error.id == "evaluation.E014" and "'ranks'" in error.msg and "ranks.py" in str(error.hint)
+
+
+def _untitled() -> None:
+    class Untitled(Flickr8kCrowd):
+        key = "untitled"
+        title = ""
+
+    JUDGMENT_FORMATS.register("untitled", Untitled())
+
+
+CSV = QRELS_FORMATS.get("csv")
+RUNS = ORIGINS.get("runs")
+
+
+@pytest.mark.parametrize(
+    ("register", "id"),
+    [
+        (lambda: LAYOUTS.register("html", lambda: ""), "E015"),  # type: ignore[arg-type, misc]
+        (_untitled, "E016"),
+        (lambda: QRELS_FORMATS.register("tsv", replace(CSV, key="tsv", title="")), "E016"),
+        (lambda: QRELS_FORMATS.register("tsv", replace(CSV, key="tsv", ending="")), "E017"),
+        (lambda: QRELS_FORMATS.register("tsv", replace(CSV, key="tsv", write=CSV.read)), "E017"),  # type: ignore[arg-type]
+        (lambda: ORIGINS.register("new", replace(RUNS, key="new", explained="")), "E018"),
+        (lambda: ORIGINS.register("new", replace(RUNS, key="new", stored="models")), "E018"),
+        (lambda: STRATEGIES.register("none", lambda lists: None), "E021"),  # type: ignore[arg-type, misc]
+        (lambda: GRADED_RULES.register("majority", MAJORITY), "E022"),  # type: ignore[arg-type]
+        (lambda: QRELS_FORMATS.register("tsv", CSV), "E023"),
+        (lambda: ORIGINS.register("new", RUNS), "E023"),
+        (lambda: RULES.register("most", MAJORITY), "E023"),
+    ],
+)
+def test_what_an_entry_lacks_is_the_one_error(register: Callable[[], Any], id: str) -> None:
+    register()
+    assert ids() == [id]
+
+
+def test_a_kernel_that_is_a_choice_and_nothing_computes_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(TEXT_KERNELS, "tag-rank")
+    (error,) = found()
+    assert error.id == "evaluation.E019" and "'tag-rank'" in error.msg
+
+
+def test_a_recipe_that_cannot_be_trained_or_is_not_printed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TABLE_11, "TRI5", replace(TABLE_11["TRI5"], printed=""))
+    monkeypatch.delitem(COUNTED_SHARES, "histogram")
+    assert ids() == ["E020"] * (1 + sum(recipe.image.kernel == "histogram" for recipe in TABLE_11.values()))
+
+
+def test_a_measure_of_a_whole_corpus_without_a_figure_of_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_by_name", "_by_key"):
+        monkeypatch.setattr(METRICS, name, dict(getattr(METRICS, name)))
+    bleu = METRICS.find("BLEU-1").measure
+    METRICS.register(replace(bleu, name="BLEU-9"))
+    (error,) = found()
+    assert error.id == "evaluation.E011" and "'BLEU-9' has no figure of the corpus" in error.msg
+
+
+def test_every_module_of_figures_is_looked_at() -> None:
+    kinds = {name for name, module in vars(figures).items() if hasattr(module, "KIND")}
+    assert {DRAWN.get(key).__module__ for key in DRAWN.keys()} == {
+        f"evaluation.figures.{name}" for name in kinds
+    }
+    assert all(f"evaluation.figures.{name}" in sys.modules for name in kinds)

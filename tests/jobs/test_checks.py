@@ -1,0 +1,57 @@
+"""`manage.py check` names what a kind of job lacks."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotation.checks import job_kinds
+from annotation.jobs import Progress, job_kind
+from annotation.jobs.registry import every_job_kind
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test registers is forgotten after it."""
+    kinds = every_job_kind()
+    monkeypatch.setattr(kinds, "_entries", dict(kinds._entries))
+
+
+def found() -> list[tuple[str, str]]:
+    """(id, message) of each error."""
+    return [(str(error.id), error.msg) for error in job_kinds(None)]
+
+
+def test_every_kind_of_both_apps_lacks_nothing() -> None:
+    assert {"export_dataset", "build_report"} <= {*every_job_kind().keys()}
+    assert found() == []
+
+
+def test_a_kind_without_a_title_is_named() -> None:
+    @job_kind("bare", title=" ")
+    def bare(progress: Progress) -> None: ...
+
+    assert found() == [("annotation.E019", "the job kind 'bare' has no title")]
+    (error,) = job_kinds(None)
+    assert __file__ in str(error.hint)
+
+
+@pytest.mark.parametrize("wrong", ["LookupError", LookupError(), int], ids=repr)
+def test_what_is_no_exception_is_no_refusal(wrong: object) -> None:
+    @job_kind("refusing", title="Refusing", refusals=(ValueError, wrong))  # type: ignore[arg-type]
+    def refusing(progress: Progress) -> None: ...
+
+    ((id, said),) = found()
+    assert id == "annotation.E020" and repr(wrong) in said and "ValueError" not in said
+
+
+def test_work_that_cannot_be_called_is_named() -> None:
+    @job_kind("idle", title="Idle")
+    def idle() -> None: ...
+
+    @job_kind("in_order", title="In order")
+    def in_order(progress: Progress, first: int, *, second: int) -> None: ...
+
+    assert found() == [
+        ("annotation.E021", "the job kind 'idle' takes no progress"),
+        ("annotation.E021", "the job kind 'in_order' takes first by position"),
+    ]

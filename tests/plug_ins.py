@@ -1,0 +1,65 @@
+"""Plug-ins in tests: those of `tests/plugged_in` as a site would have them, or copies to take apart."""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from annotation.common.plug_ins import PlugInFolders
+from annotation.formats import FORMATS
+from annotation.formats.base import FORMAT_FOLDERS
+from evaluation.metrics.table import METRIC_FOLDERS, METRICS
+
+HERE = "tests.plugged_in"
+FOLDER = Path(__file__).with_name("plugged_in")
+#: The package of copies.
+COPIES = "added_here"
+
+
+@contextmanager
+def plugged(folders: PlugInFolders, package: str = HERE) -> Iterator[None]:
+    """The plug-ins of a package are there, as in a server whose settings name it; afterwards they are not.
+
+    They are not loaded yet where `package` is that of copies, so that a part can be taken away before.
+    """
+    formats, names, keys = dict(FORMATS._entries), dict(METRICS._by_name), dict(METRICS._by_key)
+    packages = [*folders.packages]
+    folders.add_packages([package])
+    try:
+        if package == HERE:
+            folders.load()
+        yield
+    finally:
+        folders.packages[:] = packages
+        FORMATS._entries, METRICS._by_name, METRICS._by_key = formats, names, keys
+        forget(package)
+
+
+def forget(package: str) -> None:
+    """Let its modules be imported anew."""
+    for name in [name for name in sys.modules if f"{name}.".startswith(f"{package}.")]:
+        if name != HERE:
+            del sys.modules[name]
+    importlib.invalidate_caches()
+
+
+@contextmanager
+def copied(folders: PlugInFolders, name: str, under: Path) -> Iterator[Path]:
+    """A copy of the plug-in `name`, in a package of its own under the folder `under`, not loaded yet."""
+    folder = under / COPIES / name
+    shutil.copytree(FOLDER / name, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    (under / COPIES / "__init__.py").touch()
+    sys.path.insert(0, str(under))
+    forget(COPIES)
+    try:
+        with plugged(folders, COPIES):
+            yield folder
+    finally:
+        sys.path.remove(str(under))
+
+
+__all__ = ["FORMAT_FOLDERS", "METRIC_FOLDERS", "copied", "plugged"]

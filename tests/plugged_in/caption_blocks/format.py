@@ -1,0 +1,66 @@
+"""Blocks of captions: a picture's name, its captions indented below it, an empty line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+
+from annotation.formats.base import FORMATS, Format, FormatError, Written
+from annotation.formats.checks import Found, checked, writable
+from annotation.formats.files.text import lines, open_new, shown
+from annotation.formats.names import find_picture, image_id, only_file, printed_name
+from annotation.protocol.terms import CaptionRecord, ImageRecord
+
+FILE = "captions.blocks"
+INDENT = "  "
+SHAPE = "a picture's name, its captions indented by two spaces below it, and an empty line"
+
+
+class CaptionBlocks(Format):
+    """Captions alone, a block for each image."""
+
+    key = "caption_blocks"
+    title = "Blocks of captions (a picture's name, then its captions)"
+    reads = True
+    writes = True
+
+    def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
+        return checked(_found(path, images), source=path, expected=SHAPE)
+
+    def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
+        written = Written(files=[out / FILE])
+        with open_new(out / FILE) as stream:
+            for record in writable(records, out, format=self, written=written):
+                said = [caption.text.strip() for caption in record.captions]
+                if broken := [text for text in said if len(text.splitlines()) != 1]:
+                    raise FormatError(
+                        f"image {shown(record.id)} has the caption {shown(broken[0])}",
+                        file=out / FILE,
+                        expected="captions of one line",
+                    )
+                stream.write("\n".join([printed_name(record), *(INDENT + text for text in said), "", ""]))
+                written.add("images")
+                written.add("captions", len(said))
+        return written
+
+
+def _found(path: Path, images: Path | None) -> Iterator[Found]:
+    file = only_file(path, "*.blocks")
+    block: list[str] = []
+    first = 0
+    for number, line in chain(lines(file), [(0, "")]):
+        if line.startswith(INDENT) and block:
+            block.append(line.strip())
+        elif line and not block and not line[0].isspace():
+            block, first = [line.strip()], number
+        elif line:
+            raise FormatError(f"holds {shown(line)}", file=file, line=number, expected=SHAPE)
+        elif block:
+            name, captions = block[0], tuple(map(CaptionRecord, block[1:]))
+            picture = find_picture(images, name)
+            yield ImageRecord(image_id(name), name, captions, picture=picture), file, first
+            block = []
+
+
+FORMATS.register(CaptionBlocks.key, CaptionBlocks())
