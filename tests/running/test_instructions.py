@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from annotation import instructions
-from annotation.campaigns import CampaignError, open_campaign
+from annotation.campaigns import CampaignError, CampaignPlan, open_campaign
 from annotation.instructions import CONSENT, StaleText
 from annotation.models import Account, AuditEntry, Campaign, Consent, Instructions, Judgment, Worker
 from annotation.protocol import questions as q
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 def a_campaign() -> Campaign:
     a_corpus("photos", some_images(1))
-    return open_campaign(name="c", corpus="photos", tasks="entities", settings=TRUSTING)
+    return open_campaign(CampaignPlan(name="c", corpus="photos", tasks="entities", settings=TRUSTING))
 
 
 def a_worker(name: str = "w") -> int:
