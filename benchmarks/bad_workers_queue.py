@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def run(*, images: int, seeds: int, workers: int, good: str) -> Report:
     """Send the images through one crowd for each seed; Django is set up and its database migrated."""
     from annotation.moderation import discarding
-    from annotation.simulation_driver import rehearse
+    from annotation.simulation_driver import CrowdPlan, rehearse
 
     report = Report()
     corpus = _corpus(images)
@@ -37,7 +37,7 @@ def run(*, images: int, seeds: int, workers: int, good: str) -> Report:
     mix = {good: workers - bad, BAD[0]: bad - bad // 2, BAD[1]: bad // 2}
     for seed in range(seeds):
         campaign = _campaign(corpus, seed)
-        first = rehearse(campaign=campaign, mix=mix, seed=seed, conduct=USUAL, patience=0.0)
+        first = rehearse(campaign=campaign, plan=CrowdPlan(mix=mix, seed=seed, conduct=USUAL, patience=0.0))
         assert first.scores is not None and not any(first.violations.values()), first.violations
         report.before.add(first.scores)
         out = _count(report, campaign, f"sim{seed}-")
@@ -46,13 +46,13 @@ def run(*, images: int, seeds: int, workers: int, good: str) -> Report:
             discarding.discard(campaign=campaign, worker=row.worker_id, kind=row.kind)
         report.given += given
         report.void += campaign.judgments.filter(void=True).count()
-        second = rehearse(campaign=campaign, mix=mix, seed=seed, conduct=USUAL, patience=0.0)
+        second = rehearse(campaign=campaign, plan=CrowdPlan(mix=mix, seed=seed, conduct=USUAL, patience=0.0))
         assert second.scores is not None and not any(second.violations.values()), second.violations
         report.again += campaign.judgments.filter(image__isnull=False).count() - given
         report.discarded.add(second.scores)
         alone = _campaign(corpus, seed, name=f"alone{seed}")
         alone_scores = rehearse(
-            campaign=alone, mix={good: mix[good]}, seed=seed, conduct=USUAL, patience=0.0
+            campaign=alone, plan=CrowdPlan(mix={good: mix[good]}, seed=seed, conduct=USUAL, patience=0.0)
         ).scores
         assert alone_scores is not None
         report.without.add(alone_scores)

@@ -108,13 +108,15 @@ def _fill(given: argparse.Namespace) -> dict[str, Any]:
 
     from annotation.datasets import layers
     from annotation.models import Campaign, Judgment, OpenImage
-    from annotation.simulation_driver import rehearse
+    from annotation.simulation_driver import CrowdPlan, rehearse
     from benchmarks import queue_fill
 
     call_command("migrate", verbosity=0)
     queue_fill.fill(0, scenes=SCENES, settings={"trust": {"qualification": False, "control_share": 0.0}})
     campaign = Campaign.objects.get(name=NAME)
-    rehearse(campaign=campaign, mix={"careful": given.workers}, seed=1, gold="import", review=False)
+    rehearse(
+        campaign=campaign, plan=CrowdPlan(mix={"careful": given.workers}, seed=1), gold="import", review=False
+    )
     queue_fill.copy(max(0, given.images // SCENES - 1), answers=True)
     queue_fill.vacuum()
     OpenImage.objects.filter(campaign=campaign).update(layer_behind=True)

@@ -1,6 +1,6 @@
 """Campaigns: opened over a corpus, image by image; paused, resumed, closed.
 
-create, open_images, begin, open_campaign   from a corpus to questions that people can answer
+create, open_images, begin, open_campaign   from a corpus to questions that people can answer (CampaignPlan)
 open_pairs, count_pairs                     from pairs of images and captions to questions, or to their number
 change_settings, differences, begun         other settings, and what they change from when on
 pause, resume, close, set_stop_rules        acts of staff
@@ -29,6 +29,7 @@ from annotation.campaigns.opening import (
     ENTITIES,
     GOLD_LAYERS,
     SMALLEST_CROWD,
+    CampaignPlan,
     Opened,
     begin,
     campaign_named,
@@ -56,6 +57,7 @@ __all__ = [
     "SMALLEST_CROWD",
     "WHEN",
     "CampaignError",
+    "CampaignPlan",
     "Change",
     "Difference",
     "Opened",

@@ -54,30 +54,45 @@ class Opened:
     uncovered: int
 
 
+@dataclass(frozen=True, slots=True)
+class CampaignPlan:
+    """A campaign to be opened over a published corpus, under settings as given.
+
+    Of `split` and `images` as `open_images` takes them. A `draft` is written down and not opened.
+    `open_to_all` as `create` takes it.
+    """
+
+    name: str
+    corpus: str
+    tasks: str
+    settings: Mapping[str, Any] | None = None
+    draft: bool = False
+    split: str | None = None
+    images: int | None = None
+    open_to_all: bool = False
+
+
 def open_campaign(
+    plan: CampaignPlan,
     *,
-    name: str,
-    corpus: str,
-    tasks: str,
-    settings: Mapping[str, Any] | None = None,
-    draft: bool = False,
-    split: str | None = None,
-    images: int | None = None,
-    open_to_all: bool = False,
     actor: Account | None = None,
     progress: Progress = lambda done, total: None,
 ) -> Campaign:
-    """Open a campaign over a published corpus, so that people can work, under settings as given.
+    """Open a campaign, so that people can work.
 
-    A `draft` is written down and not opened. Running it again with the same arguments changes
-    nothing, or finishes what was left half-way; with more `images`, or another `split`, it opens
-    those as well.
+    Running it again with the same plan changes nothing, or finishes what was left half-way; with more
+    `images`, or another `split`, it opens those as well.
     """
     campaign = create(
-        name=name, corpus=corpus, tasks=tasks, settings=settings, open_to_all=open_to_all, actor=actor
+        name=plan.name,
+        corpus=plan.corpus,
+        tasks=plan.tasks,
+        settings=plan.settings,
+        open_to_all=plan.open_to_all,
+        actor=actor,
     )
-    if not draft:
-        open_images(campaign=campaign, split=split, images=images, actor=actor, progress=progress)
+    if not plan.draft:
+        open_images(campaign=campaign, split=plan.split, images=plan.images, actor=actor, progress=progress)
         begin(campaign=campaign, actor=actor)
     return campaign
 

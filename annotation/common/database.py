@@ -114,6 +114,32 @@ def analyse(written: int, *models: type[Model]) -> None:
         cursor.execute("ANALYZE " + ", ".join(model._meta.db_table for model in models))
 
 
+def split_row(row: Sequence[Any], *records: type[Any]) -> list[Any]:
+    """A row with the columns of several NamedTuples, one after the other, as those records.
+
+    Whoever selects them together needs to know no positions. Raises TypeError where the row has more values
+    than the records have fields, or fewer.
+
+    >>> from typing import NamedTuple
+    >>> class Image(NamedTuple):
+    ...     id: int
+    ...     key: str
+    >>> class Task(NamedTuple):
+    ...     id: int
+    >>> split_row((7, "quay", 12), Image, Task)
+    [Image(id=7, key='quay'), Task(id=12)]
+    """
+    found = []
+    start = 0
+    for record in records:
+        end = start + len(record._fields)
+        found.append(record._make(row[start:end]))
+        start = end
+    if start != len(row):
+        raise TypeError(f"a row of {len(row)} values: expected {start}")
+    return found
+
+
 def locking(*tables: str, skip: bool = False) -> str:
     """The clause that locks the rows read of `tables` against writers; `skip` passes locked ones over."""
     if connection.vendor != "postgresql":

@@ -6,9 +6,8 @@ whatever writes while holding the standing's row lock; of several, lock in the o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from annotation.common import database
 from annotation.models import Campaign, Identity
@@ -16,44 +15,45 @@ from annotation.models import Standing as Row
 from annotation.protocol.trust import Entered, Event, Examined, OutOfTurn, Standing, after
 from annotation.protocol.trust_settings import TrustSettings
 
-#: The columns that make a standing, in the order in which `from_values` takes them.
-COLUMNS = (
-    "kind",
-    "state",
-    "entered",
-    "entered_tasks",
-    "entered_approved",
-    "examined_right",
-    "examined_asked",
-    "items",
-    "known",
-    "right",
-    "last",
-)
+
+class StandingColumns(NamedTuple):
+    """The columns that make a standing, as its row holds them; each field is called as its column."""
+
+    kind: str
+    state: str
+    entered: bool
+    entered_tasks: int | None
+    entered_approved: int | None
+    examined_right: int | None
+    examined_asked: int | None
+    items: int
+    known: int
+    right: int
+    last: str
 
 
-def from_values(values: Sequence[Any]) -> Standing:
-    """The standing that a row's COLUMNS hold."""
-    kind, state, entered, tasks, approved, right, asked, items, known, known_right, last = values
+def pure(row: Row | StandingColumns) -> Standing:
+    """The standing that a row holds."""
     return Standing(
-        kind,
-        state,
-        Entered(tasks, approved) if entered else None,
-        Examined(right, asked) if asked else None,
-        items,
-        known,
-        known_right,
-        tuple(mark == "1" for mark in last),
+        row.kind,
+        row.state,
+        Entered(row.entered_tasks, row.entered_approved) if row.entered else None,
+        _examined(row),
+        row.items,
+        row.known,
+        row.right,
+        tuple(mark == "1" for mark in row.last),
     )
 
 
-def pure(row: Row) -> Standing:
-    """The standing that a row holds."""
-    return from_values([getattr(row, name) for name in COLUMNS])
+def _examined(row: Row | StandingColumns) -> Examined | None:
+    if not row.examined_asked or row.examined_right is None:
+        return None
+    return Examined(row.examined_right, row.examined_asked)
 
 
 def values_of(standing: Standing) -> dict[str, Any]:
-    """A standing as the values of its row's COLUMNS."""
+    """A standing as the values of its row's columns (`StandingColumns`)."""
     entered, examined = standing.entered, standing.examined
     return {
         "kind": standing.kind,

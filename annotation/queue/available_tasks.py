@@ -96,13 +96,13 @@ def offers(*, worker: Worker) -> list[Offer]:
     for campaign in campaigns:
         settings = settings_of(campaign.settings)
         terms = lease_terms.Terms(
-            campaign.pk,
-            campaign.state,
-            campaign.reason,
-            campaign.revision,
-            campaign.seed,
-            campaign.settings_version,
-            settings,
+            id=campaign.pk,
+            state=campaign.state,
+            reason=campaign.reason,
+            revision=campaign.revision,
+            seed=campaign.seed,
+            version=campaign.settings_version,
+            settings=settings,
         )
         shut = dispatch.closed(terms) or no_consent(worker=worker.pk, campaign=campaign)
         for kind in kinds_of(campaign):
@@ -162,17 +162,17 @@ def _holder(campaign: Campaign, worker: Worker, row: Row | None, standing: Stand
     """A standing as handing out takes it, whether or not there is a row of it yet."""
     row = row or Row(pk=0)
     return Holder(
-        row.pk,
-        campaign.pk,
-        worker.pk,
-        worker.pseudonym,
-        row.attempt,
-        row.cursor,
-        row.blocked,
-        row.reason,
-        row.withdrawn_at is not None,
-        False,  # Who has not agreed is told so before.
-        standing,
+        id=row.pk,
+        campaign=campaign.pk,
+        worker=worker.pk,
+        pseudonym=worker.pseudonym,
+        attempt=row.attempt,
+        cursor=row.cursor,
+        blocked=row.blocked,
+        reason=row.reason,
+        withdrawn=row.withdrawn_at is not None,
+        unagreed=False,  # Who has not agreed is told so before.
+        standing=standing,
     )
 
 
@@ -204,7 +204,10 @@ def _today(worker: Worker, campaigns: Sequence[Campaign]) -> defaultdict[tuple[i
         campaign__in=campaigns, worker=worker, state=Assignment.SUBMITTED, ended_at__gte=_midnight()
     )
     sums = done.values_list("campaign", "kind").annotate(Count("pk"), Sum("seconds"), Sum("pay"))
-    return defaultdict(Today, {(campaign, kind): Today(*rest) for campaign, kind, *rest in sums})
+    return defaultdict(
+        Today,
+        {(campaign, kind): Today(answers, seconds, pay) for campaign, kind, answers, seconds, pay in sums},
+    )
 
 
 def _midnight() -> datetime:

@@ -116,7 +116,7 @@ def next_task(cursor: Any, holder: Holder, kind: str) -> Task | None:
         )
         row = cursor.fetchone()
         if row is not None:
-            return Task(*row)
+            return Task._make(row)
     return None
 
 
@@ -134,7 +134,7 @@ def _claim(cursor: Any, holder: Holder, kind: str, start: int, window: int) -> C
         _sought(holder, kind, start),
     )
     row = cursor.fetchone()
-    return Claim(*row) if row else None
+    return Claim._make(row) if row else None
 
 
 def _first(kind: str, window: int) -> str:
@@ -208,7 +208,10 @@ def claim_and_lease(
     ]
     database.send(cursor, [*after, (text, values)])
     row = cursor.fetchone()
-    return (row[0], Claim(*row[1:])) if row else None
+    if row is None:
+        return None
+    assignment, *shown = row
+    return assignment, Claim._make(shown)
 
 
 def again(cursor: Any, holder: Holder, kind: str) -> tuple[int, Claim] | None:
@@ -227,10 +230,13 @@ def again(cursor: Any, holder: Holder, kind: str) -> tuple[int, Claim] | None:
     row = cursor.fetchone()
     if row is None:
         return None
+    claim = Claim._make(row)
     cursor.execute(
-        "SELECT id FROM annotation_assignment WHERE task_id = %s AND worker_id = %s", [row[0], holder.worker]
+        "SELECT id FROM annotation_assignment WHERE task_id = %s AND worker_id = %s",
+        [claim.task, holder.worker],
     )
-    return cursor.fetchone()[0], Claim(*row)
+    (assignment,) = cursor.fetchone()
+    return assignment, claim
 
 
 def closed(campaign: Any) -> Nothing | None:

@@ -141,7 +141,10 @@ def ask_more(
             rows.values(), ["questions", "state", "opened_at", "changed_at", "complete"]
         )
         _ask(campaign, more, at)
-        open_counted(campaign=campaign, images=[each for each in images if each[0].pk not in rows])
+        open_counted(
+            campaign=campaign,
+            images=[(image, questions) for image, questions in images if image.pk not in rows],
+        )
     return len(more)
 
 

@@ -77,11 +77,28 @@ class Difference:
 
 def row_from(values: Sequence[Any]) -> Row:
     """A Row from its COLUMNS."""
-    image, campaign, place, priority, version, rulings, opened_at, state = values
-    return Row(image, campaign, place, priority, version, rulings, opened_at, json.loads(state))
+    row = Row._make(values)
+    text: Any = row.state
+    return row._replace(state=json.loads(text))
 
 
-#: The columns of a vote, of a judgment `j` and its worker `w`.
+class _VoteColumns(NamedTuple):
+    """A stored judgment as its row holds it; the corners are None together."""
+
+    worker: int
+    name: str
+    key: str
+    pseudonym: str
+    answer: str
+    flag: str
+    role: str
+    x_min: Any
+    y_min: Any
+    x_max: Any
+    y_max: Any
+
+
+#: The columns of `_VoteColumns`, of a judgment `j` and its worker `w`.
 _VOTE = """j.worker_id, j.name, j.key, w.pseudonym, j.answer, j.flag, j.role,
            j.x_min, j.y_min, j.x_max, j.y_max"""
 #: All votes on an image (a parameter) as one value, for `votes_from`; PostgreSQL's alone.
@@ -108,15 +125,12 @@ def votes_from(value: str | None) -> list[Vote]:
 
 
 def _votes(rows: Iterable[Sequence[Any]]) -> list[Vote]:
-    return [
-        Vote(
-            worker,
-            Judgment(
-                name, key, pseudonym, answer, Box(*box) if box[0] is not None else None, flag=flag, role=role
-            ),
-        )
-        for worker, name, key, pseudonym, answer, flag, role, *box in rows
-    ]
+    found = []
+    for row in map(_VoteColumns._make, rows):
+        box = None if row.x_min is None else Box(row.x_min, row.y_min, row.x_max, row.y_max)
+        judgment = Judgment(row.name, row.key, row.pseudonym, row.answer, box, flag=row.flag, role=row.role)
+        found.append(Vote(row.worker, judgment))
+    return found
 
 
 def fold_of(row: Row) -> Fold | CountedFold:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 
+from annotation.common import database
 from annotation.models import Standing as Row
 from annotation.protocol.campaign_settings import CampaignSettings, settings_from
 from annotation.protocol.trust import QUALIFICATION, why_not
@@ -29,12 +30,38 @@ class Terms(NamedTuple):
 
 #: The columns of Terms, of a table called `c`.
 COLUMNS = "c.id, c.state, c.reason, c.revision, c.seed, c.settings_version, c.settings"
-#: The version of the settings that a lease `a` carries, and these settings where they are no longer those of
-#: its campaign `c`: for `under`.
+
+
+class CarriedSettings(NamedTuple):
+    """The settings that a lease carries: their version, and their text where they are no longer those of its
+    campaign."""
+
+    version: int
+    text: str | None
+
+
+#: The columns of CarriedSettings, of a lease `a` and its campaign `c`.
 CARRIED = """a.settings_version, CASE WHEN a.settings_version <> c.settings_version THEN (
         SELECT v.settings FROM annotation_settingsversion v
         WHERE v.campaign_id = c.id AND v.number = a.settings_version) END"""
-#: The columns of a Holder, of a standing `s` and its worker `w`.
+
+
+class _HolderColumns(NamedTuple):
+    """A Holder without its standing."""
+
+    id: int
+    campaign: int
+    worker: int
+    pseudonym: str
+    attempt: int
+    cursor: int
+    blocked: bool
+    reason: str
+    withdrawn: bool
+    unagreed: bool
+
+
+#: The columns of `_HolderColumns` and of its standing, of a standing `s` and its worker `w`: a Holder's.
 HOLDER = (
     "s.id, s.campaign_id, s.worker_id, w.pseudonym, s.attempt, s.cursor, s.blocked, s.reason, "
     "s.withdrawn_at IS NOT NULL, "
@@ -44,39 +71,29 @@ HOLDER = (
                 WHERE y.campaign_id = x.campaign_id AND y.kind = x.kind AND y.version > x.version)
             AND NOT EXISTS (SELECT 1 FROM annotation_consent g
                 WHERE g.text_id = x.id AND g.worker_id = s.worker_id)), """
-    + ", ".join(f's."{name}"' for name in worker_trust.COLUMNS)
+    + ", ".join(f's."{name}"' for name in worker_trust.StandingColumns._fields)
 )
 
 
 def terms_from(values: Sequence[Any]) -> Terms:
     """Terms from their COLUMNS."""
-    campaign, state, reason, revision, seed, version, settings = values
-    return Terms(campaign, state, reason, revision, seed, version, settings_from(settings))
+    terms = Terms._make(values)
+    text: Any = terms.settings
+    return terms._replace(settings=settings_from(text))
 
 
-def under(terms: Terms, carried: Sequence[Any]) -> Terms:
-    """The terms of a lease, by its columns CARRIED: what it was given under holds until it ends."""
-    version, settings = carried
-    return terms if settings is None else terms._replace(version=version, settings=settings_from(settings))
+def under(terms: Terms, carried: CarriedSettings) -> Terms:
+    """The terms of a lease: the settings that it was given under hold until it ends."""
+    if carried.text is None:
+        return terms
+    return terms._replace(version=carried.version, settings=settings_from(carried.text))
 
 
 def holder_from(values: Sequence[Any]) -> Holder:
-    """A Holder from its columns."""
-    row, campaign, worker, pseudonym, attempt, cursor, blocked, reason, withdrawn, unagreed, *columns = values
-    standing = worker_trust.from_values(columns)
-    return Holder(
-        row,
-        campaign,
-        worker,
-        pseudonym,
-        attempt,
-        cursor,
-        blocked,
-        reason,
-        bool(withdrawn),
-        bool(unagreed),
-        standing,
-    )
+    """A Holder from its columns HOLDER."""
+    own, standing = database.split_row(values, _HolderColumns, worker_trust.StandingColumns)
+    own = own._replace(withdrawn=bool(own.withdrawn), unagreed=bool(own.unagreed))
+    return Holder._make((*own, worker_trust.pure(standing)))
 
 
 def terms_of(cursor: Any, campaign: int) -> Terms:

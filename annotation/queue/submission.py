@@ -33,7 +33,7 @@ from annotation.quality import controls, qualification, worker_trust
 from annotation.queue import answer_rows, image_state, lease_terms, leases
 from annotation.queue.answer_rows import HELD, Content, Held
 from annotation.queue.dispatch import Holder
-from annotation.queue.lease_terms import Terms
+from annotation.queue.lease_terms import CarriedSettings, Terms
 from annotation.queue.leases import Lease, Nothing
 
 __all__ = ["Answer", "BadJudgment", "Conflict", "NotYours", "Receipt", "submit"]
@@ -57,6 +57,60 @@ class Receipt:
     repeated: bool
     counted: bool
     next: Lease | Nothing | None
+
+
+class _TaskNow(NamedTuple):
+    """The task that an assignment is of, as it stands now."""
+
+    id: int
+    state: str
+    role: str
+    barred: int | None
+
+
+#: The columns of `_TaskNow`, of a table called `t`.
+_TASK = "t.id, t.state, t.role, t.barred_id"
+
+
+class _KnownItem(NamedTuple):
+    """The control item that an assignment is of; `known` is text."""
+
+    known: str
+    active: bool
+    stratum: str
+
+
+#: The columns of `_KnownItem`, of a table called `k`.
+_CONTROL = "k.known, k.active, k.stratum"
+
+
+class _OfTask(NamedTuple):
+    """An assignment of a task: `now` are the campaign's terms, `terms` those that the lease carries."""
+
+    held: Held
+    task: _TaskNow
+    image: image_state.Row
+    now: Terms
+    terms: Terms
+
+
+class _OfControl(NamedTuple):
+    """An assignment of a known item: `now` and `terms` as in `_OfTask`."""
+
+    held: Held
+    item: _KnownItem
+    now: Terms
+    terms: Terms
+
+
+class _Sent(NamedTuple):
+    """What a worker sent, as `submit` takes it, and when it came."""
+
+    answer: Answer
+    token: str
+    seconds: float | None
+    schema: int
+    at: datetime
 
 
 class _Answered(NamedTuple):
@@ -94,13 +148,12 @@ def submit(
         raise BadJudgment(f"the token has {len(token)} characters: expected 1 to {LONGEST_TOKEN}")
     try:
         with database.writing(), connection.cursor() as cursor:
-            done = _of_task if (row := _task_row(cursor, assignment)) else _of_control
-            row = row or _control_row(cursor, assignment)
+            row = _task_row(cursor, assignment) or _control_row(cursor, assignment)
             # Once the locks are held: an answer whose lease ran out while it waited for them came after that.
             at = database.now()
-            if row is None or row[1] != worker:
+            if row is None or row.held.worker != worker:
                 raise NotYours(_("No such task is assigned to you: open your list of tasks."))
-            held = Held(*row[:11])
+            held = row.held
             if held.state == Assignment.PLANNED:
                 raise NotYours(_("This item comes later: open your list of tasks."))
             if held.state == Assignment.SUBMITTED:
@@ -114,7 +167,11 @@ def submit(
                 stored = _Answered(*_terms(cursor, held), True, [])
             else:
                 answer_rows.check(held, answer)
-                stored = done(cursor, held, row[11:], answer, token, seconds, schema, at)
+                sent = _Sent(answer, token, seconds, schema, at)
+                if isinstance(row, _OfTask):
+                    stored = _to_task(cursor, row, sent)
+                else:
+                    stored = _to_control(cursor, row, sent)
             following: Lease | Nothing | None = None
             # What was taken under an older consent text may be answered; no more is handed out under that.
             if then and stored.holder.unagreed:
@@ -132,10 +189,10 @@ def submit(
     return Receipt(assignment, held.state == Assignment.SUBMITTED, stored.counted, following)
 
 
-def _task_row(cursor: Any, assignment: int) -> Sequence[Any] | None:
+def _task_row(cursor: Any, assignment: int) -> _OfTask | None:
     database.execute(
         cursor,
-        f"""SELECT {HELD.format(of="t")}, t.id, t.state, t.role, t.barred_id,
+        f"""SELECT {HELD.format(of="t")}, {_TASK},
                 {image_state.COLUMNS}, {lease_terms.COLUMNS}, {lease_terms.CARRIED}
             FROM annotation_assignment a JOIN annotation_task t ON t.id = a.task_id
             JOIN annotation_openimage o ON o.id = t.image_id
@@ -145,13 +202,19 @@ def _task_row(cursor: Any, assignment: int) -> Sequence[Any] | None:
         + database.locking("o", "t", "a"),
         [assignment],
     )
-    row: Sequence[Any] | None = cursor.fetchone()
-    return row
+    row = cursor.fetchone()
+    if row is None:
+        return None
+    held, task, image, terms, carried = database.split_row(
+        row, Held, _TaskNow, image_state.Row, Terms, CarriedSettings
+    )
+    now = lease_terms.terms_from(terms)
+    return _OfTask(held, task, image_state.row_from(image), now, lease_terms.under(now, carried))
 
 
-def _control_row(cursor: Any, assignment: int) -> Sequence[Any] | None:
+def _control_row(cursor: Any, assignment: int) -> _OfControl | None:
     cursor.execute(
-        f"""SELECT {HELD.format(of="k")}, k.known, k.active, k.stratum,
+        f"""SELECT {HELD.format(of="k")}, {_CONTROL},
                 {lease_terms.COLUMNS}, {lease_terms.CARRIED}
             FROM annotation_assignment a JOIN annotation_control k ON k.id = a.control_id
             JOIN annotation_image im ON im.id = k.image_id
@@ -160,34 +223,26 @@ def _control_row(cursor: Any, assignment: int) -> Sequence[Any] | None:
         + database.locking("a"),
         [assignment],
     )
-    row: Sequence[Any] | None = cursor.fetchone()
-    return row
+    row = cursor.fetchone()
+    if row is None:
+        return None
+    held, item, terms, carried = database.split_row(row, Held, _KnownItem, Terms, CarriedSettings)
+    now = lease_terms.terms_from(terms)
+    return _OfControl(held, item, now, lease_terms.under(now, carried))
 
 
-def _of_task(
-    cursor: Any,
-    held: Held,
-    rest: Sequence[Any],
-    answer: Answer,
-    token: str,
-    seconds: float | None,
-    schema: int,
-    at: datetime,
-) -> _Answered:
+def _to_task(cursor: Any, row: _OfTask, sent: _Sent) -> _Answered:
     """An answer on a task: stored, folded, paid."""
-    task, task_state, task_role, barred = rest[:4]
-    image, now, terms = image_state.row_from(rest[4:12]), *_both_terms(rest[12:])
-    drawer = barred if kind_of(held.kind).judges else None
+    held, task, image, now, terms = row
+    answer, at = sent.answer, sent.at
+    drawer = task.barred if kind_of(held.kind).judges else None
     holder, drawn, votes = _holders(cursor, held, terms, drawer, image.id)
     content = answer_rows.content_of(held, terms, answer)
     if holder.withdrawn:
-        stored = _withdrawn(
-            cursor, held, terms, holder, task, image.id, answer, content, token, seconds, schema, at
-        )
-        return stored._replace(terms=now)
+        return _withdrawn(cursor, row, holder, content, sent)
     role, placed = held.role, True
     if held.state != Assignment.LEASED:
-        role, placed = _late(cursor, task, task_state, task_role)
+        role, placed = _late(cursor, task)
     if role == q.DOUBLE_CHECK and held.key in image.state["open"]:
         role = q.VOTE  # Asked again since the lease was given: the lease holds one of its places.
     name = judgment_name(held.image_key, holder.pseudonym, held.key)
@@ -225,9 +280,9 @@ def _of_task(
         judged = BoxJudged(answer.answer == "good")
         changed.append(worker_trust.changed(drawn.id, _after(drawn, [judged], terms), at))
     statements = [
-        *answer_rows.stored(held, terms, judgment, answer.way, content.kept, image.id, schema, at),
+        *answer_rows.stored(held, terms, judgment, answer.way, content.kept, image.id, sent.schema, at),
         *(answer_rows.flagged(held, answer) if answer.flag else ()),
-        answer_rows.handed_in(held, terms, token, seconds, at),
+        answer_rows.handed_in(held, terms, sent.token, sent.seconds, at),
         *content.graded,
         *found.statements,
         *changed,
@@ -235,80 +290,59 @@ def _of_task(
     return _Answered(now, holder._replace(standing=after), counted, statements)
 
 
-def _withdrawn(
-    cursor: Any,
-    held: Held,
-    terms: Terms,
-    holder: Holder,
-    task: int,
-    image: int,
-    answer: Answer,
-    content: Content,
-    token: str,
-    seconds: float | None,
-    schema: int,
-    at: datetime,
-) -> _Answered:
+def _withdrawn(cursor: Any, row: _OfTask, holder: Holder, content: Content, sent: _Sent) -> _Answered:
     """An answer of somebody whose judgments are withdrawn: stored void, and paid; its place is free again."""
+    held, terms, answer, at = row.held, row.terms, sent.answer, sent.at
     if held.state == Assignment.LEASED:
-        cursor.execute("UPDATE annotation_task SET live = live - 1 WHERE id = %s", [task])
+        cursor.execute("UPDATE annotation_task SET live = live - 1 WHERE id = %s", [row.task.id])
     name = judgment_name(held.image_key, holder.pseudonym, held.key)
     judgment = Judgment(
         name, held.key, holder.pseudonym, answer.answer, answer.box, answer.flag, held.role, void=True
     )
     after = _after(holder, content.events, terms)
     statements = [
-        *answer_rows.stored(held, terms, judgment, answer.way, content.kept, image, schema, at),
+        *answer_rows.stored(held, terms, judgment, answer.way, content.kept, row.image.id, sent.schema, at),
         *(answer_rows.flagged(held, answer) if answer.flag else ()),
-        answer_rows.handed_in(held, terms, token, seconds, at),
+        answer_rows.handed_in(held, terms, sent.token, sent.seconds, at),
         *content.graded,
         worker_trust.changed(holder.id, after, at),
     ]
-    return _Answered(terms, holder._replace(standing=after), False, statements)
+    return _Answered(row.now, holder._replace(standing=after), False, statements)
 
 
-def _late(cursor: Any, task: int, state: str, role: str) -> tuple[str, bool]:
+def _late(cursor: Any, task: _TaskNow) -> tuple[str, bool]:
     """The role of an answer whose lease is over, and whether it got a place."""
     cursor.execute(
         "UPDATE annotation_task SET live = live + 1 WHERE id = %s AND state = 'open' AND live < wanted",
-        [task],
+        [task.id],
     )
     if cursor.rowcount:
-        return role, True
-    return (q.SURPLUS if state == Task.OPEN else q.VOTE), False
+        return task.role, True
+    return (q.SURPLUS if task.state == Task.OPEN else q.VOTE), False
 
 
-def _of_control(
-    cursor: Any,
-    held: Held,
-    rest: Sequence[Any],
-    answer: Answer,
-    token: str,
-    seconds: float | None,
-    schema: int,
-    at: datetime,
-) -> _Answered:
+def _to_control(cursor: Any, row: _OfControl, sent: _Sent) -> _Answered:
     """An answer on a control item: graded, and paid unless it is of a test.
 
     One that was retired meanwhile measures nobody, and a late answer only where it unbalances nothing; either
     counts as any other. A test is fixed once it has begun.
     """
-    known, active, stratum = rest[:3]
-    now, terms = _both_terms(rest[3:])
-    holder = _holders(cursor, held, terms)[0]
+    held, item, now, terms = row
+    answer, at = sent.answer, sent.at
+    holder = _holders(cursor, held, terms).own
     content = answer_rows.content_of(held, terms, answer)
     right: bool | None = None
     alone = not is_page(held.kind)
-    if held.role == qualification.ROLE or (alone and active and _measures(held, now, stratum)):
+    if held.role == qualification.ROLE or (alone and item.active and _measures(held, now, item.stratum)):
         right = controls.grade(
-            kind=held.kind, known=json.loads(known), given=answer, settings=terms.settings.trust
+            kind=held.kind, known=json.loads(item.known), given=answer, settings=terms.settings.trust
         )
     name = judgment_name(held.image_key, holder.pseudonym, held.key)
     judgment = Judgment(name, held.key, holder.pseudonym, answer.answer, answer.box, answer.flag, held.role)
     statements = [
-        *answer_rows.stored(held, terms, judgment, answer.way, content.kept, None, schema, at),
+        *answer_rows.stored(held, terms, judgment, answer.way, content.kept, None, sent.schema, at),
         *(answer_rows.flagged(held, answer) if answer.flag else ()),
-        answer_rows.handed_in(held, terms, token, seconds, at, right=right),
+        answer_rows.handed_in(held, terms, sent.token, sent.seconds, at, right=right),
         *content.graded,
     ]
     if held.role != qualification.ROLE:
@@ -320,7 +354,7 @@ def _of_control(
     campaign = Campaign.objects.get(pk=terms.id)
     assert right is not None
     qualification.answered(assignment=held.id, campaign=campaign, settings=terms.settings, right=right)
-    return _Answered(now, _holders(cursor, held, terms)[0], True, [])
+    return _Answered(now, _holders(cursor, held, terms).own, True, [])
 
 
 def _measures(held: Held, terms: Terms, stratum: str) -> bool:
@@ -333,22 +367,25 @@ def _measures(held: Held, terms: Terms, stratum: str) -> bool:
     )
 
 
-def _both_terms(values: Sequence[Any]) -> tuple[Terms, Terms]:
-    """The campaign's terms as of now, and those that the lease carries."""
-    now = lease_terms.terms_from(values[:-2])
-    return now, lease_terms.under(now, values[-2:])
-
-
 def _terms(cursor: Any, held: Held) -> tuple[Terms, Holder]:
     """What the next task needs, where nothing was stored."""
     cursor.execute("SELECT campaign_id FROM annotation_assignment WHERE id = %s", [held.id])
-    terms = lease_terms.terms_of(cursor, cursor.fetchone()[0])
-    return terms, _holders(cursor, held, terms)[0]
+    (campaign,) = cursor.fetchone()
+    terms = lease_terms.terms_of(cursor, campaign)
+    return terms, _holders(cursor, held, terms).own
+
+
+class _Holders(NamedTuple):
+    """Who answers, who drew what they judge, if anybody, and the votes on the image."""
+
+    own: Holder
+    drawer: Holder | None
+    votes: list[image_state.Vote]
 
 
 def _holders(
     cursor: Any, held: Held, terms: Terms, drawer: int | None = None, image: int | None = None
-) -> tuple[Holder, Holder | None, list[image_state.Vote]]:
+) -> _Holders:
     """The worker's standing for the kind, and the drawer's for drawing, locked in the order of their ids;
     the votes on `image`, whose lock is held, in the same trip."""
     also = " OR (s.worker_id = %s AND s.kind = %s)" if drawer is not None else ""
@@ -366,12 +403,13 @@ def _holders(
         ],
     )
     rows = cursor.fetchall()
-    found = [lease_terms.holder_from(row[1:]) for row in rows]
+    found = [lease_terms.holder_from(columns) for _votes, *columns in rows]
     own = next(h for h in found if h.worker == held.worker and h.standing.kind == held.kind)
     votes: list[image_state.Vote] = []
     if image is not None:
-        votes = image_state.votes_from(rows[0][0]) if along else image_state.votes_of(cursor, image)
-    return own, next((h for h in found if h is not own), None), votes
+        stored, *_columns = rows[0]  # Each row has all the votes.
+        votes = image_state.votes_from(stored) if along else image_state.votes_of(cursor, image)
+    return _Holders(own, next((h for h in found if h is not own), None), votes)
 
 
 def _after(holder: Holder, events: Sequence[Any], terms: Terms) -> Any:

@@ -12,7 +12,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection as Pipe
 
 from django.db import connections
@@ -86,30 +86,33 @@ class _Waiting:
     due: float
 
 
-def attend(
-    visits: Sequence[Visit],
-    board: Board,
-    *,
-    seed: int,
-    clock: Callable[[], float],
-    patience: float,
-    sweep: Callable[[], object],
-    sleep: Callable[[float], object] = time.sleep,
-) -> None:
-    """Let the visits take turns, in an order drawn by `seed`, until none of them finds anything.
+@dataclass(frozen=True, slots=True)
+class TurnTaking:
+    """How visits take turns.
 
-    Moments that come within `patience` seconds are waited for. `sweep` is called about every second.
+    `seed` draws their order. Moments that come within `patience` seconds by `clock` are waited for, by
+    `sleep`. `sweep` is called about every second, to end what has run out.
     """
+
+    seed: int
+    clock: Callable[[], float]
+    patience: float
+    sweep: Callable[[], object]
+    sleep: Callable[[float], object] = time.sleep
+
+
+def attend(visits: Sequence[Visit], board: Board, turns: TurnTaking) -> None:
+    """Let the visits take turns until none of them finds anything."""
     awake = [visit for visit in visits if not visit.left]
     waiting: list[_Waiting] = []
-    turn, swept = 0, clock()
+    turn, swept = 0, turns.clock()
     while not board.stopped:
-        now, done = clock(), board.done
+        now, done = turns.clock(), board.done
         if now >= swept + SWEEP:
-            sweep()
+            turns.sweep()
             swept = now
         if not awake and board.parts > 1:
-            sleep(PAUSE)
+            turns.sleep(PAUSE)
         enough = max(20, len(visits)) if awake else 1
         ready = [w for w in waiting if w.due <= now or done - w.seen >= enough]
         for entry in ready:
@@ -117,12 +120,12 @@ def attend(
             awake.append(entry.visit)
         if not awake:
             due = min((w.due for w in waiting), default=float("inf"))
-            if due > now + patience:
+            if due > now + turns.patience:
                 return
-            sleep(min(max(due - now, 0.01), 0.5))
+            turns.sleep(min(max(due - now, 0.01), 0.5))
             continue
         turn += 1
-        visit = awake[Dice(seed, "turn", turn).below(len(awake))]
+        visit = awake[Dice(turns.seed, "turn", turn).below(len(awake))]
         if visit.step():
             board.count()
             continue
@@ -136,20 +139,15 @@ def attend(
 def hold(
     people: Sequence[Person],
     visits: Visits,
+    turns: TurnTaking,
     *,
-    seed: int,
-    clock: Callable[[], float],
-    patience: float,
     processes: int,
     threads: int,
     quiet: Callable[[], bool],
-    sweep: Callable[[], object],
-    sleep: Callable[[float], object] = time.sleep,
 ) -> Tally:
     """Send `people` through the visits that `visits` makes of them, until nothing is left to do.
 
-    `quiet` is called whenever nobody finds anything; it says whether it changed that; `sweep` about
-    every second, to end what has run out. With one
+    `quiet` is called whenever nobody finds anything; it says whether it changed that. With one
     process of one thread all happens here, and the order follows from the seed; else the parts are
     threads of processes forked off. Raises CampaignError where one of those dies.
     """
@@ -157,7 +155,7 @@ def hold(
         board = Board(1)
         crowd = visits(people)
         while True:
-            attend(crowd, board, seed=seed, clock=clock, patience=patience, sweep=sweep, sleep=sleep)
+            attend(crowd, board, turns)
             if not quiet():
                 return total(visit.account() for visit in crowd)
 
@@ -168,11 +166,11 @@ def hold(
         crowd = visits(parts[number])
         while not board.stopped:
             board.idles(number, False)
-            attend(crowd, board, seed=seed + number, clock=clock, patience=patience, sweep=sweep, sleep=sleep)
+            attend(crowd, board, replace(turns, seed=turns.seed + number))
             seen = board.done
             board.idles(number, True)
             while not board.stopped and board.done == seen:
-                sleep(PAUSE)
+                turns.sleep(PAUSE)
         return total(visit.account() for visit in crowd)
 
     # What is forked must not share a connection.
@@ -183,7 +181,7 @@ def hold(
     ]
     try:
         while _going_on(board, children, quiet):
-            sleep(PAUSE)
+            turns.sleep(PAUSE)
     finally:
         board.stop()
         tallies = [child.end() for child in children]

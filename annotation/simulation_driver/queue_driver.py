@@ -32,7 +32,7 @@ from annotation.simulation.driver import rulings_of
 from annotation.simulation.judging import Known
 from annotation.simulation.visits import USUAL, Conduct, Desk, Tally, Visit
 from annotation.simulation.workers import crowd
-from annotation.simulation_driver.crowd_executor import THREADS, hold
+from annotation.simulation_driver.crowd_executor import THREADS, TurnTaking, hold
 from annotation.simulation_driver.http_pages import Connection, HttpDesk, Session
 from annotation.simulation_driver.people import Person, check_mix, enrol, withdraw_passwords
 from annotation.simulation_driver.soundness import violations
@@ -65,65 +65,81 @@ class Rehearsal:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class CrowdPlan:
+    """Who comes to a campaign, and how they go about it.
+
+    `mix`: how many of each kind of worker (`simulation.workers.PRESETS`). `through` QUEUE or HTTP, then at
+    `url`, by so many `processes`. Leases that run out within `patience` seconds are waited for, by `sleep`.
+    """
+
+    mix: Mapping[str, int]
+    seed: int
+    through: str = QUEUE
+    url: str = ""
+    processes: int = 1
+    conduct: Conduct = USUAL
+    patience: float = PATIENCE
+    sleep: Callable[[float], object] = time.sleep
+
+
 def rehearse(
     *,
     campaign: Campaign,
-    mix: Mapping[str, int],
-    seed: int,
-    through: str = QUEUE,
-    url: str = "",
-    processes: int = 1,
+    plan: CrowdPlan,
     gold: str | None = None,
-    conduct: Conduct = USUAL,
-    patience: float = PATIENCE,
     review: bool = True,
     known: Known | None = None,
-    sleep: Callable[[float], object] = time.sleep,
 ) -> Rehearsal:
     """Send a simulated crowd to an open campaign until nothing is left for it.
 
     Answers come from the layer `gold` (default: "gold" or "import", if there is one), else from a
     stand-in over the mentions that the campaign asks about; those of judges of pairs from `known`, or
-    from whose captions they are. `through` QUEUE or HTTP, then at `url`. What workers answer follows from
-    the seed, who gets what from the seed and the rows there are. Running it again goes on where it ended.
-    Raises CampaignError, and Busy where another process simulates a crowd of this seed.
+    from whose captions they are. What workers answer follows from the seed, who gets what from the seed and
+    the rows there are. With `review` somebody who knows the gold rules on what is stuck.
+
+    Running it again goes on where it ended. Raises CampaignError, and Busy where another process simulates
+    a crowd of this seed.
     """
     discovery.load("simulate")
-    check_mix(mix)
+    check_mix(plan.mix)
     if campaign.state != Campaign.OPEN:
         raise CampaignError(
             f"campaign {campaign.name!r} is {campaign.state} and hands out nothing; open it first: "
             f"open_campaign {campaign.name}, or pause_campaign {campaign.name} --resume"
         )
-    if (through == HTTP) != bool(url):
+    if (plan.through == HTTP) != bool(plan.url):
         raise CampaignError("--url names the server of --through http, and goes with nothing else")
-    if url:
-        Connection(url)  # An address that is none is told before anything begins.
+    if plan.url:
+        Connection(plan.url)  # An address that is none is told before anything begins.
     source = gold_layer(campaign.corpus, gold)
     started = time.perf_counter()
-    truths = Truths(campaign, source, seed=seed)
+    truths = Truths(campaign, source, seed=plan.seed)
     if known is None and campaign.kinds != QUESTIONS:
         known = known_about(campaign, source)
-    workers = crowd(mix, seed=seed)
+    workers = crowd(plan.mix, seed=plan.seed)
     busy = (
-        f"a crowd of seed {seed} is simulated by another process; choose another --seed, or wait for its end"
+        f"a crowd of seed {plan.seed} is simulated by another process; choose another --seed, or wait for "
+        "its end"
     )
-    with exclusive_folder(f"rehearsal.{seed}", busy=busy):
-        people = enrol(workers, campaign=campaign, accounts=through == HTTP)
+    with exclusive_folder(f"rehearsal.{plan.seed}", busy=busy):
+        people = enrol(workers, campaign=campaign, accounts=plan.through == HTTP)
         try:
             for person in people:
                 _agree(person, campaign)
             tally = hold(
                 people,
-                partial(_visits, campaign, truths, known, url, conduct, patience),
-                seed=seed,
-                clock=_clock,
-                patience=patience,
-                processes=processes,
-                threads=THREADS if through == HTTP else 1,
+                partial(_visits, campaign, truths, known, plan),
+                TurnTaking(
+                    plan.seed,
+                    _clock,
+                    plan.patience,
+                    sweep=leases.expire if plan.through == QUEUE else _nothing,
+                    sleep=plan.sleep,
+                ),
+                processes=plan.processes,
+                threads=THREADS if plan.through == HTTP else 1,
                 quiet=partial(_rule, campaign, truths) if review else _nothing,
-                sweep=leases.expire if through == QUEUE else _nothing,
-                sleep=sleep,
             )
         finally:
             withdraw_passwords(people)
@@ -158,13 +174,11 @@ def _visits(
     campaign: Campaign,
     truths: Truths,
     known: Known | None,
-    url: str,
-    conduct: Conduct,
-    patience: float,
+    plan: CrowdPlan,
     people: Sequence[Person],
 ) -> list[Visit]:
-    """The visits of some people, at desks in this process or, with a `url`, over one connection."""
-    line = Connection(url) if url else None
+    """The visits of some people, at desks in this process or, with a URL, over one connection."""
+    line = Connection(plan.url) if plan.url else None
     found = []
     for person in people:
         desk: Desk = QueueDesk(campaign, person.row, truths)
@@ -182,10 +196,10 @@ def _visits(
                 person.worker,
                 desk,
                 truths.of,
-                conduct=conduct,
+                conduct=plan.conduct,
                 kinds=campaign.kinds,
                 clock=_clock,
-                patience=patience,
+                patience=plan.patience,
                 known=known,
             )
         )

@@ -11,7 +11,7 @@ from annotation.synthetic_corpus.art.canvas import Pen, Point
 from annotation.synthetic_corpus.art.colours import NAMED, WHITE
 from annotation.synthetic_corpus.art.figures import Figure
 from annotation.synthetic_corpus.referents import Entity, Person, Weighted
-from annotation.synthetic_corpus.stage import Stage
+from annotation.synthetic_corpus.stage import Grip, Placement, Stage, Standpoint
 
 Actor = tuple[Person, Figure]
 Kinds = str | Sequence[str]
@@ -29,7 +29,9 @@ def cyclist(
 ) -> tuple[Person, Figure, Entity]:
     """Somebody on a bicycle."""
     ground, _ = s.floor.at(depth)
-    person, figure = s.person(kinds, x, depth, _RIDING, code=code, role=(("cyclist", 2), ("biker", 1)))
+    person, figure = s.person(
+        kinds, Standpoint(x, depth), _RIDING, code=code, role=(("cyclist", 2), ("biker", 1))
+    )
     length = figure.height * (0.94 if person.adult else 0.98)
 
     def spot(point: Point) -> Point:
@@ -42,10 +44,11 @@ def cyclist(
         figure.reach(arm, spot(vehicles.HANDLEBAR))
     name = s.colour("white", "tan")
     bike = s.vehicle(
-        (("bike", 5), ("bicycle", 4)), lambda p: vehicles.bicycle(p, NAMED[name]), x, ground, length,
-            colour=name,
-        order=ground - 0.5, shadow=0.5,
-    )  # fmt: skip
+        (("bike", 5), ("bicycle", 4)),
+        lambda p: vehicles.bicycle(p, NAMED[name]),
+        Placement(x, ground, length, order=ground - 0.5, shadow=0.5),
+        colour=name,
+    )
     return person, figure, bike
 
 
@@ -54,10 +57,16 @@ def horseman(s: Stage, kinds: Kinds, x: float, depth: float) -> tuple[Person, Fi
     ground, _ = s.floor.at(depth)
     leather = NAMED[s.colour("white", "tan", "brown")]
     horse, tall = s.animal(
-        "horse", x, depth, s.rng.choice(("stand", "trot")), tack=lambda p: animals.saddle(p, leather)
+        "horse",
+        Standpoint(x, depth),
+        s.rng.choice(("stand", "trot")),
+        tack=lambda p: animals.saddle(p, leather),
     )
     rider, figure = s.person(
-        kinds, x, depth, _MOUNTED, role=(("rider", 2), ("horseback rider", 0.6)), order=ground + 0.5
+        kinds,
+        Standpoint(x, depth, order=ground + 0.5),
+        _MOUNTED,
+        role=(("rider", 2), ("horseback rider", 0.6)),
     )
     figure.hips_at((x * s.width - 0.02 * tall, ground - 0.675 * tall))
     for arm, lift in (("near arm", 0.80), ("far arm", 0.81)):
@@ -81,10 +90,7 @@ def guitarist(s: Stage, figure: Figure) -> Entity:
         figure,
         (("guitar", 6), ("acoustic guitar", 1)),
         lambda p: instruments.guitar(p, paint),
-        0.50,
-        at=(x, y),
-        turn=-24,
-        layer="between",
+        Grip(0.50, at=(x, y), turn=-24, layer="between"),
     )
 
 
@@ -97,10 +103,7 @@ def violinist(s: Stage, figure: Figure) -> Entity:
         figure,
         (("violin", 6), ("fiddle", 1)),
         lambda p: instruments.violin(p, (172, 92, 54)),
-        0.27,
-        at=(x, y),
-        turn=3,
-        layer="between",
+        Grip(0.27, at=(x, y), turn=3, layer="between"),
     )
 
     def bow(pen: Pen) -> None:
@@ -115,7 +118,9 @@ def trumpeter(s: Stage, figure: Figure) -> Entity:
     size = figure.look.build.head
     x, y = figure.head[0] + size * 0.16, figure.head[1] + size * 0.30
     _both(figure, (x + 0.10, y + 0.015), (x + 0.13, y + 0.02))
-    return s.instrument(figure, "trumpet", instruments.trumpet, 0.28, at=(x, y), turn=-4, layer="between")
+    return s.instrument(
+        figure, "trumpet", instruments.trumpet, Grip(0.28, at=(x, y), turn=-4, layer="between")
+    )
 
 
 def accordionist(s: Stage, figure: Figure) -> Entity:
@@ -127,9 +132,7 @@ def accordionist(s: Stage, figure: Figure) -> Entity:
         figure,
         "accordion",
         lambda p: instruments.accordion(p, NAMED[name]),
-        0.32,
-        at=(x, y),
-        layer="between",
+        Grip(0.32, at=(x, y), layer="between"),
         colour=name,
     )
 
@@ -143,9 +146,7 @@ def drummer(s: Stage, figure: Figure, kit: Entity | None = None) -> Entity:
         figure,
         "drum",
         lambda p: instruments.drum(p, NAMED[name]),
-        0.24,
-        at=(x, y),
-        layer="between",
+        Grip(0.24, at=(x, y), layer="between"),
         colour=name,
     )
 
@@ -198,7 +199,7 @@ def umbrella(s: Stage, figure: Figure) -> Entity:
     """An open umbrella in somebody's near hand."""
     name = s.colour("white", "gray")
     return s.held(
-        figure, "umbrella", lambda p: toys.umbrella(p, NAMED[name]), 0.60, colour=name, layer="behind"
+        figure, "umbrella", lambda p: toys.umbrella(p, NAMED[name]), Grip(0.60, layer="behind"), colour=name
     )
 
 
@@ -238,33 +239,20 @@ def ball(
     return s.thing(
         _BALLS[style],
         lambda p: toys.ball(p, paint, style),
-        x,
-        y,
-        radius,
+        Placement(x, y, radius, order=order, shadow=0 if flying else 1.3),
         colour="" if fixed else name,
-        order=order,
-        shadow=0 if flying else 1.3,
     )
 
 
 def passer_by(s: Stage, x: float, depth: float = 0.0) -> Actor:
     """Somebody on their way in the background."""
-    person, figure = s.person(ANYONE, x, depth, s.rng.choice(("walk", "stroll")), flip=s.rng.random() < 0.5)
+    pose, flip = s.rng.choice(("walk", "stroll")), s.rng.random() < 0.5
+    person, figure = s.person(ANYONE, Standpoint(x, depth, flip), pose)
     s.says(person, "*walk by", "*pass by", "*walk in the background", main=False, here=False)
     return person, figure
 
 
-def seated(
-    s: Stage,
-    kinds: Kinds,
-    x: float,
-    seat_y: float,
-    ground: float,
-    *,
-    depth: float = 0.9,
-    order: float | None = None,
-    flip: bool = False,
-    role: str | Weighted = (),
-) -> Actor:
-    """Somebody on a seat whose top is at `seat_y` pixels, feet at `ground`."""
-    return s.person(kinds, x, depth, "sit", y=ground, seat=ground - seat_y, order=order, flip=flip, role=role)
+def seated(s: Stage, kinds: Kinds, at: Standpoint, seat_y: float, *, role: str | Weighted = ()) -> Actor:
+    """Somebody on a seat whose top is at `seat_y` pixels; `at` says where the feet are (`y`)."""
+    ground = s.floor.at(at.depth)[0] if at.y is None else at.y
+    return s.person(kinds, at, "sit", seat=ground - seat_y, role=role)

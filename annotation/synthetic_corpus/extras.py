@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from annotation.synthetic_corpus import acts
-from annotation.synthetic_corpus.stage import Stage
+from annotation.synthetic_corpus.stage import Stage, Standpoint
 
 
 def birds(s: Stage) -> None:
@@ -15,13 +15,10 @@ def birds(s: Stage) -> None:
     for k in range(count):
         bird, _ = s.animal(
             "bird",
-            x + 0.105 * k,
-            0.5,
+            Standpoint(x + 0.105 * k, 0.5, y=y + s.height * 0.05 * ((k * 2) % 3), order=1),
             "fly",
-            y=y + s.height * 0.05 * ((k * 2) % 3),
             size=0.11,
             coat=coat,
-            order=1,
         )
         flock.append(bird)
     what = flock[0] if count == 1 else s.group(flock, "bird", bunch="a flock of" if count > 2 else "")
@@ -43,7 +40,7 @@ def passer_by(s: Stage) -> None:
 
 def resting_dog(s: Stage) -> None:
     """A dog that lies at the side."""
-    dog, _ = s.animal("dog", s.rng.choice((0.1, 0.9)), 0.98, s.rng.choice(("lie", "sit")))
+    dog, _ = s.animal("dog", Standpoint(s.rng.choice((0.1, 0.9)), 0.98), s.rng.choice(("lie", "sit")))
     s.says(dog, "*rest nearby", "*look on", "*watch", main=False, here=False, weight=0.7)
 
 

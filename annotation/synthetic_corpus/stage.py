@@ -7,6 +7,7 @@ and says, in templates, what they do. Things are painted from the back to the fr
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from annotation.protocol.terms import (
     ANIMALS,
@@ -57,38 +58,83 @@ _PIECES = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Standpoint:
+    """Where a person or an animal stands, and facing which way.
+
+    `x` is a share of the width, `depth` from 0 (back) to 1 (front). `y`: the height of the feet in pixels, if
+    not that of the ground at `depth`. `order`: when it is painted, if not at its feet's turn.
+    """
+
+    x: float
+    depth: float
+    flip: bool = False
+    y: float | None = None
+    order: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a thing is put: its origin at (`x` share of the width, `y` pixels), `size` pixels to its unit.
+
+    `turn` is in degrees. `order`: when it is painted, if not at the turn of `y`. `shadow`: half the width of
+    its shadow on the ground, in its unit; 0 for none.
+    """
+
+    x: float
+    y: float
+    size: float
+    flip: bool = False
+    turn: float = 0
+    order: float | None = None
+    shadow: float = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Grip:
+    """How somebody carries a thing of `size` shares of the figure's height.
+
+    `at` a hand, or a point in the figure's own coordinates, from where `lift` moves it; `turn` is in degrees.
+    `layer` is the figure's that it is painted in; `upright` keeps lettering and the like unmirrored.
+    """
+
+    size: float
+    at: str | Point = "near arm"
+    turn: float = 0
+    layer: str = "over"
+    lift: Point = (0.0, 0.0)
+    upright: bool = False
+
+
 class Stage(Board):
     """A board on which people, animals and things can be put by where they stand."""
 
     def person(
         self,
         kinds: str | Sequence[str],
-        x: float,
-        depth: float,
+        at: Standpoint,
         pose: str | Pose = "stand",
         *,
-        flip: bool = False,
         code: str = "",
         role: str | Weighted = (),
-        y: float | None = None,
-        order: float | None = None,
         seat: float | None = None,
     ) -> tuple[Person, Figure]:
-        """Put somebody at `x` (share of the width) and `depth` (0 back, 1 front), or with the feet at `y`.
+        """Put somebody on the stage.
 
         `seat` is the height in pixels of what they sit on. Clothes, hair and beard become referents
         too.
         """
         kind = kinds if isinstance(kinds, str) else self.rng.choice(list(kinds))
-        ground, adult = self.floor.at(depth)
-        ground = ground if y is None else y
+        ground, adult = self.floor.at(at.depth)
+        ground = ground if at.y is None else at.y
+        x = at.x * self.width
         tall = adult * _TALL[kind] * self.rng.uniform(0.96, 1.04)
         made = wardrobe.look(self.rng, kind, code or self.code, self.harmony, self.unlike)
         stance = POSES[pose] if isinstance(pose, str) else pose
-        figure = Figure(made, stance, x * self.width, ground, tall, flip)
+        figure = Figure(made, stance, x, ground, tall, at.flip)
         if seat is not None:
-            figure.hips_at((x * self.width, ground - seat - 0.03 * tall))
-            side = -1 if flip else 1
+            figure.hips_at((x, ground - seat - 0.03 * tall))
+            side = -1 if at.flip else 1
             for limb, far in (("near leg", 0.235), ("far leg", 0.27)):
                 figure.reach(limb, (figure.x + side * far * tall, ground - 0.036 * tall), outward=1)
         roles: Weighted = ((role, 1.0),) if isinstance(role, str) else role
@@ -109,9 +155,9 @@ class Stage(Board):
         )
         self.referents.append(person)
         self._clothe(person, figure)
-        self.paint(ground if order is None else order, lambda pen: figure.draw(self.canvas))
+        self.paint(ground if at.order is None else at.order, lambda pen: figure.draw(self.canvas))
         if stance.hip is None:
-            self.shadow(x * self.width, ground, tall * 0.26)
+            self.shadow(x, ground, tall * 0.26)
         return person, figure
 
     def _clothe(self, person: Person, figure: Figure) -> None:
@@ -193,23 +239,19 @@ class Stage(Board):
     def animal(
         self,
         kind: str,
-        x: float,
-        depth: float,
+        at: Standpoint,
         pose: str = "stand",
         *,
-        flip: bool = False,
         size: float | None = None,
-        y: float | None = None,
         coat: str = "",
-        order: float | None = None,
         tack: Painter | None = None,
     ) -> tuple[Entity, float]:
-        """Put an animal at `x` (share of the width); `size` is its height beside a grown man's.
+        """Put an animal on the stage; `size` is its height beside a grown man's.
 
         `tack` is painted over it with the same pen. Returns the animal and its height in pixels.
         """
-        ground, adult = self.floor.at(depth)
-        ground = ground if y is None else y
+        ground, adult = self.floor.at(at.depth)
+        ground = ground if at.y is None else at.y
         sizes = {
             "dog": 0.36,
             "cat": 0.27,
@@ -229,46 +271,42 @@ class Stage(Board):
             adjectives = ("large",)
         made = self.entity(ANIMALS, _ANIMAL_NOUNS[kind], colour=colour, adjectives=adjectives)
         fur = COATS[kind][colour]
-        at = x * self.width
+        x = at.x * self.width
 
         def painter(pen: Pen) -> None:
-            own = pen.at(at, ground, scale=tall, flip=flip).of(made.parts[0])
+            own = pen.at(x, ground, scale=tall, flip=at.flip).of(made.parts[0])
             BEASTS[kind](own, fur, pose)
             if tack:
                 tack(own)
 
-        self.paint(ground if order is None else order, painter)
+        self.paint(ground if at.order is None else at.order, painter)
         if pose not in ("fly", "swim", "leap"):
-            self.shadow(at, ground, tall * (0.34 if kind == "cat" else 0.7))
+            self.shadow(x, ground, tall * (0.34 if kind == "cat" else 0.7))
         return made, tall
 
     def thing(
         self,
         nouns: Weighted | str,
         painter: Painter,
-        x: float,
-        y: float,
-        size: float,
+        place: Placement,
         *,
         category: str = OTHER,
         colour: str = "",
         adjectives: tuple[str, ...] = (),
         form: str = "one",
-        flip: bool = False,
-        turn: float = 0,
-        order: float | None = None,
-        shadow: float = 0,
         parts: Sequence[int] | None = None,
     ) -> Entity:
-        """Put a thing with its origin at (x share of the width, y pixels), `size` pixels to its unit."""
+        """Put a thing on the stage."""
         made = self.entity(category, nouns, colour=colour, adjectives=adjectives, form=form, parts=parts)
-        at = x * self.width
-        self.paint(
-            y if order is None else order,
-            lambda pen: painter(pen.at(at, y, scale=size, flip=flip, turn=turn).of(made.parts[0])),
-        )
-        if shadow:
-            self.shadow(at, y, size * shadow)
+        x, y = place.x * self.width, place.y
+
+        def paint(pen: Pen) -> None:
+            own = pen.at(x, y, scale=place.size, flip=place.flip, turn=place.turn)
+            painter(own.of(made.parts[0]))
+
+        self.paint(y if place.order is None else place.order, paint)
+        if place.shadow:
+            self.shadow(x, y, place.size * place.shadow)
         return made
 
     def held(
@@ -276,40 +314,42 @@ class Stage(Board):
         figure: Figure,
         nouns: Weighted | str,
         painter: Painter,
-        size: float,
+        grip: Grip,
         *,
-        at: str | Point = "near arm",
         category: str = OTHER,
         colour: str = "",
         adjectives: tuple[str, ...] = (),
         form: str = "one",
-        turn: float = 0,
-        layer: str = "over",
-        lift: Point = (0.0, 0.0),
-        upright: bool = False,
     ) -> Entity:
-        """Have somebody carry a thing: `at` a hand, or a point in the figure's own coordinates.
-
-        `size` is in shares of the figure's height. `upright` keeps lettering and the like unmirrored.
-        """
+        """Have somebody carry a thing."""
         made = self.entity(category, nouns, colour=colour, adjectives=adjectives, form=form)
 
         def hook(pen: Pen) -> None:
-            x, y = figure.limbs[at][2] if isinstance(at, str) else at
-            own = pen.at(x + lift[0], y + lift[1], scale=size, turn=turn, flip=upright and figure.flip)
-            painter(own.of(made.parts[0]))
+            x, y = figure.limbs[grip.at][2] if isinstance(grip.at, str) else grip.at
+            right, down = grip.lift
+            flip = grip.upright and figure.flip
+            painter(pen.at(x + right, y + down, scale=grip.size, turn=grip.turn, flip=flip).of(made.parts[0]))
 
-        getattr(figure, layer).append(hook)
+        getattr(figure, grip.layer).append(hook)
         return made
 
     def vehicle(
-        self, noun: str | Weighted, painter: Painter, x: float, y: float, size: float, **more: object
+        self,
+        nouns: Weighted | str,
+        painter: Painter,
+        place: Placement,
+        *,
+        colour: str = "",
+        adjectives: tuple[str, ...] = (),
+        parts: Sequence[int] | None = None,
     ) -> Entity:
         """A thing of the category vehicles."""
-        return self.thing(noun, painter, x, y, size, category=VEHICLES, **more)  # type: ignore[arg-type]
+        return self.thing(
+            nouns, painter, place, category=VEHICLES, colour=colour, adjectives=adjectives, parts=parts
+        )
 
     def instrument(
-        self, figure: Figure, noun: str | Weighted, painter: Painter, size: float, **more: object
+        self, figure: Figure, nouns: Weighted | str, painter: Painter, grip: Grip, *, colour: str = ""
     ) -> Entity:
         """An instrument in somebody's hands."""
-        return self.held(figure, noun, painter, size, category=INSTRUMENTS, **more)  # type: ignore[arg-type]
+        return self.held(figure, nouns, painter, grip, category=INSTRUMENTS, colour=colour)

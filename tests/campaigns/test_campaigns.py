@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.campaigns import open_campaign
+from annotation.campaigns import CampaignPlan, open_campaign
 from annotation.datasets.exporting import export_dataset
 from annotation.datasets.importing import import_corpus, import_records
 from annotation.models import Campaign, Corpus, Layer
@@ -72,7 +72,7 @@ def _kind(layer: LayerRecord, chain: str) -> str:
 
 def test_an_errorless_crowd_writes_the_gold_back():
     found = corpus(25)
-    campaign = open_campaign(name="perfect", corpus="scenes", tasks="entities")
+    campaign = open_campaign(CampaignPlan(name="perfect", corpus="scenes", tasks="entities"))
     report = simulate_campaign(campaign=campaign, mix={"perfect": 5}, seed=1, gated=False)
     assert report.scores is not None
     assert (report.scores.f1, report.scores.iou, report.scores.kind_accuracy) == (1.0, 1.0, 1.0)
@@ -85,7 +85,7 @@ def test_an_errorless_crowd_writes_the_gold_back():
 
 def test_the_same_seed_gives_the_same_layer_and_the_judgments_fold_to_it(tmp_path):
     found = corpus(6)
-    campaign = open_campaign(name="twice", corpus="scenes", tasks="entities")
+    campaign = open_campaign(CampaignPlan(name="twice", corpus="scenes", tasks="entities"))
     first, layers = tmp_path / "a.jsonl", []
     for log in (first, tmp_path / "b.jsonl"):
         report = simulate_campaign(campaign=campaign, mix={"average": 9}, seed=4, judgments=log)
@@ -109,7 +109,7 @@ def judgment(line: dict) -> Judgment:
 
 def test_captions_without_mentions_go_through_the_same_door_and_the_export_reads_back(tmp_path):
     found = corpus(8, layered=False)
-    campaign = open_campaign(name="bare", corpus="scenes", tasks="entities")
+    campaign = open_campaign(CampaignPlan(name="bare", corpus="scenes", tasks="entities"))
     report = simulate_campaign(campaign=campaign, mix=mix_of(10), seed=2)
     assert report.scores is None and report.cost.mentions > 50 and not report.cost.unfinished
     export_dataset(corpus="scenes", format="entities", out=tmp_path / "out")
@@ -122,7 +122,9 @@ def test_captions_without_mentions_go_through_the_same_door_and_the_export_reads
 
 def test_a_reviewer_closes_what_leavers_left_open():
     corpus(4)
-    campaign = open_campaign(name="left", corpus="scenes", tasks="entities", settings={"link_votes": 3})
+    campaign = open_campaign(
+        CampaignPlan(name="left", corpus="scenes", tasks="entities", settings={"link_votes": 3})
+    )
     simulate_campaign(campaign=campaign, mix={"leaver": 4}, seed=2)
     layer = Layer.objects.get(name="left")
     assert layer.settings["link_votes"] == 3 and layer.cost["judgments"]["coref_link"] > 0
@@ -131,10 +133,12 @@ def test_a_reviewer_closes_what_leavers_left_open():
 
 def test_a_campaign_opens_once_and_its_settings_stay():
     corpus(1)
-    first = open_campaign(name="c", corpus="scenes", tasks="entities")
-    assert open_campaign(name="c", corpus="scenes", tasks="entities") == first
+    first = open_campaign(CampaignPlan(name="c", corpus="scenes", tasks="entities"))
+    assert open_campaign(CampaignPlan(name="c", corpus="scenes", tasks="entities")) == first
     with pytest.raises(CampaignError, match="already exists"):
-        open_campaign(name="c", corpus="scenes", tasks="entities", settings={"order": "as_printed"})
+        open_campaign(
+            CampaignPlan(name="c", corpus="scenes", tasks="entities", settings={"order": "as_printed"})
+        )
     assert Campaign.objects.count() == 1 and first.settings["order"] == "likely_first"
     assert settings_of(first.settings).protocol == Settings()
     assert settings_of(first.settings).as_dict() == first.settings
@@ -203,7 +207,7 @@ def test_the_cost_study_says_where_its_intervals_are_of_few_images(images, said)
 )
 def test_commands_refuse_in_one_line(command, message):
     corpus(1)
-    open_campaign(name="c", corpus="scenes", tasks="entities")
+    open_campaign(CampaignPlan(name="c", corpus="scenes", tasks="entities"))
     with pytest.raises(CommandError, match=message) as caught:
         call_command(*command)
     assert "\n" not in str(caught.value)
@@ -223,7 +227,7 @@ def test_the_last_line_of_a_json_report_is_one_document(tmp_path):
 
 def test_a_simulation_replaces_its_own_layers_and_no_others(tmp_path):
     found = corpus(3)
-    campaign = open_campaign(name="mine", corpus="scenes", tasks="entities")
+    campaign = open_campaign(CampaignPlan(name="mine", corpus="scenes", tasks="entities"))
     simulate_campaign(campaign=campaign, mix={"perfect": 5}, seed=1)
     Layer.objects.filter(name="mine").update(source="import")
     before = list(stream_records(corpus=found, layer=found.layers.get(name="mine")))
@@ -237,7 +241,7 @@ def test_a_simulation_replaces_its_own_layers_and_no_others(tmp_path):
 
 def test_judgments_are_written_whole_or_not_at_all(tmp_path):
     corpus(3)
-    campaign = open_campaign(name="cut", corpus="scenes", tasks="entities")
+    campaign = open_campaign(CampaignPlan(name="cut", corpus="scenes", tasks="entities"))
     log = tmp_path / "judgments.jsonl"
     log.write_text("an earlier run\n")
 
@@ -254,7 +258,7 @@ def test_judgments_are_written_whole_or_not_at_all(tmp_path):
 def test_images_that_gold_does_not_cover_are_left_out_and_counted():
     records = [r if i else replace(r, layer=None) for i, r in enumerate(scenes(3))]
     import_records(name="scenes", records=records, format="jsonl", source="made here")
-    campaign = open_campaign(name="part", corpus="scenes", tasks="entities")
+    campaign = open_campaign(CampaignPlan(name="part", corpus="scenes", tasks="entities"))
     report = simulate_campaign(campaign=campaign, mix={"perfect": 5}, seed=1)
     assert report.scores is not None
     assert (report.uncovered, report.cost.images, report.scores.f1) == (1, 2, 1.0)
@@ -264,7 +268,7 @@ def test_trust_is_a_setting_of_the_campaign():
     corpus(4)
     shares = []
     for name, values in (("few", {}), ("many", {"trust": {"double_check_share": 0.5}})):
-        campaign = open_campaign(name=name, corpus="scenes", tasks="entities", settings=values)
+        campaign = open_campaign(CampaignPlan(name=name, corpus="scenes", tasks="entities", settings=values))
         cost = simulate_campaign(campaign=campaign, mix={"average": 9}, seed=1).cost
         shares.append(sum(cost.double_checks.values()) / cost.total)
     assert shares[0] < 0.15 < 0.2 < shares[1]

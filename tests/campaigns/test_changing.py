@@ -61,7 +61,9 @@ def paid(micros_an_item: float) -> dict[str, Any]:
 def opened(tasks: str, images: int = 3, **settings: Any) -> Campaign:
     a_corpus("few", some_images(images))
     return campaigns.open_campaign(
-        name="few", corpus="few", tasks=tasks, settings={**TRUSTING, **settings}, open_to_all=True
+        campaigns.CampaignPlan(
+            name="few", corpus="few", tasks=tasks, settings={**TRUSTING, **settings}, open_to_all=True
+        )
     )
 
 
@@ -146,7 +148,9 @@ def _pairs(campaign: Campaign) -> list[tuple[int, tuple[int, ...], int]]:
 def test_once_somebody_works_votes_hold_for_images_that_are_not_open_yet():
     a_corpus("quay", some_images(3))
     campaign = campaigns.open_campaign(
-        name="some", corpus="quay", tasks="entities", settings={**TRUSTING, "boxes": "always"}, images=2
+        campaigns.CampaignPlan(
+            name="some", corpus="quay", tasks="entities", settings={**TRUSTING, "boxes": "always"}, images=2
+        )
     )
     worker = Worker.objects.create(pseudonym="one")
     held = leases.take(worker=worker.pk, campaign=campaign, kind=campaign.kinds[0])
@@ -306,7 +310,9 @@ def test_a_lease_that_is_just_being_given_comes_before_the_change():
 def test_the_ledger_the_answers_and_the_notes_of_an_export_name_the_version():
     a_corpus("quay", some_images(3))
     campaign = campaigns.open_campaign(
-        name="some", corpus="quay", tasks="entities", settings={**TRUSTING, "boxes": "never"}, images=2
+        campaigns.CampaignPlan(
+            name="some", corpus="quay", tasks="entities", settings={**TRUSTING, "boxes": "never"}, images=2
+        )
     )
     worker = Worker.objects.create(pseudonym="one").pk
 

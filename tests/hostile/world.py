@@ -96,7 +96,9 @@ def _tested() -> None:
     control_items.from_gold(campaign=made, layer=made.corpus.layers.get(name="import"))
     campaigns.begin(campaign=made)
     paused = campaigns.open_campaign(
-        name="paused", corpus="quay", tasks="captions", settings=TRUSTING, open_to_all=True
+        campaigns.CampaignPlan(
+            name="paused", corpus="quay", tasks="captions", settings=TRUSTING, open_to_all=True
+        )
     )
     campaigns.pause(campaign=paused, reason="")
 

@@ -25,7 +25,9 @@ _tokens = count()
 
 def opened(tasks: str, images: int = 4, settings: dict[str, Any] = TRUSTING, **also: Any) -> Campaign:
     a_corpus("quay", some_images(images))
-    return campaigns.open_campaign(name="work", corpus="quay", tasks=tasks, settings=settings, **also)
+    return campaigns.open_campaign(
+        campaigns.CampaignPlan(name="work", corpus="quay", tasks=tasks, settings=settings, **also)
+    )
 
 
 def workers(number: int) -> list[int]:

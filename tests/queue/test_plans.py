@@ -44,7 +44,7 @@ def test_what_came_in_one_go_is_planned_for_at_once(db: None, monkeypatch: pytes
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")  # the tables are empty, as far as it knows
         a_corpus("quay", some_images(3))
-        campaigns.open_campaign(name="quay", corpus="quay", tasks="entities")
+        campaigns.open_campaign(campaigns.CampaignPlan(name="quay", corpus="quay", tasks="entities"))
         for model in (Image, Caption, Mention, OpenImage, Task, Item):
             cursor.execute("SELECT reltuples FROM pg_class WHERE relname = %s", [model._meta.db_table])
             assert cursor.fetchone() == (model.objects.count(),), model

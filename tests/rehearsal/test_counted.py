@@ -14,7 +14,7 @@ from annotation import campaigns
 from annotation.models import Control, Judgment, PageControl, Standing, Task
 from annotation.protocol.trust import SUSPENDED
 from annotation.simulation.visits import Conduct
-from annotation.simulation_driver import rehearse
+from annotation.simulation_driver import CrowdPlan, rehearse
 from annotation.task_types.caption_writing.rules import SPELLING
 from tests.factories import a_corpus, an_image, some_images
 
@@ -50,8 +50,12 @@ def run(command: str, *arguments: str) -> dict[str, Any]:
 @pytest.mark.parametrize("tasks", ["graded", "relevance", "captions", "regions"])
 def test_a_crowd_leaves_nothing_open_and_nothing_unsound(tasks: str):
     a_corpus("quay", some_images(4))
-    campaign = campaigns.open_campaign(name="work", corpus="quay", tasks=tasks, settings=UNTESTED)
-    done = rehearse(campaign=campaign, mix={"careful": 10}, seed=1, conduct=MISCHIEF, patience=0)
+    campaign = campaigns.open_campaign(
+        campaigns.CampaignPlan(name="work", corpus="quay", tasks=tasks, settings=UNTESTED)
+    )
+    done = rehearse(
+        campaign=campaign, plan=CrowdPlan(mix={"careful": 10}, seed=1, conduct=MISCHIEF, patience=0)
+    )
     assert (done.open_tasks, done.leased) == (0, 0)
     assert not any(done.violations.values()) and done.tally.amiss == []
     (kind,) = campaign.kinds
@@ -79,20 +83,24 @@ def test_bad_judges_of_pages_are_suspended_and_what_they_ticked_is_asked_again(t
 
 def test_the_protocol_alone_settles_nothing_there():
     a_corpus("quay", some_images(2))
-    campaigns.open_campaign(name="work", corpus="quay", tasks="captions", settings=UNTESTED)
+    campaigns.open_campaign(
+        campaigns.CampaignPlan(name="work", corpus="quay", tasks="captions", settings=UNTESTED)
+    )
     with pytest.raises(CommandError, match="simulate it --through queue"):
         call_command("simulate_crowd", "work", "--through", "protocol")
 
 
 def test_writers_pass_the_test_of_spelling_first():
     a_corpus("quay", some_images(2))
-    campaign = campaigns.open_campaign(name="work", corpus="quay", tasks="captions")
+    campaign = campaigns.open_campaign(campaigns.CampaignPlan(name="work", corpus="quay", tasks="captions"))
     items = Control.objects.filter(campaign=campaign, purpose=Control.QUALIFICATION)
     assert {stratum: items.filter(stratum=stratum).count() for stratum in SPELLING} == {
         "correct": 18,
         "incorrect": 18,
     }
-    done = rehearse(campaign=campaign, mix={"perfect": 6, "always_yes": 2}, seed=1, patience=0)
+    done = rehearse(
+        campaign=campaign, plan=CrowdPlan(mix={"perfect": 6, "always_yes": 2}, seed=1, patience=0)
+    )
     assert done.open_tasks == 0
     wrote = set(Judgment.objects.filter(role="vote").values_list("worker__pseudonym", flat=True))
     assert wrote and all("perfect" in name for name in wrote)

@@ -15,7 +15,7 @@ from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.trust import QUALIFICATION
 from annotation.queue import leases
 from annotation.simulation.visits import ORDERLY, Conduct
-from annotation.simulation_driver import mix_of, rehearse, simulate_campaign
+from annotation.simulation_driver import CrowdPlan, mix_of, rehearse, simulate_campaign
 from annotation.simulation_driver.soundness import MET_TWICE, NEVER, violations
 from tests.queue.world import World
 from tests.rehearsal.script import pictured
@@ -57,7 +57,10 @@ def test_an_unruly_crowd_with_leavers_finishes_and_nothing_is_amiss(clock):
     world = World([pictured(i) for i in range(6)], settings=OPEN_DOOR, workers=0)
     from_gold(campaign=world.campaign, layer=world.corpus.layers.get(name="import"))
     mix = {"careful": 6, "leaver": 4}
-    done = rehearse(campaign=world.campaign, mix=mix, seed=3, conduct=UNRULY, patience=3600, sleep=clock.wait)
+    done = rehearse(
+        campaign=world.campaign,
+        plan=CrowdPlan(mix=mix, seed=3, conduct=UNRULY, patience=3600, sleep=clock.wait),
+    )
     assert done.tally.amiss == [] and set(done.violations.values()) == {0}
     assert (done.open_tasks, done.cost["unfinished"]) == (0, 0)
     # What a leaver had in hand when the rest was done runs out by itself.
@@ -73,7 +76,8 @@ def test_an_unruly_crowd_with_leavers_finishes_and_nothing_is_amiss(clock):
     assert tally.answered.total() == given
     last = Judgment.objects.latest("pk").pk
     again = rehearse(
-        campaign=world.campaign, mix=mix, seed=3, conduct=UNRULY, patience=3600, sleep=clock.wait
+        campaign=world.campaign,
+        plan=CrowdPlan(mix=mix, seed=3, conduct=UNRULY, patience=3600, sleep=clock.wait),
     )
     assert again.scores == done.scores
     votes = Judgment.objects.filter(campaign=world.campaign).exclude(role=q.CONTROL)
@@ -85,11 +89,9 @@ def test_tests_are_taken_before_work_and_who_fails_one_does_none_of_it(clock):
     from_gold(campaign=world.campaign, layer=world.corpus.layers.get(name="import"))
     done = rehearse(
         campaign=world.campaign,
-        mix={"perfect": 6, "random": 2},
-        seed=1,
-        conduct=ORDERLY,
-        patience=3600,
-        sleep=clock.wait,
+        plan=CrowdPlan(
+            mix={"perfect": 6, "random": 2}, seed=1, conduct=ORDERLY, patience=3600, sleep=clock.wait
+        ),
     )
     assert done.cost["unfinished"] == 0
     tested = Standing.objects.filter(campaign=world.campaign, examined_asked__isnull=False)
@@ -105,7 +107,8 @@ def test_leases_that_nobody_waits_for_are_told_as_left_over(clock):
     held = leases.take(worker=world.workers[0], campaign=world.campaign, kind=q.BOX_DRAWING)
     assert isinstance(held, leases.Lease)
     done = rehearse(
-        campaign=world.campaign, mix={"perfect": 5}, seed=1, patience=1, sleep=clock.wait, conduct=ORDERLY
+        campaign=world.campaign,
+        plan=CrowdPlan(mix={"perfect": 5}, seed=1, patience=1, sleep=clock.wait, conduct=ORDERLY),
     )
     assert done.leased == 1 and done.open_tasks >= 1 and done.cost["unfinished"] == 1
     assert done.tally.nothing["busy"] > 0
@@ -114,13 +117,15 @@ def test_leases_that_nobody_waits_for_are_told_as_left_over(clock):
 def test_what_cannot_be_rehearsed_is_refused_with_its_remedy():
     world = World([pictured(0)], workers=0)
     with pytest.raises(CampaignError, match="--url names the server"):
-        rehearse(campaign=world.campaign, mix=mix_of(5), seed=1, through="http")
+        rehearse(campaign=world.campaign, plan=CrowdPlan(mix=mix_of(5), seed=1, through="http"))
     with pytest.raises(CampaignError, match="not an address; expected http://HOST:PORT"):
-        rehearse(campaign=world.campaign, mix=mix_of(5), seed=1, through="http", url="localhost")
+        rehearse(
+            campaign=world.campaign, plan=CrowdPlan(mix=mix_of(5), seed=1, through="http", url="localhost")
+        )
     Campaign.objects.update(state=Campaign.PAUSED)
     world.campaign.refresh_from_db()
     with pytest.raises(CampaignError, match="pause_campaign quay --resume"):
-        rehearse(campaign=world.campaign, mix=mix_of(5), seed=1)
+        rehearse(campaign=world.campaign, plan=CrowdPlan(mix=mix_of(5), seed=1))
     assert not Account.objects.filter(username__startswith="sim").exists()
 
 

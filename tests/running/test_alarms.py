@@ -39,7 +39,9 @@ def known(world: World, count: int) -> None:
 
 def test_every_alarm_says_what_helps():
     a_corpus("photos", some_images(2))
-    found = alarms(campaigns.open_campaign(name="c", corpus="photos", tasks="entities"))
+    found = alarms(
+        campaigns.open_campaign(campaigns.CampaignPlan(name="c", corpus="photos", tasks="entities"))
+    )
     assert len(found) == 12 and all(alarm.text and (alarm.remedy or alarm.command) for alarm in found)
 
 

@@ -43,7 +43,9 @@ HOLDING = (Campaign, OpenImage, Task, Item, Instructions, Control)
 
 def opened(name: str = "c", **settings: Any) -> Campaign:
     a_corpus("photos", some_images(2))
-    return campaigns.open_campaign(name=name, corpus="photos", tasks="entities", settings=settings)
+    return campaigns.open_campaign(
+        campaigns.CampaignPlan(name=name, corpus="photos", tasks="entities", settings=settings)
+    )
 
 
 def known(campaign: Campaign) -> None:
@@ -67,7 +69,7 @@ def test_a_campaign_that_nobody_has_come_to_goes_with_all_it_holds_and_its_audit
     assert AuditEntry.objects.filter(campaign=None, campaign_name="c").count() == acts + 1
     assert other.held(0)
     # The name is free again.
-    campaigns.open_campaign(name="c", corpus="photos", tasks="entities")
+    campaigns.open_campaign(campaigns.CampaignPlan(name="c", corpus="photos", tasks="entities"))
 
 
 def somebody() -> Identity:

@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 
 from annotation import campaigns
 from annotation.models import Judgment
-from annotation.simulation_driver import rehearse
+from annotation.simulation_driver import CrowdPlan, rehearse
 from tests.factories import a_corpus, some_images
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -21,12 +21,14 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def exported(tasks: str, folder: Path, *more: str) -> list[dict[str, Any]]:
     a_corpus("quay", some_images(4))
     campaign = campaigns.open_campaign(
-        name="work",
-        corpus="quay",
-        tasks=tasks,
-        settings={"boxes": "always", "trust": {"qualification": False}},
+        campaigns.CampaignPlan(
+            name="work",
+            corpus="quay",
+            tasks=tasks,
+            settings={"boxes": "always", "trust": {"qualification": False}},
+        )
     )
-    rehearse(campaign=campaign, mix={"perfect": 10}, seed=1, patience=0)
+    rehearse(campaign=campaign, plan=CrowdPlan(mix={"perfect": 10}, seed=1, patience=0))
     out = folder / "answers.jsonl"
     call_command("export_answers", "work", "--out", str(out), *more, stdout=StringIO())
     return [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]

@@ -8,7 +8,7 @@ import pytest
 from django.utils.translation import override
 
 from annotation import instructions
-from annotation.campaigns import CampaignError, open_campaign
+from annotation.campaigns import CampaignError, CampaignPlan, open_campaign
 from annotation.instructions import CONSENT, StaleText
 from annotation.models import Account, AuditEntry, Campaign, Consent, Instructions, Judgment, Worker
 from annotation.protocol import questions as q
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 def a_campaign() -> Campaign:
     a_corpus("photos", some_images(1))
-    return open_campaign(name="c", corpus="photos", tasks="entities", settings=TRUSTING)
+    return open_campaign(CampaignPlan(name="c", corpus="photos", tasks="entities", settings=TRUSTING))
 
 
 def a_worker(name: str = "w") -> int:

@@ -40,8 +40,9 @@ from tests.queue.world import TRUSTING
 pytestmark = pytest.mark.django_db
 
 
-def opened(name: str = "c", corpus: str = "photos", **how) -> Campaign:
-    return campaigns.open_campaign(name=name, corpus=corpus, tasks="entities", **how)
+def opened(name: str = "c", corpus: str = "photos", progress=lambda done, total: None, **how) -> Campaign:
+    plan = campaigns.CampaignPlan(name=name, corpus=corpus, tasks="entities", **how)
+    return campaigns.open_campaign(plan, progress=progress)
 
 
 def keys(campaign: Campaign) -> list[str]:

@@ -25,7 +25,7 @@ from annotation.protocol import kinds
 from annotation.quality import controls
 from annotation.selectors.campaign.double_checks import agreement
 from annotation.simulation.kinds import SIMULATED
-from annotation.simulation_driver import rehearse
+from annotation.simulation_driver import CrowdPlan, rehearse
 from annotation.task_types import discovery
 from annotation.task_types.base import TASK_TYPES
 from annotation.task_types.practice import PRACTICE
@@ -118,7 +118,7 @@ def test_it_is_read_practised_tested_and_answered_by_page_and_by_api(
 
 def test_a_crowd_finishes_it_and_staff_read_every_page_and_export(plugged_in: None, tmp_path: Path) -> None:
     made = desk(tmp_path, trust={"qualification": False, "double_check_share": 0.2})
-    rehearse(campaign=made, mix={"careful": 6}, seed=1, patience=0)
+    rehearse(campaign=made, plan=CrowdPlan(mix={"careful": 6}, seed=1, patience=0))
     cache.clear()
     made.refresh_from_db()
     answers = Judgment.objects.filter(campaign=made, role="vote").count()

@@ -108,7 +108,7 @@ def test_verdicts_that_were_asked_for_before_there_were_items_never_count():
 @pytest.mark.parametrize("tasks", ["relevance", "graded", "regions"])
 def test_pairs_are_judged_and_regions_described_without_known_items(tasks: str):
     a_corpus("photos", some_images(8))
-    campaign = campaigns.open_campaign(name="c", corpus="photos", tasks=tasks)
+    campaign = campaigns.open_campaign(campaigns.CampaignPlan(name="c", corpus="photos", tasks=tasks))
     worker = Worker.objects.create(pseudonym="w").pk
     (kind,) = campaign.kinds
     assert isinstance(leases.take(worker=worker, campaign=campaign, kind=kind), Lease)

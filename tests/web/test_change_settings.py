@@ -154,7 +154,7 @@ def test_the_command_changes_one_setting_or_all(world, tmp_path: Path):
 
 def test_the_page_tells_the_settings_that_matter_to_what_is_asked(ada):
     a_corpus("few", some_images(2))
-    campaigns.open_campaign(name="pages", corpus="few", tasks="relevance")
+    campaigns.open_campaign(campaigns.CampaignPlan(name="pages", corpus="few", tasks="relevance"))
     page = words(ada.get("/campaigns/pages/settings/"))
     assert "captions Captions of each image on a page 10 Hodosh et al. 2013, section 4.3.2" in page
     assert "relevance Workers who judge each page 3 Hodosh" in page

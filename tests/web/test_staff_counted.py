@@ -9,7 +9,7 @@ from django.test import Client
 from annotation import campaigns
 from annotation.models import Control, Judgment, OpenImage
 from annotation.queue.submission import Answer
-from annotation.simulation_driver import rehearse
+from annotation.simulation_driver import CrowdPlan, rehearse
 from tests.factories import a_corpus, some_images
 from tests.queue.test_counted import held, submit, workers
 from tests.web import world as people
@@ -30,12 +30,14 @@ def ada() -> Client:
 def test_every_page_of_such_a_campaign_can_be_read(ada: Client, tasks: str):
     a_corpus("quay", some_images(4))
     campaign = campaigns.open_campaign(
-        name="judging", corpus="quay", tasks=tasks, settings={"trust": {"qualification": False}}
+        campaigns.CampaignPlan(
+            name="judging", corpus="quay", tasks=tasks, settings={"trust": {"qualification": False}}
+        )
     )
     (worker,) = workers(1)
     submit(worker, held(campaign, worker), Answer(flag="offensive"), then=False)
     image = Judgment.objects.values_list("image__image__key", flat=True).get()
-    rehearse(campaign=campaign, mix={"careful": 10}, seed=1, patience=0)
+    rehearse(campaign=campaign, plan=CrowdPlan(mix={"careful": 10}, seed=1, patience=0))
     cache.clear()
     for page in (*PAGES, f"texts/{campaign.kinds[0]}/", f"images/{image}/"):
         response = ada.get(f"/campaigns/judging/{page}")
@@ -55,7 +57,9 @@ def test_every_page_of_such_a_campaign_can_be_read(ada: Client, tasks: str):
 def test_known_items_are_made_of_captions_by_page_and_shown(ada: Client, tasks: str):
     settings = {"trust": {"qualification": False}, "page": {"images": 3, "captions": 4}}
     a_corpus("quay", some_images(60))
-    campaigns.open_campaign(name="judging", corpus="quay", tasks=tasks, settings=settings, split="test")
+    campaigns.open_campaign(
+        campaigns.CampaignPlan(name="judging", corpus="quay", tasks=tasks, settings=settings, split="test")
+    )
     page = ada.get(ITEMS)
     assert "From captions" in words(page) and "From a correct layer" not in words(page)
     said = ada.post(f"{ITEMS}add/", {"act": "captions", "split": "train"}, follow=True)
@@ -68,6 +72,6 @@ def test_known_items_are_made_of_captions_by_page_and_shown(ada: Client, tasks: 
 
 def test_the_sentences_of_the_test_of_spelling_are_listed(ada: Client):
     a_corpus("quay", some_images(2))
-    campaigns.open_campaign(name="judging", corpus="quay", tasks="captions")
+    campaigns.open_campaign(campaigns.CampaignPlan(name="judging", corpus="quay", tasks="captions"))
     page = words(ada.get(ITEMS))
     assert "A small boat is tied to the pier." in page and "well written 18" in page

@@ -24,7 +24,7 @@ from annotation.protocol.questions import QUESTIONS
 from annotation.protocol.scores import Scores
 from annotation.simulation.visits import ORDERLY, USUAL
 from annotation.simulation.workers import PRESETS
-from annotation.simulation_driver import HTTP, PATIENCE, QUEUE, mix_of, rehearse, simulate_campaign
+from annotation.simulation_driver import HTTP, PATIENCE, QUEUE, CrowdPlan, mix_of, rehearse, simulate_campaign
 
 PROTOCOL = "protocol"
 #: Lines about what should not have happened that are shown in full.
@@ -114,14 +114,16 @@ class Command(ReportCommand):
     ) -> dict[str, Any]:
         done = rehearse(
             campaign=campaign,
-            mix=people,
-            seed=options["seed"],
-            through=options["through"],
-            url=options["url"],
-            processes=options["processes"],
+            plan=CrowdPlan(
+                mix=people,
+                seed=options["seed"],
+                through=options["through"],
+                url=options["url"],
+                processes=options["processes"],
+                conduct=ORDERLY if options["orderly"] else USUAL,
+                patience=options["patience"],
+            ),
             gold=options["gold"],
-            conduct=ORDERLY if options["orderly"] else USUAL,
-            patience=options["patience"],
         )
         return {
             "campaign": campaign.name,

@@ -25,7 +25,8 @@ def renew(*, worker: int, assignment: int) -> datetime | None:
         row = cursor.fetchone()
         if row is None:
             return None
-        terms = lease_terms.under(lease_terms.terms_from(row[:-2]), row[-2:])
+        now, carried = database.split_row(row, lease_terms.Terms, lease_terms.CarriedSettings)
+        terms = lease_terms.under(lease_terms.terms_from(now), carried)
         expires = database.now() + timedelta(minutes=terms.settings.lease.minutes)
         cursor.execute(
             "UPDATE annotation_assignment SET expires_at = %s WHERE id = %s AND state = 'leased'",

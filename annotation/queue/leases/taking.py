@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import connection
 from django.utils.translation import gettext as _
@@ -23,6 +23,7 @@ from annotation.queue.dispatch import Holder, Nothing
 from annotation.queue.lease_terms import (
     CARRIED,
     HOLDER,
+    CarriedSettings,
     Terms,
     holder_from,
     refused_to,
@@ -32,6 +33,30 @@ from annotation.queue.lease_terms import (
 )
 
 _ROLE_CONTROL = "control"
+
+
+class _Request(NamedTuple):
+    """Who asks for something new of which kind, on what terms, when, and until when it would be theirs."""
+
+    terms: Terms
+    holder: Holder
+    kind: str
+    at: datetime
+    expires: datetime
+
+
+class _InHand(NamedTuple):
+    """What a worker holds, as its row has it."""
+
+    id: int
+    role: str
+    task: int | None
+    control: int | None
+    expires_at: Any
+
+
+#: The columns of `_InHand`, of an assignment `a`.
+_IN_HAND = "a.id, a.role, a.task_id, a.control_id, a.expires_at"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,19 +139,20 @@ def following(
         database.send(cursor, after)
     database.execute(
         cursor,
-        f"""SELECT a.id, a.role, a.task_id, a.control_id, a.expires_at, {CARRIED}
+        f"""SELECT {_IN_HAND}, {CARRIED}
            FROM annotation_assignment a JOIN annotation_campaign c ON c.id = a.campaign_id
            WHERE a.worker_id = %s AND a.campaign_id = %s AND a.kind = %s AND a.state = 'leased'
            ORDER BY a.id""",
         [holder.worker, terms.id, kind],
     )
-    held = cursor.fetchall()
-    waiting = next((row for row in held if row[0] not in holding), None)
-    if waiting is not None:
-        return _held(cursor, terms, kind, waiting, at)
+    held = [database.split_row(row, _InHand, CarriedSettings) for row in cursor.fetchall()]
+    for in_hand, carried in held:
+        if in_hand.id not in holding:
+            return _held(cursor, terms, kind, in_hand, carried, at)
     refused = dispatch.closed(terms) or refused_to(holder, terms)
     if refused is not None:
         return _test(cursor, terms, holder, kind, refused, holding, at)
+    request = _Request(terms, holder, kind, at, expires)
     if len(held) >= terms.settings.lease.in_hand:
         return Nothing(
             "in_hand", _("You already have this task open, perhaps in another tab: answer it first.")
@@ -137,9 +163,9 @@ def following(
     known = 0
     if is_page(kind):
         known = relevance_pages.due(terms.settings, seed=terms.seed, holder=holder, held=len(held))
-        control = _known_page(cursor, terms, holder, kind, known, at, expires)
+        control = _known_page(cursor, request, known)
     else:
-        control = _control(cursor, terms, holder, kind, holder.standing.items + len(held) + 1, at, expires)
+        control = _control(cursor, request, holder.standing.items + len(held) + 1)
     if control is not None:
         return control
     claim = dispatch.claim(cursor, holder, kind)
@@ -154,7 +180,7 @@ def following(
             [claim.role, terms.version, database.moment(at), database.moment(expires), assignment],
         )
     else:
-        assignment = _insert(cursor, terms, holder, kind, claim.role, at, expires, task=claim.task)
+        assignment = _insert(cursor, request, claim.role, task=claim.task)
         if known:
             relevance_pages.enclose(
                 terms.settings,
@@ -176,13 +202,12 @@ def _shown(lease: Lease, terms: Terms) -> Lease:
     return replace(lease, image=page[0].image, content=relevance_pages.content_of(page))
 
 
-def _known_page(
-    cursor: Any, terms: Terms, holder: Holder, kind: str, known: int, at: datetime, expires: datetime
-) -> Lease | None:
+def _known_page(cursor: Any, request: _Request, known: int) -> Lease | None:
     """A page of known images only, where the worker's next is to be one and enough are new to them.
 
     It stands in for the task that would have come, which it is like; where there is none, neither is it.
     """
+    terms, holder, kind = request.terms, request.holder, request.kind
     if known < terms.settings.page.images:
         return None
     instead_of = dispatch.next_task(cursor, holder, kind)
@@ -194,9 +219,9 @@ def _known_page(
     if not chosen:
         return None
     first = chosen[0].control
-    assignment = _insert(cursor, terms, holder, kind, _ROLE_CONTROL, at, expires, control=first)
+    assignment = _insert(cursor, request, _ROLE_CONTROL, control=first)
     relevance_pages.put(assignment, chosen)
-    return _shown(_known_lease(assignment, kind, _ROLE_CONTROL, first, expires, terms.version), terms)
+    return _shown(_known_lease(assignment, kind, _ROLE_CONTROL, first, request.expires, terms.version), terms)
 
 
 def _is_plain(terms: Terms, holder: Holder, kind: str, held: int) -> bool:
@@ -238,17 +263,10 @@ def _known_lease(
 
 
 def _insert(
-    cursor: Any,
-    terms: Terms,
-    holder: Holder,
-    kind: str,
-    role: str,
-    at: datetime,
-    expires: datetime,
-    *,
-    task: int | None = None,
-    control: int | None = None,
+    cursor: Any, request: _Request, role: str, *, task: int | None = None, control: int | None = None
 ) -> int:
+    """Lease what is asked for: the assignment's id."""
+    terms, holder, kind, at, expires = request
     database.execute(
         cursor,
         """INSERT INTO annotation_assignment
@@ -260,12 +278,15 @@ def _insert(
             *[database.moment(at), database.moment(expires)],
         ],
     )
-    return int(cursor.fetchone()[0])
+    (assignment,) = cursor.fetchone()
+    return int(assignment)
 
 
-def _held(cursor: Any, terms: Terms, kind: str, row: Sequence[Any], at: datetime) -> Lease:
+def _held(
+    cursor: Any, terms: Terms, kind: str, held: _InHand, carried: CarriedSettings, at: datetime
+) -> Lease:
     """A lease that is still in hand, renewed where its time has run out and nobody has taken it back."""
-    assignment, role, task, control, expires_at, *carried = row
+    assignment, role, task, control, expires_at = held
     expires, terms = database.moment_from(expires_at), under(terms, carried)
     if expires <= at:
         expires = at + timedelta(minutes=terms.settings.lease.minutes)
@@ -274,7 +295,7 @@ def _held(cursor: Any, terms: Terms, kind: str, row: Sequence[Any], at: datetime
             [database.moment(expires), assignment],
         )
     if control is not None:
-        return _shown(_known_lease(assignment, kind, role, control, expires, carried[0]), terms)
+        return _shown(_known_lease(assignment, kind, role, control, expires, carried.version), terms)
     cursor.execute(
         """SELECT o.image_id, i.content, t.key FROM annotation_task t
            JOIN annotation_item i ON i.task_id = t.id AND i.position = 0
@@ -282,7 +303,9 @@ def _held(cursor: Any, terms: Terms, kind: str, row: Sequence[Any], at: datetime
         [task],
     )
     image, content, key = cursor.fetchone()
-    lease = Lease(assignment, kind, role, image, json.loads(content), key, expires, task, None, carried[0])
+    lease = Lease(
+        assignment, kind, role, image, json.loads(content), key, expires, task, None, carried.version
+    )
     return _shown(lease, terms)
 
 
@@ -303,9 +326,9 @@ def _test(
         row, settings=terms.settings, version=terms.version, holding=holding, at=at
     )
     if assignment is not None:
-        columns = ("id", "role", "task_id", "control_id", "expires_at", "settings_version")
-        held = Assignment.objects.values_list(*columns).get(pk=assignment)
-        return _held(cursor, terms, kind, (*held, None), at)
+        planned = Assignment.objects.get(pk=assignment)
+        held = _InHand(planned.pk, planned.role, planned.task_id, planned.control_id, planned.expires_at)
+        return _held(cursor, terms, kind, held, CarriedSettings(planned.settings_version, None), at)
     if qualification.progress(row) is None:
         campaign = Campaign.objects.get(pk=terms.id)
         obstacle = qualification.obstacle(row, campaign=campaign, settings=terms.settings)
@@ -314,13 +337,12 @@ def _test(
     return refused
 
 
-def _control(
-    cursor: Any, terms: Terms, holder: Holder, kind: str, number: int, at: datetime, expires: datetime
-) -> Lease | None:
+def _control(cursor: Any, request: _Request, number: int) -> Lease | None:
     """A control item, where this worker's next is to be one and there is one they have not met.
 
     It stands in for the task that would have come, which it is like; where there is none, neither is it.
     """
+    terms, holder, kind = request.terms, request.holder, request.kind
     if not _control_due(terms, holder, kind, number):
         return None
     instead_of = dispatch.next_task(cursor, holder, kind)
@@ -346,8 +368,8 @@ def _control(
     if chosen is None:
         return None
     control = int(chosen.id)
-    assignment = _insert(cursor, terms, holder, kind, _ROLE_CONTROL, at, expires, control=control)
-    return _known_lease(assignment, kind, _ROLE_CONTROL, control, expires, terms.version)
+    assignment = _insert(cursor, request, _ROLE_CONTROL, control=control)
+    return _known_lease(assignment, kind, _ROLE_CONTROL, control, request.expires, terms.version)
 
 
 def _control_due(terms: Terms, holder: Holder, kind: str, number: int) -> bool:

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from django.db import connection
 
+from annotation.common import database
 from annotation.models import Campaign
 from annotation.protocol.terms import Box
 from annotation.selectors.campaign.kept import kept
@@ -22,6 +24,27 @@ NEWEST = 5_000
 
 #: First answer, second answer, and the IoU of their boxes where both drew one.
 Pair = tuple[str, str, float | None]
+
+
+class _Answer(NamedTuple):
+    """A judgment's word and the corners of its box; these are None together."""
+
+    answer: str
+    x_min: int | None
+    y_min: int | None
+    x_max: int | None
+    y_max: int | None
+
+    @property
+    def box(self) -> Box | None:
+        """The box, where one was drawn."""
+        if self.x_min is None or self.y_min is None or self.x_max is None or self.y_max is None:
+            return None
+        return Box(self.x_min, self.y_min, self.x_max, self.y_max)
+
+
+#: The columns of `_Answer`, of the judgment `{of}`.
+_ANSWER = "{of}.answer, {of}.x_min, {of}.y_min, {of}.x_max, {of}.y_max"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +66,7 @@ def agreement(campaign: Campaign, *, fresh: bool = False) -> dict[str, Agreement
 def _agreement(campaign: Campaign) -> dict[str, Agreement]:
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT d.kind, v.answer, d.answer, v.x_min, v.y_min, v.x_max, v.y_max,
-                   d.x_min, d.y_min, d.x_max, d.y_max
+            f"""SELECT d.kind, {_ANSWER.format(of="v")}, {_ANSWER.format(of="d")}
                FROM (SELECT * FROM annotation_judgment
                      WHERE campaign_id = %s AND role = 'double_check' AND flag = '' AND NOT void
                      ORDER BY id DESC LIMIT %s) d
@@ -57,10 +79,10 @@ def _agreement(campaign: Campaign) -> dict[str, Agreement]:
             [campaign.pk, NEWEST],
         )
         pairs: dict[str, list[Pair]] = {}
-        for kind, first, second, *corners in cursor.fetchall():
-            both = all(corner is not None for corner in corners)
-            iou = Box(*corners[:4]).iou(Box(*corners[4:])) if both else None
-            pairs.setdefault(kind, []).append((first, second, iou))
+        for kind, *answers in cursor.fetchall():
+            first, second = database.split_row(answers, _Answer, _Answer)
+            iou = first.box.iou(second.box) if first.box and second.box else None
+            pairs.setdefault(kind, []).append((first.answer, second.answer, iou))
     return {kind: measured(found) for kind, found in sorted(pairs.items())}
 
 
@@ -68,7 +90,8 @@ def measured(pairs: Sequence[Pair]) -> Agreement:
     """The agreement of some pairs, one at least."""
     count = len(pairs)
     observed = sum(first == second for first, second, _ in pairs) / count
-    firsts, seconds = Counter(p[0] for p in pairs), Counter(p[1] for p in pairs)
+    firsts = Counter(first for first, _, _ in pairs)
+    seconds = Counter(second for _, second, _ in pairs)
     expected = sum(firsts[answer] * seconds[answer] for answer in firsts) / count**2
     overlaps = [iou for *_, iou in pairs if iou is not None]
     return Agreement(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from django.db import connection
 from django.db.models import Count, Max, OuterRef, QuerySet, Subquery, Sum
@@ -85,15 +86,28 @@ def funnel(campaign: Campaign, *, fresh: bool = False) -> Funnel:
     return kept(campaign, "funnel", lambda: _funnel(campaign), fresh=fresh)
 
 
+class _Images(NamedTuple):
+    """The complete images of a campaign, or the others: all, those begun, those with a chain in review."""
+
+    complete: bool
+    images: int = 0
+    begun: int = 0
+    in_review: int = 0
+
+
+#: The columns of `_Images`, of open images grouped by `complete`.
+_IMAGES = """complete, count(*), sum(CASE WHEN version > 0 THEN 1 ELSE 0 END),
+                   sum(CASE WHEN in_review > 0 THEN 1 ELSE 0 END)"""
+
+
 def _funnel(campaign: Campaign) -> Funnel:
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT complete, count(*), sum(CASE WHEN version > 0 THEN 1 ELSE 0 END),
-                   sum(CASE WHEN in_review > 0 THEN 1 ELSE 0 END)
+            f"""SELECT {_IMAGES}
                FROM annotation_openimage WHERE campaign_id = %s GROUP BY complete""",
             [campaign.pk],
         )
-        groups = {bool(row[0]): row[1:] for row in cursor.fetchall()}
+        groups = {bool(row.complete): row for row in map(_Images._make, cursor.fetchall())}
         cursor.execute(
             """SELECT o.complete, count(*) FROM annotation_openimage o
                JOIN annotation_judgment j ON j.image_id = o.id
@@ -111,13 +125,13 @@ def _funnel(campaign: Campaign) -> Funnel:
             [campaign.pk],
         )
         found = dict(cursor.fetchall())
-    unfinished, complete = groups.get(False, (0, 0, 0)), groups.get(True, (0, 0, 0))
+    unfinished, complete = groups.get(False, _Images(False)), groups.get(True, _Images(True))
     return Funnel(
-        images=unfinished[0] + complete[0],
-        begun=unfinished[1] + complete[1],
-        complete=complete[0],
-        finished=complete[1],
-        in_review=unfinished[2] + complete[2],
+        images=unfinished.images + complete.images,
+        begun=unfinished.begun + complete.begun,
+        complete=complete.images,
+        finished=complete.begun,
+        in_review=unfinished.in_review + complete.in_review,
         answers=answers.get(False, 0),
         answers_finished=answers.get(True, 0),
         chains={stage: found.get(stage, 0) for stage in CHAIN_STAGES},

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from django.core.cache import cache
 from django.db import connection
@@ -25,8 +26,20 @@ KEPT = 24 * 3600
 #: The assignments of a standing. SQLite keeps to the order of a CROSS JOIN: an index range for each one.
 _ITS_OWN = "a.campaign_id = s.campaign_id AND a.worker_id = s.worker_id AND a.kind = s.kind"
 
-#: (worker, kind, role) -> (answers, seconds, pay).
-Sums = dict[tuple[int, str, str], tuple[int, float, int]]
+
+class _Sum(NamedTuple):
+    """What some answers came to; `pay` in millionths of the currency."""
+
+    answers: int = 0
+    seconds: float = 0.0
+    pay: int = 0
+
+
+#: The columns of `_Sum`, of assignments `a`.
+_SUM = "count(*), sum(a.seconds), CAST(sum(a.pay) AS bigint)"
+
+#: What answers came to by (worker, kind, role).
+Sums = dict[tuple[int, str, str], _Sum]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +57,16 @@ class Earned:
 def earned(campaign: Campaign, *, worker: int | None = None) -> list[Earned]:
     """What was earned until now, of one worker, or of all; in the order in which workers came."""
     sums = _of_one(campaign, worker) if worker is not None else _of_all(campaign)
-    return [Earned(*key, *values) for key, values in sorted(sums.items())]
+    return [
+        Earned(worker, kind, role, came_to.answers, came_to.seconds, came_to.pay)
+        for (worker, kind, role), came_to in sorted(sums.items())
+    ]
 
 
 def _of_one(campaign: Campaign, worker: int) -> Sums:
     lines = Assignment.objects.filter(campaign=campaign, worker=worker, state=Assignment.SUBMITTED)
     grouped = lines.order_by().values("kind", "role").annotate(n=Count("id"), s=Sum("seconds"), p=Sum("pay"))
-    return {(worker, row["kind"], row["role"]): (row["n"], row["s"], row["p"]) for row in grouped}
+    return {(worker, row["kind"], row["role"]): _Sum(row["n"], row["s"], row["p"]) for row in grouped}
 
 
 def _of_all(campaign: Campaign) -> Sums:
@@ -69,9 +85,9 @@ def _of_all(campaign: Campaign) -> Sums:
 
 def _added(sums: Sums, more: Sums) -> Sums:
     found = dict(sums)
-    for key, (answers, seconds, pay) in more.items():
-        before = found.get(key, (0, 0.0, 0))
-        found[key] = (before[0] + answers, before[1] + seconds, before[2] + pay)
+    for key, new in more.items():
+        before = found.get(key, _Sum())
+        found[key] = _Sum(before.answers + new.answers, before.seconds + new.seconds, before.pay + new.pay)
     return found
 
 
@@ -81,13 +97,15 @@ def _first(campaign: Campaign, until: datetime) -> Sums:
     no_index = "NOT INDEXED" if connection.vendor == "sqlite" else ""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT worker_id, kind, role, count(*), sum(seconds), CAST(sum(pay) AS bigint)
-                FROM annotation_assignment {no_index}
-                WHERE campaign_id = %s AND state = 'submitted' AND ended_at <= %s
-                GROUP BY worker_id, kind, role""",
+            f"""SELECT a.worker_id, a.kind, a.role, {_SUM}
+                FROM annotation_assignment a {no_index}
+                WHERE a.campaign_id = %s AND a.state = 'submitted' AND a.ended_at <= %s
+                GROUP BY a.worker_id, a.kind, a.role""",
             [campaign.pk, connection.ops.adapt_datetimefield_value(until)],
         )
-        return {(worker, kind, role): tuple(sums) for worker, kind, role, *sums in cursor.fetchall()}
+        return {
+            (worker, kind, role): _Sum._make(columns) for worker, kind, role, *columns in cursor.fetchall()
+        }
 
 
 def _newer(campaign: Campaign, after: datetime, until: datetime | None = None) -> Sums:
@@ -95,13 +113,15 @@ def _newer(campaign: Campaign, after: datetime, until: datetime | None = None) -
     upper = "" if until is None else "AND a.ended_at <= %s"
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT a.worker_id, a.kind, a.role, count(*), sum(a.seconds), CAST(sum(a.pay) AS bigint)
+            f"""SELECT a.worker_id, a.kind, a.role, {_SUM}
                 FROM annotation_standing s CROSS JOIN annotation_assignment a
                 WHERE s.campaign_id = %s AND {_ITS_OWN} AND a.ended_at > %s {upper} AND a.state = 'submitted'
                 GROUP BY a.worker_id, a.kind, a.role""",
             [campaign.pk, *(connection.ops.adapt_datetimefield_value(at) for at in (after, until) if at)],
         )
-        return {(worker, kind, role): tuple(sums) for worker, kind, role, *sums in cursor.fetchall()}
+        return {
+            (worker, kind, role): _Sum._make(columns) for worker, kind, role, *columns in cursor.fetchall()
+        }
 
 
 def held(campaign: Campaign) -> dict[tuple[str, str, int], int]:

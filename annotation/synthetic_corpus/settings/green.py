@@ -16,7 +16,7 @@ from annotation.synthetic_corpus.settings.sky import (
     paint_sky,
     plant_trees,
 )
-from annotation.synthetic_corpus.stage import Stage
+from annotation.synthetic_corpus.stage import Placement, Stage
 
 
 def park(s: Stage) -> None:
@@ -117,7 +117,9 @@ def field(s: Stage) -> None:
     if spot < 0.45:
         x = s.rng.choice((0.16, 0.84))
         s.shadow(x * s.width, horizon + 22, 70, 0.24)
-        barn = s.thing("barn", buildings.barn, x, horizon + 22, s.height * 0.34, category=SCENE, colour="red")
+        barn = s.thing(
+            "barn", buildings.barn, Placement(x, horizon + 22, s.height * 0.34), category=SCENE, colour="red"
+        )
         s.around.append(f"near {barn}")
         s.backdrops.append(f"with {barn} in the background")
     elif spot < 0.7:
@@ -126,9 +128,7 @@ def field(s: Stage) -> None:
         house = s.thing(
             (("house", 4), ("farmhouse", 1)),
             lambda p: buildings.house(p, wall, (176, 88, 72)),
-            x,
-            horizon + 20,
-            s.height * 0.3,
+            Placement(x, horizon + 20, s.height * 0.3),
             category=SCENE,
             adjectives=("small",),
         )
@@ -138,7 +138,9 @@ def field(s: Stage) -> None:
         y = horizon + (s.height - horizon) * 0.24
         size = s.height * 0.10
         rail = s.thing(
-            (("fence", 4), ("wooden fence", 2)), lambda p: furniture.fence(p, s.width / size), 0, y, size
+            (("fence", 4), ("wooden fence", 2)),
+            lambda p: furniture.fence(p, s.width / size),
+            Placement(0, y, size),
         )
         s.around += [f"near {rail}", f"in front of {rail}"]
     trees = plant_trees(

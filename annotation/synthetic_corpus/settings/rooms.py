@@ -7,7 +7,7 @@ from annotation.synthetic_corpus.art import buildings
 from annotation.synthetic_corpus.art.canvas import Pen
 from annotation.synthetic_corpus.art.colours import NAMED, WHITE, Colour, darker, lighter, mix
 from annotation.synthetic_corpus.board import Floor
-from annotation.synthetic_corpus.stage import Stage
+from annotation.synthetic_corpus.stage import Placement, Stage
 
 _WALLS: tuple[tuple[Colour, Colour], ...] = (
     ((246, 226, 204), (222, 150, 120)),
@@ -152,16 +152,13 @@ def living_room(s: Stage) -> None:
     plant = s.thing(
         "plant",
         lambda p: buildings.plant(p, darker(accent, 0.1)),
-        x,
-        skirting + 18,
-        tall * 0.42,
-        shadow=0.4,
+        Placement(x, skirting + 18, tall * 0.42, shadow=0.4),
         adjectives=("green", "potted"),
     )
     s.around.append(f"near {plant}")
     if s.rng.random() < 0.6:
         lamp = s.thing(
-            "lamp", lambda p: buildings.lamp(p, (255, 226, 160)), 1 - x, skirting + 10, tall * 0.86
+            "lamp", lambda p: buildings.lamp(p, (255, 226, 160)), Placement(1 - x, skirting + 10, tall * 0.86)
         )
         s.around.append(f"near {lamp}")
     room = s.notion("a living room", "the living room", "a room", scene=True)

@@ -8,7 +8,7 @@ from annotation.synthetic_corpus.art import landscape
 from annotation.synthetic_corpus.art.colours import WHITE, Colour, mix
 from annotation.synthetic_corpus.board import Floor
 from annotation.synthetic_corpus.referents import Entity
-from annotation.synthetic_corpus.stage import Stage
+from annotation.synthetic_corpus.stage import Placement, Stage
 
 #: Sky at the top and at the horizon, and the sun.
 SKIES: dict[str, tuple[Colour, Colour, Colour]] = {
@@ -64,9 +64,13 @@ def plant_trees(
         leaf = s.rng.choice(leaves)
         s.shadow(x * s.width, y, size * 0.30, 0.26)
         found.append(
-            s.thing("tree", partial(landscape.tree, rng=s.rng, leaf=leaf), x, y, size,
-                    adjectives=("large", "tall", "big"))
-        )  # fmt: skip
+            s.thing(
+                "tree",
+                partial(landscape.tree, rng=s.rng, leaf=leaf),
+                Placement(x, y, size),
+                adjectives=("large", "tall", "big"),
+            )
+        )
     return found
 
 

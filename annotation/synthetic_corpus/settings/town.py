@@ -7,7 +7,7 @@ from annotation.synthetic_corpus.art import buildings
 from annotation.synthetic_corpus.art.colours import Colour, darker, lighter, mix
 from annotation.synthetic_corpus.board import Floor
 from annotation.synthetic_corpus.settings.sky import outside, paint_sky
-from annotation.synthetic_corpus.stage import Stage
+from annotation.synthetic_corpus.stage import Placement, Stage
 
 
 def street(s: Stage) -> None:
@@ -65,9 +65,7 @@ def street(s: Stage) -> None:
                 s.thing(
                     (("street lamp", 2), ("street light", 2)),
                     lambda p: buildings.street_lamp(p, lit=night),
-                    at,
-                    kerb - 6,
-                    s.height * 0.5,
+                    Placement(at, kerb - 6, s.height * 0.5),
                 )
             )
     town = s.notion("the city", "a city", "a busy city", scene=True)

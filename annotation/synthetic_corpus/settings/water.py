@@ -10,7 +10,7 @@ from annotation.synthetic_corpus.art.colours import NAMED, WHITE, Colour, darker
 from annotation.synthetic_corpus.board import Floor
 from annotation.synthetic_corpus.referents import Entity
 from annotation.synthetic_corpus.settings.sky import SKIES, outside, paint_sky
-from annotation.synthetic_corpus.stage import Stage
+from annotation.synthetic_corpus.stage import Placement, Stage
 
 
 def beach(s: Stage) -> None:
@@ -51,9 +51,7 @@ def beach(s: Stage) -> None:
         palm = s.thing(
             (("palm tree", 3), ("tree", 1)),
             lambda p: landscape.palm(p, 0.16 if x < 0.5 else -0.16),
-            x,
-            y,
-            s.height * 0.56,
+            Placement(x, y, s.height * 0.56),
         )
         s.around.append(f"near {palm}")
     if s.rng.random() < 0.55:
@@ -80,10 +78,7 @@ def _sails(s: Stage, horizon: float, sea: Entity) -> None:
             s.vehicle(
                 (("sailboat", 4), ("boat", 3)),
                 partial(vehicles.sailboat, colour=NAMED[name], sail=WHITE),
-                x,
-                horizon + s.height * 0.035 + 4 * k,
-                size,
-                order=horizon,
+                Placement(x, horizon + s.height * 0.035 + 4 * k, size, order=horizon),
             )
         )
     what = boats[0] if count == 1 else s.group(boats, s.rng.choice(("sailboat", "boat")))
@@ -139,9 +134,7 @@ def lake(s: Stage) -> None:
     tree = s.thing(
         "tree",
         lambda p: landscape.tree(p, s.rng, (98, 158, 104)),
-        x,
-        shore + 12,
-        s.height * 0.46,
+        Placement(x, shore + 12, s.height * 0.46),
         adjectives=("tall",),
     )
     s.around.append(f"near {tree}")

@@ -7,7 +7,7 @@ from annotation.synthetic_corpus.art import buildings, landscape
 from annotation.synthetic_corpus.art.canvas import Pen
 from annotation.synthetic_corpus.art.colours import Colour, darker, mix
 from annotation.synthetic_corpus.settings.sky import lay_floor, mention_trees, outside, paint_sky
-from annotation.synthetic_corpus.stage import Stage
+from annotation.synthetic_corpus.stage import Placement, Stage
 
 
 def snow(s: Stage) -> None:
@@ -52,7 +52,11 @@ def snow(s: Stage) -> None:
         size = s.height * s.rng.uniform(0.26, 0.42)
         s.shadow(x * s.width, y, size * 0.26, 0.2)
         trees.append(
-            s.thing((("pine tree", 2), ("tree", 3)), lambda p: landscape.pine(p, leaf, snow=True), x, y, size)
+            s.thing(
+                (("pine tree", 2), ("tree", 3)),
+                lambda p: landscape.pine(p, leaf, snow=True),
+                Placement(x, y, size),
+            )
         )
     mention_trees(s, trees)
     if s.rng.random() < 0.3:
@@ -61,9 +65,7 @@ def snow(s: Stage) -> None:
         cabin = s.thing(
             (("cabin", 3), ("house", 2)),
             lambda p: buildings.house(p, wall, (240, 244, 250)),
-            x,
-            horizon + 28,
-            s.height * 0.3,
+            Placement(x, horizon + 28, s.height * 0.3),
             category=SCENE,
             adjectives=("small", "wooden"),
         )

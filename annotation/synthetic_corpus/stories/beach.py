@@ -6,7 +6,7 @@ from annotation.synthetic_corpus import acts
 from annotation.synthetic_corpus.acts import ADULT, CHILD
 from annotation.synthetic_corpus.art import toys
 from annotation.synthetic_corpus.art.colours import NAMED, WHITE
-from annotation.synthetic_corpus.stage import Stage
+from annotation.synthetic_corpus.stage import Grip, Placement, Stage, Standpoint
 
 
 def beach_ball(s: Stage) -> None:
@@ -18,10 +18,8 @@ def beach_ball(s: Stage) -> None:
     for k, x in enumerate(xs):
         who, _ = s.person(
             kinds,
-            x,
-            0.85 - 0.5 * (k == 1 and count == 3),
+            Standpoint(x, 0.85 - 0.5 * (k == 1 and count == 3), flip=x > 0.5),
             s.rng.choice(("cheer", "reach", "jump")),
-            flip=x > 0.5,
         )
         players.append(who)
     ground, tall = s.floor.at(0.8)
@@ -56,21 +54,16 @@ def castle(s: Stage) -> None:
     tower = s.thing(
         (("sandcastle", 4), ("sand castle", 2)),
         toys.castle,
-        at,
-        ground - 4,
-        tall * 0.62,
+        Placement(at, ground - 4, tall * 0.62, shadow=0.6),
         adjectives=("large", "big"),
-        shadow=0.6,
     )
     builders = []
     for k in range(count):
         flip = k == 1
         who, _ = s.person(
             CHILD if s.rng.random() < 0.8 else ADULT,
-            at - 0.24 if not flip else at + 0.25,
-            0.85,
+            Standpoint(at - 0.24 if not flip else at + 0.25, 0.85, flip=flip),
             s.rng.choice(("kneel", "crouch")),
-            flip=flip,
         )
         builders.append(who)
         s.says(
@@ -84,18 +77,17 @@ def castle(s: Stage) -> None:
     pail = s.thing(
         (("bucket", 3), ("pail", 1)),
         lambda p: toys.bucket(p, NAMED[name]),
-        at + 0.11,
-        ground + 12,
-        tall * 0.16,
+        Placement(at + 0.11, ground + 12, tall * 0.16, shadow=0.7),
         colour=name,
         adjectives=("plastic",),
-        shadow=0.7,
     )
     s.says(builders[0], f"*play with {pail}", f"*dig with {pail}", weight=1)
     if count == 2:
         s.says(s.group(builders), f"*build {tower}", f"*make {tower}", f"*play in front of {tower}", weight=4)
     elif s.rng.random() < 0.6:
-        adult, _ = s.person(("woman", "man"), 0.84, 0.3, s.rng.choice(("stand", "hips", "wave")), flip=True)
+        adult, _ = s.person(
+            ("woman", "man"), Standpoint(0.84, 0.3, flip=True), s.rng.choice(("stand", "hips", "wave"))
+        )
         s.says(adult, "*watch", f"*look at {builders[0]:the}", f"*watch {builders[0]:the} play", weight=1)
 
 
@@ -107,9 +99,7 @@ def sunshade(s: Stage) -> None:
     shade = s.thing(
         (("umbrella", 4), ("beach umbrella", 3)),
         lambda p: toys.parasol(p, NAMED[name], WHITE),
-        at,
-        ground - 6,
-        tall * 1.0,
+        Placement(at, ground - 6, tall * 1.0),
         colour=s.rng.choice((name, f"{name} and white")),
         adjectives=("striped",),
     )
@@ -119,11 +109,8 @@ def sunshade(s: Stage) -> None:
         flip = k == 1
         who, _ = s.person(
             ("woman", "man", "old man", "girl"),
-            at + (0.16 if flip else -0.12),
-            0.7,
+            Standpoint(at + (0.16 if flip else -0.12), 0.7, flip=flip, y=ground + 10),
             "lounge",
-            flip=flip,
-            y=ground + 10,
         )
         sitters.append(who)
         s.says(
@@ -144,7 +131,9 @@ def sunshade(s: Stage) -> None:
         s.around.append(f"near {ball}")
     if s.rng.random() < 0.5:
         child, _ = s.person(
-            CHILD, 0.86 if s.wide else 0.88, 0.25, s.rng.choice(("run", "jump", "stand")), flip=True
+            CHILD,
+            Standpoint(0.86 if s.wide else 0.88, 0.25, flip=True),
+            s.rng.choice(("run", "jump", "stand")),
         )
         s.says(
             child,
@@ -160,30 +149,32 @@ def sunshade(s: Stage) -> None:
 def surfing(s: Stage) -> None:
     """Somebody with a surfboard, perhaps with a dog or a friend."""
     who, figure = s.person(
-        ("man", "woman", "boy", "girl"), 0.36, 0.85, s.rng.choice(("stand", "walk")), role=(("surfer", 2.0),)
+        ("man", "woman", "boy", "girl"),
+        Standpoint(0.36, 0.85),
+        s.rng.choice(("stand", "walk")),
+        role=(("surfer", 2.0),),
     )
     name, trim = s.colour("white", "tan"), s.rng.choice(("white", "yellow", "red"))
     board = s.held(
         figure,
         (("surfboard", 1.0),),
         lambda p: toys.surfboard(p, NAMED[name], NAMED[trim] if trim != name else WHITE),
-        1.08,
-        at=(0.20, 0.01),
+        Grip(1.08, at=(0.20, 0.01), turn=5, layer="behind"),
         colour=name,
-        turn=5,
-        layer="behind",
     )
     figure.reach("far arm", figure.outside((0.17, figure.hip[1] - 0.10)))
     s.says(
         who, f"*hold {board}", f"*carry {board}", f"*stand with {board:own}", f"*walk with {board}", weight=4
     )
     if s.rng.random() < 0.5:
-        dog, _ = s.animal("dog", 0.70, 0.9, s.rng.choice(("stand", "run", "sit")))
+        dog, _ = s.animal("dog", Standpoint(0.70, 0.9), s.rng.choice(("stand", "run", "sit")))
         s.says(dog, f"*walk in front of {who}", "*run ahead", f"*stand next to {who}", weight=1, main=False)
         s.says((who, dog), "*walk", "*stand", weight=1.2)
     else:
         other, _ = s.person(
-            ("woman", "man", "boy", "girl"), 0.74, 0.5, s.rng.choice(("stand", "wave", "walk")), flip=True
+            ("woman", "man", "boy", "girl"),
+            Standpoint(0.74, 0.5, flip=True),
+            s.rng.choice(("stand", "wave", "walk")),
         )
         s.says(other, f"*talk to {who}", f"*look at {board}", "*watch", weight=1)
         s.says(s.group([who, other]), "*stand", "*talk", weight=1.4)

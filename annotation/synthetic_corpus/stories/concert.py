@@ -7,7 +7,7 @@ from annotation.synthetic_corpus import acts
 from annotation.synthetic_corpus.art import buildings, instruments
 from annotation.synthetic_corpus.art.colours import NAMED
 from annotation.synthetic_corpus.referents import Entity, Person
-from annotation.synthetic_corpus.stage import Stage
+from annotation.synthetic_corpus.stage import Placement, Stage, Standpoint
 
 
 def _audience(s: Stage) -> None:
@@ -39,8 +39,7 @@ def band(s: Stage) -> None:
         elif k == (drums_at + 1) % count and s.rng.random() < 0.55:
             who, figure = s.person(
                 ("woman", "man"),
-                x,
-                0.7,
+                Standpoint(x, 0.7),
                 s.rng.choice(("stand", "dance", "carry")),
                 role=(("singer", 3.0), ("performer", 1.0)),
             )
@@ -48,10 +47,12 @@ def band(s: Stage) -> None:
             tool = s.thing(
                 "microphone",
                 instruments.microphone,
-                x + 0.30 * figure.height * 0.46 / s.width,
-                ground + 3,
-                figure.height * 0.82,
-                order=ground + 2,
+                Placement(
+                    x + 0.30 * figure.height * 0.46 / s.width,
+                    ground + 3,
+                    figure.height * 0.82,
+                    order=ground + 2,
+                ),
             )
             s.says(who, f"*sing into {tool}", f"*sing {s.notion('a song')}", f"*hold {tool}", weight=1.4)
         else:
@@ -80,12 +81,9 @@ def band(s: Stage) -> None:
     box = s.thing(
         (("speaker", 3), ("amplifier", 1)),
         instruments.speaker,
-        0.11 if xs[0] > 0.22 else 0.92,
-        s.floor.at(0.1)[0],
-        s.unit * 0.4,
+        Placement(0.11 if xs[0] > 0.22 else 0.92, s.floor.at(0.1)[0], s.unit * 0.4, shadow=0.4),
         colour="black",
         adjectives=("large",),
-        shadow=0.4,
     )
     s.around.append(f"near {box}")
 
@@ -100,7 +98,7 @@ def _player(s: Stage, x: float, depth: float) -> tuple[Person, Entity]:
         "accordion": (("musician", 2.0),),
     }[kind]
     pose = "reach" if kind == "keyboard" else s.rng.choice(("stand", "face", "carry"))
-    who, figure = s.person(("man", "woman"), x, depth, pose, role=roles, flip=x > 0.6)
+    who, figure = s.person(("man", "woman"), Standpoint(x, depth, flip=x > 0.6), pose, role=roles)
     if kind == "keyboard":
         ground, side = figure.y, -1 if figure.flip else 1
         size = figure.height * 0.62
@@ -108,12 +106,9 @@ def _player(s: Stage, x: float, depth: float) -> tuple[Person, Entity]:
         tool = s.thing(
             (("keyboard", 5), ("piano", 1)),
             lambda p: instruments.keyboard(p, NAMED[name]),
-            x + side * 0.26 * figure.height / s.width,
-            ground + 4,
-            size,
+            Placement(x + side * 0.26 * figure.height / s.width, ground + 4, size, order=ground + 1),
             category=INSTRUMENTS,
             colour=name,
-            order=ground + 1,
         )
         for arm, at in (("near arm", 0.16), ("far arm", 0.24)):
             figure.reach(arm, (figure.x + side * at * figure.height, ground - 0.66 * size))
@@ -132,24 +127,18 @@ def _drums(s: Stage, x: float) -> tuple[Person, Entity]:
     ground, tall = s.floor.at(0.35)
     who, figure = s.person(
         ("man", "woman"),
-        x,
-        0.35,
+        Standpoint(x, 0.35, y=ground - 12, order=ground - 4),
         "face",
-        y=ground - 12,
         role=(("drummer", 3.0), ("musician", 1.0)),
-        order=ground - 4,
     )
     name = s.colour("white", "black")
     kit = s.thing(
         (("drums", 1.0),),
         lambda p: instruments.drum_kit(p, NAMED[name]),
-        x,
-        ground,
-        tall * 0.74,
+        Placement(x, ground, tall * 0.74, order=ground),
         category=INSTRUMENTS,
         form="plenty",
         colour=name,
-        order=ground,
     )
     figure.arms_over = True
     figure.reach("near arm", figure.outside((-0.15, figure.hip[1] + 0.02)), outward=-1)
@@ -172,11 +161,9 @@ def soloist(s: Stage) -> None:
     if s.rng.random() < 0.6:
         other, _ = s.person(
             ("woman", "man", "girl"),
-            0.76,
-            0.5,
+            Standpoint(0.76, 0.5, flip=True),
             s.rng.choice(("dance", "twirl", "stand")),
             role=(("singer", 1.0), ("performer", 1.0)),
-            flip=True,
         )
         s.says(other, "*dance", "*sing", f"*dance to {s.notion('the music')}", weight=1.2)
         s.says((who, other), "*perform", f"*perform {music}", weight=1.5)
@@ -194,8 +181,7 @@ def dancers(s: Stage) -> None:
     for k in range(count):
         who, figure = s.person(
             kinds,
-            0.12 + 0.76 * (k + 0.5) / count,
-            0.85 - 0.4 * (k % 2),
+            Standpoint(0.12 + 0.76 * (k + 0.5) / count, 0.85 - 0.4 * (k % 2)),
             s.rng.choice(("dance", "twirl", "cheer")),
             role=(("dancer", 3.0), ("performer", 0.6)),
         )

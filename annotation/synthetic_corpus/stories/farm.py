@@ -7,7 +7,7 @@ from annotation.synthetic_corpus.acts import ADULT, CHILD
 from annotation.synthetic_corpus.art import furniture, toys, vehicles
 from annotation.synthetic_corpus.art.colours import NAMED
 from annotation.synthetic_corpus.referents import Entity
-from annotation.synthetic_corpus.stage import Stage
+from annotation.synthetic_corpus.stage import Grip, Placement, Stage, Standpoint
 
 
 def riding_horse(s: Stage) -> None:
@@ -32,10 +32,10 @@ def riding_horse(s: Stage) -> None:
         group, pair = s.group(riders, "rider"), s.group(horses, "horse")
         s.says(group, f"*ride {pair}", f"*sit on {pair}", weight=4)
     elif s.rng.random() < 0.5:
-        other, figure = s.person(ADULT, 0.84, 0.8, "reach", flip=True)
+        other, figure = s.person(ADULT, Standpoint(0.84, 0.8, flip=True), "reach")
         s.says(other, f"*lead {horses[0]}", f"*stand by {horses[0]}", f"*touch {horses[0]:the}", weight=1.4)
     else:
-        dog, _ = s.animal("dog", 0.86, 0.9, "stand", flip=True)
+        dog, _ = s.animal("dog", Standpoint(0.86, 0.9, flip=True), "stand")
         s.says(dog, f"*bark at {horses[0]}", "*watch", f"*look at {horses[0]}", weight=0.8, main=False)
 
 
@@ -44,8 +44,7 @@ def herding(s: Stage) -> None:
     kind = s.rng.choice(("cow", "sheep", "sheep"))
     who, figure = s.person(
         ("man", "woman", "old man"),
-        0.16,
-        0.85,
+        Standpoint(0.16, 0.85),
         s.rng.choice(("stand", "hips", "wave")),
         role=(("farmer", 2.0),),
     )
@@ -56,10 +55,8 @@ def herding(s: Stage) -> None:
         x = 0.44 + 0.5 * (k + 0.4) / count
         beast, _ = s.animal(
             kind,
-            x,
-            (0.62, 0.1, 0.5, 0.0, 0.75)[k],
+            Standpoint(x, (0.62, 0.1, 0.5, 0.0, 0.75)[k], flip=k % 2 == 0),
             s.rng.choice(("stand", "graze")),
-            flip=k % 2 == 0,
             coat=coat,
         )
         herd.append(beast)
@@ -79,25 +76,23 @@ def herding(s: Stage) -> None:
         )
         s.says(flock, "*graze", "*stand", f"*graze near {who}", weight=1.4)
     if s.rng.random() < 0.5:
-        dog, _ = s.animal("dog", 0.32, 0.95, s.rng.choice(("sit", "stand")))
+        dog, _ = s.animal("dog", Standpoint(0.32, 0.95), s.rng.choice(("sit", "stand")))
         s.says(dog, f"*sit next to {who:the}", "*watch", "*look on", main=False, weight=0.8)
 
 
 def feeding_hens(s: Stage) -> None:
     """Somebody strews grain to chickens."""
-    who, figure = s.person(("girl", "woman", "boy", "old woman"), 0.26, 0.85, "reach")
+    who, figure = s.person(("girl", "woman", "boy", "old woman"), Standpoint(0.26, 0.85), "reach")
     name = s.colour("white")
     pail = s.held(
-        figure, "bucket", lambda p: toys.bucket(p, NAMED[name]), 0.13, colour=name, lift=(0.0, 0.17)
+        figure, "bucket", lambda p: toys.bucket(p, NAMED[name]), Grip(0.13, lift=(0.0, 0.17)), colour=name
     )
     hens = []
     coat = s.rng.choice(("white", "brown"))
     for k in range(s.rng.randint(3, 6)):
         hen, _ = s.animal(
             "chicken",
-            0.46 + 0.15 * (k % 3) + 0.05 * (k // 3),
-            0.9 - 0.55 * (k // 3),
-            flip=k % 2 == 0,
+            Standpoint(0.46 + 0.15 * (k % 3) + 0.05 * (k // 3), 0.9 - 0.55 * (k // 3), flip=k % 2 == 0),
             coat=coat,
         )
         hens.append(hen)
@@ -120,17 +115,13 @@ def tractor(s: Stage) -> None:
     machine = s.vehicle(
         "tractor",
         lambda p: vehicles.tractor(p, NAMED[name]),
-        0.62,
-        ground,
-        tall * 1.35,
+        Placement(0.62, ground, tall * 1.35, shadow=0.55),
         colour=name,
-        shadow=0.55,
         adjectives=("large", "old"),
     )
     who, _ = s.person(
         ("man", "woman", "old man"),
-        0.22,
-        0.8,
+        Standpoint(0.22, 0.8),
         s.rng.choice(("stand", "hips", "wave")),
         role=(("farmer", 2.0),),
     )
@@ -146,10 +137,12 @@ def tractor(s: Stage) -> None:
     bales = []
     for k in range(s.rng.randint(1, 3)):
         y, size = s.floor.at(0.0)
-        bales.append(s.thing("hay bale", furniture.hay, 0.10 + 0.36 * k, y - 8, size * 0.34, shadow=0.6))
+        bales.append(
+            s.thing("hay bale", furniture.hay, Placement(0.10 + 0.36 * k, y - 8, size * 0.34, shadow=0.6))
+        )
     heap = bales[0] if len(bales) == 1 else s.group(bales, "hay bale", phrases=(("hay bales", 1.0),))
     s.around += [f"near {heap}", f"in front of {heap}"]
     if s.rng.random() < 0.5:
-        child, _ = s.person(CHILD, 0.40, 0.95, s.rng.choice(("cheer", "stand", "face")))
+        child, _ = s.person(CHILD, Standpoint(0.40, 0.95), s.rng.choice(("cheer", "stand", "face")))
         s.says(child, f"*look at {machine}", "*smile", f"*stand with {who}", weight=1)
         s.says(s.group([who, child]), f"*stand in front of {machine}", f"*pose with {machine}", weight=2)

@@ -6,7 +6,7 @@ from annotation.synthetic_corpus import acts
 from annotation.synthetic_corpus.acts import CHILD
 from annotation.synthetic_corpus.art import furniture, toys
 from annotation.synthetic_corpus.art.colours import NAMED, WHITE
-from annotation.synthetic_corpus.stage import Stage
+from annotation.synthetic_corpus.stage import Grip, Placement, Stage, Standpoint
 from annotation.synthetic_corpus.stories.table import long_table
 
 
@@ -15,16 +15,14 @@ def wedding(s: Stage) -> None:
     ground, tall = s.floor.at(0.8)
     groom, _ = s.person(
         "man",
-        0.33 if s.wide else 0.28,
-        0.7,
+        Standpoint(0.33 if s.wide else 0.28, 0.7),
         s.rng.choice(("stand", "face")),
         code="wedding",
         role=(("groom", 12.0),),
     )
     bride, b = s.person(
         "woman",
-        0.51 if s.wide else 0.56,
-        0.74,
+        Standpoint(0.51 if s.wide else 0.56, 0.74),
         s.rng.choice(("stand", "face")),
         code="wedding",
         role=(("bride", 12.0),),
@@ -34,22 +32,15 @@ def wedding(s: Stage) -> None:
     table = s.thing(
         "table",
         lambda p: furniture.table(p, furniture.WOOD, WHITE),
-        at,
-        ground + 2,
-        wide,
-        order=ground,
+        Placement(at, ground + 2, wide, order=ground, shadow=0.55),
         adjectives=("small",),
-        shadow=0.55,
     )
     top = ground + 2 - 0.44 * wide
     icing = s.rng.choice(("pink", "yellow", "turquoise", "purple"))
     cake = s.thing(
         (("wedding cake", 4), ("cake", 3)),
         lambda p: furniture.cake(p, NAMED[icing], 3, 0),
-        at,
-        top,
-        wide * 0.52,
-        order=ground + 1,
+        Placement(at, top, wide * 0.52, order=ground + 1),
         adjectives=("large", "white"),
     )
     name = s.colour("white", "green", "brown", "black")
@@ -57,8 +48,7 @@ def wedding(s: Stage) -> None:
         b,
         "flowers",
         lambda p: toys.bouquet(p, NAMED[name]),
-        0.15,
-        at=(b.hip[0] + 0.04, b.hip[1] - 0.07),
+        Grip(0.15, at=(b.hip[0] + 0.04, b.hip[1] - 0.07)),
         form="plenty",
     )
     b.reach("near arm", b.outside((b.hip[0] + 0.02, b.hip[1] - 0.05)), outward=-1)
@@ -87,7 +77,9 @@ def wedding(s: Stage) -> None:
     s.says(couple, f"*smile at {feast}", weight=0.8)
     if s.wide and s.rng.random() < 0.6:
         guest, _ = s.person(
-            ("girl", "old woman", "old man", "boy"), 0.12, 0.4, s.rng.choice(("cheer", "wave", "stand"))
+            ("girl", "old woman", "old man", "boy"),
+            Standpoint(0.12, 0.4),
+            s.rng.choice(("cheer", "wave", "stand")),
         )
         s.says(guest, "*watch", "*look on", "*smile", weight=0.8, main=False)
 
@@ -98,16 +90,13 @@ def birthday(s: Stage) -> None:
     wide = s.width * (0.46 if s.wide else 0.66)
     top = ground - 0.36 * tall
     table = s.thing(
-        "table", lambda p: long_table(p, wide, ground - top, WHITE), 0.5, ground, 1.0, order=ground
+        "table", lambda p: long_table(p, wide, ground - top, WHITE), Placement(0.5, ground, 1.0, order=ground)
     )
     icing = s.rng.choice(("pink", "yellow", "turquoise", "purple"))
     cake = s.thing(
         (("birthday cake", 4), ("cake", 3)),
         lambda p: furniture.cake(p, NAMED[icing], 2, 3),
-        0.5,
-        top + 2,
-        tall * 0.36,
-        order=ground + 1,
+        Placement(0.5, top + 2, tall * 0.36, order=ground + 1),
         adjectives=("large",),
     )
     count = s.rng.choice((2, 3, 4)) if s.wide else 2
@@ -118,13 +107,15 @@ def birthday(s: Stage) -> None:
         kinds = CHILD if k != 1 or count < 3 else ("boy", "girl", "woman")
         who, figure = s.person(
             kinds,
-            x,
-            0.75,
+            Standpoint(
+                x,
+                0.75,
+                flip=x > 0.5,
+                order=ground - 3 if behind else None,
+                y=ground - (tall * 0.12 if behind else 0),
+            ),
             s.rng.choice(("cheer", "wave", "face", "stand")),
             code="party",
-            flip=x > 0.5,
-            order=ground - 3 if behind else None,
-            y=ground - (tall * 0.12 if behind else 0),
         )
         people.append(who)
         figures.append(figure)
@@ -152,10 +143,7 @@ def birthday(s: Stage) -> None:
         gift = s.thing(
             (("present", 3), ("gift", 3)),
             lambda p: toys.gift(p, NAMED[name], NAMED[trim]),
-            0.62 if s.wide else 0.68,
-            top + 2,
-            tall * 0.15,
+            Placement(0.62 if s.wide else 0.68, top + 2, tall * 0.15, order=ground + 1),
             colour=name,
-            order=ground + 1,
         )
         s.around.append(f"with {gift} on {table:the}")

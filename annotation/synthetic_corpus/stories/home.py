@@ -5,7 +5,7 @@ from __future__ import annotations
 from annotation.synthetic_corpus import acts
 from annotation.synthetic_corpus.art import furniture, toys
 from annotation.synthetic_corpus.art.colours import NAMED
-from annotation.synthetic_corpus.stage import Stage
+from annotation.synthetic_corpus.stage import Grip, Placement, Stage, Standpoint
 
 
 def on_the_sofa(s: Stage) -> None:
@@ -16,11 +16,8 @@ def on_the_sofa(s: Stage) -> None:
     sofa = s.thing(
         (("couch", 4), ("sofa", 3)),
         lambda p: furniture.sofa(p, NAMED[name]),
-        0.5,
-        ground,
-        wide,
+        Placement(0.5, ground, wide, shadow=0.54),
         colour=name,
-        shadow=0.54,
     )
     seat = ground - 0.225 * wide
     count = s.rng.choice((1, 2, 2, 3)) if s.wide else s.rng.choice((1, 2))
@@ -31,12 +28,8 @@ def on_the_sofa(s: Stage) -> None:
         who, figure = acts.seated(
             s,
             ("man", "woman", "old man", "girl", "boy", "old woman"),
-            x,
+            Standpoint(x, 0.45, flip=k == count - 1 and count > 1, y=ground + 10, order=ground + 1 + 0.1 * k),
             seat,
-            ground + 10,
-            depth=0.45,
-            order=ground + 1 + 0.1 * k,
-            flip=k == count - 1 and count > 1,
         )
         people.append(who)
         if k == 0:
@@ -50,10 +43,8 @@ def on_the_sofa(s: Stage) -> None:
             lead,
             "book",
             lambda p: toys.book(p, NAMED[tint]),
-            0.18,
+            Grip(0.18, lift=(0.03, -0.05), upright=True),
             colour=tint,
-            lift=(0.03, -0.05),
-            upright=True,
         )
         lead.reach("near arm", lead.outside((lead.hip[0] + 0.16, lead.hip[1] - 0.13)))
         lead.reach("far arm", lead.outside((lead.hip[0] + 0.19, lead.hip[1] - 0.13)))
@@ -76,7 +67,7 @@ def _pet(s: Stage) -> None:
     chance = s.rng.random()
     rug = s.landmarks.get("rug")
     if chance < 0.4:
-        cat, _ = s.animal("cat", s.rng.choice((0.22, 0.80)), 0.95, s.rng.choice(("sit", "walk")))
+        cat, _ = s.animal("cat", Standpoint(s.rng.choice((0.22, 0.80)), 0.95), s.rng.choice(("sit", "walk")))
         s.says(
             cat,
             f"*sit on {rug}" if rug else "*sit nearby",
@@ -86,7 +77,7 @@ def _pet(s: Stage) -> None:
             here=False,
         )
     elif chance < 0.7:
-        dog, _ = s.animal("dog", s.rng.choice((0.24, 0.80)), 0.95, s.rng.choice(("lie", "sit")))
+        dog, _ = s.animal("dog", Standpoint(s.rng.choice((0.24, 0.80)), 0.95), s.rng.choice(("lie", "sit")))
         s.says(dog, f"*lie on {rug}" if rug else "*rest", "*rest nearby", "*look on", main=False, here=False)
 
 
@@ -98,10 +89,8 @@ def playing_at_home(s: Stage) -> None:
     for k in range(count):
         who, figure = s.person(
             ("boy", "girl", "baby"),
-            0.34 + 0.34 * k if count == 2 else 0.38,
-            0.8,
+            Standpoint(0.34 + 0.34 * k if count == 2 else 0.38, 0.8, flip=k == 1),
             s.rng.choice(("kneel", "crouch", "lounge")),
-            flip=k == 1,
         )
         people.append(who)
         s.says(who, f"*sit on {rug}", f"*play on {rug}", weight=1.5)
@@ -117,15 +106,12 @@ def playing_at_home(s: Stage) -> None:
         toy = s.thing(
             (("present", 3), ("gift", 3)),
             lambda p: toys.gift(p, NAMED[name], NAMED[trim]),
-            0.53,
-            ground + 3,
-            tall * 0.26,
+            Placement(0.53, ground + 3, tall * 0.26, shadow=0.6),
             colour=name,
-            shadow=0.6,
             adjectives=("wrapped",),
         )
     else:
-        toy, _ = s.animal("cat", 0.54, 0.98, "sit")
+        toy, _ = s.animal("cat", Standpoint(0.54, 0.98), "sit")
     verb = {"ball": "*play with", "gift": "*look at", "cat": "*play with"}[style]
     for who in people:
         s.says(
@@ -144,11 +130,7 @@ def playing_at_home(s: Stage) -> None:
             f"*play on {rug}",
             weight=4,
         )
-    adult, _ = s.person(
-        ("woman", "man", "old woman", "old man"),
-        0.14 if s.rng.random() < 0.5 else 0.88,
-        0.2,
-        s.rng.choice(("stand", "hips", "wave")),
-        flip=s.rng.random() < 0.5,
-    )
+    x = 0.14 if s.rng.random() < 0.5 else 0.88
+    pose, flip = s.rng.choice(("stand", "hips", "wave")), s.rng.random() < 0.5
+    adult, _ = s.person(("woman", "man", "old woman", "old man"), Standpoint(x, 0.2, flip), pose)
     s.says(adult, "*watch", f"*watch {people[0]:the}", "*look on", weight=1)

@@ -10,7 +10,7 @@ from annotation.synthetic_corpus.art import landscape, toys, vehicles
 from annotation.synthetic_corpus.art.anatomy import Pose
 from annotation.synthetic_corpus.art.canvas import Pen
 from annotation.synthetic_corpus.art.colours import NAMED, WHITE
-from annotation.synthetic_corpus.stage import Stage
+from annotation.synthetic_corpus.stage import Grip, Placement, Stage, Standpoint
 
 
 def rowing(s: Stage) -> None:
@@ -29,7 +29,7 @@ def rowing(s: Stage) -> None:
         x = at * s.width + size * ((k + 0.5) / count - 0.5) * 0.62
         kinds = ADULT if k == 0 else ("woman", "man", "boy", "girl", "old man")
         flip = k == count - 1 and count > 1
-        who, figure = s.person(kinds, at, 0.5, pose, flip=flip, order=y - 1 + k * 0.1)
+        who, figure = s.person(kinds, Standpoint(at, 0.5, flip=flip, order=y - 1 + k * 0.1), pose)
         figure.hips_at((x, y - 0.11 * size - 0.02 * figure.height))
         people.append(who)
         if k == 0:
@@ -37,11 +37,8 @@ def rowing(s: Stage) -> None:
     boat = s.vehicle(
         (("boat", 5), ("rowboat", 2)),
         lambda p: vehicles.rowboat(p, NAMED[name]),
-        at,
-        y,
-        size,
+        Placement(at, y, size, order=y),
         colour=name,
-        order=y,
         adjectives=("small",),
     )
     s.canvas.pen().glow(at * s.width, y + 3, size * 0.56, size * 0.07, (30, 60, 90), 0.4)
@@ -106,16 +103,16 @@ def fishing(s: Stage) -> None:
         if seated:
             who, figure = s.person(
                 ("man", "old man", "boy", "woman", "girl"),
-                x,
-                0.8,
+                Standpoint(x, 0.8, order=y),
                 "sit",
-                order=y,
                 role=(("fisherman", 0.8),) if k == 0 else (),
             )
             figure.hips_at((x * s.width + wide * 0.2, y - 4 - 0.03 * figure.height))
         else:
             who, figure = s.person(
-                ("man", "old man", "boy", "woman", "girl"), x + 0.08, 0.8, "reach", y=y - 1, order=y
+                ("man", "old man", "boy", "woman", "girl"),
+                Standpoint(x + 0.08, 0.8, y=y - 1, order=y),
+                "reach",
             )
         tip = (0.62, -0.40)
         drop = (0.64, (s.height * 0.765 - figure.end("near arm")[1]) / figure.height - 0.02)
@@ -123,7 +120,7 @@ def fishing(s: Stage) -> None:
             figure,
             (("fishing pole", 3), ("fishing rod", 3), ("pole", 1)),
             partial(toys.rod, tip=tip, float_=drop),
-            1.0,
+            Grip(1.0),
             adjectives=("long",),
         )
         anglers.append(who)
@@ -152,7 +149,9 @@ def fishing(s: Stage) -> None:
 def feeding_ducks(s: Stage) -> None:
     """Somebody on the shore, ducks on the water."""
     who, _ = s.person(
-        ("girl", "boy", "woman", "old man", "old woman"), 0.24, 0.7, s.rng.choice(("reach", "crouch", "wave"))
+        ("girl", "boy", "woman", "old man", "old woman"),
+        Standpoint(0.24, 0.7),
+        s.rng.choice(("reach", "crouch", "wave")),
     )
     flock = []
     coat = s.rng.choice(("white", "brown"))
@@ -160,7 +159,7 @@ def feeding_ducks(s: Stage) -> None:
         x = 0.48 + 0.17 * (k % 3) + 0.06 * (k // 3)
         y = s.waterline + (6 if k < 3 else -s.height * 0.09) + s.rng.uniform(-4, 4)
         duck, _ = s.animal(
-            "duck", x, 0.5, "swim", y=y, flip=k % 2 == 0, coat=coat, size=0.25 if k < 3 else 0.2
+            "duck", Standpoint(x, 0.5, y=y, flip=k % 2 == 0), "swim", coat=coat, size=0.25 if k < 3 else 0.2
         )
         s.canvas.pen().glow(x * s.width, y - 2, s.unit * 0.16, s.unit * 0.04, WHITE, 0.5)
         flock.append(duck)
@@ -183,16 +182,16 @@ def feeding_ducks(s: Stage) -> None:
         here=False,
     )
     if s.rng.random() < 0.5:
-        other, _ = s.person(ADULT, 0.80, 0.8, s.rng.choice(("stand", "hips")), flip=True)
+        other, _ = s.person(ADULT, Standpoint(0.80, 0.8, flip=True), s.rng.choice(("stand", "hips")))
         s.says(other, "*watch", f"*stand on {s.landmarks['bank']:the}", weight=0.9)
         s.says(s.group([who, other]), f"*feed {ducks}", f"*watch {ducks}", weight=2)
 
 
 def shore_couple(s: Stage) -> None:
     """Two at the water's edge, sails behind."""
-    first, _ = s.person(("man", "old man"), 0.34, 0.8, s.rng.choice(("stand", "face", "wave")))
+    first, _ = s.person(("man", "old man"), Standpoint(0.34, 0.8), s.rng.choice(("stand", "face", "wave")))
     second, _ = s.person(
-        ("woman", "old woman"), 0.58, 0.7, s.rng.choice(("stand", "face", "hips")), flip=True
+        ("woman", "old woman"), Standpoint(0.58, 0.7, flip=True), s.rng.choice(("stand", "face", "hips"))
     )
     pair = s.group([first, second])
     water = s.landmarks["water"]
@@ -214,10 +213,12 @@ def shore_couple(s: Stage) -> None:
             s.vehicle(
                 (("sailboat", 4), ("boat", 2)),
                 partial(vehicles.sailboat, colour=NAMED[name], sail=WHITE),
-                0.12 + 0.36 * k,
-                s.waterline - s.height * (0.16 - 0.07 * (k % 2)),
-                s.height * 0.15,
-                order=s.waterline - 60,
+                Placement(
+                    0.12 + 0.36 * k,
+                    s.waterline - s.height * (0.16 - 0.07 * (k % 2)),
+                    s.height * 0.15,
+                    order=s.waterline - 60,
+                ),
             )
         )
     sails = boats[0] if len(boats) == 1 else s.group(boats, "sailboat")

@@ -7,7 +7,7 @@ from annotation.synthetic_corpus.acts import ADULT, ANYONE, CHILD
 from annotation.synthetic_corpus.art import furniture, toys
 from annotation.synthetic_corpus.art.colours import NAMED, WHITE, lighter
 from annotation.synthetic_corpus.referents import Person
-from annotation.synthetic_corpus.stage import Stage
+from annotation.synthetic_corpus.stage import Grip, Placement, Stage, Standpoint
 
 
 def picnic(s: Stage) -> None:
@@ -18,11 +18,8 @@ def picnic(s: Stage) -> None:
     rug = s.thing(
         (("blanket", 5), ("picnic blanket", 1)),
         lambda p: furniture.blanket(p, NAMED[name], WHITE),
-        0.5,
-        ground - 2,
-        wide,
+        Placement(0.5, ground - 2, wide, order=0),
         colour=name,
-        order=0,
         adjectives=("checkered",),
     )
     people: list[Person] = []
@@ -33,15 +30,15 @@ def picnic(s: Stage) -> None:
     )
     for x, flip in spots:
         kinds = ADULT if len(people) < 2 else ("boy", "girl", "woman", "baby")
-        person, figure = s.person(kinds, x, 0.8, "lounge", flip=flip, y=ground + s.rng.uniform(-6, 4))
+        person, figure = s.person(
+            kinds, Standpoint(x, 0.8, flip=flip, y=ground + s.rng.uniform(-6, 4)), "lounge"
+        )
         people.append(person)
         s.says(person, f"*sit on {rug}", f"*relax on {rug}", f"*sit on {rug} ( and *smile )", weight=0.9)
     basket = s.thing(
         (("basket", 4), ("picnic basket", 2)),
         furniture.basket,
-        0.52 if len(spots) == 2 else 0.38,
-        ground + 12,
-        tall * 0.2,
+        Placement(0.52 if len(spots) == 2 else 0.38, ground + 12, tall * 0.2),
         adjectives=("wicker",),
     )
     meal = s.notion("a picnic")
@@ -58,7 +55,7 @@ def picnic(s: Stage) -> None:
     )
     s.says((people[0], people[1]), f"*share {meal}", f"*sit on {rug}", f"*talk on {rug}", weight=1.2)
     if s.rng.random() < 0.5:
-        dog, _ = s.animal("dog", 0.86, 0.3, "lie", flip=True)
+        dog, _ = s.animal("dog", Standpoint(0.86, 0.3, flip=True), "lie")
         s.says(dog, "*lie nearby", "*rest next to them", f"*lie beside {rug}", main=False, here=False)
 
 
@@ -70,11 +67,8 @@ def bench(s: Stage) -> None:
     seat = s.thing(
         (("bench", 5), ("park bench", 2)),
         furniture.bench,
-        at,
-        ground,
-        wide,
+        Placement(at, ground, wide, shadow=0.55),
         adjectives=("wooden",),
-        shadow=0.55,
     )
     seat_y = ground - 0.265 * wide
     two = s.rng.random() < 0.5
@@ -84,12 +78,8 @@ def bench(s: Stage) -> None:
         who, figure = acts.seated(
             s,
             ("old man", "old woman", "man", "woman"),
-            x,
+            Standpoint(x, 0.62, flip=k == 1, y=ground + 4, order=ground + 1),
             seat_y,
-            ground + 4,
-            depth=0.62,
-            order=ground + 1,
-            flip=k == 1,
         )
         sitters.append(who)
         if k == 0:
@@ -102,20 +92,24 @@ def bench(s: Stage) -> None:
             first,
             "book",
             lambda p: toys.book(p, NAMED[name]),
-            0.17,
+            Grip(0.17, lift=(0.03, -0.04), upright=True),
             colour=name,
-            lift=(0.03, -0.04),
-            upright=True,
         )
         texts = (f"*read {thing} on {seat}", f"*sit on {seat} reading {thing}", f"*read {thing}")
     elif doing == "newspaper":
         thing = s.held(
-            first, (("newspaper", 4), ("paper", 1)), toys.newspaper, 0.25, lift=(0.02, -0.05), upright=True
+            first,
+            (("newspaper", 4), ("paper", 1)),
+            toys.newspaper,
+            Grip(0.25, lift=(0.02, -0.05), upright=True),
         )
         texts = (f"*read {thing} on {seat}", f"*sit on {seat} with {thing}", f"*read {thing}")
     else:
         thing = s.held(
-            first, (("cup", 2), ("coffee cup", 1)), lambda p: furniture.cup(p, WHITE), 0.07, lift=(0.01, 0.0)
+            first,
+            (("cup", 2), ("coffee cup", 1)),
+            lambda p: furniture.cup(p, WHITE),
+            Grip(0.07, lift=(0.01, 0.0)),
         )
         drink = s.notion("coffee")
         texts = (f"*drink {drink} on {seat}", f"*sit on {seat}", f"*hold {thing} and *sit on {seat}")
@@ -140,9 +134,9 @@ def bench(s: Stage) -> None:
         for k in range(s.rng.randint(2, 5)):
             bird, _ = s.animal(
                 kind,
-                at + 0.26 + 0.085 * (k % 3) - 0.02 * (k // 3),
-                0.62 + 0.14 * (k // 3),
-                flip=k % 2 == 0,
+                Standpoint(
+                    at + 0.26 + 0.085 * (k % 3) - 0.02 * (k // 3), 0.62 + 0.14 * (k // 3), flip=k % 2 == 0
+                ),
                 coat=coat,
                 size={"duck": 0.2, "bird": 0.17, "chicken": 0.24}[kind],
             )
@@ -151,7 +145,7 @@ def bench(s: Stage) -> None:
         s.says(who, f"*feed {birds}", f"*watch {birds}", f"*sit near {birds}", weight=1.6)
         s.says(birds, "*stand nearby", "*walk by", f"*look for {s.notion('food')}", main=False, here=False)
     elif s.rng.random() < 0.6:
-        dog, _ = s.animal("dog", at + 0.30, 0.8, s.rng.choice(("sit", "lie")), flip=True)
+        dog, _ = s.animal("dog", Standpoint(at + 0.30, 0.8, flip=True), s.rng.choice(("sit", "lie")))
         s.says(who, f"*sit on {seat} with {dog:own}", f"*rest with {dog:own}", weight=1.6)
         s.says(dog, "*sit nearby", "*wait patiently", main=False, here=False)
 
@@ -159,20 +153,16 @@ def bench(s: Stage) -> None:
 def flying_kite(s: Stage) -> None:
     """A child, or two, with a kite high up."""
     kinds = CHILD if s.rng.random() < 0.75 else ADULT
-    who, figure = s.person(kinds, 0.30, 0.85, s.rng.choice(("wave", "run")))
+    who, figure = s.person(kinds, Standpoint(0.30, 0.85), s.rng.choice(("wave", "run")))
     figure.reach("far arm", figure.outside((0.28, figure.neck[1] - 0.10)))
     x, y = s.rng.uniform(0.68, 0.82), s.height * s.rng.uniform(0.16, 0.24)
     name, trim = s.colour("white"), s.rng.choice(("yellow", "white", "red"))
     kite = s.thing(
         "kite",
         lambda p: toys.kite(p, NAMED[name], NAMED[trim] if trim != name else WHITE),
-        x,
-        y,
-        s.height * 0.2,
+        Placement(x, y, s.height * 0.2, turn=24, order=s.height),
         colour=name,
         adjectives=("colorful",),
-        turn=24,
-        order=s.height,
     )
     hand = figure.end("far arm")
     end = (x * s.width, y)
@@ -181,21 +171,23 @@ def flying_kite(s: Stage) -> None:
     s.says(who, f"*fly {kite}", f"*play with {kite}", f"*hold on to {kite}", f"*run with {kite}", weight=4)
     s.says(kite, "*fly high above", "*soar in the air", main=False, here=False, weight=0.8)
     if s.rng.random() < 0.6:
-        other, _ = s.person(ANYONE, 0.58, 0.5, s.rng.choice(("stand", "cheer", "hips")), flip=True)
+        other, _ = s.person(
+            ANYONE, Standpoint(0.58, 0.5, flip=True), s.rng.choice(("stand", "cheer", "hips"))
+        )
         s.says(other, f"*watch {who:the}", f"*look at {kite}", "*watch", weight=1.0)
         s.says(s.group([who, other]), f"*fly {kite}", f"*play with {kite}", weight=2)
 
 
 def strolling(s: Stage) -> None:
     """Two walk side by side, perhaps with a dog on a leash or a stroller."""
-    first, a = s.person(("man", "old man"), 0.36 if s.wide else 0.32, 0.7, "walk")
-    second, b = s.person(("woman", "old woman"), 0.53 if s.wide else 0.60, 0.78, "stroll")
+    first, a = s.person(("man", "old man"), Standpoint(0.36 if s.wide else 0.32, 0.7), "walk")
+    second, b = s.person(("woman", "old woman"), Standpoint(0.53 if s.wide else 0.60, 0.78), "stroll")
     pair = s.group([first, second])
     s.says(pair, "*walk", f"*take {s.notion('a walk', 'a stroll')}", "*walk together", "*stroll", weight=2.5)
     s.says((first, second), "*walk", "*walk together", weight=2)
     chance = s.rng.random()
     if chance < 0.45 and s.wide:
-        dog, tall = s.animal("dog", 0.80, 0.84, "stand")
+        dog, tall = s.animal("dog", Standpoint(0.80, 0.84), "stand")
         leash = acts.leash(
             s, b.end("far arm"), (0.80 * s.width + 0.36 * tall, s.floor.at(0.84)[0] - 0.60 * tall)
         )
@@ -209,12 +201,10 @@ def strolling(s: Stage) -> None:
         baby_cart = s.thing(
             (("stroller", 4), ("baby carriage", 1)),
             lambda p: furniture.stroller(p, NAMED[name]),
-            0.53 + (0.46 * size + 0.16 * tall) / s.width,
-            ground + 1,
-            size,
+            Placement(
+                0.53 + (0.46 * size + 0.16 * tall) / s.width, ground + 1, size, shadow=0.5, order=ground + 0.4
+            ),
             colour=name,
-            shadow=0.5,
-            order=ground + 0.4,
         )
         for arm in ("near arm", "far arm"):
             b.reach(arm, (b.x + 0.16 * tall, ground - 0.97 * size))
@@ -226,24 +216,22 @@ def strolling(s: Stage) -> None:
             b,
             (("flowers", 1.0),),
             lambda p: toys.bouquet(p, lighter(NAMED[name], 0.2)),
-            0.13,
-            at="far arm",
+            Grip(0.13, at="far arm", lift=(0.0, -0.03)),
             form="plenty",
-            lift=(0.0, -0.03),
         )
         s.says(second, f"*hold {flowers}", f"*carry {flowers}", weight=1.5)
 
 
 def with_balloons(s: Stage) -> None:
     """Somebody with a bunch of balloons."""
-    who, figure = s.person(("girl", "boy", "woman", "man"), 0.42 if s.wide else 0.46, 0.9, "face")
+    who, figure = s.person(("girl", "boy", "woman", "man"), Standpoint(0.42 if s.wide else 0.46, 0.9), "face")
     figure.reach("near arm", figure.outside((-0.10, figure.neck[1] + 0.10)), outward=1)
     count = s.rng.choice((3, 4, 5, 6, 7, 8, 10, 12))
     many = acts.balloons(s, figure, count)
     bunch = s.group(many, "balloon", bunch="a bunch of")
     s.says(who, f"*hold {bunch}", f"*carry {bunch}", f"*play with {bunch}", f"*stand with {bunch}", weight=5)
     if s.rng.random() < 0.7:
-        other, _ = s.person(CHILD, 0.78, 0.7, s.rng.choice(("cheer", "reach", "jump")), flip=True)
+        other, _ = s.person(CHILD, Standpoint(0.78, 0.7, flip=True), s.rng.choice(("cheer", "reach", "jump")))
         s.says(
             other,
             f"*look at {bunch}",

@@ -10,7 +10,7 @@ from annotation.synthetic_corpus.art import furniture, toys
 from annotation.synthetic_corpus.art.canvas import Pen
 from annotation.synthetic_corpus.art.colours import NAMED, lighter
 from annotation.synthetic_corpus.referents import Entity, Person
-from annotation.synthetic_corpus.stage import Stage
+from annotation.synthetic_corpus.stage import Grip, Placement, Stage, Standpoint
 from annotation.synthetic_corpus.stories.street import traffic
 
 
@@ -23,7 +23,7 @@ def parade(s: Stage) -> None:
     kinds = s.rng.choice((ANYONE, ADULT, CHILD, ("man", "woman", "boy", "girl")))
     for k in range(count):
         who, figure = s.person(
-            kinds, (k + 0.4) / (count + 0.3), 0.85 - 0.5 * (k % 2), ("walk", "stroll")[k % 2]
+            kinds, Standpoint((k + 0.4) / (count + 0.3), 0.85 - 0.5 * (k % 2)), ("walk", "stroll")[k % 2]
         )
         figure.reach("far arm", figure.outside((0.20, figure.neck[1] + 0.10)))
         flags.append(
@@ -31,19 +31,15 @@ def parade(s: Stage) -> None:
                 figure,
                 "flag",
                 design,
-                0.80,
-                at="far arm",
-                lift=(0.0, 0.16),
-                layer="behind",
+                Grip(0.80, at="far arm", lift=(0.0, 0.16), layer="behind", turn=6),
                 adjectives=("large",),
-                turn=6,
             )
         )
         people.append(who)
         s.says(who, f"*wave {flags[-1]}", f"*carry {flags[-1]}", f"*hold {flags[-1]}", weight=0.5)
     if s.wide and s.rng.random() < 0.4:
         drummer, figure = s.person(
-            ADULT, 0.93, 0.95, "stroll", role=(("drummer", 2.0), ("musician", 1.0)), flip=True
+            ADULT, Standpoint(0.93, 0.95, flip=True), "stroll", role=(("drummer", 2.0), ("musician", 1.0))
         )
         drum = acts.drummer(s, figure)
         s.says(drummer, f"*play {drum}", f"*beat {drum}", weight=1.2)
@@ -73,8 +69,7 @@ def busker(s: Stage) -> None:
     for k in range(count):
         who, figure = s.person(
             ("man", "woman", "old man"),
-            0.26 + 0.24 * k,
-            0.75 - 0.3 * k,
+            Standpoint(0.26 + 0.24 * k, 0.75 - 0.3 * k),
             s.rng.choice(("stand", "face")) if k else "stand",
             role=(("musician", 2.0), ("street musician", 1.0)),
         )
@@ -101,10 +96,8 @@ def busker(s: Stage) -> None:
         for k in range(s.rng.choice((1, 2, 2)) if s.wide else 1):
             other, _ = s.person(
                 ANYONE,
-                0.70 + 0.18 * k,
-                0.85 - 0.4 * k,
+                Standpoint(0.70 + 0.18 * k, 0.85 - 0.4 * k, flip=True),
                 s.rng.choice(("stand", "hips", "face", "dance")),
-                flip=True,
             )
             listeners.append(other)
             s.says(other, "*listen", f"*listen to {music}", f"*watch {players[0]:the}", weight=0.8)
@@ -119,8 +112,7 @@ def in_the_rain(s: Stage) -> None:
     for k in range(count):
         who, figure = s.person(
             ("man", "woman", "girl", "old woman", "boy"),
-            (k + 0.55) / (count + 0.1),
-            0.85 - 0.5 * (k % 2),
+            Standpoint((k + 0.55) / (count + 0.1), 0.85 - 0.5 * (k % 2)),
             ("walk", "stand", "stroll")[k % 3],
         )
         figure.reach("near arm", figure.outside((0.06, figure.neck[1] + 0.13)), outward=-1)
@@ -170,22 +162,16 @@ def vendor(s: Stage) -> None:
     at = 0.36 if s.wide else 0.38
     who, _ = s.person(
         ADULT,
-        at + 0.02,
-        0.35,
+        Standpoint(at + 0.02, 0.35, y=ground - 3, order=ground - 1),
         "face",
-        y=ground - 3,
-        order=ground - 1,
         code="kitchen",
         role=(("vendor", 2.0), ("street vendor", 1.0)),
     )
     stand = s.thing(
         (("cart", 2), ("food cart", 2), ("ice cream cart", 1), ("stand", 1)),
         lambda p: furniture.cart(p, NAMED[name], NAMED[trim]),
-        at,
-        ground,
-        size,
+        Placement(at, ground, size, shadow=0.5),
         colour=name,
-        shadow=0.5,
     )
     s.says(
         who,
@@ -197,7 +183,7 @@ def vendor(s: Stage) -> None:
     buyers, cones = [], []
     for k in range(s.rng.choice((1, 2)) if s.wide else 1):
         buyer, figure = s.person(
-            ("girl", "boy", "woman", "man"), 0.68 + 0.20 * k, 0.9 - 0.35 * k, "carry", flip=True
+            ("girl", "boy", "woman", "man"), Standpoint(0.68 + 0.20 * k, 0.9 - 0.35 * k, flip=True), "carry"
         )
         figure.reach("near arm", figure.outside((0.13, figure.neck[1] + 0.08)), outward=-1)
         flavour = s.rng.choice(("pink", "brown", "yellow"))
@@ -205,8 +191,7 @@ def vendor(s: Stage) -> None:
             figure,
             (("ice cream cone", 3), ("ice cream", 1)),
             partial(toys.ice_cream, colour=lighter(NAMED[flavour], 0.2)),
-            0.17,
-            lift=(0.0, -0.03),
+            Grip(0.17, lift=(0.0, -0.03)),
         )
         buyers.append(buyer)
         cones.append(cone)

@@ -6,17 +6,17 @@ from annotation.synthetic_corpus import acts
 from annotation.synthetic_corpus.acts import ADULT, ANYONE, CHILD
 from annotation.synthetic_corpus.art import toys
 from annotation.synthetic_corpus.art.colours import NAMED
-from annotation.synthetic_corpus.stage import Stage
+from annotation.synthetic_corpus.stage import Placement, Stage, Standpoint
 
 
 def fetch(s: Stage) -> None:
     """Somebody throws a ball or a disc to a dog."""
-    who, figure = s.person(("man", "woman", "boy", "girl", "old man"), 0.24, 0.85, "throw")
+    who, figure = s.person(("man", "woman", "boy", "girl", "old man"), Standpoint(0.24, 0.85), "throw")
     pose = s.rng.choice(("run", "leap", "sit", "stand"))
     x = s.rng.uniform(0.70, 0.80)
     ground, tall = s.floor.at(0.8)
     y = ground - tall * 0.3 if pose == "leap" else ground
-    dog, _ = s.animal("dog", x, 0.8, pose, flip=pose != "run" or s.rng.random() < 0.5, y=y)
+    dog, _ = s.animal("dog", Standpoint(x, 0.8, flip=pose != "run" or s.rng.random() < 0.5, y=y), pose)
     if pose == "leap":
         s.shadow(x * s.width, ground, tall * 0.2)
     mid = s.rng.uniform(0.46, 0.56)
@@ -26,12 +26,8 @@ def fetch(s: Stage) -> None:
         toy = s.thing(
             (("frisbee", 1.0),),
             lambda p: toys.frisbee(p, NAMED[name]),
-            mid,
-            height,
-            tall * 0.22,
+            Placement(mid, height, tall * 0.22, order=s.height, turn=-12),
             colour=name,
-            order=s.height,
-            turn=-12,
         )
     else:
         toy = acts.ball(s, mid, height, tall * 0.055, "plain", order=s.height, flying=True)
@@ -78,7 +74,7 @@ def cycling(s: Stage) -> None:
         s.says((riders[0], riders[1]), f"*ride {pair}", "*ride together", weight=1.2)
     else:
         if s.rng.random() < 0.6:
-            dog, _ = s.animal("dog", 0.84, 0.72, "run")
+            dog, _ = s.animal("dog", Standpoint(0.84, 0.72), "run")
             s.says(dog, f"*run beside {bikes[0]}", "*run ahead", weight=0.8, main=False)
 
 
@@ -92,10 +88,8 @@ def soccer(s: Stage) -> None:
         pose = s.rng.choice(("run", "dash", "run", "stand" if k == count - 1 else "dash"))
         who, _ = s.person(
             kinds,
-            x,
-            0.85 if k % 2 == 0 else 0.45,
+            Standpoint(x, 0.85 if k % 2 == 0 else 0.45, flip=x > 0.5),
             pose,
-            flip=x > 0.5,
             code="sport",
             role=(("soccer player", 1.0),),
         )
@@ -127,8 +121,7 @@ def running(s: Stage) -> None:
     for k in range(count):
         who, _ = s.person(
             kinds,
-            (k + 0.6) / (count + 0.4),
-            0.85 if k % 2 == 0 else 0.4,
+            Standpoint((k + 0.6) / (count + 0.4), 0.85 if k % 2 == 0 else 0.4),
             ("run", "dash")[k % 2],
             code="sport",
             role=(("runner", 1.0), ("jogger", 1.0)),
@@ -151,7 +144,7 @@ def cheering(s: Stage) -> None:
         ground, tall = s.floor.at(0.8 if k % 2 == 0 else 0.5)
         y = ground - (tall * 0.12 if pose == "jump" else 0)
         x = (k + 0.5) / count * 0.84 + 0.08
-        who, figure = s.person(kinds, x, 0.8 if k % 2 == 0 else 0.5, pose, y=y)
+        who, figure = s.person(kinds, Standpoint(x, 0.8 if k % 2 == 0 else 0.5, y=y), pose)
         people.append(who)
         limbs.append(s.arms(who, figure))
     group = s.group(people)

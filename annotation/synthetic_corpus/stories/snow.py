@@ -14,7 +14,7 @@ from annotation.synthetic_corpus.art.canvas import Pen
 from annotation.synthetic_corpus.art.colours import NAMED
 from annotation.synthetic_corpus.art.figures import Figure
 from annotation.synthetic_corpus.referents import Entity
-from annotation.synthetic_corpus.stage import Stage
+from annotation.synthetic_corpus.stage import Placement, Stage, Standpoint
 
 
 def sledding(s: Stage) -> None:
@@ -29,12 +29,8 @@ def sledding(s: Stage) -> None:
     sled = s.vehicle(
         (("sled", 4), ("wooden sled", 1), ("sleigh", 0.5)),
         lambda p: vehicles.sled(p, NAMED[name]),
-        at,
-        ground,
-        size,
+        Placement(at, ground, size, order=ground - 1, turn=turn),
         colour=name,
-        order=ground - 1,
-        turn=turn,
     )
     s.shadow(at * s.width, ground, size * 0.62, 0.3)
     riders = []
@@ -45,10 +41,8 @@ def sledding(s: Stage) -> None:
         x = at * s.width + (-0.30 * size + 0.42 * size * k if count == 2 else -0.16 * size)
         who, figure = s.person(
             kinds,
-            at,
-            0.82,
+            Standpoint(at, 0.82, order=ground + k),
             s.rng.choice((pose, replace(pose, near_arm=(-150, -168), far_arm=(150, 168)))),
-            order=ground + k,
         )
         figure.hips_at((x, ground - 0.22 * size - 0.05 * figure.height))
         riders.append(who)
@@ -67,10 +61,8 @@ def sledding(s: Stage) -> None:
     if s.rng.random() < 0.65:
         other, _ = s.person(
             ("woman", "man", "old man", "girl"),
-            0.84,
-            0.4,
+            Standpoint(0.84, 0.4, flip=True),
             s.rng.choice(("wave", "stand", "cheer")),
-            flip=True,
         )
         s.says(other, "*watch", "*wave", f"*wait for {riders[0]:the}", weight=0.9)
 
@@ -82,7 +74,7 @@ def skiing(s: Stage) -> None:
     for k in range(count):
         x = 0.44 if count == 1 else (0.26, 0.70)[k]
         who, figure = s.person(
-            ("man", "woman", "boy", "girl"), x, 0.85 - 0.5 * k, "ski", role=(("skier", 3.0),)
+            ("man", "woman", "boy", "girl"), Standpoint(x, 0.85 - 0.5 * k), "ski", role=(("skier", 3.0),)
         )
         name = s.colour("white")
         ground = figure.y
@@ -147,20 +139,15 @@ def snowman(s: Stage) -> None:
     man = s.thing(
         "snowman",
         lambda p: toys.snowman(p, NAMED[scarf], NAMED[hat]),
-        0.5,
-        ground,
-        tall * 0.84,
+        Placement(0.5, ground, tall * 0.84, shadow=0.34),
         adjectives=("large", "big"),
-        shadow=0.34,
     )
     builders = []
     for k in range(s.rng.choice((1, 2, 2))):
         who, _ = s.person(
             CHILD if s.rng.random() < 0.7 else ADULT,
-            0.24 if k == 0 else 0.76,
-            0.75,
+            Standpoint(0.24 if k == 0 else 0.76, 0.75, flip=k == 1),
             s.rng.choice(("reach", "cheer", "stand", "wave")),
-            flip=k == 1,
         )
         builders.append(who)
         s.says(
@@ -183,16 +170,18 @@ def snowman(s: Stage) -> None:
         s.says((builders[0], builders[1]), f"*build {man}", weight=1)
     if s.rng.random() < 0.5:
         dog, _ = s.animal(
-            "dog", 0.90 if len(builders) == 1 else 0.58, 0.98, s.rng.choice(("sit", "stand")), flip=True
+            "dog",
+            Standpoint(0.90 if len(builders) == 1 else 0.58, 0.98, flip=True),
+            s.rng.choice(("sit", "stand")),
         )
         s.says(dog, "*watch", f"*sit in front of {man}", "*look on", main=False, weight=0.8)
 
 
 def snowballs(s: Stage) -> None:
     """A snowball fight."""
-    one, _ = s.person(("boy", "girl", "man"), 0.22, 0.85, "throw")
+    one, _ = s.person(("boy", "girl", "man"), Standpoint(0.22, 0.85), "throw")
     two, _ = s.person(
-        ("girl", "boy", "woman"), 0.78, 0.7, s.rng.choice(("jump", "throw", "cheer")), flip=True
+        ("girl", "boy", "woman"), Standpoint(0.78, 0.7, flip=True), s.rng.choice(("jump", "throw", "cheer"))
     )
     ground, tall = s.floor.at(0.8)
     ball = acts.ball(s, 0.5, ground - tall * 0.66, tall * 0.05, "snow", order=s.height, flying=True)
@@ -205,12 +194,12 @@ def snowballs(s: Stage) -> None:
 
 def winter_walk(s: Stage) -> None:
     """A walk with dogs in the snow."""
-    who, figure = s.person(ANYONE, 0.30, 0.85, s.rng.choice(("walk", "stroll")))
+    who, figure = s.person(ANYONE, Standpoint(0.30, 0.85), s.rng.choice(("walk", "stroll")))
     dogs, leads = [], []
     count = s.rng.choice((1, 2, 3)) if s.wide else 1
     for k in range(count):
         x = 0.60 + 0.15 * k
-        dog, tall = s.animal("dog", x, 0.9 - 0.3 * k, s.rng.choice(("stand", "run")))
+        dog, tall = s.animal("dog", Standpoint(x, 0.9 - 0.3 * k), s.rng.choice(("stand", "run")))
         ground = s.floor.at(0.9 - 0.3 * k)[0]
         leads.append(acts.leash(s, figure.end("far arm"), (x * s.width + 0.36 * tall, ground - 0.60 * tall)))
         dogs.append(dog)

@@ -9,7 +9,7 @@ from annotation.synthetic_corpus.art import vehicles
 from annotation.synthetic_corpus.art.anatomy import Pose
 from annotation.synthetic_corpus.art.colours import NAMED
 from annotation.synthetic_corpus.referents import Entity
-from annotation.synthetic_corpus.stage import Stage
+from annotation.synthetic_corpus.stage import Placement, Stage, Standpoint
 from annotation.synthetic_corpus.stories.play import cycling
 
 
@@ -32,12 +32,8 @@ def traffic(s: Stage, kinds: Sequence[str], x: float) -> Entity:
     made = s.vehicle(
         nouns,
         lambda p: painter(p, paint),
-        x,
-        y,
-        size,
+        Placement(x, y, size, flip=s.rng.random() < 0.5, shadow=0.55),
         colour=name,
-        flip=s.rng.random() < 0.5,
-        shadow=0.55,
         adjectives=("parked",) if kind == "car" else (),
     )
     s.says(made, "*drive by", "*wait", "*pass by", main=False, here=False, weight=0.7)
@@ -52,10 +48,8 @@ def crossing(s: Stage) -> None:
     for k in range(count):
         who, _ = s.person(
             ANYONE,
-            (k + 0.6) / (count + 0.2),
-            (0.9, 0.55, 0.75, 0.6)[k],
+            Standpoint((k + 0.6) / (count + 0.2), (0.9, 0.55, 0.75, 0.6)[k], flip=k == 2),
             ("walk", "stroll")[k % 2],
-            flip=k == 2,
         )
         walkers.append(who)
         s.says(
@@ -84,19 +78,15 @@ def bus_stop(s: Stage) -> None:
     bus = s.vehicle(
         (("bus", 5), ("city bus", 1)),
         lambda p: vehicles.bus(p, NAMED[name]),
-        0.58 if s.wide else 0.5,
-        y,
-        size,
+        Placement(0.58 if s.wide else 0.5, y, size, shadow=0.55),
         colour=name,
-        shadow=0.55,
     )
     count = s.rng.choice((2, 3)) if s.wide else 2
     waiting = []
     for k in range(count):
         who, _ = s.person(
             ANYONE,
-            0.16 + 0.66 * (k + 0.2) / count,
-            0.9 - 0.25 * (k % 2),
+            Standpoint(0.16 + 0.66 * (k + 0.2) / count, 0.9 - 0.25 * (k % 2)),
             s.rng.choice(("stand", "hips", "face", "walk")),
         )
         waiting.append(who)
@@ -126,21 +116,14 @@ def skateboarding(s: Stage) -> None:
     board = s.vehicle(
         "skateboard",
         lambda p: vehicles.skateboard(p, NAMED[name]),
-        at,
-        ground - lift,
-        size,
+        Placement(at, ground - lift, size, order=ground - 1, turn=turn),
         colour=name,
-        order=ground - 1,
-        turn=turn,
     )
     s.shadow(at * s.width, ground, size * 0.7, 0.34)
     who, _ = s.person(
         ("man", "boy", "girl", "woman"),
-        at,
-        0.9,
+        Standpoint(at, 0.9, y=ground - lift - 0.16 * size, order=ground),
         "skate",
-        y=ground - lift - 0.16 * size,
-        order=ground,
         code=s.rng.choice(("daily", "helmet")),
         role=(("skateboarder", 2.0), ("skater", 1.0)),
     )
@@ -154,7 +137,9 @@ def skateboarding(s: Stage) -> None:
         weight=5,
     )
     if s.rng.random() < 0.75:
-        other, _ = s.person(ANYONE, 0.78, 0.55, s.rng.choice(("stand", "cheer", "hips", "wave")), flip=True)
+        other, _ = s.person(
+            ANYONE, Standpoint(0.78, 0.55, flip=True), s.rng.choice(("stand", "cheer", "hips", "wave"))
+        )
         s.says(other, "*watch", f"*watch {who:the}", "*look on", weight=1)
         pair = s.group([who, other])
         s.says(pair, "*hang out", f"*have {s.notion('fun')}", weight=1)
@@ -168,19 +153,15 @@ def scooting(s: Stage) -> None:
     pose = Pose(
         near_arm=(30, 70), far_arm=(40, 80), near_leg=(4, 2), far_leg=(-24, -40), lean=6, view=0.35, hip=0.5
     )
-    who, figure = s.person(CHILD, 0.40, 0.9, pose, code="helmet")
+    who, figure = s.person(CHILD, Standpoint(0.40, 0.9), pose, code="helmet")
     size = figure.height * 0.60
     name = s.colour("white")
     at = 0.40 + 0.10 * size / s.width
     scooter = s.vehicle(
         "scooter",
         lambda p: vehicles.scooter(p, NAMED[name]),
-        at,
-        ground,
-        size,
+        Placement(at, ground, size, order=ground - 0.5, shadow=0.5),
         colour=name,
-        order=ground - 0.5,
-        shadow=0.5,
     )
     leg = figure.look.build.leg
     figure.hips_at((0.40 * s.width, ground - 0.16 * size - (leg + 0.02) * figure.height))
@@ -191,10 +172,8 @@ def scooting(s: Stage) -> None:
     s.says(who, f"*ride {scooter}", f"*play on {scooter}", f"*ride {scooter:own}", weight=4)
     other, _ = s.person(
         ("woman", "man", "old woman", "old man"),
-        0.76,
-        0.6,
+        Standpoint(0.76, 0.6, flip=True),
         s.rng.choice(("walk", "stroll", "stand")),
-        flip=True,
     )
     s.says(other, f"*watch {who:the}", "*walk behind", "*watch", weight=1)
     s.says(s.group([who, other]), f"*go for {s.notion('a walk')}", "*go out", weight=0.8)

@@ -9,7 +9,7 @@ from annotation.synthetic_corpus.art import furniture
 from annotation.synthetic_corpus.art.canvas import Pen
 from annotation.synthetic_corpus.art.colours import NAMED, WHITE, darker
 from annotation.synthetic_corpus.referents import Entity
-from annotation.synthetic_corpus.stage import Stage
+from annotation.synthetic_corpus.stage import Placement, Stage, Standpoint
 
 
 def cooking(s: Stage) -> None:
@@ -21,10 +21,7 @@ def cooking(s: Stage) -> None:
     table = s.thing(
         (("table", 5), ("kitchen table", 1)),
         lambda p: long_table(p, wide, ground - top, WHITE if cloth else None),
-        0.5,
-        ground,
-        1.0,
-        order=ground,
+        Placement(0.5, ground, 1.0, order=ground),
         adjectives=("wooden",) if not cloth else (),
     )
     count = s.rng.choice((1, 2, 2, 3)) if s.wide else s.rng.choice((1, 2))
@@ -34,12 +31,8 @@ def cooking(s: Stage) -> None:
         kinds = ("man", "woman", "girl", "boy", "old woman") if k else ("woman", "man")
         who, figure = s.person(
             kinds,
-            x,
-            0.55,
+            Standpoint(x, 0.55, flip=k == count - 1 and count > 1, y=ground - 10, order=ground - 2 + k * 0.1),
             s.rng.choice(("reach", "carry", "stand")),
-            flip=k == count - 1 and count > 1,
-            y=ground - 10,
-            order=ground - 2 + k * 0.1,
             role=(("chef", 1.0), ("cook", 1.0)) if k == 0 else (),
         )
         if not who.adult:
@@ -91,10 +84,7 @@ def dinner(s: Stage) -> None:
     table = s.thing(
         (("table", 5), ("dinner table", 1)),
         lambda p: long_table(p, wide, ground - top, WHITE),
-        0.5,
-        ground,
-        1.0,
-        order=ground,
+        Placement(0.5, ground, 1.0, order=ground),
     )
     count = s.rng.choice((2, 3, 4)) if s.wide else s.rng.choice((2, 3))
     people = []
@@ -102,7 +92,10 @@ def dinner(s: Stage) -> None:
         x = 0.5 + ((k + 0.5) / count - 0.5) * (0.60 if s.wide else 0.74)
         kinds = (ADULT, CHILD, ANYONE, CHILD)[k]
         who, figure = s.person(
-            kinds, x, 0.6, "carry", flip=x > 0.5, y=ground, order=ground - 2 + 0.1 * k, code="home"
+            kinds,
+            Standpoint(x, 0.6, flip=x > 0.5, y=ground, order=ground - 2 + 0.1 * k),
+            "carry",
+            code="home",
         )
         figure.hips_at((x * s.width, top + tall * (0.02 if who.adult else -0.03)))
         people.append(who)
@@ -167,46 +160,34 @@ def _dish(s: Stage, kind: str, x: float, y: float, tall: float, order: float) ->
         return s.thing(
             (("pot", 4), ("large pot", 1)),
             lambda p: furniture.pot(p, paint),
-            x,
-            y,
-            tall * 0.20,
+            Placement(x, y, tall * 0.20, order=order),
             colour=name,
-            order=order,
         )
     if kind == "bowl":
         food = NAMED[s.rng.choice(("red", "green", "orange", "yellow"))]
         return s.thing(
             (("bowl", 4), ("mixing bowl", 1)),
             lambda p: furniture.bowl(p, paint, food),
-            x,
-            y,
-            tall * 0.22,
+            Placement(x, y, tall * 0.22, order=order),
             colour=name,
-            order=order,
         )
     if kind == "cake":
         icing = s.rng.choice(("pink", "yellow", "turquoise"))
         return s.thing(
             (("cake", 1.0),),
             lambda p: furniture.cake(p, NAMED[icing], 2, 0),
-            x,
-            y,
-            tall * 0.24,
+            Placement(x, y, tall * 0.24, order=order),
             colour=icing,
-            order=order,
             adjectives=("large",),
         )
     if kind == "cups":
         return s.thing(
             (("cup", 3), ("mug", 2)),
             lambda p: furniture.cup(p, paint),
-            x,
-            y,
-            tall * 0.10,
+            Placement(x, y, tall * 0.10, order=order),
             colour=name,
-            order=order,
         )
-    return s.thing("plate", _plate, x, y, tall * 0.22, order=order)
+    return s.thing("plate", _plate, Placement(x, y, tall * 0.22, order=order))
 
 
 def _plate(pen: Pen) -> None:

@@ -21,14 +21,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotation.common.roles import ANNOTATOR
+from annotation.protocol.campaign_settings import CampaignSettings
 from annotation.protocol.questions import Answer
-from annotation.protocol.work import LeaseSettings, PaySettings
-from annotation.queue.available_tasks import Today
 from annotation.queue.leases import Lease
 from annotation.task_types.base import BadAnswer, Page, TaskType
 from annotation.task_types.practice import PRACTICE, Item, NamedBox, Verdict, scene
 from annotation.task_types.shown import ShownImage
-from annotation.web.annotator.task_page import Desk, boxes_of, desk
+from annotation.web.annotator.task_page import Desk, RefusedForm, WorkSoFar, boxes_of, desk
 from annotation.web.annotator.task_place import Place, place_of
 from annotation.web.annotator.task_texts import note_practice, practice_due, text_of
 from annotation.web.common.access import for_roles
@@ -135,20 +134,13 @@ def _desk(
 ) -> Desk:
     """The item laid out as a task is, with what a task has and practice has not left empty."""
     return desk(
-        worker=place.worker.pk,
-        campaign=place.campaign,
-        type=cast(TaskType, Shown(place.type, page)),
+        replace(place, type=cast(TaskType, Shown(place.type, page))),
         lease=Lease(0, place.kind, "", 0, {}, "", timezone.now(), None, None),
         image=image,
         text=text_of(campaign=place.campaign, kind=place.kind),
-        test=None,
-        ahead=0,
-        today=Today(),
-        pay=PaySettings(),
-        hold=LeaseSettings(),
-        entered=entered,
-        wrong=str(wrong) if wrong else "",
-        field=wrong.field if wrong else "",
+        settings=CampaignSettings(),
+        done=WorkSoFar(),
+        sent=RefusedForm(entered, str(wrong), wrong.field) if wrong else RefusedForm(entered),
     )
 
 

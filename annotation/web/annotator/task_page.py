@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from annotation.instructions import Text
 from annotation.models import Campaign
-from annotation.protocol.work import LeaseSettings, PaySettings
+from annotation.protocol.campaign_settings import CampaignSettings
+from annotation.protocol.work import PaySettings
 from annotation.quality.qualification import Test
 from annotation.queue.available_tasks import Today
 from annotation.queue.leases import Lease
@@ -17,6 +18,7 @@ from annotation.selectors.campaign import money
 from annotation.task_types.base import Choice, Page, Pointed, TaskType
 from annotation.task_types.box_drawing.type import EDGES, SMALLEST_SIDE
 from annotation.task_types.shown import ShownCaption, ShownImage
+from annotation.web.annotator.task_place import Place
 from annotation.web.common.marking import POINT, laid_out
 from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw
 from annotation.web.common.palette import letters
@@ -111,56 +113,68 @@ class Desk:
         return each, self.pay.amount(self.type.key, 3600) - each
 
 
+@dataclass(frozen=True, slots=True)
+class WorkSoFar:
+    """What a worker has done: today, and in the test that they are in. Fields as of Desk."""
+
+    today: Today = Today()
+    test: Test | None = None
+    ahead: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedForm:
+    """What was sent in vain; empty where nothing was. Fields as of Desk."""
+
+    entered: Mapping[str, str]
+    wrong: str = ""
+    field: str = ""
+
+
 def desk(
+    place: Place,
     *,
-    worker: int,
-    campaign: Campaign,
-    type: TaskType,
     lease: Lease,
     image: ShownImage,
     text: Text,
-    test: Test | None,
-    ahead: int,
-    today: Today,
-    pay: PaySettings,
-    hold: LeaseSettings,
-    entered: Mapping[str, str],
-    wrong: str = "",
-    field: str = "",
+    settings: CampaignSettings,
+    done: WorkSoFar,
+    sent: RefusedForm,
 ) -> Desk:
-    """Lay out a lease's question over its image."""
-    page = type.page(lease.content, image)
+    """Lay out a lease's question over its image; `settings` are those that the lease carries."""
+    page = place.type.page(lease.content, image)
     captions = [
         bits(image.captions[number], [each for each in page.pointed if each.mention.caption == number])
         for number in page.captions
     ]
     phrases = sorted((bit for caption in captions for bit in caption if bit.number), key=lambda b: b.number)
     frame = Frame(image.width, image.height) if image.width and image.height else None
+    pay, seconds = settings.pay, settings.lease.minutes * 60
     return Desk(
-        worker,
-        campaign,
-        type,
-        lease,
-        page,
-        image,
-        captions,
-        phrases,
-        frame,
-        boxes_of(page, frame) if frame else [],
-        keyed(page.choices),
-        text,
-        test,
-        ahead,
-        today,
-        money(today.pay, pay.currency) if today.pay else "",
-        pay,
-        secrets.token_urlsafe(16),
-        round(pay.idle_after),
-        max(1, min(LONGEST_BEAT, round(hold.minutes * 60 / BEATS))),
-        max(1, round(hold.minutes * 60)),
-        entered,
-        wrong,
-        field,
+        owner=place.worker.pk,
+        campaign=place.campaign,
+        type=place.type,
+        lease=lease,
+        page=page,
+        image=image,
+        captions=captions,
+        phrases=phrases,
+        frame=frame,
+        boxes=boxes_of(page, frame) if frame else [],
+        choices=keyed(page.choices),
+        text=text,
+        test=done.test,
+        ahead=done.ahead,
+        today=done.today,
+        earned=money(done.today.pay, pay.currency) if done.today.pay else "",
+        pay=pay,
+        token=secrets.token_urlsafe(16),
+        idle=round(pay.idle_after),
+        beat=max(1, min(LONGEST_BEAT, round(seconds / BEATS))),
+        hold=max(1, round(seconds)),
+        entered=sent.entered,
+        wrong=sent.wrong,
+        field=sent.field,
     )
 
 

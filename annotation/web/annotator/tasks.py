@@ -27,7 +27,7 @@ from annotation.queue.leases import Lease
 from annotation.selectors.settings_versions import settings_by_version
 from annotation.task_types.base import BadAnswer
 from annotation.task_types.shown import shown_image
-from annotation.web.annotator.task_page import Desk, desk
+from annotation.web.annotator.task_page import Desk, RefusedForm, WorkSoFar, desk
 from annotation.web.annotator.task_place import Place, SeeOther, number_in, place_of, worker_at
 from annotation.web.annotator.task_texts import has_read, text_of
 from annotation.web.annotator.task_words import line, whole
@@ -215,20 +215,19 @@ def _desk(
             pk__in=holding, worker=place.worker, role=lease.role, state=Assignment.LEASED
         ).count()
     return desk(
-        worker=place.worker.pk,
-        campaign=place.campaign,
-        type=place.type,
+        place,
         lease=lease,
         image=shown_image(lease.image),
         text=text,
-        test=test,
-        ahead=ahead,
-        today=today(worker=place.worker.pk, campaign=place.campaign.pk, kind=place.kind),
-        pay=settings.pay,
-        hold=settings.lease,
-        entered=request.POST.dict() if request else {},
-        wrong=str(error) if error else "",
-        field=getattr(error, "field", "answer") if error else "",
+        settings=settings,
+        done=WorkSoFar(
+            today(worker=place.worker.pk, campaign=place.campaign.pk, kind=place.kind), test, ahead
+        ),
+        sent=RefusedForm(
+            request.POST.dict() if request else {},
+            str(error) if error else "",
+            getattr(error, "field", "answer") if error else "",
+        ),
     )
 
 

@@ -21,7 +21,7 @@ from annotation.common.roles import ROLES
 from annotation.management.commands.serve import HOST, PORT, run_server
 from annotation.models import Account, Campaign
 from annotation.simulation.visits import ORDERLY
-from annotation.simulation_driver import rehearse
+from annotation.simulation_driver import CrowdPlan, rehearse
 from config.demonstration.evaluating import Names, evaluate, where
 
 CORPUS = "sample"
@@ -145,10 +145,7 @@ class Command(BaseCommand):
         """Have so few people begin on what is open that whatever takes one more stays open for a visitor."""
         rehearse(
             campaign=Campaign.objects.get(name=campaign),
-            mix={"careful": workers},
-            seed=SEED + workers,
-            conduct=ORDERLY,
-            patience=0,
+            plan=CrowdPlan(mix={"careful": workers}, seed=SEED + workers, conduct=ORDERLY, patience=0),
             review=False,
         )
 

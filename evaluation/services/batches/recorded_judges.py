@@ -12,7 +12,7 @@ from annotation.selectors.corpora import corpus_named
 from annotation.simulation.judging import Known
 from annotation.simulation.visits import ORDERLY
 from annotation.simulation.workers import PERFECT
-from annotation.simulation_driver import PATIENCE, QUEUE, Rehearsal, rehearse
+from annotation.simulation_driver import PATIENCE, QUEUE, CrowdPlan, Rehearsal, rehearse
 from evaluation.models import Batch, JudgmentSet
 from evaluation.relevance.pair_tasks import PAIR_TASKS
 from evaluation.selectors import judgment_set
@@ -41,12 +41,14 @@ def judge_as_recorded(
     found = judgment_set(batch.corpus.name, judgments)
     return rehearse(
         campaign=batch.campaign,
-        mix=mix or {PERFECT.name: batch.judges},
-        seed=seed,
-        through=through,
-        url=url,
-        conduct=ORDERLY,
-        patience=patience,
+        plan=CrowdPlan(
+            mix=mix or {PERFECT.name: batch.judges},
+            seed=seed,
+            through=through,
+            url=url,
+            conduct=ORDERLY,
+            patience=patience,
+        ),
         known=recorded_in(found, batch, in_place_of=0 if mix else batch.judges),
     )
 

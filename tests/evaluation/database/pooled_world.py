@@ -14,7 +14,7 @@ import numpy as np
 from annotation.models import Campaign, Corpus, Item
 from annotation.protocol.paging import ROLES
 from annotation.simulation.visits import Conduct
-from annotation.simulation_driver import rehearse
+from annotation.simulation_driver import CrowdPlan, rehearse
 from evaluation.services.batches.planning import BatchRequest, Plan, plan
 from evaluation.services.runs.files import RunImport, import_run
 from tests.evaluation.database.conftest import matrix_file
@@ -70,7 +70,7 @@ def two_systems(folder: Path) -> list[str]:
 
 def crowd(campaign: Campaign, mix: dict[str, int], *, seed: int = 1) -> Any:
     """A simulated crowd answers until nothing is left for it."""
-    return rehearse(campaign=campaign, mix=mix, seed=seed, conduct=ORDERLY, patience=0)
+    return rehearse(campaign=campaign, plan=CrowdPlan(mix=mix, seed=seed, conduct=ORDERLY, patience=0))
 
 
 def planned(names: list[str], **also: Any) -> Plan:
