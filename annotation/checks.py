@@ -12,6 +12,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import is_dataclass
 from inspect import Parameter
 from itertools import islice
 from pathlib import Path
@@ -193,14 +194,22 @@ def _lacking_of_job(key: str, kind: Any) -> Iterator[Error]:
     if wrong:
         hint = f"name exception classes as refusals, {where}"
         yield _error("E020", key, f"refuses by {', '.join(map(repr, wrong))}, no exception", hint, _JOB)
-    taken = [*inspect.signature(kind.work).parameters.values()]
-    if not taken or taken[0].kind not in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
-        hint = f"let its first parameter be the progress, {where}"
-        yield _error("E021", key, "takes no progress", hint, _JOB)
-    by_name = (Parameter.KEYWORD_ONLY, Parameter.VAR_KEYWORD)
-    if unnamed := [each.name for each in taken[1:] if each.kind not in by_name]:
-        hint = f"arguments come by name: put * before them, {where}"
-        yield _error("E021", key, f"takes {', '.join(unnamed)} by position", hint, _JOB)
+    if fault := _misfit_of_work(kind):
+        hint = f"let it take the progress, then its request or, after *, its arguments, {where}"
+        yield _error("E021", key, fault, hint, _JOB)
+
+
+def _misfit_of_work(kind: Any) -> str:
+    """Why the work of a kind of job cannot be called as its registry does, or ""."""
+    by_place = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    placed = [each.name for each in inspect.signature(kind.work).parameters.values() if each.kind in by_place]
+    if not placed:
+        return "takes no progress"
+    if kind.request is None:
+        return f"takes {', '.join(placed[1:])} by position" if placed[1:] else ""
+    if not is_dataclass(kind.request):
+        return f"makes a request of {kind.request!r}, which is no record"
+    return "" if len(placed) == 2 else "does not take its request"
 
 
 def source_of(thing: Any) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pytest
 
 from annotation.checks import job_kinds
@@ -44,6 +46,11 @@ def test_what_is_no_exception_is_no_refusal(wrong: object) -> None:
     assert id == "annotation.E020" and repr(wrong) in said and "ValueError" not in said
 
 
+@dataclass(frozen=True)
+class CountRequest:
+    upto: int
+
+
 def test_work_that_cannot_be_called_is_named() -> None:
     @job_kind("idle", title="Idle")
     def idle() -> None: ...
@@ -51,7 +58,18 @@ def test_work_that_cannot_be_called_is_named() -> None:
     @job_kind("in_order", title="In order")
     def in_order(progress: Progress, first: int, *, second: int) -> None: ...
 
-    assert found() == [
-        ("annotation.E021", "the job kind 'idle' takes no progress"),
-        ("annotation.E021", "the job kind 'in_order' takes first by position"),
+    @job_kind("unasked", title="Unasked", request=CountRequest)
+    def unasked(progress: Progress, *, upto: int) -> None: ...
+
+    @job_kind("whole", title="Whole", request=CountRequest)
+    def whole(progress: Progress, request: CountRequest) -> None: ...
+
+    @job_kind("wordy", title="Wordy", request=str)
+    def wordy(progress: Progress, request: str) -> None: ...
+
+    assert [(id, said.removeprefix("the job kind ")) for id, said in found()] == [
+        ("annotation.E021", "'idle' takes no progress"),
+        ("annotation.E021", "'in_order' takes first by position"),
+        ("annotation.E021", "'unasked' does not take its request"),
+        ("annotation.E021", "'wordy' makes a request of <class 'str'>, which is no record"),
     ]
