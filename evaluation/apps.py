@@ -16,7 +16,7 @@ def check_registries(app_configs: Sequence[Any] | None, **options: Any) -> list[
     """What `evaluation.checks` finds. It needs all of evaluation, so it is imported when Django checks."""
     from evaluation import checks
 
-    return list(checks.found())
+    return list(checks.lacking_entries())
 
 
 class EvaluationConfig(AppConfig):

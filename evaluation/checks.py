@@ -38,12 +38,12 @@ from models_core.recipes.sides import TEXT_KERNELS
 from models_core.recipes.table11 import TABLE_11
 
 #: What pages, commands and tables can print of rankings: shares as per cent, ranks as they are.
-PRINTED = ("share", "rank")
+PRINTED_UNITS = ("share", "rank")
 #: How many arguments the function of a measure is called with, by family: (ranked, k), (captions).
 ARGUMENTS = {"ranking": 2, FAMILY: 1}
 
 
-def found() -> Iterator[Error]:
+def lacking_entries() -> Iterator[Error]:
     """What every registry's entries lack."""
     yield from lacking_measures()
     yield from _lacking_figures()
@@ -107,8 +107,8 @@ def _unsaid_by_measure(measure: Measure) -> Iterator[Error]:
     if measure.name.endswith("@k") == (measure.cut_off == "none"):
         hint = "end the name in @k where there is a cut-off, and only there"
         yield fault("E010", f"is called {measure.name}, and its cut-off is {measure.cut_off!r}", hint)
-    if measure.family == "ranking" and measure.unit not in PRINTED:
-        hint = f"make it one of {', '.join(PRINTED)}"
+    if measure.family == "ranking" and measure.unit not in PRINTED_UNITS:
+        hint = f"make it one of {', '.join(PRINTED_UNITS)}"
         yield fault("E011", f"is a {measure.unit}, which no table of rankings prints", hint)
     if measure.binary and measure.range != (0.0, 1.0):
         yield fault("E011", "is called binary, and is no 0 or 1", "set binary to False")

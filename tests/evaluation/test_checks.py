@@ -11,7 +11,7 @@ import pytest
 
 from annotation.common.registry import Registry
 from evaluation import figures
-from evaluation.checks import found
+from evaluation.checks import lacking_entries
 from evaluation.figures import ranks
 from evaluation.figures.base import DRAWN
 from evaluation.formats import JUDGMENT_FORMATS
@@ -41,7 +41,7 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ids() -> list[str]:
-    return [str(error.id).removeprefix("evaluation.") for error in found()]
+    return [str(error.id).removeprefix("evaluation.") for error in lacking_entries()]
 
 
 def test_our_own_entries_lack_nothing() -> None:
@@ -55,7 +55,7 @@ def test_a_figure_that_is_drawn_and_never_made_is_named() -> None:
 
 def test_a_figure_that_is_made_and_never_drawn_is_named() -> None:
     DRAWN._entries.pop(ranks.KIND)
-    (error,) = found()
+    (error,) = lacking_entries()
     assert error.id == "evaluation.E014" and "'ranks'" in error.msg and "ranks.py" in str(error.hint)
 
 
@@ -95,7 +95,7 @@ def test_what_an_entry_lacks_is_the_one_error(register: Callable[[], Any], id: s
 
 def test_a_kernel_that_is_a_choice_and_nothing_computes_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(TEXT_KERNELS, "tag-rank")
-    (error,) = found()
+    (error,) = lacking_entries()
     assert error.id == "evaluation.E019" and "'tag-rank'" in error.msg
 
 
@@ -110,7 +110,7 @@ def test_a_measure_of_a_whole_corpus_without_a_figure_of_it_is_named(monkeypatch
         monkeypatch.setattr(METRICS, name, dict(getattr(METRICS, name)))
     bleu = METRICS.find("BLEU-1").measure
     METRICS.register(replace(bleu, name="BLEU-9"))
-    (error,) = found()
+    (error,) = lacking_entries()
     assert error.id == "evaluation.E011" and "'BLEU-9' has no figure of the corpus" in error.msg
 
 

@@ -14,7 +14,7 @@ from django.core.cache import cache
 from django.core.management import CommandError
 from django.urls import reverse
 
-from evaluation.checks import found
+from evaluation.checks import lacking_entries
 from evaluation.metrics import METRICS
 from evaluation.services.reports import building
 from tests.evaluation.database.conftest import said
@@ -38,7 +38,7 @@ def plugged_in() -> Iterator[None]:
 
 
 def test_a_measure_of_one_folder_lacks_nothing() -> None:
-    assert NAME.replace("@2", "@k") in METRICS.names("ranking") and list(found()) == []
+    assert NAME.replace("@2", "@k") in METRICS.names("ranking") and list(lacking_entries()) == []
 
 
 def test_it_scores_a_run_by_command(qrels: str, runs: list[str]) -> None:
