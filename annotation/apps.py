@@ -22,8 +22,8 @@ class AnnotationConfig(AppConfig):
 
         FORMAT_FOLDERS.add_packages(settings.FORMAT_PACKAGES)  # loaded with FORMATS, not before
         discovery.add_packages(settings.TASK_TYPE_PACKAGES)
-        discovery.load("rules")
-        discovery.load("type")
-        discovery.load("practice")
+        discovery.load_kind_modules("rules")
+        discovery.load_kind_modules("type")
+        discovery.load_kind_modules("practice")
 
-        words.speak(gettext)
+        words.set_translator(gettext)

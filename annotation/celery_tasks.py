@@ -39,7 +39,7 @@ def run_job(self: Any, job_id: int, claimed: str | None = None) -> None:
     The next try takes over what an earlier one `claimed` (ISO 8601), and could not end in its row.
     """
     try:
-        jobs.run(
+        jobs.run_queued_job(
             job_id,
             claimed=datetime.fromisoformat(claimed) if claimed else None,
             stopping=lambda: bool(_stopping.value),

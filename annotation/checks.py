@@ -26,7 +26,7 @@ from django.template.loader import get_template
 from annotation import formats
 from annotation.common.registry import Registry
 from annotation.formats.base import FORMAT_FOLDERS, SAMPLE_FOLDER, Format
-from annotation.formats.contents import EVERYTHING
+from annotation.formats.contents import ALL_CONTENTS
 from annotation.jobs import registry as jobs
 from annotation.protocol.kinds import KINDS, kind_of, names
 from annotation.task_types import discovery
@@ -173,8 +173,8 @@ def _unsaid_by_format(key: str, format: Format) -> Iterator[Error]:
         if says != does:
             fault = f"says {method}s = {says}, and has {'a' if does else 'no'} method {method}"
             yield _error("E017", key, fault, f"make both agree {where}", _FORMAT)
-    if unknown := sorted(set(format.says) - EVERYTHING):
-        hint = f"choose of {', '.join(sorted(EVERYTHING))}, {where}"
+    if unknown := sorted(set(format.says) - ALL_CONTENTS):
+        hint = f"choose of {', '.join(sorted(ALL_CONTENTS))}, {where}"
         yield _error("E018", key, f"says {', '.join(unknown)}, which no record holds", hint, _FORMAT)
 
 

@@ -20,12 +20,12 @@ from annotation.protocol.dice import Dice
 from annotation.protocol.gold import Gold, Truth
 from annotation.protocol.image import Fold
 from annotation.protocol.questions import ANSWERS, QUESTIONS, Judgment
-from annotation.protocol.scores import Scores, compare
+from annotation.protocol.scores import LayerScores, compare_layers
 from annotation.protocol.terms import Box
 from annotation.protocol.trust import SUSPENDED, Event
 from annotation.simulation.driver import Crowd, Simulated, simulate_image
-from annotation.simulation.gate import Gate, known_items
-from annotation.simulation.workers import crowd
+from annotation.simulation.gate import Gate, control_items_from_gold
+from annotation.simulation.workers import make_crowd
 from annotation.synthetic_corpus.generate import generate
 from annotation.task_types import discovery
 
@@ -42,7 +42,7 @@ class Watched(Gate):
     suspended_at: dict[tuple[str, str], int]
 
     def __init__(self, golds: Sequence[Gold], seed: int) -> None:
-        super().__init__(known_items(golds, seed=seed), seed=seed)
+        super().__init__(control_items_from_gold(golds, seed=seed), seed=seed)
         self.suspended_at = {}
 
     def note(self, worker: str, kind: str, event: Event) -> None:
@@ -68,9 +68,9 @@ class Report:
 
     fates: dict[tuple[str, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     people: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    before: Scores = field(default_factory=Scores)
-    discarded: Scores = field(default_factory=Scores)
-    without: Scores = field(default_factory=Scores)
+    before: LayerScores = field(default_factory=LayerScores)
+    discarded: LayerScores = field(default_factory=LayerScores)
+    without: LayerScores = field(default_factory=LayerScores)
     given: int = 0
     void: int = 0
     again: int = 0
@@ -85,23 +85,23 @@ def run(images: Sequence[Gold], *, seeds: int, workers: int, good: str) -> Repor
     mix = {good: workers - bad, BAD[0]: bad - bad // 2, BAD[1]: bad // 2}
     for seed in range(seeds):
         gate = Watched(images[:KNOWN_FROM], seed)
-        people = Crowd(crowd(mix, seed=seed), seed=seed, gate=gate)
+        people = Crowd(make_crowd(mix, seed=seed), seed=seed, gate=gate)
         done = [(gold, _simulated(gold, people)) for gold in images[KNOWN_FROM:]]
         _count(report, gate, good)
         out = set(gate.suspended_at)
         for gold, simulated in done:
             report.images += 1
-            report.before.add(compare(simulated.state.layer, gold[2]))
+            report.before.add(compare_layers(simulated.state.layer, gold[2]))
             kept = [j for j in simulated.judgments if (j.worker, j.question) not in out]
             report.given += len(simulated.judgments)
             report.void += len(simulated.judgments) - len(kept)
             report.same += _same(gold, simulated, out, seed)
             after = _simulated(gold, people, given=kept, simulated=simulated)
             report.again += len(after.judgments) - len(kept)
-            report.discarded.add(compare(after.state.layer, gold[2]))
-        alone = Crowd(crowd({good: mix[good]}, seed=seed), seed=seed, gate=Gate({}, seed=seed))
+            report.discarded.add(compare_layers(after.state.layer, gold[2]))
+        alone = Crowd(make_crowd({good: mix[good]}, seed=seed), seed=seed, gate=Gate({}, seed=seed))
         for gold in images[KNOWN_FROM:]:
-            report.without.add(compare(_simulated(gold, alone).state.layer, gold[2]))
+            report.without.add(compare_layers(_simulated(gold, alone).state.layer, gold[2]))
     return report
 
 
@@ -194,8 +194,8 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=20)
     parser.add_argument("--good", default="careful", metavar="PRESET")
     options = parser.parse_args()
-    discovery.load("rules")
-    discovery.load("simulate")
+    discovery.load_kind_modules("rules")
+    discovery.load_kind_modules("simulate")
     images: list[Gold] = [
         (record.id, (record.width, record.height), record.layer)
         for record in generate(KNOWN_FROM + options.images, seed=1, out=None)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def run(*, images: int, seeds: int, workers: int, good: str) -> Report:
     """Send the images through one crowd for each seed; Django is set up and its database migrated."""
     from annotation.moderation import discarding
-    from annotation.simulation_driver import CrowdPlan, rehearse
+    from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 
     report = Report()
     corpus = _corpus(images)
@@ -37,21 +37,25 @@ def run(*, images: int, seeds: int, workers: int, good: str) -> Report:
     mix = {good: workers - bad, BAD[0]: bad - bad // 2, BAD[1]: bad // 2}
     for seed in range(seeds):
         campaign = _campaign(corpus, seed)
-        first = rehearse(campaign=campaign, plan=CrowdPlan(mix=mix, seed=seed, conduct=USUAL, patience=0.0))
+        first = run_campaign_crowd(
+            campaign=campaign, plan=CrowdPlan(mix=mix, seed=seed, conduct=USUAL, patience=0.0)
+        )
         assert first.scores is not None and not any(first.violations.values()), first.violations
         report.before.add(first.scores)
         out = _count(report, campaign, f"sim{seed}-")
         given = campaign.judgments.filter(image__isnull=False).count()
         for row in out:
-            discarding.discard(campaign=campaign, worker=row.worker_id, kind=row.kind)
+            discarding.discard_worker(campaign=campaign, worker=row.worker_id, kind=row.kind)
         report.given += given
         report.void += campaign.judgments.filter(void=True).count()
-        second = rehearse(campaign=campaign, plan=CrowdPlan(mix=mix, seed=seed, conduct=USUAL, patience=0.0))
+        second = run_campaign_crowd(
+            campaign=campaign, plan=CrowdPlan(mix=mix, seed=seed, conduct=USUAL, patience=0.0)
+        )
         assert second.scores is not None and not any(second.violations.values()), second.violations
         report.again += campaign.judgments.filter(image__isnull=False).count() - given
         report.discarded.add(second.scores)
         alone = _campaign(corpus, seed, name=f"alone{seed}")
-        alone_scores = rehearse(
+        alone_scores = run_campaign_crowd(
             campaign=alone, plan=CrowdPlan(mix={good: mix[good]}, seed=seed, conduct=USUAL, patience=0.0)
         ).scores
         assert alone_scores is not None
@@ -128,13 +132,13 @@ def _count(report: Report, campaign: Campaign, prefix: str) -> Sequence[Standing
 def _suspended_at(row: Standing, settings: TrustSettings) -> int | None:
     """After how many items a standing was suspended, told from its stored events; None where it is not."""
     from annotation.moderation import trust_replay
-    from annotation.protocol.trust import Entered, after
-    from annotation.protocol.trust import Standing as Pure
+    from annotation.protocol.trust import Entered, trust_after
+    from annotation.protocol.trust import WorkerTrust as Pure
     from annotation.quality import worker_trust
 
-    standing = after(Pure(row.kind), Entered(), settings)
+    standing = trust_after(Pure(row.kind), Entered(), settings)
     for _, _, event in sorted(trust_replay.events_of(row), key=lambda numbered: numbered[0]):
-        standing = worker_trust.passed_through(standing, event, settings)
+        standing = worker_trust.trust_after_or_same(standing, event, settings)
         if standing.state == SUSPENDED:
             assert row.state == SUSPENDED
             return standing.items

@@ -25,13 +25,13 @@ import django
 import numpy as np
 from scipy import stats
 
-from annotation.management.base import table
+from annotation.management.base import plain_table
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from benchmarks.batches_problem import flickr8k, generated
 from benchmarks.measuring import seconds
-from evaluation.pooling.active import STRATEGIES, Judging, Stop, judge, stop_for
-from evaluation.pooling.pools import ANNOTATION, Integers, Shortlist, Space, pool
-from evaluation.pooling.unlikely import THRESHOLD, bleu_pre
+from evaluation.pooling.active import STRATEGIES, PoolJudging, Stop, judge, stop_for
+from evaluation.pooling.pools import ANNOTATION, PairIds, Shortlist, Space, pool
+from evaluation.pooling.unlikely import BLEU_PRE_THRESHOLD, bleu_pre
 from evaluation.relevance.pairs import JudgedPair
 from evaluation.services.batches.planning import BatchRequest
 
@@ -65,10 +65,10 @@ def pooling() -> str:
     filtered, values = seconds(lambda: bleu_pre(texts, captions, space, found.to_judge))
     rows = [
         ["union of 60 runs", len(found.pairs), pooled],
-        ["BLEU_pre", int((values < THRESHOLD).sum()), filtered],
-        ["together", len(found.to_judge) - int((values < THRESHOLD).sum()), pooled + filtered],
+        ["BLEU_pre", int((values < BLEU_PRE_THRESHOLD).sum()), filtered],
+        ["together", len(found.to_judge) - int((values < BLEU_PRE_THRESHOLD).sum()), pooled + filtered],
     ]
-    return table(["step", "pairs (in, out, left)", "seconds"], rows)
+    return plain_table(["step", "pairs (in, out, left)", "seconds"], rows)
 
 
 def database() -> str:
@@ -87,7 +87,7 @@ def _database() -> str:
     from evaluation.services.batches.planning import plan
     from evaluation.services.judgments.freezing import freeze_qrels
     from evaluation.services.judgments.importing import JudgmentsPlace, store_judgments
-    from evaluation.services.runs.files import Made, store_run
+    from evaluation.services.runs.files import RunFacts, store_run
 
     call_command("migrate", verbosity=0)
     lists, space, relevant = generated()
@@ -97,7 +97,7 @@ def _database() -> str:
     ]
     import_records(name="made", records=records, format="jsonl", source="memory")
     for one in lists:
-        made = Made(one.name, one.direction, one.of, "trec", "memory", "", 0)
+        made = RunFacts(one.name, one.direction, one.of, "trec", "memory", "", 0)
         store_run(made, _named(one), "made")
     rows = []
     taken, planned = seconds(lambda: plan(BatchRequest(corpus="made", runs=[one.name for one in lists])))
@@ -112,7 +112,7 @@ def _database() -> str:
     rows.append([f"judgments kept ({len(pairs) * JUDGES} answers)", len(pairs), taken])
     taken, frozen = seconds(lambda: freeze_qrels(name="q", corpus="made", judgments="crowd"))
     rows.append([f"qrels frozen ({len(pairs) * JUDGES} answers)", frozen.rows, taken])
-    return table(["step", "pairs", "seconds"], rows)
+    return plain_table(["step", "pairs", "seconds"], rows)
 
 
 def _named(one: Shortlist) -> Iterator[tuple[str, list[str], np.ndarray]]:
@@ -122,7 +122,7 @@ def _named(one: Shortlist) -> Iterator[tuple[str, list[str], np.ndarray]]:
         yield asks(query), [ranked(item) for item in items], -np.arange(len(items), dtype=np.float32)
 
 
-def _judged(space: Space, first: Integers, relevant: Integers) -> list[JudgedPair]:
+def _judged(space: Space, first: PairIds, relevant: PairIds) -> list[JudgedPair]:
     """150,000 answers: three each about the pairs asked, and about others until there are enough."""
     others = np.setdiff1d(np.arange(space.images * space.captions), first)
     chosen = np.concatenate([first, others])[: JUDGMENTS // JUDGES]
@@ -143,7 +143,7 @@ def active(folder: Path | None, waves: int | None) -> str:
         worlds["Flickr8k's crowd"] = (real for _ in SEEDS)
     rows = []
     for name, made in worlds.items():
-        found: dict[str, list[Judging]] = {}
+        found: dict[str, list[PoolJudging]] = {}
         for seed, (lists, space, relevant) in enumerate(made):
             whole = pool(lists, space, depth=10)
             for strategy in STRATEGIES.keys():
@@ -159,7 +159,7 @@ def active(folder: Path | None, waves: int | None) -> str:
                 ]
             )
     head = ["judgments", "strategy", "pool", "share judged", "at most", "tau", "at least", "stable"]
-    return table(head, rows)
+    return plain_table(head, rows)
 
 
 def _interval(values: list[float]) -> str:

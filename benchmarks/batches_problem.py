@@ -21,14 +21,14 @@ from scipy import sparse
 
 from evaluation.formats.base import JUDGMENT_FORMATS
 from evaluation.metrics.overlap import content_words, count_matrix, words
-from evaluation.pooling.pools import ANNOTATION, SEARCH, Integers, Shortlist, Space
+from evaluation.pooling.pools import ANNOTATION, SEARCH, PairIds, Shortlist, Space
 
 Matrix = NDArray[np.float64]
 
 
 def generated(
     systems: int = 30, images: int = 1000, depth: int = 10, *, seed: int = 0
-) -> tuple[list[Shortlist], Space, Integers]:
+) -> tuple[list[Shortlist], Space, PairIds]:
     """Two runs a system, the space (a caption an image), and the relevant pairs, sorted."""
     dice = np.random.default_rng(seed)
     topics = 24
@@ -56,7 +56,7 @@ def shortlists(name: str, scores: Matrix, depth: int) -> list[Shortlist]:
     ]
 
 
-def flickr8k(folder: Path, depth: int = 10) -> tuple[list[Shortlist], Space, Integers]:
+def flickr8k(folder: Path, depth: int = 10) -> tuple[list[Shortlist], Space, PairIds]:
     """The same from the crowd's judgments in `folder`: only judged captions are ranked, by words."""
     pairs = list(JUDGMENT_FORMATS.get("flickr8k-crowd").read(folder))
     captions = dict(_captions(folder / "Flickr8k.token.txt"))
@@ -104,6 +104,6 @@ def _nearness(images: Matrix, captions: Matrix) -> Matrix:
     return np.asarray(unit[0] @ unit[1].T)
 
 
-def _best(scores: Matrix, depth: int) -> Integers:
+def _best(scores: Matrix, depth: int) -> PairIds:
     order = np.argsort(-scores, axis=1, kind="stable")[:, :depth]
     return np.where(np.isfinite(np.take_along_axis(scores, order, axis=1)), order, -1).astype(np.int64)

@@ -22,13 +22,13 @@ import numpy as np
 from cv2 import COLOR_RGB2GRAY, cvtColor
 from scipy.signal import fftconvolve
 
-from annotation.management.base import table
+from annotation.management.base import plain_table
 from benchmarks.measuring import peak, seconds
 from models_core.image import pictures
-from models_core.image.descriptors import KINDS, Field, bank
+from models_core.image.descriptors import DESCRIPTORS, Field, bank
 from models_core.image.extraction import extract
 from models_core.image.pyramid import FINEST
-from models_core.image.vocabulary import Settings, Vocabulary, learn
+from models_core.image.vocabulary import CodebookSettings, Vocabulary, learn
 
 SAMPLE = 5
 
@@ -46,7 +46,7 @@ def main() -> None:
     used = min(200, max(1, len(paths) // 2))
     rows, best = [], peak(np.float32)
     busy = time.process_time()
-    taken, vocabulary = seconds(lambda: learn(paths, Settings(pictures=used)))
+    taken, vocabulary = seconds(lambda: learn(paths, CodebookSettings(pictures=used)))
     rows.append(["codebooks", used, taken, time.process_time() - busy, 1000 * taken / used, "", ""])
     slow, wanted = seconds(lambda: [obvious(path, vocabulary) for path in paths[:SAMPLE]])
     slow *= len(paths) / SAMPLE
@@ -60,7 +60,9 @@ def main() -> None:
             beside = [slow, work / taken / best] if what.endswith("computed") else ["", ""]
             rows.append([what, len(paths), taken, busy, 1000 * taken / len(paths), *beside])
     print(
-        table(["what", "pictures", "s", "processor s", "ms a picture", "obvious, s", "share of peak"], rows)
+        plain_table(
+            ["what", "pictures", "s", "processor s", "ms a picture", "obvious, s", "share of peak"], rows
+        )
     )
     other = sum(int(np.abs(a.astype(int) - b).sum()) // 2 for a, b in zip(found, wanted, strict=False))
     points = sum(int(counts.sum()) for counts in wanted)
@@ -72,9 +74,9 @@ def main() -> None:
 
 def obvious(path: Path, vocabulary: Vocabulary) -> np.ndarray:
     """A picture's counts, shape (16, words of all kinds)."""
-    picture = pictures.pixels(pictures.read(path), vocabulary.settings.longer_side)
+    picture = pictures.pixels(pictures.read_picture(path), vocabulary.settings.longer_side)
     kinds = []
-    for (kind, (describe, _)), centres in zip(KINDS.items(), vocabulary.centres, strict=True):
+    for (kind, (describe, _)), centres in zip(DESCRIPTORS.items(), vocabulary.centres, strict=True):
         field = filtered(picture) if kind == "texture" else describe(picture)
         points = field.reshape(-1, field.shape[2])
         words = np.concatenate(
@@ -106,7 +108,7 @@ def filtered(picture: pictures.Pixels) -> Field:
 
 def operations(path: Path, vocabulary: Vocabulary) -> int:
     """Additions and multiplications for one picture, if each filter is applied pixel by pixel."""
-    picture = pictures.pixels(pictures.read(path), vocabulary.settings.longer_side)
+    picture = pictures.pixels(pictures.read_picture(path), vocabulary.settings.longer_side)
     points = picture.shape[0] * picture.shape[1]
     shapes = len(range(2, picture.shape[0], 4)) * len(range(2, picture.shape[1], 4))
     numbers = [points, points, shapes]

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from annotation.formats import FORMATS
-from annotation.management.base import table
+from annotation.management.base import plain_table
 from annotation.protocol.terms import ImageRecord
 from benchmarks.intake import FLICKR30K, made_up
 
@@ -137,7 +137,7 @@ def main() -> None:
         "peak MiB",
     ]
     print(f"{given.images} images, {given.images * 5} captions\n")
-    print(table(head, rows))
+    print(plain_table(head, rows))
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ import psycopg2
 from PIL import Image as Picture
 
 from annotation.formats import FORMATS
-from annotation.management.base import table
+from annotation.management.base import plain_table
 from annotation.protocol.terms import (
     CATEGORIES,
     Box,
@@ -191,7 +191,7 @@ def main() -> None:
                 out = str(folder / f"out-{key}")
                 run(f"export ({key})", "export_dataset", "full", "--format", key, "--out", out)
     head = ["what", "images", "records", "seconds", "CPU s", "images/s", "records/s", "peak MiB"]
-    print(table(head, rows))
+    print(plain_table(head, rows))
 
 
 if __name__ == "__main__":

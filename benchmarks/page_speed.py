@@ -24,7 +24,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from annotation.management.base import table
+from annotation.management.base import plain_table
 from tests import prepare, services
 from tests.house.product import REPOSITORY
 from tests.services import free_port
@@ -84,10 +84,14 @@ def main() -> None:
             times = _walk(page, given.answers, pause)
             late = statistics.quantiles(times, n=20, method="inclusive")[-1]
             rows.append([given.database, pause, len(times), statistics.median(times), late, max(times)])
-        print(table(["database", "pause s", "answers", "median ms", "p95 ms", "longest ms"], rows))
+        print(plain_table(["database", "pause s", "answers", "median ms", "p95 ms", "longest ms"], rows))
         print()
         wire, unpacked, requests = _first_page(browser, context, address)
-        print(table(["first page", "requests", "kB over the wire", "kB"], [["", requests, wire, unpacked]]))
+        print(
+            plain_table(
+                ["first page", "requests", "kB over the wire", "kB"], [["", requests, wire, unpacked]]
+            )
+        )
         browser.close()
 
 

@@ -18,13 +18,13 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from annotation.management.base import table
+from annotation.management.base import plain_table
 from annotation.protocol.gold import Truth
 from annotation.protocol.image import Fold
 from annotation.protocol.questions import Judgment
 from annotation.protocol.terms import LayerRecord
-from annotation.simulation.driver import Cost, Crowd, simulate_image
-from annotation.simulation.workers import crowd
+from annotation.simulation.driver import Crowd, SimulationCost, simulate_image
+from annotation.simulation.workers import make_crowd
 from annotation.synthetic_corpus.generate import generate
 from annotation.task_types import discovery
 
@@ -44,7 +44,7 @@ def resident_mib() -> float:
 
 def folded(golds: Sequence[Gold], seconds: float) -> list[list[object]]:
     """Rows: images folded per second, with all and with half of their judgments."""
-    people = Crowd(crowd(MIX, seed=1), seed=1)
+    people = Crowd(make_crowd(MIX, seed=1), seed=1)
     full: list[tuple[Fold, tuple[Judgment, ...]]] = []
     for name, size, gold in golds[:100]:
         done = simulate_image(gold.mentions, Truth(gold, image=name, size=size), people)
@@ -63,11 +63,11 @@ def folded(golds: Sequence[Gold], seconds: float) -> list[list[object]]:
     return rows
 
 
-def campaign(part: tuple[Sequence[Gold], range]) -> tuple[Cost, float, float]:
+def campaign(part: tuple[Sequence[Gold], range]) -> tuple[SimulationCost, float, float]:
     """Simulate the images of one process: cost, MiB at a tenth of the way, MiB at the end."""
     golds, numbers = part
-    people = Crowd(crowd(MIX, seed=numbers.start), seed=numbers.start)
-    cost, early = Cost(), 0.0
+    people = Crowd(make_crowd(MIX, seed=numbers.start), seed=numbers.start)
+    cost, early = SimulationCost(), 0.0
     for done, number in enumerate(numbers):
         name, size, gold = golds[number % len(golds)]
         truth = Truth(gold, image=f"{name} {number}", size=size)
@@ -84,8 +84,8 @@ def main() -> None:
     parser.add_argument("--distinct", type=int, default=400, help="scenes generated")
     parser.add_argument("--seconds", type=float, default=5.0, help="per row of folding")
     given = parser.parse_args()
-    discovery.load("rules")
-    discovery.load("simulate")
+    discovery.load_kind_modules("rules")
+    discovery.load_kind_modules("simulate")
     golds: list[Gold] = [
         (record.id, (record.width, record.height), record.layer)
         for record in generate(given.distinct, seed=1, out=None)
@@ -98,7 +98,7 @@ def main() -> None:
     with multiprocessing.get_context("spawn").Pool(given.processes) as pool:
         results = pool.map(campaign, [(golds, part) for part in parts])
     seconds = time.perf_counter() - start
-    total = Cost()
+    total = SimulationCost()
     for cost, _, _ in results:
         total.add(cost)
     rates = f"{total.images / seconds:.0f} images/s, {total.total / seconds:.0f} judgments/s"
@@ -113,7 +113,7 @@ def main() -> None:
         rows.append(
             [f"memory of process {i + 1}", "at a tenth, at the end", f"{early:.0f} MiB, {end:.0f} MiB"]
         )
-    print(table(["what", "of what", "figure"], rows))
+    print(plain_table(["what", "of what", "figure"], rows))
 
 
 if __name__ == "__main__":

@@ -19,10 +19,10 @@ import time
 
 import numpy as np
 
-from annotation.management.base import table
+from annotation.management.base import plain_table
 from benchmarks.measuring import peak, slope
 from models_core.device import CPU, NoDevice, torch_on
-from models_core.kernels.intersection import Intersection, folded
+from models_core.kernels.intersection import Intersection, folded_shares
 
 CELLS = 21
 
@@ -64,7 +64,7 @@ def main() -> None:
     small = [kind[:64] for kind in kinds]
     for one in (kernel, there):
         one.gram(small, small)
-    slow, best = obvious(folded([kind[:500] for kind in kinds], 2)), peak(np.float32)
+    slow, best = obvious(folded_shares([kind[:500] for kind in kinds], 2)), peak(np.float32)
     numbers = sum(kind.shape[1] * kind.shape[2] for kind in kinds)
     rows, times = [], []
     sizes = [options.images // 4, options.images // 2, options.images]
@@ -83,7 +83,7 @@ def main() -> None:
         rows.append(row)
     head = ["images", "numbers", "s", "processor s", "obvious, s", "share of peak"]
     head += [] if options.device == CPU else [f"{options.device}, s", "largest difference"]
-    print(table(head, rows))
+    print(plain_table(head, rows))
     print(f"slope {slope(sizes, times):.2f}; a product of matrices makes {best / 1e9:.1f} GFLOP/s")
 
 

@@ -33,7 +33,7 @@ from typing import Any
 
 import psycopg2
 
-from annotation.management.base import progress_bar, table
+from annotation.management.base import plain_table, progress_bar
 from tests import prepare, services
 from tests.services import free_port
 
@@ -255,7 +255,7 @@ def main() -> None:
                         results[kind, run].append(report)
                         bar.update()
                         print(json.dumps({"database": kind, **run.__dict__, **report}), file=sys.stderr)
-    print(table(HEAD, rows_of(results)))
+    print(plain_table(HEAD, rows_of(results)))
 
 
 @contextlib.contextmanager

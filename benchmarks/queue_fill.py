@@ -69,7 +69,7 @@ def fill(tasks: int, *, scenes: int = SCENES, settings: dict[str, Any] = SETTING
     mentions = {record.id: record.layer.mentions for record in records if record.layer}
     images = [(image, mentions[image.key]) for image in Image.objects.filter(corpus=corpus)]
     image_rows.open_images(campaign=campaign, images=images, settings=settings_of(settings).protocol)
-    instructions.install(campaign)
+    instructions.install_texts(campaign)
     from_gold(campaign=campaign, layer=Layer.objects.get(corpus=corpus))
     opened = Task.objects.count()
     rounds = 0
@@ -201,7 +201,7 @@ def enrol(count: int) -> list[dict[str, Any]]:
     from annotation.protocol.questions import QUESTIONS
 
     campaign = Campaign.objects.get(name=NAME)
-    text = instructions.current(campaign=campaign, kind=instructions.CONSENT)
+    text = instructions.current_text(campaign=campaign, kind=instructions.CONSENT)
     store = import_module(settings.SESSION_ENGINE).SessionStore
     found = []
     for number in range(count):
@@ -229,7 +229,7 @@ def enrol(count: int) -> list[dict[str, Any]]:
         session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
         session[HASH_SESSION_KEY] = account.get_session_auth_hash()
         session.create()
-        instructions.consent(worker=worker.pk, campaign=campaign, version=text.version)
+        instructions.record_consent(worker=worker.pk, campaign=campaign, version=text.version)
         found.append({"worker": worker.pk, "session": session.session_key})
     return found
 

@@ -83,7 +83,7 @@ def main() -> None:
 
     def look(worker: int) -> None:
         for kind in chance.sample(QUESTIONS, len(QUESTIONS)):
-            found = leases.take(worker=worker, campaign=campaign, kind=kind)
+            found = leases.take_lease(worker=worker, campaign=campaign, kind=kind)
             if isinstance(found, Lease):
                 hands[worker] = found
                 return
@@ -119,7 +119,7 @@ def main() -> None:
             if isinstance(receipt.next, Lease):
                 hands[worker] = receipt.next
                 if chance.random() < 0.05:
-                    leases.give_back(worker=worker, assignment=receipt.next.id)
+                    leases.return_lease(worker=worker, assignment=receipt.next.id)
                     del hands[worker]
     cpu = time.process_time() - cpu
     inside = sum(statements.seconds.values())

@@ -26,7 +26,7 @@ from typing import Any
 
 import django
 
-from annotation.management.base import table
+from annotation.management.base import plain_table
 from benchmarks.intake import FLICKR30K, database
 
 SCENES = 100
@@ -61,7 +61,7 @@ def main() -> None:
             return json.loads(told.splitlines()[-1])
 
         filled = result(begin("fill", folder / "unused"))
-        print(table(list(filled), [list(filled.values())]))
+        print(plain_table(list(filled), [list(filled.values())]))
         others: dict[str, dict[str, list[float]]] = {}
         acts: dict[str, Any] = {}
         for act in ("withdraw", "bring_up"):
@@ -75,13 +75,13 @@ def main() -> None:
         [act, told["images"], told["seconds"], told["seconds"] / told["images"] * 1000]
         for act, told in acts.items()
     ]
-    print(table(["act", "images", "seconds", "ms an image"], rows))
+    print(plain_table(["act", "images", "seconds", "ms an image"], rows))
     rows = [
         [when, role, len(times), *(1000 * value for value in _spread(times))]
         for when, told in others.items()
         for role, times in told.items()
     ]
-    print(table(["meanwhile", "who", "times", "p50 ms", "p99 ms", "most ms"], rows))
+    print(plain_table(["meanwhile", "who", "times", "p50 ms", "p99 ms", "most ms"], rows))
 
 
 def _beside(begin: Any, result: Any, until: Path, act: Any) -> dict[str, list[float]]:
@@ -108,20 +108,20 @@ def _fill(given: argparse.Namespace) -> dict[str, Any]:
 
     from annotation.datasets import layers
     from annotation.models import Campaign, Judgment, OpenImage
-    from annotation.simulation_driver import CrowdPlan, rehearse
+    from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
     from benchmarks import queue_fill
 
     call_command("migrate", verbosity=0)
     queue_fill.fill(0, scenes=SCENES, settings={"trust": {"qualification": False, "control_share": 0.0}})
     campaign = Campaign.objects.get(name=NAME)
-    rehearse(
+    run_campaign_crowd(
         campaign=campaign, plan=CrowdPlan(mix={"careful": given.workers}, seed=1), gold="import", review=False
     )
     queue_fill.copy(max(0, given.images // SCENES - 1), answers=True)
     queue_fill.vacuum()
     OpenImage.objects.filter(campaign=campaign).update(layer_behind=True)
     began = time.perf_counter()
-    written = sum(layers.bringing_up(campaign))
+    written = sum(layers.update_layer_in_steps(campaign))
     return {
         "images": OpenImage.objects.count(),
         "judgments": Judgment.objects.count(),
@@ -143,11 +143,11 @@ def _concerned() -> tuple[Any, int]:
 
 
 def _withdraw(given: argparse.Namespace) -> dict[str, Any]:
-    from annotation.moderation.discarding import discard
+    from annotation.moderation.discarding import discard_worker
 
     campaign, worker = _concerned()
     began = time.perf_counter()
-    done = discard(campaign=campaign, worker=worker)
+    done = discard_worker(campaign=campaign, worker=worker)
     return {"images": done.images, "seconds": time.perf_counter() - began}
 
 
@@ -156,7 +156,7 @@ def _bring_up(given: argparse.Namespace) -> dict[str, Any]:
 
     campaign, _ = _concerned()
     began = time.perf_counter()
-    written = sum(layers.bringing_up(campaign))
+    written = sum(layers.update_layer_in_steps(campaign))
     return {"images": written, "seconds": time.perf_counter() - began}
 
 
@@ -199,7 +199,7 @@ def _answer(given: argparse.Namespace) -> list[float]:
             if kind == BOX_DRAWING:
                 continue
             began = time.perf_counter()
-            found = leases.take(worker=worker, campaign=campaign, kind=kind)
+            found = leases.take_lease(worker=worker, campaign=campaign, kind=kind)
             if isinstance(found, Lease):
                 answer = Answer(ANSWERS[kind][0])
                 token = f"{name}-{len(times)}"

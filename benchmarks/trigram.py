@@ -26,14 +26,14 @@ from pathlib import Path
 import numpy as np
 
 from annotation.formats.flickr8k import Flickr8k
-from annotation.management.base import table
+from annotation.management.base import plain_table
 from benchmarks.measuring import peak, slope
 from evaluation.reproduction.evidence import LEMMAS
 from evaluation.reproduction.figure3 import tagged
 from models_core.kernels.trigram_similar import SimilarTrigram
 from models_core.recipes.background import read_sentences
-from models_core.recipes.kept import Kept
-from models_core.recipes.sides import Aids, similarity_of
+from models_core.recipes.kept import PhaseCache
+from models_core.recipes.sides import Resources, similarity_of
 from models_core.recipes.table11 import TABLE_11
 from models_core.text.idf import Document
 from models_core.text.lemmas import Lemmatiser
@@ -69,8 +69,10 @@ def real(folder: Path, images: int, background: Sequence[Path]) -> tuple[list[Do
     words = [tuple(captions) for captions in tagged(pairs, Lemmatiser())]
     recipe = TABLE_11["TRI5SEM" if background else "TRI5-sqrt-idf-A-ic"]
     sentences = [line for file in background for line in file.read_text("utf-8").splitlines()]
-    aids = Aids(read_sentences(sentences, kept=Kept()), "background") if background else Aids()
-    similarity = similarity_of(recipe, words, aids, Kept())
+    aids = (
+        Resources(read_sentences(sentences, kept=PhaseCache()), "background") if background else Resources()
+    )
+    similarity = similarity_of(recipe, words, aids, PhaseCache())
     assert similarity is not None
     items: list[Document] = [[[word.lemma for word in caption] for caption in own] for own in words]
     return items, similarity, recipe.name
@@ -131,7 +133,7 @@ def main() -> None:
         rate = OPERATIONS * lengths.sum() ** 2 / 2 / seconds
         rows.append([size, len(lengths), seconds, busy, seconds / pairs * 1e6, slow * pairs, rate / best])
     print(
-        table(
+        plain_table(
             ["images", "captions", "s", "processor s", "us a pair", "obvious, s", "share of peak"],
             rows,
         )

@@ -16,7 +16,7 @@ from django.conf import settings
 
 from annotation.common.locks import Busy, at_work
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -56,7 +56,7 @@ def end_without_beat(sender: Any, **kwargs: Any) -> None:
     def watch() -> None:
         beat.join()
         if state.should_stop is None:
-            log.error("beat stopped, so the clock stops too: restart it")
+            _log.error("beat stopped, so the clock stops too: restart it")
             state.should_stop = 1
 
     # Sent again where the broker was away; one watches.

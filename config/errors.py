@@ -16,10 +16,10 @@ from django.views.defaults import server_error
 from annotation.api.problems import Problem
 from annotation.jobs.outages import DATABASE_LOST, one_line
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 #: Where the API's addresses begin.
-API = "/api/"
+_API = "/api/"
 #: Seconds after which to try again: a database that is started anew takes no longer.
 RETRY_AFTER = 5
 
@@ -32,7 +32,7 @@ def not_answered(request: HttpRequest) -> HttpResponse:
         return _fault().response() if _is_call(request) else server_error(request)
     # Not the address itself: some let whoever has them in.
     route = request.resolver_match.route if request.resolver_match else "a page"
-    log.warning("%s %s: 503, the database cannot be used: %s", request.method, route, one_line(lost))
+    _log.warning("%s %s: 503, the database cannot be used: %s", request.method, route, one_line(lost))
     response = _away().response() if _is_call(request) else _away_page(request)
     # So Django knows that it is logged. Its own line has a traceback, which would tell nobody anything.
     response._has_been_logged = True  # type: ignore[attr-defined]
@@ -51,7 +51,7 @@ def database_lost(error: BaseException | None) -> BaseException | None:
 
 
 def _is_call(request: HttpRequest) -> bool:
-    return request.path_info.startswith(API)
+    return request.path_info.startswith(_API)
 
 
 def _away() -> Problem:

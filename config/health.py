@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 
 from annotation.common import schema
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 #: Bytes that a trial writes: as many as a disk gives at once.
 BLOCK = 4096
 MEGABYTE = 10**6
@@ -50,7 +50,7 @@ def _database_fault() -> str:
         missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
     except (DatabaseError, InterfaceError) as error:
         # What the driver says names hosts and users; that belongs in the log, not in the answer.
-        log.warning("not ready: the database cannot be used: %s", str(error).strip())
+        _log.warning("not ready: the database cannot be used: %s", str(error).strip())
         return "the database cannot be reached"
     if newer := schema.newer(executor.loader):
         return newer
@@ -68,7 +68,7 @@ def _disk_fault() -> str:
             trial.write(bytes(BLOCK))
         disk = os.statvfs(settings.DATA_DIR)
     except OSError as error:
-        log.warning("not ready: DATA_DIR=%s is not writable: %s", settings.DATA_DIR, error.strerror)
+        _log.warning("not ready: DATA_DIR=%s is not writable: %s", settings.DATA_DIR, error.strerror)
         return "DATA_DIR is not writable: free some space, or give the server permission to write"
     if disk.f_bavail * disk.f_frsize < settings.DISK_RESERVE:
         megabytes = settings.DISK_RESERVE // MEGABYTE

@@ -23,7 +23,7 @@ from typing import Any
 CALLS = ("/api/tasks", "/api/assignments/")
 #: Where what workers are handed begins, by calls and by pages; and the step in which it leaves, in seconds.
 HANDED = (*CALLS, "/tasks/")
-STEP = 0.02
+STEP_SECONDS = 0.02
 #: No call of a worker carries more; what does is refused by its view, outside the lane.
 LARGEST_CALL = 65_536
 
@@ -41,7 +41,7 @@ class Lane:
         came = time.monotonic()
         answer = self._laned(environ, start_response)
         if environ.get("PATH_INFO", "").startswith(HANDED):
-            time.sleep((came - time.monotonic()) % STEP)
+            time.sleep((came - time.monotonic()) % STEP_SECONDS)
         return answer
 
     def _laned(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:

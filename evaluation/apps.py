@@ -38,9 +38,11 @@ class EvaluationConfig(AppConfig):
         METRIC_FOLDERS.add_packages(settings.METRIC_PACKAGES)
         METRIC_FOLDERS.load()
         meteor.look_in(java_home=settings.JAVA_HOME, jar=settings.METEOR_JAR)
-        parts.add(
-            parts.Part("evaluation", _("Evaluation"), "evaluation:systems", access.RUNNING, corpora=True),
+        parts.add_part(
+            parts.NavigationPart(
+                "evaluation", _("Evaluation"), "evaluation:systems", access.RUNNING, corpora=True
+            ),
             after="campaign",
         )
-        contents.add("reports", "sources", "systems")
-        schedule.add(schedule.Periodic("ask_next_waves", 60, scheduler.ask_next_waves))
+        contents.add_folders("reports", "sources", "systems")
+        schedule.add_schedule_entry(schedule.Periodic("ask_next_waves", 60, scheduler.ask_next_waves))

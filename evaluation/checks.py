@@ -21,7 +21,7 @@ from django.core.checks import Error
 from annotation.checks import README, holds_text, source_of
 from annotation.common.registry import Registry
 from evaluation import figures
-from evaluation.figures.base import DRAWN
+from evaluation.figures.base import FIGURE_DRAWERS
 from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.formats.figure_tables import LAYOUTS
 from evaluation.formats.qrels_files import QRELS_FORMATS
@@ -30,7 +30,7 @@ from evaluation.metrics.examples import wrong_examples
 from evaluation.metrics.table import EXAMPLES_FILE, MEASURE_FAMILIES, METRIC_FOLDERS, METRICS, Measure
 from evaluation.pooling.active import STRATEGIES
 from evaluation.relevance.grades import GRADED_RULES
-from evaluation.relevance.qrels import RULES
+from evaluation.relevance.qrels import RELEVANCE_RULES
 from evaluation.services.systems.origins import ORIGINS
 from models_core.recipes.material import COUNTED_SHARES
 from models_core.recipes.recipe import TextKernelName
@@ -124,8 +124,8 @@ def _unsaid_by_measure(measure: Measure) -> Iterator[Error]:
 
 def _lacking_figures() -> Iterator[Error]:
     """Kinds of figures: what draws one, and in the same file what makes it; layouts of tables."""
-    for key in DRAWN.keys():
-        draw = DRAWN.get(key)
+    for key in FIGURE_DRAWERS.keys():
+        draw = FIGURE_DRAWERS.get(key)
         module = sys.modules[draw.__module__]
         if getattr(module, "KIND", "") != key or not callable(getattr(module, "plot", None)):
             hint = f"write KIND and plot, which gives it title, sentence and data, in {module.__file__}"
@@ -133,7 +133,9 @@ def _lacking_figures() -> Iterator[Error]:
     loose = {
         name
         for name, module in vars(figures).items()
-        if inspect.ismodule(module) and hasattr(module, "plot") and getattr(module, "KIND", "") not in DRAWN
+        if inspect.ismodule(module)
+        and hasattr(module, "plot")
+        and getattr(module, "KIND", "") not in FIGURE_DRAWERS
     }
     for name in sorted(loose):
         hint = f"decorate what draws it with figure_kind in {source_of(getattr(figures, name))}"
@@ -188,8 +190,8 @@ def _lacking_systems() -> Iterator[Error]:
 
 def _lacking_rules() -> Iterator[Error]:
     """Rules of relevance, which qrels are stored with by name."""
-    yield from _misnamed("rule", "name", RULES, GRADED_RULES)
-    for key in sorted({*RULES.keys()} & {*GRADED_RULES.keys()}):
+    yield from _misnamed("rule", "name", RELEVANCE_RULES, GRADED_RULES)
+    for key in sorted({*RELEVANCE_RULES.keys()} & {*GRADED_RULES.keys()}):
         yield _fault("E022", "rule", key, "is one of votes and one of grades", "give them two names")
 
 

@@ -27,12 +27,12 @@ from evaluation.relevance.pairs import JudgedPair
 from evaluation.relevance.qrels import Qrel, Qrels, QrelsSettings, rule_named
 
 #: Rows read at once.
-PAGE = 5_000
+_PAGE = 5_000
 _COCO_FILE = re.compile(r"COCO_\w+_0*(\d{1,12})\.jpg")
 
 
 @dataclass(frozen=True)
-class Names:
+class CorpusNames:
     """The names of a corpus's images and captions, and the rows they name.
 
     `image` and `caption` map each understood name to a row's id; `image_name` and `caption_name` map
@@ -48,13 +48,13 @@ class Names:
     number: dict[int, int] = field(default_factory=dict)
 
 
-def names_of(corpus: str) -> Names:
+def names_of(corpus: str) -> CorpusNames:
     """The names in the published corpus `corpus`; raises UnknownName listing the corpora."""
     images = corpus_named(corpus).images.order_by("position")
     rows = list(images.values_list("pk", "key", "filename", "external_id"))
     keys = {key: pk for pk, key, _, _ in rows}
     shared = Counter(filename for _, _, filename, _ in rows)
-    names = Names(corpus)
+    names = CorpusNames(corpus)
     for pk, key, filename, _ in rows:
         alone = filename and shared[filename] == 1 and keys.get(filename, pk) == pk
         names.image_name[pk] = filename if alone else key
@@ -68,7 +68,7 @@ def names_of(corpus: str) -> Names:
     return names
 
 
-def _name_captions(names: Names, images: QuerySet[Any], key_of: dict[int, str]) -> None:
+def _name_captions(names: CorpusNames, images: QuerySet[Any], key_of: dict[int, str]) -> None:
     captions = images.filter(captions__isnull=False).order_by("position", "captions__number")
     others: list[tuple[str, int]] = []
     for owner, pk, number, own in captions.values_list(
@@ -96,14 +96,14 @@ def judgment_set(corpus: str, name: str) -> JudgmentSet:
     return found
 
 
-def pairs_of(judgments: JudgmentSet, names: Names) -> Iterator[JudgedPair]:
+def judged_pairs(judgments: JudgmentSet, names: CorpusNames) -> Iterator[JudgedPair]:
     """The pairs of a set in the order of their source; `names` are those of its corpus."""
     rows = judgments.pairs.order_by("position")
     after = -1
     while page := list(
         rows.filter(position__gt=after).values_list(
             "position", "image_id", "keyword", "caption_id", "grades", "judges"
-        )[:PAGE]
+        )[:_PAGE]
     ):
         for _, image, keyword, caption, grades, judges in page:
             yield JudgedPair(
@@ -135,14 +135,14 @@ def snapshot_named(name: str, version: int | None = None) -> QrelsSnapshot:
     return found
 
 
-def qrels_of(snapshot: QrelsSnapshot, names: Names) -> Qrels:
+def qrels_of(snapshot: QrelsSnapshot, names: CorpusNames) -> Qrels:
     """The snapshot as the pure core has it; its digest is computed anew."""
     rows = QrelsRow.objects.filter(snapshot=snapshot).values_list(
         "image_id", "keyword", "caption_id", "relevance", "judged"
     )
     found = (
         Qrel(names.image_name[image] if image else keyword, names.caption_name[caption], relevance, judged)
-        for image, keyword, caption, relevance, judged in rows.iterator(PAGE)
+        for image, keyword, caption, relevance, judged in rows.iterator(_PAGE)
     )
     settings = QrelsSettings(
         rule_named(snapshot.rule), snapshot.originals, digest_of_images(snapshot.images, names)
@@ -150,7 +150,7 @@ def qrels_of(snapshot: QrelsSnapshot, names: Names) -> Qrels:
     return Qrels(snapshot.name, snapshot.version, settings, tuple(sorted(found)))
 
 
-def digest_of_images(images: Iterable[int], names: Names) -> str:
+def digest_of_images(images: Iterable[int], names: CorpusNames) -> str:
     """SHA-256 over the names of images, in hexadecimal, shortened; "" of none."""
     called = sorted(names.image_name[image] for image in images)
     return hashlib.sha256("\n".join(called).encode()).hexdigest()[:16] if called else ""

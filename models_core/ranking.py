@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from models_core.threads import for_each, one_blas_thread
-from models_core.tiles import Array, Dense, Indices, Scores, checked, grid
+from models_core.tiles import Dense, RowIndices, ScoreArray, TileScores, checked_tile, tile_grid
 
 Ties = Literal["mean", "optimistic", "pessimistic"]
 #: What share of the equal ones stands before an item.
@@ -30,19 +30,19 @@ _COMPARED = 2**19
 _MANY = 12
 
 
-class Counts(NamedTuple):
+class RankCounts(NamedTuple):
     """For wanted pairs, shape (pairs,): how many scores are higher, and equal (itself included)."""
 
     better: NDArray[np.int64]
     equal: NDArray[np.int64]
 
 
-Pairs = tuple[Indices, Indices]
+_Pairs = tuple[RowIndices, RowIndices]
 
 
 def count(
-    scores: Scores, in_rows: Pairs | None = None, in_columns: Pairs | None = None
-) -> tuple[Counts, Counts]:
+    scores: TileScores, in_rows: _Pairs | None = None, in_columns: _Pairs | None = None
+) -> tuple[RankCounts, RankCounts]:
     """How many scores stand above wanted ones, in both directions in one pass over the tiles.
 
     Each argument is (row indices, column indices) of wanted pairs. A pair of `in_rows` is compared
@@ -53,7 +53,7 @@ def count(
 
     def add(span: tuple[slice, slice]) -> None:
         high, wide = span
-        tile = checked(scores.tile(high, wide), high, wide)
+        tile = checked_tile(scores.tile(high, wide), high, wide)
         step = max(1, _COMPARED // tile.shape[1])
         for top in range(high.start, high.stop, step):
             part = slice(top, min(top + step, high.stop))
@@ -68,16 +68,16 @@ def count(
             _Way(0, rows[0], wanted[: len(rows[0])], scores.shape[0]),
             _Way(1, columns[1], wanted[len(rows[0]) :], scores.shape[1]),
         )
-        for_each(add, grid(scores))
+        for_each(add, tile_grid(scores))
     return ways[0].counts, ways[1].counts
 
 
 class _Way:
     """One direction of `count`: wanted pairs in layers, in each of which a query has one pair at most."""
 
-    def __init__(self, axis: int, queries: Indices, thresholds: Array, number: int) -> None:
+    def __init__(self, axis: int, queries: RowIndices, thresholds: ScoreArray, number: int) -> None:
         self.axis = axis
-        self.counts = Counts(np.zeros(len(queries), np.int64), np.zeros(len(queries), np.int64))
+        self.counts = RankCounts(np.zeros(len(queries), np.int64), np.zeros(len(queries), np.int64))
         self.pairs = np.argsort(queries, kind="stable")
         self.queries, self.thresholds = queries[self.pairs], thresholds[self.pairs]
         starts = np.searchsorted(self.queries, self.queries)
@@ -86,7 +86,7 @@ class _Way:
         self.many = len(queries) >= _MANY * max(1, number)
         self._writing = Lock()
 
-    def add(self, tile: Array, span: slice) -> None:
+    def add(self, tile: ScoreArray, span: slice) -> None:
         """Count in the tile, whose queries are `span`."""
         if self.many:
             low, high = np.searchsorted(self.queries, [span.start, span.stop])
@@ -97,7 +97,7 @@ class _Way:
             if low < high:
                 self._by_comparing(tile, span, layer[low:high])
 
-    def _by_comparing(self, tile: Array, span: slice, chosen: Indices) -> None:
+    def _by_comparing(self, tile: ScoreArray, span: slice, chosen: RowIndices) -> None:
         own = tile
         if len(chosen) < span.stop - span.start:
             own = np.take(tile, self.queries[chosen] - span.start, axis=self.axis)
@@ -107,7 +107,7 @@ class _Way:
             self.counts.better[self.pairs[chosen]] += better
             self.counts.equal[self.pairs[chosen]] += equal
 
-    def _by_sorting(self, tile: Array, span: slice, chosen: slice) -> None:
+    def _by_sorting(self, tile: ScoreArray, span: slice, chosen: slice) -> None:
         own = np.sort(tile if self.axis == 0 else tile.T, axis=1)
         queries, limits, pairs = self.queries[chosen], self.thresholds[chosen], self.pairs[chosen]
         bounds = np.searchsorted(queries, np.arange(span.start, span.stop + 1))
@@ -131,9 +131,9 @@ def _true(mask: NDArray[np.bool_], axis: int) -> NDArray[np.int64]:
     return total
 
 
-def ranks(scores: Scores | ArrayLike, gold: ArrayLike, *, ties: Ties = "mean") -> NDArray[np.float64]:
+def ranks(scores: TileScores | ArrayLike, gold: ArrayLike, *, ties: Ties = "mean") -> NDArray[np.float64]:
     """The rank of one item for each query: `gold` holds column indices, shape (queries,)."""
-    matrix = scores if isinstance(scores, Scores) else Dense(scores)
+    matrix = scores if isinstance(scores, TileScores) else Dense(scores)
     columns = np.asarray(gold, dtype=np.intp)
     if columns.shape != (matrix.shape[0],):
         raise ValueError(
@@ -147,13 +147,13 @@ def ranks(scores: Scores | ArrayLike, gold: ArrayLike, *, ties: Ties = "mean") -
 class Best:
     """The best items of each query, best first: `items` and `scores` have shape (queries, k)."""
 
-    items: Indices
-    scores: Array
+    items: RowIndices
+    scores: ScoreArray
 
 
-def top_k(scores: Scores | ArrayLike, k: int) -> Best:
+def top_k(scores: TileScores | ArrayLike, k: int) -> Best:
     """The `k` best items of each query (all, where there are fewer); ties go to the lower column."""
-    matrix = scores if isinstance(scores, Scores) else Dense(scores)
+    matrix = scores if isinstance(scores, TileScores) else Dense(scores)
     parts = list(best_by_strip(matrix, k))
     if not parts:
         nothing = matrix.shape[0], min(k, matrix.shape[1])
@@ -161,7 +161,7 @@ def top_k(scores: Scores | ArrayLike, k: int) -> Best:
     return Best(*(np.concatenate(side) for side in zip(*((p.items, p.scores) for p in parts), strict=True)))
 
 
-def best_by_strip(scores: Scores, k: int) -> Iterator[Best]:
+def best_by_strip(scores: TileScores, k: int) -> Iterator[Best]:
     """The same for some queries after the others, so that neither scores nor rankings are held whole."""
     if k < 1:
         raise ValueError(f"k is {k}; expected 1 or more")
@@ -170,10 +170,10 @@ def best_by_strip(scores: Scores, k: int) -> Iterator[Best]:
     for top in range(0, rows, high):
         strip = slice(top, min(top + high, rows))
         items = np.empty((strip.stop - top, 0), dtype=np.intp)
-        values: Array | None = None
+        values: ScoreArray | None = None
         for left in range(0, columns, wide):
             span = slice(left, min(left + wide, columns))
-            tile = checked(scores.tile(strip, span), strip, span)
+            tile = checked_tile(scores.tile(strip, span), strip, span)
             largest = _largest(tile, width)
             own = np.take_along_axis(tile, largest, axis=1)
             items = np.concatenate([items, largest + left], axis=1)
@@ -187,7 +187,7 @@ def best_by_strip(scores: Scores, k: int) -> Iterator[Best]:
         yield Best(np.take_along_axis(items, order, axis=1), np.take_along_axis(values, order, axis=1))
 
 
-def _largest(values: Array, k: int) -> Indices:
+def _largest(values: ScoreArray, k: int) -> RowIndices:
     """Columns of the k largest of each row, ascending; of equal ones the first, shape (rows, k)."""
     rows, columns = values.shape
     if columns <= k:

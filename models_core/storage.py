@@ -67,7 +67,7 @@ def save(
             "facts": facts or {},
             "made_with": {"python": platform.python_version()} | {name: version(name) for name in _PACKAGES},
             "arrays": {name: _description(array) for name, array in sorted(plain.items())},
-            "sha256": digest(scratch / ARRAYS),
+            "sha256": file_digest(scratch / ARRAYS),
         }
         text = json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         (scratch / MANIFEST).write_text(text, encoding="utf-8")
@@ -82,7 +82,7 @@ def save(
         raise
 
 
-def load(folder: Path, kind: str | None = None) -> Stored:
+def load_model(folder: Path, kind: str | None = None) -> Stored:
     """Read a model, and check that it is whole, and of the `kind` wanted. Raises BadModel."""
     manifest = read_manifest(folder)
     if kind is not None and manifest["kind"] != kind:
@@ -90,7 +90,7 @@ def load(folder: Path, kind: str | None = None) -> Stored:
     file = folder / ARRAYS
     if not file.is_file():
         raise BadModel(f"{file} is missing; make the model again")
-    if digest(file) != manifest["sha256"]:
+    if file_digest(file) != manifest["sha256"]:
         raise BadModel(f"{file} is damaged (its SHA-256 is not the manifest's); make the model again")
     try:
         arrays = load_file(file)
@@ -121,7 +121,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def digest(file: Path) -> str:
+def file_digest(file: Path) -> str:
     """SHA-256 of a file's bytes, in hexadecimal."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

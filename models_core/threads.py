@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 class _Limit:
@@ -66,7 +66,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def for_each(work: Callable[[T], None], items: Iterable[T]) -> None:
+def for_each(work: Callable[[_T], None], items: Iterable[_T]) -> None:
     """Do `work` on every item, in any order, a few at a time; the first error in order of items is raised.
 
     Call inside `one_blas_thread` where the work multiplies matrices.

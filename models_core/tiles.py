@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Array = NDArray[Any]
-Indices = NDArray[np.intp]
+ScoreArray = NDArray[Any]
+RowIndices = NDArray[np.intp]
 
 #: Entries of one tile of an array: 16 MiB of float32.
 _ENTRIES = 2**22
@@ -38,11 +38,11 @@ class NotANumber(ValueError):
 class Odd(NamedTuple):
     """Numbers of the vectors that are zeros, and of those that are too long: their scores overflow."""
 
-    zeros: Indices
-    overflowing: Indices
+    zeros: RowIndices
+    overflowing: RowIndices
 
 
-class Scores(ABC):
+class TileScores(ABC):
     """A matrix of scores, higher is better, rows are queries and columns items."""
 
     @property
@@ -56,23 +56,23 @@ class Scores(ABC):
         """The largest rectangle, (rows, columns), that is read or computed at once."""
 
     @abstractmethod
-    def tile(self, rows: slice, columns: slice) -> Array:
+    def tile(self, rows: slice, columns: slice) -> ScoreArray:
         """The scores of a rectangle, shape (rows, columns); not to be written to."""
 
     @abstractmethod
-    def at(self, rows: Indices, columns: Indices) -> Array:
-        """The scores of pairs, shape (pairs,), equal to the bit to what the tiles of `grid` hold."""
+    def at(self, rows: RowIndices, columns: RowIndices) -> ScoreArray:
+        """The scores of pairs, shape (pairs,), equal to the bit to what the tiles of `tile_grid` hold."""
 
     @abstractmethod
-    def select(self, rows: Indices, columns: Indices) -> Scores:
+    def select(self, rows: RowIndices, columns: RowIndices) -> TileScores:
         """The matrix of some queries and items, in the order given."""
 
     @abstractmethod
-    def turned(self) -> Scores:
+    def turned(self) -> TileScores:
         """The matrix with queries and items exchanged; copies nothing."""
 
 
-class Dense(Scores):
+class Dense(TileScores):
     """A matrix in memory, or mapped from a file: any real type, shape (queries, items)."""
 
     def __init__(self, array: ArrayLike) -> None:
@@ -82,7 +82,7 @@ class Dense(Scores):
         if found.dtype.kind not in "fiub":
             raise ValueError(f"scores are of type {found.dtype}; expected real numbers")
         # Truth values cannot be subtracted or negated.
-        self.array: Array = found.view(np.uint8) if found.dtype.kind == "b" else found
+        self.array: ScoreArray = found.view(np.uint8) if found.dtype.kind == "b" else found
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -93,20 +93,20 @@ class Dense(Scores):
         # Whole rows: files are read from front to back, and the first NaN found is the first there is.
         return max(1, _ENTRIES // max(1, self.shape[1])), max(1, self.shape[1])
 
-    def tile(self, rows: slice, columns: slice) -> Array:
+    def tile(self, rows: slice, columns: slice) -> ScoreArray:
         return np.asarray(self.array[rows, columns])
 
-    def at(self, rows: Indices, columns: Indices) -> Array:
+    def at(self, rows: RowIndices, columns: RowIndices) -> ScoreArray:
         return np.asarray(self.array[rows, columns])
 
-    def select(self, rows: Indices, columns: Indices) -> Dense:
+    def select(self, rows: RowIndices, columns: RowIndices) -> Dense:
         return Dense(self.array[_run(rows)][:, _run(columns)])
 
     def turned(self) -> Dense:
         return Dense(self.array.T)
 
 
-class Products(Scores):
+class Products(TileScores):
     """Scores of embeddings: inner products, or cosines where `cosine`.
 
     `queries` has shape (queries, d), `items` (items, d); both may be mapped from files. Half
@@ -128,7 +128,7 @@ class Products(Scores):
         self.odd = tuple(_odd(own, self.type, cosine=cosine) for own in lengths)
         self._lengths = [_divisors(own) if cosine else None for own in lengths]
         # The grid runs down the columns, so one block of items serves many tiles.
-        self._block: tuple[slice, Array] | None = None
+        self._block: tuple[slice, ScoreArray] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -138,13 +138,13 @@ class Products(Scores):
     def tile_shape(self) -> tuple[int, int]:
         return _PRODUCT_ROWS, _PRODUCT_COLUMNS
 
-    def tile(self, rows: slice, columns: slice) -> Array:
+    def tile(self, rows: slice, columns: slice) -> ScoreArray:
         block = self._block
         if block is None or block[0] != columns:
             block = self._block = columns, self._cut(1, columns)
         return np.asarray(self._cut(0, rows) @ block[1].T)
 
-    def at(self, rows: Indices, columns: Indices) -> Array:
+    def at(self, rows: RowIndices, columns: RowIndices) -> ScoreArray:
         found = np.empty(len(rows), dtype=self.type)
         high, wide = self.tile_shape
         across = -(-self.shape[1] // wide)
@@ -160,7 +160,7 @@ class Products(Scores):
             found[pairs] = tile[rows[pairs] - top * high, columns[pairs] - left * wide]
         return found
 
-    def select(self, rows: Indices, columns: Indices) -> Products:
+    def select(self, rows: RowIndices, columns: RowIndices) -> Products:
         return Products(self.queries[_run(rows)], self.items[_run(columns)], cosine=self.cosine)
 
     def turned(self) -> Products:
@@ -170,7 +170,7 @@ class Products(Scores):
         other._lengths, other._block, other.odd = self._lengths[::-1], None, self.odd[::-1]
         return other
 
-    def _cut(self, side: int, span: slice) -> Array:
+    def _cut(self, side: int, span: slice) -> ScoreArray:
         cut = np.asarray((self.queries, self.items)[side][span], dtype=self.type)
         lengths = self._lengths[side]
         if lengths is None:
@@ -179,7 +179,7 @@ class Products(Scores):
         return np.divide(cut, lengths[span, None]).astype(self.type, copy=False)
 
 
-def grid(scores: Scores) -> Iterator[tuple[slice, slice]]:
+def tile_grid(scores: TileScores) -> Iterator[tuple[slice, slice]]:
     """The tiles, columns outermost: each item's embedding is converted once."""
     (rows, columns), (high, wide) = scores.shape, scores.tile_shape
     for left in range(0, columns, wide):
@@ -187,7 +187,7 @@ def grid(scores: Scores) -> Iterator[tuple[slice, slice]]:
             yield slice(top, min(top + high, rows)), slice(left, min(left + wide, columns))
 
 
-def checked(tile: Array, rows: slice, columns: slice) -> Array:
+def checked_tile(tile: ScoreArray, rows: slice, columns: slice) -> ScoreArray:
     """The tile; raises NotANumber naming its first NaN, in reading order."""
     # The maximum is NaN wherever one is, and is found faster than every NaN.
     if tile.dtype.kind == "f" and tile.size and np.isnan(tile.max()):
@@ -196,7 +196,7 @@ def checked(tile: Array, rows: slice, columns: slice) -> Array:
     return tile
 
 
-def _lengths(vectors: Array) -> NDArray[np.float64]:
+def _lengths(vectors: ScoreArray) -> NDArray[np.float64]:
     """Euclidean lengths in double precision, shape (vectors,); infinite where that has no such number."""
     found = np.empty(len(vectors), dtype=np.float64)
     step = max(1, _ENTRIES // max(1, vectors.shape[1]))
@@ -226,7 +226,7 @@ def _odd(lengths: NDArray[np.float64], kind: np.dtype[Any], *, cosine: bool) -> 
     return Odd(np.flatnonzero(lengths == 0), np.flatnonzero(reached > limit))
 
 
-def check_finite(vectors: Array, name: str) -> None:
+def check_finite(vectors: ScoreArray, name: str) -> None:
     """Raise NotANumber, naming the first entry that is no finite number; reads a part at a time."""
     if vectors.dtype.kind != "f":
         return
@@ -238,7 +238,7 @@ def check_finite(vectors: Array, name: str) -> None:
             raise NotANumber(f"embedding of {name} is not finite", row + start, column)
 
 
-def _vectors(values: ArrayLike, name: str) -> Array:
+def _vectors(values: ArrayLike, name: str) -> ScoreArray:
     found = values if isinstance(values, np.ndarray) else np.asarray(values)
     if found.ndim != 2:
         raise ValueError(f"embeddings of {name} have shape {found.shape}; expected ({name}, dimensions)")
@@ -248,7 +248,7 @@ def _vectors(values: ArrayLike, name: str) -> Array:
     return found
 
 
-def _run(indices: Indices) -> slice | Indices:
+def _run(indices: RowIndices) -> slice | RowIndices:
     """A slice where the indices follow each other, which copies nothing."""
     if len(indices) and np.array_equal(indices, np.arange(indices[0], indices[0] + len(indices))):
         return slice(int(indices[0]), int(indices[0]) + len(indices))

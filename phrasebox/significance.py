@@ -12,19 +12,24 @@ a `Bootstrap` draws whole images. `holm` adjusts many tests. Conventions: docs/s
 from evaluation.agreement.estimates import Bootstrap
 from evaluation.significance import randomisation
 from evaluation.significance.mcnemar import McNemar, mcnemar
-from evaluation.significance.resampling import Difference, Interval, bootstrap_difference, figure_interval
-from evaluation.significance.tables import holm, kendall, mark, spearman
+from evaluation.significance.resampling import (
+    Interval,
+    ResampledDifference,
+    bootstrap_difference,
+    figure_interval,
+)
+from evaluation.significance.tables import holm, kendall, significance_mark, spearman
 
 __all__ = [
     "Bootstrap",
-    "Difference",
+    "ResampledDifference",
     "Interval",
     "McNemar",
     "bootstrap_difference",
     "figure_interval",
     "holm",
     "kendall",
-    "mark",
+    "significance_mark",
     "mcnemar",
     "randomisation",
     "spearman",

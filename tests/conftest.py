@@ -42,7 +42,7 @@ os.environ["MPLCONFIGDIR"] = str(KEPT / "matplotlib")
 os.environ["NUMBA_CACHE_DIR"] = str(KEPT / "numba")
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
 django.setup()
-discovery.load("simulate")
+discovery.load_kind_modules("simulate")
 
 # Machines differ and are shared; how long an example takes is no property of the code. A run that decides
 # whether a change is taken tries the same examples every time; whoever works on the code tries new ones.
@@ -290,16 +290,16 @@ def forgetful() -> None:
     """What processes remember of rows goes by ids, which databases of tests use again."""
     from django.core.cache import cache
 
-    from annotation.quality.controls import likeness, pool
+    from annotation.quality.controls import control_pool, likeness
     from annotation.queue import image_state
     from annotation.selectors import answers, spelling
-    from annotation.selectors.controls import facts
+    from annotation.selectors.controls import control_facts
     from annotation.task_types.shown import shown_image
 
     cache.clear()
-    pool.cache_clear()
+    control_pool.cache_clear()
     likeness._known.cache_clear()
-    facts.cache_clear()
+    control_facts.cache_clear()
     shown_image.cache_clear()
     image_state._unruled.cache_clear()
     answers._key.cache_clear()

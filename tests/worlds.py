@@ -30,7 +30,7 @@ from annotation.common import database
 from annotation.images.pictures import picture_path
 from annotation.models import Image
 from annotation.protocol.terms import ImageRecord
-from annotation.synthetic_corpus.generate import scene, split_of
+from annotation.synthetic_corpus.generate import generate_scene, split_of
 
 T = TypeVar("T")
 
@@ -199,5 +199,5 @@ def painted(images: int, *, seed: int = 1) -> list[ImageRecord]:
     known = _painted.setdefault(seed, [])
     while len(known) < images:
         number = len(known)
-        known.append(replace(scene(number, seed=seed)[0], split=split_of(number, seed)))
+        known.append(replace(generate_scene(number, seed=seed)[0], split=split_of(number, seed)))
     return known[:images]

@@ -28,7 +28,7 @@ from annotation.common.roles import ADMIN, ANNOTATOR
 from annotation.models import Account
 from annotation.workers import pseudonyms
 
-SCHEME = "Token "
+_SCHEME = "Token "
 #: Characters of a token; what is longer is none.
 LONGEST_TOKEN = 128
 #: Sessions whose account a process remembers, and whose data it has decoded.
@@ -65,7 +65,7 @@ def worker_calling(request: HttpRequest, assignment: int | None = None) -> int:
     """
     about = assignment if assignment is not None and assignment <= database.LARGEST_ID else None
     header = request.headers.get("Authorization", "")
-    row = _by_token(header, about) if header.startswith(SCHEME) else _by_session(request, about)
+    row = _by_token(header, about) if header.startswith(_SCHEME) else _by_session(request, about)
     caller: Any = request
     caller.account_id = row.account  # for whom addresses of pictures are signed
     if not (row.may_work or row.is_superuser):
@@ -80,7 +80,7 @@ def worker_calling(request: HttpRequest, assignment: int | None = None) -> int:
 
 
 def _by_token(header: str, about: int | None) -> _Row:
-    token = header.removeprefix(SCHEME).strip()
+    token = header.removeprefix(_SCHEME).strip()
     row = None
     if token.isascii() and token.isprintable() and len(token) <= LONGEST_TOKEN:
         row = _row("JOIN authtoken_token t ON t.user_id = a.id WHERE t.key = %s", [about, token])
@@ -118,7 +118,7 @@ def _of_session(request: HttpRequest, about: int | None) -> tuple[_Row | None, M
             cursor,
             f"""SELECT s.session_data, who.* FROM django_session s LEFT JOIN ({_WHO}) who ON who.id = %s
                 WHERE s.session_key = %s AND s.expire_date > %s""",
-            [about, guess, key, database.moment(timezone.now())],
+            [about, guess, key, database.sql_time(timezone.now())],
         )
         found = cursor.fetchone()
     if found is None:

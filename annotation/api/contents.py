@@ -12,33 +12,33 @@ from annotation.protocol.contents import corners
 from annotation.protocol.terms import Mention
 from annotation.protocol.work import MICROS
 from annotation.quality import qualification
-from annotation.queue.available_tasks import Offer, Today
-from annotation.queue.dispatch import Nothing
+from annotation.queue.available_tasks import AvailableTask, Today
+from annotation.queue.dispatch import NoTask
 from annotation.queue.leases import Lease
 from annotation.task_types.base import TASK_TYPES
 from annotation.task_types.shown import ShownImage, shown_image
-from annotation.web.common.addresses import picture_address
+from annotation.web.common.addresses import signed_picture_address
 
 
-def moment(at: datetime | None) -> str | None:
+def json_time(at: datetime | None) -> str | None:
     """A time as RFC 3339 has it, in UTC."""
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z") if at else None
 
 
-def task_or_nothing(request: HttpRequest, found: Lease | Nothing) -> dict[str, Any]:
+def task_or_nothing(request: HttpRequest, found: Lease | NoTask) -> dict[str, Any]:
     """What a worker got: of a task what its page shows, and no more.
 
     Whatever else was told of an image or a campaign could tell a control item from the others.
     """
-    if isinstance(found, Nothing):
-        return {"nothing": found.code, "text": found.text, "again_at": moment(found.again_at)}
+    if isinstance(found, NoTask):
+        return {"nothing": found.code, "text": found.text, "again_at": json_time(found.again_at)}
     image, type = shown_image(found.image), TASK_TYPES.get(found.kind)
     page = type.page(found.content, image)
     return {
         "id": found.id,
         "kind": found.kind,
-        "expires_at": moment(found.expires_at),
-        "test": found.role == qualification.ROLE,
+        "expires_at": json_time(found.expires_at),
+        "test": found.role == qualification.QUALIFICATION_ROLE,
         "image": _image(request, image),
         "captions": [
             {"number": number, "text": image.captions[number].text, "tokens": image.captions[number].words}
@@ -56,7 +56,7 @@ def _image(request: HttpRequest, image: ShownImage) -> dict[str, Any]:
         "name": image.name,
         "width": image.width,
         "height": image.height,
-        "picture": picture_address(request, image.picture) if image.picture else None,
+        "picture": signed_picture_address(request, image.picture) if image.picture else None,
     }
 
 
@@ -70,7 +70,7 @@ def done_today(done: Today) -> dict[str, Any]:
     return {"answers": done.answers, "seconds": done.seconds, "pay": done.pay / MICROS}
 
 
-def offer(each: Offer) -> dict[str, Any]:
+def offer(each: AvailableTask) -> dict[str, Any]:
     """One line of the list of tasks."""
     pay = each.settings.pay
     return {
@@ -90,5 +90,5 @@ def offer(each: Offer) -> dict[str, Any]:
         "today": done_today(each.today),
         "nothing": each.nothing.code if each.nothing else None,
         "text": each.nothing.text if each.nothing else "",
-        "again_at": moment(each.nothing.again_at) if each.nothing else None,
+        "again_at": json_time(each.nothing.again_at) if each.nothing else None,
     }

@@ -25,19 +25,19 @@ from annotation.task_types.base import BadAnswer
 from annotation.web.common import plain_json
 
 #: What a view gets: the request, the worker who sent it, its JSON. It returns what is to be said.
-View = Callable[..., dict[str, Any]]
+_View = Callable[..., dict[str, Any]]
 
 #: Ids that one request may name as in hand; nobody has that many.
-MOST_HELD = 100
+_MOST_HELD = 100
 
 
-def for_workers(*methods: str) -> Callable[[View], Callable[..., HttpResponse]]:
+def for_workers(*methods: str) -> Callable[[_View], Callable[..., HttpResponse]]:
     """Make `view` the answer to requests of workers by one of `methods`.
 
     Whatever it raises is told as a problem. The CSRF token is checked by `callers`: a token needs none.
     """
 
-    def wrap(view: View) -> Callable[..., HttpResponse]:
+    def wrap(view: _View) -> Callable[..., HttpResponse]:
         @csrf_exempt
         @login_not_required
         @wraps(view)
@@ -102,7 +102,7 @@ def json_in(request: HttpRequest) -> dict[str, Any]:
     try:
         if not request.body:
             return {}
-        data = plain_json.read(request.body)
+        data = plain_json.read_plain_json(request.body)
     except plain_json.BadJson as error:
         raise _bad_request(str(error)) from None
     except RequestDataTooBig:
@@ -125,9 +125,9 @@ def holding_in(data: Mapping[str, Any]) -> list[int]:
     value = data.get("holding")
     if value is None:
         return []
-    if not isinstance(value, list) or len(value) > MOST_HELD or not all(type(i) is int for i in value):
+    if not isinstance(value, list) or len(value) > _MOST_HELD or not all(type(i) is int for i in value):
         raise _bad_request(
-            _("“holding” must be a list of ids, %(most)d at most.") % {"most": MOST_HELD}, "holding"
+            _("“holding” must be a list of ids, %(most)d at most.") % {"most": _MOST_HELD}, "holding"
         )
     return value
 
@@ -142,7 +142,7 @@ def seconds_in(data: Mapping[str, Any]) -> float | None:
     return float(value)
 
 
-def number_in(data: Mapping[str, Any], field: str) -> int:
+def field_number(data: Mapping[str, Any], field: str) -> int:
     """A field that must be a whole number."""
     value = data.get(field)
     if type(value) is not int:

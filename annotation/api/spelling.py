@@ -12,7 +12,7 @@ from annotation.api.problems import Problem
 from annotation.api.requests import for_workers, word_in
 from annotation.models import Campaign
 from annotation.selectors import spelling
-from annotation.task_types.caption_writing.type import LONGEST
+from annotation.task_types.caption_writing.type import LONGEST_CAPTION
 from annotation.workers.rate_limit import Limit, Try, attempt
 
 #: Texts that a worker may have looked at in a minute; a sentence takes longer to write.
@@ -20,13 +20,13 @@ LOOKS = Limit("spelling", 60, 60)
 
 
 @for_workers("POST")
-def check(request: HttpRequest, worker: int, data: dict[str, Any]) -> dict[str, Any]:
+def spelling_endpoint(request: HttpRequest, worker: int, data: dict[str, Any]) -> dict[str, Any]:
     """The unknown words of `text`, with suggestions; words of the `campaign`'s corpus count as known."""
     text = word_in(data, "text")
-    if len(text) > LONGEST:
+    if len(text) > LONGEST_CAPTION:
         detail = _("“text” has %(length)d characters; at most %(most)d are allowed.") % {
             "length": len(text),
-            "most": LONGEST,
+            "most": LONGEST_CAPTION,
         }
         raise Problem(HTTPStatus.BAD_REQUEST, "bad_request", detail, field="text")
     if seconds := attempt(Try(LOOKS, str(worker))):
@@ -36,4 +36,4 @@ def check(request: HttpRequest, worker: int, data: dict[str, Any]) -> dict[str, 
     name = data.get("campaign")
     found = Campaign.objects.filter(name=name) if isinstance(name, str) and "\0" not in name else []
     corpus = next((campaign.corpus_id for campaign in found), None)
-    return {"unknown": [each._asdict() for each in spelling.check(text, corpus=corpus)]}
+    return {"unknown": [each._asdict() for each in spelling.misspelt_words(text, corpus=corpus)]}

@@ -9,13 +9,13 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from annotation import instructions
-from annotation.api.contents import done_today, moment, offer, task_or_nothing
+from annotation.api.contents import done_today, json_time, offer, task_or_nothing
 from annotation.api.problems import Problem
 from annotation.api.requests import (
+    field_number,
     for_workers,
     holding_in,
     not_yours,
-    number_in,
     seconds_in,
     switch_in,
     word_in,
@@ -27,20 +27,20 @@ from annotation.protocol.questions import Answer
 from annotation.protocol.trust import Refusal
 from annotation.quality import qualification
 from annotation.queue import leases, submission
-from annotation.queue.available_tasks import kinds_of, no_consent, offers, today
-from annotation.queue.dispatch import Nothing
+from annotation.queue.available_tasks import available_tasks, kinds_of, no_consent, today
+from annotation.queue.dispatch import NoTask
 from annotation.selectors.scopes import campaigns_to_work_on
 from annotation.task_types.base import TASK_TYPES, answer_in
 
 
 @for_workers("GET")
-def tasks(request: HttpRequest, worker: int, data: dict[str, Any]) -> dict[str, Any]:
+def tasks_endpoint(request: HttpRequest, worker: int, data: dict[str, Any]) -> dict[str, Any]:
     """What there is for me."""
-    return {"tasks": [offer(each) for each in offers(worker=Worker.objects.get(pk=worker))]}
+    return {"tasks": [offer(each) for each in available_tasks(worker=Worker.objects.get(pk=worker))]}
 
 
 @for_workers("POST")
-def following(request: HttpRequest, worker: int, data: dict[str, Any]) -> dict[str, Any]:
+def next_task_endpoint(request: HttpRequest, worker: int, data: dict[str, Any]) -> dict[str, Any]:
     """A task of a campaign and kind, or why there is none."""
     campaign, kind, holding = (
         _campaign(worker, word_in(data, "campaign")),
@@ -48,35 +48,37 @@ def following(request: HttpRequest, worker: int, data: dict[str, Any]) -> dict[s
         holding_in(data),
     )
     kind = _kind(campaign, kind)
-    found = no_consent(worker=worker, campaign=campaign) or leases.take(
+    found = no_consent(worker=worker, campaign=campaign) or leases.take_lease(
         worker=worker, campaign=campaign, kind=kind, holding=holding
     )
     return task_or_nothing(request, found)
 
 
 @for_workers("POST")
-def test(request: HttpRequest, worker: int, data: dict[str, Any]) -> dict[str, Any]:
+def test_endpoint(request: HttpRequest, worker: int, data: dict[str, Any]) -> dict[str, Any]:
     """Begin the qualification test of a kind, or go on with it; its items come like other tasks."""
     campaign, kind = _campaign(worker, word_in(data, "campaign")), word_in(data, "kind")
     kind = _kind(campaign, kind)
     if (unagreed := no_consent(worker=worker, campaign=campaign)) is not None:
         return task_or_nothing(request, unagreed)
-    begun = qualification.begin(worker=worker, campaign=campaign, kind=kind)
+    begun = qualification.begin_qualification(worker=worker, campaign=campaign, kind=kind)
     if isinstance(begun, Refusal):
-        return task_or_nothing(request, Nothing(begun.code, begun.text))
+        return task_or_nothing(request, NoTask(begun.code, begun.text))
     return {"asked": begun.asked, "answered": begun.answered}
 
 
 @for_workers("GET", "POST")
-def consent(request: HttpRequest, worker: int, data: dict[str, Any], name: str) -> dict[str, Any]:
+def consent_endpoint(request: HttpRequest, worker: int, data: dict[str, Any], name: str) -> dict[str, Any]:
     """What workers of a campaign agree to, and whether this one has to; POST agrees to a version."""
     campaign = _campaign(worker, name)
     if request.method == "POST":
         try:
-            instructions.consent(worker=worker, campaign=campaign, version=number_in(data, "version"))
+            instructions.record_consent(
+                worker=worker, campaign=campaign, version=field_number(data, "version")
+            )
         except instructions.StaleText as error:
             raise Problem(HTTPStatus.CONFLICT, "stale_text", str(error)) from error
-    text = instructions.current(campaign=campaign, kind=instructions.CONSENT)
+    text = instructions.current_text(campaign=campaign, kind=instructions.CONSENT)
     needed = instructions.needs_consent(worker=worker, campaign=campaign)
     return {"version": text.version, "text": text.text, "needed": needed}
 
@@ -103,18 +105,20 @@ def answer(request: HttpRequest, worker: int, data: dict[str, Any], assignment: 
 
 
 @for_workers("POST")
-def give_back(request: HttpRequest, worker: int, data: dict[str, Any], assignment: int) -> dict[str, Any]:
+def give_back_endpoint(
+    request: HttpRequest, worker: int, data: dict[str, Any], assignment: int
+) -> dict[str, Any]:
     """Return a task unanswered."""
-    return {"returned": leases.give_back(worker=worker, assignment=_real(assignment))}
+    return {"returned": leases.return_lease(worker=worker, assignment=_real(assignment))}
 
 
 @for_workers("POST")
 def heartbeat(request: HttpRequest, worker: int, data: dict[str, Any], assignment: int) -> dict[str, Any]:
     """A sign of life: the lease lasts from now on."""
-    expires = leases.renew(worker=worker, assignment=_real(assignment))
+    expires = leases.renew_lease(worker=worker, assignment=_real(assignment))
     if expires is None:
         raise not_yours(_("This task is no longer assigned to you."))
-    return {"expires_at": moment(expires)}
+    return {"expires_at": json_time(expires)}
 
 
 def _today(worker: int, assignment: int) -> dict[str, Any]:

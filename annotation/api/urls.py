@@ -5,12 +5,12 @@ from django.urls import path
 from annotation.api import spelling, tasks
 
 urlpatterns = [
-    path("tasks", tasks.tasks, name="api_tasks"),
-    path("tasks/next", tasks.following, name="api_next"),
-    path("tasks/test", tasks.test, name="api_test"),
-    path("campaigns/<slug:name>/consent", tasks.consent, name="api_consent"),
-    path("spelling", spelling.check, name="api_spelling"),
+    path("tasks", tasks.tasks_endpoint, name="api_tasks"),
+    path("tasks/next", tasks.next_task_endpoint, name="api_next"),
+    path("tasks/test", tasks.test_endpoint, name="api_test"),
+    path("campaigns/<slug:name>/consent", tasks.consent_endpoint, name="api_consent"),
+    path("spelling", spelling.spelling_endpoint, name="api_spelling"),
     path("assignments/<int:assignment>/answer", tasks.answer, name="api_answer"),
-    path("assignments/<int:assignment>/return", tasks.give_back, name="api_return"),
+    path("assignments/<int:assignment>/return", tasks.give_back_endpoint, name="api_return"),
     path("assignments/<int:assignment>/heartbeat", tasks.heartbeat, name="api_heartbeat"),
 ]

@@ -167,7 +167,7 @@ class Reader:
 
 
 @contextlib.contextmanager
-def opened(path: Path) -> Iterator[Reader]:
+def open_backup(path: Path) -> Iterator[Reader]:
     """Read the backup at `path`. Raises BackupRefused for what is none, or a damaged one, or a newer one."""
     try:
         with path.open("rb") as file, tarfile.open(fileobj=file, mode="r:") as tar:

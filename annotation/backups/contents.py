@@ -18,7 +18,7 @@ from annotation.backups import BackupRefused
 TAKEN: list[str] = ["pictures"]
 
 #: Folders that are not, and why not.
-LEFT_OUT: dict[str, str] = {
+FOLDERS_LEFT_OUT: dict[str, str] = {
     "demo": "the demonstration makes it again",
     "exports": "they expire, and are made again on request",
     "kept": "it only saves time when systems are trained",
@@ -33,7 +33,7 @@ LEFT_OUT: dict[str, str] = {
 }
 
 
-def add(*folders: str) -> None:
+def add_folders(*folders: str) -> None:
     """Take these folders of DATA_DIR too."""
     TAKEN.extend(folders)
 
@@ -43,12 +43,12 @@ def add(*folders: str) -> None:
 FILES = ("phrasebox.sqlite3", "erasures.txt", "celerybeat", "first-account", ".")
 
 
-def unknown() -> list[str]:
+def unknown_folders() -> list[str]:
     """What lies in DATA_DIR and no part of the product knows: it is not taken."""
     return sorted(
         entry.name
         for entry in Path(settings.DATA_DIR).iterdir()
-        if entry.name not in (*TAKEN, *LEFT_OUT) and not entry.name.startswith(FILES)
+        if entry.name not in (*TAKEN, *FOLDERS_LEFT_OUT) and not entry.name.startswith(FILES)
     )
 
 

@@ -31,9 +31,9 @@ MADE_WITH_TABLES = {"django_content_type", "auth_permission", "django_migrations
 #: What psql ends with where a statement failed; then it has committed nothing.
 _SCRIPT_FAILED = 3
 #: Seconds that a lock is waited for.
-PATIENCE = 20
+LOCK_PATIENCE = 20
 #: Where PostgreSQL's programs lie beside PATH: Debian's and Ubuntu's packages, Fedora's, Homebrew's.
-PLACES = ("usr/lib/postgresql/*/bin", "usr/pgsql-*/bin", "opt/homebrew/opt/postgresql@*/bin")
+PROGRAM_FOLDERS = ("usr/lib/postgresql/*/bin", "usr/pgsql-*/bin", "opt/homebrew/opt/postgresql@*/bin")
 
 
 def applied() -> list[str]:
@@ -41,7 +41,7 @@ def applied() -> list[str]:
     return sorted(".".join(key) for key in MigrationRecorder(connection).applied_migrations())
 
 
-def unknown(migrations: Iterable[str]) -> list[str]:
+def unknown_migrations(migrations: Iterable[str]) -> list[str]:
     """Those of `migrations` that this version of the code has not."""
     known = {".".join(key) for key in MigrationLoader(None).disk_migrations}
     return sorted(set(migrations) - known)
@@ -116,7 +116,7 @@ class Sqlite(Database):
     def copy(self, target: Path) -> None:
         _for_us_alone(target)
         try:
-            with closing(sqlite3.connect(self._file, timeout=PATIENCE, isolation_level=None)) as source:
+            with closing(sqlite3.connect(self._file, timeout=LOCK_PATIENCE, isolation_level=None)) as source:
                 source.execute("VACUUM INTO ?", [str(target)])
         except sqlite3.Error as error:
             raise BackupRefused(f"the database {self._file} cannot be copied: {error}") from error
@@ -135,7 +135,7 @@ class Sqlite(Database):
         try:
             with (
                 closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as source,
-                closing(sqlite3.connect(self._file, timeout=PATIENCE, isolation_level=None)) as target,
+                closing(sqlite3.connect(self._file, timeout=LOCK_PATIENCE, isolation_level=None)) as target,
             ):
                 # `backup` would wait for ever for somebody who writes.
                 target.execute("BEGIN IMMEDIATE")
@@ -157,7 +157,12 @@ class Postgres(Database):
     def copy(self, target: Path) -> None:
         _for_us_alone(target)
         schema = self._schema().replace('"', '""')
-        command = ["--format=custom", "--no-owner", "--no-privileges", f"--lock-wait-timeout={PATIENCE}s"]
+        command = [
+            "--format=custom",
+            "--no-owner",
+            "--no-privileges",
+            f"--lock-wait-timeout={LOCK_PATIENCE}s",
+        ]
         command += [f'--table="{schema}"."{name}"' for name in tables()]
         self._run("pg_dump", [*command, f"--file={target}"], connected=True)
 
@@ -166,7 +171,7 @@ class Postgres(Database):
         self._run("pg_restore", [f"--file={os.devnull}", str(file)])
 
     def replace(self, file: Path) -> None:
-        head = [f"SET lock_timeout = '{PATIENCE}s';"]
+        head = [f"SET lock_timeout = '{LOCK_PATIENCE}s';"]
         if there := tables():
             # Those of a newer version too: whoever goes back to an older one restores a backup.
             head.append(f"DROP TABLE {', '.join(map(connection.ops.quote_name, there))} CASCADE;")
@@ -260,7 +265,7 @@ def tool(name: str, *, server: int) -> str:
     on_path = shutil.which(name)
     for place in [
         *([Path(on_path)] if on_path else []),
-        *(p for at in PLACES for p in Path("/").glob(f"{at}/{name}")),
+        *(p for at in PROGRAM_FOLDERS for p in Path("/").glob(f"{at}/{name}")),
     ]:
         found.setdefault(_version(place), str(place))
     fit = [version for version in found if version >= server]
@@ -276,7 +281,9 @@ def tool(name: str, *, server: int) -> str:
 def _version(program: Path) -> int:
     """The major version that a program says it has; 0 where it does not run."""
     try:
-        said = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=PATIENCE).stdout
+        said = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, timeout=LOCK_PATIENCE
+        ).stdout
     except (OSError, subprocess.TimeoutExpired):
         return 0
     number = re.search(r"(\d+)", said)

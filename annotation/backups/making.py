@@ -18,9 +18,9 @@ from annotation.models import Image
 from annotation.workers import pseudonyms
 
 #: The member that holds the list of erasures.
-ERASURES = pseudonyms.ERASURES
+_ERASURES = pseudonyms.ERASURES
 
-Progress = Callable[[Iterable[tuple[str, Path]]], Iterable[tuple[str, Path]]]
+_Progress = Callable[[Iterable[tuple[str, Path]]], Iterable[tuple[str, Path]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Made:
     unknown: list[str]
 
 
-def backup(target: Path, *, progress: Progress = iter) -> Made:
+def backup(target: Path, *, progress: _Progress = iter) -> Made:
     """Write all that is kept into the new file `target`. Raises BackupRefused, Busy."""
     target = target.absolute()
     for name in contents.TAKEN:
@@ -72,19 +72,19 @@ def backup(target: Path, *, progress: Progress = iter) -> Made:
         files = writer.files - before
         # Last: whoever was erased meanwhile is in the database's copy, and is erased when it is restored.
         listed = pseudonyms.erasures_file().read_bytes() if pseudonyms.erasures_file().exists() else b""
-        writer.put(ERASURES, io.BytesIO(listed), len(listed))
+        writer.put(_ERASURES, io.BytesIO(listed), len(listed))
     return Made(
         backup=str(target),
         size=target.stat().st_size,
         files=files,
         database=kind.vendor,
-        migrations=newest(migrations),
+        migrations=_newest(migrations),
         missing=missing_pictures(),
-        unknown=contents.unknown(),
+        unknown=contents.unknown_folders(),
     )
 
 
-def newest(migrations: Iterable[str]) -> list[str]:
+def _newest(migrations: Iterable[str]) -> list[str]:
     """The last migration of each app of ours, which tell a version of the product."""
     last = {name.split(".")[0]: name for name in sorted(migrations)}
     return [name for app, name in last.items() if app in ("annotation", "evaluation")]

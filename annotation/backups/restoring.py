@@ -29,7 +29,7 @@ from django.core.management import call_command
 from annotation.audit import record
 from annotation.backups import BackupRefused, archive, contents, keys
 from annotation.backups import database as databases
-from annotation.backups.making import ERASURES, missing_pictures
+from annotation.backups.making import _ERASURES, missing_pictures
 from annotation.common.locks import BEFORE, RESTORING, nobody_at_work
 from annotation.workers import pseudonyms
 
@@ -64,7 +64,7 @@ class _About:
     same_key: bool
 
 
-def restore(source: Path, *, replace: bool = False) -> Restored:
+def restore_backup(source: Path, *, replace: bool = False) -> Restored:
     """Put the backup `source` in the place of what stands. Raises BackupRefused, Busy.
 
     Unless told to `replace` it, only an empty database and empty folders are taken. Refused while anything
@@ -79,7 +79,7 @@ def restore(source: Path, *, replace: bool = False) -> Restored:
         about, files = _unpack(source, kind, place, again)
         with _in_place(place, again):
             kind.replace(place / NEW / kind.member)
-        erased = _bring_up_to_date(place / NEW / ERASURES, about)
+        erased = _bring_up_to_date(place / NEW / _ERASURES, about)
         os.rename(place / BEFORE, place / DONE)
         shutil.rmtree(place, ignore_errors=True)
     return Restored(
@@ -128,23 +128,23 @@ def _unpack(source: Path, kind: databases.Database, place: Path, again: bool) ->
     new.mkdir(parents=True)
     place.chmod(0o700)
     try:
-        with archive.opened(source) as reader:
+        with archive.open_backup(source) as reader:
             about = _about(reader.about)
             _check_about(about, kind)
             try:
                 members = reader.unpack(
-                    new, expected=lambda name: name in (kind.member, ERASURES) or archive.in_folders(name)
+                    new, expected=lambda name: name in (kind.member, _ERASURES) or archive.in_folders(name)
                 )
             except OSError as error:
                 raise BackupRefused(f"cannot be unpacked into {place}: {error.strerror or error}") from error
-            for name in (kind.member, ERASURES):
+            for name in (kind.member, _ERASURES):
                 if not (new / name).is_file():
                     raise BackupRefused(f"it has no {name}")
             kind.check(new / kind.member)
     except BaseException:
         shutil.rmtree(new if again else place, ignore_errors=True)
         raise
-    return about, members - len((kind.member, ERASURES))
+    return about, members - len((kind.member, _ERASURES))
 
 
 def _about(told: dict[str, Any]) -> _About:
@@ -163,7 +163,7 @@ def _check_about(about: _About, kind: databases.Database) -> None:
             f"it holds a database of {about.vendor}, and the one in use is {kind.vendor}; set DATABASE_URL "
             f"to one of {about.vendor}"
         )
-    if unknown := databases.unknown(about.migrations):
+    if unknown := databases.unknown_migrations(about.migrations):
         raise BackupRefused(
             f"it was made by a newer version of the product: this one has no migration {unknown[-1]}; "
             "restore it with that version"

@@ -36,7 +36,7 @@ from annotation.models import (
 )
 from annotation.protocol.campaign_settings import CampaignError, CampaignSettings, settings_of
 from annotation.protocol.kinds import is_counted
-from annotation.protocol.paging import FILLER, ROLES, WANTED, Pair
+from annotation.protocol.paging import PAGE_ROLES, ROLE_FILLER, ROLE_WANTED, Pair
 from annotation.quality.controls.authoring import raise_revision
 from annotation.queue import image_rows
 
@@ -54,7 +54,7 @@ OF_LEASES = ("trust", "lease", "pay")
 #: measures would be graded by one.
 FIXED = ("pay.currency", "page.images", "page.captions", "page.controls", "answers.regions")
 #: Images reopened at a time, within the one transaction.
-CHUNK = 200
+_CHUNK = 200
 #: Versions that a campaign can have: its column's largest number.
 MOST_VERSIONS = 32767
 
@@ -64,7 +64,7 @@ class StaleSettings(CampaignError):
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class SettingsDifference:
     """One setting that changes: its name ("pay.hourly"), both values, and when it begins to count."""
 
     name: str
@@ -74,26 +74,26 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SettingsChange:
     """What became of a change: the version in force, what differs from the one before, images reopened."""
 
     version: int
-    differences: tuple[Difference, ...]
+    differences: tuple[SettingsDifference, ...]
     reopened: int = 0
 
 
-def begun(campaign: Campaign) -> bool:
+def work_has_begun(campaign: Campaign) -> bool:
     """Whether anybody has worked on it: a task or a control item was leased, or answers were brought in."""
     rows = Assignment.objects.filter(campaign=campaign), Judgment.objects.filter(campaign=campaign)
     return any(each.exists() for each in rows)
 
 
-def differences(campaign: Campaign, settings: Mapping[str, Any]) -> tuple[Difference, ...]:
+def settings_differences(campaign: Campaign, settings: Mapping[str, Any]) -> tuple[SettingsDifference, ...]:
     """What a change to `settings` would change, and from when on. Raises CampaignError where it cannot be."""
-    return _differences(campaign, settings_of(settings), begun(campaign))
+    return _differences(campaign, settings_of(settings), work_has_begun(campaign))
 
 
-def reopens(found: Iterable[Difference]) -> bool:
+def reopens(found: Iterable[SettingsDifference]) -> bool:
     """Whether such a change reopens the campaign's images."""
     return any(each.when == ALL_IMAGES for each in found)
 
@@ -110,14 +110,14 @@ def check_seen(campaign: Campaign, seen: int | None) -> None:
         )
 
 
-def change_settings(
+def change_campaign_settings(
     *,
     campaign: Campaign,
     settings: Mapping[str, Any],
     seen: int | None = None,
     actor: Account | None = None,
     act: str = "change_settings",
-) -> Change:
+) -> SettingsChange:
     """Put `settings` in force as the next version; the same again changes nothing. Absent ones are defaults.
 
     `seen` is the version that the change was made from: raises StaleSettings where another is in force.
@@ -131,11 +131,11 @@ def change_settings(
             raise CampaignError(
                 _("Campaign “%(name)s” is closed; its settings can no longer change.") % {"name": row.name}
             )
-        found = _differences(row, wanted, begun(row))
+        found = _differences(row, wanted, work_has_begun(row))
         if reopens(found):
             # A lease may have been given since we looked.
             _hold_questions(row)
-            found = _differences(row, wanted, begun(row))
+            found = _differences(row, wanted, work_has_begun(row))
         reopened = 0
         if found:
             _store(row, wanted, actor)
@@ -151,10 +151,12 @@ def change_settings(
                 **({"reopened": reopened} if reopened else {}),
             )
     campaign.refresh_from_db()
-    return Change(campaign.settings_version, found, reopened)
+    return SettingsChange(campaign.settings_version, found, reopened)
 
 
-def _differences(campaign: Campaign, wanted: CampaignSettings, worked_on: bool) -> tuple[Difference, ...]:
+def _differences(
+    campaign: Campaign, wanted: CampaignSettings, worked_on: bool
+) -> tuple[SettingsDifference, ...]:
     before, after = settings_of(campaign.settings).flat(), wanted.flat()
     changed = [name for name in before if before[name] != after[name]]
     images = [name for name in changed if _of_images(name)]
@@ -174,7 +176,7 @@ def _differences(campaign: Campaign, wanted: CampaignSettings, worked_on: bool) 
         )
     later = NEW_IMAGES if worked_on else ALL_IMAGES
     return tuple(
-        Difference(
+        SettingsDifference(
             name,
             before[name],
             after[name],
@@ -233,7 +235,7 @@ def _reopen(row: Campaign, actor: Account | None) -> int:
         _reopen_counted(row, actor)
         return total
     image_rows.remove_questions(row)
-    for ids in chunks(images.order_by("id").values_list("id", flat=True).iterator(), CHUNK):
+    for ids in chunks(images.order_by("id").values_list("id", flat=True).iterator(), _CHUNK):
         image_rows.reopen_images(campaign=row, images=ids)
     return total
 
@@ -250,7 +252,7 @@ def _reopen_counted(row: Campaign, actor: Account | None) -> None:
         if images:
             counted.open_pairs(campaign=row, pairs=pairs, fillers=fillers, actor=actor)
     else:
-        for chunk in chunks(images, CHUNK):
+        for chunk in chunks(images, _CHUNK):
             image_rows.open_counted(campaign=row, images=counted.per_image(row, chunk))
     for priority in sorted(set(first.values())):
         image_rows.prioritise(
@@ -267,9 +269,9 @@ def _asked_pairs(row: Campaign) -> tuple[list[Pair], dict[str, list[str]]]:
     for image, content in items.values_list("task__image__image", "content").iterator():
         for role, (pictured, (of, place)) in _entries(image, content):
             caption = counted.caption_name(keys[of], place)
-            if role == WANTED:
+            if role == ROLE_WANTED:
                 pairs.append(Pair(keys[pictured], caption))
-            elif role == FILLER:
+            elif role == ROLE_FILLER:
                 fillers.setdefault(keys[pictured], []).append(caption)
     return pairs, fillers
 
@@ -277,7 +279,7 @@ def _asked_pairs(row: Campaign) -> tuple[list[Pair], dict[str, list[str]]]:
 def _entries(image: int, content: Mapping[str, Any]) -> Iterator[tuple[str, tuple[int, tuple[int, int]]]]:
     """The pairs of one item, each with its role: of a page's block, or the one that is graded."""
     if "caption" in content:
-        yield WANTED, (image, content["caption"])
+        yield ROLE_WANTED, (image, content["caption"])
         return
     for role, caption in zip(content["roles"], content["captions"], strict=True):
-        yield ROLES[role], (content["image"], caption)
+        yield PAGE_ROLES[role], (content["image"], caption)

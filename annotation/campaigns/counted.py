@@ -18,16 +18,24 @@ from annotation.common.batching import chunks
 from annotation.models import Account, Campaign, Caption, Image
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import CampaignError, CampaignSettings, settings_of
-from annotation.protocol.controls import draw, drawn
-from annotation.protocol.counted import Asked
-from annotation.protocol.kinds import IMAGE, PAGE, PAIR, all_tasks, asked_by, is_page, only_kind
-from annotation.protocol.paging import ROLES, Filling, Pair, paginate
+from annotation.protocol.controls import draw_number, draw_sample
+from annotation.protocol.counted import CountedQuestion
+from annotation.protocol.kinds import (
+    ABOUT_IMAGE,
+    ABOUT_PAGE,
+    ABOUT_PAIR,
+    all_tasks,
+    is_page,
+    kinds_of_tasks,
+    only_kind,
+)
+from annotation.protocol.paging import PAGE_ROLES, Filling, Pair, paginate
 from annotation.queue import image_rows
 
 #: Images opened in one transaction.
-CHUNK = 500
+PAIRS_PER_INSERT = 500
 #: An image's questions, each with the contents of its items.
-Questions = Sequence[tuple[Asked, Sequence[dict[str, Any]]]]
+Questions = Sequence[tuple[CountedQuestion, Sequence[dict[str, Any]]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +57,7 @@ def tasks_of_pairs() -> tuple[str, ...]:
 def asks_pairs(tasks: str) -> bool:
     """Whether a campaign of these tasks asks about pairs."""
     kind = only_kind(tasks)
-    return kind is not None and kind.about in (PAIR, PAGE)
+    return kind is not None and kind.about in (ABOUT_PAIR, ABOUT_PAGE)
 
 
 def caption_name(image: str, number: int) -> str:
@@ -61,8 +69,8 @@ def per_image(campaign: Campaign, images: Sequence[Image]) -> list[tuple[Image, 
     """What a campaign asks about each of `images` by itself."""
     settings = settings_of(campaign.settings).answers
     kind = only_kind(campaign.tasks)
-    assert kind is not None and kind.about == IMAGE
-    asked = Asked(kind.key, f"{kind.key}|", settings.wanted(kind.key))
+    assert kind is not None and kind.about == ABOUT_IMAGE
+    asked = CountedQuestion(kind.key, f"{kind.key}|", settings.wanted(kind.key))
     return [(image, [(asked, [kind.content(settings.number)])]) for image in images]
 
 
@@ -73,10 +81,12 @@ def trial_pairs(campaign: Campaign, images: Sequence[Image]) -> Iterator[Pair]:
         for number in captions[image.pk]:
             yield Pair(image.key, caption_name(image.key, number))
             # Another image by its distance, so that it is never this one.
-            chance = draw(campaign.seed, "trial", image.key, number)
+            chance = draw_number(campaign.seed, "trial", image.key, number)
             other = images[(place + 1 + int(chance * (len(images) - 1))) % len(images)]
             if other.pk != image.pk and captions[other.pk]:
-                theirs = drawn(map(str, captions[other.pk]), 1, campaign.seed, "trial", image.key, number)
+                theirs = draw_sample(
+                    map(str, captions[other.pk]), 1, campaign.seed, "trial", image.key, number
+                )
                 yield Pair(image.key, caption_name(other.key, int(theirs[0])))
 
 
@@ -104,7 +114,7 @@ def open_pairs(
     wanted = list(dict.fromkeys(pairs))
     found = _Found(campaign, wanted, fillers or {})
     filling = Filling()
-    if kind.about == PAGE:
+    if kind.about == ABOUT_PAGE:
         laid_out = paginate(wanted, fillers or {}, seed=campaign.seed, settings=settings.page)
         asked, filling = _pages(kind.key, laid_out.pages, found, settings, wave), laid_out.filling
     else:
@@ -121,12 +131,12 @@ def open_pairs(
             raise CampaignError(
                 f"campaign {campaign.name!r} already has its pairs; open another campaign for more"
             )
-        for chunk in chunks(asked.items(), CHUNK):
+        for chunk in chunks(asked.items(), PAIRS_PER_INSERT):
             image_rows.ask_more(
                 campaign=campaign, images=[(found.images[key], questions) for key, questions in chunk]
             )
         record(actor=actor, act="open_images", campaign=campaign, images=len(asked), pairs=len(wanted))
-    image_rows.analyse(campaign)
+    image_rows.analyse_task_tables(campaign)
     tasks = sum(len(questions) for questions in asked.values())
     return OpenedPairs(len(asked), len(wanted), tasks, filling)
 
@@ -145,7 +155,7 @@ def count_pairs(
     wanted = list(dict.fromkeys(pairs))
     if not asks_pairs(tasks):
         raise KeyError(tasks)
-    if is_page(asked_by(tasks)[0]):
+    if is_page(kinds_of_tasks(tasks)[0]):
         laid_out = paginate(wanted, fillers or {}, seed=Campaign().seed, settings=settings.page)
         images = {page[0].image for page in laid_out.pages}
         return OpenedPairs(len(images), len(wanted), len(laid_out.pages), laid_out.filling)
@@ -162,7 +172,7 @@ class _Found:
         names = {pair.caption for pair in pairs}.union(*fillers.values())
         keys = {pair.image for pair in pairs} | set(fillers) | {name.rpartition("#")[0] for name in names}
         self.images: dict[str, Image] = {}
-        for part in chunks(sorted(keys), CHUNK):
+        for part in chunks(sorted(keys), PAIRS_PER_INSERT):
             rows = Image.objects.filter(corpus=self.corpus, key__in=part)
             self.images.update((row.key, row) for row in rows)
         if missing := sorted(keys - set(self.images)):
@@ -184,7 +194,7 @@ def _captions(images: Iterable[int]) -> dict[int, list[int]]:
     """Image id -> the places of its captions, as pages show them."""
     ids = list(images)
     found: dict[int, list[int]] = {image: [] for image in ids}
-    for part in chunks(ids, CHUNK):
+    for part in chunks(ids, PAIRS_PER_INSERT):
         rows = Caption.objects.filter(image__in=part).order_by("image", "number")
         for image in rows.values_list("image", flat=True):
             found[image].append(len(found[image]))
@@ -195,10 +205,10 @@ def _single(
     kind: str, pairs: Sequence[Pair], found: _Found, settings: CampaignSettings
 ) -> dict[str, Questions]:
     """Each pair as a question of its own."""
-    asked: dict[str, list[tuple[Asked, list[dict[str, Any]]]]] = {}
+    asked: dict[str, list[tuple[CountedQuestion, list[dict[str, Any]]]]] = {}
     wanted = settings.answers.wanted(kind)
     for pair in pairs:
-        one = Asked(kind, q.pair_key(kind, *pair), wanted)
+        one = CountedQuestion(kind, q.pair_key(kind, *pair), wanted)
         asked.setdefault(pair.image, []).append((one, [{"caption": found.captions[pair.caption]}]))
     return dict(asked)
 
@@ -207,14 +217,14 @@ def _pages(
     kind: str, pages: Sequence[Any], found: _Found, settings: CampaignSettings, wave: int
 ) -> dict[str, Questions]:
     """Each page under its first image; its blocks are its items. The pages of a round are one batch."""
-    asked: dict[str, list[tuple[Asked, list[dict[str, Any]]]]] = {}
+    asked: dict[str, list[tuple[CountedQuestion, list[dict[str, Any]]]]] = {}
     for number, page in enumerate(pages, 1):
-        one = Asked(kind, q.page_key(kind, str(wave), number), settings.answers.wanted(kind))
+        one = CountedQuestion(kind, q.page_key(kind, str(wave), number), settings.answers.wanted(kind))
         blocks = [
             {
                 "image": found.images[block.image].pk,
                 "captions": [found.captions[entry.caption] for entry in block.entries],
-                "roles": [ROLES.index(entry.role) for entry in block.entries],
+                "roles": [PAGE_ROLES.index(entry.role) for entry in block.entries],
             }
             for block in page
         ]

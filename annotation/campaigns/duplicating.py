@@ -44,9 +44,9 @@ def duplicate(
         if made.state != Campaign.DRAFT or made.controls.exists() or made.instructions.exists():
             return made
         for kind in (instructions.CONSENT, *made.kinds):
-            text = instructions.current(campaign=campaign, kind=kind)
-            if text.version and text.text != instructions.current(campaign=made, kind=kind).text:
-                instructions.publish(campaign=made, kind=kind, text=text.text, actor=actor)
+            text = instructions.current_text(campaign=campaign, kind=kind)
+            if text.version and text.text != instructions.current_text(campaign=made, kind=kind).text:
+                instructions.publish_text(campaign=made, kind=kind, text=text.text, actor=actor)
         items = 0
         if made.corpus_id == campaign.corpus_id:
             items = _copy_items(campaign, made, actor)

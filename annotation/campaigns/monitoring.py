@@ -17,11 +17,11 @@ from annotation.campaigns import SMALLEST_CROWD, StopRule, pause, reached
 from annotation.common import database
 from annotation.models import Assignment, Campaign, OpenImage
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
-from annotation.protocol.kinds import CONTROLS, kind_of
-from annotation.protocol.state import ALWAYS
+from annotation.protocol.kinds import MEASURED_ON_CONTROLS, kind_of
+from annotation.protocol.state import BOXES_ALWAYS
 from annotation.quality import qualification
-from annotation.selectors.campaign import tasks
-from annotation.selectors.campaign.progress import complete_images, newest, submitted
+from annotation.selectors.campaign import open_tasks_by_kind
+from annotation.selectors.campaign.progress import complete_images, newest_answer, submitted
 from annotation.selectors.campaign.watch import (
     active,
     controls_met,
@@ -93,7 +93,7 @@ def _control_items(
 ) -> Iterator[Alarm]:
     """Tests that cannot be taken, and accuracy that cannot be measured."""
     command = f"manage.py add_controls {campaign.name} --from-gold LAYER (or --csv FILE)"
-    for kind, text in qualification.warnings(campaign=campaign, settings=settings, named=named).items():
+    for kind, text in qualification.test_warnings(campaign=campaign, settings=settings, named=named).items():
         yield Alarm("qualification", kind, text, "", command)
     trust = settings.trust
     if not trust.control_share:
@@ -101,10 +101,10 @@ def _control_items(
     able = _able(campaign, settings)
     met = controls_met(campaign, able)
     for kind in campaign.kinds:
-        if kind_of(kind).measured_on != CONTROLS:
+        if kind_of(kind).measured_on != MEASURED_ON_CONTROLS:
             continue
         if kind not in met:
-            rules = qualification.rules_of(campaign, kind, settings)
+            rules = qualification.campaign_trust_rules(campaign, kind, settings)
             yield Alarm(
                 "no_controls",
                 kind,
@@ -161,7 +161,7 @@ def _at_rest(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
             "",
             (
                 _("%(n)d open images have no picture: workers see captions only")
-                if settings.protocol.boxes == ALWAYS
+                if settings.protocol.boxes == BOXES_ALWAYS
                 else _("%(n)d open images have no picture: no boxes are asked for them")
             )
             % {"n": bare},
@@ -196,7 +196,7 @@ def _at_rest(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
 
 def _at_work(campaign: Campaign, settings: CampaignSettings, named: Callable[[str], str]) -> Iterator[Alarm]:
     """What can only go wrong while questions are handed out."""
-    open_tasks = {kind: of.open for kind, of in tasks(campaign).items() if of.open}
+    open_tasks = {kind: of.open for kind, of in open_tasks_by_kind(campaign).items() if of.open}
     if not open_tasks:
         if complete_images(campaign) == OpenImage.objects.filter(campaign=campaign).count():
             yield Alarm(
@@ -209,7 +209,7 @@ def _at_work(campaign: Campaign, settings: CampaignSettings, named: Callable[[st
             )
         return
     at = database.now()
-    last = max(filter(None, (newest(campaign), campaign.opened_at)), default=campaign.created_at)
+    last = max(filter(None, (newest_answer(campaign), campaign.opened_at)), default=campaign.created_at)
     if at - last > timedelta(minutes=STALLED_AFTER):
         yield Alarm(
             "stalled",
@@ -279,6 +279,8 @@ def _crowd(
 def _able(campaign: Campaign, settings: CampaignSettings) -> dict[str, list[int]]:
     since = database.now() - timedelta(hours=ACTIVE_FOR)
     admits = [
-        kind for kind in campaign.kinds if not qualification.rules_of(campaign, kind, settings).qualification
+        kind
+        for kind in campaign.kinds
+        if not qualification.campaign_trust_rules(campaign, kind, settings).qualification
     ]
     return active(campaign, since=since, kinds=campaign.kinds, admits=admits)

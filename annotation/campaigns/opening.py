@@ -28,7 +28,7 @@ from annotation.protocol.mentions import find_mentions
 from annotation.protocol.terms import ImageRecord, Mention
 from annotation.protocol.trust_settings import kinds_tested
 from annotation.quality.controls.authoring import raise_revision
-from annotation.quality.controls.sentences import install as install_sentences
+from annotation.quality.controls.sentences import install_sentences
 from annotation.queue import image_rows
 from annotation.selectors.corpora import check_split, corpus_named
 from annotation.selectors.records import stream_records
@@ -39,10 +39,10 @@ GOLD_LAYERS = ("gold", "import")
 #: The least crowd that can settle every question.
 SMALLEST_CROWD = 4
 #: Images opened in one transaction: the workers of other campaigns wait no longer than that takes.
-CHUNK = 50
+IMAGES_PER_TRANSACTION = 50
 
 #: Told how many images are done, of how many.
-Progress = Callable[[int, int], object]
+_Progress = Callable[[int, int], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Opened:
 class CampaignPlan:
     """A campaign to be opened over a published corpus, under settings as given.
 
-    Of `split` and `images` as `open_images` takes them. A `draft` is written down and not opened.
+    Of `split` and `images` as `open_campaign_images` takes them. A `draft` is written down and not opened.
     `open_to_all` as `create` takes it.
     """
 
@@ -76,7 +76,7 @@ def open_campaign(
     plan: CampaignPlan,
     *,
     actor: Account | None = None,
-    progress: Progress = lambda done, total: None,
+    progress: _Progress = lambda done, total: None,
 ) -> Campaign:
     """Open a campaign, so that people can work.
 
@@ -92,8 +92,10 @@ def open_campaign(
         actor=actor,
     )
     if not plan.draft:
-        open_images(campaign=campaign, split=plan.split, images=plan.images, actor=actor, progress=progress)
-        begin(campaign=campaign, actor=actor)
+        open_campaign_images(
+            campaign=campaign, split=plan.split, images=plan.images, actor=actor, progress=progress
+        )
+        campaign_begin(campaign=campaign, actor=actor)
     return campaign
 
 
@@ -145,13 +147,13 @@ def create(
     return campaign
 
 
-def open_images(
+def open_campaign_images(
     *,
     campaign: Campaign,
     split: str | None = None,
     images: int | None = None,
     actor: Account | None = None,
-    progress: Progress = lambda done, total: None,
+    progress: _Progress = lambda done, total: None,
 ) -> Opened:
     """Open the campaign's images, of one `split` or all, with their first questions.
 
@@ -178,7 +180,7 @@ def open_images(
     left = wanted = total if images is None else min(total, max(0, images - there))
     opened = uncovered = 0
     records = stream_records(corpus=campaign.corpus, layer=layer, images=missing)
-    for chunk in chunks(records, CHUNK) if left else ():
+    for chunk in chunks(records, IMAGES_PER_TRANSACTION) if left else ():
         covered = [record for record in chunk if layer is None or record.layer is not None]
         uncovered += len(chunk) - len(covered)
         found = {record.id: mentions_of(record) for record in islice(covered, left)}
@@ -198,13 +200,13 @@ def open_images(
         if not left:
             break
     if opened:
-        image_rows.analyse(campaign)
+        image_rows.analyse_task_tables(campaign)
         record(actor=actor, act="open_images", campaign=campaign, images=opened)
     return Opened(opened, there, uncovered)
 
 
 def _open_counted(
-    campaign: Campaign, split: str | None, images: int | None, actor: Account | None, progress: Progress
+    campaign: Campaign, split: str | None, images: int | None, actor: Account | None, progress: _Progress
 ) -> Opened:
     """Open images about which questions are only counted; their pairs are drawn where nobody named any."""
     there = OpenImage.objects.filter(campaign=campaign).count()
@@ -221,13 +223,13 @@ def _open_counted(
     missing = wanted.exclude(Exists(OpenImage.objects.filter(campaign=campaign, image=OuterRef("pk"))))
     left = missing[: max(0, images - there)] if images is not None else missing
     total, opened = left.count(), 0
-    for chunk in chunks(list(left), counted.CHUNK):
+    for chunk in chunks(list(left), counted.PAIRS_PER_INSERT):
         with database.writing():
             now = _still_open(campaign)
             opened += image_rows.open_counted(campaign=now, images=counted.per_image(now, chunk))
         progress(opened, total)
     if opened:
-        image_rows.analyse(campaign)
+        image_rows.analyse_task_tables(campaign)
         record(actor=actor, act="open_images", campaign=campaign, images=opened)
     return Opened(opened, there, 0)
 
@@ -241,7 +243,7 @@ def _still_open(campaign: Campaign) -> Campaign:
     return now
 
 
-def begin(*, campaign: Campaign, actor: Account | None = None) -> None:
+def campaign_begin(*, campaign: Campaign, actor: Account | None = None) -> None:
     """Let people in: a draft whose images are open becomes an open campaign. Others stay as they are.
 
     Kinds that nobody wrote instructions for get the built-in ones, frozen as they are now.
@@ -255,7 +257,7 @@ def begin(*, campaign: Campaign, actor: Account | None = None) -> None:
                     f"campaign {campaign.name!r} has no image to ask about: corpus {campaign.corpus.name!r} "
                     "has none, or its gold layer covers none of those wanted"
                 )
-            instructions.install(campaign)
+            instructions.install_texts(campaign)
             for kind in kinds_tested(campaign.kinds, settings_of(row.settings).trust):
                 install_sentences(campaign=campaign, kind=kind, actor=actor)
             row.state, row.opened_at = Campaign.OPEN, database.now()

@@ -20,7 +20,7 @@ from annotation.queue import image_rows
 #: The priority of an image whose turn nobody changed, that of one that is to come first, and the range.
 USUAL, FIRST, LEAST, MOST = 0, 1, -1000, 1000
 #: Names of images that an error tells; the others are counted.
-NAMED = 3
+_NAMED = 3
 
 
 def prioritise_images(
@@ -84,4 +84,4 @@ def _images_named(campaign: Campaign, names: Sequence[str]) -> list[int]:
 
 def _told(names: Sequence[str]) -> str:
     """The first of some names."""
-    return ", ".join(f"“{name[:60]}”" for name in names[:NAMED]) + (", …" if len(names) > NAMED else "")
+    return ", ".join(f"“{name[:60]}”" for name in names[:_NAMED]) + (", …" if len(names) > _NAMED else "")

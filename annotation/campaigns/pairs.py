@@ -13,10 +13,10 @@ from pathlib import Path
 
 from annotation.formats.base import FormatError
 from annotation.formats.files.text import lines
-from annotation.protocol.paging import FILLER, WANTED, Pair
+from annotation.protocol.paging import ROLE_FILLER, ROLE_WANTED, Pair
 
 REQUIRED = ("image", "caption")
-COLUMNS = (*REQUIRED, "role")
+_COLUMNS = (*REQUIRED, "role")
 
 
 @dataclass(slots=True)
@@ -33,7 +33,7 @@ def pairs_from_csv(file: Path) -> PairTable:
     found = PairTable()
     try:
         head = list(reader.fieldnames or ())
-        if not set(REQUIRED) <= set(head) or not set(head) <= set(COLUMNS) or len(set(head)) < len(head):
+        if not set(REQUIRED) <= set(head) or not set(head) <= set(_COLUMNS) or len(set(head)) < len(head):
             raise FormatError(
                 f"has the columns {', '.join(head) or 'none'}",
                 file=file,
@@ -42,15 +42,20 @@ def pairs_from_csv(file: Path) -> PairTable:
             )
         for row in reader:
             cells = {name: (cell or "").strip() for name, cell in row.items() if isinstance(name, str)}
-            role = cells.get("role") or WANTED
-            if None in row or not cells["image"] or not cells["caption"] or role not in (WANTED, FILLER):
+            role = cells.get("role") or ROLE_WANTED
+            if (
+                None in row
+                or not cells["image"]
+                or not cells["caption"]
+                or role not in (ROLE_WANTED, ROLE_FILLER)
+            ):
                 raise FormatError(
                     f"is not a pair: {', '.join(cells.values())}",
                     file=file,
                     line=reader.line_num,
-                    expected=f"an image, a caption as IMAGE#NUMBER, and {WANTED} or {FILLER}",
+                    expected=f"an image, a caption as IMAGE#NUMBER, and {ROLE_WANTED} or {ROLE_FILLER}",
                 )
-            if role == WANTED:
+            if role == ROLE_WANTED:
                 found.wanted.append(Pair(cells["image"], cells["caption"]))
             else:
                 found.fillers.setdefault(cells["image"], []).append(cells["caption"])

@@ -14,7 +14,7 @@ from datetime import UTC, date
 from typing import Any
 
 from annotation.audit import record
-from annotation.campaigns.changing import change_settings
+from annotation.campaigns.changing import change_campaign_settings
 from annotation.common import database
 from annotation.common.by_command import by_command
 from annotation.models import Account, Campaign
@@ -41,7 +41,8 @@ class StopRule:
 
 
 def pause(*, campaign: Campaign, reason: str, actor: Account | None = None, rule: str = "") -> None:
-    """Hand out nothing until `resume`; workers are told `reason`. Paused already: the reason changes.
+    """Hand out nothing until `campaign_resume`; workers are told `reason`. Paused already: the reason
+    changes.
 
     `rule` names the stop rule that did it, if one did.
     """
@@ -55,7 +56,7 @@ def pause(*, campaign: Campaign, reason: str, actor: Account | None = None, rule
     campaign.refresh_from_db()
 
 
-def resume(*, campaign: Campaign, actor: Account | None = None) -> None:
+def campaign_resume(*, campaign: Campaign, actor: Account | None = None) -> None:
     """Hand out again. Refused while a stop rule holds, which would only pause it once more."""
     with database.writing():
         row = _locked(campaign)
@@ -93,7 +94,9 @@ def set_stop_rules(
         row = _locked(campaign)
         stop = {**row.settings.get("stop", {}), **rules}
         wanted = {**row.settings, "stop": stop}
-        change_settings(campaign=campaign, settings=wanted, seen=seen, actor=actor, act="set_stop_rules")
+        change_campaign_settings(
+            campaign=campaign, settings=wanted, seen=seen, actor=actor, act="set_stop_rules"
+        )
 
 
 def reached(campaign: Campaign) -> StopRule | None:

@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 from django.db.models import QuerySet
 
 #: Rows deleted in one transaction.
-PAGE = 5_000
+ROWS_PER_TRANSACTION = 5_000
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
-def chunks(things: Iterable[T], size: int) -> Iterator[list[T]]:
+def chunks(things: Iterable[_T], size: int) -> Iterator[list[_T]]:
     """`things` in lists of `size`, the last one shorter."""
     iterator = iter(things)
     while chunk := list(islice(iterator, size)):
@@ -23,5 +23,5 @@ def chunks(things: Iterable[T], size: int) -> Iterator[list[T]]:
 
 def delete_in_pages(rows: QuerySet[Any]) -> None:
     """Delete `rows` without ever holding more than a page of them."""
-    while page := list(rows.order_by().values_list("pk", flat=True)[:PAGE]):
+    while page := list(rows.order_by().values_list("pk", flat=True)[:ROWS_PER_TRANSACTION]):
         rows.model._default_manager.filter(pk__in=page).delete()

@@ -98,17 +98,17 @@ def _check_after_silence() -> None:
 
 
 #: So many new rows may turn a good plan into a bad one.
-MANY = 1_000
+MANY_ROWS = 1_000
 
 
-def analyse(written: int, *models: type[Model]) -> None:
+def analyse_tables(written: int, *models: type[Model]) -> None:
     """Once `written` rows were added to what `models` hold, in one go: let the database plan for them.
 
     PostgreSQL looks at its tables by itself, but a minute later, and until then plans for those it saw
     last, perhaps empty: joining 8,000 new images with their captions took a minute instead of 0.1 s.
     Cheap; to be called outside a transaction where that can be, since its locks last as long.
     """
-    if connection.vendor != "postgresql" or written < MANY:
+    if connection.vendor != "postgresql" or written < MANY_ROWS:
         return
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE " + ", ".join(model._meta.db_table for model in models))
@@ -178,11 +178,11 @@ def execute(cursor: Any, text: str, values: Sequence[Any]) -> None:
 
 
 def in_one_trip() -> bool:
-    """Whether `send` puts several statements into one trip, and writes may stand inside a WITH."""
+    """Whether `send_statements` puts several statements into one trip, and writes may stand inside a WITH."""
     return connection.vendor == "postgresql"
 
 
-def send(cursor: Any, statements: Sequence[Statement]) -> None:
+def send_statements(cursor: Any, statements: Sequence[Statement]) -> None:
     """`execute` statements: in one trip to PostgreSQL, one by one on SQLite. The last may return rows."""
     if cursor.db.vendor != "postgresql":
         for text, values in statements:
@@ -231,12 +231,12 @@ def _name_of(text: str) -> str:
     return f"queue_{blake2b(text.encode(), digest_size=8).hexdigest()}"
 
 
-def moment(value: datetime) -> Any:
+def sql_time(value: datetime) -> Any:
     """A time as a parameter of hand-written SQL."""
     return connection.ops.adapt_datetimefield_value(value)
 
 
-def moment_from(value: Any) -> datetime:
+def time_from_sql(value: Any) -> datetime:
     """A time read by hand-written SQL: SQLite gives text."""
     if isinstance(value, str):
         value = datetime.fromisoformat(value)

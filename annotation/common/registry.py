@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Generic, TypeVar
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 class UnknownName(LookupError):
     """Asked for a name nobody registered; the message lists the known ones."""
 
 
-class Registry(Generic[T]):
+class Registry(Generic[_T]):
     """Entries of one kind by key.
 
     `kind` is the word used in messages ("format", "question").
@@ -27,9 +27,9 @@ class Registry(Generic[T]):
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
-        self._entries: dict[str, T] = {}
+        self._entries: dict[str, _T] = {}
 
-    def register(self, key: str, entry: T) -> T:
+    def register(self, key: str, entry: _T) -> _T:
         """Add `entry` under `key`; raises ValueError where the key is taken."""
         if key in self._entries:
             raise ValueError(
@@ -38,7 +38,7 @@ class Registry(Generic[T]):
         self._entries[key] = entry
         return entry
 
-    def get(self, key: str) -> T:
+    def get(self, key: str) -> _T:
         """The entry named `key`; raises UnknownName listing what exists."""
         try:
             return self._entries[key]
@@ -50,7 +50,7 @@ class Registry(Generic[T]):
         """All keys, sorted."""
         return tuple(sorted(self._entries))
 
-    def __iter__(self) -> Iterator[T]:
+    def __iter__(self) -> Iterator[_T]:
         return iter(self._entries[key] for key in sorted(self._entries))
 
     def __contains__(self, key: object) -> bool:

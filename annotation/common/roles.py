@@ -26,7 +26,7 @@ class Scope(NamedTuple):
 
 
 #: The whole server.
-EVERYTHING = Scope()
+WHOLE_SERVER = Scope()
 
 
 class Granted(NamedTuple):

@@ -6,7 +6,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.migrations.loader import MigrationLoader
 
 #: Unknown migrations that are named; more are counted.
-NAMED = 3
+_NAMED = 3
 
 
 class NewerSchema(ValueError):
@@ -28,8 +28,8 @@ def newer(loader: MigrationLoader) -> str:
     unknown = sorted(set(loader.applied_migrations or ()) - known)
     if not unknown:
         return ""
-    names = ", ".join(f"{app}.{name}" for app, name in unknown[:NAMED])
-    more = f" and {len(unknown) - NAMED} more" if len(unknown) > NAMED else ""
+    names = ", ".join(f"{app}.{name}" for app, name in unknown[:_NAMED])
+    more = f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else ""
     return (
         f"the database is newer than this version of the code, which does not know migration {names}{more}: "
         "run the version that applied it, or restore a backup from before"

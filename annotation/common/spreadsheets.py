@@ -11,7 +11,7 @@ from typing import Any
 _RUN = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
-def harmless(cell: Any) -> Any:
+def escape_formula(cell: Any) -> Any:
     """`cell`, a text that a spreadsheet would run behind an apostrophe, by which it takes it for text.
 
     Source: OWASP, "CSV Injection". Numbers stay numbers, also those that are written as text.

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from django.conf import settings
 
 #: Seconds that an archive is kept.
-KEPT = 7 * 24 * 3600
+ARCHIVE_KEPT_SECONDS = 7 * 24 * 3600
 #: Types that do not shrink when they are packed.
 PACKED = {".jpg", ".png", ".webp", ".gif", ".gz", ".parquet", ".zip"}
 #: The same files make the same archive, so that its checksum says something.
@@ -27,7 +27,7 @@ _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 _CHUNK = 1 << 20
 _PARTIAL = ".partial"
 
-Progress = Callable[[Iterable[Path]], Iterable[Path]]
+_Progress = Callable[[Iterable[Path]], Iterable[Path]]
 
 
 class Download(NamedTuple):
@@ -39,11 +39,11 @@ class Download(NamedTuple):
     expires_at: str
 
 
-class Gone(ValueError):
+class DownloadExpired(ValueError):
     """A download that has expired; one line with the remedy."""
 
 
-def pack(folder: Path, name: str, *, progress: Progress = iter) -> Download:
+def pack(folder: Path, name: str, *, progress: _Progress = iter) -> Download:
     """Pack all files of `folder` into the archive exports/`name`.zip, which is complete once it exists.
 
     `progress` is handed the files in the order in which they are packed.
@@ -67,7 +67,7 @@ def pack(folder: Path, name: str, *, progress: Progress = iter) -> Download:
     finally:
         partial.unlink(missing_ok=True)
     made = target.stat()
-    expires = datetime.fromtimestamp(made.st_mtime + KEPT, UTC).isoformat(timespec="seconds")
+    expires = datetime.fromtimestamp(made.st_mtime + ARCHIVE_KEPT_SECONDS, UTC).isoformat(timespec="seconds")
     return Download(target.relative_to(Path(settings.DATA_DIR)).as_posix(), sha256, made.st_size, expires)
 
 
@@ -75,7 +75,7 @@ def file_of(path: str) -> Path:
     """The archive at `path`, as a `Download` names it; raises Gone where it has expired."""
     file = (Path(settings.DATA_DIR) / path).resolve()
     if not file.is_relative_to(_folder().resolve()) or not file.is_file() or _expired(file):
-        raise Gone(f"{path} no longer exists; export it again")
+        raise DownloadExpired(f"{path} no longer exists; export it again")
     return file
 
 
@@ -97,6 +97,6 @@ def _folder() -> Path:
 
 def _expired(file: Path) -> bool:
     try:
-        return file.stat().st_mtime + KEPT < time.time()
+        return file.stat().st_mtime + ARCHIVE_KEPT_SECONDS < time.time()
     except FileNotFoundError:
         return True

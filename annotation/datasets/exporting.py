@@ -18,7 +18,7 @@ from annotation.datasets import layers
 from annotation.formats import FORMATS, Format, FormatError, Written
 from annotation.images.pictures import picture_path
 from annotation.models import Campaign, Caption, Chain, Corpus, Image, Layer, LayerImage, OpenImage
-from annotation.protocol.state import CLOSED
+from annotation.protocol.state import CLOSED_STAGES
 from annotation.protocol.terms import ImageRecord
 from annotation.selectors.controls import unchecked_answers, unchecked_kinds
 from annotation.selectors.corpora import corpus_named, layer_named
@@ -27,11 +27,11 @@ from annotation.selectors.records import stream_records
 from annotation.selectors.settings_versions import images_by_version
 
 #: Where `with_pictures` puts the pictures, within the export.
-IMAGES = "images"
+_IMAGES = "images"
 #: What is to be known of a layer, beside what its format says.
 NOTES = "NOTES.md"
 
-Progress = Callable[[Iterable[ImageRecord]], Iterable[ImageRecord]]
+_Progress = Callable[[Iterable[ImageRecord]], Iterable[ImageRecord]]
 
 
 class ExportError(ValueError):
@@ -63,7 +63,7 @@ def export_dataset(
     include_unfinished: bool = False,
     only_finished: bool = False,
     with_pictures: bool = False,
-    progress: Progress = iter,
+    progress: _Progress = iter,
 ) -> Written:
     """Write the corpus `corpus` in `format` under the new folder `out`.
 
@@ -77,7 +77,7 @@ def export_dataset(
     layer or a format that is none, AmbiguousLayer, else ExportError.
     """
     layers.layer_to_read(corpus_named(corpus), layer)
-    chosen = check(
+    chosen = check_export(
         corpus=corpus,
         format=format,
         layer=layer,
@@ -97,7 +97,7 @@ def export_dataset(
         for word, number in unsaid_stages(chosen.layer, chosen.images).items():
             written.leave_out(word, number)
         if with_pictures:
-            written.add("pictures", _link_pictures(chosen, partial / IMAGES))
+            written.add("pictures", _link_pictures(chosen, partial / _IMAGES))
         if done and (lost := done - _done(chosen)):
             told = ngettext(
                 "%(n)d image became unfinished while the export was written: export again.",
@@ -120,7 +120,7 @@ def export_dataset(
     return written
 
 
-def check(
+def check_export(
     *,
     corpus: str,
     format: str,
@@ -183,7 +183,7 @@ def _chosen(corpus: Corpus, layer: Layer | None, *, only_finished: bool) -> Chos
     images = Image.objects.filter(corpus=corpus)
     if layer is None:
         return Chosen(corpus, None, images)
-    made_by = layers.campaign_of(layer)
+    made_by = layers.campaign_of_layer(layer)
     finished = images.filter(_is_finished(layer, made_by))
     if only_finished:
         return Chosen(corpus, layer, finished, made_by, left_out=images.count() - finished.count())
@@ -202,7 +202,9 @@ def _is_finished(layer: Layer, made_by: Campaign | None) -> Exists:
     """The condition that an image has nothing open: its campaign says so, or all its chains are closed."""
     if made_by is not None:
         return Exists(OpenImage.objects.filter(campaign=made_by, image=OuterRef("pk"), complete=True))
-    unfinished = Chain.objects.filter(layer=layer, image=OuterRef("image")).exclude(stage__in=("", *CLOSED))
+    unfinished = Chain.objects.filter(layer=layer, image=OuterRef("image")).exclude(
+        stage__in=("", *CLOSED_STAGES)
+    )
     return Exists(LayerImage.objects.filter(~Exists(unfinished), layer=layer, image=OuterRef("pk")))
 
 

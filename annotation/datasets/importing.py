@@ -24,7 +24,7 @@ from annotation.common.registry import UnknownName
 from annotation.datasets import layer_rows
 from annotation.formats import FORMATS, FormatError
 from annotation.formats.digest import Ledger
-from annotation.formats.files.archive import opened
+from annotation.formats.files.archive import unpacked_source
 from annotation.images import pictures
 from annotation.models import Caption, Corpus, Image, Layer
 from annotation.protocol.terms import ImageRecord
@@ -34,7 +34,7 @@ IMPORT = "import"
 
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,100}")
 
-Progress = Callable[[Iterable[ImageRecord]], Iterable[ImageRecord]]
+_Progress = Callable[[Iterable[ImageRecord]], Iterable[ImageRecord]]
 
 
 class IntakeError(ValueError):
@@ -71,7 +71,7 @@ def import_corpus(
     path: Path,
     format: str,
     images: Path | None = None,
-    progress: Progress = iter,
+    progress: _Progress = iter,
 ) -> ImportReport:
     """Import `path` (a file, a folder, or an archive of either) as the corpus `name`.
 
@@ -89,7 +89,7 @@ def import_corpus(
     if images is not None and not images.is_dir():
         raise IntakeError(f"{images}: no such folder; expected the folder of pictures")
     _check_name(name)
-    with _alone(name) as folder, opened(path, workdir=folder / "unpacked") as source:
+    with _alone(name) as folder, unpacked_source(path, workdir=folder / "unpacked") as source:
         taking = _Taking(name, format, str(path), folder / "pictures")
         try:
             return taking.take(progress(reader.read(source, images=images)), pictures_in=images)
@@ -101,7 +101,7 @@ def import_corpus(
 
 
 def import_records(
-    *, name: str, records: Iterable[ImageRecord], format: str, source: str, progress: Progress = iter
+    *, name: str, records: Iterable[ImageRecord], format: str, source: str, progress: _Progress = iter
 ) -> ImportReport:
     """As `import_corpus`, for records at hand; `format` and `source` say where they are from."""
     _check_name(name)
@@ -182,14 +182,14 @@ class _Taking:
             raise Busy(_busy(self.name)) from None
         try:
             with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
-                for chunk in batching.chunks(records, layer_rows.CHUNK):
+                for chunk in batching.chunks(records, layer_rows.LAYER_IMAGES_PER_TRANSACTION):
                     kept = list(pool.map(self._keep, chunk))
                     self._insert(corpus, chunk, kept)
             self._check_whole(pictures_in)
-            pictures.publish(self.staged)
-            database.analyse(self.ledger.captions, Image, Caption)
+            pictures.publish_pictures(self.staged)
+            database.analyse_tables(self.ledger.captions, Image, Caption)
             if self.ledger.layered:
-                layer_rows.analyse(self.ledger.images)
+                layer_rows.analyse_layer_tables(self.ledger.images)
             with transaction.atomic():
                 corpus.layers.update(published=True)
                 Corpus.objects.filter(pk=corpus.pk).update(
@@ -202,11 +202,11 @@ class _Taking:
             _sweep(corpus)
             raise
 
-    def _keep(self, record: ImageRecord) -> pictures.Kept | None:
+    def _keep(self, record: ImageRecord) -> pictures.StoredPicture | None:
         """Keep the record's picture, where it has one, among the import's own."""
         if record.picture is None:
             return None
-        kept = pictures.keep(record.picture, into=self.staged)
+        kept = pictures.store_picture(record.picture, into=self.staged)
         said = (record.width, record.height)
         if said != (0, 0) and said != (kept.width, kept.height):
             raise IntakeError(
@@ -215,7 +215,9 @@ class _Taking:
             )
         return kept
 
-    def _insert(self, corpus: Corpus, chunk: list[ImageRecord], kept: list[pictures.Kept | None]) -> None:
+    def _insert(
+        self, corpus: Corpus, chunk: list[ImageRecord], kept: list[pictures.StoredPicture | None]
+    ) -> None:
         rows: list[Image] = []
         for record, picture in zip(chunk, kept, strict=True):
             width, height = (picture.width, picture.height) if picture else (record.width, record.height)
@@ -252,14 +254,14 @@ class _Taking:
             for row in captions:
                 of_image[row.image_id].append(row.pk)
             placed = [
-                layer_rows.Placed(image.pk, of_image[image.pk], record.layer)
+                layer_rows.PlacedShare(image.pk, of_image[image.pk], record.layer)
                 for image, record in zip(rows, chunk, strict=True)
                 if record.layer is not None
             ]
             if placed and not self.layer:
                 self.layer = corpus.layers.create(name=IMPORT, source=IMPORT)
             if self.layer:
-                layer_rows.insert(self.layer, placed)
+                layer_rows.insert_shares(self.layer, placed)
 
     def _check(self, record: ImageRecord) -> None:
         self.ledger.check(record)
@@ -282,10 +284,10 @@ def _sweep(corpus: Corpus) -> None:
     for layer in corpus.layers.all():
         layer_rows.remove_layer(layer)
     batching.delete_in_pages(Caption.objects.filter(image__corpus=corpus))
-    while page := dict(corpus.images.values_list("pk", "picture")[: batching.PAGE]):
+    while page := dict(corpus.images.values_list("pk", "picture")[: batching.ROWS_PER_TRANSACTION]):
         Image.objects.filter(pk__in=page).delete()
         names = set(page.values()) - {""}
         shown = set(Image.objects.filter(picture__in=names).values_list("picture", flat=True))
         for name in names - shown:
-            pictures.discard(name)
+            pictures.discard_picture(name)
     corpus.delete()

@@ -2,7 +2,7 @@
 
 A layer that comes whole is written in chunks, out of sight, and published by one statement at the
 end. Where it replaces another, the old one is seen until that statement. A campaign's own layer
-grows with its answers instead: `refresh` writes the share of every image that was folded since.
+grows with its answers instead: `refresh_layer_rows` writes the share of every image that was folded since.
 Readers get it through `annotation.datasets.layers`, which sees to that.
 """
 
@@ -40,11 +40,11 @@ from annotation.queue.image_state import state_of
 from annotation.selectors.records import image_record
 
 #: Images written in one transaction.
-CHUNK = 250
+LAYER_IMAGES_PER_TRANSACTION = 250
 #: The source of layers that grow with a campaign's answers.
-CAMPAIGN = "campaign"
+CAMPAIGN_SOURCE = "campaign"
 #: The source of layers that simulations write, and may replace.
-SIMULATION = "simulation"
+SIMULATION_SOURCE = "simulation"
 #: Numbers that the chains of one image may take in such a layer.
 CHAINS_PER_IMAGE = 1_000
 
@@ -55,7 +55,7 @@ class LayerError(ValueError):
     """A layer that cannot be written under its name, or for its images."""
 
 
-class Share(NamedTuple):
+class LayerShare(NamedTuple):
     """One image's share of a layer: the image's key, its record, and stages by chain id, if any; of a
     campaign's, the version of the open image that it was made from."""
 
@@ -66,7 +66,7 @@ class Share(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedShare:
     """A share with the rows it hangs on: the image's id, and its captions' ids by number."""
 
     image: int
@@ -81,14 +81,14 @@ def write_layer(
     corpus: Corpus,
     name: str,
     source: str,
-    records: Iterable[tuple[str, LayerRecord] | Share],
+    records: Iterable[tuple[str, LayerRecord] | LayerShare],
     settings: Mapping[str, Any] | None = None,
     cost: Mapping[str, Any] | None = None,
     replace: bool = False,
 ) -> Layer:
     """Write the layer `name` of `corpus` and publish it.
 
-    `records` are (image key, record) or `Share`, one per image that the layer covers, in any
+    `records` are (image key, record) or `LayerShare`, one per image that the layer covers, in any
     order; they are consumed in chunks. `cost` is read after the last of them, so a caller may
     fill it while they are made. A published layer of that name is refused, or with `replace`
     makes place at the end. On any error nothing of the new layer remains. Raises LayerError,
@@ -109,10 +109,10 @@ def write_layer(
         layer = corpus.layers.create(name=coming, source=source, settings=dict(settings or {}))
         try:
             seen: set[str] = set()
-            for chunk in chunks((Share(*entry) for entry in records), CHUNK):
+            for chunk in chunks((LayerShare(*entry) for entry in records), LAYER_IMAGES_PER_TRANSACTION):
                 with transaction.atomic():
-                    insert(layer, _placed(corpus, name, chunk, seen))
-            analyse(len(seen))
+                    insert_shares(layer, _placed(corpus, name, chunk, seen))
+            analyse_layer_tables(len(seen))
             with transaction.atomic():
                 if standing:
                     Layer.objects.filter(pk=standing.pk).update(name=going, published=False)
@@ -134,7 +134,7 @@ def check_layer_name(name: str) -> None:
         )
 
 
-def insert(layer: Layer, shares: Sequence[Placed]) -> None:
+def insert_shares(layer: Layer, shares: Sequence[PlacedShare]) -> None:
     """Write the rows of some images, checked before; call within a transaction."""
     LayerImage.objects.bulk_create(
         LayerImage(layer_id=layer.pk, image_id=share.image, version=share.version) for share in shares
@@ -181,12 +181,12 @@ def insert(layer: Layer, shares: Sequence[Placed]) -> None:
     )
 
 
-def analyse(images: int) -> None:
+def analyse_layer_tables(images: int) -> None:
     """Once a layer of so many images was written: let the database plan for it."""
-    database.analyse(images, LayerImage, Chain, Mention, Box, BoxChain)
+    database.analyse_tables(images, LayerImage, Chain, Mention, Box, BoxChain)
 
 
-def _chains(layer: Layer, share: Placed) -> Iterator[Chain]:
+def _chains(layer: Layer, share: PlacedShare) -> Iterator[Chain]:
     """The rows of a share's visual chains, each with what its box-less object says."""
     boxless = {o.chains[0]: (i, o) for i, o in enumerate(share.record.objects) if o.box is None}
     for position, chain in enumerate(share.record.chains):
@@ -219,14 +219,14 @@ def remove_layer(layer: Layer) -> None:
         delete_in_pages(rows)
 
 
-def refresh(campaign: Campaign, *, images: Sequence[int] | None = None) -> int:
+def refresh_layer_rows(campaign: Campaign, *, images: Sequence[int] | None = None) -> int:
     """Bring the campaign's layer up to its answers; returns how many images were written.
 
     Only `images` (ids of OpenImage) or all. Images that nobody has answered or ruled about are not
     covered yet. A simulation's layer of that name makes place. Chains are
     numbered by their image's place, 1000 a piece, so that a share can be written by itself.
     """
-    behind = waiting(campaign)
+    behind = images_to_refresh(campaign)
     if images is not None:
         behind = behind.filter(pk__in=images)
     if not behind.exists():
@@ -237,7 +237,11 @@ def refresh(campaign: Campaign, *, images: Sequence[int] | None = None) -> int:
         with database.writing():
             # The layer's row is the lock: shares of one layer are written by one process at a time.
             Layer.objects.select_for_update().get(pk=layer.pk)
-            page = list(behind.filter(pk__gt=after).select_related("image").order_by("pk")[:CHUNK])
+            page = list(
+                behind.filter(pk__gt=after)
+                .select_related("image")
+                .order_by("pk")[:LAYER_IMAGES_PER_TRANSACTION]
+            )
             if not page:
                 return written
             after = page[-1].pk
@@ -246,7 +250,7 @@ def refresh(campaign: Campaign, *, images: Sequence[int] | None = None) -> int:
             written += len(page)
 
 
-def waiting(campaign: Campaign) -> QuerySet[OpenImage]:
+def images_to_refresh(campaign: Campaign) -> QuerySet[OpenImage]:
     """The images that the campaign's layer does not show as they are.
 
     One without mentions is complete from the start, and waits until somebody has answered about another.
@@ -259,7 +263,7 @@ def waiting(campaign: Campaign) -> QuerySet[OpenImage]:
 
 def own_layers(campaign: Campaign) -> QuerySet[Layer]:
     """The layer that grows with the campaign's answers, where it is there yet."""
-    return Layer.objects.filter(corpus=campaign.corpus_id, name=campaign.name, source=CAMPAIGN)
+    return Layer.objects.filter(corpus=campaign.corpus_id, name=campaign.name, source=CAMPAIGN_SOURCE)
 
 
 def _growing(campaign: Campaign) -> Layer:
@@ -267,9 +271,9 @@ def _growing(campaign: Campaign) -> Layer:
     with database.writing():
         corpus = campaign.corpus
         layer = corpus.layers.filter(name=campaign.name).first()
-        if layer is not None and layer.source == CAMPAIGN:
+        if layer is not None and layer.source == CAMPAIGN_SOURCE:
             return layer
-        if layer is not None and layer.source != SIMULATION:
+        if layer is not None and layer.source != SIMULATION_SOURCE:
             raise LayerError(
                 f"corpus {corpus.name!r} has a layer {campaign.name!r} that does not belong to this campaign "
                 f"({layer.source}); remove or rename it"
@@ -277,7 +281,7 @@ def _growing(campaign: Campaign) -> Layer:
         if layer is not None:
             remove_layer(layer)
         return corpus.layers.create(
-            name=campaign.name, source=CAMPAIGN, settings=campaign.settings, published=True
+            name=campaign.name, source=CAMPAIGN_SOURCE, settings=campaign.settings, published=True
         )
 
 
@@ -290,12 +294,12 @@ def _rewrite(layer: Layer, page: Sequence[OpenImage]) -> None:
             chain.id: str(row.place * CHAINS_PER_IMAGE + i) for i, chain in enumerate(state.layer.chains, 1)
         }
         record = renamed(state.layer, names)
-        shares.append(Share(row.image.key, record, stages_of(state, record), row.version))
+        shares.append(LayerShare(row.image.key, record, stages_of(state, record), row.version))
     ids = [row.image_id for row in page]
     BoxChain.objects.filter(box__layer=layer, box__image__in=ids).delete()
     for kind in (Mention, Box, Chain, LayerImage):
         kind.objects.filter(layer=layer, image__in=ids).delete()
-    insert(layer, _placed(layer.corpus, layer.name, shares, set()))
+    insert_shares(layer, _placed(layer.corpus, layer.name, shares, set()))
     for row in page:
         OpenImage.objects.filter(pk=row.pk, version=row.version).update(layer_behind=False)
 
@@ -306,7 +310,7 @@ def stages_of(state: ImageState, layer: LayerRecord) -> dict[str, str]:
     return {chain.id: stage[chain.mentions[0].id] for chain in layer.chains}
 
 
-def _placed(corpus: Corpus, name: str, shares: Sequence[Share], seen: set[str]) -> list[Placed]:
+def _placed(corpus: Corpus, name: str, shares: Sequence[LayerShare], seen: set[str]) -> list[PlacedShare]:
     """`shares` of the layer `name`, checked, with the ids of the rows they hang on."""
     keys = [share.image for share in shares]
     images = {image.key: image for image in Image.objects.filter(corpus=corpus, key__in=keys)}
@@ -324,5 +328,5 @@ def _placed(corpus: Corpus, name: str, shares: Sequence[Share], seen: set[str]) 
         sentences = captions[image.pk]
         check_record(image_record(image, sentences, share.record), file=Path(f"layer {name}"))
         captioned = [caption.pk for caption in sentences]
-        placed.append(Placed(image.pk, captioned, share.record, share.stages, share.version))
+        placed.append(PlacedShare(image.pk, captioned, share.record, share.stages, share.version))
     return placed

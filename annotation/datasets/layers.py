@@ -17,9 +17,9 @@ from annotation.models import Campaign, Corpus, Image, Layer, OpenImage
 from annotation.selectors.corpora import layer_named
 
 #: Images written in one transaction: on SQLite everybody's answers wait for it.
-TOGETHER = 20
+_TOGETHER = 20
 #: Images that a page has written before it is shown: a fraction of a second.
-AT_ONCE = 100
+MOST_IMAGES_UPDATED_FOR_PAGE = 100
 
 
 class LayerBehind(ValueError):
@@ -32,7 +32,7 @@ def layer_to_read(corpus: Corpus, name: str | None = None, *, most: int | None =
     None where there is none. With `most`, raises LayerBehind where more images are behind. Raises what
     `layer_named` does.
     """
-    for late, count in brought_up(corpus, name, most=most).items():
+    for late, count in update_layers(corpus, name, most=most).items():
         told = ngettext(
             "Layer “%(name)s” is out of date for %(n)d image: update it first (on its campaign's page “Jobs "
             "and exports”).",
@@ -44,7 +44,9 @@ def layer_to_read(corpus: Corpus, name: str | None = None, *, most: int | None =
     return layer_named(corpus, name)
 
 
-def brought_up(corpus: Corpus, name: str | None = None, *, most: int | None = AT_ONCE) -> Mapping[str, int]:
+def update_layers(
+    corpus: Corpus, name: str | None = None, *, most: int | None = MOST_IMAGES_UPDATED_FOR_PAGE
+) -> Mapping[str, int]:
     """Bring the layers of `corpus`, or the one called `name`, up where no more than `most` images are behind,
     or however many are.
 
@@ -53,52 +55,54 @@ def brought_up(corpus: Corpus, name: str | None = None, *, most: int | None = AT
     late: dict[str, int] = {}
     if not OpenImage.objects.filter(campaign__corpus=corpus, layer_behind=True).exists():
         return late
-    for campaign in growing(corpus, name):
-        count = behind(campaign)
+    for campaign in campaigns_growing_layers(corpus, name):
+        count = count_images_behind(campaign)
         if most is not None and count > most:
             late[campaign.name] = count
         elif count:
-            bring_up(campaign)
+            update_layer(campaign)
     return late
 
 
-def bring_up_image(image: Image) -> None:
+def update_layers_of_image(image: Image) -> None:
     """Bring the shares of one image up to its answers, in all layers that grow."""
-    for campaign in growing(image.corpus):
-        ids = layer_rows.waiting(campaign).filter(image=image).values_list("pk", flat=True)
+    for campaign in campaigns_growing_layers(image.corpus):
+        ids = layer_rows.images_to_refresh(campaign).filter(image=image).values_list("pk", flat=True)
         if late := list(ids):
-            layer_rows.refresh(campaign, images=late)
+            layer_rows.refresh_layer_rows(campaign, images=late)
 
 
-def growing(corpus: Corpus, name: str | None = None) -> list[Campaign]:
+def campaigns_growing_layers(corpus: Corpus, name: str | None = None) -> list[Campaign]:
     """The campaigns whose answers make a layer of `corpus`, or the one called `name`."""
     found = Campaign.objects.filter(corpus=corpus).exclude(state=Campaign.DRAFT).select_related("corpus")
     if name is not None:
         found = found.filter(name=name)
     # A layer of that name which came from elsewhere is none of the campaign's.
-    others = corpus.layers.exclude(source__in=(layer_rows.CAMPAIGN, layer_rows.SIMULATION)).values("name")
+    others = corpus.layers.exclude(
+        source__in=(layer_rows.CAMPAIGN_SOURCE, layer_rows.SIMULATION_SOURCE)
+    ).values("name")
     return list(found.exclude(name__in=others).order_by("pk"))
 
 
-def campaign_of(layer: Layer) -> Campaign | None:
+def campaign_of_layer(layer: Layer) -> Campaign | None:
     """The campaign whose answers make the layer; None of one that came whole."""
-    if layer.source != layer_rows.CAMPAIGN:
+    if layer.source != layer_rows.CAMPAIGN_SOURCE:
         return None
     return Campaign.objects.select_related("corpus").filter(corpus=layer.corpus_id, name=layer.name).first()
 
 
-def behind(campaign: Campaign) -> int:
+def count_images_behind(campaign: Campaign) -> int:
     """How many of the campaign's images its layer does not show as they are."""
-    return layer_rows.waiting(campaign).count()
+    return layer_rows.images_to_refresh(campaign).count()
 
 
-def bring_up(campaign: Campaign) -> int:
+def update_layer(campaign: Campaign) -> int:
     """Write all that is behind; returns how many images that was."""
-    return sum(bringing_up(campaign))
+    return sum(update_layer_in_steps(campaign))
 
 
-def bringing_up(campaign: Campaign, *, at_most: int | None = None) -> Iterator[int]:
+def update_layer_in_steps(campaign: Campaign, *, at_most: int | None = None) -> Iterator[int]:
     """Write what is behind, or so many images of it, some at a time; yields how many each time."""
-    ids = list(layer_rows.waiting(campaign).order_by("pk").values_list("pk", flat=True)[:at_most])
-    for page in chunks(ids, TOGETHER):
-        yield layer_rows.refresh(campaign, images=page)
+    ids = list(layer_rows.images_to_refresh(campaign).order_by("pk").values_list("pk", flat=True)[:at_most])
+    for page in chunks(ids, _TOGETHER):
+        yield layer_rows.refresh_layer_rows(campaign, images=page)

@@ -68,8 +68,8 @@ class Format(ABC):
     #: that are none of these (None: any will do).
     needs_captions = False
     splits: tuple[str, ...] | None = None
-    #: What of `contents.HELD` its files can say; the rest is counted as left out. A format that says a part
-    #: of a thing names it here, and counts itself what it leaves out.
+    #: What of `contents.RECORD_CONTENTS` its files can say; the rest is counted as left out. A format that
+    #: says a part of a thing names it here, and counts itself what it leaves out.
     says: frozenset[str] = frozenset()
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:

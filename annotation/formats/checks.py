@@ -1,6 +1,6 @@
 """What every record must hold, whichever format it came from; the rows of the database demand the same.
 
-Readers pass their records through `checked`, writers through `writable`, so that a file
+Readers pass their records through `checked_records`, writers through `writable`, so that a file
 which one of our formats wrote can be read again.
 """
 
@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from annotation.formats.base import Format, FormatError, Written
-from annotation.formats.contents import HELD
-from annotation.formats.files.text import shown
+from annotation.formats.contents import RECORD_CONTENTS
+from annotation.formats.files.text import short_repr
 from annotation.formats.names import PLAIN_NAME, is_plain_name
 from annotation.protocol.terms import NOT_VISUAL, CaptionRecord, ImageRecord, LayerRecord
 
@@ -30,7 +30,7 @@ _CATEGORY = re.compile(r"[^\s/\[\]\x00\ud800-\udfff]+")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
-def checked(found: Iterable[Found], *, source: Path, expected: str) -> Iterator[ImageRecord]:
+def checked_records(found: Iterable[Found], *, source: Path, expected: str) -> Iterator[ImageRecord]:
     """The records of `found`, each valid, no id twice, and at least one.
 
     `expected` says what the format looks like, for a source that holds nothing. Keeps the
@@ -41,7 +41,7 @@ def checked(found: Iterable[Found], *, source: Path, expected: str) -> Iterator[
         check_record(record, file=file, line=line)
         if record.id in seen:
             raise FormatError(
-                f"image {shown(record.id)} appears a second time",
+                f"image {short_repr(record.id)} appears a second time",
                 file=file,
                 line=line,
                 expected="each image once",
@@ -56,7 +56,7 @@ def writable(
     records: Iterable[ImageRecord], out: Path, *, format: Format, written: Written
 ) -> Iterator[ImageRecord]:
     """The records, each checked as on reading; what `format` cannot say of them is counted in `written`."""
-    unsaid = {word: held for word, held in HELD.items() if word not in format.says}
+    unsaid = {word: held for word, held in RECORD_CONTENTS.items() if word not in format.says}
     for record in records:
         check_record(record, file=out)
         for word, held in unsaid.items():
@@ -68,21 +68,23 @@ def check_record(record: ImageRecord, *, file: Path, line: int | None = None) ->
     """Raise FormatError where `record` breaks a rule, naming the image and the rule."""
 
     def refuse(problem: str, expected: str) -> FormatError:
-        return FormatError(f"image {shown(record.id)}: {problem}", file=file, line=line, expected=expected)
+        return FormatError(
+            f"image {short_repr(record.id)}: {problem}", file=file, line=line, expected=expected
+        )
 
     for word, name in (("id", record.id), ("file name", record.filename)):
         if not is_plain_name(name):
-            raise refuse(f"the {word} {shown(name)} is refused", PLAIN_NAME)
+            raise refuse(f"the {word} {short_repr(name)} is refused", PLAIN_NAME)
     if not _SPLIT.fullmatch(record.split):
         raise refuse(
-            f"the split {shown(record.split)} is refused",
+            f"the split {short_repr(record.split)} is refused",
             "at most 40 letters, digits, hyphens or underscores",
         )
     for word, side in (("width", record.width), ("height", record.height)):
         if not 0 <= side <= LARGEST_SIDE:
             raise refuse(f"the {word} {side} is refused", "pixels, 0 where unknown")
     if problem := _bad_text(record.external_id, LONGEST_EXTERNAL_ID):
-        raise refuse(f"the external id {shown(record.external_id)} {problem}", "a short text")
+        raise refuse(f"the external id {short_repr(record.external_id)} {problem}", "a short text")
     if len(record.captions) > MOST_PER_IMAGE:
         raise refuse(f"has {len(record.captions)} captions", f"at most {MOST_PER_IMAGE}")
     for number, caption in enumerate(record.captions):
@@ -91,7 +93,7 @@ def check_record(record: ImageRecord, *, file: Path, line: int | None = None) ->
     ids = [caption.id for caption in record.captions if caption.id]
     if len(set(ids)) < len(ids):
         twice = next(name for name in ids if ids.count(name) > 1)
-        raise refuse(f"two captions have the id {shown(twice)}", "each caption once")
+        raise refuse(f"two captions have the id {short_repr(twice)}", "each caption once")
     if record.layer is not None and (problem := _bad_layer(record.layer, record)):
         raise refuse(problem, "a layer that fits its captions and its picture")
 
@@ -117,7 +119,7 @@ def _bad_caption(caption: CaptionRecord) -> str:
             return "has no words"
         for word in caption.tokens:
             if word.split() != [word] or _UNSTORABLE.search(word):
-                return f"has the word {shown(word)}, which is empty or holds white space"
+                return f"has the word {short_repr(word)}, which is empty or holds white space"
     if len(caption.words) > MOST_PER_IMAGE:
         return f"has {len(caption.words)} words, more than {MOST_PER_IMAGE}"
     return ""
@@ -130,7 +132,7 @@ def _bad_layer(layer: LayerRecord, record: ImageRecord) -> str:
     words = [caption.words for caption in record.captions]
     for chain in layer.chains:
         if not _CHAIN.fullmatch(chain.id):
-            return f"the chain id {shown(chain.id)} is not valid (letters, digits and _ . : - only)"
+            return f"the chain id {short_repr(chain.id)} is not valid (letters, digits and _ . : - only)"
         if chain.id == NOT_VISUAL:
             if len(chain.mentions) != 1:
                 return f"a chain {NOT_VISUAL} (not visual) holds {len(chain.mentions)} mentions, not one"
@@ -141,15 +143,15 @@ def _bad_layer(layer: LayerRecord, record: ImageRecord) -> str:
             if mention.caption >= len(words):
                 return f"mention {mention.id} is of a caption that does not exist"
             if mention.tokens != words[mention.caption][mention.start : mention.end]:
-                return f"mention {mention.id} {shown(mention.text)} is not what its caption says there"
+                return f"mention {mention.id} {short_repr(mention.text)} is not what its caption says there"
             if mention.place in spans:
-                return f"mention {mention.id} {shown(mention.text)} appears twice"
+                return f"mention {mention.id} {short_repr(mention.text)} appears twice"
             spans.add(mention.place)
             if not mention.categories:
                 return f"mention {mention.id} has no category"
             for category in mention.categories:
                 if not _CATEGORY.fullmatch(category):
-                    return f"mention {mention.id} has the category {shown(category)}"
+                    return f"mention {mention.id} has the category {short_repr(category)}"
             if len("/".join(mention.categories)) > LONGEST_CATEGORIES:
                 return f"mention {mention.id} has more categories than fit {LONGEST_CATEGORIES} characters"
     return _bad_objects(layer, named - {NOT_VISUAL}, record)
@@ -162,7 +164,7 @@ def _bad_objects(layer: LayerRecord, named: set[str], record: ImageRecord) -> st
             return f"an object names {' '.join(obj.chains) or 'no chain'}; each chain once"
         for chain in obj.chains:
             if chain not in named:
-                return f"an object names chain {shown(chain)}, which is not among the visual chains"
+                return f"an object names chain {short_repr(chain)}, which is not among the visual chains"
         if obj.box is None:
             if len(obj.chains) > 1 or obj.chains[0] in boxless:
                 return f"an object without box for {' '.join(obj.chains)}; one such object for one chain"

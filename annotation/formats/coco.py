@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from annotation.formats.base import FORMATS, Format, FormatError, Written
-from annotation.formats.checks import Found, checked, writable
-from annotation.formats.contents import BOXLESS, MENTIONS
-from annotation.formats.contents import CATEGORIES as OTHER_CATEGORIES
+from annotation.formats.checks import Found, checked_records, writable
+from annotation.formats.contents import LEFT_OUT_BOXLESS, LEFT_OUT_MENTIONS
+from annotation.formats.contents import LEFT_OUT_CATEGORIES as OTHER_CATEGORIES
 from annotation.formats.fields import Fields
 from annotation.formats.files.json_stream import has_list, items
-from annotation.formats.files.text import open_new, shown
+from annotation.formats.files.text import open_new, short_repr
 from annotation.formats.names import find_picture, image_id, only_file, printed_name
 from annotation.formats.numbering import Numbering
 from annotation.formats.spool import Spool
@@ -33,9 +33,11 @@ from annotation.protocol.terms import (
 )
 from models_core.text.tokens import tokenise
 
-SHAPE = '{"images": [{"id": 1, "file_name": ...}], "annotations": [{"id": 1, "image_id": 1, "caption": ...}]}'
-CAPTIONS = "captions.json"
-INSTANCES = "instances.json"
+_SHAPE = (
+    '{"images": [{"id": 1, "file_name": ...}], "annotations": [{"id": 1, "image_id": 1, "caption": ...}]}'
+)
+_CAPTIONS = "captions.json"
+_INSTANCES = "instances.json"
 _INFO = {"description": "Exported by Phrasebox"}
 
 
@@ -50,10 +52,10 @@ class Coco(Format):
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
         """Stream a captions file in the order of its images; captions are cut into words by our tokeniser."""
-        return checked(self._found(path, images), source=path, expected=SHAPE)
+        return checked_records(self._found(path, images), source=path, expected=_SHAPE)
 
     def _found(self, path: Path, images: Path | None) -> Iterator[Found]:
-        file = path / CAPTIONS if (path / CAPTIONS).is_file() else only_file(path, "captions*.json")
+        file = path / _CAPTIONS if (path / _CAPTIONS).is_file() else only_file(path, "captions*.json")
         with Spool(file) as spool:
             self._fill(spool, file)
             for key, data, _, captions in spool:
@@ -87,7 +89,7 @@ class Coco(Format):
                 image, id = entry.identifier("image_id"), entry.identifier("id", "")
                 spool.add_caption(image, number, text, id=id or None)
             if not number and not has_list(file, name):
-                raise FormatError(f'has no list "{name}"', file=file, expected=SHAPE)
+                raise FormatError(f'has no list "{name}"', file=file, expected=_SHAPE)
         if orphan := spool.orphan():
             image, caption = orphan
             raise FormatError(
@@ -102,13 +104,13 @@ class Coco(Format):
         Ids are replaced by running numbers where the first is no whole number. Raises FormatError where
         the first is one, and a later one is none, or comes twice.
         """
-        written = Written(files=[out / CAPTIONS])
+        written = Written(files=[out / _CAPTIONS])
         kinds = [{"id": n, "name": name, "supercategory": "entity"} for n, name in enumerate(CATEGORIES, 1)]
         image_numbers, caption_numbers = Numbering(unique=True), Numbering(unique=True)
         layers = False
         with (
-            _Document(out / CAPTIONS, {"info": _INFO}) as captions,
-            _Document(out / INSTANCES, {"info": _INFO, "categories": kinds}) as instances,
+            _Document(out / _CAPTIONS, {"info": _INFO}) as captions,
+            _Document(out / _INSTANCES, {"info": _INFO, "categories": kinds}) as instances,
         ):
             for record in writable(records, out, format=self, written=written):
                 try:
@@ -116,8 +118,8 @@ class Coco(Format):
                     ids = [caption_numbers.number(caption.id) for caption in record.captions]
                 except ValueError as error:
                     raise FormatError(
-                        f"image {shown(record.id)} (or a caption of it) {error}",
-                        file=out / CAPTIONS,
+                        f"image {short_repr(record.id)} (or a caption of it) {error}",
+                        file=out / _CAPTIONS,
                         expected="whole numbers in all, each once, or in none; or the format jsonl",
                     ) from error
                 image = {
@@ -145,9 +147,9 @@ class Coco(Format):
                         )
                         written.add("boxes")
         if layers:
-            written.files.append(out / INSTANCES)
+            written.files.append(out / _INSTANCES)
         else:
-            (out / INSTANCES).unlink()
+            (out / _INSTANCES).unlink()
         return written
 
 
@@ -166,11 +168,11 @@ def _leave_out(layer: LayerRecord, written: Written) -> None:
     """Count what detections do not say of `layer`."""
     depicted = layer.depicted()
     flagged = {obj.chains[0] for obj in layer.objects if obj.box is None}
-    written.leave_out(MENTIONS, len(layer.mentions))
+    written.leave_out(LEFT_OUT_MENTIONS, len(layer.mentions))
     for chain in layer.chains:
         if chain.id == NOT_VISUAL:
             continue
-        written.leave_out(BOXLESS, chain.id not in depicted or chain.id in flagged)
+        written.leave_out(LEFT_OUT_BOXLESS, chain.id not in depicted or chain.id in flagged)
         if chain.id in depicted and chain.categories:
             written.leave_out(OTHER_CATEGORIES, chain.categories != (CATEGORIES[category_number(chain) - 1],))
 

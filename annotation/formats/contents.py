@@ -11,7 +11,7 @@ from annotation.formats.names import printed_name
 from annotation.protocol.terms import ImageRecord
 
 #: Word -> how much of it a record holds: 0 or 1 of what an image has once, else how many captions.
-HELD: dict[str, Callable[[ImageRecord], int]] = {
+RECORD_CONTENTS: dict[str, Callable[[ImageRecord], int]] = {
     "filenames": lambda record: printed_name(record) != record.filename,
     "splits": lambda record: record.split != "",
     "sizes": lambda record: (record.width, record.height) != (0, 0),
@@ -22,9 +22,14 @@ HELD: dict[str, Callable[[ImageRecord], int]] = {
     "unrelated": lambda record: sum(caption.unrelated for caption in record.captions),
     "layers": lambda record: record.layer is not None,
 }
-EVERYTHING = frozenset(HELD)
+ALL_CONTENTS = frozenset(RECORD_CONTENTS)
 
 #: What formats that say a part of `layers` leave out of it, and the order of images.
-MENTIONS, BOXLESS, CATEGORIES, ORDER = "mentions", "boxless", "categories", "order"
+LEFT_OUT_MENTIONS, LEFT_OUT_BOXLESS, LEFT_OUT_CATEGORIES, LEFT_OUT_ORDER = (
+    "mentions",
+    "boxless",
+    "categories",
+    "order",
+)
 #: All that a writer may count as left out.
-LEFT_OUT = (*HELD, MENTIONS, BOXLESS, CATEGORIES, ORDER)
+ALL_LEFT_OUT = (*RECORD_CONTENTS, LEFT_OUT_MENTIONS, LEFT_OUT_BOXLESS, LEFT_OUT_CATEGORIES, LEFT_OUT_ORDER)

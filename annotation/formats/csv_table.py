@@ -10,16 +10,16 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from annotation.formats.base import FORMATS, Format, FormatError, Written
-from annotation.formats.checks import Found, checked, writable
-from annotation.formats.files.text import lines, open_new, shown
+from annotation.formats.checks import Found, checked_records, writable
+from annotation.formats.files.text import lines, open_new, short_repr
 from annotation.formats.names import find_picture, image_id, only_file, printed_name
 from annotation.formats.spool import Spool
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 
-COLUMNS = ("image", "caption", "split", "caption_id", "unrelated")
-REQUIRED = COLUMNS[:2]
-FILE = "captions.csv"
-SHAPE = "a header with the columns image and caption, then one caption per row"
+_COLUMNS = ("image", "caption", "split", "caption_id", "unrelated")
+_REQUIRED = _COLUMNS[:2]
+_FILE = "captions.csv"
+_SHAPE = "a header with the columns image and caption, then one caption per row"
 
 
 class Csv(Format):
@@ -33,7 +33,7 @@ class Csv(Format):
     says = frozenset({"splits", "caption_ids", "unrelated"})
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
-        return checked(self._found(path, images), source=path, expected=SHAPE)
+        return checked_records(self._found(path, images), source=path, expected=_SHAPE)
 
     def _found(self, path: Path, images: Path | None) -> Iterator[Found]:
         file = only_file(path, "*.csv")
@@ -54,17 +54,17 @@ class Csv(Format):
                 yield record, file, first
 
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
-        written = Written(files=[out / FILE])
-        with open_new(out / FILE) as stream:
+        written = Written(files=[out / _FILE])
+        with open_new(out / _FILE) as stream:
             # CR LF, as RFC 4180 has it: with LF alone, Python would leave a CR in a caption unquoted.
             rows = csv.writer(stream, lineterminator="\r\n")
-            rows.writerow(COLUMNS)
+            rows.writerow(_COLUMNS)
             for record in writable(records, out, format=self, written=written):
                 if not record.captions:
                     raise FormatError(
-                        f"image {shown(record.id)} has no caption, which one row per caption cannot "
+                        f"image {short_repr(record.id)} has no caption, which one row per caption cannot "
                         f"represent",
-                        file=out / FILE,
+                        file=out / _FILE,
                         expected="an image with captions, or the format jsonl",
                     )
                 for caption in record.captions:
@@ -111,16 +111,16 @@ def _rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 def _header(row: list[str], file: Path, line: int) -> list[str]:
     names = [name.strip() for name in row]
-    missing = [name for name in REQUIRED if name not in names]
+    missing = [name for name in _REQUIRED if name not in names]
     if missing:
         raise FormatError(
-            f"the header has no column {missing[0]}: {shown(','.join(names))}",
+            f"the header has no column {missing[0]}: {short_repr(','.join(names))}",
             file=file,
             line=line,
-            expected=SHAPE,
+            expected=_SHAPE,
         )
-    if twice := [name for name in COLUMNS if names.count(name) > 1]:
-        raise FormatError(f"the header has two columns {twice[0]}", file=file, line=line, expected=SHAPE)
+    if twice := [name for name in _COLUMNS if names.count(name) > 1]:
+        raise FormatError(f"the header has two columns {twice[0]}", file=file, line=line, expected=_SHAPE)
     return names
 
 
@@ -136,13 +136,14 @@ def _add(spool: Spool, row: dict[str, str], file: Path, line: int) -> None:
         )
     said = row.get("unrelated", "").strip().lower()
     if said not in ("", "0", "1", "true", "false"):
-        raise FormatError(f"unrelated is {shown(said)}", file=file, line=line, expected="0 or 1")
+        raise FormatError(f"unrelated is {short_repr(said)}", file=file, line=line, expected="0 or 1")
     # A split holds no slash, nor does a name: both are refused when the record is checked.
     data = f"{split}/{filename}"
     stands = spool.add_image(image_id(filename), data, line)
     if stands not in (None, data):
         raise FormatError(
-            f"{shown(filename)} in the split {shown(split)} appeared before as {shown(stands)}",
+            f"{short_repr(filename)} in the split {short_repr(split)} appeared before as "
+            f"{short_repr(stands)}",
             file=file,
             line=line,
             expected="one name and one split per image",

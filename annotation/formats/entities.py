@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import TextIO
 
 from annotation.formats.base import FORMATS, Format, FormatError, Written
-from annotation.formats.checks import MOST_PER_IMAGE, Found, checked, writable
-from annotation.formats.contents import EVERYTHING, ORDER
+from annotation.formats.checks import MOST_PER_IMAGE, Found, checked_records, writable
+from annotation.formats.contents import ALL_CONTENTS, LEFT_OUT_ORDER
 from annotation.formats.entities_notation import (
     NOTATION,
     BadNotation,
@@ -35,16 +35,16 @@ from annotation.formats.entities_notation import (
     print_sentence,
 )
 from annotation.formats.entities_xml import Annotation, print_annotation, read_annotation
-from annotation.formats.files.text import lines, open_new, shown
+from annotation.formats.files.text import lines, open_new, short_repr
 from annotation.formats.names import PICTURE_EXTENSIONS, find_picture, image_id
 from annotation.protocol.terms import CaptionRecord, Chain, ImageRecord, LayerRecord, Mention
 
 #: The splits that have a list, in reading order; `restval` is Karpathy's.
 SPLITS = ("train", "restval", "val", "test")
-SENTENCES, ANNOTATIONS, PICTURES = "Sentences", "Annotations", "images"
+_SENTENCES, _ANNOTATIONS, _PICTURES = "Sentences", "Annotations", "images"
 UNRELATED, NOT_COVERED = "UNRELATED_CAPTIONS", "NOT_COVERED"
 _HEADER = "# format: <imageID> <sentence number>"
-SHAPE = "a folder with Sentences/ID.txt"
+_SHAPE = "a folder with Sentences/ID.txt"
 
 
 class Entities(Format):
@@ -56,21 +56,21 @@ class Entities(Format):
     writes = True
     needs_captions = True
     splits = SPLITS
-    says = EVERYTHING - {"external_ids", "caption_ids"}
+    says = ALL_CONTENTS - {"external_ids", "caption_ids"}
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
         """Stream a folder: first the images of the lists in their order, then the others by id."""
-        return checked(self._found(path, images), source=path, expected=SHAPE)
+        return checked_records(self._found(path, images), source=path, expected=_SHAPE)
 
     def _found(self, path: Path, images: Path | None) -> Iterator[Found]:
         root = _root(path)
-        pictures = images or (root / PICTURES if (root / PICTURES).is_dir() else None)
-        present = set(_ids(root / SENTENCES, ".txt"))
-        if orphan := next((id for id in _ids(root / ANNOTATIONS, ".xml") if id not in present), None):
+        pictures = images or (root / _PICTURES if (root / _PICTURES).is_dir() else None)
+        present = set(_ids(root / _SENTENCES, ".txt"))
+        if orphan := next((id for id in _ids(root / _ANNOTATIONS, ".xml") if id not in present), None):
             raise FormatError(
                 "has no sentences beside it",
-                file=root / ANNOTATIONS / f"{orphan}.xml",
-                expected=f"{SENTENCES}/{orphan}.txt",
+                file=root / _ANNOTATIONS / f"{orphan}.xml",
+                expected=f"{_SENTENCES}/{orphan}.txt",
             )
         splits = _splits(root, present)
         unrelated = _unrelated(root / UNRELATED)
@@ -86,8 +86,8 @@ class Entities(Format):
         no numbers, chains without mention and object, words with brackets at their edge, images without
         captions, other splits.
         """
-        (out / SENTENCES).mkdir()
-        written = Written(files=[out / SENTENCES])
+        (out / _SENTENCES).mkdir()
+        written = Written(files=[out / _SENTENCES])
         last = (0, "")
         lists: dict[str, TextIO] = {}
         with ExitStack() as stack:
@@ -101,7 +101,7 @@ class Entities(Format):
                 return lists[name]
 
             for record in writable(records, out, format=self, written=written):
-                with open_new(out / SENTENCES / f"{record.id}.txt") as file:
+                with open_new(out / _SENTENCES / f"{record.id}.txt") as file:
                     file.writelines(f"{line}\n" for line in _sentences(record, out))
                 objects = record.layer.objects if record.layer else ()
                 if objects:
@@ -109,7 +109,7 @@ class Entities(Format):
                 if record.layer is None:
                     listed(NOT_COVERED).write(f"{record.id}\n")
                 last = max(last, place := _place(record))
-                written.leave_out(ORDER, place < last)
+                written.leave_out(LEFT_OUT_ORDER, place < last)
                 _leave_out(record, written)
                 if record.split:
                     listed(f"{record.split}.txt").write(f"{record.id}\n")
@@ -125,11 +125,11 @@ class Entities(Format):
 
 def _root(path: Path) -> Path:
     """`path`, or its one subfolder that holds the sentences (archives often wrap everything in a folder)."""
-    if (path / SENTENCES).is_dir():
+    if (path / _SENTENCES).is_dir():
         return path
-    inside = [p.parent for p in path.glob(f"*/{SENTENCES}") if p.is_dir()] if path.is_dir() else []
+    inside = [p.parent for p in path.glob(f"*/{_SENTENCES}") if p.is_dir()] if path.is_dir() else []
     if len(inside) != 1:
-        raise FormatError(f"holds no folder {SENTENCES}", file=path, expected=SHAPE)
+        raise FormatError(f"holds no folder {_SENTENCES}", file=path, expected=_SHAPE)
     return inside[0]
 
 
@@ -155,7 +155,7 @@ def _splits(root: Path, present: set[str]) -> dict[str, str]:
                 continue
             if id in found:
                 raise FormatError(
-                    f"{shown(id)} is listed a second time (first in {found[id]}.txt)",
+                    f"{short_repr(id)} is listed a second time (first in {found[id]}.txt)",
                     file=file,
                     line=number,
                     expected="each image once",
@@ -177,7 +177,7 @@ def _unrelated(file: Path) -> dict[str, dict[int, int]]:
                 if line.startswith("#"):
                     continue
                 raise FormatError(
-                    f"{shown(line)} is not a row", file=file, line=at, expected="image caption-number"
+                    f"{short_repr(line)} is not a row", file=file, line=at, expected="image caption-number"
                 )
             found.setdefault(id.strip(), {})[int(number)] = at
     return found
@@ -190,7 +190,7 @@ def _not_covered(file: Path) -> dict[str, int]:
         for at, line in lines(file):
             if (id := line.strip()) and found.setdefault(id, at) != at:
                 raise FormatError(
-                    f"{shown(id)} is listed a second time (first in line {found[id]})",
+                    f"{short_repr(id)} is listed a second time (first in line {found[id]})",
                     file=file,
                     line=at,
                     expected="each image once",
@@ -203,7 +203,7 @@ def _uncovered(found: Found, file: Path, line: int) -> Found:
     record, where, at = found
     if record.layer != LayerRecord():
         raise FormatError(
-            f"{shown(record.id)} has mentions or objects, and so is covered",
+            f"{short_repr(record.id)} has mentions or objects, and so is covered",
             file=file,
             line=line,
             expected="images without either",
@@ -227,7 +227,7 @@ def _leave_out(record: ImageRecord, written: Written) -> None:
 
 
 def _record(root: Path, id: str, split: str, unrelated: dict[int, int], pictures: Path | None) -> Found:
-    file = root / SENTENCES / f"{id}.txt"
+    file = root / _SENTENCES / f"{id}.txt"
     sentences: list[tuple[tuple[str, ...], tuple[Bracketed, ...]]] = []
     blank: int | None = None
     for number, line in lines(file):
@@ -257,10 +257,10 @@ def _record(root: Path, id: str, split: str, unrelated: dict[int, int], pictures
                 line=at,
                 expected=f"1 to {len(sentences)}",
             )
-    drawn = root / ANNOTATIONS / f"{id}.xml"
+    drawn = root / _ANNOTATIONS / f"{id}.xml"
     found = read_annotation(drawn) if drawn.is_file() else Annotation()
     if found.filename and image_id(found.filename) != id:
-        raise FormatError(f"<filename> is {shown(found.filename)}", file=drawn, expected=f"{id}.jpg")
+        raise FormatError(f"<filename> is {short_repr(found.filename)}", file=drawn, expected=f"{id}.jpg")
     picture = find_picture(
         pictures, *([found.filename] if found.filename else []), *(id + e for e in PICTURE_EXTENSIONS)
     )
@@ -285,12 +285,12 @@ def _record(root: Path, id: str, split: str, unrelated: dict[int, int], pictures
 
 def _sentences(record: ImageRecord, out: Path) -> Iterator[str]:
     """The lines of a record's sentence file."""
-    file = out / SENTENCES / f"{record.id}.txt"
+    file = out / _SENTENCES / f"{record.id}.txt"
     if not record.captions:
         raise FormatError("the image has no caption", file=file, expected="a caption, or the format jsonl")
     if record.split not in ("", *SPLITS):
         raise FormatError(
-            f"the split {shown(record.split)} has no list",
+            f"the split {short_repr(record.split)} has no list",
             file=file,
             expected=f"{' or '.join(SPLITS)}, or the format jsonl",
         )
@@ -299,7 +299,7 @@ def _sentences(record: ImageRecord, out: Path) -> Iterator[str]:
     for chain in record.layer.chains if record.layer else ():
         if not chain.mentions and chain.id not in drawn:
             raise FormatError(
-                f"chain {chain.id} of {shown(record.id)} has no mention and no object",
+                f"chain {chain.id} of {short_repr(record.id)} has no mention and no object",
                 file=file,
                 expected="one of them, or the format jsonl",
             )
@@ -321,7 +321,7 @@ def _sentences(record: ImageRecord, out: Path) -> Iterator[str]:
 
 
 def _write_annotation(record: ImageRecord, out: Path, written: Written) -> None:
-    folder = out / ANNOTATIONS
+    folder = out / _ANNOTATIONS
     if folder not in written.files:
         folder.mkdir()
         written.files.append(folder)
@@ -329,7 +329,7 @@ def _write_annotation(record: ImageRecord, out: Path, written: Written) -> None:
     for chain in (chain for obj in record.layer.objects for chain in obj.chains) if record.layer else ():
         if not chain.isascii() or not chain.isdigit():
             raise FormatError(
-                f"the chain id {shown(chain)} is not a number",
+                f"the chain id {short_repr(chain)} is not a number",
                 file=file,
                 expected="a number, or the format jsonl",
             )

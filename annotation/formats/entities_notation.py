@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from annotation.protocol.terms import NOT_VISUAL, Chain, Mention
 
-OPENING = "[/EN#"
+_OPENING = "[/EN#"
 NOTATION = "[/EN#<chain>/<type> words]"
 
 _CHAIN = re.compile(r"[0-9]{1,40}")
@@ -44,7 +44,7 @@ def parse_sentence(line: str) -> tuple[tuple[str, ...], tuple[Bracketed, ...]]:
     mentions: list[Bracketed] = []
     opened: tuple[str, tuple[str, ...], int] | None = None
     for place, token in enumerate(line.split(), 1):
-        if token.startswith(OPENING):
+        if token.startswith(_OPENING):
             if opened is not None:
                 raise BadNotation(f"{token!r} (word {place}) opens a mention inside one that is not closed")
             if token.endswith("]"):
@@ -71,7 +71,7 @@ def parse_sentence(line: str) -> tuple[tuple[str, ...], tuple[Bracketed, ...]]:
 
 def _header(token: str, place: int) -> tuple[str, tuple[str, ...]]:
     """Chain and types of an opening token."""
-    chain, *types = token.removeprefix(OPENING).split("/")
+    chain, *types = token.removeprefix(_OPENING).split("/")
     if not _CHAIN.fullmatch(chain):
         raise BadNotation(f"the chain id {chain!r} of {token!r} (word {place}) is not a number")
     if not types or not all(_TYPE.fullmatch(kind) for kind in types):
@@ -113,7 +113,7 @@ def print_sentence(words: tuple[str, ...], mentions: Iterable[tuple[str, Mention
         if not _CHAIN.fullmatch(chain):
             raise BadNotation(f"the chain id {chain!r} is not a number")
         parts.extend(words[done : mention.start])
-        parts.append(f"{OPENING}{chain}/{'/'.join(mention.categories)}")
+        parts.append(f"{_OPENING}{chain}/{'/'.join(mention.categories)}")
         parts.extend(words[mention.start : mention.end - 1])
         parts.append(f"{words[mention.end - 1]}]")
         done = mention.end

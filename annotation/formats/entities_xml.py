@@ -20,7 +20,7 @@ import defusedxml.sax
 from defusedxml.common import DefusedXmlException
 
 from annotation.formats.base import FormatError
-from annotation.formats.files.text import open_bytes, shown
+from annotation.formats.files.text import open_bytes, short_repr
 from annotation.protocol.terms import NOT_VISUAL, Box, LayerObject
 
 _CORNERS = ("xmin", "ymin", "xmax", "ymax")
@@ -28,7 +28,7 @@ _FLAGS = ("scene", "nobndbox")
 _LONGEST_NUMBER = 10
 
 #: Bytes of a file, and levels of its elements; real ones have a few thousand, and four.
-LARGEST, DEEPEST = 16 * 1024 * 1024, 16
+_LARGEST, _DEEPEST = 16 * 1024 * 1024, 16
 
 
 @dataclass(slots=True)
@@ -45,8 +45,8 @@ def read_annotation(file: Path) -> Annotation:
     """Read one file. Raises FormatError with its line; a DTD or an entity declaration is refused."""
     handler = _Handler(file)
     with open_bytes(file) as stream:
-        if os.fstat(stream.fileno()).st_size > LARGEST:
-            raise FormatError(f"is larger than {LARGEST} bytes", file=file, expected="an annotation")
+        if os.fstat(stream.fileno()).st_size > _LARGEST:
+            raise FormatError(f"is larger than {_LARGEST} bytes", file=file, expected="an annotation")
         try:
             defusedxml.sax.parse(stream, handler, forbid_dtd=True)
         except SAXParseException as error:
@@ -96,8 +96,8 @@ class _Handler(ContentHandler):
         if not self.path and name != "annotation":
             raise self.refuse(f"begins with <{name}>", "<annotation>")
         self.path.append(name)
-        if len(self.path) > DEEPEST:
-            raise self.refuse(f"is nested more than {DEEPEST} deep", "an annotation")
+        if len(self.path) > _DEEPEST:
+            raise self.refuse(f"is nested more than {_DEEPEST} deep", "an annotation")
         self.text.clear()
         if self.path == ["annotation", "object"]:
             self.names, self.numbers, self.boxes = [], {}, 0
@@ -132,13 +132,13 @@ class _Handler(ContentHandler):
     def _number(self) -> int:
         text = self._text()
         if not (text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER):
-            raise self.refuse(f"<{self.path[-1]}> is {shown(text)}", "a whole number")
+            raise self.refuse(f"<{self.path[-1]}> is {short_repr(text)}", "a whole number")
         return int(text)
 
     def _chain(self) -> str:
         text = self._text()
         if not (text.isascii() and text.isdigit()) or text == NOT_VISUAL:
-            raise self.refuse(f"<name> is {shown(text)}", "the number of a visual chain")
+            raise self.refuse(f"<name> is {short_repr(text)}", "the number of a visual chain")
         if text in self.names:
             raise self.refuse(f"the object names chain {text} twice", "each chain once")
         return text

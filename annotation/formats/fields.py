@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from annotation.formats.base import FormatError
-from annotation.formats.files.text import shown
+from annotation.formats.files.text import short_repr
 
 _REQUIRED: Any = object()
 
@@ -23,7 +23,7 @@ class Fields:
         self.file = file
         self.line = line
         if not isinstance(value, dict):
-            raise self.refuse(f"is {shown(value)}", "an object")
+            raise self.refuse(f"is {short_repr(value)}", "an object")
         self.value = value
 
     def refuse(self, problem: str, expected: str) -> FormatError:
@@ -37,7 +37,7 @@ class Fields:
             raise self.refuse(f"{key!r} is missing", word)
         # Exact types: to Python, true is a number.
         if type(self.value[key]) not in kind:
-            raise self.refuse(f"{key!r} is {shown(self.value[key])}", word)
+            raise self.refuse(f"{key!r} is {short_repr(self.value[key])}", word)
         return self.value[key]
 
     def text(self, key: str, default: str = _REQUIRED) -> str:
@@ -66,11 +66,11 @@ class Fields:
         found = self.list(key)
         for entry in found:
             if type(entry) is not str:
-                raise self.refuse(f"{key!r} holds {shown(entry)}", "strings only")
+                raise self.refuse(f"{key!r} holds {short_repr(entry)}", "strings only")
         return tuple(found)
 
     def only(self, *keys: str) -> None:
         """Raise FormatError where the object has an entry of another name."""
         for key in self.value:
             if key not in keys:
-                raise self.refuse(f"{shown(key)} is unknown", "only " + ", ".join(keys))
+                raise self.refuse(f"{short_repr(key)} is unknown", "only " + ", ".join(keys))

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from annotation.formats.base import FORMATS, Format, FormatError, Written
-from annotation.formats.checks import Found, checked, writable
+from annotation.formats.checks import Found, checked_records, writable
 from annotation.formats.files.json_stream import members
-from annotation.formats.files.text import open_new, shown
+from annotation.formats.files.text import open_new, short_repr
 from annotation.formats.names import extension, find_picture, image_id, only_file, printed_name
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 
-SHAPE = '{"name.jpg": ["caption", ..., "folder/name.jpg"], ...}'
-PICTURES = "flickr30k-images"
+_SHAPE = '{"name.jpg": ["caption", ..., "folder/name.jpg"], ...}'
+_PICTURES = "flickr30k-images"
 
 
 def _is_path(text: str, key: str) -> bool:
@@ -37,7 +37,7 @@ class Flickr30k(Format):
     writes = True
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
-        return checked(self._found(path, images), source=path, expected=SHAPE)
+        return checked_records(self._found(path, images), source=path, expected=_SHAPE)
 
     def _found(self, path: Path, images: Path | None) -> Iterator[Found]:
         file = only_file(path, "*.json")
@@ -57,11 +57,11 @@ class Flickr30k(Format):
     def _entry(key: str, value: Any, file: Path) -> tuple[list[str], str]:
         """Captions and picture's path (or "") of one entry."""
         if not isinstance(value, list) or not value:
-            raise FormatError(f"image {shown(key)} has {shown(value)}", file=file, expected=SHAPE)
+            raise FormatError(f"image {short_repr(key)} has {short_repr(value)}", file=file, expected=_SHAPE)
         for entry in value:
             if not isinstance(entry, str):
                 raise FormatError(
-                    f"image {shown(key)} has the caption {shown(entry)}", file=file, expected=SHAPE
+                    f"image {short_repr(key)} has the caption {short_repr(entry)}", file=file, expected=_SHAPE
                 )
         return (value[:-1], value[-1]) if _is_path(value[-1], key) else (value, "")
 
@@ -74,7 +74,7 @@ class Flickr30k(Format):
             for record in writable(records, out, format=self, written=written):
                 name = printed_name(record)
                 # The path comes last even where no caption stands before it: it is how a reader knows it.
-                entries = [*(caption.text.strip() for caption in record.captions), f"{PICTURES}/{name}"]
+                entries = [*(caption.text.strip() for caption in record.captions), f"{_PICTURES}/{name}"]
                 body = ",\n".join(f"        {json.dumps(entry)}" for entry in entries)
                 stream.write(f"{separator}    {json.dumps(name)}: [\n{body}\n    ]")
                 separator = ",\n"

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TextIO
 
 from annotation.formats.base import FORMATS, Format, FormatError, Written
-from annotation.formats.checks import Found, checked, writable
-from annotation.formats.files.text import lines, open_new, shown
+from annotation.formats.checks import Found, checked_records, writable
+from annotation.formats.files.text import lines, open_new, short_repr
 from annotation.formats.names import find_picture, image_id, only_file, printed_name
 from annotation.formats.spool import Spool
 from annotation.protocol.terms import CaptionRecord, ImageRecord
@@ -51,7 +51,7 @@ def _splits(folder: Path) -> dict[str, str]:
             name = image_id(line.strip())
             if name and found.setdefault(name, split) != split:
                 raise FormatError(
-                    f"{shown(name)} is in the split {found[name]} already",
+                    f"{short_repr(name)} is in the split {found[name]} already",
                     file=file,
                     line=number,
                     expected="each image in one split",
@@ -71,7 +71,7 @@ class Flickr8k(Format):
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
         """Stream `path`. Captions get their printed key as id only where their image skips a number."""
-        return checked(self._found(path, images), source=path, expected=f"lines {LINE}")
+        return checked_records(self._found(path, images), source=path, expected=f"lines {LINE}")
 
     def _found(self, path: Path, images: Path | None) -> Iterator[Found]:
         splits = _splits(path) if path.is_dir() else {}
@@ -102,21 +102,25 @@ class Flickr8k(Format):
             parsed = _parse(line)
             if parsed is None:
                 problem = (
-                    f"{shown(line)} has no image#number before its tab"
+                    f"{short_repr(line)} has no image#number before its tab"
                     if "\t" in line
-                    else f"{shown(line)} holds no tab"
+                    else f"{short_repr(line)} holds no tab"
                 )
                 raise FormatError(problem, file=file, line=number, expected=LINE)
             filename, place, text = parsed
             if not text:
                 raise FormatError(
-                    f"caption {place} of {shown(filename)} is empty", file=file, line=number, expected=LINE
+                    f"caption {place} of {short_repr(filename)} is empty",
+                    file=file,
+                    line=number,
+                    expected=LINE,
                 )
             if filename != last:
                 stands = spool.add_image(image_id(filename), filename, number)
                 if stands not in (None, filename):
                     raise FormatError(
-                        f"{shown(filename)} and {shown(stands)} have the same id {shown(image_id(filename))}",
+                        f"{short_repr(filename)} and {short_repr(stands)} have the same id "
+                        f"{short_repr(image_id(filename))}",
                         file=file,
                         line=number,
                         expected="names that differ without their extension",
@@ -138,13 +142,13 @@ class Flickr8k(Format):
                 name = printed_name(record)
                 if not record.captions:
                     raise FormatError(
-                        f"image {shown(record.id)} has no caption, which this format cannot represent",
+                        f"image {short_repr(record.id)} has no caption, which this format cannot represent",
                         file=out / TOKEN_FILE,
                         expected="an image with captions, or the format jsonl",
                     )
                 if record.split == "dev":
                     raise FormatError(
-                        f"image {shown(record.id)} is of the split 'dev', which is read as 'val'",
+                        f"image {short_repr(record.id)} is of the split 'dev', which is read as 'val'",
                         file=out / TOKEN_FILE,
                         expected="another split, or the formats csv and jsonl",
                     )
@@ -156,7 +160,7 @@ class Flickr8k(Format):
                     text = caption.text.strip()
                     if "\n" in text or "\r" in text:
                         raise FormatError(
-                            f"caption {number} of {shown(name)} holds a line break",
+                            f"caption {number} of {short_repr(name)} holds a line break",
                             file=out / TOKEN_FILE,
                             expected="captions of one line, or the formats csv and jsonl",
                         )

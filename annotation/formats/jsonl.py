@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from annotation.formats.base import FORMATS, Format, FormatError, Written
-from annotation.formats.checks import Found, checked, writable
-from annotation.formats.contents import EVERYTHING
+from annotation.formats.checks import Found, checked_records, writable
+from annotation.formats.contents import ALL_CONTENTS
 from annotation.formats.fields import Fields
-from annotation.formats.files.text import lines, open_new, shown
+from annotation.formats.files.text import lines, open_new, short_repr
 from annotation.formats.names import find_picture, only_file
 from annotation.protocol.terms import (
     Box,
@@ -27,10 +27,10 @@ from annotation.protocol.terms import (
     Mention,
 )
 
-NAME = "phrasebox-corpus"
-VERSION = 1
-FILE = "corpus.jsonl"
-HEADER = json.dumps({"format": NAME, "version": VERSION})
+_NAME = "phrasebox-corpus"
+_VERSION = 1
+_FILE = "corpus.jsonl"
+HEADER = json.dumps({"format": _NAME, "version": _VERSION})
 
 
 class Jsonl(Format):
@@ -40,10 +40,12 @@ class Jsonl(Format):
     title = "Phrasebox JSON lines: everything, one image per line"
     reads = True
     writes = True
-    says = EVERYTHING
+    says = ALL_CONTENTS
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
-        return checked(self._found(path, images), source=path, expected="one line per image after the header")
+        return checked_records(
+            self._found(path, images), source=path, expected="one line per image after the header"
+        )
 
     def _found(self, path: Path, images: Path | None) -> Iterator[Found]:
         file = only_file(path, "*.jsonl")
@@ -59,8 +61,8 @@ class Jsonl(Format):
             yield _record(Fields(value, what="the image", file=file, line=number), images), file, number
 
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
-        written = Written(files=[out / FILE])
-        with open_new(out / FILE) as stream:
+        written = Written(files=[out / _FILE])
+        with open_new(out / _FILE) as stream:
             stream.write(f"{HEADER}\n")
             for record in writable(records, out, format=self, written=written):
                 stream.write(json.dumps(_row(record), ensure_ascii=False) + "\n")
@@ -92,20 +94,20 @@ def _loads(line: str, file: Path, number: int) -> Any:
 
 
 def _check_header(value: Any, file: Path, line: int) -> None:
-    if not isinstance(value, dict) or value.get("format") != NAME:
+    if not isinstance(value, dict) or value.get("format") != _NAME:
         raise FormatError("has no header in its first line", file=file, line=line, expected=HEADER)
-    if value.get("version") != VERSION:
+    if value.get("version") != _VERSION:
         raise FormatError(
-            f"is of version {shown(value.get('version'))}",
+            f"is of version {short_repr(value.get('version'))}",
             file=file,
             line=line,
-            expected=f"version {VERSION}",
+            expected=f"version {_VERSION}",
         )
 
 
 def _record(row: Fields, images: Path | None) -> ImageRecord:
     id = row.text("id")
-    row.what = f"image {shown(id)}"
+    row.what = f"image {short_repr(id)}"
     row.only("id", "filename", "split", "width", "height", "external_id", "captions", "layer")
     filename = row.text("filename")
     captions = tuple(
@@ -145,7 +147,7 @@ def _layer(row: Fields, captions: tuple[CaptionRecord, ...]) -> LayerRecord:
         chain = Fields(value, what=f"{row.what}, a chain", file=row.file, line=row.line)
         chain.only("id", "mentions")
         id = chain.text("id")
-        chain.what = f"{row.what}, chain {shown(id)}"
+        chain.what = f"{row.what}, chain {short_repr(id)}"
         mentions = tuple(
             _mention(Fields(m, what=f"{chain.what}, a mention", file=row.file, line=row.line), captions)
             for m in chain.list("mentions")
@@ -176,7 +178,7 @@ def _object(row: Fields) -> LayerObject:
     if "box" in row.value:
         corners = row.list("box")
         if len(corners) != 4 or any(type(corner) is not int for corner in corners):
-            raise row.refuse(f"'box' is {shown(corners)}", "four whole numbers")
+            raise row.refuse(f"'box' is {short_repr(corners)}", "four whole numbers")
         try:
             box = Box(*corners)
         except ValueError as error:

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from annotation.formats.base import FORMATS, Format, FormatError, Written
-from annotation.formats.checks import Found, checked, writable
+from annotation.formats.checks import Found, checked_records, writable
 from annotation.formats.fields import Fields
 from annotation.formats.files.json_stream import has_list, items
-from annotation.formats.files.text import open_new, shown
+from annotation.formats.files.text import open_new, short_repr
 from annotation.formats.names import find_picture, image_id, is_plain_name, only_file, printed_name
 from annotation.formats.numbering import Numbering, is_number
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 
-SHAPE = '{"images": [{"filename": ..., "split": ..., "sentences": [{"raw": ..., "tokens": [...]}]}]}'
+_SHAPE = '{"images": [{"filename": ..., "split": ..., "sentences": [{"raw": ..., "tokens": [...]}]}]}'
 
 
 class Karpathy(Format):
@@ -32,7 +32,7 @@ class Karpathy(Format):
     says = frozenset({"splits", "words", "external_ids", "caption_ids"})
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
-        return checked(self._found(path, images), source=path, expected=SHAPE)
+        return checked_records(self._found(path, images), source=path, expected=_SHAPE)
 
     def _found(self, path: Path, images: Path | None) -> Iterator[Found]:
         file = only_file(path, "*.json")
@@ -40,13 +40,13 @@ class Karpathy(Format):
         for number, item in enumerate(items(file, "images.item"), 1):
             yield self._record(item, number, file, images), file, None
         if not number and not has_list(file, "images"):
-            raise FormatError('has no list "images"', file=file, expected=SHAPE)
+            raise FormatError('has no list "images"', file=file, expected=_SHAPE)
 
     @staticmethod
     def _record(item: Any, number: int, file: Path, images: Path | None) -> ImageRecord:
         image = Fields(item, what=f"image {number}", file=file)
         filename = image.text("filename")
-        image.what = f"image {number} ({shown(filename)})"
+        image.what = f"image {number} ({short_repr(filename)})"
         folder = image.text("filepath", "")
         # COCO's pictures lie in train2014 and val2014, the others in one folder.
         nested = images / folder if images is not None and is_plain_name(folder) else None
@@ -85,7 +85,7 @@ class Karpathy(Format):
                         sentid = sentids.number(caption.id)
                     except ValueError as error:
                         raise FormatError(
-                            f"a caption of {shown(record.id)} {error}",
+                            f"a caption of {short_repr(record.id)} {error}",
                             file=file,
                             expected="whole numbers in all, or the format jsonl",
                         ) from error

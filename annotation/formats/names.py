@@ -11,10 +11,10 @@ from annotation.protocol.terms import ImageRecord
 PICTURE_EXTENSIONS = (".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp", ".tif", ".tiff")
 
 #: Bytes of a name. File systems stop at 255, and exports add an extension.
-LONGEST_NAME = 240
+_LONGEST_NAME = 240
 
 PLAIN_NAME = (
-    f"a plain name: printable, without slashes, not beginning with a dot, at most {LONGEST_NAME} bytes"
+    f"a plain name: printable, without slashes, not beginning with a dot, at most {_LONGEST_NAME} bytes"
 )
 
 
@@ -27,7 +27,7 @@ def is_plain_name(name: str) -> bool:
         and not name.startswith(".")
         and "/" not in name
         and "\\" not in name
-        and len(name.encode("utf-8")) <= LONGEST_NAME
+        and len(name.encode("utf-8")) <= _LONGEST_NAME
     )
 
 

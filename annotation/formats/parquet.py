@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from annotation.formats.base import FORMATS, Format, Written
 from annotation.formats.checks import writable
-from annotation.formats.contents import EVERYTHING
+from annotation.formats.contents import ALL_CONTENTS
 from annotation.protocol.terms import ImageRecord, LayerRecord
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ ROW_GROUP = 20_000
 _TEXT, _INT, _FLAG, _TEXTS = "string", "int32", "bool", "list<string>"
 
 #: Table -> column -> type; docs/formats.md says what each means.
-TABLES: dict[str, dict[str, str]] = {
+PARQUET_TABLES: dict[str, dict[str, str]] = {
     "images": {
         "image": _TEXT,
         "filename": _TEXT,
@@ -75,14 +75,14 @@ class Parquet(Format):
     key = "parquet"
     title = "Parquet tables (images, captions, mentions, chains, boxes); export only"
     writes = True
-    says = EVERYTHING
+    says = ALL_CONTENTS
 
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
-        written = Written(files=[out / f"{name}.parquet" for name in TABLES])
+        written = Written(files=[out / f"{name}.parquet" for name in PARQUET_TABLES])
         with ExitStack() as stack:
             tables = {
                 name: stack.enter_context(_Table(out / f"{name}.parquet", columns))
-                for name, columns in TABLES.items()
+                for name, columns in PARQUET_TABLES.items()
             }
             for record in writable(records, out, format=self, written=written):
                 tables["images"].add(

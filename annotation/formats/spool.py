@@ -14,7 +14,7 @@ from types import TracebackType
 
 from annotation.formats.base import FormatError
 from annotation.formats.checks import MOST_PER_IMAGE
-from annotation.formats.files.text import shown
+from annotation.formats.files.text import short_repr
 
 #: KiB of pages that SQLite may keep in memory.
 CACHE = 8 * 1024
@@ -93,7 +93,11 @@ class Spool:
                 "SELECT line FROM caption WHERE (image = ? AND number = ?) OR (ids_of = ? AND id = ?)",
                 (image, number, ids_of, id),
             ).fetchone()[0]
-            name = f"caption {number} of image {shown(image)}" if id is None else f"caption id {shown(id)}"
+            name = (
+                f"caption {number} of image {short_repr(image)}"
+                if id is None
+                else f"caption id {short_repr(id)}"
+            )
             raise FormatError(
                 f"{name} appears a second time" + (f" (first in line {first})" if first else ""),
                 file=self.file,

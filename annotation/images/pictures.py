@@ -26,7 +26,7 @@ MAX_BYTES = 64 * 2**20
 MAX_PIXELS = 50_000_000
 
 #: Pillow's name of a type -> the extension it is kept under.
-TYPES = {"JPEG": "jpg", "PNG": "png", "WEBP": "webp", "GIF": "gif"}
+_TYPES = {"JPEG": "jpg", "PNG": "png", "WEBP": "webp", "GIF": "gif"}
 _EXPECTED = "a JPEG, PNG, WebP or still GIF"
 _NAME = re.compile(r"[0-9a-f]{64}\.(jpg|png|webp|gif)")
 #: How a picture is encoded anew: without loss, or in JPEG so that none is seen.
@@ -43,7 +43,7 @@ class PictureError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredPicture:
     """A stored picture: its name, its size in pixels, and the SHA-256 of the file as it came."""
 
     name: str
@@ -52,7 +52,7 @@ class Kept:
     source: str
 
 
-def store() -> Path:
+def _store() -> Path:
     """The folder of kept pictures."""
     return Path(settings.DATA_DIR) / "pictures"
 
@@ -61,7 +61,7 @@ def picture_path(name: str, *, root: Path | None = None) -> Path:
     """Where the kept picture `name` lies; raises PictureError where that is no such name."""
     if not _NAME.fullmatch(name):
         raise PictureError(f"{name!r} names no stored picture; expected a SHA-256 and an extension")
-    return (root or store()) / name[:2] / name
+    return (root or _store()) / name[:2] / name
 
 
 def picture_size(name: str) -> tuple[int, int] | None:
@@ -73,7 +73,7 @@ def picture_size(name: str) -> tuple[int, int] | None:
         return picture.size
 
 
-def keep(path: Path, *, into: Path | None = None) -> Kept:
+def store_picture(path: Path, *, into: Path | None = None) -> StoredPicture:
     """Check the picture at `path` and store it under `into` (default: the store).
 
     Orientation is applied to the pixels; only then, or where the container is damaged but
@@ -90,9 +90,9 @@ def keep(path: Path, *, into: Path | None = None) -> Kept:
         clean, kind, width, height = _cleaned(data)
     except PictureError as error:
         raise PictureError(f"{path}: {error}") from error
-    name = f"{hashlib.sha256(clean).hexdigest()}.{TYPES[kind]}"
+    name = f"{hashlib.sha256(clean).hexdigest()}.{_TYPES[kind]}"
     _write(picture_path(name, root=into), clean)
-    return Kept(name, width, height, hashlib.sha256(data).hexdigest())
+    return StoredPicture(name, width, height, hashlib.sha256(data).hexdigest())
 
 
 def source_digest(path: Path) -> str:
@@ -101,7 +101,7 @@ def source_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def publish(staged: Path) -> None:
+def publish_pictures(staged: Path) -> None:
     """Move every picture kept under `staged` into the store. Running it again is harmless."""
     for folder in sorted(staged.iterdir()) if staged.is_dir() else ():
         for file in sorted(folder.iterdir()):
@@ -111,11 +111,11 @@ def publish(staged: Path) -> None:
         folder.rmdir()
 
 
-def discard(name: str) -> None:
+def discard_picture(name: str) -> None:
     """Remove the kept picture `name`, if it is there."""
     path = picture_path(name)
     path.unlink(missing_ok=True)
-    for folder in (path.parent, store()):
+    for folder in (path.parent, _store()):
         if folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
 
@@ -123,7 +123,7 @@ def discard(name: str) -> None:
 def _cleaned(data: bytes) -> tuple[bytes, str, int, int]:
     """The bytes to store, their type, width and height. Every pixel has been decoded once."""
     try:
-        with Image.open(io.BytesIO(data), formats=tuple(TYPES)) as image:
+        with Image.open(io.BytesIO(data), formats=tuple(_TYPES)) as image:
             # A phone's JPEG with a second picture behind it calls itself MPO.
             kind = "JPEG" if image.format == "MPO" else str(image.format)
             _check_extent(image, kind)

@@ -35,9 +35,9 @@ from annotation.quality.controls.authoring import raise_revision
 from annotation.task_types import discovery
 
 CONSENT = Instructions.CONSENT
-GOOD, BAD, PLAIN = "good", "bad", ""
-LONGEST = 20_000
-_EXAMPLES = {"Good: ": GOOD, "Bad: ": BAD}
+_GOOD, _BAD, _PLAIN = "good", "bad", ""
+LONGEST_INSTRUCTIONS = 20_000
+_EXAMPLES = {"Good: ": _GOOD, "Bad: ": _BAD}
 _TEXTS = Path(__file__).parent / "texts"
 
 
@@ -54,7 +54,7 @@ class Paragraph:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class CampaignText:
     """One version of a text; version 0 is the built-in one."""
 
     kind: str
@@ -72,12 +72,12 @@ def known_texts() -> tuple[str, ...]:
     return (CONSENT, *kinds.names())
 
 
-def built_in(kind: str) -> Text:
+def built_in_text(kind: str) -> CampaignText:
     """The text that a campaign shows of a kind until somebody writes another."""
-    return Text(kind, 0, _built_in(_known(kind)))
+    return CampaignText(kind, 0, _built_in(_known(kind)))
 
 
-def is_built_in(text: Text, language: str | None) -> bool:
+def is_built_in_text(text: CampaignText, language: str | None) -> bool:
     """Whether these are our own words, of today or of before, or ours in `language`: another text might mean
     something else."""
     own = {_built_in(text.kind), *_former(text.kind, "")}
@@ -86,13 +86,13 @@ def is_built_in(text: Text, language: str | None) -> bool:
     return text.text in own
 
 
-def current(*, campaign: Campaign, kind: str) -> Text:
+def current_text(*, campaign: Campaign, kind: str) -> CampaignText:
     """The newest text of a kind."""
     row = _newest(campaign, kind)
-    return Text(kind, row.version, row.text) if row is not None else built_in(kind)
+    return CampaignText(kind, row.version, row.text) if row is not None else built_in_text(kind)
 
 
-def in_language(text: Text, language: str | None) -> Text:
+def text_in_language(text: CampaignText, language: str | None) -> CampaignText:
     """`text` in a language ("de"), under its own version; as it stands where that has no translation."""
     if not language:
         return text
@@ -106,9 +106,9 @@ def in_language(text: Text, language: str | None) -> Text:
     return text
 
 
-def publish(
+def publish_text(
     *, campaign: Campaign, kind: str, text: str, seen: int | None = None, actor: Account | None = None
-) -> Text:
+) -> CampaignText:
     """Make `text` the newest version; where it is that already, nothing changes.
 
     A new consent text is asked of everybody anew; an empty one asks nobody. `seen` is the version that was
@@ -119,8 +119,8 @@ def publish(
     text = "\n\n".join(_parts(text))
     if not text and kind != CONSENT:
         raise CampaignError(f"the instructions of {kind} are empty; write what workers are to do")
-    if len(text) > LONGEST:
-        raise CampaignError(f"the text has {len(text)} characters; expected at most {LONGEST}")
+    if len(text) > LONGEST_INSTRUCTIONS:
+        raise CampaignError(f"the text has {len(text)} characters; expected at most {LONGEST_INSTRUCTIONS}")
     with database.writing():
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         newest = _newest(campaign, kind)
@@ -136,10 +136,10 @@ def publish(
             newest = _write(campaign, kind, version, text, actor)
             raise_revision(campaign)
             record(actor=actor, act="set_instructions", campaign=campaign, kind=kind, version=version)
-    return Text(kind, newest.version, newest.text)
+    return CampaignText(kind, newest.version, newest.text)
 
 
-def install(campaign: Campaign, kinds: Iterable[str] | None = None) -> None:
+def install_texts(campaign: Campaign, kinds: Iterable[str] | None = None) -> None:
     """Freeze the built-in texts of kinds that have none, as version 1. Inside the act's transaction.
 
     `kinds`: all that the campaign asks, and its consent text, unless they are named.
@@ -159,7 +159,7 @@ def needs_consent(*, worker: int, campaign: Campaign) -> bool:
     return bool(newest.text) and not Consent.objects.filter(worker=worker, text=newest).exists()
 
 
-def consent(*, worker: int, campaign: Campaign, version: int) -> None:
+def record_consent(*, worker: int, campaign: Campaign, version: int) -> None:
     """Note that this worker (the id) agrees to the consent text, of the version that they were shown.
 
     Raises StaleText where there is a newer one by now.
@@ -170,12 +170,12 @@ def consent(*, worker: int, campaign: Campaign, version: int) -> None:
         if (newest.version if newest is not None else 0) != version:
             raise StaleText(_("The text has changed since you opened this page: read it again, then agree."))
         if newest is None:
-            install(campaign, [CONSENT])
+            install_texts(campaign, [CONSENT])
             newest = _newest(campaign, CONSENT)
         Consent.objects.get_or_create(worker_id=worker, text=newest)
 
 
-def versions(*, campaign: Campaign, kind: str) -> list[Instructions]:
+def text_versions(*, campaign: Campaign, kind: str) -> list[Instructions]:
     """All versions of a text, newest first."""
     rows = Instructions.objects.filter(campaign=campaign, kind=_known(kind))
     return list(rows.order_by("-version").select_related("created_by"))
@@ -247,4 +247,4 @@ def _paragraph(part: str) -> Paragraph:
     for begin, sort in _EXAMPLES.items():
         if part.startswith(begin):
             return Paragraph(sort, part[len(begin) :])
-    return Paragraph(PLAIN, part)
+    return Paragraph(_PLAIN, part)

@@ -12,31 +12,41 @@ What a kind of job does is one file in an app's package `jobs.kinds`.
 """
 
 from annotation.jobs.outages import DATABASE_LOST, mend_connection
-from annotation.jobs.progress import Cancelled, Interrupted, Progress, Stopping, Superseded
-from annotation.jobs.registry import Kind, job_kind, kind_named
-from annotation.jobs.rows import JobError, Swept, cancel, due, enqueue, job_numbered, remaining, resume, sweep
-from annotation.jobs.running import LeftRunning, run
+from annotation.jobs.progress import Cancelled, Interrupted, JobProgress, Stopping, Superseded
+from annotation.jobs.registry import JobKind, job_kind, kind_named
+from annotation.jobs.rows import (
+    JobError,
+    SweptJobs,
+    cancel,
+    due_job,
+    enqueue,
+    job_numbered,
+    remaining,
+    resume_job,
+    sweep_jobs,
+)
+from annotation.jobs.running import LeftRunning, run_queued_job
 
 __all__ = [
     "DATABASE_LOST",
     "Cancelled",
     "Interrupted",
     "JobError",
-    "Kind",
+    "JobKind",
     "LeftRunning",
-    "Progress",
+    "JobProgress",
     "Stopping",
     "Superseded",
-    "Swept",
+    "SweptJobs",
     "cancel",
-    "due",
+    "due_job",
     "enqueue",
     "job_kind",
     "job_numbered",
     "kind_named",
     "mend_connection",
     "remaining",
-    "resume",
-    "run",
-    "sweep",
+    "resume_job",
+    "run_queued_job",
+    "sweep_jobs",
 ]

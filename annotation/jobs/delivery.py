@@ -8,7 +8,7 @@ from celery import current_app
 from django.conf import settings
 from kombu.exceptions import OperationalError
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 #: The task of `celery_tasks` that runs a job.
 RUN_JOB = "annotation.run_job"
@@ -30,6 +30,6 @@ def deliver(job_id: int, *, wait: float = 0.0) -> bool:
     try:
         current_app.send_task(RUN_JOB, args=[job_id], countdown=wait or None)
     except OperationalError as error:
-        log.warning("job %d waits for the sweep: the broker cannot be reached (%s)", job_id, error)
+        _log.warning("job %d waits for the sweep: the broker cannot be reached (%s)", job_id, error)
         return False
     return True

@@ -27,7 +27,7 @@ from annotation.models import Account, Job, StaffInvitation
 from annotation.workers.accounts import inviting
 
 #: As rows of jobs have it.
-KIND = "send_letter"
+EMAIL_JOB_KIND = "send_letter"
 INVITATION = "send_staff_invitation"
 _SALT = "annotation.letters"
 
@@ -36,16 +36,16 @@ class NotSent(RuntimeError):
     """The mail server took no e-mail; one line that names no address."""
 
 
-def ask(*, address: str, domain: str, secure: bool, language: str) -> None:
+def request_email(*, address: str, domain: str, secure: bool, language: str) -> None:
     """Have an e-mail sent to `address` by a job, if an account has it; the same work whether one has or not.
 
     `domain` is what its link leads to, by TLS where `secure`; `language` is that of the e-mail.
     """
     arguments = {"digest": digest(address), "domain": domain, "secure": secure, "language": language}
-    jobs.enqueue(kind=KIND, arguments=arguments)
+    jobs.enqueue(kind=EMAIL_JOB_KIND, arguments=arguments)
 
 
-def send(*, digest: str, domain: str, secure: bool, language: str) -> int:
+def send_emails(*, digest: str, domain: str, secure: bool, language: str) -> int:
     """Send each account whose address has this digest its e-mail; how many that were. Raises NotSent."""
     found = list(_having(digest))
     for account in found:
@@ -61,7 +61,7 @@ def send(*, digest: str, domain: str, secure: bool, language: str) -> int:
 
 
 def ask_for_invitation(*, invitation: StaffInvitation, domain: str, secure: bool, language: str) -> None:
-    """Have an invitation sent by a job; as `ask`."""
+    """Have an invitation sent by a job; as `request_email`."""
     arguments = {"invitation": invitation.pk, "domain": domain, "secure": secure, "language": language}
     jobs.enqueue(kind=INVITATION, arguments=arguments)
 
@@ -69,12 +69,12 @@ def ask_for_invitation(*, invitation: StaffInvitation, domain: str, secure: bool
 def send_invitation(*, invitation: int, domain: str, secure: bool, language: str) -> bool:
     """Send an invitation, unless it is over: whether it was sent. Raises NotSent."""
     found = StaffInvitation.objects.select_related("created_by").filter(pk=invitation).first()
-    if found is None or inviting.over(found):
+    if found is None or inviting.staff_invitation_over(found):
         return False
     about = {
         "domain": domain,
         "protocol": "https" if secure else "http",
-        "token": inviting.token_of(found),
+        "token": inviting.staff_invitation_token(found),
     }
     _send("staff_invite", found.email, language, about)
     return True
@@ -92,10 +92,10 @@ def digest(address: str) -> str:
     return salted_hmac(_SALT, plain, algorithm="sha256").hexdigest()
 
 
-def prune() -> None:
+def prune_emails() -> None:
     """Forget the e-mails that were sent: their rows are of no use to anybody."""
     with database.writing():
-        Job.objects.filter(kind=KIND, state=Job.DONE).delete()
+        Job.objects.filter(kind=EMAIL_JOB_KIND, state=Job.DONE).delete()
 
 
 def _send(name: str, to: str, language: str, about: Mapping[str, Any]) -> None:

@@ -19,12 +19,12 @@ from annotation import jobs
 from annotation.common.locks import Busy, exclusive_folder
 from annotation.jobs import schedule
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 #: Seconds between two looks for a queued job.
 POLL = 1.0
 #: Seconds between two tries where another process works, or the database cannot be used.
-AGAIN = 5.0
+LOOK_AGAIN_SECONDS = 5.0
 #: Seconds that a job has to come to its next step once we are told to stop.
 GRACE = 15.0
 
@@ -66,9 +66,9 @@ def _work_alone(stop: threading.Event) -> None:
                 clock.join()
         except Busy as busy:
             if not waiting:
-                log.info("jobs wait: %s", busy)
+                _log.info("jobs wait: %s", busy)
             waiting = True
-            stop.wait(AGAIN)
+            stop.wait(LOOK_AGAIN_SECONDS)
 
 
 def _do_jobs(stop: threading.Event) -> None:
@@ -77,34 +77,34 @@ def _do_jobs(stop: threading.Event) -> None:
     left: jobs.LeftRunning | None = None
     while not stop.is_set():
         try:
-            job_id = left.job_id if left else jobs.due()
+            job_id = left.job_id if left else jobs.due_job()
             if job_id is not None:
-                jobs.run(job_id, claimed=left.claimed if left else None, stopping=stop.is_set)
+                jobs.run_queued_job(job_id, claimed=left.claimed if left else None, stopping=stop.is_set)
             elif usable:
                 stop.wait(POLL)
             left = None
             if not usable:
-                log.warning("the database can be used again; jobs go on")
+                _log.warning("the database can be used again; jobs go on")
                 usable = True
         except (DatabaseError, InterfaceError, jobs.LeftRunning) as error:
             if isinstance(error, jobs.LeftRunning):
                 left = error
             if usable:
-                log.warning("jobs wait, as the database cannot be used: %s", str(error).strip())
+                _log.warning("jobs wait, as the database cannot be used: %s", str(error).strip())
             usable = False
             jobs.mend_connection()
-            stop.wait(AGAIN)
+            stop.wait(LOOK_AGAIN_SECONDS)
         except Exception:
-            log.exception("a job could not be run")
+            _log.exception("a job could not be run")
             left = None
-            stop.wait(AGAIN)
+            stop.wait(LOOK_AGAIN_SECONDS)
     connections.close_all()
 
 
 def _keep_time(stop: threading.Event) -> None:
     """Do every entry of the periodic work when its turn has come."""
     start = time.monotonic()
-    turns = {name: start + min(entry.every, AGAIN) for name, entry in schedule.PERIODIC.items()}
+    turns = {name: start + min(entry.every, LOOK_AGAIN_SECONDS) for name, entry in schedule.PERIODIC.items()}
     while not stop.wait(max(0.0, min(turns.values()) - time.monotonic())):
         for name, turn in turns.items():
             if time.monotonic() >= turn and not stop.is_set():

@@ -9,21 +9,21 @@ from typing import TypeVar
 
 from django.db import InterfaceError, OperationalError, connection
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 #: What the driver raises where the database went away, or was too busy.
 DATABASE_LOST = (OperationalError, InterfaceError)
 #: Seconds before the first tries of what must be written; the last holds from then on.
 WAITS = (0.0, 1.0, 2.0, 4.0, 5.0)
 #: Seconds after which a write is given up.
-PATIENCE = 300.0
+OUTAGE_PATIENCE = 300.0
 #: Longest wait, in seconds, before a job that lost its database, or cannot reach it, is run again.
 LONGEST_WAIT = 60.0
 #: Seconds between two looks whether we are told to stop.
 LOOK = 0.2
 ERROR_LENGTH = 500
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 def never() -> bool:
@@ -37,7 +37,7 @@ def mend_connection() -> None:
         connection.close_if_unusable_or_obsolete()
 
 
-def insist(write: Callable[[], T], *, what: str, stopping: Callable[[], bool] = never) -> T:
+def insist(write: Callable[[], _T], *, what: str, stopping: Callable[[], bool] = never) -> _T:
     """Do `write`, a transaction that may come twice, and try again while the database is away.
 
     At first at once, since mostly the connection alone is dead. Raises DATABASE_LOST after PATIENCE
@@ -48,10 +48,10 @@ def insist(write: Callable[[], T], *, what: str, stopping: Callable[[], bool] = 
         try:
             return write()
         except DATABASE_LOST as error:
-            if connection.in_atomic_block or stopping() or time.monotonic() - began > PATIENCE:
+            if connection.in_atomic_block or stopping() or time.monotonic() - began > OUTAGE_PATIENCE:
                 raise
             if tries == 1:  # a dead connection alone is mended without a word
-                log.warning("%s waits for the database: %s", what, one_line(error))
+                _log.warning("%s waits for the database: %s", what, one_line(error))
             mend_connection()
             _pause(WAITS[min(tries, len(WAITS) - 1)], stopping)
             tries += 1

@@ -15,17 +15,17 @@ from annotation.common import database
 from annotation.jobs.outages import DATABASE_LOST, insist, mend_connection, never, one_line
 from annotation.models import Account, Campaign, Job
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 #: Seconds between two writes of a share that says nothing else.
-PAUSE = 0.5
+_PAUSE = 0.5
 #: Seconds until the next try where the database is away.
 LONG_PAUSE = 5.0
 #: States of a row that is still with the run that claimed it last. The sweep queues again what was silent
 #: for long, as in an outage; until another worker claims it, the run may go on or end.
 OURS = (Job.RUNNING, Job.QUEUED)
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 class Interrupted(Exception):
@@ -44,7 +44,7 @@ class Superseded(Interrupted):
     """The row was given to another worker, as this one showed no life for too long."""
 
 
-class Progress:
+class JobProgress:
     """The handle of one run of a job.
 
     `checkpoint` is what the last run left, {} at first. `campaign` and `actor` are the job's.
@@ -59,7 +59,7 @@ class Progress:
         self.phase: str = job.phase
         self._claimed = job.started_at
         self._stopping = stopping
-        self._written = -PAUSE
+        self._written = -_PAUSE
 
     def advance(
         self,
@@ -81,20 +81,20 @@ class Progress:
         new_phase = phase is not None and phase != self.phase
         if phase is not None:
             self.phase = phase
-        if checkpoint is not None or new_phase or time.monotonic() - self._written >= PAUSE:
+        if checkpoint is not None or new_phase or time.monotonic() - self._written >= _PAUSE:
             self._keep(checkpoint)
         if self._stopping():
             raise Stopping(f"job {self.job_id} continues elsewhere")
 
     def over(
         self,
-        things: Iterable[T],
+        things: Iterable[_T],
         *,
         total: int,
         phase: str | None = None,
         start: float = 0.0,
         end: float = 1.0,
-    ) -> Iterator[T]:
+    ) -> Iterator[_T]:
         """`things`, `total` in number, while the share goes from `start` to `end`."""
         self.advance(start, phase=phase)
         for number, thing in enumerate(things, start=1):
@@ -113,7 +113,7 @@ class Progress:
             except DATABASE_LOST as error:
                 if connection.in_atomic_block:
                     raise
-                log.warning("job %d lost its database, and goes on: %s", self.job_id, one_line(error))
+                _log.warning("job %d lost its database, and goes on: %s", self.job_id, one_line(error))
                 mend_connection()
                 wait = LONG_PAUSE
         self._written = time.monotonic() + wait

@@ -24,7 +24,7 @@ F = TypeVar("F", bound=Work)
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class JobKind:
     """One kind of job. `refusals` are what its work raises where the arguments are at fault, not we.
 
     `request` is the record that the arguments are fields of; without one they are the work's own.
@@ -54,7 +54,7 @@ class Kind:
         return self.work(progress, self.request(**arguments))
 
 
-KINDS: Registry[Kind] = Registry("job kind")
+JOB_KINDS: Registry[JobKind] = Registry("job kind")
 
 
 def job_kind(
@@ -67,22 +67,22 @@ def job_kind(
     """Register the decorated function as the work of jobs of kind `key`, whose arguments make a `request`."""
 
     def register(work: F) -> F:
-        KINDS.register(key, Kind(key, title, work, refusals, request))
+        JOB_KINDS.register(key, JobKind(key, title, work, refusals, request))
         return work
 
     return register
 
 
-def every_job_kind() -> Registry[Kind]:
+def every_job_kind() -> Registry[JobKind]:
     """All kinds of jobs, of every app."""
     _discover()
-    return KINDS
+    return JOB_KINDS
 
 
-def kind_named(key: str) -> Kind:
+def kind_named(key: str) -> JobKind:
     """The kind `key`; raises UnknownName listing what exists."""
     _discover()
-    return KINDS.get(key)
+    return JOB_KINDS.get(key)
 
 
 @functools.cache

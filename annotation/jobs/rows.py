@@ -26,21 +26,21 @@ from annotation.models import Account, Campaign, Corpus, Job
 LOST = 40.0
 BEAT = 5.0
 #: Times that a job may be begun, orderly stops apart, before it is given up.
-ATTEMPTS = 5
+JOB_ATTEMPTS = 5
 #: Seconds after which a queued job's id is sent again: half its age, between these.
 FORGOTTEN = (60.0, 600.0)
 #: Seconds ahead of now beyond which a row's time was given by a clock that has been set back since. None is
 #: further ahead than the longest wait, a minute.
 AHEAD = 120.0
 #: Rows that one sweep looks at.
-PAGE = 1000
+_PAGE = 1000
 
 
 class JobError(ValueError):
     """A job that cannot be made, cancelled or resumed; one line with the remedy."""
 
 
-class Swept(NamedTuple):
+class SweptJobs(NamedTuple):
     """What a sweep did: lost jobs queued again, given up, cancelled at last; forgotten ids sent again."""
 
     again: int = 0
@@ -115,7 +115,7 @@ def cancel(*, job_id: int, actor: Account | None = None) -> Job:
     return job
 
 
-def resume(*, job_id: int, actor: Account | None = None) -> Job:
+def resume_job(*, job_id: int, actor: Account | None = None) -> Job:
     """Queue a failed or cancelled job again; it goes on from its last checkpoint.
 
     Raises JobError where it has not ended so, and UnknownName where its kind is none any more.
@@ -139,22 +139,22 @@ def resume(*, job_id: int, actor: Account | None = None) -> Job:
     return job
 
 
-def due() -> int | None:
+def due_job() -> int | None:
     """The id of the queued job that has waited longest, for a worker that looks for itself."""
     waiting = Job.objects.filter(state=Job.QUEUED, heartbeat_at__lte=database.now())
     return waiting.order_by("heartbeat_at", "pk").values_list("pk", flat=True).first()
 
 
-def sweep() -> Swept:
+def sweep_jobs() -> SweptJobs:
     """Queue again what a dead worker left running, and send again what the broker forgot.
 
-    A job that was begun `ATTEMPTS` times in vain is given up, and says so. Any number of
+    A job that was begun `JOB_ATTEMPTS` times in vain is given up, and says so. Any number of
     processes may sweep at once: each row is changed by one of them.
     """
     _set_right()
-    found = Swept()
+    found = SweptJobs()
     silent = Q(heartbeat_at=None) | Q(heartbeat_at__lt=database.now() - timedelta(seconds=LOST))
-    for job in Job.objects.filter(silent, state=Job.RUNNING).order_by("pk")[:PAGE]:
+    for job in Job.objects.filter(silent, state=Job.RUNNING).order_by("pk")[:_PAGE]:
         did = _take_back(job)
         found = found._replace(**{name: getattr(found, name) + 1 for name in did})
     return found._replace(sent=_send_again())
@@ -176,7 +176,7 @@ def _take_back(job: Job) -> list[str]:
     values: dict[str, Any] = {"state": Job.QUEUED, "heartbeat_at": at}
     if job.cancel:
         name, values = "cancelled", {"state": Job.CANCELLED, "finished_at": at}
-    elif job.attempts >= ATTEMPTS:
+    elif job.attempts >= JOB_ATTEMPTS:
         name, values = "failed", {"state": Job.FAILED, "finished_at": at, "error": given_up(job)}
     with database.writing():
         row = Job.objects.filter(pk=job.pk, state=Job.RUNNING, heartbeat_at=job.heartbeat_at)
@@ -232,7 +232,7 @@ def _send_again() -> int:
     shortest, longest = FORGOTTEN
     waiting = Job.objects.filter(state=Job.QUEUED, heartbeat_at__lt=at - timedelta(seconds=shortest))
     sent = 0
-    for job in waiting.order_by("heartbeat_at")[:PAGE]:
+    for job in waiting.order_by("heartbeat_at")[:_PAGE]:
         assert job.heartbeat_at is not None
         # A long queue is no loss: the longer one waits, the more seldom it is sent again.
         patience = min(longest, max(shortest, (job.heartbeat_at - job.created_at).total_seconds() / 2))

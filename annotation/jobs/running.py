@@ -17,12 +17,12 @@ from annotation.common import database
 from annotation.common.registry import UnknownName
 from annotation.jobs.delivery import deliver
 from annotation.jobs.outages import DATABASE_LOST, LONGEST_WAIT, insist, mend_connection, never, one_line
-from annotation.jobs.progress import Cancelled, Progress, Stopping, Superseded
+from annotation.jobs.progress import Cancelled, JobProgress, Stopping, Superseded
 from annotation.jobs.registry import kind_named
-from annotation.jobs.rows import ATTEMPTS, BEAT, Stopped, given_up, stopped_by_limit
+from annotation.jobs.rows import BEAT, JOB_ATTEMPTS, Stopped, given_up, stopped_by_limit
 from annotation.models import Job
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 #: Writes how a job ended; its state afterwards, None where the row is another's by now.
 Closing = Callable[[], str | None]
@@ -31,8 +31,8 @@ Closing = Callable[[], str | None]
 class LeftRunning(Exception):
     """A run could not write how it began or ended, as the database stayed away: its row may say that it runs.
 
-    Whoever gives `claimed` to the next `run` of the job takes the row over; else the sweep finds it.
-    `why` is what the database said.
+    Whoever gives `claimed` to the next `run_queued_job` of the job takes the row over; else the sweep finds
+    it. `why` is what the database said.
     """
 
     def __init__(self, job_id: int, claimed: datetime, why: str) -> None:
@@ -43,7 +43,7 @@ class LeftRunning(Exception):
         return f"job {self.job_id} waits for the database: {self.why}"
 
 
-def run(
+def run_queued_job(
     job_id: int,
     *,
     claimed: datetime | None = None,
@@ -68,7 +68,7 @@ def run(
         raise LeftRunning(job_id, claimed or at, one_line(error)) from error
     if job is None:
         return None
-    progress = Progress(job, stopping=stopping)
+    progress = JobProgress(job, stopping=stopping)
     written = partial(insist, what=f"the end of job {job.pk} ({job.kind})", stopping=stopping)
     with _beating(progress):
         closing = _worked(job, progress, limits)
@@ -83,7 +83,7 @@ def run(
             raise LeftRunning(job.pk, job.started_at or at, one_line(error)) from error
 
 
-def _worked(job: Job, progress: Progress, limits: tuple[type[Exception], ...]) -> Closing:
+def _worked(job: Job, progress: JobProgress, limits: tuple[type[Exception], ...]) -> Closing:
     """Do the job's work; what is to be written then."""
     try:
         kind = kind_named(job.kind)
@@ -93,7 +93,7 @@ def _worked(job: Job, progress: Progress, limits: tuple[type[Exception], ...]) -
         result = kind.perform(progress, job.arguments)
         return partial(_end, progress, Job.DONE, result=dict(result or {}), share=1.0)
     except Superseded as reason:
-        log.warning("%s", reason)
+        _log.warning("%s", reason)
         return lambda: None
     except Cancelled:
         return partial(_end, progress, Job.CANCELLED)
@@ -101,12 +101,12 @@ def _worked(job: Job, progress: Progress, limits: tuple[type[Exception], ...]) -
         return partial(_hand_back, job, progress, forgiven=True)
     except limits:
         lived = (database.now() - (job.started_at or database.now())).total_seconds()
-        log.warning("job %d (%s) was stopped by its time limit after %.0f s", job.pk, job.kind, lived)
+        _log.warning("job %d (%s) was stopped by its time limit after %.0f s", job.pk, job.kind, lived)
         # One that gets nowhere in the time it is given would be begun for ever.
         forgiven = progress.share > job.share_before
         return partial(_hand_back, job, progress, stopped_by_limit("stopped", lived), forgiven=forgiven)
     except DATABASE_LOST as error:
-        log.warning("job %d (%s) lost its database: %s", job.pk, job.kind, one_line(error))
+        _log.warning("job %d (%s) lost its database: %s", job.pk, job.kind, one_line(error))
         mend_connection()
         wait = min(LONGEST_WAIT, 2.0**job.attempts)
         # What the driver says names hosts and users, which the row's readers need not know.
@@ -114,14 +114,14 @@ def _worked(job: Job, progress: Progress, limits: tuple[type[Exception], ...]) -
         return partial(_hand_back, job, progress, stopped, wait=wait)
     except kind.refusals as error:
         said = one_line(error)
-        log.warning("job %d (%s) is refused: %s", job.pk, job.kind, said)
+        _log.warning("job %d (%s) is refused: %s", job.pk, job.kind, said)
         return partial(_end, progress, Job.FAILED, error=said)
     except Exception as error:
         return _failed(job, progress, error)
 
 
-def _failed(job: Job, progress: Progress, error: Exception) -> Closing:
-    log.error("job %d (%s) failed", job.pk, job.kind, exc_info=error)
+def _failed(job: Job, progress: JobProgress, error: Exception) -> Closing:
+    _log.error("job %d (%s) failed", job.pk, job.kind, exc_info=error)
     return partial(_end, progress, Job.FAILED, error=one_line(f"{type(error).__name__}: {error}"))
 
 
@@ -148,7 +148,7 @@ def _claim(job_id: int, at: datetime, claimed: datetime | None) -> Job | None:
 
 
 @contextlib.contextmanager
-def _beating(progress: Progress) -> Iterator[None]:
+def _beating(progress: JobProgress) -> Iterator[None]:
     """Give a sign of life every BEAT seconds, however long the work takes between two steps."""
     ended = threading.Event()
 
@@ -158,7 +158,7 @@ def _beating(progress: Progress) -> Iterator[None]:
                 with database.writing():
                     progress.row().filter(state=Job.RUNNING).update(heartbeat_at=database.now())
             except Error as error:
-                log.warning("no sign of life of job %d: %s", progress.job_id, one_line(error))
+                _log.warning("no sign of life of job %d: %s", progress.job_id, one_line(error))
                 connections.close_all()
         connections.close_all()
 
@@ -171,7 +171,7 @@ def _beating(progress: Progress) -> Iterator[None]:
         thread.join(BEAT)
 
 
-def _end(progress: Progress, state: str, **values: Any) -> str | None:
+def _end(progress: JobProgress, state: str, **values: Any) -> str | None:
     """Write how the job ended, if it is still ours."""
     with database.writing():
         ours = progress.row().update(state=state, finished_at=database.now(), **values)
@@ -180,7 +180,7 @@ def _end(progress: Progress, state: str, **values: Any) -> str | None:
 
 def _hand_back(
     job: Job,
-    progress: Progress,
+    progress: JobProgress,
     stopped: Stopped | None = None,
     *,
     forgiven: bool = False,
@@ -190,7 +190,7 @@ def _hand_back(
 
     `stopped` says by what; `forgiven`, this run does not count as an attempt.
     """
-    if not forgiven and job.attempts >= ATTEMPTS:
+    if not forgiven and job.attempts >= JOB_ATTEMPTS:
         return _end(progress, Job.FAILED, error=given_up(job, stopped))
     # The number of attempts, not one less: this may be written twice.
     values = {

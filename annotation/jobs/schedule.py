@@ -22,7 +22,7 @@ from annotation.models import Campaign
 from annotation.queue import leases
 from annotation.workers import confirmation, rate_limit, sessions
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 #: Leases ended in one turn, and images of one campaign's layer written in one; the rest waits.
 LEASES, IMAGES = 1000, 2000
@@ -39,7 +39,7 @@ class Periodic:
 
 def expire_leases() -> None:
     """End leases whose time has run out, so that their places are free."""
-    leases.expire(limit=LEASES)
+    leases.end_expired_leases(limit=LEASES)
 
 
 def look_after_campaigns() -> None:
@@ -51,7 +51,7 @@ def refresh_layers() -> None:
     """Write into the campaigns' layers what was answered lately."""
     # A generator, taken to its end: each of its steps is a transaction.
     begun = Campaign.objects.exclude(state=Campaign.DRAFT)
-    _each(begun, lambda row: sum(layers.bringing_up(row, at_most=IMAGES)))
+    _each(begun, lambda row: sum(layers.update_layer_in_steps(row, at_most=IMAGES)))
 
 
 def _each(campaigns: QuerySet[Campaign], work: Callable[[Campaign], object]) -> None:
@@ -62,27 +62,27 @@ def _each(campaigns: QuerySet[Campaign], work: Callable[[Campaign], object]) -> 
         except jobs.DATABASE_LOST:
             raise
         except Exception:
-            log.exception("campaign %s is passed over", campaign.name)
+            _log.exception("campaign %s is passed over", campaign.name)
 
 
 PERIODIC: dict[str, Periodic] = {
     entry.name: entry
     for entry in (
-        Periodic("sweep_jobs", 15, jobs.sweep),
+        Periodic("sweep_jobs", 15, jobs.sweep_jobs),
         Periodic("expire_leases", 30, expire_leases),
         Periodic("look_after_campaigns", 60, look_after_campaigns),
         Periodic("refresh_layers", 60, refresh_layers),
         Periodic("confirm_visits", 60, confirmation.ask_waiting),
         Periodic("remove_expired_exports", 3600, archives.remove_expired),
-        Periodic("forget_attempts", 3600, rate_limit.prune),
-        Periodic("forget_letters", 3600, emails.prune),
-        Periodic("forget_platform_reports", 3600, confirmation.prune),
-        Periodic("forget_sessions", 3600, sessions.prune),
+        Periodic("forget_attempts", 3600, rate_limit.prune_rate_limits),
+        Periodic("forget_letters", 3600, emails.prune_emails),
+        Periodic("forget_platform_reports", 3600, confirmation.prune_platform_reports),
+        Periodic("forget_sessions", 3600, sessions.prune_sessions),
     )
 }
 
 
-def add(entry: Periodic) -> None:
+def add_schedule_entry(entry: Periodic) -> None:
     """Put an entry of another app into the table, when that app is ready."""
     PERIODIC[entry.name] = entry
 
@@ -96,10 +96,10 @@ def do(name: str) -> bool:
         return False
     except jobs.DATABASE_LOST as error:
         # Expected while a database starts again; its traceback would tell nobody anything.
-        log.warning("%s waits for its next turn, as the database cannot be used: %s", name, error)
+        _log.warning("%s waits for its next turn, as the database cannot be used: %s", name, error)
         jobs.mend_connection()
         return False
     except Exception:
-        log.exception("%s failed", name)
+        _log.exception("%s failed", name)
         return False
     return True

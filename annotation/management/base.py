@@ -24,8 +24,9 @@ from tqdm import tqdm
 from annotation.common.by_command import for_terminal
 from annotation.common.registry import UnknownName
 
-T = TypeVar("T")
-#: A bootstrap over fewer images says so beside its interval; as `evaluation.agreement.estimates.FEW`.
+_T = TypeVar("_T")
+#: A bootstrap over fewer images says so beside its interval; as
+#: `evaluation.agreement.estimates.FEWEST_RESAMPLES`.
 FEW_IMAGES = 10
 
 #: Seconds before a bar is shown on a terminal, and between two lines elsewhere.
@@ -88,14 +89,14 @@ def _clock(seconds: float) -> str:
 Bar: TypeAlias = "tqdm[Any] | LogLines"
 
 
-def progress(things: Iterable[T], *, what: str, total: int | None = None) -> Iterable[T]:
+def with_progress(things: Iterable[_T], *, what: str, total: int | None = None) -> Iterable[_T]:
     """`things`; how many were taken is told as `progress_bar` tells it."""
     if sys.stderr.isatty():
         return tqdm(things, desc=what, total=total, delay=DELAY, file=sys.stderr, unit_scale=True)
     return _told(things, what, length_hint(things) if total is None else total)
 
 
-def _told(things: Iterable[T], what: str, total: int) -> Iterator[T]:
+def _told(things: Iterable[_T], what: str, total: int) -> Iterator[_T]:
     with LogLines(what=what, total=total) as lines:
         for thing in things:
             yield thing
@@ -169,7 +170,7 @@ def pages_text(filling: Mapping[str, Any], remedy: str) -> list[str]:
     return [f"{lacking}; {whom}", remedy]
 
 
-def table(head: list[str], rows: list[list[Any]]) -> str:
+def plain_table(head: list[str], rows: list[list[Any]]) -> str:
     """A plain-text table; numbers to the right, floats to three places."""
 
     def cell(value: Any) -> str:

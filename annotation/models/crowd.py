@@ -6,7 +6,7 @@ from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.utils.functional import cached_property
 
-from annotation.common.roles import ADMIN, ANNOTATOR, EVERYTHING, ROLES, Granted, Scope
+from annotation.common.roles import ADMIN, ANNOTATOR, ROLES, WHOLE_SERVER, Granted, Scope
 
 
 class Account(AbstractUser):
@@ -41,7 +41,7 @@ class Account(AbstractUser):
         if not self.is_active:
             return []
         if self.is_superuser:
-            return [Granted(ADMIN, EVERYTHING)]
+            return [Granted(ADMIN, WHOLE_SERVER)]
         return [granted for granted in self.granted if granted.role in (ADMIN, *roles)]
 
 

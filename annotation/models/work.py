@@ -8,7 +8,7 @@ from django.db.models import Q
 from annotation.common.roles import Scope
 from annotation.models.corpus import Corpus
 from annotation.models.crowd import Account, Worker
-from annotation.protocol.kinds import asked_by
+from annotation.protocol.kinds import kinds_of_tasks
 
 
 class Campaign(models.Model):
@@ -65,7 +65,7 @@ class Campaign(models.Model):
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of question that it asks, in the order in which an image meets them."""
-        return asked_by(self.tasks)
+        return kinds_of_tasks(self.tasks)
 
 
 class SettingsVersion(models.Model):

@@ -33,21 +33,26 @@ from annotation.models import (
     Worker,
 )
 from annotation.moderation import trust_replay
-from annotation.moderation.control_items import from_answers, hold, named, recheck
+from annotation.moderation.control_items import (
+    from_answers,
+    lock_campaigns,
+    names_of_items,
+    retire_contradicted_items,
+)
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import judging_kinds
 from annotation.protocol.questions import CONTROL
-from annotation.protocol.trust import QUALIFICATION, SUSPENDED, Entered, Examined, after
-from annotation.protocol.trust import Standing as Pure
+from annotation.protocol.trust import QUALIFICATION, SUSPENDED, Entered, Examined, trust_after
+from annotation.protocol.trust import WorkerTrust as Pure
 from annotation.quality import qualification, worker_trust
-from annotation.quality.controls import retire
+from annotation.quality.controls import retire_control_items
 from annotation.quality.controls.authoring import raise_revision
 from annotation.queue import image_state, leases, task_rows
 
 #: Images looked for at a time.
-CHUNK = 200
+_CHUNK = 200
 
-Progress = Callable[[int, int], object]
+_Progress = Callable[[int, int], object]
 
 
 class CannotDo(ValueError):
@@ -77,14 +82,14 @@ def worker_named(pseudonym: str, campaign: Campaign) -> int:
     return found.pk
 
 
-def discard(
+def discard_worker(
     *,
     campaign: Campaign,
     worker: int,
     kind: str | None = None,
     reason: str = "",
     actor: Account | None = None,
-    progress: Progress = lambda done, total: None,
+    progress: _Progress = lambda done, total: None,
 ) -> Done:
     """Withdraw a worker's judgments of a kind (None: all) and take them off it.
 
@@ -104,26 +109,27 @@ def discard(
         campaign=campaign, worker=worker, kind__in=kinds, state=Assignment.LEASED
     ).values_list("id", flat=True)
     for assignment in list(held):
-        leases.give_back(worker=worker, assignment=assignment)
+        leases.return_lease(worker=worker, assignment=assignment)
     judgments, images, retired = _mark(campaign, worker, kinds, void=True, actor=actor, progress=progress)
     voted_on = _promoted_with(campaign, worker, kinds)
     retired += list(Control.objects.filter(pk__in=voted_on).select_related("image").order_by("pk"))
-    retire(campaign=campaign, controls=voted_on, actor=actor)
+    retire_control_items(campaign=campaign, controls=voted_on, actor=actor)
     # What was counted meanwhile saw some images as they had been.
     raise_revision(campaign)
     drawers = _retell_drawers(campaign, worker, kinds)
-    return Done(kinds, judgments, images, drawers, len(retired), tuple(map(str, named(retired))))
+    return Done(kinds, judgments, images, drawers, len(retired), tuple(map(str, names_of_items(retired))))
 
 
-def restore(
+def restore_worker(
     *,
     campaign: Campaign,
     worker: int,
     kind: str | None = None,
     actor: Account | None = None,
-    progress: Progress = lambda done, total: None,
+    progress: _Progress = lambda done, total: None,
 ) -> Done:
-    """Undo `discard`: the judgments count again, in the order in which they came, and the worker is back.
+    """Undo `discard_worker`: the judgments count again, in the order in which they came, and the worker is
+    back.
 
     Control items that were retired stay so; those that the judgments contradict now go too.
     """
@@ -138,10 +144,10 @@ def restore(
     judgments, images, retired = _mark(campaign, worker, kinds, void=False, actor=actor, progress=progress)
     raise_revision(campaign)
     drawers = _retell_drawers(campaign, worker, kinds)
-    return Done(kinds, judgments, images, drawers, len(retired), tuple(map(str, named(retired))))
+    return Done(kinds, judgments, images, drawers, len(retired), tuple(map(str, names_of_items(retired))))
 
 
-def suspend(
+def suspend_worker(
     *,
     campaign: Campaign,
     worker: int,
@@ -164,7 +170,7 @@ def suspend(
     return tuple(row.kind for row in rows)
 
 
-def reinstate(
+def reinstate_worker(
     *, campaign: Campaign, worker: int, kind: str | None = None, actor: Account | None = None
 ) -> tuple[str, ...]:
     """Let a worker back to a kind (None: all). The kinds that this changed.
@@ -186,17 +192,20 @@ def reinstate(
                     CannotDo(f"the judgments of this worker on {row.kind} are withdrawn; restore them first"),
                     "discard_worker --restore",
                 )
-            failed = row.state == QUALIFICATION and qualification.taken(row) >= qualification.ATTEMPTS
+            failed = (
+                row.state == QUALIFICATION
+                and qualification.count_tests_taken(row) >= qualification.TEST_ATTEMPTS
+            )
             if row.state == SUSPENDED or failed:
                 newest = Judgment.objects.filter(campaign=campaign).aggregate(id=Max("id"))["id"]
                 standing = Pure(row.kind)
-                rules = qualification.rules_of(campaign, row.kind, settings)
+                rules = qualification.campaign_trust_rules(campaign, row.kind, settings)
                 if row.entered:
-                    standing = after(standing, Entered(row.entered_tasks, row.entered_approved), rules)
+                    standing = trust_after(standing, Entered(row.entered_tasks, row.entered_approved), rules)
                 if row.examined_asked and not failed:
                     result = Examined(row.examined_right or 0, row.examined_asked)
-                    standing = worker_trust.passed_through(standing, result, rules)
-                worker_trust.store(row, standing, since=newest or 0, blocked=False, reason="")
+                    standing = worker_trust.trust_after_or_same(standing, result, rules)
+                worker_trust.store_trust(row, standing, since=newest or 0, blocked=False, reason="")
             elif row.blocked:
                 row.blocked, row.reason = False, ""
                 row.save(update_fields=["blocked", "reason"])
@@ -208,7 +217,7 @@ def reinstate(
     return tuple(row.kind for row in changed)
 
 
-def disown(*, campaign: Campaign, control: int, actor: Account | None = None) -> int:
+def disown_control_item(*, campaign: Campaign, control: int, actor: Account | None = None) -> int:
     """Retire a control item that proved wrong, and tell the standings of all it had measured without it.
 
     Returns how many standings changed. Tests that were taken stay as they ended.
@@ -222,10 +231,10 @@ def disown(*, campaign: Campaign, control: int, actor: Account | None = None) ->
         }
         answers.update(right=None)
         on_pages.update(right=None)
-        retire(campaign=campaign, controls=[control], actor=actor)
+        retire_control_items(campaign=campaign, controls=[control], actor=actor)
     kind = Control.objects.values_list("kind", flat=True).get(pk=control)
     rows = Standing.objects.filter(campaign=campaign, worker__in=workers, kind=kind).order_by("id")
-    return len(trust_replay.retell(rows.values_list("id", flat=True)))
+    return len(trust_replay.replay_rows(rows.values_list("id", flat=True)))
 
 
 def _check_reason(reason: str) -> None:
@@ -244,8 +253,8 @@ def _locked(campaign: Campaign, worker: int, kinds: Sequence[str]) -> QuerySet[S
     """The worker's standings of `kinds`, made where there are none yet, locked in the order of their ids."""
     settings = settings_of(campaign.settings)
     for kind in kinds:
-        rules = qualification.rules_of(campaign, kind, settings)
-        worker_trust.join(worker=worker, campaign=campaign, kind=kind, settings=rules)
+        rules = qualification.campaign_trust_rules(campaign, kind, settings)
+        worker_trust.join_campaign(worker=worker, campaign=campaign, kind=kind, settings=rules)
     rows = Standing.objects.filter(campaign=campaign, worker=worker, kind__in=kinds)
     return rows.select_for_update(no_key=True).order_by("id")
 
@@ -270,7 +279,7 @@ def _mark(
     *,
     void: bool,
     actor: Account | None,
-    progress: Progress,
+    progress: _Progress,
 ) -> tuple[int, int, list[Control]]:
     """Mark the worker's judgments of `kinds`, image by image, and fold each anew: how many of both, and the
     control items that were retired for it."""
@@ -286,16 +295,16 @@ def _mark(
         left.filter(image__gt=after_image)
         .order_by("image")
         .values_list("image", flat=True)
-        .distinct()[:CHUNK]
+        .distinct()[:_CHUNK]
     ):
         for image in chunk:
             with database.writing():
-                hold([campaign.pk])
+                lock_campaigns([campaign.pk])
                 OpenImage.objects.select_for_update(no_key=True).get(pk=image)
                 judgments += mine.filter(image=image, void=not void).update(void=void)
-                image_state.refold(image)
+                image_state.refold_image(image)
                 task_rows.count_checks([image])
-                retired += recheck([image], actor=actor)
+                retired += retire_contradicted_items([image], actor=actor)
             images += 1
             progress(images, total)
         after_image = chunk[-1]
@@ -306,7 +315,7 @@ def _promoted_with(campaign: Campaign, worker: int, kinds: Sequence[str]) -> lis
     """Control items that were promoted with a vote of this worker among others."""
     found = []
     items = Control.objects.filter(
-        campaign=campaign, kind__in=kinds, source=from_answers.SOURCE, active=True
+        campaign=campaign, kind__in=kinds, source=from_answers.PROMOTED_SOURCE, active=True
     ).values_list("id", "image", "key")
     for control, image, key in items:
         if Judgment.objects.filter(
@@ -334,12 +343,12 @@ def _retell_judged(campaign: Campaign, worker: int, judging: str, judged_kind: s
         drawings[image].add(key.split("|")[1])
     drawers: set[int] = set()
     images = list(drawings)
-    for start in range(0, len(images), CHUNK):
-        boxes: Any = Judgment.objects.filter(image__in=images[start : start + CHUNK], kind=judged_kind)
+    for start in range(0, len(images), _CHUNK):
+        boxes: Any = Judgment.objects.filter(image__in=images[start : start + _CHUNK], kind=judged_kind)
         drawers.update(
             drawer
             for image, name, drawer in boxes.values_list("image", "name", "worker")
             if name in drawings[image]
         )
     rows = Standing.objects.filter(campaign=campaign, worker__in=drawers, kind=judged_kind).order_by("id")
-    return len(trust_replay.retell(rows.values_list("id", flat=True)))
+    return len(trust_replay.replay_rows(rows.values_list("id", flat=True)))

@@ -32,7 +32,7 @@ from annotation.protocol.state import LINKING, ImageState
 from annotation.protocol.terms import Box, mention_id
 from annotation.queue import image_state
 
-__all__ = ["CannotRule", "Changed", "Ruled", "resolve_flag", "rule", "withdraw"]
+__all__ = ["CannotRule", "Changed", "Ruled", "resolve_flag", "make_ruling", "withdraw_ruling"]
 
 
 class CannotRule(ValueError):
@@ -52,7 +52,7 @@ class Ruled:
     retired: Sequence[Control] = ()
 
 
-def rule(
+def make_ruling(
     *,
     image: int,
     ruling: Ruling,
@@ -66,7 +66,7 @@ def rule(
     are not, and CannotRule where the ruling names what the image does not have.
     """
     with database.writing():
-        control_items.hold(OpenImage.objects.filter(pk=image).values_list("campaign", flat=True))
+        control_items.lock_campaigns(OpenImage.objects.filter(pk=image).values_list("campaign", flat=True))
         row = _locked(image)
         chains = {frozenset(chain["m"]): chain["s"] for chain in row.state["chains"]}
         if any(frozenset(chain) not in chains for chain in seen):
@@ -84,11 +84,11 @@ def rule(
             ruling=made.pk,
             content=made.content,
         )
-        retired = control_items.recheck([row.pk], actor=actor)
+        retired = control_items.retire_contradicted_items([row.pk], actor=actor)
     return Ruled(made, state, retired)
 
 
-def withdraw(*, campaign: Campaign, ruling: int, actor: Account | None = None) -> Ruled:
+def withdraw_ruling(*, campaign: Campaign, ruling: int, actor: Account | None = None) -> Ruled:
     """Take a ruling (its row's id) back and fold its image without it. Raises CannotRule."""
     with database.writing():
         of = Row.objects.filter(pk=ruling, image__campaign=campaign).values_list("image", flat=True).first()
@@ -97,7 +97,7 @@ def withdraw(*, campaign: Campaign, ruling: int, actor: Account | None = None) -
                 _("There is no ruling %(id)s in campaign %(campaign)s.")
                 % {"id": ruling, "campaign": campaign.name}
             )
-        control_items.hold([campaign.pk])
+        control_items.lock_campaigns([campaign.pk])
         row = _locked(of)
         given = Row.objects.get(pk=ruling)
         if given.withdrawn_at is not None:
@@ -106,7 +106,7 @@ def withdraw(*, campaign: Campaign, ruling: int, actor: Account | None = None) -
         given.save(update_fields=["withdrawn_by", "withdrawn_at"])
         state = _folded(row)
         record(actor=actor, act="withdraw_ruling", campaign=campaign, image=row.image.key, ruling=ruling)
-        retired = control_items.recheck([row.pk], actor=actor)
+        retired = control_items.retire_contradicted_items([row.pk], actor=actor)
     return Ruled(given, state, retired)
 
 
@@ -134,7 +134,7 @@ def _locked(image: int) -> OpenImage:
 def _folded(row: OpenImage) -> ImageState:
     """Fold the image with the rulings that are in force now."""
     OpenImage.objects.filter(pk=row.pk).update(rulings_version=F("rulings_version") + 1)
-    return image_state.refold(row.pk)
+    return image_state.refold_image(row.pk)
 
 
 def _check(row: OpenImage, ruling: Ruling, chains: Mapping[frozenset[str], str]) -> None:

@@ -31,21 +31,21 @@ from annotation.protocol.trust import (
     Event,
     Examined,
     ItemDone,
-    Standing,
+    WorkerTrust,
     admitted,
 )
 from annotation.quality import controls, worker_trust
-from annotation.quality.qualification import ROLE as QUALIFICATION
+from annotation.quality.qualification import QUALIFICATION_ROLE as QUALIFICATION
 from annotation.selectors.settings_versions import settings_by_version
 
 #: Images whose verdicts are read at a time.
-CHUNK = 500
+_CHUNK = 500
 
 
-def replayed(row: Row) -> Standing:
+def replay_row(row: Row) -> WorkerTrust:
     """The standing that the stored events of a row lead to, from where it was given (or given anew)."""
     campaign = row.campaign
-    standing = Standing(
+    standing = WorkerTrust(
         row.kind,
         entered=Entered(row.entered_tasks, row.entered_approved) if row.entered else None,
         examined=Examined(row.examined_right or 0, row.examined_asked) if row.examined_asked else None,
@@ -53,13 +53,13 @@ def replayed(row: Row) -> Standing:
     if row.state != BEFORE:
         standing = admitted(standing)
     rules = {
-        version: controls.rules(
+        version: controls.trust_rules_in_force(
             settings.trust, campaign=campaign.pk, kind=row.kind, revision=campaign.revision
         )
         for version, settings in settings_by_version(campaign).items()
     }
     for _, version, event in sorted(events_of(row), key=lambda numbered: numbered[0]):
-        standing = worker_trust.passed_through(standing, event, rules[version])
+        standing = worker_trust.trust_after_or_same(standing, event, rules[version])
     return standing
 
 
@@ -99,7 +99,7 @@ def _of_pages(own: QuerySet[Judgment]) -> Iterator[tuple[int, int, Event]]:
             yield id, version, ItemDone() if right is None else ControlGraded(right)
 
 
-def retell(rows: Iterable[int]) -> list[int]:
+def replay_rows(rows: Iterable[int]) -> list[int]:
     """Write standings anew (ids of their rows), each in a transaction of its own; ids of those that changed.
 
     What a researcher decided about them, and the tests they took, stays.
@@ -108,9 +108,9 @@ def retell(rows: Iterable[int]) -> list[int]:
     for pk in rows:
         with database.writing():
             row = Row.objects.select_for_update(no_key=True).get(pk=pk)
-            standing = replayed(row)
-            if standing != worker_trust.pure(row):
-                worker_trust.store(row, standing)
+            standing = replay_row(row)
+            if standing != worker_trust.trust_from_row(row):
+                worker_trust.store_trust(row, standing)
                 changed.append(pk)
     return changed
 
@@ -129,10 +129,10 @@ def _verdicts(row: Row) -> Iterator[tuple[int, int, bool, datetime]]:
     for image, name in boxes.values_list("image", "name"):
         drawn[image].add(name)
     images = list(drawn)
-    for start in range(0, len(images), CHUNK):
+    for start in range(0, len(images), _CHUNK):
         seen: set[tuple[int, str]] = set()
         votes = Judgment.objects.filter(
-            image__in=images[start : start + CHUNK], kind=judged_by(row.kind), role=VOTE, void=False, flag=""
+            image__in=images[start : start + _CHUNK], kind=judged_by(row.kind), role=VOTE, void=False, flag=""
         ).exclude(worker=row.worker_id)
         columns = ("id", "image", "key", "answer", "assignment__leased_at", "assignment__settings_version")
         for id, image, key, answer, asked_at, version in votes.order_by("id").values_list(*columns):

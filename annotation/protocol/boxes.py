@@ -1,6 +1,6 @@
 """The box loop of one chain, as a table: (stage, outcome) -> ordered (guard, next, effect).
 
-`TABLE` is the specification and the program: `apply` walks it, `mermaid` draws it. The first
+`TRANSITIONS` is the specification and the program: `apply` walks it, `mermaid` draws it. The first
 row whose guard holds wins; a pair without such a row raises `IllegalMove`.
 
 Source: Plummer et al. 2015, section 2.2 (the four questions) and section 2.3 ("Additional
@@ -33,15 +33,15 @@ EXCLUDED = "EXCLUDED"
 #: Stages at which workers are asked, in the order of section 2.2.
 ASKING = (REQUIREMENT, DRAWING, QUALITY, COVERAGE)
 #: Stages that only a rebuild leaves.
-CLOSED = (BOXED, NON_VISUAL, EXCLUDED)
-STAGES = (*ASKING, REVIEW, *CLOSED)
+CLOSED_BOX_STAGES = (BOXED, NON_VISUAL, EXCLUDED)
+BOX_STAGES = (*ASKING, REVIEW, *CLOSED_BOX_STAGES)
 
 #: Section 2.2: these "so frequently required boxes that they immediately proceeded to Box Drawing".
 DRAWN_AT_ONCE = frozenset((PEOPLE, CLOTHING, BODYPARTS))
 
 BOX, NO_BOX = "BOX", "NO_BOX"
-DRAWN, NONE = "DRAWN", "NONE"
-GOOD, BAD = "GOOD", "BAD"
+BOX_DRAWN, NONE = "DRAWN", "NONE"
+BOX_GOOD, BOX_BAD = "GOOD", "BAD"
 MORE, COMPLETE = "MORE", "COMPLETE"
 FLAGGED = "FLAGGED"
 CLOSE_BOXED, CLOSE_NON_VISUAL = "CLOSE_BOXED", "CLOSE_NON_VISUAL"
@@ -58,7 +58,7 @@ class IllegalMove(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class WorkerBox:
     """A box with the judgment that drew it and who gave that."""
 
     box: Box
@@ -67,7 +67,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class BoxLimits:
     """When a chain stops cycling: L fruitless rounds (0 or more), and the cap on boxes (1 or more)."""
 
     fruitless: Annotated[
@@ -91,8 +91,8 @@ class BoxState:
 
     chain: str
     stage: str
-    boxes: tuple[Drawn, ...] = ()
-    pending: Drawn | None = None
+    boxes: tuple[WorkerBox, ...] = ()
+    pending: WorkerBox | None = None
     fruitless: int = 0
     kind: str = ""
     opening: tuple[str, ...] = ()
@@ -101,7 +101,7 @@ class BoxState:
     @property
     def closed(self) -> bool:
         """Whether nothing more is asked about the chain."""
-        return self.stage in CLOSED
+        return self.stage in CLOSED_BOX_STAGES
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +109,12 @@ class Outcome:
     """What a stage settled on: `drawn` comes with DRAWN, `kind` with NO_BOX and CLOSE_NON_VISUAL."""
 
     name: str
-    drawn: Drawn | None = None
+    drawn: WorkerBox | None = None
     kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Transition:
     """One line of the table. Empty guard: always. Effects are applied from left to right."""
 
     stage: str
@@ -124,7 +124,7 @@ class Row:
     effects: tuple[str, ...] = ()
 
 
-GUARDS: dict[str, Callable[[BoxState, Limits], bool]] = {
+_GUARDS: dict[str, Callable[[BoxState, BoxLimits], bool]] = {
     "": lambda state, limits: True,
     "f = L": lambda state, limits: state.fruitless >= limits.fruitless,
     "n = 0": lambda state, limits: not state.boxes,
@@ -155,51 +155,53 @@ EFFECTS: dict[str, Callable[[BoxState, Outcome], Changes]] = {
     "cancel open tasks, keep pending": lambda state, outcome: {},
 }
 
-TABLE: tuple[Row, ...] = (
-    Row(REQUIREMENT, BOX, "", DRAWING),
-    Row(REQUIREMENT, NO_BOX, "", NON_VISUAL, ("kind",)),
-    Row(DRAWING, DRAWN, "", QUALITY, ("pending := box",)),
-    Row(DRAWING, NONE, "f = L", REVIEW),
-    Row(DRAWING, NONE, "n = 0", REQUIREMENT, ("f + 1", "open with one no")),
-    Row(DRAWING, NONE, "n > 0", COVERAGE, ("f + 1",)),
-    Row(QUALITY, GOOD, "", COVERAGE, ("accept, f := 0",)),
-    Row(QUALITY, BAD, "f = L", REVIEW, ("discard pending",)),
-    Row(QUALITY, BAD, "", DRAWING, ("discard pending", "f + 1")),
-    Row(COVERAGE, MORE, "n < cap", DRAWING),
-    Row(COVERAGE, MORE, "", REVIEW),
-    Row(COVERAGE, COMPLETE, "", BOXED),
-    *(Row(stage, FLAGGED, "", REVIEW, ("cancel open tasks, keep pending",)) for stage in ASKING),
-    Row(REVIEW, CLOSE_BOXED, "n > 0, none pending", BOXED),
-    Row(REVIEW, CLOSE_NON_VISUAL, "n = 0, none pending", NON_VISUAL, ("kind",)),
-    Row(REVIEW, RESUME, "pending", QUALITY, ("f := 0, flags cleared",)),
-    Row(REVIEW, RESUME, "n > 0", COVERAGE, ("f := 0, flags cleared",)),
-    Row(REVIEW, RESUME, "", REQUIREMENT, ("f := 0, flags cleared",)),
-    Row(REVIEW, EXCLUDE, "", EXCLUDED),
+TRANSITIONS: tuple[Transition, ...] = (
+    Transition(REQUIREMENT, BOX, "", DRAWING),
+    Transition(REQUIREMENT, NO_BOX, "", NON_VISUAL, ("kind",)),
+    Transition(DRAWING, BOX_DRAWN, "", QUALITY, ("pending := box",)),
+    Transition(DRAWING, NONE, "f = L", REVIEW),
+    Transition(DRAWING, NONE, "n = 0", REQUIREMENT, ("f + 1", "open with one no")),
+    Transition(DRAWING, NONE, "n > 0", COVERAGE, ("f + 1",)),
+    Transition(QUALITY, BOX_GOOD, "", COVERAGE, ("accept, f := 0",)),
+    Transition(QUALITY, BOX_BAD, "f = L", REVIEW, ("discard pending",)),
+    Transition(QUALITY, BOX_BAD, "", DRAWING, ("discard pending", "f + 1")),
+    Transition(COVERAGE, MORE, "n < cap", DRAWING),
+    Transition(COVERAGE, MORE, "", REVIEW),
+    Transition(COVERAGE, COMPLETE, "", BOXED),
+    *(Transition(stage, FLAGGED, "", REVIEW, ("cancel open tasks, keep pending",)) for stage in ASKING),
+    Transition(REVIEW, CLOSE_BOXED, "n > 0, none pending", BOXED),
+    Transition(REVIEW, CLOSE_NON_VISUAL, "n = 0, none pending", NON_VISUAL, ("kind",)),
+    Transition(REVIEW, RESUME, "pending", QUALITY, ("f := 0, flags cleared",)),
+    Transition(REVIEW, RESUME, "n > 0", COVERAGE, ("f := 0, flags cleared",)),
+    Transition(REVIEW, RESUME, "", REQUIREMENT, ("f := 0, flags cleared",)),
+    Transition(REVIEW, EXCLUDE, "", EXCLUDED),
 )
 
-_ROWS: dict[tuple[str, str], tuple[Row, ...]] = {}
-for _row in TABLE:
+_ROWS: dict[tuple[str, str], tuple[Transition, ...]] = {}
+for _row in TRANSITIONS:
     _ROWS[_row.stage, _row.outcome] = (*_ROWS.get((_row.stage, _row.outcome), ()), _row)
 
 
-def entry(chain: str, categories: Iterable[str]) -> BoxState:
+def enter_box_loop(chain: str, categories: Iterable[str]) -> BoxState:
     """The state in which a chain enters the loop (section 2.2)."""
     return BoxState(chain, DRAWING if DRAWN_AT_ONCE.intersection(categories) else REQUIREMENT)
 
 
-def legal(state: BoxState, limits: Limits) -> tuple[str, ...]:
+def legal(state: BoxState, limits: BoxLimits) -> tuple[str, ...]:
     """The outcomes that `apply` would take from `state`."""
-    names = [row.outcome for row in TABLE if row.stage == state.stage and GUARDS[row.guard](state, limits)]
+    names = [
+        row.outcome for row in TRANSITIONS if row.stage == state.stage and _GUARDS[row.guard](state, limits)
+    ]
     return tuple(dict.fromkeys(names))
 
 
-def apply(state: BoxState, outcome: Outcome, limits: Limits) -> tuple[BoxState, Row]:
+def apply(state: BoxState, outcome: Outcome, limits: BoxLimits) -> tuple[BoxState, Transition]:
     """The state after `outcome`, and the row of the table that led there.
 
     Raises IllegalMove, naming chain, stage and outcome, where no row applies.
     """
     for row in _ROWS.get((state.stage, outcome.name), ()):
-        if GUARDS[row.guard](state, limits):
+        if _GUARDS[row.guard](state, limits):
             changes: Changes = {"stage": row.next, "opening": ()}
             for effect in row.effects:
                 changes.update(EFFECTS[effect](state, outcome))
@@ -231,9 +233,9 @@ def non_visual_kind(votes: Iterable[str]) -> str:
 def mermaid() -> str:
     """The table as a Mermaid state diagram."""
     lines = ["stateDiagram-v2", "    [*] --> REQUIREMENT", "    [*] --> DRAWING: people, clothing, bodyparts"]
-    for row in TABLE:
+    for row in TRANSITIONS:
         guard = f" [{row.guard}]" if row.guard else ""
         effects = f" / {', '.join(row.effects)}" if row.effects else ""
         label = f"{row.outcome}{guard}{effects}".replace(":=", "=").replace(";", ",")
         lines.append(f"    {row.stage} --> {row.next}: {label}")
-    return "\n".join([*lines, *(f"    {stage} --> [*]" for stage in CLOSED)])
+    return "\n".join([*lines, *(f"    {stage} --> [*]" for stage in CLOSED_BOX_STAGES)])

@@ -8,17 +8,17 @@ from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from annotation.protocol.boxes import Limits
+from annotation.protocol.boxes import BoxLimits
 from annotation.protocol.counted import AnswerSettings
 from annotation.protocol.kinds import settings_numbers
 from annotation.protocol.merging import MergeRules
 from annotation.protocol.paging import PagingSettings
-from annotation.protocol.state import Settings
+from annotation.protocol.state import ImageSettings
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.protocol.work import LeaseSettings, PaySettings, StopSettings
 from models_core.checked_fields import field_rules
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 class CampaignError(ValueError):
@@ -26,7 +26,7 @@ class CampaignError(ValueError):
 
 
 #: The tables of a campaign's settings beside the protocol's own.
-TABLES: dict[str, Any] = {
+_TABLES: dict[str, Any] = {
     "trust": TrustSettings,
     "lease": LeaseSettings,
     "pay": PaySettings,
@@ -40,7 +40,7 @@ TABLES: dict[str, Any] = {
 class CampaignSettings:
     """All that a campaign may set: how images are asked about, whom it trusts, how work is paid and ends."""
 
-    protocol: Settings = Settings()
+    protocol: ImageSettings = ImageSettings()
     trust: TrustSettings = TrustSettings()
     lease: LeaseSettings = LeaseSettings()
     pay: PaySettings = PaySettings()
@@ -50,7 +50,7 @@ class CampaignSettings:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON data from which `settings_of` makes the same settings."""
-        tables = {name: _plain(getattr(self, name)) for name in TABLES}
+        tables = {name: _plain(getattr(self, name)) for name in _TABLES}
         plain: dict[str, Any] = json.loads(json.dumps({**asdict(self.protocol), **tables}))
         return plain
 
@@ -58,7 +58,7 @@ class CampaignSettings:
         """Every setting by its name, plain: "link_votes", "pay.hourly"."""
         found: dict[str, Any] = {}
         for name, value in self.as_dict().items():
-            if name in TABLES or is_dataclass(getattr(self.protocol, name, None)):
+            if name in _TABLES or is_dataclass(getattr(self.protocol, name, None)):
                 found.update({f"{name}.{key}": each for key, each in value.items()})
             else:
                 found[name] = value
@@ -96,11 +96,11 @@ def settings_of(values: Mapping[str, Any]) -> CampaignSettings:
     Raises CampaignError on an unknown name or a value that cannot be, naming it.
     """
     given = dict(values)
-    tables = {name: _made(kind, given.pop(name, {}), name) for name, kind in TABLES.items()}
-    for name, kind in (("limits", Limits), ("merging", MergeRules)):
+    tables = {name: _made(kind, given.pop(name, {}), name) for name, kind in _TABLES.items()}
+    for name, kind in (("limits", BoxLimits), ("merging", MergeRules)):
         if name in given:
             given[name] = _made(kind, given[name], name)
-    return CampaignSettings(_made(Settings, given, ""), **tables)
+    return CampaignSettings(_made(ImageSettings, given, ""), **tables)
 
 
 def _plain(record: Any) -> dict[str, Any]:
@@ -113,11 +113,11 @@ def _names(kind: type[Any]) -> list[str]:
     return [*settings_numbers()] if kind is AnswerSettings else [field.name for field in fields(kind)]
 
 
-def _made(kind: type[T], values: Any, table: str) -> T:
+def _made(kind: type[_T], values: Any, table: str) -> _T:
     """A settings record from one table of plain data; CampaignError names the table and the culprit."""
     if not isinstance(values, Mapping):
         raise CampaignError(f"setting {table!r} is {values!r}; expected a table")
-    known = sorted(_names(kind)) + ([] if table else [*TABLES])
+    known = sorted(_names(kind)) + ([] if table else [*_TABLES])
     if unknown := sorted(set(values) - set(known)):
         where = f" of [{table}]" if table else ""
         raise CampaignError(f"unknown setting {unknown[0]!r}{where}; known: {', '.join(known)}")

@@ -14,7 +14,7 @@ from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Re
 from annotation.protocol.terms import Box, Mention
 
 
-class BadContent(ValueError):
+class BadPlainData(ValueError):
     """Plain data that is no question, mention or ruling; names what is wrong."""
 
 
@@ -23,7 +23,7 @@ def corners(box: Box) -> list[int]:
     return [box.xmin, box.ymin, box.xmax, box.ymax]
 
 
-def content_of(question: Question) -> dict[str, Any]:
+def question_content(question: Question) -> dict[str, Any]:
     """What a worker is shown: {"mentions": [id, ...], "boxes": [box, ...], "pending": box or None}."""
     return {
         "mentions": list(question.mentions),
@@ -35,7 +35,7 @@ def content_of(question: Question) -> dict[str, Any]:
 def question_from(
     kind: str, key: str, content: Mapping[str, Any], *, wanted: int = 1, barred: frozenset[str] = frozenset()
 ) -> Question:
-    """The question that `content_of` was made from; `wanted` and `barred` are not part of it."""
+    """The question that `question_content` was made from; `wanted` and `barred` are not part of it."""
     try:
         return Question(
             kind,
@@ -47,7 +47,7 @@ def question_from(
             Box(*content["pending"]) if content["pending"] else None,
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise BadContent(f"this is not valid content of {kind}: {error}") from error
+        raise BadPlainData(f"this is not valid content of {kind}: {error}") from error
 
 
 def plain_mention(mention: Mention) -> list[Any]:
@@ -91,12 +91,12 @@ def ruling_from(plain: Mapping[str, Any]) -> Ruling:
             case "resume":
                 return Resume(tuple(map(str, plain["mentions"])))
             case other:
-                raise BadContent(
+                raise BadPlainData(
                     f"unknown ruling {other!r}; known: boxes, closure, keep_apart, partition, resume"
                 )
     except KeyError as error:
-        raise BadContent(f"a ruling lacks {error}") from error
+        raise BadPlainData(f"a ruling lacks {error}") from error
     except (TypeError, ValueError) as error:
         raise (
-            error if isinstance(error, BadContent) else BadContent(f"a ruling is not valid: {error}")
+            error if isinstance(error, BadPlainData) else BadPlainData(f"a ruling is not valid: {error}")
         ) from error

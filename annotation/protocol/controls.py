@@ -19,26 +19,28 @@ from functools import lru_cache
 from hashlib import blake2b
 from math import ceil, floor
 
-from annotation.protocol.kinds import CONTROLS, kind_of
+from annotation.protocol.kinds import MEASURED_ON_CONTROLS, kind_of
 from annotation.protocol.trust import PROBATION, TRUSTED
 from annotation.protocol.trust_settings import TrustSettings
 
 Seed = int | str
 
 
-def draw(*names: object) -> float:
+def draw_number(*names: object) -> float:
     """A number in 0..1 (1 exclusive) that depends on `names` and on nothing else."""
     # Each name with its length before it, so that ("a", "bc") and ("ab", "c") differ.
     text = "".join(f"{len(name)}:{name}" for name in map(str, names))
     return (int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big") >> 11) / 2**53
 
 
-def drawn(things: Iterable[str], count: int, *names: object) -> list[str]:
+def draw_sample(things: Iterable[str], count: int, *names: object) -> list[str]:
     """`count` of the distinct `things` (all, where fewer) in a drawn order blind to the order given."""
-    return sorted(set(things), key=lambda thing: (draw(*names, thing), thing))[:count]
+    return sorted(set(things), key=lambda thing: (draw_number(*names, thing), thing))[:count]
 
 
-def due(settings: TrustSettings, *, seed: Seed, worker: str, kind: str, state: str, number: int) -> bool:
+def is_control_due(
+    settings: TrustSettings, *, seed: Seed, worker: str, kind: str, state: str, number: int
+) -> bool:
     """Whether item `number` (from 1) of this worker and kind is to be a control item.
 
     `number` counts the worker's items done and in hand, this one included. In probation,
@@ -49,7 +51,7 @@ def due(settings: TrustSettings, *, seed: Seed, worker: str, kind: str, state: s
     """
     if number < 1:
         raise ValueError(f"item number {number}: expected 1 or more")
-    if kind_of(kind).measured_on != CONTROLS:
+    if kind_of(kind).measured_on != MEASURED_ON_CONTROLS:
         return False
     if state == PROBATION:
         block, place = divmod(number - 1, settings.probation_items)
@@ -62,17 +64,19 @@ def due(settings: TrustSettings, *, seed: Seed, worker: str, kind: str, state: s
     item = number - 1 - settings.probation_items
     stretch = floor(item * share)
     start, end = ceil(stretch / share), ceil((stretch + 1) / share)
-    return item == start + floor(draw(seed, worker, kind, "trusted", stretch) * (end - start))
+    return item == start + floor(draw_number(seed, worker, kind, "trusted", stretch) * (end - start))
 
 
 @lru_cache(maxsize=4096)
 def _probation_places(of: int, known: int, seed: Seed, worker: str, kind: str, block: int) -> frozenset[int]:
     """Which of the `of` places of a worker's probation are control items."""
-    return frozenset(map(int, drawn(map(str, range(of)), known, seed, worker, kind, "probation", block)))
+    return frozenset(
+        map(int, draw_sample(map(str, range(of)), known, seed, worker, kind, "probation", block))
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Control:
+class PooledControl:
     """An item whose answer is known; `stratum` is the answer it stands for (`grading.stratum`)."""
 
     id: str
@@ -80,7 +84,7 @@ class Control:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class ControlCounts:
     """What control items came to with a worker, each count by the answer that they stand for.
 
     `known`: answered, and the answer counts as a checked one, in use or not today. `in_hand`: still to be
@@ -99,23 +103,23 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ControlChoice:
     """The control item to inject, or None; `warning` is for the campaign page, None where all is well."""
 
-    control: Control | None
+    control: PooledControl | None
     warning: str | None = None
 
 
-def choose(
-    pool: Collection[Control],
+def choose_control(
+    pool: Collection[PooledControl],
     *,
     seed: Seed,
     worker: str,
     kind: str,
     seen: Collection[str] = frozenset(),
-    measured: Measured | None = None,
+    measured: ControlCounts | None = None,
     strange: Mapping[str, float] | None = None,
-) -> Choice:
+) -> ControlChoice:
     """A control of `pool` for this worker that is not among the ids `seen` (answered or only shown).
 
     The answer of which fewest checked answers are `measured` comes next (None: all that is seen was
@@ -136,11 +140,11 @@ def choose(
         if control.id not in seen:
             left[control.stratum].append(control.id)
     if measured is None:
-        measured = Measured(Counter(control.stratum for control in pool if control.id in seen))
+        measured = ControlCounts(Counter(control.stratum for control in pool if control.id in seen))
     if not pool:
-        return Choice(None, f"{kind} has no control items: none is injected until some are added.")
+        return ControlChoice(None, f"{kind} has no control items: none is injected until some are added.")
     if not any(left.values()):
-        return Choice(
+        return ControlChoice(
             None,
             f"Worker {worker} has seen all {len(pool)} control items of {kind}: "
             "none is injected for them until more are added.",
@@ -149,7 +153,7 @@ def choose(
     racing = [s for s in left if left[s] or s in shunned]
     open_strata = [s for s in racing if left[s] and not measured.ahead(s, racing)]
     if not open_strata:
-        return Choice(
+        return ControlChoice(
             None,
             f"Worker {worker} left out most control items of {kind} with the gold answer {min(shunned)!r}: "
             f"no others are injected until they answer these, or more are added."
@@ -157,26 +161,30 @@ def choose(
             else None,
         )
     met = {s: measured.known.get(s, 0) + measured.in_hand.get(s, 0) for s in left}
-    stratum = min(open_strata, key=lambda s: (met[s], draw(seed, worker, kind, "stratum", met[s], s), s))
+    stratum = min(
+        open_strata, key=lambda s: (met[s], draw_number(seed, worker, kind, "stratum", met[s], s), s)
+    )
     apart = {id: (strange or {}).get(id, 0.0) for id in left[stratum]}
     nearest = min(apart.values())
-    (chosen,) = drawn((id for id, far in apart.items() if far == nearest), 1, seed, worker, kind, "control")
-    behind = min(left, key=lambda s: (met[s], draw(seed, worker, kind, "stratum", met[s], s), s))
+    (chosen,) = draw_sample(
+        (id for id, far in apart.items() if far == nearest), 1, seed, worker, kind, "control"
+    )
+    behind = min(left, key=lambda s: (met[s], draw_number(seed, worker, kind, "stratum", met[s], s), s))
     if not left[behind] and met[behind] < met[stratum]:
-        return Choice(
-            Control(chosen, stratum),
+        return ControlChoice(
+            PooledControl(chosen, stratum),
             f"Worker {worker} has seen every control item of {kind} with the gold answer {behind!r}: "
             "add more of these, or a worker who always answers otherwise passes.",
         )
-    return Choice(Control(chosen, stratum))
+    return ControlChoice(PooledControl(chosen, stratum))
 
 
-def _shuns(measured: Measured, answer: str) -> bool:
+def _shuns(measured: ControlCounts, answer: str) -> bool:
     return measured.left_out.get(answer, 0) > max(1, measured.known.get(answer, 0))
 
 
 def test_items(
-    pool: Collection[Control],
+    pool: Collection[PooledControl],
     count: int,
     *,
     seed: Seed,
@@ -184,7 +192,7 @@ def test_items(
     kind: str,
     attempt: int,
     used: Mapping[str, int] | None = None,
-) -> list[Control]:
+) -> list[PooledControl]:
     """The items of a worker's qualification test, in the order in which they are asked.
 
     At most `count` of `pool`, each possible answer as often as any other or once more often, so
@@ -194,14 +202,14 @@ def test_items(
     nothing.
     """
     times = used or {}
-    left: dict[str, list[Control]] = {}
+    left: dict[str, list[PooledControl]] = {}
     for control in sorted(
-        pool, key=lambda c: (times.get(c.id, 0), draw(seed, worker, kind, "test", attempt, c.id), c.id)
+        pool, key=lambda c: (times.get(c.id, 0), draw_number(seed, worker, kind, "test", attempt, c.id), c.id)
     ):
         left.setdefault(control.stratum, []).append(control)
     if len(left) < 2:
         return []
-    turns = drawn(left, len(left), seed, worker, kind, "test", attempt)
+    turns = draw_sample(left, len(left), seed, worker, kind, "test", attempt)
     rounds = min(map(len, left.values()))
     # A last round goes round as far as the count, or an answer that has run out, lets it.
     chosen = [left[stratum][turn] for turn in range(rounds) for stratum in turns][:count]
@@ -209,9 +217,9 @@ def test_items(
         if len(chosen) < rounds * len(turns) or len(chosen) == count or len(left[stratum]) == rounds:
             break
         chosen.append(left[stratum][rounds])
-    return sorted(chosen, key=lambda c: draw(seed, worker, kind, "order", attempt, c.id))
+    return sorted(chosen, key=lambda c: draw_number(seed, worker, kind, "order", attempt, c.id))
 
 
 def double_checked(settings: TrustSettings, *, seed: Seed, key: str) -> bool:
     """Whether the single-answer task about `key` is asked of a second worker, outside the fold."""
-    return draw(seed, "double check", key) < settings.double_check_share
+    return draw_number(seed, "double check", key) < settings.double_check_share

@@ -16,7 +16,7 @@ from annotation.protocol.terms import Mention
 LIKELY_FIRST: Final = "likely_first"
 AS_PRINTED: Final = "as_printed"
 LinkOrder = Literal["likely_first", "as_printed"]
-ORDERS: tuple[LinkOrder, ...] = get_args(LinkOrder)
+CANDIDATE_ORDERS: tuple[LinkOrder, ...] = get_args(LinkOrder)
 
 _ARTICLES = frozenset(("a", "an", "the"))
 
@@ -92,8 +92,8 @@ def candidates(
 
     `order` is one of ORDERS; anything else raises ValueError.
     """
-    if order not in ORDERS:
-        raise ValueError(f"order of candidates {order!r} is none of {', '.join(ORDERS)}")
+    if order not in CANDIDATE_ORDERS:
+        raise ValueError(f"order of candidates {order!r} is none of {', '.join(CANDIDATE_ORDERS)}")
     allowed = [i for i, chain in enumerate(chains) if may_corefer(mention, chain)]
     if order == AS_PRINTED:
         return [(i, chains[i][0]) for i in allowed]

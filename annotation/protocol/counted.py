@@ -66,7 +66,7 @@ class AnswerSettings:
         return f"AnswerSettings({', '.join(f'{name}={value}' for name, value in self._given.items())})"
 
 
-class Asked(NamedTuple):
+class CountedQuestion(NamedTuple):
     """A question of an image, and how many answers it wants."""
 
     kind: str
@@ -81,7 +81,7 @@ class CountedFold:
     is no answer, and a worker answers or flags a key once.
     """
 
-    def __init__(self, questions: Iterable[Asked], *, flags_to_review: int = 2) -> None:
+    def __init__(self, questions: Iterable[CountedQuestion], *, flags_to_review: int = 2) -> None:
         self.questions = tuple(questions)
         if len({asked.key for asked in self.questions}) < len(self.questions):
             raise ValueError("two questions of this image have the same key")
@@ -112,6 +112,6 @@ class CountedFold:
         return len({vote.worker for vote in votes if vote.flag}) >= self.flags_to_review
 
 
-def plain_questions(questions: Iterable[Asked]) -> list[list[object]]:
+def plain_questions(questions: Iterable[CountedQuestion]) -> list[list[object]]:
     """Questions as a row holds them: [[kind, key, wanted], ...]."""
     return [[asked.kind, asked.key, asked.wanted] for asked in questions]

@@ -12,7 +12,7 @@ from hashlib import blake2b
 from struct import Struct
 from typing import TypeVar
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 _NUMBERS = Struct("<8Q")
 _SCALE = 1.0 / 2**64
@@ -43,7 +43,7 @@ class Dice:
         """A whole number in 0..end-1."""
         return int(self.uniform() * end)
 
-    def choice(self, things: Sequence[T]) -> T:
+    def choice(self, things: Sequence[_T]) -> _T:
         """One of the things, each as likely as another."""
         return things[self.below(len(things))]
 

@@ -24,7 +24,7 @@ from annotation.protocol.trust_settings import TrustSettings
 GRADES = (1, 2, 3, 4)
 
 
-class BadKnownAnswer(ValueError):
+class BadGoldAnswer(ValueError):
     """A gold answer that its question cannot have, or that grades nothing; says what could."""
 
 
@@ -67,7 +67,7 @@ def one_of(answers: Sequence[str]) -> Grader:
 
     def stratum_of(known: str) -> str:
         if known not in answers:
-            raise BadKnownAnswer(f"gold answer {known!r} is not one of {', '.join(answers)}")
+            raise BadGoldAnswer(f"gold answer {known!r} is not one of {', '.join(answers)}")
         return known
 
     return Grader(right, stratum_of)

@@ -19,22 +19,22 @@ from dataclasses import replace
 
 from annotation.protocol import boxes as loop
 from annotation.protocol import questions as q
-from annotation.protocol.boxes import BoxState, Drawn, Outcome
+from annotation.protocol.boxes import BoxState, Outcome, WorkerBox
 from annotation.protocol.coreference import Likeness, candidates, lanes, split_by_head
 from annotation.protocol.merging import Merged, merge_layer
 from annotation.protocol.questions import Judgment, Question
-from annotation.protocol.reading import NOBODY, Reading, read
-from annotation.protocol.redundancy import Agreement, One, Rule, best_of
+from annotation.protocol.reading import NOBODY, Reading, sort_votes_by_key
+from annotation.protocol.redundancy import AgreeingVotes, FirstVote, VoteRule, majority_rule
 from annotation.protocol.rulings import Boxes, Closure, Ruling, Rulings
 from annotation.protocol.state import (
+    BOXES_NEVER,
     LINKING,
-    NEVER,
     UNSEEN,
     VERIFICATION,
+    ChainMove,
     ChainState,
+    ImageSettings,
     ImageState,
-    Move,
-    Settings,
     unmerged,
 )
 from annotation.protocol.terms import Chain, LayerRecord, Mention
@@ -42,19 +42,19 @@ from annotation.protocol.terms import Chain, LayerRecord, Mention
 #: The outcome logged where a reviewer's assertion closed a chain.
 RULED = "RULED"
 
-_REQUIREMENT = Agreement(
+_REQUIREMENT = AgreeingVotes(
     {"box": loop.BOX, "scene": loop.NO_BOX, "none": loop.NO_BOX, "no": loop.NO_BOX}, loop.BOX
 )
-_COVERAGE = Agreement({"more": loop.MORE, "complete": loop.COMPLETE}, loop.MORE)
-_ONE = One()
-_NAMES = {"drawn": loop.DRAWN, "none": loop.NONE, "good": loop.GOOD, "bad": loop.BAD}
+_COVERAGE = AgreeingVotes({"more": loop.MORE, "complete": loop.COMPLETE}, loop.MORE)
+_ONE = FirstVote()
+_NAMES = {"drawn": loop.BOX_DRAWN, "none": loop.NONE, "good": loop.BOX_GOOD, "bad": loop.BOX_BAD}
 _KINDS = {
     loop.REQUIREMENT: q.BOX_REQUIREMENT,
     loop.DRAWING: q.BOX_DRAWING,
     loop.QUALITY: q.BOX_QUALITY,
     loop.COVERAGE: q.BOX_COVERAGE,
 }
-_RULES: dict[str, Rule] = {
+_RULES: dict[str, VoteRule] = {
     loop.REQUIREMENT: _REQUIREMENT,
     loop.DRAWING: _ONE,
     loop.QUALITY: _ONE,
@@ -69,20 +69,23 @@ class Fold:
     """
 
     def __init__(
-        self, mentions: Sequence[Mention], settings: Settings | None = None, rulings: Iterable[Ruling] = ()
+        self,
+        mentions: Sequence[Mention],
+        settings: ImageSettings | None = None,
+        rulings: Iterable[Ruling] = (),
     ) -> None:
         self.mentions = tuple(sorted(mentions, key=lambda m: m.place))
         if len({m.id for m in self.mentions}) < len(self.mentions):
             raise ValueError("two mentions of this image have the same span")
-        self.settings = settings if settings is not None else Settings()
+        self.settings = settings if settings is not None else ImageSettings()
         self.rulings = Rulings.of(rulings, self.mentions)
         self.lanes = lanes(self.mentions, self.rulings.joined())
         self._likeness = Likeness(self.mentions)
-        self._link_rule = best_of(self.settings.link_votes, ("yes", "no"))
-        self._verification_rule = best_of(self.settings.verification_votes, ("true", "false"))
+        self._link_rule = majority_rule(self.settings.link_votes, ("yes", "no"))
+        self._verification_rule = majority_rule(self.settings.verification_votes, ("true", "false"))
 
     def __call__(self, judgments: Iterable[Judgment]) -> ImageState:
-        reading = read(judgments)
+        reading = sort_votes_by_key(judgments)
         chains: list[ChainState] = []
         for lane in self.lanes:
             chains.extend(self._lane(lane, reading))
@@ -117,7 +120,7 @@ class Fold:
             states.extend(self._verified(tuple(chain), reading))
         for chain in held:
             states.append(
-                self._boxed(tuple(chain), reading, "flagged", Move(LINKING, loop.FLAGGED, loop.REVIEW))
+                self._boxed(tuple(chain), reading, "flagged", ChainMove(LINKING, loop.FLAGGED, loop.REVIEW))
             )
         return states
 
@@ -177,14 +180,14 @@ class Fold:
         if outcome == "true":
             return [self._boxed(chain, reading)]
         if outcome == loop.FLAGGED:
-            return [self._boxed(chain, reading, "flagged", Move(VERIFICATION, outcome, loop.REVIEW))]
+            return [self._boxed(chain, reading, "flagged", ChainMove(VERIFICATION, outcome, loop.REVIEW))]
         sets = split_by_head(chain, self.rulings.joined())
         if sets is None:
-            return [self._boxed(chain, reading, "refused", Move(VERIFICATION, "REFUSED", loop.REVIEW))]
+            return [self._boxed(chain, reading, "refused", ChainMove(VERIFICATION, "REFUSED", loop.REVIEW))]
         return [self._boxed(subset, reading) for subset in sets]
 
     def _boxed(
-        self, mentions: tuple[Mention, ...], reading: Reading, held: str = "", move: Move | None = None
+        self, mentions: tuple[Mention, ...], reading: Reading, held: str = "", move: ChainMove | None = None
     ) -> ChainState:
         """Run a chain through the box loop as far as the judgments reach.
 
@@ -198,10 +201,10 @@ class Fold:
         ruling = self.rulings.closed.get(named)
         if ruling is not None:
             return _ruled(chain, ruling, moves)
-        if self.settings.boxes == NEVER and (not held or self.rulings.resumes.get(named)):
+        if self.settings.boxes == BOXES_NEVER and (not held or self.rulings.resumes.get(named)):
             return ChainState(mentions, UNSEEN, moves=tuple(moves))
         name = q.mention_set(mentions)
-        state = BoxState(chain.id, loop.REVIEW) if held else loop.entry(chain.id, chain.categories)
+        state = BoxState(chain.id, loop.REVIEW) if held else loop.enter_box_loop(chain.id, chain.categories)
         resumes = self.rulings.resumes.get(named, 0)
         reason = held
         while not state.closed:
@@ -215,7 +218,7 @@ class Fold:
             if outcome is None:
                 break
             state, row = loop.apply(state, outcome, self.settings.limits)
-            moves.append(Move(row.stage, row.outcome, row.next))
+            moves.append(ChainMove(row.stage, row.outcome, row.next))
             if row.next == loop.REVIEW:
                 reason = {loop.FLAGGED: "flagged", loop.MORE: "crowded"}.get(row.outcome, "fruitless")
         return ChainState(
@@ -266,32 +269,34 @@ class Fold:
             )
             return None, state
         name = _NAMES.get(name, name)
-        if name == loop.DRAWN:
+        if name == loop.BOX_DRAWN:
             assert last is not None and last.box is not None
-            return Outcome(name, Drawn(last.box, last.id, last.worker)), state
+            return Outcome(name, WorkerBox(last.box, last.id, last.worker)), state
         return Outcome(name, kind=loop.non_visual_kind(votes) if name == loop.NO_BOX else ""), state
 
 
 def fold(
     mentions: Sequence[Mention],
     judgments: Iterable[Judgment],
-    settings: Settings | None = None,
+    settings: ImageSettings | None = None,
     rulings: Iterable[Ruling] = (),
 ) -> ImageState:
     """The state of an image: `Fold(mentions, settings, rulings)(judgments)`."""
     return Fold(mentions, settings, rulings)(judgments)
 
 
-def _ruled(chain: Chain, ruling: Boxes | Closure, moves: list[Move]) -> ChainState:
+def _ruled(chain: Chain, ruling: Boxes | Closure, moves: list[ChainMove]) -> ChainState:
     """A chain that a reviewer closed: nothing about it is asked, whatever was answered before."""
     stage = loop.BOXED if isinstance(ruling, Boxes) else loop.NON_VISUAL
-    boxes: tuple[Drawn, ...] = ()
+    boxes: tuple[WorkerBox, ...] = ()
     kind = ""
     if isinstance(ruling, Boxes):
-        boxes = tuple(Drawn(box, "", "") for box in ruling.boxes)
+        boxes = tuple(WorkerBox(box, "", "") for box in ruling.boxes)
     elif ruling.kind == "excluded":
         stage = loop.EXCLUDED
     else:
         kind = ruling.kind
-    entered = loop.entry(chain.id, chain.categories).stage
-    return ChainState(chain.mentions, stage, boxes, kind=kind, moves=(*moves, Move(entered, RULED, stage)))
+    entered = loop.enter_box_loop(chain.id, chain.categories).stage
+    return ChainState(
+        chain.mentions, stage, boxes, kind=kind, moves=(*moves, ChainMove(entered, RULED, stage))
+    )

@@ -16,12 +16,12 @@ from annotation.common.registry import Registry
 
 #: What a question is about: a chain of mentions (its answers settle what is asked next), an image, a pair of
 #: image and caption, or a page of several images with captions. The last three are only counted.
-CHAIN, IMAGE, PAIR, PAGE = ABOUT = ("chain", "image", "pair", "page")
+ABOUT_CHAIN, ABOUT_IMAGE, ABOUT_PAIR, ABOUT_PAGE = ABOUT = ("chain", "image", "pair", "page")
 
 #: What a worker's accuracy is measured on: control items, the verdicts of another kind, or nothing.
-CONTROLS = "controls"
-VERDICTS = "box quality verdicts"
-NOTHING = "nothing"
+MEASURED_ON_CONTROLS = "controls"
+MEASURED_ON_VERDICTS = "box quality verdicts"
+MEASURED_ON_NOTHING = "nothing"
 
 
 class BadItem(ValueError):
@@ -59,7 +59,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenItem:
+class WrittenControlItem:
     """A control item as people write it down, of a kind that is only counted.
 
     `image`: its key. `captions`: (image key, place from 0) of those shown. `found`: the same captions as
@@ -147,7 +147,7 @@ class Kind:
     key: str
     tasks: str
     answers: tuple[str, ...]
-    about: str = CHAIN
+    about: str = ABOUT_CHAIN
     place: int = 1000
     with_content: frozenset[str] = frozenset()
     test_answers: tuple[str, ...] = ()
@@ -160,7 +160,7 @@ class Kind:
     grader: Grader | None = None
     strata: tuple[str, ...] = ()
     tested: bool = True
-    measured_on: str = CONTROLS
+    measured_on: str = MEASURED_ON_CONTROLS
     judges: str = ""
     bar: str = "bar"
     verdict: str = "verdict_known"
@@ -169,7 +169,7 @@ class Kind:
     from_plain: Callable[[Any], Any] = _same
     given: Callable[[Any], Any] = _word
     written_known: Callable[[str, tuple[tuple[str, int], ...]], Any] | None = None
-    item: Callable[[WrittenItem], tuple[dict[str, Any], str]] | None = None
+    item: Callable[[WrittenControlItem], tuple[dict[str, Any], str]] | None = None
     test_sentences: Callable[[], Iterable[TestSentence]] | None = None
     pair_known: tuple[str, str] | None = None
     numbers: Mapping[str, Number] = field(default_factory=dict)
@@ -181,12 +181,12 @@ class Kind:
     @property
     def counted(self) -> bool:
         """Whether so many workers answer each question, whatever they say."""
-        return self.about != CHAIN
+        return self.about != ABOUT_CHAIN
 
     @property
     def promotable(self) -> bool:
         """Whether answers that agree can become a control item: of the chain, and no box."""
-        return self.about == CHAIN and not self.draws
+        return self.about == ABOUT_CHAIN and not self.draws
 
 
 KINDS: Registry[Kind] = Registry("kind of question")
@@ -212,14 +212,14 @@ def all_tasks() -> tuple[str, ...]:
     return tuple(dict.fromkeys(kind.tasks for kind in all_kinds()))
 
 
-def asked_by(tasks: str) -> tuple[str, ...]:
+def kinds_of_tasks(tasks: str) -> tuple[str, ...]:
     """The kinds that a campaign of these tasks asks; none where there are no such tasks."""
     return tuple(kind.key for kind in all_kinds() if kind.tasks == tasks)
 
 
 def only_kind(tasks: str) -> Kind | None:
     """The one kind that a campaign of these tasks asks; None where it asks several, or there are none."""
-    found = asked_by(tasks)
+    found = kinds_of_tasks(tasks)
     return kind_of(found[0]) if len(found) == 1 else None
 
 
@@ -235,7 +235,7 @@ def draws(key: str) -> bool:
 
 def is_page(key: str) -> bool:
     """Whether there is such a kind, and a task of it is a page of several images."""
-    return key in KINDS and kind_of(key).about == PAGE
+    return key in KINDS and kind_of(key).about == ABOUT_PAGE
 
 
 def judged_by(key: str) -> str:
@@ -253,6 +253,6 @@ def settings_numbers() -> dict[str, Number]:
     return {name: number for kind in all_kinds() for name, number in kind.numbers.items()}
 
 
-def place_of(key: str) -> tuple[int, str]:
+def kind_order(key: str) -> tuple[int, str]:
     """What kinds are sorted by; one that is not there comes last."""
     return (kind_of(key).place, key) if key in KINDS else (10**6, key)

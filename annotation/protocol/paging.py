@@ -18,17 +18,17 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from annotation.protocol.controls import Seed, draw, drawn
+from annotation.protocol.controls import Seed, draw_number, draw_sample
 from annotation.protocol.setting_types import WholeFromOne, WholeNumber
 from annotation.protocol.trust import PROBATION
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.protocol.words import gettext_noop as _
 from models_core.checked_fields import check_fields
 
-WANTED = "wanted"
-FILLER = "filler"
-CONTROL = "control"
-ROLES = (WANTED, FILLER, CONTROL)
+ROLE_WANTED = "wanted"
+ROLE_FILLER = "filler"
+ROLE_CONTROL = "control"
+PAGE_ROLES = (ROLE_WANTED, ROLE_FILLER, ROLE_CONTROL)
 _HODOSH = "Hodosh et al. 2013, section 4.3.2"
 
 
@@ -94,7 +94,7 @@ class Filling:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class PageBatch:
     """Pages, each a tuple of blocks still without control images, and how full they are."""
 
     pages: tuple[tuple[Block, ...], ...]
@@ -124,7 +124,7 @@ class ControlImage:
     def block(self) -> Block:
         """The image's captions as a block of a page, in order, all as gold answers."""
         captions = sorted(self.true | self.wrong)
-        return Block(self.image, tuple(Entry(self.image, caption, CONTROL) for caption in captions))
+        return Block(self.image, tuple(Entry(self.image, caption, ROLE_CONTROL) for caption in captions))
 
     def known(self, block: Block) -> tuple[bool, ...]:
         """The gold answers in the order of the captions of `block`, for `grading.is_right`."""
@@ -144,16 +144,16 @@ class _Fillers:
         return set(self._fillers.get(image, ())).difference(self._used.get(image, ()))
 
     def take(self, image: str, count: int) -> list[Entry]:
-        taken = drawn(self.left(image), count, self._seed, "filler", image) if count else []
+        taken = draw_sample(self.left(image), count, self._seed, "filler", image) if count else []
         self._used.setdefault(image, set()).update(taken)
-        return [Entry(image, caption, FILLER) for caption in taken]
+        return [Entry(image, caption, ROLE_FILLER) for caption in taken]
 
     def fullest(self, *, but: Collection[str], captions: int) -> str | None:
         """A drawn image outside `but` that can fill a block, or comes nearest; None where all are used up."""
         able = {image: min(len(self.left(image)), captions) for image in self._fillers if image not in but}
         if not any(able.values()):
             return None
-        return min(able, key=lambda image: (-able[image], draw(self._seed, "padding", image), image))
+        return min(able, key=lambda image: (-able[image], draw_number(self._seed, "padding", image), image))
 
 
 def paginate(
@@ -162,7 +162,7 @@ def paginate(
     *,
     seed: Seed,
     settings: PagingSettings | None = None,
-) -> Batch:
+) -> PageBatch:
     """The pages on which every wanted pair stands exactly once.
 
     `fillers` maps images to the captions that the filter took out for them; a caption wanted
@@ -178,7 +178,7 @@ def paginate(
     stock = _Fillers(fillers, captions, seed)
     blocks = [
         block
-        for image in drawn(captions, len(captions), seed, "image")
+        for image in draw_sample(captions, len(captions), seed, "image")
         for block in _blocks(image, captions[image], stock, seed, settings.captions)
     ]
     room = settings.images - settings.controls
@@ -193,7 +193,7 @@ def paginate(
                 break
             page.append(Block(padding, tuple(stock.take(padding, settings.captions))))
     roles = ([[entry.role for entry in block.entries] for block in page] for page in pages)
-    return Batch(tuple(map(tuple, pages)), filling_of(roles, settings))
+    return PageBatch(tuple(map(tuple, pages)), filling_of(roles, settings))
 
 
 def filling_of(pages: Iterable[Sequence[Sequence[str]]], settings: PagingSettings) -> Filling:
@@ -204,16 +204,16 @@ def filling_of(pages: Iterable[Sequence[Sequence[str]]], settings: PagingSetting
         sizes = [len(block) for block in page]
         number += 1
         short += room - sum(size >= settings.captions for size in sizes)
-        fillers += sum(role == FILLER for block in page for role in block)
+        fillers += sum(role == ROLE_FILLER for block in page for role in block)
         missing += room * settings.captions - sum(sizes)
     return Filling(number, number * room, short, fillers, missing)
 
 
 def _blocks(image: str, captions: Collection[str], stock: _Fillers, seed: Seed, size: int) -> list[Block]:
-    order = drawn(captions, len(captions), seed, "wanted", image)
+    order = draw_sample(captions, len(captions), seed, "wanted", image)
     blocks = []
     for start in range(0, len(order), size):
-        entries = [Entry(image, caption, WANTED) for caption in order[start : start + size]]
+        entries = [Entry(image, caption, ROLE_WANTED) for caption in order[start : start + size]]
         blocks.append(Block(image, (*entries, *stock.take(image, size - len(entries)))))
     return blocks
 
@@ -243,11 +243,13 @@ def controls_on_page(
     lacking = trust.probation_known - pages * settings.controls
     tests = min(pages, max(0, ceil(lacking / (settings.images - settings.controls))))
     block, place = divmod(page - 1, pages)
-    places = drawn(map(str, range(pages)), tests, seed, worker, kind, "test pages", block)
+    places = draw_sample(map(str, range(pages)), tests, seed, worker, kind, "test pages", block)
     return settings.images if str(place) in places else settings.controls
 
 
-def shown_of(known: Sequence[bool], size: int, *, seed: Seed, worker: str, control: int | str) -> list[int]:
+def places_shown(
+    known: Sequence[bool], size: int, *, seed: Seed, worker: str, control: int | str
+) -> list[int]:
     """The places of `size` captions of a control image (all, where it has no more), in their order.
 
     `known`: which of its captions are true. A control image has as many captions as the images beside
@@ -256,14 +258,14 @@ def shown_of(known: Sequence[bool], size: int, *, seed: Seed, worker: str, contr
     """
     if size >= len(known):
         return list(range(len(known)))
-    order = drawn(map(str, range(len(known))), len(known), seed, worker, "shown", control)
+    order = draw_sample(map(str, range(len(known))), len(known), seed, worker, "shown", control)
     true = [place for place in map(int, order) if known[place]]
     wrong = [place for place in map(int, order) if not known[place]]
     share = round(size * len(true) / len(known))
     if not true or not wrong:
         return sorted(map(int, order[:size]))
     if size == 1:
-        number = int(draw(seed, worker, "true", control) < 0.5)
+        number = int(draw_number(seed, worker, "true", control) < 0.5)
     else:
         number = min(len(true), size - 1, max(1, share, size - len(wrong)))
     return sorted([*true[:number], *wrong[: size - number]])
@@ -287,10 +289,10 @@ def for_worker(
         taken.add(control.image)
 
     def shuffled(block: Block) -> Block:
-        order = sorted(block.entries, key=lambda entry: draw(seed, worker, entry.image, entry.caption))
+        order = sorted(block.entries, key=lambda entry: draw_number(seed, worker, entry.image, entry.caption))
         return Block(block.image, tuple(order))
 
     def place(block: Block) -> float:
-        return draw(seed, worker, "place", block.image, block.entries[0].caption)
+        return draw_number(seed, worker, "place", block.image, block.entries[0].caption)
 
     return tuple(sorted(map(shuffled, (*blocks, *(control.block for control in controls))), key=place))

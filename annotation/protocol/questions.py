@@ -41,7 +41,7 @@ FLAGS = ("chunk_wrong", "image_missing", "offensive")
 
 #: How a box came about: dragged, as the hull of four extreme points (Papadopoulos et al. 2017), put there
 #: by keys, or typed as numbers. What was done to it afterwards does not change that.
-WAYS = ("drag", "extreme", "keys", "fields")
+DRAWING_WAYS = ("drag", "extreme", "keys", "fields")
 
 VOTE = "vote"
 CONTROL = "control"
@@ -172,7 +172,7 @@ def judgment_name(image: str, worker: str, key: str) -> str:
     return blake2b("\x1f".join((image, worker, key)).encode(), digest_size=9).hexdigest()
 
 
-def check(judgment: Judgment) -> None:
+def check_judgment(judgment: Judgment) -> None:
     """Raise BadJudgment unless the judgment is one its question can take."""
     kind = question_of(judgment.key)
     answers = answers_to(kind)
@@ -194,6 +194,6 @@ def check(judgment: Judgment) -> None:
         raise BadJudgment(f"judgment {judgment.id}: a box comes with the answer 'drawn' and with no other")
 
 
-def discard(judgments: Iterable[Judgment], *, worker: str, question: str) -> list[Judgment]:
+def void_judgments(judgments: Iterable[Judgment], *, worker: str, question: str) -> list[Judgment]:
     """The judgments with those of `worker` on `question` withdrawn (void), in the same order."""
     return [replace(j, void=True) if j.worker == worker and j.question == question else j for j in judgments]

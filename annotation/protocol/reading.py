@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from annotation.protocol import boxes as loop
 from annotation.protocol import questions as q
 from annotation.protocol.questions import Judgment, Question
-from annotation.protocol.redundancy import Rule
+from annotation.protocol.redundancy import VoteRule
 
 
 class _Votes:
@@ -37,7 +37,7 @@ class Reading:
     def take(
         self,
         key: str,
-        rule: Rule,
+        rule: VoteRule,
         votes: list[str],
         flags: set[str],
         limit: int,
@@ -71,7 +71,7 @@ class Reading:
         return also if found is None else also.union(found.workers)
 
 
-def read(judgments: Iterable[Judgment]) -> Reading:
+def sort_votes_by_key(judgments: Iterable[Judgment]) -> Reading:
     """Sort the votes by key. A worker's second vote on a key is surplus and never read.
 
     A double check or a surplus answer is no vote, but who gave it is not asked the same again.
@@ -81,7 +81,7 @@ def read(judgments: Iterable[Judgment]) -> Reading:
     for judgment in judgments:
         if judgment.void or judgment.role == q.CONTROL:
             continue
-        q.check(judgment)
+        q.check_judgment(judgment)
         found = votes.get(judgment.key)
         if found is None:
             found = votes[judgment.key] = _Votes()

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 
-class Rule(Protocol):
+class VoteRule(Protocol):
     """How many answers a question takes."""
 
     def settle(self, votes: Sequence[str]) -> str | None:
@@ -26,7 +26,7 @@ class Rule(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class One:
+class FirstVote:
     """The first answer stands."""
 
     def settle(self, votes: Sequence[str]) -> str | None:
@@ -39,7 +39,7 @@ class One:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class AgreeingVotes:
     """Two votes for the same outcome settle; a first vote for `eager` settles alone.
 
     `outcome_of` maps a vote to the outcome it counts for; a vote not listed raises.
@@ -71,13 +71,13 @@ class Agreement:
         return self.agreeing - best
 
 
-def best_of(votes: int, outcomes: Sequence[str]) -> Rule:
+def majority_rule(votes: int, outcomes: Sequence[str]) -> VoteRule:
     """One answer (votes = 1), or a majority of an odd number of votes over two `outcomes`."""
     if votes < 1 or votes % 2 == 0:
         raise ValueError(f"best of {votes}: expected an odd number of votes, 1 or more")
     if votes == 1:
-        return One()
-    return Agreement({outcome: outcome for outcome in outcomes}, agreeing=votes // 2 + 1)
+        return FirstVote()
+    return AgreeingVotes({outcome: outcome for outcome in outcomes}, agreeing=votes // 2 + 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from annotation.protocol.terms import NOT_VISUAL, Box, LayerRecord
 
 
 @dataclass(slots=True)
-class Scores:
+class LayerScores:
     """Sums over mentions; add images up with `add`, read the shares at the end."""
 
     found: int = 0
@@ -30,7 +30,7 @@ class Scores:
     kinds: int = 0
     kinds_right: int = 0
 
-    def add(self, other: Scores) -> None:
+    def add(self, other: LayerScores) -> None:
         """Add the sums of other images to these."""
         for name in self.__slots__:
             setattr(self, name, getattr(self, name) + getattr(other, name))
@@ -62,11 +62,11 @@ class Scores:
         return self.kinds_right / self.kinds if self.kinds else 0.0
 
 
-def b_cubed(found: Iterable[Sequence[str]], gold: Iterable[Sequence[str]]) -> Scores:
+def b_cubed(found: Iterable[Sequence[str]], gold: Iterable[Sequence[str]]) -> LayerScores:
     """B-cubed sums of one document; clusters are sequences of mention ids."""
     found_of = {name: frozenset(cluster) for cluster in found for name in cluster}
     gold_of = {name: frozenset(cluster) for cluster in gold for name in cluster}
-    scores = Scores(found=len(found_of), gold=len(gold_of))
+    scores = LayerScores(found=len(found_of), gold=len(gold_of))
     for name in found_of.keys() & gold_of.keys():
         shared = len(found_of[name] & gold_of[name])
         scores.precision_sum += shared / len(found_of[name])
@@ -89,7 +89,7 @@ def matched_iou(found: Sequence[Box], gold: Sequence[Box]) -> float:
     return total / max(len(found), len(gold))
 
 
-def compare(found: LayerRecord, gold: LayerRecord) -> Scores:
+def compare_layers(found: LayerRecord, gold: LayerRecord) -> LayerScores:
     """All three scores of one image."""
     scores = b_cubed(_clusters(found), _clusters(gold))
     ours, theirs = _by_mention(found), _by_mention(gold)

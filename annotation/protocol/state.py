@@ -12,7 +12,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from annotation.protocol import boxes as loop
-from annotation.protocol.boxes import Drawn, Limits
+from annotation.protocol.boxes import BoxLimits, WorkerBox
 from annotation.protocol.coreference import LIKELY_FIRST, LinkOrder
 from annotation.protocol.merging import DEFAULT_RULES, Merged, MergeRules, canonical_layer
 from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY, CHAIN_VERIFICATION, COREF_LINK, Question
@@ -27,16 +27,16 @@ VERIFICATION = "VERIFICATION"
 #: A chain of an image whose boxes are not asked about: closed, and nothing is known of its boxes.
 UNSEEN = "UNSEEN"
 #: Stages at which nothing about a chain is asked any more.
-CLOSED = (*loop.CLOSED, UNSEEN)
+CLOSED_STAGES = (*loop.CLOSED_BOX_STAGES, UNSEEN)
 #: Of which images boxes are asked: those with a picture, all (a simulated crowd needs to see none), none.
-PICTURED: Final = "pictured"
-ALWAYS: Final = "always"
-NEVER: Final = "never"
+BOXES_PICTURED: Final = "pictured"
+BOXES_ALWAYS: Final = "always"
+BOXES_NEVER: Final = "never"
 BoxesOf = Literal["pictured", "always", "never"]
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ImageSettings:
     """How an image is asked about; frozen when the image opens.
 
     `link_votes` and `verification_votes`: 1 as printed, or an odd number of which the majority
@@ -61,8 +61,8 @@ class Settings:
     ] = field(default=1, metadata={"source": "Plummer et al. 2015, section 2.1"})
     boxes: Annotated[
         BoxesOf, Field(description=_("Images whose boxes are asked for: those with a picture, all, or none"))
-    ] = field(default=PICTURED, metadata={"source": "decided: nobody can draw on what they do not see"})
-    limits: Limits = Limits()
+    ] = field(default=BOXES_PICTURED, metadata={"source": "decided: nobody can draw on what they do not see"})
+    limits: BoxLimits = BoxLimits()
     merging: MergeRules = DEFAULT_RULES
     flags_to_review: Annotated[
         WholeFromOne, Field(description=_("Workers who report a question before a reviewer decides"))
@@ -74,19 +74,19 @@ class Settings:
             if getattr(self, name) % 2 == 0:
                 raise ValueError(f"{name} is {getattr(self, name)}: expected an odd number, 1 or more")
 
-    def of_image(self, *, pictured: bool) -> Settings:
+    def of_image(self, *, pictured: bool) -> ImageSettings:
         """The settings of one image, with a picture or without."""
-        return replace(self, boxes=NEVER) if self.boxes == PICTURED and not pictured else self
+        return replace(self, boxes=BOXES_NEVER) if self.boxes == BOXES_PICTURED and not pictured else self
 
 
-def answered_once(kind: str, settings: Settings) -> bool:
+def settled_by_one_answer(kind: str, settings: ImageSettings) -> bool:
     """Whether one answer settles a question of `kind`: of these a share is asked of a second worker."""
     votes = {COREF_LINK: settings.link_votes, CHAIN_VERIFICATION: settings.verification_votes}
     return votes.get(kind) == 1 or kind in (BOX_DRAWING, BOX_QUALITY)
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class ChainMove:
     """One step of a chain: which stage settled on what, and where that led."""
 
     stage: str
@@ -104,11 +104,11 @@ class ChainState:
 
     mentions: tuple[Mention, ...]
     stage: str
-    boxes: tuple[Drawn, ...] = ()
-    pending: Drawn | None = None
+    boxes: tuple[WorkerBox, ...] = ()
+    pending: WorkerBox | None = None
     kind: str = ""
     reason: str = ""
-    moves: tuple[Move, ...] = ()
+    moves: tuple[ChainMove, ...] = ()
 
     @property
     def id(self) -> str:
@@ -118,7 +118,7 @@ class ChainState:
     @property
     def closed(self) -> bool:
         """Whether nothing more is asked about the chain."""
-        return self.stage in CLOSED
+        return self.stage in CLOSED_STAGES
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ _IMAGES = {
     OTHER: 0.918,
 }
 #: What Plummer et al. 2015 print of Flickr30k Entities, under the names of `Statistics.figures`.
-PRINTED: dict[str, Any] = {
+PRINTED_STATISTICS: dict[str, Any] = {
     "images": 31_783,
     "captions": 158_915,
     "mentions_per_image": 513_644 / 31_783,
@@ -91,7 +91,7 @@ PRINTED: dict[str, Any] = {
 
 
 @dataclass(slots=True)
-class Tally:
+class _Tally:
     """Counts over the chains of one category, or over all."""
 
     chains: int = 0
@@ -130,8 +130,8 @@ class Statistics:
     captions: int = 0
     not_visual: int = 0
     unmentioned: int = 0
-    total: Tally = field(default_factory=Tally)
-    categories: dict[str, Tally] = field(default_factory=lambda: {c: Tally() for c in CATEGORIES})
+    total: _Tally = field(default_factory=_Tally)
+    categories: dict[str, _Tally] = field(default_factory=lambda: {c: _Tally() for c in CATEGORIES})
 
     def add(self, layer: LayerRecord, *, captions: int) -> None:
         """Count one image's share of the layer, and its number of captions."""
@@ -181,8 +181,8 @@ class Statistics:
             TOTAL: self.total.figures(self.images),
         }
 
-    def _of(self, category: str) -> Tally:
-        return self.categories.setdefault(category, Tally())
+    def _of(self, category: str) -> _Tally:
+        return self.categories.setdefault(category, _Tally())
 
 
 def cost_figures(cost: Mapping[str, object]) -> dict[str, Any]:

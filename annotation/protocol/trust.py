@@ -1,6 +1,6 @@
 """Whom we trust with what: entry, test, probation, rolling accuracy, suspension.
 
-A worker has one `Standing` per question kind. `after` takes it through one event; it is the
+A worker has one `WorkerTrust` per question kind. `trust_after` takes it through one event; it is the
 only rule by which a standing changes, so a standing is the fold of its events. A worker is
 suspended by rolling accuracy over checked answers and by nothing else.
 
@@ -13,16 +13,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from annotation.protocol.kinds import CONTROLS, NOTHING, VERDICTS, draws, kind_of
-from annotation.protocol.trust_settings import Known, TrustSettings
+from annotation.protocol.kinds import (
+    MEASURED_ON_CONTROLS,
+    MEASURED_ON_NOTHING,
+    MEASURED_ON_VERDICTS,
+    draws,
+    kind_of,
+)
+from annotation.protocol.trust_settings import GoldCoverage, TrustSettings
 from annotation.protocol.words import gettext as _
 
 QUALIFICATION = "qualification"
 PROBATION = "probation"
 TRUSTED = "trusted"
 SUSPENDED = "suspended"
-STATES = (QUALIFICATION, PROBATION, TRUSTED, SUSPENDED)
-#: How the standing of somebody reads who works where nothing tells whether they are right (`reading`).
+TRUST_STATES = (QUALIFICATION, PROBATION, TRUSTED, SUSPENDED)
+#: How the standing of somebody reads who works where nothing tells whether they are right (`trust_reading`).
 UNCHECKED = "unchecked"
 READINGS = (QUALIFICATION, UNCHECKED, PROBATION, TRUSTED, SUSPENDED)
 
@@ -74,7 +80,7 @@ Event = Entered | Examined | ItemDone | ControlGraded | BoxJudged
 class OutOfTurn(ValueError):
     """An event that cannot happen to this standing; the message names kind, state and event."""
 
-    def __init__(self, standing: Standing, event: Event, because: str) -> None:
+    def __init__(self, standing: WorkerTrust, event: Event, because: str) -> None:
         name = type(event).__name__
         super().__init__(
             f"{name} cannot happen to a worker in {standing.state} for {standing.kind}: {because}"
@@ -82,7 +88,7 @@ class OutOfTurn(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class WorkerTrust:
     """One worker's trust for one question kind.
 
     `items` counts everything answered, control items with it. `known` and `right` count all
@@ -106,7 +112,7 @@ class Standing:
         return sum(self.last) / len(self.last) if self.last else None
 
 
-def after(standing: Standing, event: Event, settings: TrustSettings) -> Standing:
+def trust_after(standing: WorkerTrust, event: Event, settings: TrustSettings) -> WorkerTrust:
     """The standing that `event` leads to. Raises OutOfTurn on an event that cannot come.
 
     A suspended worker's items in hand and boxes under judgment still count, but nothing
@@ -125,7 +131,7 @@ def after(standing: Standing, event: Event, settings: TrustSettings) -> Standing
         raise OutOfTurn(standing, event, "nobody works before they are admitted")
     if isinstance(event, ItemDone):
         return _judge(replace(standing, items=standing.items + 1), settings)
-    source = CONTROLS if isinstance(event, ControlGraded) else VERDICTS
+    source = MEASURED_ON_CONTROLS if isinstance(event, ControlGraded) else MEASURED_ON_VERDICTS
     if (measured_on := kind_of(standing.kind).measured_on) != source:
         raise OutOfTurn(standing, event, f"its accuracy is measured on {measured_on}")
     right = event.right if isinstance(event, ControlGraded) else event.good
@@ -141,7 +147,7 @@ def after(standing: Standing, event: Event, settings: TrustSettings) -> Standing
     )
 
 
-def reading(kind: str, state: str, known: Known, *, examined: bool) -> str:
+def trust_reading(kind: str, state: str, known: GoldCoverage, *, examined: bool) -> str:
     """How a standing of `kind` in `state` reads where so much of the kind is known: `state`, or UNCHECKED.
 
     UNCHECKED is who would be on probation where no answer is known by which it could end; and whoever
@@ -150,16 +156,16 @@ def reading(kind: str, state: str, known: Known, *, examined: bool) -> str:
     """
     if state == PROBATION and not known.accuracy:
         return UNCHECKED
-    if state == TRUSTED and kind_of(kind).measured_on == NOTHING and not examined:
+    if state == TRUSTED and kind_of(kind).measured_on == MEASURED_ON_NOTHING and not examined:
         return UNCHECKED
     return state
 
 
-def replay(kind: str, events: Iterable[Event], settings: TrustSettings) -> Standing:
+def replay(kind: str, events: Iterable[Event], settings: TrustSettings) -> WorkerTrust:
     """The standing for `kind` that all of `events` lead to, from the beginning."""
-    standing = Standing(kind)
+    standing = WorkerTrust(kind)
     for event in events:
-        standing = after(standing, event, settings)
+        standing = trust_after(standing, event, settings)
     return standing
 
 
@@ -167,19 +173,21 @@ def _passed(test: Examined, kind: str, settings: TrustSettings) -> bool:
     return test.right / test.asked >= settings.bar_of(kind)
 
 
-def _admit(standing: Standing, settings: TrustSettings) -> Standing:
+def _admit(standing: WorkerTrust, settings: TrustSettings) -> WorkerTrust:
     """Out of qualification once nothing is missing."""
     if standing.state != QUALIFICATION or why_not(standing, settings) is not None:
         return standing
     return admitted(standing)
 
 
-def admitted(standing: Standing) -> Standing:
+def admitted(standing: WorkerTrust) -> WorkerTrust:
     """The standing of somebody who is let in; a kind at which nothing is checked needs no probation."""
-    return replace(standing, state=TRUSTED if kind_of(standing.kind).measured_on == NOTHING else PROBATION)
+    return replace(
+        standing, state=TRUSTED if kind_of(standing.kind).measured_on == MEASURED_ON_NOTHING else PROBATION
+    )
 
 
-def _judge(standing: Standing, settings: TrustSettings) -> Standing:
+def _judge(standing: WorkerTrust, settings: TrustSettings) -> WorkerTrust:
     """Suspend below the bar, trust at the end of probation; neither on too few checked answers.
 
     In between, below the bar but not clearly so, a worker is on probation, and gets control items at
@@ -205,7 +213,7 @@ class Refusal:
     text: str
 
 
-def why_not(standing: Standing, settings: TrustSettings) -> Refusal | None:
+def why_not(standing: WorkerTrust, settings: TrustSettings) -> Refusal | None:
     """What keeps this worker from the kind, with the next step; None where nothing does."""
     if standing.state in (PROBATION, TRUSTED):
         return None
@@ -263,7 +271,7 @@ def why_not(standing: Standing, settings: TrustSettings) -> Refusal | None:
     return None
 
 
-def watched(standing: Standing, settings: TrustSettings) -> bool:
+def is_drawer_watched(standing: WorkerTrust, settings: TrustSettings) -> bool:
     """Whether this is a drawer whose boxes others are to look at before they draw many more.
 
     Other questions are measured as they are answered; a drawer could draw a hundred boxes before
@@ -272,12 +280,12 @@ def watched(standing: Standing, settings: TrustSettings) -> bool:
     return draws(standing.kind) and standing.state == PROBATION and settings.drawing_unjudged > 0
 
 
-def ahead(standing: Standing, unjudged: int, settings: TrustSettings) -> Refusal | None:
+def refuse_drawing_ahead(standing: WorkerTrust, unjudged: int, settings: TrustSettings) -> Refusal | None:
     """What keeps a drawer from drawing on while `unjudged` of their boxes wait for a verdict, if anything.
 
     Boxes that have waited for longer than `drawing_wait_minutes` are not to be counted.
     """
-    if not watched(standing, settings) or unjudged < settings.drawing_unjudged:
+    if not is_drawer_watched(standing, settings) or unjudged < settings.drawing_unjudged:
         return None
     return Refusal(
         "unjudged",

@@ -19,10 +19,10 @@ from annotation.protocol.setting_types import Fraction, WholeFromOne, WholeNumbe
 from annotation.protocol.words import gettext_noop as _
 from models_core.checked_fields import check_fields
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
-class Known(NamedTuple):
+class GoldCoverage(NamedTuple):
     """What a campaign knows the answers to, of one kind of question.
 
     `test`: there are items for its qualification test. `accuracy`: there is something by which a worker's
@@ -33,7 +33,7 @@ class Known(NamedTuple):
     accuracy: bool
 
 
-def _from(default: T, source: str) -> T:
+def _from(default: _T, source: str) -> _T:
     """A field that carries where its default comes from, for the campaign page."""
     return field(default=default, metadata={"source": source})
 
@@ -164,7 +164,7 @@ class TrustSettings:
 
 
 @lru_cache(maxsize=256)
-def in_force(settings: TrustSettings, known: Known) -> TrustSettings:
+def in_force(settings: TrustSettings, known: GoldCoverage) -> TrustSettings:
     """`settings` as they come out for a kind of which so much is known.
 
     Without items for a test there is none: practice is all the entry. Without a measured accuracy no
@@ -179,7 +179,7 @@ def in_force(settings: TrustSettings, known: Known) -> TrustSettings:
     return settings
 
 
-def practice_is_entry(kind: str, settings: TrustSettings, known: Known) -> bool:
+def practice_is_entry(kind: str, settings: TrustSettings, known: GoldCoverage) -> bool:
     """Whether practice stands for the test of `kind`: the settings ask for one, and it has no items."""
     return bool(kinds_tested((kind,), settings)) and not known.test
 

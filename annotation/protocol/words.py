@@ -11,7 +11,7 @@ from collections.abc import Callable
 _speak: Callable[[str], str] = str
 
 
-def speak(translate: Callable[[str], str]) -> None:
+def set_translator(translate: Callable[[str], str]) -> None:
     """From now on, put sentences into words by `translate`."""
     global _speak
     _speak = translate

@@ -29,23 +29,23 @@ from django.utils.translation import gettext as _
 from annotation.common import database
 from annotation.models import Assignment, Campaign, Control, Standing, Worker
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
-from annotation.protocol.controls import Control as Item
+from annotation.protocol.controls import PooledControl as Item
 from annotation.protocol.controls import test_items
 from annotation.protocol.trust import QUALIFICATION, Examined, Refusal, why_not
 from annotation.protocol.trust_settings import TrustSettings, kinds_tested
 from annotation.quality import worker_trust
-from annotation.quality.controls import pool, rules
+from annotation.quality.controls import control_pool, trust_rules_in_force
 from annotation.selectors.same_question import asked_before
 
 #: How often a worker may take the test of a kind.
-ATTEMPTS = 3
-ROLE = "qualification"
+TEST_ATTEMPTS = 3
+QUALIFICATION_ROLE = "qualification"
 #: What `why_not` says to those whom a test would help.
 NEED_A_TEST = ("no_test", "test_failed")
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class QualificationTest:
     """A test under way: which of the worker's tests of the kind it is, from 1, and how far it is."""
 
     attempt: int
@@ -53,20 +53,22 @@ class Test:
     answered: int
 
 
-def begin(*, worker: int, campaign: Campaign, kind: str) -> Test | Refusal:
+def begin_qualification(*, worker: int, campaign: Campaign, kind: str) -> QualificationTest | Refusal:
     """Begin the test of `kind`, or go on with the one under way; a Refusal says why neither goes."""
     settings = settings_of(campaign.settings)
     with database.writing():
-        in_force = rules_of(campaign, kind, settings)
-        worker_trust.join(worker=worker, campaign=campaign, kind=kind, settings=in_force)
+        in_force = campaign_trust_rules(campaign, kind, settings)
+        worker_trust.join_campaign(worker=worker, campaign=campaign, kind=kind, settings=in_force)
         row = Standing.objects.select_for_update().get(campaign=campaign, worker=worker, kind=kind)
-        under_way = progress(row)
+        under_way = test_under_way(row)
         if under_way is not None:
             return under_way
-        refusal = _refusal(row, in_force) or obstacle(row, campaign=campaign, settings=settings)
+        refusal = _refusal(row, in_force) or test_obstacle(row, campaign=campaign, settings=settings)
         if refusal is not None:
             return refusal
-        earlier = Assignment.objects.filter(campaign=campaign, worker=worker, kind=kind, role=ROLE)
+        earlier = Assignment.objects.filter(
+            campaign=campaign, worker=worker, kind=kind, role=QUALIFICATION_ROLE
+        )
         items = test_items(
             _left(row, campaign),
             settings.trust.verdict_known,
@@ -84,7 +86,7 @@ def begin(*, worker: int, campaign: Campaign, kind: str) -> Test | Refusal:
                 kind=kind,
                 control_id=int(item.id),
                 attempt=row.attempt,
-                role=ROLE,
+                role=QUALIFICATION_ROLE,
                 settings_version=campaign.settings_version,
                 state=Assignment.PLANNED,
                 leased_at=at,
@@ -95,18 +97,18 @@ def begin(*, worker: int, campaign: Campaign, kind: str) -> Test | Refusal:
         )
         row.attempt += 1
         row.save(update_fields=["attempt"])
-    return Test(row.attempt, len(items), 0)
+    return QualificationTest(row.attempt, len(items), 0)
 
 
-def progress(row: Standing) -> Test | None:
+def test_under_way(row: Standing) -> QualificationTest | None:
     """The test that a worker is in the middle of, if any."""
     states = Counter(_items(row).values_list("state", flat=True)) if row.attempt else Counter()
     if states.total() == states[Assignment.SUBMITTED]:
         return None
-    return Test(row.attempt, states.total(), states[Assignment.SUBMITTED])
+    return QualificationTest(row.attempt, states.total(), states[Assignment.SUBMITTED])
 
 
-def hold(
+def lease_test_item(
     row: Standing, *, settings: CampaignSettings, version: int, holding: Collection[int] = (), at: Any = None
 ) -> int | None:
     """Put the next item of the test under way into the worker's hands: the assignment's id.
@@ -140,7 +142,7 @@ def hold(
     return following
 
 
-def answered(
+def record_test_answer(
     *, assignment: int, campaign: Campaign, settings: CampaignSettings, right: bool
 ) -> Examined | None:
     """An item of the test was graded; what the test came to, if that was its last item.
@@ -155,20 +157,22 @@ def answered(
         return None
     result = Examined(right + sum(bool(other) for _, other in others), 1 + len(others))
     # Whoever took a test is judged by it, also where its items were retired meanwhile.
-    worker_trust.store(row, worker_trust.passed_through(worker_trust.pure(row), result, settings.trust))
+    worker_trust.store_trust(
+        row, worker_trust.trust_after_or_same(worker_trust.trust_from_row(row), result, settings.trust)
+    )
     return result
 
 
-def obstacle(row: Standing, *, campaign: Campaign, settings: CampaignSettings) -> Refusal | None:
+def test_obstacle(row: Standing, *, campaign: Campaign, settings: CampaignSettings) -> Refusal | None:
     """Why a worker who needs a test, and is in none, cannot begin one; None where they can."""
-    if taken(row) >= ATTEMPTS:
+    if count_tests_taken(row) >= TEST_ATTEMPTS:
         return Refusal(
             "too_many_tests",
             _(
                 "You have taken this test %(times)d times, the most allowed: choose another task, or ask the "
                 "researcher to let you try again."
             )
-            % {"times": ATTEMPTS},
+            % {"times": TEST_ATTEMPTS},
         )
     if not test_items(
         _left(row, campaign),
@@ -188,24 +192,28 @@ def obstacle(row: Standing, *, campaign: Campaign, settings: CampaignSettings) -
     return None
 
 
-def taken(row: Standing) -> int:
+def count_tests_taken(row: Standing) -> int:
     """How many tests the worker has finished since the standing was given, or given anew."""
     if not row.attempt:
         return 0
     own = Assignment.objects.filter(
-        campaign=row.campaign_id, worker=row.worker_id, kind=row.kind, role=ROLE, judgments__gt=row.since
+        campaign=row.campaign_id,
+        worker=row.worker_id,
+        kind=row.kind,
+        role=QUALIFICATION_ROLE,
+        judgments__gt=row.since,
     )
     return own.values("attempt").distinct().count()
 
 
-def warnings(
+def test_warnings(
     *, campaign: Campaign, settings: CampaignSettings, named: Callable[[str], str] = str
 ) -> dict[str, str]:
     """Kind -> one line for the campaign page, where its test is missing or shorter than it should be; the
     line calls it as `named` does."""
     found = {}
     for kind in kinds_tested(campaign.kinds, settings.trust):
-        items = pool(campaign.pk, kind, campaign.revision, Control.QUALIFICATION)
+        items = control_pool(campaign.pk, kind, campaign.revision, Control.QUALIFICATION)
         wanted = settings.trust.verdict_known
         asked = test_items(items, wanted, seed=campaign.seed, worker="", kind=kind, attempt=0)
         if not items:
@@ -233,16 +241,16 @@ def warnings(
     return found
 
 
-def rules_of(campaign: Campaign, kind: str, settings: CampaignSettings) -> TrustSettings:
+def campaign_trust_rules(campaign: Campaign, kind: str, settings: CampaignSettings) -> TrustSettings:
     """The campaign's trust settings as they come out for `kind`, with the control items that there are."""
-    return rules(settings.trust, campaign=campaign.pk, kind=kind, revision=campaign.revision)
+    return trust_rules_in_force(settings.trust, campaign=campaign.pk, kind=kind, revision=campaign.revision)
 
 
 def _left(row: Standing, campaign: Campaign) -> tuple[Item, ...]:
     """The qualification items of a kind, without those whose question the worker had as a task or a control
     item: who has worked takes a test where their standing is given anew.
     """
-    items = pool(campaign.pk, row.kind, campaign.revision, Control.QUALIFICATION)
+    items = control_pool(campaign.pk, row.kind, campaign.revision, Control.QUALIFICATION)
     met = asked_before(worker=row.worker_id, campaign=campaign.pk, kind=row.kind) if items else ()
     return tuple(item for item in items if int(item.id) not in met)
 
@@ -250,7 +258,11 @@ def _left(row: Standing, campaign: Campaign) -> tuple[Item, ...]:
 def _items(row: Standing) -> Any:
     """The assignments of the newest test of a standing."""
     return Assignment.objects.filter(
-        campaign=row.campaign_id, worker=row.worker_id, kind=row.kind, role=ROLE, attempt=row.attempt - 1
+        campaign=row.campaign_id,
+        worker=row.worker_id,
+        kind=row.kind,
+        role=QUALIFICATION_ROLE,
+        attempt=row.attempt - 1,
     )
 
 
@@ -259,7 +271,7 @@ def _refusal(row: Standing, in_force: TrustSettings) -> Refusal | None:
     if row.blocked:
         why = row.reason or _("ask the researcher")
         return Refusal("blocked", _("You cannot work on this task now: %(why)s.") % {"why": why})
-    standing = worker_trust.pure(row)
+    standing = worker_trust.trust_from_row(row)
     missing = why_not(standing, in_force)
     if missing is None:
         return Refusal("no_test_needed", _("You need no test for this task: begin working."))

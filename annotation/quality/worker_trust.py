@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from annotation.common import database
 from annotation.models import Campaign, Identity
 from annotation.models import Standing as Row
-from annotation.protocol.trust import Entered, Event, Examined, OutOfTurn, Standing, after
+from annotation.protocol.trust import Entered, Event, Examined, OutOfTurn, WorkerTrust, trust_after
 from annotation.protocol.trust_settings import TrustSettings
 
 
@@ -32,9 +32,9 @@ class StandingColumns(NamedTuple):
     last: str
 
 
-def pure(row: Row | StandingColumns) -> Standing:
+def trust_from_row(row: Row | StandingColumns) -> WorkerTrust:
     """The standing that a row holds."""
-    return Standing(
+    return WorkerTrust(
         row.kind,
         row.state,
         Entered(row.entered_tasks, row.entered_approved) if row.entered else None,
@@ -52,7 +52,7 @@ def _examined(row: Row | StandingColumns) -> Examined | None:
     return Examined(row.examined_right, row.examined_asked)
 
 
-def values_of(standing: Standing) -> dict[str, Any]:
+def _values_of(standing: WorkerTrust) -> dict[str, Any]:
     """A standing as the values of its row's columns (`StandingColumns`)."""
     entered, examined = standing.entered, standing.examined
     return {
@@ -70,48 +70,48 @@ def values_of(standing: Standing) -> dict[str, Any]:
     }
 
 
-def store(row: Row, standing: Standing, **also: Any) -> None:
+def store_trust(row: Row, standing: WorkerTrust, **also: Any) -> None:
     """Write `standing` to its row, and the columns in `also`."""
-    for name, value in {**values_of(standing), "changed_at": database.now(), **also}.items():
+    for name, value in {**_values_of(standing), "changed_at": database.now(), **also}.items():
         setattr(row, name, value)
     row.save()
 
 
-def note(row: Row, event: Event, settings: TrustSettings) -> Standing:
+def note(row: Row, event: Event, settings: TrustSettings) -> WorkerTrust:
     """Take the row's standing through one event and write it."""
-    standing = after(pure(row), event, settings)
-    store(row, standing)
+    standing = trust_after(trust_from_row(row), event, settings)
+    store_trust(row, standing)
     return standing
 
 
-def passed_through(standing: Standing, event: Event, settings: TrustSettings) -> Standing:
+def trust_after_or_same(standing: WorkerTrust, event: Event, settings: TrustSettings) -> WorkerTrust:
     """`after`, but for an event that comes too late to count: what a worker had in hand when a
     researcher gave them a new standing leaves it as it is."""
     try:
-        return after(standing, event, settings)
+        return trust_after(standing, event, settings)
     except OutOfTurn:
         return standing
 
 
-def join(*, worker: int, campaign: Campaign, kind: str, settings: TrustSettings) -> Row:
+def join_campaign(*, worker: int, campaign: Campaign, kind: str, settings: TrustSettings) -> Row:
     """The worker's standing for `kind`, made on first sight from what their source reports of them."""
     found = Row.objects.filter(campaign=campaign, worker_id=worker, kind=kind).first()
     if found is not None:
         return found
     identity = Identity.objects.filter(worker_id=worker).first()
     entered = Entered(identity.tasks, identity.approved) if identity else Entered()
-    first = after(Standing(kind), entered, settings)
+    first = trust_after(WorkerTrust(kind), entered, settings)
     row, _ = Row.objects.get_or_create(
         campaign=campaign,
         worker_id=worker,
         kind=kind,
-        defaults={**values_of(first), "changed_at": database.now()},
+        defaults={**_values_of(first), "changed_at": database.now()},
     )
     return row
 
 
-def changed(
-    row_id: int, standing: Standing, at: datetime, *, cursor_at: int | None = None
+def trust_update(
+    row_id: int, standing: WorkerTrust, at: datetime, *, cursor_at: int | None = None
 ) -> database.Statement:
     """The statement that writes what work changes of a standing, for `sql.send`."""
     moved = "" if cursor_at is None else ", cursor = %s"
@@ -124,7 +124,7 @@ def changed(
             standing.known,
             standing.right,
             "".join("01"[right] for right in standing.last),
-            database.moment(at),
+            database.sql_time(at),
             *([] if cursor_at is None else [cursor_at]),
             row_id,
         ],

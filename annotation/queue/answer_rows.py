@@ -22,7 +22,7 @@ from annotation.queue import relevance_pages
 from annotation.queue.lease_terms import Terms
 
 
-class Held(NamedTuple):
+class LeasedAssignment(NamedTuple):
     """An assignment as it is handed in, with what is graded or folded."""
 
     id: int
@@ -39,14 +39,14 @@ class Held(NamedTuple):
 
 
 #: The columns of Held, of an assignment `a` and its image `im`; the key is that of `{of}`.
-HELD = (
+LEASED_ASSIGNMENT_COLUMNS = (
     "a.id, a.worker_id, a.state, a.role, a.kind, a.leased_at, a.token, {of}.key, im.key, im.width, im.height"
 )
 
 
-def check(held: Held, answer: Answer) -> None:
+def check_answer(held: LeasedAssignment, answer: Answer) -> None:
     """Raise BadJudgment unless the question takes this answer."""
-    q.check(Judgment("", held.key, "", answer.answer, answer.box, answer.flag))
+    q.check_judgment(Judgment("", held.key, "", answer.answer, answer.box, answer.flag))
     boxes = [corners(answer.box)] if answer.box else []
     boxes += [region["box"] for region in (answer.content or {}).get("regions", ())]
     for xmin, ymin, xmax, ymax in boxes:
@@ -62,11 +62,15 @@ def check(held: Held, answer: Answer) -> None:
         )
     # A sentence is written to a task, and what the test asks is whether one is written well.
     tested = kind_of(held.kind).test_answers
-    if tested and answer.answer and (answer.answer in tested) != (held.role == qualification.ROLE):
+    if (
+        tested
+        and answer.answer
+        and (answer.answer in tested) != (held.role == qualification.QUALIFICATION_ROLE)
+    ):
         raise BadJudgment(f"answer {answer.answer!r} is not an answer to this question of {held.kind}")
 
 
-class Content(NamedTuple):
+class AnswerContent(NamedTuple):
     """What an answer's judgment keeps beside its word, what it tells of known images, and their rows."""
 
     kept: dict[str, Any] | None
@@ -74,26 +78,26 @@ class Content(NamedTuple):
     graded: list[database.Statement]
 
 
-def content_of(held: Held, terms: Terms, answer: Answer) -> Content:
+def answer_content(held: LeasedAssignment, terms: Terms, answer: Answer) -> AnswerContent:
     """An answer's content as it is kept. Raises BadJudgment where it is not what was asked for."""
     if is_page(held.kind):
         return _ticked(held, terms, answer)
     if answer.flag or answer.content is None:
-        return Content(None, [ItemDone()], [])
+        return AnswerContent(None, [ItemDone()], [])
     try:
         kind_of(held.kind).check(answer.content, terms.settings.answers.number)
     except BadContent as error:
         raise BadJudgment(str(error)) from error
-    return Content(dict(answer.content), [ItemDone()], [])
+    return AnswerContent(dict(answer.content), [ItemDone()], [])
 
 
-def _ticked(held: Held, terms: Terms, answer: Answer) -> Content:
+def _ticked(held: LeasedAssignment, terms: Terms, answer: Answer) -> AnswerContent:
     """A page's ticks; each of its known images that is in use is graded, and each other one an item."""
     page = relevance_pages.blocks(held.id, seed=terms.seed, settings=terms.settings)
-    ticks = None if answer.flag else relevance_pages.ticked(page, answer.content)
+    ticks = None if answer.flag else relevance_pages.page_ticks(page, answer.content)
     events: list[Any] = []
     graded: list[database.Statement] = []
-    for place, block in enumerate(page if held.role != qualification.ROLE else ()):
+    for place, block in enumerate(page if held.role != qualification.QUALIFICATION_ROLE else ()):
         if block.control is None or not block.active:
             events.append(ItemDone())
             continue
@@ -105,11 +109,11 @@ def _ticked(held: Held, terms: Terms, answer: Answer) -> Content:
                 [right, held.id, block.control],
             )
         )
-    return Content(relevance_pages.stored(page, ticks), events, graded)
+    return AnswerContent(relevance_pages.page_answer(page, ticks), events, graded)
 
 
-def stored(
-    held: Held,
+def insert_judgment(
+    held: LeasedAssignment,
     terms: Terms,
     judgment: Judgment,
     way: str,
@@ -138,7 +142,7 @@ def stored(
         schema,
         terms.id,
         held.kind,
-        database.moment(at),
+        database.sql_time(at),
     ]
     return [
         (
@@ -153,7 +157,7 @@ def stored(
     ]
 
 
-def flagged(held: Held, answer: Answer) -> list[database.Statement]:
+def insert_flag(held: LeasedAssignment, answer: Answer) -> list[database.Statement]:
     """The statement that stores a worker's report beside its judgment."""
     return [
         (
@@ -164,16 +168,22 @@ def flagged(held: Held, answer: Answer) -> list[database.Statement]:
     ]
 
 
-def handed_in(
-    held: Held, terms: Terms, token: str, seconds: float | None, at: datetime, *, right: bool | None = None
+def end_assignment(
+    held: LeasedAssignment,
+    terms: Terms,
+    token: str,
+    seconds: float | None,
+    at: datetime,
+    *,
+    right: bool | None = None,
 ) -> database.Statement:
     """The assignment ends: how long it took, and what it earns."""
     pay = terms.settings.pay
-    elapsed = max(0.0, (at - database.moment_from(held.leased_at)).total_seconds())
+    elapsed = max(0.0, (at - database.time_from_sql(held.leased_at)).total_seconds())
     worked = min(elapsed, pay.idle_after if seconds is None else max(0.0, seconds))
-    earned = 0 if held.role == qualification.ROLE else pay.amount(held.kind, worked)
+    earned = 0 if held.role == qualification.QUALIFICATION_ROLE else pay.amount(held.kind, worked)
     return (
         """UPDATE annotation_assignment SET state = 'submitted', ended_at = %s, token = %s, seconds = %s,
                pay = %s, "right" = %s WHERE id = %s""",
-        [database.moment(at), token, worked, earned, right, held.id],
+        [database.sql_time(at), token, worked, earned, right, held.id],
     )

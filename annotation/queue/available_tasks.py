@@ -21,11 +21,11 @@ from annotation.common import database
 from annotation.models import Assignment, Campaign, Identity, Worker
 from annotation.models import Standing as Row
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
-from annotation.protocol.trust import Entered, Standing, after, reading
-from annotation.protocol.trust_settings import Known, practice_is_entry
+from annotation.protocol.trust import Entered, WorkerTrust, trust_after, trust_reading
+from annotation.protocol.trust_settings import GoldCoverage, practice_is_entry
 from annotation.quality import controls, qualification, worker_trust
 from annotation.queue import dispatch, lease_terms
-from annotation.queue.dispatch import Holder, Nothing
+from annotation.queue.dispatch import NoTask, WorkerState
 from annotation.selectors.same_question import met_as_control
 from annotation.selectors.scopes import campaigns_to_work_on
 
@@ -39,7 +39,7 @@ class Today(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class AvailableTask:
     """One kind of question in one campaign, as one worker meets it.
 
     `standing` is theirs, or what it would be if they joined now; `known` what the campaign knows of the
@@ -50,18 +50,18 @@ class Offer:
     campaign: Campaign
     kind: str
     settings: CampaignSettings
-    standing: Standing
-    known: Known
+    standing: WorkerTrust
+    known: GoldCoverage
     in_hand: int
     today: Today
-    test: qualification.Test | None
-    nothing: Nothing | None
+    test: qualification.QualificationTest | None
+    nothing: NoTask | None
 
     @property
     def reads(self) -> str:
         """How the standing reads: its state, or that nothing tells whether the worker is right."""
         examined = self.standing.examined is not None
-        return reading(self.kind, self.standing.state, self.known, examined=examined)
+        return trust_reading(self.kind, self.standing.state, self.known, examined=examined)
 
     @property
     def practice_first(self) -> bool:
@@ -80,7 +80,7 @@ def kinds_of(campaign: Campaign) -> tuple[str, ...]:
     return campaign.kinds
 
 
-def offers(*, worker: Worker) -> list[Offer]:
+def available_tasks(*, worker: Worker) -> list[AvailableTask]:
     """All that campaigns offer to `worker`, by campaign, then in the order of the questions.
 
     Closed campaigns are among them as long as the worker holds something there.
@@ -104,35 +104,37 @@ def offers(*, worker: Worker) -> list[Offer]:
             version=campaign.settings_version,
             settings=settings,
         )
-        shut = dispatch.closed(terms) or no_consent(worker=worker.pk, campaign=campaign)
+        shut = dispatch.why_closed(terms) or no_consent(worker=worker.pk, campaign=campaign)
         for kind in kinds_of(campaign):
             row = rows.get((campaign.pk, kind))
-            rules = lease_terms.rules_of(terms, kind)
-            standing = worker_trust.pure(row) if row else after(Standing(kind), entered, rules)
+            rules = lease_terms.terms_trust_rules(terms, kind)
+            standing = (
+                worker_trust.trust_from_row(row) if row else trust_after(WorkerTrust(kind), entered, rules)
+            )
             holder = _holder(campaign, worker, row, standing)
             in_hand = held[campaign.pk, kind]
             with connection.cursor() as cursor:
                 nothing = (
                     shut
-                    or lease_terms.refused_to(holder, terms)
-                    or dispatch.ahead(cursor, holder, rules, database.now())
+                    or lease_terms.why_refused(holder, terms)
+                    or dispatch.why_drawer_waits(cursor, holder, rules, database.now())
                 )
                 if nothing is None and not in_hand and not _waits(cursor, campaign.pk, kind, worker.pk):
                     nothing = dispatch.why_none(cursor, holder, kind, database.now())
             test = None
             if nothing is not None and nothing.code in qualification.NEED_A_TEST:
                 place = row or Row(campaign=campaign, worker=worker, kind=kind)
-                test = qualification.progress(place)
-                obstacle = qualification.obstacle(place, campaign=campaign, settings=settings)
+                test = qualification.test_under_way(place)
+                obstacle = qualification.test_obstacle(place, campaign=campaign, settings=settings)
                 if obstacle and not test:
-                    nothing = Nothing(obstacle.code, obstacle.text)
+                    nothing = NoTask(obstacle.code, obstacle.text)
             found.append(
-                Offer(
+                AvailableTask(
                     campaign,
                     kind,
                     settings,
                     standing,
-                    controls.known(campaign.pk, kind, campaign.revision),
+                    controls.gold_coverage(campaign.pk, kind, campaign.revision),
                     in_hand,
                     today[campaign.pk, kind],
                     test,
@@ -142,11 +144,11 @@ def offers(*, worker: Worker) -> list[Offer]:
     return found
 
 
-def no_consent(*, worker: int, campaign: Campaign) -> Nothing | None:
+def no_consent(*, worker: int, campaign: Campaign) -> NoTask | None:
     """What keeps a worker out who has not agreed to the campaign's newest consent text; else None."""
     if not instructions.needs_consent(worker=worker, campaign=campaign):
         return None
-    return lease_terms.not_agreed()
+    return lease_terms.no_task_without_consent()
 
 
 def today(*, worker: int, campaign: int, kind: str) -> Today:
@@ -158,10 +160,10 @@ def today(*, worker: int, campaign: int, kind: str) -> Today:
     return Today(sums["answers"], sums["seconds"] or 0.0, sums["pay"] or 0)
 
 
-def _holder(campaign: Campaign, worker: Worker, row: Row | None, standing: Standing) -> Holder:
+def _holder(campaign: Campaign, worker: Worker, row: Row | None, standing: WorkerTrust) -> WorkerState:
     """A standing as handing out takes it, whether or not there is a row of it yet."""
     row = row or Row(pk=0)
-    return Holder(
+    return WorkerState(
         id=row.pk,
         campaign=campaign.pk,
         worker=worker.pk,

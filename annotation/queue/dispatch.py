@@ -23,20 +23,20 @@ from django.utils.translation import gettext as _
 from annotation.common import database
 from annotation.models import Campaign
 from annotation.protocol import trust
-from annotation.protocol.trust import Standing
+from annotation.protocol.trust import WorkerTrust
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.selectors.campaign.reasons import in_words
 from annotation.selectors.same_question import met_as_control
 
 #: Tasks looked at first, and how the look widens beyond them.
-HEAD = 48
-STEPS = (512, 8192, 10**9)
+FIRST_LOOK = 48
+WIDER_LOOKS = (512, 8192, 10**9)
 #: Seconds after which to ask again where everything open is just changing hands.
-SOON = 2
+_SOON = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Nothing:
+class NoTask:
     """Why there is nothing for this worker now, in one sentence, and when to ask again, if known."""
 
     code: str
@@ -44,7 +44,7 @@ class Nothing:
     again_at: datetime | None = None
 
 
-class Holder(NamedTuple):
+class WorkerState(NamedTuple):
     """A worker's standing for a kind, as its locked row holds it.
 
     `unagreed`: the campaign's newest consent text waits for them to agree to it.
@@ -60,7 +60,7 @@ class Holder(NamedTuple):
     reason: str
     withdrawn: bool
     unagreed: bool
-    standing: Standing
+    standing: WorkerTrust
 
 
 class Claim(NamedTuple):
@@ -74,7 +74,7 @@ class Claim(NamedTuple):
     content: str
 
 
-class Task(NamedTuple):
+class NextTask(NamedTuple):
     """A task that could be a worker's next: the image it is about, and what it shows."""
 
     id: int
@@ -88,9 +88,9 @@ _SHOWN = """id, role, key, rank,
     (SELECT i.content FROM annotation_item i WHERE i.task_id = annotation_task.id AND i.position = 0)"""
 
 
-def claim(cursor: Any, holder: Holder, kind: str) -> Claim | None:
+def claim(cursor: Any, holder: WorkerState, kind: str) -> Claim | None:
     """Take a place on the next task for this worker, or None where there is none."""
-    found = _claim(cursor, holder, kind, 0, HEAD)
+    found = _claim(cursor, holder, kind, 0, FIRST_LOOK)
     if found is not None:
         return found
     for start, window in _beyond(holder):
@@ -103,9 +103,9 @@ def claim(cursor: Any, holder: Holder, kind: str) -> Claim | None:
     return None
 
 
-def next_task(cursor: Any, holder: Holder, kind: str) -> Task | None:
+def next_task(cursor: Any, holder: WorkerState, kind: str) -> NextTask | None:
     """The task that `claim` would take now, left where it is; None where there is none."""
-    for start, window in [(0, HEAD), *_beyond(holder)]:
+    for start, window in [(0, FIRST_LOOK), *_beyond(holder)]:
         database.execute(
             cursor,
             f"""SELECT t.id, o.image_id, i.content FROM annotation_task t
@@ -116,16 +116,16 @@ def next_task(cursor: Any, holder: Holder, kind: str) -> Task | None:
         )
         row = cursor.fetchone()
         if row is not None:
-            return Task._make(row)
+            return NextTask._make(row)
     return None
 
 
-def _beyond(holder: Holder) -> list[tuple[int, int]]:
+def _beyond(holder: WorkerState) -> list[tuple[int, int]]:
     """Where to look when all of the head is the worker's already: from which rank, and how far."""
-    return [*((holder.cursor, step) for step in STEPS), (0, STEPS[-1])]
+    return [*((holder.cursor, step) for step in WIDER_LOOKS), (0, WIDER_LOOKS[-1])]
 
 
-def _claim(cursor: Any, holder: Holder, kind: str, start: int, window: int) -> Claim | None:
+def _claim(cursor: Any, holder: WorkerState, kind: str, start: int, window: int) -> Claim | None:
     """One conditional UPDATE on the counters of the first suitable task of a window."""
     database.execute(
         cursor,
@@ -159,14 +159,14 @@ def _first(kind: str, window: int) -> str:
     return f"SELECT t.id FROM ({ordered}) o CROSS JOIN LATERAL ({locked}) t LIMIT 1"
 
 
-def _sought(holder: Holder, kind: str, start: int) -> list[Any]:
+def _sought(holder: WorkerState, kind: str, start: int) -> list[Any]:
     worker = holder.worker
     return [holder.campaign, kind, start, worker, worker * 331, worker, worker]
 
 
 def claim_and_lease(
     cursor: Any,
-    holder: Holder,
+    holder: WorkerState,
     kind: str,
     *,
     version: int,
@@ -183,7 +183,7 @@ def claim_and_lease(
     """
     text = f"""WITH claimed AS (
             UPDATE annotation_task SET live = live + 1
-            WHERE id = ({_first(kind, HEAD)}) AND live < wanted AND %s = ARRAY(
+            WHERE id = ({_first(kind, FIRST_LOOK)}) AND live < wanted AND %s = ARRAY(
                 SELECT a.id FROM annotation_assignment a
                 WHERE a.worker_id = %s AND a.campaign_id = %s AND a.kind = %s AND a.state = 'leased'
                 ORDER BY a.id)
@@ -203,10 +203,10 @@ def claim_and_lease(
         *[holder.worker, holder.campaign, kind],
         *place,
         version,
-        database.moment(at),
-        database.moment(expires),
+        database.sql_time(at),
+        database.sql_time(expires),
     ]
-    database.send(cursor, [*after, (text, values)])
+    database.send_statements(cursor, [*after, (text, values)])
     row = cursor.fetchone()
     if row is None:
         return None
@@ -214,7 +214,7 @@ def claim_and_lease(
     return assignment, Claim._make(shown)
 
 
-def again(cursor: Any, holder: Holder, kind: str) -> tuple[int, Claim] | None:
+def claim_again(cursor: Any, holder: WorkerState, kind: str) -> tuple[int, Claim] | None:
     """Take a place again on a task that ran out in this worker's hands: (assignment, claim), or None."""
     locking = database.locking("t", skip=True)
     cursor.execute(
@@ -239,12 +239,12 @@ def again(cursor: Any, holder: Holder, kind: str) -> tuple[int, Claim] | None:
     return assignment, claim
 
 
-def closed(campaign: Any) -> Nothing | None:
+def why_closed(campaign: Any) -> NoTask | None:
     """Why this campaign gives nothing to anybody, None where it is open. `campaign`: `state`, `reason`."""
     if campaign.state == Campaign.OPEN:
         return None
     if campaign.state == Campaign.PAUSED:
-        return Nothing(
+        return NoTask(
             "paused",
             _(
                 "This campaign is paused%(why)s. You can still submit the tasks that you have open; come "
@@ -253,17 +253,19 @@ def closed(campaign: Any) -> Nothing | None:
             % {"why": f": {in_words(campaign.reason)}" if campaign.reason else ""},
         )
     if campaign.state == Campaign.CLOSED:
-        return Nothing("closed", _("This campaign is over: choose another. Thank you for your work."))
-    return Nothing("draft", _("This campaign has not begun yet: come back later."))
+        return NoTask("closed", _("This campaign is over: choose another. Thank you for your work."))
+    return NoTask("draft", _("This campaign has not begun yet: come back later."))
 
 
-def ahead(cursor: Any, holder: Holder, settings: TrustSettings, at: datetime) -> Nothing | None:
+def why_drawer_waits(
+    cursor: Any, holder: WorkerState, settings: TrustSettings, at: datetime
+) -> NoTask | None:
     """Why a drawer is to wait until others have looked at their boxes; None where they need not.
 
     Nobody waits where there is nobody else who may judge boxes, nor for a box for longer than
     `drawing_wait_minutes`: what others leave lying cannot stop a campaign.
     """
-    if not trust.watched(holder.standing, settings):
+    if not trust.is_drawer_watched(holder.standing, settings):
         return None
     wait = timedelta(minutes=settings.drawing_wait_minutes)
     # State and kind stand in the text, for the partial index. A double check is no verdict to wait for.
@@ -271,16 +273,16 @@ def ahead(cursor: Any, holder: Holder, settings: TrustSettings, at: datetime) ->
         """SELECT created_at FROM annotation_task
            WHERE barred_id = %s AND campaign_id = %s AND state = 'open' AND kind = 'box_quality'
                AND role = 'vote' AND created_at > %s ORDER BY created_at DESC LIMIT %s""",
-        [holder.worker, holder.campaign, database.moment(at - wait), settings.drawing_unjudged],
+        [holder.worker, holder.campaign, database.sql_time(at - wait), settings.drawing_unjudged],
     )
-    drawn = [database.moment_from(created) for (created,) in cursor.fetchall()]
-    refusal = trust.ahead(holder.standing, len(drawn), settings)
+    drawn = [database.time_from_sql(created) for (created,) in cursor.fetchall()]
+    refusal = trust.refuse_drawing_ahead(holder.standing, len(drawn), settings)
     if refusal is None or not _others_judge(cursor, holder):
         return None
-    return Nothing(refusal.code, refusal.text, drawn[-1] + wait)
+    return NoTask(refusal.code, refusal.text, drawn[-1] + wait)
 
 
-def _others_judge(cursor: Any, holder: Holder) -> bool:
+def _others_judge(cursor: Any, holder: WorkerState) -> bool:
     """Whether somebody else is admitted to judging boxes in this campaign."""
     cursor.execute(
         """SELECT 1 FROM annotation_standing WHERE campaign_id = %s AND kind = 'box_quality'
@@ -290,7 +292,7 @@ def _others_judge(cursor: Any, holder: Holder) -> bool:
     return cursor.fetchone() is not None
 
 
-def why_none(cursor: Any, holder: Holder, kind: str, at: datetime) -> Nothing:
+def why_none(cursor: Any, holder: WorkerState, kind: str, at: datetime) -> NoTask:
     """Why `claim` found nothing."""
     # A question that they met as a control item is one that they have answered, and is not told apart.
     mine = (
@@ -304,10 +306,10 @@ def why_none(cursor: Any, holder: Holder, kind: str, at: datetime) -> Nothing:
         f"SELECT 1 {of_kind} AND t.live < t.wanted AND NOT COALESCE({mine}, FALSE) LIMIT 1", [*place, *me]
     )
     if cursor.fetchone():
-        return Nothing(
+        return NoTask(
             "busy",
             _("The last open questions are just being assigned to others: look again in a moment."),
-            at + timedelta(seconds=SOON),
+            at + timedelta(seconds=_SOON),
         )
     cursor.execute(
         f"""SELECT min(l.expires_at) FROM annotation_assignment l WHERE l.state = 'leased' AND l.task_id IN (
@@ -316,9 +318,9 @@ def why_none(cursor: Any, holder: Holder, kind: str, at: datetime) -> Nothing:
     )
     (until,) = cursor.fetchone()
     if until is not None:
-        until = max(database.moment_from(until), at)
+        until = max(database.time_from_sql(until), at)
         minutes = max(1, round((until - at).total_seconds() / 60))
-        return Nothing(
+        return NoTask(
             "busy",
             _(
                 "Others are answering the remaining questions. Questions that they leave unanswered come "
@@ -329,14 +331,14 @@ def why_none(cursor: Any, holder: Holder, kind: str, at: datetime) -> Nothing:
         )
     cursor.execute(f"SELECT 1 {of_kind} LIMIT 1", place)
     if cursor.fetchone():
-        return Nothing(
+        return NoTask(
             "all_judged",
             _(
                 "You have answered every open question of this kind that you may answer; the rest is for "
                 "others. Choose another task."
             ),
         )
-    return Nothing(
+    return NoTask(
         "none_open",
         _("No question of this kind is open now: answers to other kinds open new ones. Choose another task."),
     )

@@ -16,22 +16,22 @@ from annotation.common import database
 from annotation.common.batching import chunks
 from annotation.models import Campaign, Image, Item, OpenImage, Task
 from annotation.protocol.campaign_settings import settings_of
-from annotation.protocol.contents import content_of, plain_mention
-from annotation.protocol.counted import Asked, plain_questions
+from annotation.protocol.contents import plain_mention, question_content
+from annotation.protocol.counted import CountedQuestion, plain_questions
 from annotation.protocol.image import Fold
 from annotation.protocol.questions import Question
-from annotation.protocol.state import Settings
+from annotation.protocol.state import ImageSettings
 from annotation.protocol.terms import Mention
 from annotation.queue import image_state, task_rows
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 #: Images whose tasks are moved by one statement.
-TOGETHER = 1_000
+_TOGETHER = 1_000
 
 
 def open_images(
-    *, campaign: Campaign, images: Iterable[tuple[Image, Sequence[Mention]]], settings: Settings
+    *, campaign: Campaign, images: Iterable[tuple[Image, Sequence[Mention]]], settings: ImageSettings
 ) -> int:
     """Open images of a campaign: freeze their mentions and settings, ask their first questions.
 
@@ -61,7 +61,7 @@ def open_images(
             (row, question) for row, state in zip(rows, states, strict=True) for question in state.questions
         )
         tasks = _tasks(campaign, asked, at)
-        contents = [content_of(question) for state in states for question in state.questions]
+        contents = [question_content(question) for state in states for question in state.questions]
         Item.objects.bulk_create(
             Item(task=task, content=content) for task, content in zip(tasks, contents, strict=True)
         )
@@ -84,7 +84,7 @@ def open_images(
 def open_counted(
     *,
     campaign: Campaign,
-    images: Sequence[tuple[Image, Sequence[tuple[Asked, Sequence[dict[str, Any]]]]]],
+    images: Sequence[tuple[Image, Sequence[tuple[CountedQuestion, Sequence[dict[str, Any]]]]]],
 ) -> int:
     """Open images with questions that are only counted, each with the contents of its items.
 
@@ -119,7 +119,7 @@ def open_counted(
 def ask_more(
     *,
     campaign: Campaign,
-    images: Sequence[tuple[Image, Sequence[tuple[Asked, Sequence[dict[str, Any]]]]]],
+    images: Sequence[tuple[Image, Sequence[tuple[CountedQuestion, Sequence[dict[str, Any]]]]]],
 ) -> int:
     """As `open_counted`, and images that are open already are asked the questions as well; how many they are.
 
@@ -168,7 +168,7 @@ def reopen_images(*, campaign: Campaign, images: Iterable[int]) -> None:
             rows, ["settings", "settings_version", "state", "opened_at", "changed_at"]
         )
         for row in rows:
-            image_state.refold(row.pk)
+            image_state.refold_image(row.pk)
         # As when they were opened: nobody has answered or ruled about them, so the layer does not cover them.
         untouched = OpenImage.objects.filter(pk__in=[row.pk for row in rows], rulings_version=0)
         untouched.update(version=0, layer_behind=F("complete"))
@@ -186,7 +186,7 @@ def remove_questions(campaign: Campaign) -> None:
 
 def _ask(
     campaign: Campaign,
-    images: Sequence[tuple[OpenImage, Sequence[tuple[Asked, Sequence[dict[str, Any]]]]]],
+    images: Sequence[tuple[OpenImage, Sequence[tuple[CountedQuestion, Sequence[dict[str, Any]]]]]],
     at: datetime,
 ) -> None:
     """Open tasks for questions of images that are only counted, with their items."""
@@ -199,20 +199,20 @@ def _ask(
     )
 
 
-def _not_open(campaign: Campaign, images: Sequence[tuple[Image, T]]) -> list[tuple[Image, T]]:
+def _not_open(campaign: Campaign, images: Sequence[tuple[Image, _T]]) -> list[tuple[Image, _T]]:
     """Those of `images` that the campaign has not opened yet."""
     opened = OpenImage.objects.filter(campaign=campaign, image__in=[image.pk for image, _ in images])
     there = set(opened.values_list("image_id", flat=True))
     return [(image, about) for image, about in images if image.pk not in there]
 
 
-def analyse(campaign: Campaign) -> None:
+def analyse_task_tables(campaign: Campaign) -> None:
     """Once the campaign's images are open: let the database plan for their questions."""
-    database.analyse(Task.objects.filter(campaign=campaign).count(), OpenImage, Task, Item)
+    database.analyse_tables(Task.objects.filter(campaign=campaign).count(), OpenImage, Task, Item)
 
 
 def _tasks(
-    campaign: Campaign, asked: Iterable[tuple[OpenImage, Question | Asked]], at: datetime
+    campaign: Campaign, asked: Iterable[tuple[OpenImage, Question | CountedQuestion]], at: datetime
 ) -> list[Task]:
     """Open tasks for the first questions of images."""
     return Task.objects.bulk_create(
@@ -233,12 +233,12 @@ def prioritise(*, campaign: Campaign, images: Sequence[int], priority: int) -> i
     """Give open images (ids of their `Image`) a priority; their open tasks follow. Returns how many."""
     with database.writing():
         ids: list[int] = []
-        for some in chunks(images, TOGETHER):
+        for some in chunks(images, _TOGETHER):
             rows = OpenImage.objects.filter(campaign=campaign, image__in=some)
             ids += rows.values_list("id", flat=True)
         place = OpenImage.objects.filter(pk=OuterRef("image")).values("place")
         # Locked in the order of their ids, as everybody locks them; states stay where they are.
-        for chunk in chunks(sorted(ids), TOGETHER):
+        for chunk in chunks(sorted(ids), _TOGETHER):
             rows = OpenImage.objects.filter(pk__in=chunk)
             locked = list(rows.order_by("id").select_for_update().values_list("id", flat=True))
             tasks = Task.objects.filter(image__in=locked)

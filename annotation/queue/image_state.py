@@ -31,11 +31,11 @@ from annotation.protocol import questions as q
 from annotation.protocol.boxes import REVIEW
 from annotation.protocol.campaign_settings import settings_from
 from annotation.protocol.contents import corners, mention_from, ruling_from
-from annotation.protocol.counted import Asked, CountedFold
+from annotation.protocol.counted import CountedFold, CountedQuestion
 from annotation.protocol.image import Fold
 from annotation.protocol.questions import Judgment, Question
-from annotation.protocol.state import ChainState, ImageState, Settings
-from annotation.protocol.state import answered_once as settled_by_one
+from annotation.protocol.state import ChainState, ImageSettings, ImageState
+from annotation.protocol.state import settled_by_one_answer as settled_by_one
 from annotation.protocol.terms import Box
 from annotation.queue import task_rows
 
@@ -43,7 +43,7 @@ from annotation.queue import task_rows
 FOLDS_KEPT = 1024
 
 
-class Row(NamedTuple):
+class OpenImageRow(NamedTuple):
     """What refolding needs of an OpenImage, read under its lock."""
 
     id: int
@@ -56,8 +56,10 @@ class Row(NamedTuple):
     state: Mapping[str, Any]
 
 
-#: The columns of `Row`, of a table called `o`.
-COLUMNS = "o.id, o.campaign_id, o.place, o.priority, o.version, o.rulings_version, o.opened_at, o.state"
+#: The columns of `OpenImageRow`, of a table called `o`.
+OPEN_IMAGE_COLUMNS = (
+    "o.id, o.campaign_id, o.place, o.priority, o.version, o.rulings_version, o.opened_at, o.state"
+)
 
 
 class Vote(NamedTuple):
@@ -68,16 +70,16 @@ class Vote(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ImageDifference:
     """What a fold made of an image, and the statements that write it."""
 
     state: ImageState
     statements: list[database.Statement]
 
 
-def row_from(values: Sequence[Any]) -> Row:
+def row_from(values: Sequence[Any]) -> OpenImageRow:
     """A Row from its COLUMNS."""
-    row = Row._make(values)
+    row = OpenImageRow._make(values)
     text: Any = row.state
     return row._replace(state=json.loads(text))
 
@@ -102,7 +104,7 @@ class _VoteColumns(NamedTuple):
 _VOTE = """j.worker_id, j.name, j.key, w.pseudonym, j.answer, j.flag, j.role,
            j.x_min, j.y_min, j.x_max, j.y_max"""
 #: All votes on an image (a parameter) as one value, for `votes_from`; PostgreSQL's alone.
-VOTES = f"""(SELECT json_agg(json_build_array({_VOTE}) ORDER BY j.id)::text
+VOTES_AS_JSON = f"""(SELECT json_agg(json_build_array({_VOTE}) ORDER BY j.id)::text
      FROM annotation_judgment j JOIN annotation_worker w ON w.id = j.worker_id
      WHERE j.image_id = %s AND NOT j.void)"""
 
@@ -133,7 +135,7 @@ def _votes(rows: Iterable[Sequence[Any]]) -> list[Vote]:
     return found
 
 
-def fold_of(row: Row) -> Fold | CountedFold:
+def fold_of(row: OpenImageRow) -> Fold | CountedFold:
     """The image's fold, with its mentions, settings and rulings in force; or with questions only counted."""
     if row.rulings_version == 0:
         return _unruled(row.id, str(row.opened_at))
@@ -161,45 +163,49 @@ def _unruled(image: int, opened_at: str) -> Fold | CountedFold:
         mentions, questions, frozen = cursor.fetchone()
     settings = settings_from(frozen).protocol
     if counted := json.loads(questions):
-        return CountedFold((Asked(*one) for one in counted), flags_to_review=settings.flags_to_review)
+        return CountedFold(
+            (CountedQuestion(*one) for one in counted), flags_to_review=settings.flags_to_review
+        )
     return Fold([mention_from(m) for m in json.loads(mentions)], settings)
 
 
-def answered_once(row: Row, kind: str) -> bool:
+def image_settled_by_one_answer(row: OpenImageRow, kind: str) -> bool:
     """Whether one answer settles a question of `kind` about this image, as it was opened."""
     fold = fold_of(row)
-    return settled_by_one(kind, fold.settings if isinstance(fold, Fold) else Settings())
+    return settled_by_one(kind, fold.settings if isinstance(fold, Fold) else ImageSettings())
 
 
-def refold(image: int) -> ImageState:
+def refold_image(image: int) -> ImageState:
     """Fold an open image anew and write the difference. Locks the image."""
     with database.writing(), connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT {COLUMNS} FROM annotation_openimage o WHERE o.id = %s" + database.locking("o"), [image]
+            f"SELECT {OPEN_IMAGE_COLUMNS} FROM annotation_openimage o WHERE o.id = %s"
+            + database.locking("o"),
+            [image],
         )
         row = row_from(cursor.fetchone())
-        found = difference(row, votes_of(cursor, image), at=database.now())
-        database.send(cursor, found.statements)
+        found = image_difference(row, votes_of(cursor, image), at=database.now())
+        database.send_statements(cursor, found.statements)
     return found.state
 
 
 def state_of(image: OpenImage) -> ImageState:
     """The fold of what is stored of an open image now; writes nothing."""
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {COLUMNS} FROM annotation_openimage o WHERE o.id = %s", [image.pk])
+        cursor.execute(f"SELECT {OPEN_IMAGE_COLUMNS} FROM annotation_openimage o WHERE o.id = %s", [image.pk])
         row = row_from(cursor.fetchone())
         return fold_of(row)(vote.judgment for vote in votes_of(cursor, image.pk))
 
 
-def difference(
-    row: Row,
+def image_difference(
+    row: OpenImageRow,
     votes: Sequence[Vote],
     *,
     at: datetime,
     placed: str = "",
     check: str = "",
     checked: str = "",
-) -> Difference:
+) -> ImageDifference:
     """Fold `votes` and find what has to be written; call while holding the image's lock.
 
     `placed` is the key whose newest vote took a place that its task counts already; `check` the
@@ -215,11 +221,11 @@ def difference(
     asked = {question.key: question for question in state.questions}
     statements: list[database.Statement] = []
     if checked:
-        statements.append(task_rows.ended(row.id, checked, Task.SETTLED))
+        statements.append(task_rows.end_task(row.id, checked, Task.SETTLED))
     for key in [key for key in checks if not given[key] and key not in asked]:
         # The vote that was to be checked is withdrawn.
         checks.remove(key)
-        statements.append(task_rows.ended(row.id, key, Task.VOID))
+        statements.append(task_rows.end_task(row.id, key, Task.VOID))
     now_open: dict[str, list[int]] = {}
     fresh: list[Question] = []
     for key, question in asked.items():
@@ -230,21 +236,23 @@ def difference(
             if key in checks:
                 # Closed first, so that whoever claims its double check now is seen when it is counted.
                 checks.remove(key)
-                statements.append(task_rows.ended(row.id, key, Task.VOID))
+                statements.append(task_rows.end_task(row.id, key, Task.VOID))
             continue
         was, had = before[key]
         if (was, had) != (wanted, given[key]):
-            statements.append(task_rows.wants(row.id, key, wanted, given[key] - had - (key == placed)))
+            statements.append(
+                task_rows.update_wanted(row.id, key, wanted, given[key] - had - (key == placed))
+            )
     for key in before:
         if key in asked:
             continue
         if key == check:
             checks.append(key)
-            statements.append(task_rows.twice(row.id, key))
+            statements.append(task_rows.ask_once_more(row.id, key))
         else:
-            statements.append(task_rows.ended(row.id, key, Task.SETTLED if given[key] else Task.VOID))
+            statements.append(task_rows.end_task(row.id, key, Task.SETTLED if given[key] else Task.VOID))
     if fresh:
-        statements += task_rows.asked(
+        statements += task_rows.open_tasks(
             fresh,
             given,
             _drawers(state, votes),
@@ -264,7 +272,7 @@ def difference(
             layered=isinstance(fold, Fold),
         )
     )
-    return Difference(state, statements)
+    return ImageDifference(state, statements)
 
 
 def _drawers(state: ImageState, votes: Sequence[Vote]) -> dict[str, int]:
@@ -319,11 +327,11 @@ def _moves(
                 (
                     """UPDATE annotation_move SET undone_at = %s
                        WHERE image_id = %s AND chain = %s AND number >= %s AND undone_at IS NULL""",
-                    [database.moment(at), image, chain, kept],
+                    [database.sql_time(at), image, chain, kept],
                 )
             )
         for number, (stage, outcome, following) in enumerate(is_now[kept:], kept):
-            values += [image, chain, number, stage, outcome, following, database.moment(at)]
+            values += [image, chain, number, stage, outcome, following, database.sql_time(at)]
     if values:
         places = ", ".join(["(%s, %s, %s, %s, %s, %s, %s)"] * (len(values) // 7))
         statements.append(
@@ -348,7 +356,7 @@ def _image(
             layered,
             state.complete,
             reviews,
-            database.moment(at),
+            database.sql_time(at),
             image,
         ],
     )

@@ -13,7 +13,7 @@ from annotation.protocol.campaign_settings import CampaignSettings, settings_fro
 from annotation.protocol.trust import QUALIFICATION, why_not
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.quality import controls, qualification, worker_trust
-from annotation.queue.dispatch import Holder, Nothing
+from annotation.queue.dispatch import NoTask, WorkerState
 
 
 class Terms(NamedTuple):
@@ -29,7 +29,7 @@ class Terms(NamedTuple):
 
 
 #: The columns of Terms, of a table called `c`.
-COLUMNS = "c.id, c.state, c.reason, c.revision, c.seed, c.settings_version, c.settings"
+TERMS_COLUMNS = "c.id, c.state, c.reason, c.revision, c.seed, c.settings_version, c.settings"
 
 
 class CarriedSettings(NamedTuple):
@@ -41,7 +41,7 @@ class CarriedSettings(NamedTuple):
 
 
 #: The columns of CarriedSettings, of a lease `a` and its campaign `c`.
-CARRIED = """a.settings_version, CASE WHEN a.settings_version <> c.settings_version THEN (
+CARRIED_SETTINGS_COLUMNS = """a.settings_version, CASE WHEN a.settings_version <> c.settings_version THEN (
         SELECT v.settings FROM annotation_settingsversion v
         WHERE v.campaign_id = c.id AND v.number = a.settings_version) END"""
 
@@ -62,7 +62,7 @@ class _HolderColumns(NamedTuple):
 
 
 #: The columns of `_HolderColumns` and of its standing, of a standing `s` and its worker `w`: a Holder's.
-HOLDER = (
+WORKER_STATE_COLUMNS = (
     "s.id, s.campaign_id, s.worker_id, w.pseudonym, s.attempt, s.cursor, s.blocked, s.reason, "
     "s.withdrawn_at IS NOT NULL, "
     """EXISTS (SELECT 1 FROM annotation_instructions x
@@ -82,53 +82,55 @@ def terms_from(values: Sequence[Any]) -> Terms:
     return terms._replace(settings=settings_from(text))
 
 
-def under(terms: Terms, carried: CarriedSettings) -> Terms:
+def terms_of_lease(terms: Terms, carried: CarriedSettings) -> Terms:
     """The terms of a lease: the settings that it was given under hold until it ends."""
     if carried.text is None:
         return terms
     return terms._replace(version=carried.version, settings=settings_from(carried.text))
 
 
-def holder_from(values: Sequence[Any]) -> Holder:
+def worker_state_from(values: Sequence[Any]) -> WorkerState:
     """A Holder from its columns HOLDER."""
     own, standing = database.split_row(values, _HolderColumns, worker_trust.StandingColumns)
     own = own._replace(withdrawn=bool(own.withdrawn), unagreed=bool(own.unagreed))
-    return Holder._make((*own, worker_trust.pure(standing)))
+    return WorkerState._make((*own, worker_trust.trust_from_row(standing)))
 
 
 def terms_of(cursor: Any, campaign: int) -> Terms:
     """What leases of a campaign, by its row's id, are handed out under; one query."""
-    cursor.execute(f"SELECT {COLUMNS} FROM annotation_campaign c WHERE c.id = %s", [campaign])
+    cursor.execute(f"SELECT {TERMS_COLUMNS} FROM annotation_campaign c WHERE c.id = %s", [campaign])
     return terms_from(cursor.fetchone())
 
 
-def rules_of(terms: Terms, kind: str) -> TrustSettings:
+def terms_trust_rules(terms: Terms, kind: str) -> TrustSettings:
     """The campaign's trust settings as they come out for `kind`, with the control items that there are."""
-    return controls.rules(terms.settings.trust, campaign=terms.id, kind=kind, revision=terms.revision)
+    return controls.trust_rules_in_force(
+        terms.settings.trust, campaign=terms.id, kind=kind, revision=terms.revision
+    )
 
 
-def _in_a_test(holder: Holder) -> bool:
+def _in_a_test(holder: WorkerState) -> bool:
     """Whether the worker is in the middle of a test, whose items may have been retired meanwhile."""
-    return bool(holder.attempt) and qualification.progress(Row.objects.get(pk=holder.id)) is not None
+    return bool(holder.attempt) and qualification.test_under_way(Row.objects.get(pk=holder.id)) is not None
 
 
-def not_agreed() -> Nothing:
+def no_task_without_consent() -> NoTask:
     """What keeps a worker out who has not agreed to the campaign's newest consent text."""
-    return Nothing("no_consent", _("Before you begin, read how your answers will be used, and agree to it."))
+    return NoTask("no_consent", _("Before you begin, read how your answers will be used, and agree to it."))
 
 
-def refused_to(holder: Holder, terms: Terms) -> Nothing | None:
+def why_refused(holder: WorkerState, terms: Terms) -> NoTask | None:
     """What keeps this worker from the kind."""
     if holder.blocked:
-        return Nothing(
+        return NoTask(
             "blocked",
             _("A researcher has suspended you from this task%(why)s. Choose another task, or write to them.")
             % {"why": f": {holder.reason}" if holder.reason else ""},
         )
-    rules = rules_of(terms, holder.standing.kind)
+    rules = terms_trust_rules(terms, holder.standing.kind)
     if holder.standing.state == QUALIFICATION and not rules.qualification and _in_a_test(holder):
         rules = terms.settings.trust
     if holder.standing.state != QUALIFICATION and why_not(holder.standing, rules) is None:
         return None
     refusal = why_not(holder.standing, rules)
-    return Nothing(refusal.code, refusal.text) if refusal else None
+    return NoTask(refusal.code, refusal.text) if refusal else None

@@ -4,7 +4,8 @@ Known images are put on a page when it is leased (`PageControl` remembers which)
 probation hold nothing else, and are of no task. Order and places come from the campaign's seed and
 the worker's pseudonym, so that the same page is shown again, and its answer read by place.
 
-Call `enclose` and `put` inside `sql.writing()` while holding the worker's standing.
+Call `enclose_control_images` and `store_control_images` inside `sql.writing()` while holding the worker's
+standing.
 
 Source: Hodosh et al. 2013, section 4.3.2; `protocol.paging`.
 """
@@ -17,24 +18,24 @@ from typing import Any, NamedTuple
 
 from annotation.models import Assignment, Control, Item, PageControl
 from annotation.protocol.campaign_settings import CampaignSettings
-from annotation.protocol.controls import Control as Known
-from annotation.protocol.controls import choose, draw
+from annotation.protocol.controls import PooledControl as Known
+from annotation.protocol.controls import choose_control, draw_number
 from annotation.protocol.paging import (
-    CONTROL,
-    ROLES,
+    PAGE_ROLES,
+    ROLE_CONTROL,
     Block,
     ControlImage,
     Entry,
     controls_on_page,
     for_worker,
-    shown_of,
+    places_shown,
 )
 from annotation.protocol.questions import BadJudgment
 from annotation.quality import controls
-from annotation.queue.dispatch import Holder
+from annotation.queue.dispatch import WorkerState
 
 #: The role of an item of the test: an image that is a page of its own.
-QUALIFICATION = Control.QUALIFICATION
+_QUALIFICATION = Control.QUALIFICATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class PageBlock:
     active: bool = True
 
 
-def due(settings: CampaignSettings, *, seed: int, holder: Holder, held: int) -> int:
+def control_images_due(settings: CampaignSettings, *, seed: int, holder: WorkerState, held: int) -> int:
     """How many images of the worker's next page are to be control items; `held` pages are in hand."""
     number = holder.standing.items // settings.page.images + held + 1
     return controls_on_page(
@@ -64,16 +65,16 @@ def due(settings: CampaignSettings, *, seed: int, holder: Holder, held: int) -> 
     )
 
 
-class Put(NamedTuple):
+class PlacedControlImage(NamedTuple):
     """A known image for a page, and how many of its captions are shown there."""
 
     control: int
     captions: int
 
 
-def known_only(
-    settings: CampaignSettings, *, seed: int, holder: Holder, revision: int, instead_of: int
-) -> tuple[Put, ...]:
+def control_images_only(
+    settings: CampaignSettings, *, seed: int, holder: WorkerState, revision: int, instead_of: int
+) -> tuple[PlacedControlImage, ...]:
     """Known images for a page that holds nothing else; none where too few are new to the worker.
 
     The page is like that of the task `instead_of`: as many images, with as many captions each.
@@ -84,18 +85,18 @@ def known_only(
     return chosen if len(chosen) == len(like) else ()
 
 
-def enclose(
-    settings: CampaignSettings, *, seed: int, holder: Holder, revision: int, assignment: int, count: int
+def enclose_control_images(
+    settings: CampaignSettings, *, seed: int, holder: WorkerState, revision: int, assignment: int, count: int
 ) -> None:
     """Put `count` known images, or as many as there are, on the page just leased, each with as many
     captions as one of those that are on it."""
     on_page = _like(Assignment.objects.values_list("task", flat=True).get(pk=assignment))
     like = [on_page[_place(seed, holder, number, len(on_page))] for number in range(count)]
     images = {block.image for block in on_page}
-    put(assignment, _chosen(seed, holder, revision, like, images, but=assignment))
+    store_control_images(assignment, _chosen(seed, holder, revision, like, images, but=assignment))
 
 
-def put(assignment: int, chosen: Sequence[Put]) -> None:
+def store_control_images(assignment: int, chosen: Sequence[PlacedControlImage]) -> None:
     """Store which known images a page shows, and how many captions of each."""
     PageControl.objects.bulk_create(
         PageControl(assignment_id=assignment, control_id=one.control, captions=one.captions) for one in chosen
@@ -108,32 +109,36 @@ def _like(task: int | None) -> list[PageBlock]:
     return [_asked(content) for content in contents]
 
 
-def _place(seed: int, holder: Holder, number: int, places: int) -> int:
+def _place(seed: int, holder: WorkerState, number: int, places: int) -> int:
     """Which of a page's images the control item `number` is to be like."""
-    return int(draw(seed, holder.pseudonym, "like", holder.standing.items, number) * places)
+    return int(draw_number(seed, holder.pseudonym, "like", holder.standing.items, number) * places)
 
 
 def _chosen(
     seed: int,
-    holder: Holder,
+    holder: WorkerState,
     revision: int,
     like: Sequence[PageBlock],
     images: Collection[int],
     *,
     but: int = 0,
-) -> tuple[Put, ...]:
+) -> tuple[PlacedControlImage, ...]:
     """A known image that this worker has not met for each of `like`, each of another image, none of
     `images`; as many as there are."""
     # Whatever is true of them: to tick nothing, or everything, is wrong on each.
-    pool = [Known(one.id, "") for one in controls.pool(holder.campaign, holder.standing.kind, revision)]
+    pool = [
+        Known(one.id, "") for one in controls.control_pool(holder.campaign, holder.standing.kind, revision)
+    ]
     if not pool or not like:
         return ()
-    seen = set(controls.seen(worker=holder.worker, campaign=holder.campaign, kind=holder.standing.kind))
+    seen = set(
+        controls.controls_seen(worker=holder.worker, campaign=holder.campaign, kind=holder.standing.kind)
+    )
     past = controls.history(
         worker=holder.worker, campaign=holder.campaign, kind=holder.standing.kind, but=but
     )
     taken = set(images)
-    found: list[Put] = []
+    found: list[PlacedControlImage] = []
     for block in like:
         strange = controls.strangeness(
             past,
@@ -144,7 +149,7 @@ def _chosen(
             revision=revision,
         )
         while True:
-            control = choose(
+            control = choose_control(
                 pool,
                 seed=seed,
                 worker=holder.pseudonym,
@@ -155,10 +160,10 @@ def _chosen(
             if control is None:
                 return tuple(found)
             seen.add(control.id)
-            (known,) = controls.shown(int(control.id)).content["blocks"]
+            (known,) = controls.shown_control(int(control.id)).content["blocks"]
             if known["image"] not in taken and len(known["captions"]) >= len(block.captions):
                 taken.add(known["image"])
-                found.append(Put(int(control.id), len(block.captions)))
+                found.append(PlacedControlImage(int(control.id), len(block.captions)))
                 break
     return tuple(found)
 
@@ -166,7 +171,7 @@ def _chosen(
 def blocks(assignment: int, *, seed: int, settings: CampaignSettings) -> tuple[PageBlock, ...]:
     """The page of an assignment, in the order in which its worker sees it."""
     row = Assignment.objects.select_related("worker", "control").get(pk=assignment)
-    if row.role == QUALIFICATION and row.control is not None:
+    if row.role == _QUALIFICATION and row.control is not None:
         return (_known(row.control, 0, seed, row.worker.pseudonym),)
     asked = [_asked(content) for content in _items(row)]
     put_on = [
@@ -197,19 +202,21 @@ def _asked(content: Mapping[str, Any]) -> PageBlock:
     return PageBlock(
         content["image"],
         tuple((image, place) for image, place in content["captions"]),
-        tuple(ROLES[role] for role in content["roles"]),
+        tuple(PAGE_ROLES[role] for role in content["roles"]),
     )
 
 
 def _known(control: Control, size: int, seed: int, worker: str) -> PageBlock:
     """A known image with `size` of its captions, or all of them."""
     (block,) = control.content["blocks"]
-    kept = shown_of(control.known, size or len(control.known), seed=seed, worker=worker, control=control.pk)
+    kept = places_shown(
+        control.known, size or len(control.known), seed=seed, worker=worker, control=control.pk
+    )
     captions = [(image, place) for image, place in block["captions"]]
     return PageBlock(
         block["image"],
         tuple(captions[place] for place in kept),
-        (CONTROL,) * len(kept),
+        (ROLE_CONTROL,) * len(kept),
         control.pk,
         tuple(control.known[place] for place in kept),
         control.active,
@@ -254,12 +261,12 @@ def _caption(name: str) -> tuple[int, int]:
     return int(image), int(place)
 
 
-def content_of(page: Sequence[PageBlock]) -> dict[str, Any]:
+def page_content(page: Sequence[PageBlock]) -> dict[str, Any]:
     """What a worker is shown, who is told neither role nor control."""
     return {"blocks": [{"image": b.image, "captions": [list(c) for c in b.captions]} for b in page]}
 
 
-def ticked(page: Sequence[PageBlock], given: Mapping[str, Any] | None) -> list[list[bool]]:
+def page_ticks(page: Sequence[PageBlock], given: Mapping[str, Any] | None) -> list[list[bool]]:
     """The ticks of an answer, as many as the page has. Raises BadJudgment."""
     ticks: list[list[bool]] = (given or {}).get("ticked", [])
     shape, wanted = [len(row) for row in ticks], [len(block.captions) for block in page]
@@ -268,7 +275,7 @@ def ticked(page: Sequence[PageBlock], given: Mapping[str, Any] | None) -> list[l
     return ticks
 
 
-def stored(page: Sequence[PageBlock], ticks: Sequence[Sequence[bool]] | None) -> dict[str, Any]:
+def page_answer(page: Sequence[PageBlock], ticks: Sequence[Sequence[bool]] | None) -> dict[str, Any]:
     """The answer as its judgment keeps it: each pair judged, why it was there, and whether it was ticked.
 
     Of a page that was reported (`ticks` None) only what was on it.
@@ -278,7 +285,7 @@ def stored(page: Sequence[PageBlock], ticks: Sequence[Sequence[bool]] | None) ->
             {
                 "image": block.image,
                 "captions": [list(caption) for caption in block.captions],
-                "roles": [ROLES.index(role) for role in block.roles],
+                "roles": [PAGE_ROLES.index(role) for role in block.roles],
                 **({"yes": list(ticks[place])} if ticks is not None else {}),
                 **({"control": block.control} if block.control is not None else {}),
             }

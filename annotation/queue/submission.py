@@ -31,14 +31,14 @@ from annotation.protocol.questions import Answer, BadJudgment, Judgment, judgmen
 from annotation.protocol.trust import BoxJudged, ControlGraded
 from annotation.quality import controls, qualification, worker_trust
 from annotation.queue import answer_rows, image_state, lease_terms, leases
-from annotation.queue.answer_rows import HELD, Content, Held
-from annotation.queue.dispatch import Holder
+from annotation.queue.answer_rows import LEASED_ASSIGNMENT_COLUMNS, AnswerContent, LeasedAssignment
+from annotation.queue.dispatch import WorkerState
 from annotation.queue.lease_terms import CarriedSettings, Terms
-from annotation.queue.leases import Lease, Nothing
+from annotation.queue.leases import Lease, NoTask
 
 __all__ = ["Answer", "BadJudgment", "Conflict", "NotYours", "Receipt", "submit"]
 
-LONGEST_TOKEN = 64
+_LONGEST_TOKEN = 64
 
 
 class NotYours(LookupError):
@@ -56,7 +56,7 @@ class Receipt:
     assignment: int
     repeated: bool
     counted: bool
-    next: Lease | Nothing | None
+    next: Lease | NoTask | None
 
 
 class _TaskNow(NamedTuple):
@@ -87,9 +87,9 @@ _CONTROL = "k.known, k.active, k.stratum"
 class _OfTask(NamedTuple):
     """An assignment of a task: `now` are the campaign's terms, `terms` those that the lease carries."""
 
-    held: Held
+    held: LeasedAssignment
     task: _TaskNow
-    image: image_state.Row
+    image: image_state.OpenImageRow
     now: Terms
     terms: Terms
 
@@ -97,7 +97,7 @@ class _OfTask(NamedTuple):
 class _OfControl(NamedTuple):
     """An assignment of a known item: `now` and `terms` as in `_OfTask`."""
 
-    held: Held
+    held: LeasedAssignment
     item: _KnownItem
     now: Terms
     terms: Terms
@@ -121,7 +121,7 @@ class _Answered(NamedTuple):
     """
 
     terms: Terms
-    holder: Holder
+    holder: WorkerState
     counted: bool
     statements: list[database.Statement]
 
@@ -144,8 +144,8 @@ def submit(
     of the answer's form. Raises NotYours, Conflict, and BadJudgment where the question does not
     take the answer; then nothing is stored.
     """
-    if not 0 < len(token) <= LONGEST_TOKEN:
-        raise BadJudgment(f"the token has {len(token)} characters: expected 1 to {LONGEST_TOKEN}")
+    if not 0 < len(token) <= _LONGEST_TOKEN:
+        raise BadJudgment(f"the token has {len(token)} characters: expected 1 to {_LONGEST_TOKEN}")
     try:
         with database.writing(), connection.cursor() as cursor:
             row = _task_row(cursor, assignment) or _control_row(cursor, assignment)
@@ -166,22 +166,22 @@ def submit(
                     )
                 stored = _Answered(*_terms(cursor, held), True, [])
             else:
-                answer_rows.check(held, answer)
+                answer_rows.check_answer(held, answer)
                 sent = _Sent(answer, token, seconds, schema, at)
                 if isinstance(row, _OfTask):
                     stored = _to_task(cursor, row, sent)
                 else:
                     stored = _to_control(cursor, row, sent)
-            following: Lease | Nothing | None = None
+            following: Lease | NoTask | None = None
             # What was taken under an older consent text may be answered; no more is handed out under that.
             if then and stored.holder.unagreed:
-                following = lease_terms.not_agreed()
+                following = lease_terms.no_task_without_consent()
             if then and following is None:
-                following = leases.following(
+                following = leases.take_next_lease(
                     cursor, stored.terms, stored.holder, held.kind, holding, at, after=stored.statements
                 )
             else:
-                database.send(cursor, stored.statements)
+                database.send_statements(cursor, stored.statements)
     except IntegrityError as error:
         if "one_token_is_one_answer" in str(error) or "assignment.token" in str(error):
             raise Conflict(_("This answer's token was used for another task: reload the page.")) from error
@@ -192,8 +192,9 @@ def submit(
 def _task_row(cursor: Any, assignment: int) -> _OfTask | None:
     database.execute(
         cursor,
-        f"""SELECT {HELD.format(of="t")}, {_TASK},
-                {image_state.COLUMNS}, {lease_terms.COLUMNS}, {lease_terms.CARRIED}
+        f"""SELECT {LEASED_ASSIGNMENT_COLUMNS.format(of="t")}, {_TASK},
+                {image_state.OPEN_IMAGE_COLUMNS},
+                {lease_terms.TERMS_COLUMNS}, {lease_terms.CARRIED_SETTINGS_COLUMNS}
             FROM annotation_assignment a JOIN annotation_task t ON t.id = a.task_id
             JOIN annotation_openimage o ON o.id = t.image_id
             JOIN annotation_image im ON im.id = o.image_id
@@ -206,16 +207,16 @@ def _task_row(cursor: Any, assignment: int) -> _OfTask | None:
     if row is None:
         return None
     held, task, image, terms, carried = database.split_row(
-        row, Held, _TaskNow, image_state.Row, Terms, CarriedSettings
+        row, LeasedAssignment, _TaskNow, image_state.OpenImageRow, Terms, CarriedSettings
     )
     now = lease_terms.terms_from(terms)
-    return _OfTask(held, task, image_state.row_from(image), now, lease_terms.under(now, carried))
+    return _OfTask(held, task, image_state.row_from(image), now, lease_terms.terms_of_lease(now, carried))
 
 
 def _control_row(cursor: Any, assignment: int) -> _OfControl | None:
     cursor.execute(
-        f"""SELECT {HELD.format(of="k")}, {_CONTROL},
-                {lease_terms.COLUMNS}, {lease_terms.CARRIED}
+        f"""SELECT {LEASED_ASSIGNMENT_COLUMNS.format(of="k")}, {_CONTROL},
+                {lease_terms.TERMS_COLUMNS}, {lease_terms.CARRIED_SETTINGS_COLUMNS}
             FROM annotation_assignment a JOIN annotation_control k ON k.id = a.control_id
             JOIN annotation_image im ON im.id = k.image_id
             JOIN annotation_campaign c ON c.id = a.campaign_id
@@ -226,9 +227,9 @@ def _control_row(cursor: Any, assignment: int) -> _OfControl | None:
     row = cursor.fetchone()
     if row is None:
         return None
-    held, item, terms, carried = database.split_row(row, Held, _KnownItem, Terms, CarriedSettings)
+    held, item, terms, carried = database.split_row(row, LeasedAssignment, _KnownItem, Terms, CarriedSettings)
     now = lease_terms.terms_from(terms)
-    return _OfControl(held, item, now, lease_terms.under(now, carried))
+    return _OfControl(held, item, now, lease_terms.terms_of_lease(now, carried))
 
 
 def _to_task(cursor: Any, row: _OfTask, sent: _Sent) -> _Answered:
@@ -237,7 +238,7 @@ def _to_task(cursor: Any, row: _OfTask, sent: _Sent) -> _Answered:
     answer, at = sent.answer, sent.at
     drawer = task.barred if kind_of(held.kind).judges else None
     holder, drawn, votes = _holders(cursor, held, terms, drawer, image.id)
-    content = answer_rows.content_of(held, terms, answer)
+    content = answer_rows.answer_content(held, terms, answer)
     if holder.withdrawn:
         return _withdrawn(cursor, row, holder, content, sent)
     role, placed = held.role, True
@@ -251,12 +252,14 @@ def _to_task(cursor: Any, row: _OfTask, sent: _Sent) -> _Answered:
     twice = (
         role == q.VOTE
         and not answer.flag
-        and image_state.answered_once(image, held.kind)
+        and image_state.image_settled_by_one_answer(image, held.kind)
         and double_checked(
-            lease_terms.rules_of(terms, held.kind), seed=terms.seed, key=f"{held.image_key} {held.key}"
+            lease_terms.terms_trust_rules(terms, held.kind),
+            seed=terms.seed,
+            key=f"{held.image_key} {held.key}",
         )
     )
-    found = image_state.difference(
+    found = image_state.image_difference(
         image,
         votes,
         at=at,
@@ -265,12 +268,12 @@ def _to_task(cursor: Any, row: _OfTask, sent: _Sent) -> _Answered:
         checked=held.key if role == q.DOUBLE_CHECK and held.key in image.state["checks"] else "",
     )
     counted = role == q.DOUBLE_CHECK or (role == q.VOTE and name not in found.state.moot)
-    changed = [worker_trust.changed(holder.id, after := _after(holder, content.events, terms), at)]
+    changed = [worker_trust.trust_update(holder.id, after := _after(holder, content.events, terms), at)]
     # The first vote on a key is the verdict, whether or not the chain still waits for it, as in `replay`.
     first = role == q.VOTE and not any(
         v.judgment.key == held.key and v.judgment.role == q.VOTE and not v.judgment.flag for v in votes[:-1]
     )
-    asked_at = database.moment_from(held.leased_at)
+    asked_at = database.time_from_sql(held.leased_at)
     if (
         drawn is not None
         and first
@@ -278,11 +281,13 @@ def _to_task(cursor: Any, row: _OfTask, sent: _Sent) -> _Answered:
         and controls.tells_of_drawer(terms.id, drawn.standing.kind, terms.revision, asked_at)
     ):
         judged = BoxJudged(answer.answer == "good")
-        changed.append(worker_trust.changed(drawn.id, _after(drawn, [judged], terms), at))
+        changed.append(worker_trust.trust_update(drawn.id, _after(drawn, [judged], terms), at))
     statements = [
-        *answer_rows.stored(held, terms, judgment, answer.way, content.kept, image.id, sent.schema, at),
-        *(answer_rows.flagged(held, answer) if answer.flag else ()),
-        answer_rows.handed_in(held, terms, sent.token, sent.seconds, at),
+        *answer_rows.insert_judgment(
+            held, terms, judgment, answer.way, content.kept, image.id, sent.schema, at
+        ),
+        *(answer_rows.insert_flag(held, answer) if answer.flag else ()),
+        answer_rows.end_assignment(held, terms, sent.token, sent.seconds, at),
         *content.graded,
         *found.statements,
         *changed,
@@ -290,7 +295,9 @@ def _to_task(cursor: Any, row: _OfTask, sent: _Sent) -> _Answered:
     return _Answered(now, holder._replace(standing=after), counted, statements)
 
 
-def _withdrawn(cursor: Any, row: _OfTask, holder: Holder, content: Content, sent: _Sent) -> _Answered:
+def _withdrawn(
+    cursor: Any, row: _OfTask, holder: WorkerState, content: AnswerContent, sent: _Sent
+) -> _Answered:
     """An answer of somebody whose judgments are withdrawn: stored void, and paid; its place is free again."""
     held, terms, answer, at = row.held, row.terms, sent.answer, sent.at
     if held.state == Assignment.LEASED:
@@ -301,11 +308,13 @@ def _withdrawn(cursor: Any, row: _OfTask, holder: Holder, content: Content, sent
     )
     after = _after(holder, content.events, terms)
     statements = [
-        *answer_rows.stored(held, terms, judgment, answer.way, content.kept, row.image.id, sent.schema, at),
-        *(answer_rows.flagged(held, answer) if answer.flag else ()),
-        answer_rows.handed_in(held, terms, sent.token, sent.seconds, at),
+        *answer_rows.insert_judgment(
+            held, terms, judgment, answer.way, content.kept, row.image.id, sent.schema, at
+        ),
+        *(answer_rows.insert_flag(held, answer) if answer.flag else ()),
+        answer_rows.end_assignment(held, terms, sent.token, sent.seconds, at),
         *content.graded,
-        worker_trust.changed(holder.id, after, at),
+        worker_trust.trust_update(holder.id, after, at),
     ]
     return _Answered(row.now, holder._replace(standing=after), False, statements)
 
@@ -330,34 +339,38 @@ def _to_control(cursor: Any, row: _OfControl, sent: _Sent) -> _Answered:
     held, item, now, terms = row
     answer, at = sent.answer, sent.at
     holder = _holders(cursor, held, terms).own
-    content = answer_rows.content_of(held, terms, answer)
+    content = answer_rows.answer_content(held, terms, answer)
     right: bool | None = None
     alone = not is_page(held.kind)
-    if held.role == qualification.ROLE or (alone and item.active and _measures(held, now, item.stratum)):
-        right = controls.grade(
+    if held.role == qualification.QUALIFICATION_ROLE or (
+        alone and item.active and _measures(held, now, item.stratum)
+    ):
+        right = controls.grade_control(
             kind=held.kind, known=json.loads(item.known), given=answer, settings=terms.settings.trust
         )
     name = judgment_name(held.image_key, holder.pseudonym, held.key)
     judgment = Judgment(name, held.key, holder.pseudonym, answer.answer, answer.box, answer.flag, held.role)
     statements = [
-        *answer_rows.stored(held, terms, judgment, answer.way, content.kept, None, sent.schema, at),
-        *(answer_rows.flagged(held, answer) if answer.flag else ()),
-        answer_rows.handed_in(held, terms, sent.token, sent.seconds, at, right=right),
+        *answer_rows.insert_judgment(held, terms, judgment, answer.way, content.kept, None, sent.schema, at),
+        *(answer_rows.insert_flag(held, answer) if answer.flag else ()),
+        answer_rows.end_assignment(held, terms, sent.token, sent.seconds, at, right=right),
         *content.graded,
     ]
-    if held.role != qualification.ROLE:
+    if held.role != qualification.QUALIFICATION_ROLE:
         events = content.events if right is None else [ControlGraded(right)]
         after = _after(holder, events, terms)
-        statements.append(worker_trust.changed(holder.id, after, at))
+        statements.append(worker_trust.trust_update(holder.id, after, at))
         return _Answered(now, holder._replace(standing=after), True, statements)
-    database.send(cursor, statements)
+    database.send_statements(cursor, statements)
     campaign = Campaign.objects.get(pk=terms.id)
     assert right is not None
-    qualification.answered(assignment=held.id, campaign=campaign, settings=terms.settings, right=right)
+    qualification.record_test_answer(
+        assignment=held.id, campaign=campaign, settings=terms.settings, right=right
+    )
     return _Answered(now, _holders(cursor, held, terms).own, True, [])
 
 
-def _measures(held: Held, terms: Terms, stratum: str) -> bool:
+def _measures(held: LeasedAssignment, terms: Terms, stratum: str) -> bool:
     return held.state == Assignment.LEASED or controls.measures_late(
         worker=held.worker,
         campaign=terms.id,
@@ -367,7 +380,7 @@ def _measures(held: Held, terms: Terms, stratum: str) -> bool:
     )
 
 
-def _terms(cursor: Any, held: Held) -> tuple[Terms, Holder]:
+def _terms(cursor: Any, held: LeasedAssignment) -> tuple[Terms, WorkerState]:
     """What the next task needs, where nothing was stored."""
     cursor.execute("SELECT campaign_id FROM annotation_assignment WHERE id = %s", [held.id])
     (campaign,) = cursor.fetchone()
@@ -378,13 +391,13 @@ def _terms(cursor: Any, held: Held) -> tuple[Terms, Holder]:
 class _Holders(NamedTuple):
     """Who answers, who drew what they judge, if anybody, and the votes on the image."""
 
-    own: Holder
-    drawer: Holder | None
+    own: WorkerState
+    drawer: WorkerState | None
     votes: list[image_state.Vote]
 
 
 def _holders(
-    cursor: Any, held: Held, terms: Terms, drawer: int | None = None, image: int | None = None
+    cursor: Any, held: LeasedAssignment, terms: Terms, drawer: int | None = None, image: int | None = None
 ) -> _Holders:
     """The worker's standing for the kind, and the drawer's for drawing, locked in the order of their ids;
     the votes on `image`, whose lock is held, in the same trip."""
@@ -392,7 +405,7 @@ def _holders(
     along = image is not None and database.in_one_trip()
     database.execute(
         cursor,
-        f"""SELECT {image_state.VOTES if along else "NULL"}, {lease_terms.HOLDER}
+        f"""SELECT {image_state.VOTES_AS_JSON if along else "NULL"}, {lease_terms.WORKER_STATE_COLUMNS}
             FROM annotation_standing s JOIN annotation_worker w ON w.id = s.worker_id
             WHERE s.campaign_id = %s AND ((s.worker_id = %s AND s.kind = %s){also}) ORDER BY s.id"""
         + database.locking("s"),
@@ -403,7 +416,7 @@ def _holders(
         ],
     )
     rows = cursor.fetchall()
-    found = [lease_terms.holder_from(columns) for _votes, *columns in rows]
+    found = [lease_terms.worker_state_from(columns) for _votes, *columns in rows]
     own = next(h for h in found if h.worker == held.worker and h.standing.kind == held.kind)
     votes: list[image_state.Vote] = []
     if image is not None:
@@ -412,8 +425,8 @@ def _holders(
     return _Holders(own, next((h for h in found if h is not own), None), votes)
 
 
-def _after(holder: Holder, events: Sequence[Any], terms: Terms) -> Any:
-    standing, rules = holder.standing, lease_terms.rules_of(terms, holder.standing.kind)
+def _after(holder: WorkerState, events: Sequence[Any], terms: Terms) -> Any:
+    standing, rules = holder.standing, lease_terms.terms_trust_rules(terms, holder.standing.kind)
     for event in events:
-        standing = worker_trust.passed_through(standing, event, rules)
+        standing = worker_trust.trust_after_or_same(standing, event, rules)
     return standing

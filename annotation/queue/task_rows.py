@@ -13,7 +13,7 @@ from typing import Any
 
 from annotation.common import database
 from annotation.models import Assignment, Judgment, Task
-from annotation.protocol.contents import content_of
+from annotation.protocol.contents import question_content
 from annotation.protocol.questions import DOUBLE_CHECK, VOTE, Question
 
 #: The place of the highest priority's first image in the order of tasks.
@@ -32,7 +32,7 @@ _LEASED = """(SELECT count(*) FROM annotation_assignment a
               WHERE a.task_id = annotation_task.id AND a.state = 'leased')"""
 
 
-def wants(image: int, key: str, wanted: int, more: int) -> database.Statement:
+def update_wanted(image: int, key: str, wanted: int, more: int) -> database.Statement:
     """An open task wants `wanted` answers, or as many as are given and out if those are more.
 
     `more` votes hold a place that it did not count. Reckoned from the row's own counter, which
@@ -46,7 +46,7 @@ def wants(image: int, key: str, wanted: int, more: int) -> database.Statement:
     )
 
 
-def twice(image: int, key: str) -> database.Statement:
+def ask_once_more(image: int, key: str) -> database.Statement:
     """A settled task is to be asked of one more worker."""
     return (
         """UPDATE annotation_task SET role = 'double_check', wanted = live + 1
@@ -55,12 +55,12 @@ def twice(image: int, key: str) -> database.Statement:
     )
 
 
-def ended(image: int, key: str, state: str) -> database.Statement:
+def end_task(image: int, key: str, state: str) -> database.Statement:
     """A task is asked no more; `state` says how it ended."""
     return "UPDATE annotation_task SET state = %s WHERE image_id = %s AND key = %s", [state, image, key]
 
 
-def asked(
+def open_tasks(
     questions: Sequence[Question],
     given: Mapping[str, int],
     drawers: Mapping[str, int],
@@ -75,11 +75,11 @@ def asked(
     `given` are votes by key, `drawers` the one worker who may not judge, by key. To be sent when the
     lease that is being handed in has ended, since leases are counted.
     """
-    created = database.moment(at)
+    created = database.sql_time(at)
     values: list[Any] = []
     shown: list[Any] = []
     for question in questions:
-        shown += [image, question.key, json.dumps(content_of(question))]
+        shown += [image, question.key, json.dumps(question_content(question))]
         values += [
             campaign,
             image,

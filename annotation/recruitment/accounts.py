@@ -54,7 +54,7 @@ class Reset(views.PasswordResetView):
         return super().post(request, *args, **kwargs)
 
     def form_valid(self, form: PasswordResetForm) -> HttpResponse:
-        emails.ask(
+        emails.request_email(
             address=form.cleaned_data["email"],
             domain=self.request.get_host(),
             secure=self.request.is_secure(),
@@ -85,7 +85,7 @@ class ResetConfirm(views.PasswordResetConfirmView):
         return super().form_valid(form)
 
 
-class Change(views.PasswordChangeView):
+class _Change(views.PasswordChangeView):
     """A new password for somebody who knows the old one."""
 
     template_name = "annotation/entry/password.html"
@@ -124,7 +124,7 @@ def own_answers(request: HttpRequest) -> HttpResponseBase:
     worker = own_data.worker_behind(found)
     if worker is None:
         raise Http404(_("You have not worked here yet, so there is nothing to download."))
-    answer = StreamingHttpResponse(own_data.as_json(found, worker), content_type="application/json")
+    answer = StreamingHttpResponse(own_data.own_data_json(found, worker), content_type="application/json")
     answer["Content-Disposition"] = f'attachment; filename="{worker.pseudonym}.json"'
     return answer
 
@@ -146,7 +146,7 @@ def erase_me(request: HttpRequest) -> HttpResponse:
             )
         if found.has_staff_role:
             raise pseudonyms.CannotErase(_("Your account has a staff role: ask an admin to revoke it first."))
-        pseudonyms.erase(worker=worker, actor=None, texts=request.POST.get("texts") == "yes")
+        pseudonyms.erase_worker(worker=worker, actor=None, texts=request.POST.get("texts") == "yes")
         gone = True
     if not gone:
         return redirect("account")
@@ -177,7 +177,7 @@ urlpatterns = [
     path("account/mail/", mail, name="account_mail"),
     path("account/answers.json", own_answers, name="own_answers"),
     path("account/delete/", erase_me, name="erase_me"),
-    path("account/password/", Change.as_view(), name="password_change"),
+    path("account/password/", _Change.as_view(), name="password_change"),
     path("forgotten/", Reset.as_view(), name="reset"),
     path("forgotten/sent/", ResetSent.as_view(), name="reset_sent"),
     path("forgotten/<str:uidb64>/<str:token>/", ResetConfirm.as_view(), name="password_reset_confirm"),

@@ -58,10 +58,10 @@ class AccountForm(UserCreationForm):
 @login_not_required
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-def invite(request: HttpRequest, token: str) -> HttpResponse:
+def _invite(request: HttpRequest, token: str) -> HttpResponse:
     """Where a link leads: what one is asked to agree to, and two ways to begin. A POST begins."""
     try:
-        invitation = invitations.opened(token)
+        invitation = invitations.open_invitation(token)
     except InvitationError as why:
         return _over(request, why)
     if not invitation.language:
@@ -82,9 +82,9 @@ def invite(request: HttpRequest, token: str) -> HttpResponse:
 @require_safe
 @never_cache
 @for_roles(ANNOTATOR)
-def begun(request: HttpRequest) -> HttpResponse:
+def _begun(request: HttpRequest) -> HttpResponse:
     """The name and the code with which somebody who began at once comes back; while they are signed in."""
-    code = return_code.kept(request)
+    code = return_code.kept_code(request)
     return render(request, "annotation/entry/begun.html", {"code": code}) if code else redirect("tasks")
 
 
@@ -109,7 +109,7 @@ def _opened(request: HttpRequest, invitation: Invitation) -> HttpResponse:
     )
     version = request.POST.get("version", "")[:9]
     try:
-        account, code = invitations.accept(
+        account, code = invitations.accept_invitation(
             invitation=invitation, version=int(version) if version.isdecimal() else 0, **chosen
         )
     except InvitationError as why:
@@ -125,7 +125,7 @@ def _opened(request: HttpRequest, invitation: Invitation) -> HttpResponse:
     # Theirs until the browser is closed; the code leads back.
     request.session.set_expiry(0)
     response = redirect("invite_begun")
-    return_code.keep(request, response, code)
+    return_code.keep_code(request, response, code)
     return response
 
 
@@ -134,7 +134,7 @@ def _joined(request: HttpRequest, invitation: Invitation, account: Account) -> H
     if request.method != "POST":
         return render(request, "annotation/entry/invite_in.html", {"campaign": invitation.campaign})
     try:
-        invitations.join(invitation=invitation, account=account)
+        invitations.join_by_invitation(invitation=invitation, account=account)
     except InvitationError as why:
         return _over(request, why)
     return redirect("tasks")
@@ -147,7 +147,7 @@ def _page(
     about = {
         "campaign": campaign,
         "questions": [TASK_TYPES.get(kind).title for kind in kinds_of(campaign)],
-        "text": instructions.current(campaign=campaign, kind=instructions.CONSENT),
+        "text": instructions.current_text(campaign=campaign, kind=instructions.CONSENT),
         "form": form,
         "stale": stale,
     }
@@ -159,6 +159,6 @@ def _over(request: HttpRequest, why: InvitationError) -> HttpResponse:
 
 
 urlpatterns = [
-    path("invite/<str:token>/", invite, name="invite"),
-    path("return-code/", begun, name="invite_begun"),
+    path("invite/<str:token>/", _invite, name="invite"),
+    path("return-code/", _begun, name="invite_begun"),
 ]

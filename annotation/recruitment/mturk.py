@@ -38,7 +38,7 @@ PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
 FRAMES = ("https://worker.mturk.com", "https://workersandbox.mturk.com")
 SUBMIT = ("https://www.mturk.com", "https://workersandbox.mturk.com")
 #: Seconds for which the framed page's way to the tasks is good: a HIT may be accepted for a day.
-LIFETIME = 24 * 3600
+HIT_LIFETIME = 24 * 3600
 _SIGNER = TimestampSigner(salt="annotation.mturk")
 
 
@@ -69,7 +69,7 @@ def frame(request: HttpRequest, name: str) -> HttpResponse:
     about = {
         "campaign": campaign,
         "study": study,
-        "progress": platform_visits.progress(visit) if visit else None,
+        "progress": platform_visits.visit_progress(visit) if visit else None,
         "assignment": assignment,
         "submit": f"{site}/mturk/externalSubmit",
         "way": _SIGNER.sign_object([assignment, who]),
@@ -81,12 +81,12 @@ def frame(request: HttpRequest, name: str) -> HttpResponse:
 @login_not_required
 @never_cache
 @require_safe
-def begin(request: HttpRequest, name: str, way: str) -> HttpResponse:
+def _begin(request: HttpRequest, name: str, way: str) -> HttpResponse:
     """Where the framed page leads, in a window of its own: the worker is signed in there."""
     campaign = arrival.campaign_for_all(name)
     try:
         try:
-            assignment, who = _SIGNER.unsign_object(way, max_age=LIFETIME)
+            assignment, who = _SIGNER.unsign_object(way, max_age=HIT_LIFETIME)
         except BadSignature:
             raise VisitError(
                 _("This link has expired. Go back to the HIT and open the tasks from there.")
@@ -99,7 +99,7 @@ def begin(request: HttpRequest, name: str, way: str) -> HttpResponse:
 
 def _preview(request: HttpRequest, campaign: Campaign, study: Study) -> HttpResponse:
     texts = [
-        (TASK_TYPES.get(kind).title, instructions.current(campaign=campaign, kind=kind))
+        (TASK_TYPES.get(kind).title, instructions.current_text(campaign=campaign, kind=kind))
         for kind in kinds_of(campaign)
     ]
     return render(
@@ -109,5 +109,5 @@ def _preview(request: HttpRequest, campaign: Campaign, study: Study) -> HttpResp
 
 urlpatterns = [
     path("mturk/<slug:name>/", frame, name="mturk"),
-    path("mturk/<slug:name>/begin/<str:way>/", begin, name="mturk_begin"),
+    path("mturk/<slug:name>/begin/<str:way>/", _begin, name="mturk_begin"),
 ]

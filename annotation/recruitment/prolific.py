@@ -30,9 +30,17 @@ from annotation.web.common import plain_json
 from annotation.workers import confirmation, platform_visits, prolific_api
 from annotation.workers.confirmation import Arrival
 from annotation.workers.platform_visits import PROLIFIC, VisitError
-from annotation.workers.prolific_api import PARTICIPANT, STUDY, SUBMISSION, Away, BadLink, Link, Told
+from annotation.workers.prolific_api import (
+    PARTICIPANT,
+    STUDY,
+    SUBMISSION,
+    Away,
+    BadLink,
+    Link,
+    SubmissionFacts,
+)
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 #: Where participants go back to, and which form may lead there.
 SITE = "https://app.prolific.com"
@@ -62,7 +70,7 @@ def enter(request: HttpRequest, name: str) -> HttpResponse:
     except VisitError as why:
         return arrival.refused(request, why)
     except Away as why:
-        log.warning("%s", why)
+        _log.warning("%s", why)
         later = VisitError(
             _("Prolific's signature cannot be checked right now. Reload this page in a minute.")
         )
@@ -81,9 +89,9 @@ def _link(request: HttpRequest, ids: tuple[str, ...]) -> tuple[Link | None, bool
         link = prolific_api.read_link(token, host=request.get_host())
         if (link.participant, link.study, link.submission) == ids:
             return link, False
-        log.warning("a signed link came with other ids in its address")
+        _log.warning("a signed link came with other ids in its address")
     except BadLink as why:
-        log.warning("a link is not taken: %s", why)
+        _log.warning("a link is not taken: %s", why)
     except Away:
         if settings.PROLIFIC_SIGNED_LINKS:
             raise
@@ -106,7 +114,7 @@ def webhook(request: HttpRequest) -> HttpResponse:
     if sent is None:
         return JsonResponse({"error": "the signature is not valid, or too old"}, status=401)
     try:
-        event: Any = plain_json.read(request.body)
+        event: Any = plain_json.read_plain_json(request.body)
         kind = event["event_type"]
         if kind != "submission.status.change":
             return JsonResponse({"changed": False})
@@ -119,7 +127,7 @@ def webhook(request: HttpRequest) -> HttpResponse:
         return JsonResponse({"error": "the body is no event"}, status=400)
     changed = confirmation.heard(
         provider=PROLIFIC,
-        told=Told(about["participant_id"], (), prolific_api.plain_status(about["status"])),
+        told=SubmissionFacts(about["participant_id"], (), prolific_api.plain_status(about["status"])),
         submission=about["resource_id"],
         # When it happened; a delivery that is tried again is sent later than that.
         at=min(_time(request.headers.get("X-Timestamp", "")) or sent, sent),

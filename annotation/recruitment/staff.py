@@ -23,7 +23,7 @@ from annotation.workers.accounts import first, inviting
 from annotation.workers.accounts.granting import GrantError
 from annotation.workers.rate_limit import Try
 
-PAGE = "annotation/entry/staff_account.html"
+_PAGE = "annotation/entry/staff_account.html"
 
 
 @login_not_required
@@ -39,7 +39,9 @@ def first_account(request: HttpRequest, token: str) -> HttpResponse:
         return _shown(request, form, about)
     chosen = form.cleaned_data
     try:
-        account = first.make(given=token, username=chosen["username"], password=chosen["password1"])
+        account = first.make_first_account(
+            given=token, username=chosen["username"], password=chosen["password1"]
+        )
     except (first.TooLate, Busy) as why:
         raise Http404(str(why)) from why
     login(request, account, backend=BACKEND)
@@ -52,7 +54,7 @@ def first_account(request: HttpRequest, token: str) -> HttpResponse:
 def staff_invite(request: HttpRequest, token: str) -> HttpResponse:
     """Where an invitation of staff leads: an account with a name and a password of one's own."""
     try:
-        invitation = inviting.opened(token)
+        invitation = inviting.open_staff_invitation(token)
     except GrantError as why:
         return _over(request, why)
     about: dict[str, Any] = {"invitation": invitation, "signed_in": request.user.is_authenticated}
@@ -65,7 +67,7 @@ def staff_invite(request: HttpRequest, token: str) -> HttpResponse:
         return _shown(request, form, about)
     chosen = form.cleaned_data
     try:
-        account = inviting.accept(
+        account = inviting.accept_staff_invitation(
             invitation=invitation, username=chosen["username"], password=chosen["password1"]
         )
     except GrantError as why:
@@ -78,7 +80,7 @@ def staff_invite(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _shown(request: HttpRequest, form: AccountForm, about: dict[str, Any]) -> HttpResponse:
-    return render(request, PAGE, {**about, "form": form}, status=422 if form.errors else 200)
+    return render(request, _PAGE, {**about, "form": form}, status=422 if form.errors else 200)
 
 
 def _over(request: HttpRequest, why: GrantError) -> HttpResponse:

@@ -30,11 +30,11 @@ def visit(request: HttpRequest) -> HttpResponse:
 
     With `part=state` whether the platform has confirmed it, as JSON: a page that waits asks for that.
     """
-    found = platform_visits.current(request.session, request.user)
+    found = platform_visits.current_visit(request.session, request.user)
     if found is None:
         return redirect("tasks")
     if found.verification == Visit.WAITING:
-        confirmation.ask(found)
+        confirmation.ask_platform(found)
         found.refresh_from_db()
         if found.identity.account_id != request.user.pk:
             # They are known by now, and this session is theirs: come again as who they are.
@@ -42,7 +42,7 @@ def visit(request: HttpRequest) -> HttpResponse:
     if request.GET.get("part") == "state":
         return JsonResponse({"verification": found.verification})
     about: dict[str, Any] = {
-        "progress": platform_visits.progress(found),
+        "progress": platform_visits.visit_progress(found),
         "ended": found.reported in platform_visits.ENDED,
     }
     about["waits"] = found.verification == Visit.WAITING
@@ -53,13 +53,13 @@ def visit(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @for_roles(ANNOTATOR)
-def finish(request: HttpRequest) -> HttpResponse:
+def _finish(request: HttpRequest) -> HttpResponse:
     """End my visit; Prolific is told by the address that this leads to."""
-    found = platform_visits.current(request.session, request.user)
+    found = platform_visits.current_visit(request.session, request.user)
     if found is None:
         return redirect("tasks")
     try:
-        reached = platform_visits.finish(found)
+        reached = platform_visits.finish_visit(found)
     except VisitError as why:
         messages.warning(request, str(why))
         return redirect("visit")
@@ -70,5 +70,5 @@ def finish(request: HttpRequest) -> HttpResponse:
 
 urlpatterns = [
     path("visit/", visit, name="visit"),
-    path("visit/finish/", finish, name="finish_visit"),
+    path("visit/finish/", _finish, name="finish_visit"),
 ]

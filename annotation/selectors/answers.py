@@ -15,7 +15,7 @@ from annotation.models import Campaign, Image, Judgment
 from annotation.protocol.kinds import is_page, kind_of
 
 #: Answers read at once.
-PAGE = 500
+_PAGE = 500
 _COLUMNS = (
     *("id", "kind", "key", "role", "answer", "content", "flag", "void", "way", "schema", "instructions"),
     *("xmin", "ymin", "xmax", "ymax", "created_at"),
@@ -35,7 +35,7 @@ def answers(campaign: Campaign, *, known: bool = False) -> Iterator[dict[str, An
     if not known:
         rows = rows.filter(image__isnull=False)
     after = 0
-    while page := list(rows.filter(id__gt=after).values(*_COLUMNS)[:PAGE]):
+    while page := list(rows.filter(id__gt=after).values(*_COLUMNS)[:_PAGE]):
         after = page[-1]["id"]
         yield from map(_record, page)
 
@@ -59,11 +59,11 @@ def _record(row: Mapping[str, Any]) -> dict[str, Any]:
         "instructions": row["instructions"],
         "settings": row["assignment__settings_version"],
         "at": at.isoformat(),
-        **told(row["kind"], row["key"], row["content"] or {}),
+        **answer_details(row["kind"], row["key"], row["content"] or {}),
     }
 
 
-def told(kind: str, key: str, content: Mapping[str, Any]) -> dict[str, Any]:
+def answer_details(kind: str, key: str, content: Mapping[str, Any]) -> dict[str, Any]:
     """What an answer says beside its word."""
     said = kind_of(kind).told(key, content)
     if not is_page(kind):

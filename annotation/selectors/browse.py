@@ -14,10 +14,10 @@ from django.core.cache import cache
 from django.db.models import Count, Exists, F, OuterRef, Prefetch, Q, QuerySet
 
 from annotation.models import Box, BoxChain, Caption, Chain, Corpus, Image, Layer, LayerImage, Mention
-from annotation.protocol.state import CLOSED
+from annotation.protocol.state import CLOSED_STAGES
 
 #: Pictures on a page of a corpus: fills rows of two, three, four and six.
-PAGE = 48
+_PAGE = 48
 #: Pictures in a corpus's strip on the home page.
 STRIP = 8
 #: Seconds for which a version's figures are kept: counting Flickr30k whole takes half a second.
@@ -67,7 +67,7 @@ class Tile:
 
 
 @dataclass(slots=True)
-class Page:
+class _Page:
     """One page of tiles; `before` and `after` are the positions that the neighbouring pages start from."""
 
     tiles: list[Tile]
@@ -122,7 +122,7 @@ def layers_of(corpus: Corpus) -> list[Layer]:
     return list(Layer.objects.filter(corpus=corpus, published=True).order_by("pk"))
 
 
-def splits_of(corpus: Corpus) -> list[str]:
+def splits_in_order(corpus: Corpus) -> list[str]:
     """The names of the corpus's splits, the usual three first."""
     usual = ["train", "dev", "val", "test"]
     found = Image.objects.filter(corpus=corpus).exclude(split="").values_list("split", flat=True).distinct()
@@ -138,7 +138,7 @@ def unfinished_chains() -> Q:
     silent = Q(stage="", object_position__isnull=True) & ~Exists(
         BoxChain.objects.filter(chain=OuterRef("pk"))
     )
-    return silent | ~Q(stage__in=["", *CLOSED])
+    return silent | ~Q(stage__in=["", *CLOSED_STAGES])
 
 
 def images_matching(corpus: Corpus, layer: Layer | None, wanted: Filter) -> QuerySet[Image]:
@@ -172,8 +172,8 @@ def page_of(
     *,
     after: int | None = None,
     before: int | None = None,
-    size: int = PAGE,
-) -> Page:
+    size: int = _PAGE,
+) -> _Page:
     """The `size` images that follow position `after`, or lead up to position `before`."""
     images = images_matching(corpus, layer, wanted)
     if before is not None:
@@ -188,7 +188,7 @@ def page_of(
         found = found[:size]
     tiles = _captioned(found, text=wanted.text)
     _count_layer(tiles, layer)
-    return Page(
+    return _Page(
         tiles,
         before=found[0].position if found and more_before else None,
         after=found[-1].position if found and more_after else None,
@@ -223,7 +223,7 @@ def _count_layer(tiles: list[Tile], layer: Layer | None) -> None:
         by_image[image].boxes = count
 
 
-def figures_of(layers: Iterable[Layer]) -> dict[int, LayerFigures]:
+def corpus_figures(layers: Iterable[Layer]) -> dict[int, LayerFigures]:
     """What each layer holds, by its primary key; kept for each of its versions."""
     names = {
         layer.pk: f"figures-{layer.pk}-{layer.created_at.timestamp()}-{layer.version}" for layer in layers
@@ -267,7 +267,7 @@ def neighbours(image: Image, layer: Layer | None, wanted: Filter) -> tuple[Image
     return before, after
 
 
-def captions_of(image: Image) -> list[Caption]:
+def captions_shown(image: Image) -> list[Caption]:
     """The captions of `image` by number."""
     return list(Caption.objects.filter(image=image).order_by("number"))
 

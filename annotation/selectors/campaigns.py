@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from annotation.models import Campaign, OpenImage
 from annotation.selectors.campaign import complete_images
-from annotation.selectors.review import waiting
+from annotation.selectors.review import images_waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +26,14 @@ class CampaignRow:
         return 100 * self.complete // self.images if self.images else 0
 
 
-def listed(campaigns: QuerySet[Campaign]) -> list[CampaignRow]:
+def campaigns_listed(campaigns: QuerySet[Campaign]) -> list[CampaignRow]:
     """These campaigns, the newest first; three queries each."""
     return [
         CampaignRow(
             campaign,
             OpenImage.objects.filter(campaign=campaign).count(),
             complete_images(campaign),
-            waiting(campaign.pk),
+            images_waiting(campaign.pk),
         )
         for campaign in campaigns.select_related("corpus").order_by("-pk")
     ]

@@ -10,15 +10,23 @@ from typing import NamedTuple
 from django.db.models import Count, Min, Q
 
 from annotation.models import Assignment, Campaign, Control, Judgment
-from annotation.protocol.kinds import CONTROLS, NOTHING, VERDICTS, judged_by, kind_of, names, place_of
+from annotation.protocol.kinds import (
+    MEASURED_ON_CONTROLS,
+    MEASURED_ON_NOTHING,
+    MEASURED_ON_VERDICTS,
+    judged_by,
+    kind_of,
+    kind_order,
+    names,
+)
 from annotation.protocol.questions import VOTE
-from annotation.protocol.trust_settings import Known
+from annotation.protocol.trust_settings import GoldCoverage
 
 #: Campaigns of which a process remembers what they know.
 FACTS_KEPT = 256
 
 
-def known_items(campaign: Campaign) -> dict[tuple[str, str, str], int]:
+def control_item_counts(campaign: Campaign) -> dict[tuple[str, str, str], int]:
     """(kind, purpose, answer) -> how many are in use, kinds in the order in which an image meets them."""
     rows = (
         Control.objects.filter(campaign=campaign, active=True)
@@ -26,7 +34,7 @@ def known_items(campaign: Campaign) -> dict[tuple[str, str, str], int]:
         .annotate(items=Count("id"))
         .values_list("kind", "purpose", "stratum", "items")
     )
-    found = sorted(rows, key=lambda row: (place_of(row[0]), row[1], row[2]))
+    found = sorted(rows, key=lambda row: (kind_order(row[0]), row[1], row[2]))
     return {(kind, purpose, answer): items for kind, purpose, answer, items in found}
 
 
@@ -38,27 +46,29 @@ class Facts(NamedTuple):
     boxes, and what they say is no checked answer.
     """
 
-    known: Mapping[str, Known]
+    known: Mapping[str, GoldCoverage]
     since: Mapping[str, datetime]
 
 
 @lru_cache(maxsize=FACTS_KEPT)
-def facts(campaign: int, revision: int) -> Facts:
+def control_facts(campaign: int, revision: int) -> Facts:
     """What the campaign with this id knows; kept by the process for each `revision` of the campaign."""
     rows = Control.objects.filter(campaign=campaign).values_list("kind", "purpose", "active")
     first = {(kind, purpose, active): at for kind, purpose, active, at in rows.annotate(at=Min("created_at"))}
     since: dict[str, datetime] = {}
     for kind in names():
-        source = judged_by(kind) if kind_of(kind).measured_on == VERDICTS else kind
+        source = judged_by(kind) if kind_of(kind).measured_on == MEASURED_ON_VERDICTS else kind
         came = [first.get((source, Control.CONTROL, active)) for active in (True, False)]
         if (earliest := min(filter(None, came), default=None)) is not None:
             since[kind] = earliest
     measured = {
-        CONTROLS: {kind for kind, purpose, active in first if active and purpose == Control.CONTROL},
-        VERDICTS: set(since),
+        MEASURED_ON_CONTROLS: {
+            kind for kind, purpose, active in first if active and purpose == Control.CONTROL
+        },
+        MEASURED_ON_VERDICTS: set(since),
     }
     known = {
-        kind: Known(
+        kind: GoldCoverage(
             (kind, Control.QUALIFICATION, True) in first, kind in measured.get(kind_of(kind).measured_on, ())
         )
         for kind in names()
@@ -68,23 +78,25 @@ def facts(campaign: int, revision: int) -> Facts:
 
 def unchecked_kinds(campaign: Campaign) -> tuple[str, ...]:
     """The kinds that a campaign asks at which nothing tells whether workers are right, though it could."""
-    known = facts(campaign.pk, campaign.revision).known
+    known = control_facts(campaign.pk, campaign.revision).known
     return tuple(
-        kind for kind in campaign.kinds if kind_of(kind).measured_on != NOTHING and not known[kind].accuracy
+        kind
+        for kind in campaign.kinds
+        if kind_of(kind).measured_on != MEASURED_ON_NOTHING and not known[kind].accuracy
     )
 
 
 def unchecked_answers(campaign: Campaign) -> dict[str, int]:
     """Kind -> answers that were given before there was anything to check them by, where it has that now."""
     found = {}
-    for kind, since in facts(campaign.pk, campaign.revision).since.items():
+    for kind, since in control_facts(campaign.pk, campaign.revision).since.items():
         early = Judgment.objects.filter(campaign=campaign, kind=kind, role=VOTE, created_at__lt=since)
         if kind not in unchecked_kinds(campaign) and (count := early.count()):
             found[kind] = count
     return found
 
 
-def answered(controls: Iterable[int]) -> dict[int, tuple[int, int]]:
+def answered_controls(controls: Iterable[int]) -> dict[int, tuple[int, int]]:
     """Control -> (right answers, answers) given on it; those that nobody answered are not there."""
     rows = Assignment.objects.filter(control__in=list(controls), right__isnull=False).values("control")
     told = rows.annotate(right_ones=Count("id", filter=Q(right=True)), all_of_them=Count("id"))

@@ -36,14 +36,14 @@ def layer_named(corpus: Corpus, name: str | None = None) -> Layer | None:
     return next(iter(layers.values()), None)
 
 
-def splits_of(corpus: Corpus) -> list[str]:
+def split_names(corpus: Corpus) -> list[str]:
     """The splits that its images belong to; "" for those that belong to none."""
     return list(corpus.images.order_by("split").values_list("split", flat=True).distinct())
 
 
 def check_split(corpus: Corpus, name: str) -> None:
     """Raise UnknownName listing what exists unless `corpus` has images of the split `name`."""
-    splits = splits_of(corpus)
+    splits = split_names(corpus)
     if name not in splits:
         known = ", ".join(repr(split) for split in splits) or "none"
         raise UnknownName(f"unknown split {name!r} of corpus {corpus.name!r}; known: {known}")

@@ -13,11 +13,11 @@ from statistics import median
 from django.db import connection
 
 from annotation.models import Campaign
-from annotation.protocol.questions import WAYS
-from annotation.selectors.campaign.kept import kept
+from annotation.protocol.questions import DRAWING_WAYS
+from annotation.selectors.campaign.kept import kept_count
 
 #: Boxes looked at, the newest ones: more of them tell no more about today's crowd.
-NEWEST = 5_000
+_NEWEST = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def drawing_ways(campaign: Campaign, *, fresh: bool = False) -> list[DrawingWay]
     Where counting is slow, a minute old at most unless `fresh`. Control items and double checks are left out:
     nobody judges those.
     """
-    return kept(campaign, "drawing-ways", lambda: _drawing_ways(campaign), fresh=fresh)
+    return kept_count(campaign, "drawing-ways", lambda: _drawing_ways(campaign), fresh=fresh)
 
 
 def _drawing_ways(campaign: Campaign) -> list[DrawingWay]:
@@ -49,7 +49,7 @@ def _drawing_ways(campaign: Campaign) -> list[DrawingWay]:
                WHERE j.campaign_id = %s AND j.kind = 'box_drawing' AND j.answer = 'drawn' AND j.role = 'vote'
                    AND NOT j.void
                ORDER BY j.id DESC LIMIT %s""",
-            [campaign.pk, NEWEST],
+            [campaign.pk, _NEWEST],
         )
         boxes = cursor.fetchall()
         if not boxes:
@@ -79,6 +79,6 @@ def _drawing_ways(campaign: Campaign) -> list[DrawingWay]:
             len(good[way]),
             sum(good[way]) / len(good[way]) if good[way] else None,
         )
-        for way in (*WAYS, "")
+        for way in (*DRAWING_WAYS, "")
         if seconds[way]
     ]

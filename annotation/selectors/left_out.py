@@ -9,7 +9,7 @@ from django.utils.translation import ngettext_lazy
 
 from annotation.models import Chain, Image, Layer
 from annotation.protocol.boxes import EXCLUDED
-from annotation.protocol.state import CLOSED
+from annotation.protocol.state import CLOSED_STAGES
 
 #: What no format says of a layer, beside what `formats.contents` counts.
 EXCLUDED_CHAINS, OPEN_CHAINS = "excluded_chains", "open_chains"
@@ -101,5 +101,5 @@ def unsaid_stages(layer: Layer | None, images: QuerySet[Image]) -> dict[str, int
     chains = Chain.objects.filter(layer=layer, image__in=images)
     return {
         EXCLUDED_CHAINS: chains.filter(stage=EXCLUDED).count(),
-        OPEN_CHAINS: chains.exclude(stage__in=("", *CLOSED)).count(),
+        OPEN_CHAINS: chains.exclude(stage__in=("", *CLOSED_STAGES)).count(),
     }

@@ -22,15 +22,15 @@ from django.db.models import Count, Max, Q
 
 from annotation.models import AuditEntry, Campaign, Caption, Image, Item, Judgment, Standing, Task
 from annotation.protocol.campaign_settings import settings_of
-from annotation.protocol.kinds import PAIR, only_kind
-from annotation.protocol.paging import CONTROL, ROLES, WANTED, Filling, filling_of
+from annotation.protocol.kinds import ABOUT_PAIR, only_kind
+from annotation.protocol.paging import PAGE_ROLES, ROLE_CONTROL, ROLE_WANTED, Filling, filling_of
 from annotation.protocol.trust import SUSPENDED
 from annotation.protocol.trust_settings import TrustSettings
-from annotation.selectors.campaign.cost import QUALIFICATION
+from annotation.selectors.campaign.cost import QUALIFICATION_COST
 from annotation.selectors.campaign.sums import earned
 
 #: Answers read at once.
-PAGE = 1_000
+_PAGE = 1_000
 #: Faster than that, on average, nobody answers about pairs who looks at them.
 LEAST_SECONDS = 1.0
 
@@ -117,7 +117,7 @@ def discarded(campaign: Campaign) -> dict[str, str]:
 def _single(campaign: Campaign) -> str | None:
     """The kind of question that a campaign asks about each pair by itself; None where pairs are on pages."""
     kind = only_kind(campaign.tasks)
-    return kind.key if kind is not None and kind.about == PAIR else None
+    return kind.key if kind is not None and kind.about == ABOUT_PAIR else None
 
 
 def pair_judgments(campaign: Campaign) -> Iterator[PairJudgment]:
@@ -127,18 +127,18 @@ def pair_judgments(campaign: Campaign) -> Iterator[PairJudgment]:
     single = _single(campaign) is not None
     columns = ("id", "worker__pseudonym", "image__image", "key", "answer", "content")
     after = 0
-    while page := list(rows.filter(id__gt=after).order_by("id").values_list(*columns)[:PAGE]):
+    while page := list(rows.filter(id__gt=after).order_by("id").values_list(*columns)[:_PAGE]):
         after = page[-1][0]
         for number, judge, image, key, answer, content in page:
             if single:
                 shown = captions.named(key.split("|", 2)[2])
-                yield PairJudgment(image, shown, judge, int(answer), WANTED, number)
+                yield PairJudgment(image, shown, judge, int(answer), ROLE_WANTED, number)
                 continue
             for block in content["blocks"]:
                 for caption, role, yes in zip(block["captions"], block["roles"], block["yes"], strict=True):
-                    if ROLES[role] != CONTROL:
+                    if PAGE_ROLES[role] != ROLE_CONTROL:
                         shown = captions.at(*caption)
-                        yield PairJudgment(block["image"], shown, judge, int(yes), ROLES[role], number)
+                        yield PairJudgment(block["image"], shown, judge, int(yes), PAGE_ROLES[role], number)
 
 
 def asked_pairs(campaign: Campaign) -> Iterator[tuple[int, int, str]]:
@@ -146,13 +146,13 @@ def asked_pairs(campaign: Campaign) -> Iterator[tuple[int, int, str]]:
     captions = _Captions(campaign)
     if (kind := _single(campaign)) is not None:
         tasks = Task.objects.filter(campaign=campaign, kind=kind).order_by("id")
-        for image, key in tasks.values_list("image__image", "key").iterator(PAGE):
-            yield image, captions.named(key.split("|", 2)[2]), WANTED
+        for image, key in tasks.values_list("image__image", "key").iterator(_PAGE):
+            yield image, captions.named(key.split("|", 2)[2]), ROLE_WANTED
         return
     items = Item.objects.filter(task__campaign=campaign).order_by("id")
-    for content in items.values_list("content", flat=True).iterator(PAGE):
+    for content in items.values_list("content", flat=True).iterator(_PAGE):
         for caption, number in zip(content["captions"], content["roles"], strict=True):
-            yield content["image"], captions.at(*caption), ROLES[number]
+            yield content["image"], captions.at(*caption), PAGE_ROLES[number]
 
 
 def page_filling(campaign: Campaign) -> Filling:
@@ -160,9 +160,9 @@ def page_filling(campaign: Campaign) -> Filling:
     if _single(campaign) is not None:
         return Filling()
     items = Item.objects.filter(task__campaign=campaign).order_by("task", "position")
-    rows = items.values_list("task", "content").iterator(PAGE)
+    rows = items.values_list("task", "content").iterator(_PAGE)
     pages = (
-        [[ROLES[role] for role in content["roles"]] for _, content in blocks]
+        [[PAGE_ROLES[role] for role in content["roles"]] for _, content in blocks]
         for _, blocks in groupby(rows, key=itemgetter(0))
     )
     return filling_of(pages, settings_of(campaign.settings).page)
@@ -193,7 +193,7 @@ def seconds_an_answer(campaign: Campaign) -> float | None:
     None where nobody answered, and where that is less than people take (LEAST_SECONDS): a simulated crowd
     answers in no time, and a price by its pace would be none.
     """
-    lines = [line for line in earned(campaign) if line.role != QUALIFICATION]
+    lines = [line for line in earned(campaign) if line.role != QUALIFICATION_COST]
     answers = sum(line.answers for line in lines)
     seconds = sum(line.seconds for line in lines) / answers if answers else 0.0
     return seconds if seconds >= LEAST_SECONDS else None

@@ -31,7 +31,7 @@ from annotation.protocol.terms import (
 from annotation.selectors.snapshot import one_moment
 
 #: Images read at once. Each page costs the same number of queries, whatever it holds.
-PAGE = 200
+RECORDS_PER_QUERY = 200
 
 
 def stream_records(
@@ -55,7 +55,7 @@ def stream_records(
     after = -1
     while True:
         with one_moment():
-            page = list(wanted.filter(position__gt=after)[:PAGE])
+            page = list(wanted.filter(position__gt=after)[:RECORDS_PER_QUERY])
             captions = _captions(page)
             records = _layer_records(layer, captions, excluded=excluded) if layer else {}
         if not page:

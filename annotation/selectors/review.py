@@ -24,7 +24,7 @@ from annotation.protocol.terms import Mention, representative
 #: Why a chain waits for a reviewer.
 REASONS = ("refused", "flagged", "fruitless", "crowded")
 #: Images, or reports, on a page.
-PAGE = 40
+REVIEWS_PER_PAGE = 40
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -62,7 +62,7 @@ class Queue:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class _Report:
     """What a worker reported instead of answering: about which image, and which words of it."""
 
     flag: Flag
@@ -82,7 +82,7 @@ class Said:
 
 
 @dataclass(slots=True)
-class Given:
+class AnswerUnderReview:
     """A ruling with what it asserts."""
 
     row: Ruling
@@ -104,7 +104,7 @@ class Behind:
     mentions: dict[str, Mention]
     said: list[Said]
     moves: dict[str, list[Move]] = field(default_factory=dict)
-    rulings: list[Given] = field(default_factory=list)
+    rulings: list[AnswerUnderReview] = field(default_factory=list)
 
     @property
     def chains(self) -> list[dict[str, Any]]:
@@ -119,13 +119,13 @@ class Behind:
         return found
 
 
-def waiting(campaign: int) -> int:
+def images_waiting(campaign: int) -> int:
     """How many chains of a campaign wait for a reviewer."""
     rows = OpenImage.objects.filter(campaign=campaign, in_review__gt=0)
     return rows.aggregate(chains=Sum("in_review"))["chains"] or 0
 
 
-def review_queue(*, campaign: int, reason: str = "", after: str = "", size: int = PAGE) -> Queue:
+def review_queue(*, campaign: int, reason: str = "", after: str = "", size: int = REVIEWS_PER_PAGE) -> Queue:
     """The images with chains in review (for `reason` only, if given), the last changed first."""
     found: list[WaitingImage] = []
     last: OpenImage | None = None
@@ -140,9 +140,9 @@ def review_queue(*, campaign: int, reason: str = "", after: str = "", size: int 
     return Queue(tuple(found), "")
 
 
-def reports(
-    *, campaign: int, unresolved: bool = True, before: int | None = None, size: int = PAGE
-) -> tuple[list[Report], int | None]:
+def review_reports(
+    *, campaign: int, unresolved: bool = True, before: int | None = None, size: int = REVIEWS_PER_PAGE
+) -> tuple[list[_Report], int | None]:
     """What workers reported, the newest first, and the id to go on from, None at the end."""
     rows: QuerySet[Flag] = Flag.objects.filter(judgment__campaign=campaign)
     if unresolved:
@@ -160,7 +160,7 @@ def reports(
     return found, page[size - 1].pk if len(page) > size else None
 
 
-def behind(*, campaign: int, key: str) -> Behind:
+def review_behind(*, campaign: int, key: str) -> Behind:
     """All that is behind the image `key` of a campaign. Raises NoSuchImage."""
     row = open_image(campaign=campaign, key=key)
     moves: dict[str, list[Move]] = defaultdict(list)
@@ -175,7 +175,7 @@ def behind(*, campaign: int, key: str) -> Behind:
         said=[Said(one, _about(one.key, names), getattr(one, "report", None)) for one in judgments],
         moves=dict(moves),
         rulings=[
-            Given(given, asserts, named(asserts))
+            AnswerUnderReview(given, asserts, named(asserts))
             for given in row.rulings.select_related("made_by", "withdrawn_by").order_by("pk")
             for asserts in [ruling_from(given.content)]
         ],
@@ -253,14 +253,14 @@ def _waiting(row: OpenImage) -> Iterator[WaitingChain]:
             yield WaitingChain(number, tuple(chain["m"]), title, chain["r"], len(chain["b"]))
 
 
-def _report(row: Flag, names: Mapping[str, str]) -> Report:
+def _report(row: Flag, names: Mapping[str, str]) -> _Report:
     judgment = row.judgment
     if judgment.image is not None:
         image, plain = judgment.image.image, {m.id: m for m in map(mention_from, judgment.image.mentions)}
         words = tuple(plain[name].text for name in _about(judgment.key, names) if name in plain)
-        return Report(row, image, judgment.kind, words, known_item=False)
+        return _Report(row, image, judgment.kind, words, known_item=False)
     assert judgment.assignment is not None and judgment.assignment.control is not None
-    return Report(row, judgment.assignment.control.image, judgment.kind, (), known_item=True)
+    return _Report(row, judgment.assignment.control.image, judgment.kind, (), known_item=True)
 
 
 def _about(key: str, names: Mapping[str, str]) -> tuple[str, ...]:

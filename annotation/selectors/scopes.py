@@ -10,15 +10,15 @@ from annotation.models import Account, Campaign, Corpus, RoleGrant
 
 def corpora_of(account: Account, *roles: str) -> QuerySet[Corpus]:
     """The corpora for which `account` holds one of `roles`, published or not."""
-    return Corpus.objects.filter(within(account, *roles, corpus="pk"))
+    return Corpus.objects.filter(within_scope(account, *roles, corpus="pk"))
 
 
 def campaigns_of(account: Account, *roles: str) -> QuerySet[Campaign]:
     """The campaigns for which `account` holds one of `roles`, by themselves or with their corpus."""
-    return Campaign.objects.filter(within(account, *roles, corpus="corpus", campaign="pk"))
+    return Campaign.objects.filter(within_scope(account, *roles, corpus="corpus", campaign="pk"))
 
 
-def within(account: Account, *roles: str, corpus: str, campaign: str = "") -> Q:
+def within_scope(account: Account, *roles: str, corpus: str, campaign: str = "") -> Q:
     """Rows for which `account` holds one of `roles`.
 
     `corpus` and `campaign` are the fields that say what a row belongs to; without `campaign`, roles for one

@@ -44,7 +44,7 @@ class Unknown(NamedTuple):
     suggestions: tuple[str, ...]
 
 
-def check(text: str, *, corpus: int | None = None) -> list[Unknown]:
+def misspelt_words(text: str, *, corpus: int | None = None) -> list[Unknown]:
     """The words of `text` that look misspelt, each once, in their order.
 
     Names (a capital within a sentence), abbreviations in capitals and what holds digits are left alone.

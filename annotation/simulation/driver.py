@@ -25,15 +25,15 @@ from annotation.protocol.questions import (
     judgment_name,
 )
 from annotation.protocol.rulings import Boxes, Closure, Partition, Ruling
-from annotation.protocol.state import LINKING, VERIFICATION, ImageState, Settings, answered_once
+from annotation.protocol.state import LINKING, VERIFICATION, ImageSettings, ImageState, settled_by_one_answer
 from annotation.protocol.terms import LayerRecord, Mention, renamed
 from annotation.simulation.gate import Gate
 from annotation.simulation.kinds import SIMULATED
-from annotation.simulation.workers import Worker
+from annotation.simulation.workers import SimulatedWorker
 
 
 @dataclass(slots=True)
-class Cost:
+class SimulationCost:
     """What was spent: judgments and paid seconds by question, and what did not go by itself."""
 
     images: int = 0
@@ -51,7 +51,7 @@ class Cost:
         """How many judgments there were, of all kinds."""
         return self.judgments.total()
 
-    def add(self, other: Cost) -> None:
+    def add(self, other: SimulationCost) -> None:
         """Add what other images cost."""
         for question, seconds in other.seconds.items():
             self.seconds[question] += seconds
@@ -75,7 +75,7 @@ class Crowd:
     over; without one, everybody is always trusted.
     """
 
-    def __init__(self, workers: Sequence[Worker], *, seed: int, gate: Gate | None = None) -> None:
+    def __init__(self, workers: Sequence[SimulatedWorker], *, seed: int, gate: Gate | None = None) -> None:
         if not workers:
             raise ValueError("a crowd needs one worker or more")
         self.workers = list(workers)
@@ -85,8 +85,8 @@ class Crowd:
         self.answered: Counter[str] = Counter()
 
     def someone(
-        self, question: Question, image: str, cost: Cost, *, also_barred: Iterable[str] = ()
-    ) -> Worker | None:
+        self, question: Question, image: str, cost: SimulationCost, *, also_barred: Iterable[str] = ()
+    ) -> SimulatedWorker | None:
         """A worker who may answer, or None. Chance decides, by question and not by turn."""
         barred = question.barred.union(also_barred)
         start = Dice(self.seed, image, question.key, len(barred)).below(len(self.workers))
@@ -112,14 +112,14 @@ class Simulated:
     state: ImageState
     judgments: tuple[Judgment, ...]
     rulings: tuple[Ruling, ...]
-    cost: Cost
+    cost: SimulationCost
 
 
 def simulate_image(
     mentions: Sequence[Mention],
     truth: Truth,
     crowd: Crowd,
-    settings: Settings | None = None,
+    settings: ImageSettings | None = None,
     *,
     review: bool = True,
     given: Sequence[Judgment] = (),
@@ -130,11 +130,11 @@ def simulate_image(
     With `review`, a reviewer who knows the gold rules on every chain that ends in review or
     that nobody is left to answer for; without, such chains stay open.
     """
-    cost = Cost(images=1, mentions=len(mentions))
+    cost = SimulationCost(images=1, mentions=len(mentions))
     judgments: list[Judgment] = list(given)
     rulings: list[Ruling] = list(ruled)
     fold = Fold(mentions, settings, rulings)
-    twice = frozenset(kind for kind in QUESTIONS if answered_once(kind, fold.settings))
+    twice = frozenset(kind for kind in QUESTIONS if settled_by_one_answer(kind, fold.settings))
     drawers = {j.id: j.worker for j in given if draws(j.question)}
     while True:
         state = fold(judgments)
@@ -158,7 +158,7 @@ def _ask(
     question: Question,
     truth: Truth,
     crowd: Crowd,
-    cost: Cost,
+    cost: SimulationCost,
     *,
     twice: frozenset[str],
     drawers: dict[str, str],

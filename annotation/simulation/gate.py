@@ -12,10 +12,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from annotation.protocol.controls import Control, choose, due
+from annotation.protocol.controls import PooledControl, choose_control, is_control_due
 from annotation.protocol.gold import Gold, Truth, questions_about
 from annotation.protocol.grading import is_right, stratum
-from annotation.protocol.kinds import CONTROLS, judged_by, kind_of
+from annotation.protocol.kinds import MEASURED_ON_CONTROLS, judged_by, kind_of
 from annotation.protocol.questions import Judgment, Question
 from annotation.protocol.trust import (
     PROBATION,
@@ -25,11 +25,11 @@ from annotation.protocol.trust import (
     Entered,
     Event,
     ItemDone,
-    Standing,
-    after,
+    WorkerTrust,
+    trust_after,
 )
-from annotation.protocol.trust_settings import Known, TrustSettings, in_force
-from annotation.simulation.workers import Worker
+from annotation.protocol.trust_settings import GoldCoverage, TrustSettings, in_force
+from annotation.simulation.workers import SimulatedWorker
 
 #: The simulator lets everybody in and relies on control items, so that their work is seen.
 OPEN_DOOR = TrustSettings(qualification=False)
@@ -39,20 +39,22 @@ OPEN_DOOR = TrustSettings(qualification=False)
 class KnownItem:
     """A question with the truth it is about: what a control item shows and is graded by."""
 
-    control: Control
+    control: PooledControl
     question: Question
     truth: Truth
 
 
-def known_items(golds: Iterable[Gold], *, seed: int) -> dict[str, list[KnownItem]]:
+def control_items_from_gold(golds: Iterable[Gold], *, seed: int) -> dict[str, list[KnownItem]]:
     """Control items by question kind, from the gold of some images, of which every question is one.
 
     Drawing has none: it is measured by the verdicts of Box Quality.
     """
     found: dict[str, list[KnownItem]] = defaultdict(list)
     for image, question, truth in questions_about(golds, seed=seed):
-        if kind_of(question.kind).measured_on == CONTROLS:
-            known = Control(f"{image} {question.key}", stratum(question.kind, truth.answer(question)[0]))
+        if kind_of(question.kind).measured_on == MEASURED_ON_CONTROLS:
+            known = PooledControl(
+                f"{image} {question.key}", stratum(question.kind, truth.answer(question)[0])
+            )
             found[question.kind].append(KnownItem(known, question, truth))
     return dict(found)
 
@@ -71,19 +73,19 @@ class Gate:
         self.seed = str(seed)
         self._items = {kind: {k.control.id: k for k in known} for kind, known in items.items()}
         self._pools = {kind: [k.control for k in known] for kind, known in items.items()}
-        self._standings: dict[tuple[str, str], Standing] = {}
+        self._standings: dict[tuple[str, str], WorkerTrust] = {}
         self._seen: dict[tuple[str, str], set[str]] = defaultdict(set)
 
     def rules(self, kind: str) -> TrustSettings:
         """The settings as they come out for `kind`, with the control items that there are."""
         measured = judged_by(kind) or kind
-        return in_force(self.settings, Known(True, bool(self._pools.get(measured))))
+        return in_force(self.settings, GoldCoverage(True, bool(self._pools.get(measured))))
 
-    def standing(self, worker: str, kind: str) -> Standing:
+    def standing(self, worker: str, kind: str) -> WorkerTrust:
         """How a worker stands for a kind of question; whoever is new enters by this."""
         found = self._standings.get((worker, kind))
         if found is None:
-            found = after(Standing(kind), Entered(), self.rules(kind))
+            found = trust_after(WorkerTrust(kind), Entered(), self.rules(kind))
             self._standings[worker, kind] = found
         return found
 
@@ -93,17 +95,17 @@ class Gate:
 
     def note(self, worker: str, kind: str, event: Event) -> None:
         """Take the worker's standing through one event."""
-        self._standings[worker, kind] = after(self.standing(worker, kind), event, self.rules(kind))
+        self._standings[worker, kind] = trust_after(self.standing(worker, kind), event, self.rules(kind))
 
-    def tested(self, worker: Worker, kind: str) -> int:
+    def tested(self, worker: SimulatedWorker, kind: str) -> int:
         """Put the control items that are due before the worker's next item; how many there were."""
         asked = 0
-        pool: Sequence[Control] = self._pools.get(kind, ())
+        pool: Sequence[PooledControl] = self._pools.get(kind, ())
         seen = self._seen[worker.name, kind]
         while self.admits(worker.name, kind):
             standing = self.standing(worker.name, kind)
             number = standing.items + 1
-            if not due(
+            if not is_control_due(
                 self.settings,
                 seed=self.seed,
                 worker=worker.name,
@@ -112,7 +114,7 @@ class Gate:
                 number=number,
             ):
                 break
-            control = choose(pool, seed=self.seed, worker=worker.name, kind=kind, seen=seen).control
+            control = choose_control(pool, seed=self.seed, worker=worker.name, kind=kind, seen=seen).control
             if control is None:
                 break
             seen.add(control.id)

@@ -1,6 +1,6 @@
 """What simulated workers know where questions are only counted: pairs, pages, captions, regions.
 
-A worker answers what a `Known` says is right, with the errors of their habits; how, the kind says
+A worker answers what a `KnownRelevance` says is right, with the errors of their habits; how, the kind says
 (`kinds.SimulatedKind.judge`). What they answer depends on the seed, their name and what is shown alone.
 
 Where answers of real people are on record, what is right is what most of them said; or, asked for so,
@@ -17,7 +17,7 @@ from annotation.protocol.dice import Dice
 from annotation.protocol.grading import GRADES
 
 #: A described part of an image: its box, [xmin, ymin, xmax, ymax], and its text.
-Part = tuple[list[int], str]
+_Part = tuple[list[int], str]
 
 
 class Someone(Protocol):
@@ -63,7 +63,7 @@ class Someone(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownRelevance:
     """What is right: `images_of`, by a caption's text, the keys of the images it describes; `captions` and
     `parts` of images, by their keys, and their sizes (width, height).
 
@@ -73,7 +73,7 @@ class Known:
 
     images_of: Mapping[str, Collection[str]]
     captions: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    parts: Mapping[str, Sequence[Part]] = field(default_factory=dict)
+    parts: Mapping[str, Sequence[_Part]] = field(default_factory=dict)
     sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     recorded: Mapping[tuple[str, str], Sequence[float]] = field(default_factory=dict)
     in_place_of: int = 0

@@ -1,8 +1,8 @@
 """Kinds of questions as the simulator has them: how long each takes, and what simulated workers answer.
 
 A kind's folder under `annotation.task_types` has a `simulate.py` that registers a `SimulatedKind` here.
-Whoever drives the simulator loads them once, by `annotation.task_types.discovery.load("simulate")`; pages
-never do.
+Whoever drives the simulator loads them once, by
+`annotation.task_types.discovery.load_kind_modules("simulate")`; pages never do.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from annotation.protocol.dice import Dice
 from annotation.protocol.gold import Truth, erring
 from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
-from annotation.simulation.judging import Known, Someone
+from annotation.simulation.judging import KnownRelevance, Someone
 
 #: What the API tells of a task, and how an image's name becomes its key -> the task's content.
 Content = Callable[[Mapping[str, Any], Callable[[str], str]], dict[str, Any]]
@@ -69,7 +69,7 @@ class SimulatedKind:
     yes: str = ""
     erring: Callable[..., tuple[str, Box | None]] = erring
     blind: Callable[[str, Truth, Dice], Box | None] = _no_box
-    judge: Callable[[Someone, str, Mapping[str, Any], Known], Answer] | None = None
+    judge: Callable[[Someone, str, Mapping[str, Any], KnownRelevance], Answer] | None = None
 
 
 class SimulatedKinds(Registry[SimulatedKind]):
@@ -82,7 +82,8 @@ class SimulatedKinds(Registry[SimulatedKind]):
         except UnknownName as error:
             raise UnknownName(
                 f"{error}; the simulator's kinds are loaded by "
-                "annotation.task_types.discovery.load('simulate'), from simulate.py in each kind's folder"
+                "annotation.task_types.discovery.load_kind_modules('simulate'), from simulate.py in each "
+                "kind's folder"
             ) from None
 
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
-from annotation.protocol.coreference import AS_PRINTED, LIKELY_FIRST, ORDERS, LinkOrder
+from annotation.protocol.coreference import AS_PRINTED, CANDIDATE_ORDERS, LIKELY_FIRST, LinkOrder
 from annotation.protocol.dice import Dice
 from annotation.protocol.gold import Gold, Truth
 from annotation.protocol.kinds import all_kinds
-from annotation.protocol.scores import Scores, compare
-from annotation.protocol.state import Settings
+from annotation.protocol.scores import LayerScores, compare_layers
+from annotation.protocol.state import ImageSettings
 from annotation.simulation.driver import Crowd, simulate_image
 from annotation.simulation.workers import with_error
 
@@ -46,10 +46,10 @@ class _Image:
     judgments: int
     mentions: int
     runs: int
-    scores: Scores
+    scores: LayerScores
 
 
-def study(
+def study_costs(
     images: Sequence[Gold],
     *,
     rates: Sequence[float] = RATES,
@@ -69,7 +69,7 @@ def study(
     rows: list[Row] = []
     for rate in rates:
         orders: dict[str, list[_Image]] = {
-            order: _run(images, order=order, rate=rate, seeds=seeds, step=step) for order in ORDERS
+            order: _run(images, order=order, rate=rate, seeds=seeds, step=step) for order in CANDIDATE_ORDERS
         }
         rows.extend(_rows(rate, orders, resamples))
     return rows
@@ -83,8 +83,8 @@ def as_dicts(rows: Sequence[Row]) -> list[dict[str, object]]:
 def _run(
     images: Sequence[Gold], *, order: LinkOrder, rate: float, seeds: int, step: Callable[[], object]
 ) -> list[_Image]:
-    settings = Settings(order=order)
-    results = [_Image(0, 0, 0, 0, Scores()) for _ in images]
+    settings = ImageSettings(order=order)
+    results = [_Image(0, 0, 0, 0, LayerScores()) for _ in images]
     for seed in range(seeds):
         crowd = Crowd(with_error(rate, WORKERS, seed=seed), seed=seed)
         for (name, size, gold), result in zip(images, results, strict=True):
@@ -95,14 +95,14 @@ def _run(
             result.judgments += run.cost.total
             result.mentions += run.cost.mentions
             result.runs += 1
-            result.scores.add(compare(run.state.layer, gold))
+            result.scores.add(compare_layers(run.state.layer, gold))
             step()
     return results
 
 
 def _measures(results: Sequence[_Image], drawn: Sequence[int]) -> tuple[float, ...]:
     """The four measures over the images with indices `drawn`."""
-    scores = Scores()
+    scores = LayerScores()
     links = judgments = mentions = runs = 0
     for i in drawn:
         result = results[i]

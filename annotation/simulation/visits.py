@@ -18,12 +18,12 @@ from annotation.protocol.dice import Dice
 from annotation.protocol.gold import Truth
 from annotation.protocol.kinds import is_counted
 from annotation.protocol.questions import FLAGS, QUESTIONS, Answer
-from annotation.simulation.judging import Known
+from annotation.simulation.judging import KnownRelevance
 from annotation.simulation.kinds import SIMULATED
-from annotation.simulation.workers import Worker
+from annotation.simulation.workers import SimulatedWorker
 
 #: What the queue says to those whom a test would help.
-NEED_A_TEST = ("no_test", "test_failed")
+_NEED_A_TEST = ("no_test", "test_failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +78,11 @@ class TwiceAnswered(Exception):
     """The desk refused a second answer to one task."""
 
 
-class Gone(Exception):
+class VisitOver(Exception):
     """The task is this worker's no longer."""
 
 
-class Desk(Protocol):
+class WorkPlace(Protocol):
     """Where one worker works."""
 
     @property
@@ -119,7 +119,7 @@ class Desk(Protocol):
 
 
 @dataclass(slots=True)
-class Tally:
+class VisitTally:
     """What became of the visits' acts; `amiss` are lines about what should not have happened."""
 
     answered: Counter[str] = field(default_factory=Counter)
@@ -135,7 +135,7 @@ class Tally:
     nothing: Counter[str] = field(default_factory=Counter)
     amiss: list[str] = field(default_factory=list)
 
-    def add(self, other: Tally) -> None:
+    def add(self, other: VisitTally) -> None:
         """Add what became of other visits."""
         for name in self.__slots__:
             mine, theirs = getattr(self, name), getattr(other, name)
@@ -154,7 +154,7 @@ class Tally:
         }
 
 
-class Visit:
+class SimulatedVisit:
     """One worker's visit. `truth` gives what is right about an image, `clock` seconds, `seed` chance;
     `known` what is right where questions are only counted.
 
@@ -163,19 +163,19 @@ class Visit:
 
     def __init__(
         self,
-        worker: Worker,
-        desk: Desk,
+        worker: SimulatedWorker,
+        desk: WorkPlace,
         truth: Callable[[str], Truth],
         *,
         conduct: Conduct = ORDERLY,
         kinds: Sequence[str] = QUESTIONS,
         clock: Callable[[], float],
         patience: float = 0.0,
-        known: Known | None = None,
+        known: KnownRelevance | None = None,
     ) -> None:
         self.worker = worker
         self.desk = desk
-        self.tally = Tally()
+        self.tally = VisitTally()
         self.in_hand: Handed | None = None
         self.kept: list[Handed] = []
         self.left = False
@@ -190,7 +190,7 @@ class Visit:
         self._kinds = [*kinds[start:], *kinds[:start]]
         self._stays = worker.leaves_after()
 
-    def account(self) -> Tally:
+    def account(self) -> VisitTally:
         """What became of it so far."""
         self.tally.lost = self.desk.lost
         return self.tally
@@ -230,7 +230,7 @@ class Visit:
         for kind in list(self._kinds):
             holding = [task.id for task in self.kept]
             found = self.desk.take(kind, holding)
-            if isinstance(found, Refused) and found.code in NEED_A_TEST and self.desk.begin_test(kind):
+            if isinstance(found, Refused) and found.code in _NEED_A_TEST and self.desk.begin_test(kind):
                 found = self.desk.take(kind, holding)
             if isinstance(found, Handed):
                 self._hold(found)
@@ -259,7 +259,7 @@ class Visit:
         lost = self.desk.lost
         try:
             taken = self._send(task, reply, "a", more=more and not late)
-        except Gone:
+        except VisitOver:
             self.tally.gone += 1
             return
         except TwiceAnswered:
@@ -295,7 +295,7 @@ class Visit:
     def _click_again(self, task: Handed, reply: Answer) -> None:
         try:
             repeated = self._send(task, reply, "a", more=False).repeated
-        except (Gone, TwiceAnswered) as error:
+        except (VisitOver, TwiceAnswered) as error:
             repeated = False
             self.tally.amiss.append(f"{self.worker.name}: {task.id} clicked twice raised {error!r}")
         self.tally.repeated += repeated
@@ -303,7 +303,7 @@ class Visit:
     def _answer_again(self, task: Handed, reply: Answer) -> None:
         try:
             self._send(task, reply, "b", more=False)
-        except (Gone, TwiceAnswered):
+        except (VisitOver, TwiceAnswered):
             self.tally.refused_twice += 1
         else:
             self.tally.amiss.append(f"{self.worker.name}: {task.id} was answered under two tokens")

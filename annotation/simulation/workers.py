@@ -13,7 +13,7 @@ from annotation.protocol.dice import Dice
 from annotation.protocol.gold import Truth
 from annotation.protocol.questions import Answer, Question, answers_to
 from annotation.protocol.terms import Box
-from annotation.simulation.judging import Known
+from annotation.simulation.judging import KnownRelevance
 from annotation.simulation.kinds import SIMULATED
 
 HONEST, RANDOM, YES = "honest", "random", "yes"
@@ -57,7 +57,7 @@ PRESETS: dict[str, Habits] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Worker:
+class SimulatedWorker:
     """One simulated worker. What they answer depends on the seed, their name, the image and the key alone."""
 
     name: str
@@ -106,7 +106,7 @@ class Worker:
         answer = kind.yes if self.affirms else dice.choice(answers_to(question.kind))
         return answer, kind.blind(answer, truth, dice)
 
-    def judge(self, kind: str, image: str, content: Mapping[str, Any], known: Known) -> Answer:
+    def judge(self, kind: str, image: str, content: Mapping[str, Any], known: KnownRelevance) -> Answer:
         """Their answer to a question that is only counted, about the image with this key.
 
         `content` is as the API tells it. Raises ValueError where answers to `kind` are not only counted.
@@ -117,7 +117,7 @@ class Worker:
         return judge(self, image, content, known)
 
 
-def crowd(mix: Mapping[str, int], *, seed: int) -> list[Worker]:
+def make_crowd(mix: Mapping[str, int], *, seed: int) -> list[SimulatedWorker]:
     """Workers by preset name and number, e.g. {"careful": 8, "sloppy": 2}.
 
     Raises ValueError on an unknown preset, listing the known ones.
@@ -126,13 +126,13 @@ def crowd(mix: Mapping[str, int], *, seed: int) -> list[Worker]:
     if unknown:
         raise ValueError(f"unknown kind of worker {unknown[0]!r}; known: {', '.join(PRESETS)}")
     return [
-        Worker(f"{name}-{i + 1:02d}", PRESETS[name], seed)
+        SimulatedWorker(f"{name}-{i + 1:02d}", PRESETS[name], seed)
         for name, count in mix.items()
         for i in range(count)
     ]
 
 
-def with_error(rate: float, count: int, *, seed: int) -> list[Worker]:
+def with_error(rate: float, count: int, *, seed: int) -> list[SimulatedWorker]:
     """`count` workers who err at `rate` on every question and draw a little loosely."""
     habits = Habits(f"error-{rate:.2f}", error=rate, jitter=0.02) if rate else PERFECT
-    return [Worker(f"{habits.name}-{i + 1:02d}", habits, seed) for i in range(count)]
+    return [SimulatedWorker(f"{habits.name}-{i + 1:02d}", habits, seed) for i in range(count)]

@@ -7,20 +7,27 @@ mix_of              so many workers, divided by shares
 
 from annotation.simulation_driver.people import mix_of
 from annotation.simulation_driver.protocol_driver import SimulationReport, simulate_campaign
-from annotation.simulation_driver.queue_driver import HTTP, PATIENCE, QUEUE, CrowdPlan, Rehearsal, rehearse
+from annotation.simulation_driver.queue_driver import (
+    CROWD_PATIENCE,
+    HTTP,
+    QUEUE,
+    CrowdPlan,
+    Rehearsal,
+    run_campaign_crowd,
+)
 from annotation.task_types import discovery
 
 __all__ = [
     "HTTP",
-    "PATIENCE",
+    "CROWD_PATIENCE",
     "QUEUE",
     "CrowdPlan",
     "Rehearsal",
     "SimulationReport",
     "mix_of",
-    "rehearse",
+    "run_campaign_crowd",
     "simulate_campaign",
 ]
 
 # Whoever drives the simulator needs to know how each kind of question is answered.
-discovery.load("simulate")
+discovery.load_kind_modules("simulate")

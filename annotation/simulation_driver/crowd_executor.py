@@ -19,18 +19,18 @@ from django.db import connections
 
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.dice import Dice
-from annotation.simulation.visits import Tally, Visit
-from annotation.simulation_driver.people import Person
+from annotation.simulation.visits import SimulatedVisit, VisitTally
+from annotation.simulation_driver.people import SimulatedPerson
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 #: Makes the visits of some people, in the thread in which they will go on.
-Visits = Callable[[Sequence[Person]], list[Visit]]
+Visits = Callable[[Sequence[SimulatedPerson]], list[SimulatedVisit]]
 
 #: Threads of one process, where there is more than one part.
 THREADS = 8
 #: Seconds between two looks of a part that waits for others.
-PAUSE = 0.1
+_PAUSE = 0.1
 #: Seconds between two sweeps.
 SWEEP = 1.0
 #: Least seconds until somebody who was told to ask again asks again.
@@ -38,7 +38,7 @@ SOON = 0.3
 _FORK = multiprocessing.get_context("fork")
 
 
-class Board:
+class _Board:
     """What the parts of a party know of each other: steps done in all, who is idle, whether to stop."""
 
     def __init__(self, parts: int) -> None:
@@ -81,7 +81,7 @@ class Board:
 class _Waiting:
     """A visit that found nothing: at which count of the board, and when it may look again by itself."""
 
-    visit: Visit
+    visit: SimulatedVisit
     seen: int
     due: float
 
@@ -101,7 +101,7 @@ class TurnTaking:
     sleep: Callable[[float], object] = time.sleep
 
 
-def attend(visits: Sequence[Visit], board: Board, turns: TurnTaking) -> None:
+def attend(visits: Sequence[SimulatedVisit], board: _Board, turns: TurnTaking) -> None:
     """Let the visits take turns until none of them finds anything."""
     awake = [visit for visit in visits if not visit.left]
     waiting: list[_Waiting] = []
@@ -112,7 +112,7 @@ def attend(visits: Sequence[Visit], board: Board, turns: TurnTaking) -> None:
             turns.sweep()
             swept = now
         if not awake and board.parts > 1:
-            turns.sleep(PAUSE)
+            turns.sleep(_PAUSE)
         enough = max(20, len(visits)) if awake else 1
         ready = [w for w in waiting if w.due <= now or done - w.seen >= enough]
         for entry in ready:
@@ -136,15 +136,15 @@ def attend(visits: Sequence[Visit], board: Board, turns: TurnTaking) -> None:
             waiting.append(_Waiting(visit, board.done, min(again, wakes)))
 
 
-def hold(
-    people: Sequence[Person],
+def run_crowd(
+    people: Sequence[SimulatedPerson],
     visits: Visits,
     turns: TurnTaking,
     *,
     processes: int,
     threads: int,
     quiet: Callable[[], bool],
-) -> Tally:
+) -> VisitTally:
     """Send `people` through the visits that `visits` makes of them, until nothing is left to do.
 
     `quiet` is called whenever nobody finds anything; it says whether it changed that. With one
@@ -152,7 +152,7 @@ def hold(
     threads of processes forked off. Raises CampaignError where one of those dies.
     """
     if processes == threads == 1:
-        board = Board(1)
+        board = _Board(1)
         crowd = visits(people)
         while True:
             attend(crowd, board, turns)
@@ -160,9 +160,9 @@ def hold(
                 return total(visit.account() for visit in crowd)
 
     parts = [list(people[i :: processes * threads]) for i in range(min(processes * threads, len(people)))]
-    board = Board(len(parts))
+    board = _Board(len(parts))
 
-    def part(number: int) -> Tally:
+    def part(number: int) -> VisitTally:
         crowd = visits(parts[number])
         while not board.stopped:
             board.idles(number, False)
@@ -170,7 +170,7 @@ def hold(
             seen = board.done
             board.idles(number, True)
             while not board.stopped and board.done == seen:
-                turns.sleep(PAUSE)
+                turns.sleep(_PAUSE)
         return total(visit.account() for visit in crowd)
 
     # What is forked must not share a connection.
@@ -181,21 +181,21 @@ def hold(
     ]
     try:
         while _going_on(board, children, quiet):
-            turns.sleep(PAUSE)
+            turns.sleep(_PAUSE)
     finally:
         board.stop()
         tallies = [child.end() for child in children]
     return total(tallies)
 
 
-def _going_on(board: Board, children: Sequence[_Child], quiet: Callable[[], bool]) -> bool:
+def _going_on(board: _Board, children: Sequence[_Child], quiet: Callable[[], bool]) -> bool:
     """Whether there is anything left to do for the parts of the children."""
     if any(child.died for child in children):
         return False
     done = board.done
     if not board.all_idle:
         return True
-    time.sleep(3 * PAUSE)
+    time.sleep(3 * _PAUSE)
     if not board.all_idle or board.done != done:
         return True
     if quiet():
@@ -207,7 +207,7 @@ def _going_on(board: Board, children: Sequence[_Child], quiet: Callable[[], bool
 class _Child:
     """A forked process that runs some parts of a party, each in a thread."""
 
-    def __init__(self, board: Board, part: Callable[[int], Tally], numbers: Sequence[int]) -> None:
+    def __init__(self, board: _Board, part: Callable[[int], VisitTally], numbers: Sequence[int]) -> None:
         self._ours, theirs = _FORK.Pipe(duplex=False)
         self._process = _FORK.Process(target=_run_parts, args=(board, part, numbers, theirs), daemon=True)
         self._process.start()
@@ -217,7 +217,7 @@ class _Child:
     def died(self) -> bool:
         return self._process.exitcode not in (None, 0) or self._ours.poll()
 
-    def end(self) -> Tally:
+    def end(self) -> VisitTally:
         """What became of its visits, once it has ended. Raises CampaignError where it did not end well."""
         try:
             result = self._ours.recv()
@@ -225,14 +225,14 @@ class _Child:
             self._process.join()
             raise CampaignError(f"a process of the crowd died ({self._process.exitcode})") from None
         self._process.join()
-        if isinstance(result, Tally):
+        if isinstance(result, VisitTally):
             return result
         raise CampaignError(result)
 
 
-def _run_parts(board: Board, part: Callable[[int], Tally], numbers: Sequence[int], pipe: Pipe) -> None:
+def _run_parts(board: _Board, part: Callable[[int], VisitTally], numbers: Sequence[int], pipe: Pipe) -> None:
     """In the child: run the parts, send what became of them, or the last line of what went wrong."""
-    results: list[Tally | str] = []
+    results: list[VisitTally | str] = []
 
     def run(number: int) -> None:
         try:
@@ -241,7 +241,7 @@ def _run_parts(board: Board, part: Callable[[int], Tally], numbers: Sequence[int
             results.append(str(error))
             board.stop()
         except Exception as error:
-            log.exception("part %d of a simulated crowd", number)
+            _log.exception("part %d of a simulated crowd", number)
             results.append(f"{type(error).__name__}: {error}")
             board.stop()
         finally:
@@ -253,12 +253,12 @@ def _run_parts(board: Board, part: Callable[[int], Tally], numbers: Sequence[int
     for thread in threads:
         thread.join()
     wrong = next((result for result in results if isinstance(result, str)), None)
-    pipe.send(wrong or total(result for result in results if isinstance(result, Tally)))
+    pipe.send(wrong or total(result for result in results if isinstance(result, VisitTally)))
 
 
-def total(tallies: Iterable[Tally]) -> Tally:
+def total(tallies: Iterable[VisitTally]) -> VisitTally:
     """The sum of some tallies."""
-    found = Tally()
+    found = VisitTally()
     for tally in tallies:
         found.add(tally)
     return found

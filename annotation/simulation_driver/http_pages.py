@@ -19,7 +19,7 @@ from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.contents import corners
 from annotation.protocol.questions import Answer
 from annotation.simulation.kinds import SIMULATED
-from annotation.simulation.visits import Gone, Handed, Refused, Taken, TwiceAnswered
+from annotation.simulation.visits import Handed, Refused, Taken, TwiceAnswered, VisitOver
 
 #: Seconds to wait for an answer, and in all for a server that does not give one: at first, and once
 #: it has been there.
@@ -32,7 +32,7 @@ class Unreachable(CampaignError):
     """The server gave no answer for as long as anybody would wait."""
 
 
-class Refusal(Exception):
+class _Refusal(Exception):
     """The API refused: a status, and the code of its problem details."""
 
     def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
@@ -110,7 +110,7 @@ class Session:
         response, body = self._send("POST", path, json.dumps(data).encode(), kind)
         answer: dict[str, Any] = json.loads(body) if body else {}
         if response.status >= 300:
-            raise Refusal(response.status, answer)
+            raise _Refusal(response.status, answer)
         return answer
 
     def _send(
@@ -186,11 +186,11 @@ class HttpDesk:
             data |= reply.content or {}
         try:
             taken = self._session.post(f"/api/assignments/{task.id}/answer", data)
-        except Refusal as refusal:
+        except _Refusal as refusal:
             if refusal.status == 409:
                 raise TwiceAnswered from refusal
             if refusal.status == 410:
-                raise Gone from refusal
+                raise VisitOver from refusal
             raise
         following = None if taken["next"] is None else self._handed(taken["next"])
         return Taken(taken["repeated"], following)

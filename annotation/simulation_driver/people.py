@@ -14,19 +14,19 @@ from annotation.common.roles import ANNOTATOR
 from annotation.models import Account, Campaign, Identity, RoleGrant
 from annotation.models import Worker as WorkerRow
 from annotation.protocol.campaign_settings import CampaignError
-from annotation.simulation.workers import PRESETS, Worker
+from annotation.simulation.workers import PRESETS, SimulatedWorker
 
 #: Who comes to a campaign that names no crowd, as shares of the workers.
 USUAL_MIX: Mapping[str, float] = {"careful": 0.6, "average": 0.3, "sloppy": 0.1}
 #: What an identity of theirs says that they come from.
-PROVIDER = "simulated"
+_PROVIDER = "simulated"
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class SimulatedPerson:
     """A simulated worker with a row, and the name and password of the account they sign in with, if any."""
 
-    worker: Worker
+    worker: SimulatedWorker
     row: int
     username: str = ""
     password: str = ""
@@ -55,7 +55,7 @@ def check_mix(mix: Mapping[str, int]) -> None:
         raise CampaignError(f"unknown kind of worker {unknown[0]!r}; known: {', '.join(PRESETS)}")
 
 
-def enrol(workers: Sequence[Worker], *, campaign: Campaign, accounts: bool) -> list[Person]:
+def enrol(workers: Sequence[SimulatedWorker], *, campaign: Campaign, accounts: bool) -> list[SimulatedPerson]:
     """Rows for simulated workers, made on first sight; with `accounts` that they can sign in with, as
     annotators of `campaign`.
 
@@ -70,7 +70,7 @@ def enrol(workers: Sequence[Worker], *, campaign: Campaign, accounts: bool) -> l
         with database.writing():
             row, _ = WorkerRow.objects.get_or_create(pseudonym=name)
             identity, _ = Identity.objects.get_or_create(
-                worker=row, defaults={"provider": PROVIDER, "external_id": name}
+                worker=row, defaults={"provider": _PROVIDER, "external_id": name}
             )
             if accounts:
                 account, _ = Account.objects.update_or_create(username=name, defaults={"password": hashed})
@@ -80,11 +80,11 @@ def enrol(workers: Sequence[Worker], *, campaign: Campaign, accounts: bool) -> l
                 if identity.account_id != account.pk:
                     Identity.objects.filter(account=account).delete()
                     Identity.objects.filter(pk=identity.pk).update(account=account)
-        people.append(Person(worker, row.pk, name if accounts else "", password))
+        people.append(SimulatedPerson(worker, row.pk, name if accounts else "", password))
     return people
 
 
-def withdraw_passwords(people: Sequence[Person]) -> None:
+def withdraw_passwords(people: Sequence[SimulatedPerson]) -> None:
     """Nobody can sign in with these accounts any more."""
     names = [person.username for person in people if person.username]
     with database.writing():

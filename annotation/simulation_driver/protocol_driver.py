@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from annotation.campaigns import gold_layer
-from annotation.datasets.layer_rows import SIMULATION, Share, stages_of, write_layer
+from annotation.datasets.layer_rows import SIMULATION_SOURCE, LayerShare, stages_of, write_layer
 from annotation.models import Campaign, Corpus, Layer
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.gold import Gold
-from annotation.protocol.scores import Scores, compare
+from annotation.protocol.scores import LayerScores, compare_layers
 from annotation.protocol.terms import ImageRecord
 from annotation.selectors.records import stream_records
-from annotation.simulation.driver import Cost, Crowd, Simulated, numbered, simulate_image
-from annotation.simulation.gate import Gate, known_items
-from annotation.simulation.workers import crowd
+from annotation.simulation.driver import Crowd, Simulated, SimulationCost, numbered, simulate_image
+from annotation.simulation.gate import Gate, control_items_from_gold
+from annotation.simulation.workers import make_crowd
 from annotation.simulation_driver.people import check_mix
 from annotation.simulation_driver.truths import gold_of, truth_of
 from annotation.task_types import discovery
@@ -40,8 +40,8 @@ class SimulationReport:
     """
 
     layer: Layer
-    cost: Cost
-    scores: Scores | None
+    cost: SimulationCost
+    scores: LayerScores | None
     suspended: Mapping[str, Sequence[str]]
     uncovered: int
 
@@ -64,7 +64,7 @@ def simulate_campaign(
     although gold has them; answers then come from a stand-in too. Every judgment is written as
     a line of JSON to `judgments`. A layer of the campaign's name is replaced.
     """
-    discovery.load("simulate")
+    discovery.load_kind_modules("simulate")
     check_mix(mix)
     if campaign.judgments.exists():
         raise CampaignError(
@@ -76,7 +76,9 @@ def simulate_campaign(
             "gold mentions cannot be both chunked anew and answered from; name one of the two"
         )
     other = (
-        campaign.corpus.layers.filter(name=campaign.name, published=True).exclude(source=SIMULATION).first()
+        campaign.corpus.layers.filter(name=campaign.name, published=True)
+        .exclude(source=SIMULATION_SOURCE)
+        .first()
     )
     if other is not None:
         raise CampaignError(
@@ -90,10 +92,10 @@ def simulate_campaign(
         # Everybody is let in: their work is to be seen.
         trust = replace(settings.trust, qualification=False)
         gate = Gate(_controls(campaign.corpus, source, seed), seed=seed, settings=trust)
-    people = Crowd(crowd(mix, seed=seed), seed=seed, gate=gate)
-    cost, scores, number, uncovered = Cost(), Scores(), 1, 0
+    people = Crowd(make_crowd(mix, seed=seed), seed=seed, gate=gate)
+    cost, scores, number, uncovered = SimulationCost(), LayerScores(), 1, 0
 
-    def shares(write: Callable[[str], object] | None) -> Iterator[Share]:
+    def shares(write: Callable[[str], object] | None) -> Iterator[LayerShare]:
         nonlocal number, uncovered
         for record in each(stream_records(corpus=campaign.corpus, layer=source)):
             if source is not None and record.layer is None:
@@ -104,11 +106,11 @@ def simulate_campaign(
             simulated = simulate_image(mentions, truth, people, settings.protocol)
             cost.add(simulated.cost)
             if source is not None and record.layer is not None:
-                scores.add(compare(simulated.state.layer, record.layer))
+                scores.add(compare_layers(simulated.state.layer, record.layer))
             if write:
                 _write(record.id, simulated, write)
             layer, number = numbered(simulated.state.layer, number)
-            yield Share(record.id, layer, stages_of(simulated.state, layer))
+            yield LayerShare(record.id, layer, stages_of(simulated.state, layer))
         spent.update(cost.as_dict())
 
     spent: dict[str, Any] = {}
@@ -116,7 +118,7 @@ def simulate_campaign(
         layer = write_layer(
             corpus=campaign.corpus,
             name=campaign.name,
-            source=SIMULATION,
+            source=SIMULATION_SOURCE,
             records=shares(write),
             settings={**campaign.settings, "crowd": dict(mix), "seed": seed},
             cost=spent,
@@ -149,7 +151,7 @@ def _controls(corpus: Corpus, source: Layer | None, seed: int) -> dict[str, Any]
             golds.append((record.id, (record.width, record.height), gold_of(record, seed=seed)))
         if len(golds) == CONTROL_IMAGES:
             break
-    return known_items(golds, seed=seed)
+    return control_items_from_gold(golds, seed=seed)
 
 
 def _write(image: str, simulated: Simulated, write: Callable[[str], object]) -> None:

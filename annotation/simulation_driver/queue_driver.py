@@ -23,18 +23,18 @@ from annotation.models import Assignment, Campaign, Layer, OpenImage, Standing, 
 from annotation.moderation import rulings
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.questions import QUESTIONS
-from annotation.protocol.scores import Scores, compare
+from annotation.protocol.scores import LayerScores, compare_layers
 from annotation.protocol.trust import SUSPENDED
 from annotation.queue import image_state, leases
 from annotation.selectors.layer_cost import answers_cost
 from annotation.selectors.records import stream_records
 from annotation.simulation.driver import rulings_of
-from annotation.simulation.judging import Known
-from annotation.simulation.visits import USUAL, Conduct, Desk, Tally, Visit
-from annotation.simulation.workers import crowd
-from annotation.simulation_driver.crowd_executor import THREADS, TurnTaking, hold
+from annotation.simulation.judging import KnownRelevance
+from annotation.simulation.visits import USUAL, Conduct, SimulatedVisit, VisitTally, WorkPlace
+from annotation.simulation.workers import make_crowd
+from annotation.simulation_driver.crowd_executor import THREADS, TurnTaking, run_crowd
 from annotation.simulation_driver.http_pages import Connection, HttpDesk, Session
-from annotation.simulation_driver.people import Person, check_mix, enrol, withdraw_passwords
+from annotation.simulation_driver.people import SimulatedPerson, check_mix, enrol, withdraw_passwords
 from annotation.simulation_driver.soundness import violations
 from annotation.simulation_driver.task_pages import QueueDesk, begin_test, counted
 from annotation.simulation_driver.truths import Truths, known_about
@@ -42,7 +42,7 @@ from annotation.task_types import discovery
 
 QUEUE, HTTP = "queue", "http"
 #: Seconds that a crowd waits for a lease to run out before it goes home.
-PATIENCE = 60.0
+CROWD_PATIENCE = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,9 @@ class Rehearsal:
 
     layer: Layer | None
     cost: Mapping[str, Any]
-    scores: Scores | None
+    scores: LayerScores | None
     suspended: Mapping[str, Sequence[str]]
-    tally: Tally
+    tally: VisitTally
     open_tasks: int
     leased: int
     violations: Mapping[str, int]
@@ -79,17 +79,17 @@ class CrowdPlan:
     url: str = ""
     processes: int = 1
     conduct: Conduct = USUAL
-    patience: float = PATIENCE
+    patience: float = CROWD_PATIENCE
     sleep: Callable[[float], object] = time.sleep
 
 
-def rehearse(
+def run_campaign_crowd(
     *,
     campaign: Campaign,
     plan: CrowdPlan,
     gold: str | None = None,
     review: bool = True,
-    known: Known | None = None,
+    known: KnownRelevance | None = None,
 ) -> Rehearsal:
     """Send a simulated crowd to an open campaign until nothing is left for it.
 
@@ -101,7 +101,7 @@ def rehearse(
     Running it again goes on where it ended. Raises CampaignError, and Busy where another process simulates
     a crowd of this seed.
     """
-    discovery.load("simulate")
+    discovery.load_kind_modules("simulate")
     check_mix(plan.mix)
     if campaign.state != Campaign.OPEN:
         raise CampaignError(
@@ -117,7 +117,7 @@ def rehearse(
     truths = Truths(campaign, source, seed=plan.seed)
     if known is None and campaign.kinds != QUESTIONS:
         known = known_about(campaign, source)
-    workers = crowd(plan.mix, seed=plan.seed)
+    workers = make_crowd(plan.mix, seed=plan.seed)
     busy = (
         f"a crowd of seed {plan.seed} is simulated by another process; choose another --seed, or wait for "
         "its end"
@@ -127,14 +127,14 @@ def rehearse(
         try:
             for person in people:
                 _agree(person, campaign)
-            tally = hold(
+            tally = run_crowd(
                 people,
                 partial(_visits, campaign, truths, known, plan),
                 TurnTaking(
                     plan.seed,
                     _clock,
                     plan.patience,
-                    sweep=leases.expire if plan.through == QUEUE else _nothing,
+                    sweep=leases.end_expired_leases if plan.through == QUEUE else _nothing,
                     sleep=plan.sleep,
                 ),
                 processes=plan.processes,
@@ -143,7 +143,7 @@ def rehearse(
             )
         finally:
             withdraw_passwords(people)
-    layers.bring_up(campaign)
+    layers.update_layer(campaign)
     layer = campaign.corpus.layers.filter(name=campaign.name, published=True).first()
     out = Assignment.objects.filter(campaign=campaign, state=Assignment.LEASED)
     return Rehearsal(
@@ -163,25 +163,25 @@ def _clock() -> float:
     return database.now().timestamp()
 
 
-def _agree(person: Person, campaign: Campaign) -> None:
+def _agree(person: SimulatedPerson, campaign: Campaign) -> None:
     """Give the worker's consent to the campaign's text, where there is one."""
     if instructions.needs_consent(worker=person.row, campaign=campaign):
-        text = instructions.current(campaign=campaign, kind=instructions.CONSENT)
-        instructions.consent(worker=person.row, campaign=campaign, version=text.version)
+        text = instructions.current_text(campaign=campaign, kind=instructions.CONSENT)
+        instructions.record_consent(worker=person.row, campaign=campaign, version=text.version)
 
 
 def _visits(
     campaign: Campaign,
     truths: Truths,
-    known: Known | None,
+    known: KnownRelevance | None,
     plan: CrowdPlan,
-    people: Sequence[Person],
-) -> list[Visit]:
+    people: Sequence[SimulatedPerson],
+) -> list[SimulatedVisit]:
     """The visits of some people, at desks in this process or, with a URL, over one connection."""
     line = Connection(plan.url) if plan.url else None
     found = []
     for person in people:
-        desk: Desk = QueueDesk(campaign, person.row, truths)
+        desk: WorkPlace = QueueDesk(campaign, person.row, truths)
         if line is not None:
             session = Session(line, person.username, person.password)
             desk = HttpDesk(
@@ -192,7 +192,7 @@ def _visits(
                 counted=counted,
             )
         found.append(
-            Visit(
+            SimulatedVisit(
                 person.worker,
                 desk,
                 truths.of,
@@ -219,20 +219,20 @@ def _rule(campaign: Campaign, truths: Truths) -> bool:
     ruled = False
     for image in stuck.select_related("image").order_by("place").iterator():
         for ruling in rulings_of(image_state.state_of(image), truths.of(image.image.key)):
-            rulings.rule(image=image.pk, ruling=ruling, comment="simulated")
+            rulings.make_ruling(image=image.pk, ruling=ruling, comment="simulated")
             ruled = True
     return ruled
 
 
-def _scores(campaign: Campaign, layer: Layer, source: Layer) -> Scores:
-    scores = Scores()
+def _scores(campaign: Campaign, layer: Layer, source: Layer) -> LayerScores:
+    scores = LayerScores()
     opened = OpenImage.objects.filter(campaign=campaign).values("image")
     images = campaign.corpus.images.filter(pk__in=opened)
     golds = stream_records(corpus=campaign.corpus, layer=source, images=images)
     founds = stream_records(corpus=campaign.corpus, layer=layer, images=images)
     for gold, found in zip(golds, founds, strict=True):
         if gold.layer is not None and found.layer is not None:
-            scores.add(compare(found.layer, gold.layer))
+            scores.add(compare_layers(found.layer, gold.layer))
     return scores
 
 

@@ -9,15 +9,18 @@ from annotation.protocol.kinds import is_counted
 from annotation.protocol.questions import SURPLUS, Answer
 from annotation.quality import qualification
 from annotation.queue import image_state, leases, submission
-from annotation.queue.leases import Lease, Nothing
-from annotation.simulation.visits import Gone, Handed, Refused, Taken, TwiceAnswered
+from annotation.queue.leases import Lease, NoTask
+from annotation.simulation.visits import Handed, Refused, Taken, TwiceAnswered, VisitOver
 from annotation.simulation_driver.truths import Truths
 from annotation.task_types.base import TASK_TYPES
 
 
 def begin_test(campaign: Campaign, worker: int, kind: str) -> bool:
     """Begin the worker's test of a kind, or go on with it; False where there is none to be had."""
-    return isinstance(qualification.begin(worker=worker, campaign=campaign, kind=kind), qualification.Test)
+    return isinstance(
+        qualification.begin_qualification(worker=worker, campaign=campaign, kind=kind),
+        qualification.QualificationTest,
+    )
 
 
 def counted(assignment: int) -> bool:
@@ -40,7 +43,7 @@ class QueueDesk:
 
     def take(self, kind: str, holding: Sequence[int]) -> Handed | Refused:
         """As `Desk.take`, from the queue."""
-        found = leases.take(worker=self._worker, campaign=self._campaign, kind=kind, holding=holding)
+        found = leases.take_lease(worker=self._worker, campaign=self._campaign, kind=kind, holding=holding)
         return self._handed(found)
 
     def submit(
@@ -67,7 +70,7 @@ class QueueDesk:
         except submission.Conflict as error:
             raise TwiceAnswered from error
         except submission.NotYours as error:
-            raise Gone from error
+            raise VisitOver from error
         following = None if receipt.next is None else self._handed(receipt.next)
         return Taken(receipt.repeated, following)
 
@@ -77,14 +80,14 @@ class QueueDesk:
 
     def give_back(self, task: Handed) -> bool:
         """As `Desk.give_back`."""
-        return leases.give_back(worker=self._worker, assignment=task.id)
+        return leases.return_lease(worker=self._worker, assignment=task.id)
 
     def begin_test(self, kind: str) -> bool:
         """As `Desk.begin_test`."""
         return begin_test(self._campaign, self._worker, kind)
 
-    def _handed(self, found: Lease | Nothing) -> Handed | Refused:
-        if isinstance(found, Nothing):
+    def _handed(self, found: Lease | NoTask) -> Handed | Refused:
+        if isinstance(found, NoTask):
             return Refused(found.code, found.again_at.timestamp() if found.again_at else None)
         image = self._truths.key(found.image)
         content = found.content

@@ -12,12 +12,12 @@ from annotation.protocol.gold import Truth
 from annotation.protocol.mentions import find_mentions
 from annotation.protocol.terms import ImageRecord, LayerRecord, Mention, representative
 from annotation.selectors.records import stream_records
-from annotation.simulation.judging import Known
+from annotation.simulation.judging import KnownRelevance
 from annotation.simulation.standin import stand_in
 from annotation.task_types.shown import name_of
 
 #: Images read at once. Tasks come in the order of images, so that the next are wanted next.
-PAGE = 50
+_PAGE = 50
 #: Pages kept: a crowd works on few images at a time.
 PAGES_KEPT = 40
 
@@ -37,7 +37,7 @@ def truth_of(record: ImageRecord, *, seed: int, asked: tuple[Mention, ...] | Non
     return Truth(gold, image=record.id, size=(record.width, record.height))
 
 
-def known_about(campaign: Campaign, source: Layer | None) -> Known:
+def known_about(campaign: Campaign, source: Layer | None) -> KnownRelevance:
     """What a crowd knows that judges, writes and describes: which captions are an image's own, and its boxes
     by the layer `source`, where there are any."""
     images_of: dict[str, set[str]] = {}
@@ -56,7 +56,7 @@ def known_about(campaign: Campaign, source: Layer | None) -> Known:
                 for thing in record.layer.objects
                 if thing.box is not None
             ]
-    return Known(images_of, captions, parts, sizes)
+    return KnownRelevance(images_of, captions, parts, sizes)
 
 
 class Truths:
@@ -99,14 +99,14 @@ class Truths:
 
     def _read(self, position: int) -> dict[str, Truth]:
         """The page of images that holds this position."""
-        number = position // PAGE
+        number = position // _PAGE
         if number in self._pages:
             self._pages.move_to_end(number)
             return self._pages[number]
         images = Image.objects.filter(
             corpus=self._campaign.corpus_id,
-            position__gte=number * PAGE,
-            position__lt=(number + 1) * PAGE,
+            position__gte=number * _PAGE,
+            position__lt=(number + 1) * _PAGE,
         )
         opened = OpenImage.objects.filter(campaign=self._campaign, image__in=images)
         asked = {

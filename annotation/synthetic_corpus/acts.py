@@ -8,12 +8,12 @@ from annotation.protocol.terms import OTHER
 from annotation.synthetic_corpus.art import animals, instruments, toys, vehicles
 from annotation.synthetic_corpus.art.anatomy import Pose
 from annotation.synthetic_corpus.art.canvas import Pen, Point
-from annotation.synthetic_corpus.art.colours import NAMED, WHITE
-from annotation.synthetic_corpus.art.figures import Figure
-from annotation.synthetic_corpus.referents import Entity, Person, Weighted
+from annotation.synthetic_corpus.art.colours import NAMED_COLOURS, WHITE
+from annotation.synthetic_corpus.art.figures import BodyFigure
+from annotation.synthetic_corpus.referents import Entity, ScenePerson, Weighted
 from annotation.synthetic_corpus.stage import Grip, Placement, Stage, Standpoint
 
-Actor = tuple[Person, Figure]
+Actor = tuple[ScenePerson, BodyFigure]
 Kinds = str | Sequence[str]
 
 ANYONE = ("man", "woman", "boy", "girl", "old man", "old woman")
@@ -26,7 +26,7 @@ _MOUNTED = Pose(near_leg=(46, -16), far_leg=(46, -16), view=0.25, hip=0.7, lean=
 
 def cyclist(
     s: Stage, kinds: Kinds, x: float, depth: float, *, code: str = "daily"
-) -> tuple[Person, Figure, Entity]:
+) -> tuple[ScenePerson, BodyFigure, Entity]:
     """Somebody on a bicycle."""
     ground, _ = s.floor.at(depth)
     person, figure = s.person(
@@ -45,17 +45,17 @@ def cyclist(
     name = s.colour("white", "tan")
     bike = s.vehicle(
         (("bike", 5), ("bicycle", 4)),
-        lambda p: vehicles.bicycle(p, NAMED[name]),
+        lambda p: vehicles.bicycle(p, NAMED_COLOURS[name]),
         Placement(x, ground, length, order=ground - 0.5, shadow=0.5),
         colour=name,
     )
     return person, figure, bike
 
 
-def horseman(s: Stage, kinds: Kinds, x: float, depth: float) -> tuple[Person, Figure, Entity]:
+def horseman(s: Stage, kinds: Kinds, x: float, depth: float) -> tuple[ScenePerson, BodyFigure, Entity]:
     """Somebody on a horse."""
     ground, _ = s.floor.at(depth)
-    leather = NAMED[s.colour("white", "tan", "brown")]
+    leather = NAMED_COLOURS[s.colour("white", "tan", "brown")]
     horse, tall = s.animal(
         "horse",
         Standpoint(x, depth),
@@ -74,14 +74,14 @@ def horseman(s: Stage, kinds: Kinds, x: float, depth: float) -> tuple[Person, Fi
     return rider, figure, horse
 
 
-def _both(figure: Figure, near: Point, far: Point, *, elbow: float = -1) -> None:
+def _both(figure: BodyFigure, near: Point, far: Point, *, elbow: float = -1) -> None:
     """Bring both hands to points given in the figure's own coordinates, in front of the trunk."""
     figure.reach("near arm", figure.outside(near))
     figure.reach("far arm", figure.outside(far), outward=elbow)
     figure.arms_over = True
 
 
-def guitarist(s: Stage, figure: Figure) -> Entity:
+def guitarist(s: Stage, figure: BodyFigure) -> Entity:
     """Put a guitar into somebody's hands."""
     paint = s.rng.choice(((222, 150, 84), (196, 88, 62), (86, 128, 176), (240, 210, 160)))
     x, y = figure.hip[0] + 0.02, figure.hip[1] - figure.look.build.torso * 0.22
@@ -94,7 +94,7 @@ def guitarist(s: Stage, figure: Figure) -> Entity:
     )
 
 
-def violinist(s: Stage, figure: Figure) -> Entity:
+def violinist(s: Stage, figure: BodyFigure) -> Entity:
     """Put a violin under somebody's chin and a bow into the near hand."""
     x, y = figure.neck[0] + 0.015, figure.neck[1] + 0.005
     figure.reach("far arm", figure.outside((x + 0.24, y + 0.015)))
@@ -113,7 +113,7 @@ def violinist(s: Stage, figure: Figure) -> Entity:
     return made
 
 
-def trumpeter(s: Stage, figure: Figure) -> Entity:
+def trumpeter(s: Stage, figure: BodyFigure) -> Entity:
     """Put a trumpet to somebody's mouth."""
     size = figure.look.build.head
     x, y = figure.head[0] + size * 0.16, figure.head[1] + size * 0.30
@@ -123,7 +123,7 @@ def trumpeter(s: Stage, figure: Figure) -> Entity:
     )
 
 
-def accordionist(s: Stage, figure: Figure) -> Entity:
+def accordionist(s: Stage, figure: BodyFigure) -> Entity:
     """Hang an accordion before somebody's chest."""
     name = s.rng.choice(("red", "blue", "turquoise"))
     x, y = figure.hip[0] + 0.02, figure.hip[1] - figure.look.build.torso * 0.48
@@ -131,13 +131,13 @@ def accordionist(s: Stage, figure: Figure) -> Entity:
     return s.instrument(
         figure,
         "accordion",
-        lambda p: instruments.accordion(p, NAMED[name]),
+        lambda p: instruments.accordion(p, NAMED_COLOURS[name]),
         Grip(0.32, at=(x, y), layer="between"),
         colour=name,
     )
 
 
-def drummer(s: Stage, figure: Figure, kit: Entity | None = None) -> Entity:
+def drummer(s: Stage, figure: BodyFigure, kit: Entity | None = None) -> Entity:
     """Hang a drum before somebody's belly; the hands hold sticks."""
     name = s.rng.choice(("red", "blue"))
     x, y = figure.hip[0] + 0.07, figure.hip[1] - 0.03
@@ -145,7 +145,7 @@ def drummer(s: Stage, figure: Figure, kit: Entity | None = None) -> Entity:
     made = s.instrument(
         figure,
         "drum",
-        lambda p: instruments.drum(p, NAMED[name]),
+        lambda p: instruments.drum(p, NAMED_COLOURS[name]),
         Grip(0.24, at=(x, y), layer="between"),
         colour=name,
     )
@@ -166,11 +166,11 @@ def flag_of(s: Stage) -> Callable[[Pen], None]:
             ("green", "white", "red"),
          ("yellow", "blue"), ("white", "red"))
     )  # fmt: skip
-    paints = tuple(NAMED[n] for n in names)
+    paints = tuple(NAMED_COLOURS[n] for n in names)
     return lambda p: toys.flag(p, paints)
 
 
-def balloons(s: Stage, figure: Figure, count: int, *, limb: str = "near arm") -> list[Entity]:
+def balloons(s: Stage, figure: BodyFigure, count: int, *, limb: str = "near arm") -> list[Entity]:
     """`count` balloons on strings in somebody's hand, spread so that each can be told apart."""
     x, y = figure.limbs[limb][2]
     unit = 1.0 if figure.look.build.head < 0.2 else 1.25
@@ -188,18 +188,22 @@ def balloons(s: Stage, figure: Figure, count: int, *, limb: str = "near arm") ->
         ) -> None:
             thread = [(x, y), (x + dx * 0.5, y + dy * 0.4), (x + dx, y + dy + 0.1)]
             pen.of(0).line(thread, 0.005, (120, 120, 132))
-            toys.balloon(pen.at(x + dx, y + dy, scale=0.2 * unit).of(part), NAMED[name])
+            toys.balloon(pen.at(x + dx, y + dy, scale=0.2 * unit).of(part), NAMED_COLOURS[name])
 
         figure.behind.append(hook)
         found.append(balloon)
     return found
 
 
-def umbrella(s: Stage, figure: Figure) -> Entity:
+def umbrella_in_hand(s: Stage, figure: BodyFigure) -> Entity:
     """An open umbrella in somebody's near hand."""
     name = s.colour("white", "gray")
     return s.held(
-        figure, "umbrella", lambda p: toys.umbrella(p, NAMED[name]), Grip(0.60, layer="behind"), colour=name
+        figure,
+        "umbrella",
+        lambda p: toys.draw_umbrella(p, NAMED_COLOURS[name]),
+        Grip(0.60, layer="behind"),
+        colour=name,
     )
 
 
@@ -222,7 +226,7 @@ _BALLS: dict[str, Weighted] = {
 }
 
 
-def ball(
+def ball_in_scene(
     s: Stage,
     x: float,
     y: float,
@@ -235,10 +239,10 @@ def ball(
     """A ball on the ground, or flying (no shadow just below)."""
     fixed = {"soccer": "white", "basketball": "orange", "snow": "white"}.get(style)
     name = fixed or s.colour("white", "tan", "gray", "brown")
-    paint = WHITE if style == "snow" else NAMED[name]
+    paint = WHITE if style == "snow" else NAMED_COLOURS[name]
     return s.thing(
         _BALLS[style],
-        lambda p: toys.ball(p, paint, style),
+        lambda p: toys.draw_ball(p, paint, style),
         Placement(x, y, radius, order=order, shadow=0 if flying else 1.3),
         colour="" if fixed else name,
     )

@@ -12,7 +12,7 @@ from annotation.protocol.terms import (
 )
 from annotation.synthetic_corpus.art.canvas import Canvas, Pen
 from annotation.synthetic_corpus.art.colours import HARMONIES, Colour
-from annotation.synthetic_corpus.referents import Entity, Group, Notion, Person, Referent, Weighted
+from annotation.synthetic_corpus.referents import Entity, Group, Notion, Referent, ScenePerson, Weighted
 
 Painter = Callable[[Pen], None]
 
@@ -51,7 +51,7 @@ class Floor:
 
 
 @dataclass
-class Board:
+class SceneBoard:
     """One picture until it is painted: what is to be painted when, what there is, what can be said of it."""
 
     canvas: Canvas
@@ -123,7 +123,7 @@ class Board:
         colour: str = "",
         adjectives: tuple[str, ...] = (),
         form: str = "one",
-        owner: Person | None = None,
+        owner: ScenePerson | None = None,
         parts: Sequence[int] | None = None,
     ) -> Entity:
         """A thing to be seen, with a part of its own unless `parts` are given."""
@@ -153,7 +153,7 @@ class Board:
         """`members` mentioned together; people need no noun but may have one (a role)."""
         made = Group(len(self.referents), members[0].category, tuple(members), noun, bunch, phrases)
         self.referents.append(made)
-        people = [m for m in members if isinstance(m, Person)]
+        people = [m for m in members if isinstance(m, ScenePerson)]
         for kind in _ALIKE if people else ():
             worn = [g for p in people for g in p.worn if kind in dict(g.nouns)]
             if len(worn) == len(people):

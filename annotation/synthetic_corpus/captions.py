@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from random import Random
 
 from annotation.synthetic_corpus import phrases
-from annotation.synthetic_corpus.board import Board, Clause
+from annotation.synthetic_corpus.board import Clause, SceneBoard
 from annotation.synthetic_corpus.english import gerund, third_person
-from annotation.synthetic_corpus.referents import COLLECTIVE, Entity, Group, Person, Referent
+from annotation.synthetic_corpus.referents import COLLECTIVE, Entity, Group, Referent, ScenePerson
 
 _SHORTEST, _LONGEST = 4, 20
 _STOPS = frozenset((".", ","))
@@ -71,7 +71,7 @@ class _Draft:
         self.words += tokens
         return referent
 
-    def wear(self, person: Person, *, limit: int) -> None:
+    def wear(self, person: ScenePerson, *, limit: int) -> None:
         """Say what a person wears or looks like, in up to `limit` mentions."""
         worn = [g for g in person.worn if g.key in self.usable and g.key not in self.shown]
         looks = [f for f in person.features if f.key in self.usable and f.key not in self.shown]
@@ -180,7 +180,7 @@ def _subject(draft: _Draft, clause: Clause, *, dressed: int) -> bool:
             several = _agreement(draft, said)
         if (
             dressed
-            and isinstance(subject, Person)
+            and isinstance(subject, ScenePerson)
             and (len(clause.subjects) == 1 or draft.rng.random() < 0.4)
         ):
             draft.wear(subject, limit=dressed)
@@ -190,7 +190,7 @@ def _subject(draft: _Draft, clause: Clause, *, dressed: int) -> bool:
     return several if len(said) == 1 else True
 
 
-def _background(draft: _Draft, board: Board, count: int) -> None:
+def _background(draft: _Draft, board: SceneBoard, count: int) -> None:
     """Up to `count` phrases of place and surroundings; what does not fit is left out."""
     for turn in range(count):
         chance = draft.rng.random()
@@ -212,7 +212,7 @@ def _background(draft: _Draft, board: Board, count: int) -> None:
             draft.heads, draft.shown = before[2], before[3]
 
 
-def _compose(draft: _Draft, board: Board, main: Sequence[Clause], side: Sequence[Clause]) -> None:
+def _compose(draft: _Draft, board: SceneBoard, main: Sequence[Clause], side: Sequence[Clause]) -> None:
     rng = draft.rng
     clause = rng.choices(main, [c.weight for c in main])[0]
     wanted = rng.choices((2, 3, 4, 5), (16, 34, 32, 18))[0]
@@ -258,7 +258,9 @@ def _finish(draft: _Draft) -> Sentence:
     return Sentence(tuple(words), tuple(draft.mentions))
 
 
-def write(board: Board, usable: dict[int, Referent], rng: Random, *, count: int = 5) -> list[Sentence] | None:
+def write(
+    board: SceneBoard, usable: dict[int, Referent], rng: Random, *, count: int = 5
+) -> list[Sentence] | None:
     """`count` different captions of 4 to 20 words about what can be seen; None where too little can."""
     main = [c for c in board.clauses if c.main and all(s.key in usable for s in c.subjects)]
     side = [c for c in board.clauses if all(s.key in usable for s in c.subjects)]

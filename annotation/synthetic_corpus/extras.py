@@ -33,7 +33,7 @@ def birds(s: Stage) -> None:
     )
 
 
-def passer_by(s: Stage) -> None:
+def _passer_by(s: Stage) -> None:
     """Somebody on their way at the back, partly hidden by whoever stands in front."""
     acts.passer_by(s, s.rng.choice((0.1, 0.5, 0.9)) + s.rng.uniform(-0.05, 0.05))
 
@@ -44,4 +44,4 @@ def resting_dog(s: Stage) -> None:
     s.says(dog, "*rest nearby", "*look on", "*watch", main=False, here=False, weight=0.7)
 
 
-OUTSIDE = (birds, birds, passer_by, resting_dog)
+OUTSIDE = (birds, birds, _passer_by, resting_dog)

@@ -42,7 +42,7 @@ def split_of(index: int, seed: int) -> str:
     return "train" if chance < 0.8 else "val" if chance < 0.9 else "test"
 
 
-def image_id(index: int) -> str:
+def _image_id(index: int) -> str:
     """The id of image `index` (from 0)."""
     return f"scene-{index + 1:06d}"
 
@@ -68,8 +68,8 @@ def _attempt(index: int, rng: Random) -> tuple[ImageRecord, Image.Image] | None:
     if len(layer.mentions) < _LEAST_MENTIONS or len(layer.chains) < _LEAST_CHAINS:
         return None
     record = ImageRecord(
-        id=image_id(index),
-        filename=f"{image_id(index)}.jpg",
+        id=_image_id(index),
+        filename=f"{_image_id(index)}.jpg",
         captions=tuple(CaptionRecord(" ".join(s.words)) for s in sentences),
         width=width,
         height=height,
@@ -78,7 +78,7 @@ def _attempt(index: int, rng: Random) -> tuple[ImageRecord, Image.Image] | None:
     return record, picture
 
 
-def scene(index: int, *, seed: int) -> tuple[ImageRecord, Image.Image]:
+def generate_scene(index: int, *, seed: int) -> tuple[ImageRecord, Image.Image]:
     """Image `index` (from 0) of the corpus `seed`: its record without file, and the picture (mode RGB)."""
     attempt = 0
     while True:
@@ -98,7 +98,7 @@ def generate(count: int, *, seed: int, out: Path | None) -> Iterator[ImageRecord
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
     for index in range(count):
-        record, picture = scene(index, seed=seed)
+        record, picture = generate_scene(index, seed=seed)
         path = None
         if out is not None:
             path = out / record.filename

@@ -33,7 +33,7 @@ LEAST_AREA = 90
 LEAST_SHARE = 0.10
 
 #: From here on two boxes of different chains would merge (the lower of the two printed bounds).
-ALIKE = 0.8
+_ALIKE = 0.8
 #: Boxes of one chain overlap less than this.
 APART = 0.5
 
@@ -62,7 +62,7 @@ def visible(entities: Sequence[Entity], extents: Extents) -> dict[int, Box]:
     for key in ranked:
         box = boxes[key]
         if all(
-            box != other and (box.iou(other) < ALIKE or may_coincide(by_key[key], by_key[k]))
+            box != other and (box.iou(other) < _ALIKE or may_coincide(by_key[key], by_key[k]))
             for k, other in kept.items()
         ):
             kept[key] = box

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-from annotation.synthetic_corpus.art.colours import NAMED
+from annotation.synthetic_corpus.art.colours import NAMED_COLOURS
 from annotation.synthetic_corpus.english import article
-from annotation.synthetic_corpus.referents import NUMBERS, Entity, Group, Notion, Person, Referent
+from annotation.synthetic_corpus.referents import NUMBERS, Entity, Group, Notion, Referent, ScenePerson
 from annotation.synthetic_corpus.wardrobe import weighted
 
 
@@ -29,7 +29,7 @@ def wording(
         return tuple(weighted(rng, referent.phrases).split())
     if isinstance(referent, Group):
         return _several(referent, rng, style, own)
-    if isinstance(referent, Person):
+    if isinstance(referent, ScenePerson):
         return _person(referent, rng, style, own, first, again)
     assert isinstance(referent, Entity)
     return _thing(referent, rng, style, own, again)
@@ -53,7 +53,7 @@ def _several(group: Group, rng: Random, style: str, own: str) -> tuple[str, ...]
 
 
 def _person(
-    person: Person, rng: Random, style: str, own: str, first: bool, again: frozenset[str]
+    person: ScenePerson, rng: Random, style: str, own: str, first: bool, again: frozenset[str]
 ) -> tuple[str, ...]:
     noun = weighted(rng, person.nouns)
     if noun.split()[-1] in again:
@@ -125,4 +125,4 @@ def _thing(thing: Entity, rng: Random, style: str, own: str, again: frozenset[st
 
 def colour_alone(thing: Entity) -> tuple[str, ...] | None:
     """The garment's colour as a mention of its own ("a man in [blue]"), where it has one."""
-    return (thing.colour,) if thing.colour in NAMED and thing.form == "one" else None
+    return (thing.colour,) if thing.colour in NAMED_COLOURS and thing.form == "one" else None

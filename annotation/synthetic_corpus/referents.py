@@ -106,7 +106,7 @@ class Entity(Referent):
     adjectives: tuple[str, ...] = ()
     form: str = "one"
     parts: list[int] = field(default_factory=list)
-    owner: Person | None = None
+    owner: ScenePerson | None = None
 
     @property
     def entities(self) -> tuple[Entity, ...]:
@@ -118,7 +118,7 @@ class Entity(Referent):
 
 
 @dataclass(eq=False)
-class Person(Entity):
+class ScenePerson(Entity):
     """One person. `worn` are the things and features that `owner` links back here."""
 
     kind: str = "man"
@@ -164,7 +164,7 @@ class Group(Referent):
         """How the set may be called, by what is in it."""
         if self.fixed:
             return self.fixed
-        people = [m for m in self.members if isinstance(m, Person)]
+        people = [m for m in self.members if isinstance(m, ScenePerson)]
         if people:
             return group_of_people(people, self.noun)
         return group_of_things(self.noun, self.members, bunch=self.bunch)
@@ -203,7 +203,7 @@ class Notion(Referent):
 COLLECTIVE = frozenset(("couple", "family"))
 
 
-def group_of_people(people: Sequence[Person], role: str = "") -> Weighted:
+def group_of_people(people: Sequence[ScenePerson], role: str = "") -> Weighted:
     """How a set of people may be called, by number, age and sex."""
     count = len(people)
     number = NUMBERS[count]

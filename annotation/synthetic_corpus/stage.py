@@ -20,13 +20,13 @@ from annotation.protocol.terms import (
 )
 from annotation.synthetic_corpus import wardrobe
 from annotation.synthetic_corpus.art.anatomy import POSES, Pose
-from annotation.synthetic_corpus.art.animals import ANIMALS as BEASTS
+from annotation.synthetic_corpus.art.animals import ANIMAL_PAINTERS as BEASTS
 from annotation.synthetic_corpus.art.animals import COATS
 from annotation.synthetic_corpus.art.canvas import Pen, Point
-from annotation.synthetic_corpus.art.figures import Figure, Look
+from annotation.synthetic_corpus.art.figures import BodyFigure, BodyLook
 from annotation.synthetic_corpus.art.garments import Garment
-from annotation.synthetic_corpus.board import Board, Painter
-from annotation.synthetic_corpus.referents import Entity, Group, Person, Weighted, people_nouns
+from annotation.synthetic_corpus.board import Painter, SceneBoard
+from annotation.synthetic_corpus.referents import Entity, Group, ScenePerson, Weighted, people_nouns
 
 #: How tall people are beside a grown man.
 _TALL = {
@@ -106,7 +106,7 @@ class Grip:
     upright: bool = False
 
 
-class Stage(Board):
+class Stage(SceneBoard):
     """A board on which people, animals and things can be put by where they stand."""
 
     def person(
@@ -118,7 +118,7 @@ class Stage(Board):
         code: str = "",
         role: str | Weighted = (),
         seat: float | None = None,
-    ) -> tuple[Person, Figure]:
+    ) -> tuple[ScenePerson, BodyFigure]:
         """Put somebody on the stage.
 
         `seat` is the height in pixels of what they sit on. Clothes, hair and beard become referents
@@ -129,9 +129,9 @@ class Stage(Board):
         ground = ground if at.y is None else at.y
         x = at.x * self.width
         tall = adult * _TALL[kind] * self.rng.uniform(0.96, 1.04)
-        made = wardrobe.look(self.rng, kind, code or self.code, self.harmony, self.unlike)
+        made = wardrobe.choose_look(self.rng, kind, code or self.code, self.harmony, self.unlike)
         stance = POSES[pose] if isinstance(pose, str) else pose
-        figure = Figure(made, stance, x, ground, tall, at.flip)
+        figure = BodyFigure(made, stance, x, ground, tall, at.flip)
         if seat is not None:
             figure.hips_at((x, ground - seat - 0.03 * tall))
             side = -1 if at.flip else 1
@@ -145,7 +145,7 @@ class Stage(Board):
             adjectives += ("bald",)
         elif made.hair == "blond" and not made.worn("hat"):
             adjectives += ("blond",)
-        person = Person(
+        person = ScenePerson(
             len(self.referents),
             PEOPLE,
             people_nouns(kind, roles),
@@ -160,7 +160,7 @@ class Stage(Board):
             self.shadow(x, ground, tall * 0.26)
         return person, figure
 
-    def _clothe(self, person: Person, figure: Figure) -> None:
+    def _clothe(self, person: ScenePerson, figure: BodyFigure) -> None:
         made = figure.look
         body = self.canvas.part()
         person.parts.append(body)
@@ -189,7 +189,7 @@ class Stage(Board):
             person.worn.append(self._garment(garment, person, [figure.parts[n] for n in names]))
         self._features(person, figure, made)
 
-    def _garment(self, garment: Garment, person: Person, parts: list[int]) -> Entity:
+    def _garment(self, garment: Garment, person: ScenePerson, parts: list[int]) -> Entity:
         nouns, form = wardrobe.NOUNS[garment.style]
         colour = (
             "" if garment.slot == "glasses" or garment.style in ("veil", "wedding dress") else garment.colour
@@ -205,7 +205,7 @@ class Stage(Board):
             CLOTHING, nouns, colour=colour, adjectives=adjectives, form=form, owner=person, parts=parts
         )
 
-    def _features(self, person: Person, figure: Figure, made: Look) -> None:
+    def _features(self, person: ScenePerson, figure: BodyFigure, made: BodyLook) -> None:
         tone = "brown" if made.hair == "dark" else made.hair
         hair: list[str] = [f"{tone} hair"]
         if made.style in ("long", "curly"):
@@ -227,7 +227,7 @@ class Stage(Board):
                 self.entity(BODYPARTS, beards, form="whole", owner=person, parts=[figure.parts["beard"]])
             )
 
-    def arms(self, person: Person, figure: Figure) -> Group:
+    def arms(self, person: ScenePerson, figure: BodyFigure) -> Group:
         """Somebody's two arms, each with its sleeve."""
         both = []
         for side in ("near", "far"):
@@ -311,7 +311,7 @@ class Stage(Board):
 
     def held(
         self,
-        figure: Figure,
+        figure: BodyFigure,
         nouns: Weighted | str,
         painter: Painter,
         grip: Grip,
@@ -349,7 +349,7 @@ class Stage(Board):
         )
 
     def instrument(
-        self, figure: Figure, nouns: Weighted | str, painter: Painter, grip: Grip, *, colour: str = ""
+        self, figure: BodyFigure, nouns: Weighted | str, painter: Painter, grip: Grip, *, colour: str = ""
     ) -> Entity:
         """An instrument in somebody's hands."""
         return self.held(figure, nouns, painter, grip, category=INSTRUMENTS, colour=colour)

@@ -7,7 +7,7 @@ from random import Random
 from annotation.synthetic_corpus.art import heads
 from annotation.synthetic_corpus.art.anatomy import BUILDS
 from annotation.synthetic_corpus.art.colours import pick
-from annotation.synthetic_corpus.art.figures import Look
+from annotation.synthetic_corpus.art.figures import BodyLook
 from annotation.synthetic_corpus.art.garments import Garment
 from annotation.synthetic_corpus.referents import Weighted
 
@@ -265,7 +265,9 @@ def dress(
     return tuple(worn)
 
 
-def look(rng: Random, kind: str, code: str, harmony: tuple[str, ...], unlike: tuple[str, ...]) -> Look:
+def choose_look(
+    rng: Random, kind: str, code: str, harmony: tuple[str, ...], unlike: tuple[str, ...]
+) -> BodyLook:
     """A person of `kind`, dressed for the occasion."""
     tone = rng.choices(range(6), (4, 4, 3, 2, 2, 2))[0]
     hair = rng.choice(("gray", "white")) if kind.startswith("old") else rng.choice(_HAIR_BY_SKIN[tone])
@@ -276,7 +278,7 @@ def look(rng: Random, kind: str, code: str, harmony: tuple[str, ...], unlike: tu
     build = BUILDS[kind]
     if kind in ("man", "woman", "old man", "old woman") and rng.random() < 0.3:
         build = build.stouter(rng.uniform(0.12, 0.36))
-    return Look(
+    return BodyLook(
         build=build,
         skin=heads.SKINS[tone],
         hair=hair,

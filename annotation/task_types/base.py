@@ -17,11 +17,11 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from annotation.common.registry import Registry
-from annotation.protocol.questions import FLAGS, WAYS, Answer, answers_to
+from annotation.protocol.questions import DRAWING_WAYS, FLAGS, Answer, answers_to
 from annotation.protocol.terms import Box, Mention, representative
 from annotation.task_types.shown import ShownImage
 
-Words = str | Promise
+TranslatableText = str | Promise
 
 #: Characters of a comment, at most.
 LONGEST_COMMENT = 2000
@@ -41,8 +41,8 @@ class Choice(NamedTuple):
     """An answer as a button: its word in the protocol, what the button says, and a line below that."""
 
     value: str
-    label: Words
-    hint: Words = ""
+    label: TranslatableText
+    hint: TranslatableText = ""
 
 
 class Pointed(NamedTuple):
@@ -81,11 +81,11 @@ class TaskType:
     """
 
     key: ClassVar[str]
-    title: ClassVar[Words]
-    summary: ClassVar[Words]
-    name: ClassVar[Words]
-    question_words: ClassVar[Words]
-    answer_words: ClassVar[Mapping[str, Words]]
+    title: ClassVar[TranslatableText]
+    summary: ClassVar[TranslatableText]
+    name: ClassVar[TranslatableText]
+    question_words: ClassVar[TranslatableText]
+    answer_words: ClassVar[Mapping[str, TranslatableText]]
     choices: ClassVar[tuple[Choice, ...]]
     schema_version: ClassVar[int] = 1
 
@@ -121,7 +121,7 @@ class TaskType:
 
     def page(self, content: Mapping[str, Any], image: ShownImage) -> Page:
         """What to show of a lease's `content` (as `protocol.contents` has it) over its image."""
-        mentions = mentions_of(content, image)
+        mentions = _mentions_of(content, image)
         pointed = self.point(mentions)
         return Page(
             captions=tuple(dict.fromkeys(each.mention.caption for each in pointed)),
@@ -184,11 +184,11 @@ def answer_in(data: Mapping[str, Any]) -> Answer:
     answer, flag, comment = (text_in(data, field) for field in ("answer", "flag", "comment"))
     box = box_in(data["box"]) if data.get("box") else None
     way = text_in(data, "way")
-    if way and (way not in WAYS or not box):
+    if way and (way not in DRAWING_WAYS or not box):
         raise BadAnswer(
             "way",
             _("“%(given)s” is not a way of drawing: with a box, expected one of %(known)s.")
-            % {"given": way, "known": ", ".join(WAYS)},
+            % {"given": way, "known": ", ".join(DRAWING_WAYS)},
         )
     if not flag:
         return Answer(answer, box, way=way)
@@ -231,7 +231,7 @@ def box_in(given: Any) -> Box:
     return Box(xmin, ymin, xmax, ymax)
 
 
-def mentions_of(content: Mapping[str, Any], image: ShownImage) -> tuple[Mention, ...]:
+def _mentions_of(content: Mapping[str, Any], image: ShownImage) -> tuple[Mention, ...]:
     """The mentions that a content names by their ids, in caption order."""
     mentions = []
     for name in content["mentions"]:

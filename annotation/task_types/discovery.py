@@ -3,7 +3,7 @@
 A kind's folder holds `rules.py` (pure), `type.py` (pages and forms), `practice.py`, `simulate.py`,
 `task.html`, `sign.svg`, and `instructions.txt` in each language; where these were reworded, `former/` keeps
 what campaigns may still show. `rules`, `type`, `practice` and `simulate` register what they define when they
-are imported; `load` imports them. `annotation.checks` names what a kind lacks.
+are imported; `load_kind_modules` imports them. `annotation.checks` names what a kind lacks.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def can_load(folder: Path, part: str) -> bool:
     return all((folder / f"{each}.py").is_file() for each in (*BUILDS_UPON[part], part))
 
 
-def load(part: str) -> None:
+def load_kind_modules(part: str) -> None:
     """Import the module `part` of every kind's folder that has it, and what it builds upon.
 
     A folder that lacks something of that is passed over here: `annotation.checks` names what is missing,

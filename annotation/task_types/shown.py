@@ -74,6 +74,6 @@ def name_of(image: int) -> str:
     return salted_hmac("annotation.image", str(image), algorithm="sha256").hexdigest()[:NAME_LENGTH]
 
 
-def sentence(image: int, number: int) -> str:
+def caption_text(image: int, number: int) -> str:
     """The text of a caption: `number` (from 0) of the image with this id. Raises LookupError."""
     return shown_image(image).captions[number].text

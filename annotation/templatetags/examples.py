@@ -12,9 +12,9 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
 
 from annotation import instructions
-from annotation.instructions import Text
+from annotation.instructions import CampaignText
 from annotation.protocol.kinds import draws
-from annotation.task_types.practice import PRACTICE, Example, scene
+from annotation.task_types.practice import PRACTICE, PracticeExample, practice_scene
 from annotation.task_types.shown import ShownImage
 from annotation.web.annotator.task_page import Bit, bits, boxes_of
 from annotation.web.common.overlay import DrawnBox, Frame
@@ -23,10 +23,10 @@ register = template.Library()
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class _Drawn:
     """An example laid out; `answer` is what the button that was pressed says, where there are several."""
 
-    example: Example
+    example: PracticeExample
     image: ShownImage
     boxes: list[DrawnBox]
     captions: list[list[Bit]]
@@ -35,10 +35,10 @@ class Drawn:
 
 
 @register.simple_tag
-def examples(text: Text) -> SafeString:
+def examples(text: CampaignText) -> SafeString:
     """Good and bad answers as pictures, where the text is ours: beside another one they might be wrong."""
     language = get_language()
-    if text.kind not in PRACTICE or not instructions.is_built_in(text, language):
+    if text.kind not in PRACTICE or not instructions.is_built_in_text(text, language):
         return mark_safe("")
     return _rendered(text.kind, language or "")
 
@@ -50,16 +50,16 @@ def _rendered(kind: str, language: str) -> SafeString:
     return render_to_string("annotation/tasks/_examples.html", {"examples": shown})
 
 
-def _drawn(kind: str, example: Example) -> Drawn:
+def _drawn(kind: str, example: PracticeExample) -> _Drawn:
     item = example.item
     page, sentence = PRACTICE.get(kind).pictured(item)
-    image = scene(item.scene).image
+    image = practice_scene(item.scene).image
     captions = [
         bits(image.captions[number], [each for each in page.pointed if each.mention.caption == number])
         for number in page.captions
     ]
     labels = {choice.value: choice.label for choice in page.choices}
-    return Drawn(
+    return _Drawn(
         example,
         image,
         boxes_of(page, Frame(image.width, image.height)),

@@ -15,7 +15,7 @@ register = template.Library()
 @register.simple_tag(takes_context=True)
 def picture_address(context: dict[str, Any], name: str, size: str = addresses.FULL) -> str:
     """The address of picture `name`, "full" or "small", good for the session the page is made for."""
-    return addresses.picture_address(context["request"], name, size)
+    return addresses.signed_picture_address(context["request"], name, size)
 
 
 @register.filter

@@ -18,7 +18,7 @@ register = template.Library()
 register.filter(in_words)
 
 
-class Place(NamedTuple):
+class _Place(NamedTuple):
     """A part of the site, as the header links it; `here` where the page is part of it."""
 
     name: str
@@ -27,7 +27,7 @@ class Place(NamedTuple):
 
 
 @register.simple_tag(takes_context=True)
-def places(context: dict[str, Any]) -> list[Place]:
+def places(context: dict[str, Any]) -> list[_Place]:
     """The parts of the site that are open to whoever asks; none where there is only one."""
     request = context["request"]
     # Who came by the address of a crowd platform may only work.
@@ -41,7 +41,7 @@ def places(context: dict[str, Any]) -> list[Place]:
         found.append((_("Finish"), reverse("visit"), "visit"))
     part = request.path.strip("/").split("/")[0].removeprefix("open-")
     return (
-        [Place(name, address, (part or "corpora").startswith(key)) for name, address, key in found]
+        [_Place(name, address, (part or "corpora").startswith(key)) for name, address, key in found]
         if len(found) > 1
         else []
     )

@@ -9,8 +9,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from annotation.task_types.box_drawing.type import EDGES
-from annotation.task_types.region_description.type import LONGEST, field_of
-from annotation.web.annotator.task_page import ASKED, MARK, Bit, Desk, as_printed
+from annotation.task_types.region_description.type import LONGEST_REGION_TEXT, region_field_name
+from annotation.web.annotator.task_page import ASKED, MARK, Bit, TaskPage, as_printed
 from annotation.web.common.palette import hue
 
 register = template.Library()
@@ -59,17 +59,17 @@ class RegionRow(NamedTuple):
     @property
     def longest(self) -> int:
         """Characters that its text may have."""
-        return LONGEST
+        return LONGEST_REGION_TEXT
 
 
 @register.simple_tag(takes_context=True)
 def region_rows(context: dict[str, Any]) -> list[RegionRow]:
     """A row for each region that the desk asks for."""
-    desk: Desk = context["desk"]
+    desk: TaskPage = context["desk"]
     most = {"xmin": desk.image.width, "xmax": desk.image.width}
 
     def entered(place: int, name: str) -> str:
-        return desk.entered.get(field_of(place, name), "")
+        return desk.entered.get(region_field_name(place, name), "")
 
     return [
         RegionRow(

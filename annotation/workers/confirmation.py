@@ -35,9 +35,9 @@ from annotation.common import database
 from annotation.models import Account, Identity, PlatformReport, Study, Visit
 from annotation.workers import joining, platform_visits, prolific_api, pseudonyms
 from annotation.workers.platform_visits import ENDED, PROLIFIC, VisitError
-from annotation.workers.prolific_api import Away, Link, Told
+from annotation.workers.prolific_api import Away, Link, SubmissionFacts
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 #: How often joining is tried where somebody works meanwhile, and seconds between, longer each time.
 TRIES, PAUSE = 12, 0.03
@@ -48,9 +48,9 @@ SOON, LATER = timedelta(seconds=50), timedelta(hours=1)
 MOST_ASKED = 20
 AT_ONCE = timedelta(seconds=8)
 #: How long reports are kept: no submission lasts for more than a day.
-KEPT = timedelta(days=3)
+_KEPT = timedelta(days=3)
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,9 @@ def arrive(arrival: Arrival) -> Visit:
     return found
 
 
-def heard(*, provider: str, told: Told, submission: str, at: datetime, by: str = Visit.WEBHOOK) -> bool:
+def heard(
+    *, provider: str, told: SubmissionFacts, submission: str, at: datetime, by: str = Visit.WEBHOOK
+) -> bool:
     """Note whose a submission is, as a platform says, and how it stands. Whether that changed a visit.
 
     What was known before, and older news, changes nothing. Where the submission has ended, what the worker
@@ -113,7 +115,7 @@ def heard(*, provider: str, told: Told, submission: str, at: datetime, by: str =
     return _again(lambda: _heard(provider, told, submission, at, by))
 
 
-def ask(visit: Visit) -> None:
+def ask_platform(visit: Visit) -> None:
     """Ask the platform's API now whose a visit is that waits, unless that was done a moment ago."""
     before = database.now() - AT_ONCE
     due = Visit.objects.filter(_to_ask(), pk=visit.pk).filter(Q(asked_at=None) | Q(asked_at__lt=before))
@@ -121,7 +123,7 @@ def ask(visit: Visit) -> None:
         try:
             _ask(visit)
         except Away as why:
-            log.warning("%s", why)
+            _log.warning("%s", why)
 
 
 def ask_waiting() -> None:
@@ -138,7 +140,7 @@ def ask_waiting() -> None:
         try:
             _ask(visit)
         except Away as why:
-            log.warning("%s", why)
+            _log.warning("%s", why)
             return
 
 
@@ -159,14 +161,14 @@ def confirm_by_hand(*, study: Study, submission: str, participant: str, actor: A
         submission=submission,
         participant=participant,
     )
-    told = Told(participant, (), "")
+    told = SubmissionFacts(participant, (), "")
     return heard(provider=study.provider, told=told, submission=submission, at=database.now(), by=Visit.HAND)
 
 
-def prune() -> None:
+def prune_platform_reports() -> None:
     """Forget what platforms told a few days ago."""
     with database.writing():
-        PlatformReport.objects.filter(at__lt=database.now() - KEPT).delete()
+        PlatformReport.objects.filter(at__lt=database.now() - _KEPT).delete()
 
 
 # What the platform says --------------------------------------------------------------------------
@@ -183,20 +185,22 @@ def _ask(visit: Visit) -> None:
         heard(provider=PROLIFIC, told=told, submission=visit.external_id, at=database.now(), by=Visit.API)
 
 
-def _told(arrival: Arrival) -> tuple[str, Told | None]:
+def _told(arrival: Arrival) -> tuple[str, SubmissionFacts | None]:
     """What the platform says of a submission, and how it did: a signed link, what it told before, its API."""
     provider = arrival.study.provider
     before = PlatformReport.objects.filter(provider=provider, submission=arrival.submission).first()
     if (link := arrival.link) is not None:
         same = before is not None and before.participant == link.participant
-        return Visit.LINK, Told(link.participant, (link.study,), before.status if before and same else "")
+        return Visit.LINK, SubmissionFacts(
+            link.participant, (link.study,), before.status if before and same else ""
+        )
     if before is not None:
-        return Visit.WEBHOOK, Told(before.participant, (), before.status, before.at)
+        return Visit.WEBHOOK, SubmissionFacts(before.participant, (), before.status, before.at)
     if provider == PROLIFIC and settings.PROLIFIC_API_TOKEN and _unsettled(arrival):
         try:
             told = prolific_api.submission(arrival.submission)
         except Away as why:
-            log.warning("%s", why)
+            _log.warning("%s", why)
         else:
             return Visit.API, told if told is not None and told.participant else None
     return "", None
@@ -207,11 +211,11 @@ def _unsettled(arrival: Arrival) -> bool:
     return not settled.filter(verification=Visit.CONFIRMED).exists()
 
 
-def _matches(told: Told, participant: str, study: Study) -> bool:
+def _matches(told: SubmissionFacts, participant: str, study: Study) -> bool:
     return told.participant == participant and (not told.studies or study.external_id in told.studies)
 
 
-def _again(act: Callable[[], T]) -> T:
+def _again(act: Callable[[], _T]) -> _T:
     """Do what may join workers in a transaction of its own, once more where somebody worked meanwhile."""
     for left in reversed(range(TRIES)):
         try:
@@ -232,7 +236,7 @@ def _somebody_elses() -> str:
     return _("This submission is somebody else's. Open the study again on your platform.")
 
 
-def _arrived(arrival: Arrival, by: str, told: Told | None) -> Visit | str:
+def _arrived(arrival: Arrival, by: str, told: SubmissionFacts | None) -> Visit | str:
     """The visit, or why there is none."""
     provider = arrival.study.provider
     rows = _locked(provider, arrival.submission, arrival.study)
@@ -280,7 +284,7 @@ def _ended() -> str:
 
 
 def _unconfirmed(
-    arrival: Arrival, study: Study, claims: list[Visit], by: str, told: Told | None
+    arrival: Arrival, study: Study, claims: list[Visit], by: str, told: SubmissionFacts | None
 ) -> Visit | str:
     """The visit where the submission is nobody's yet; it is theirs with what the platform has `told`."""
     found = next((row for row in claims if row.verification in Visit.OPEN), None)
@@ -369,7 +373,7 @@ def _used(visit: Visit, link: Link | None) -> None:
 # Confirming and refusing -------------------------------------------------------------------------
 
 
-def _heard(provider: str, told: Told, submission: str, at: datetime, by: str) -> bool:
+def _heard(provider: str, told: SubmissionFacts, submission: str, at: datetime, by: str) -> bool:
     if by == Visit.WEBHOOK:
         _keep(provider, told, submission, at)
     rows = _locked(provider, submission)
@@ -398,7 +402,7 @@ def _locked(provider: str, submission: str, study: Study | None = None) -> list[
     return list(rows.select_for_update(of=("self",)))
 
 
-def _keep(provider: str, told: Told, submission: str, at: datetime) -> None:
+def _keep(provider: str, told: SubmissionFacts, submission: str, at: datetime) -> None:
     """Keep what a platform told, for a visit that comes later with that submission."""
     named = {"participant": told.participant, "status": told.status, "at": at}
     row, made = PlatformReport.objects.select_for_update().get_or_create(
@@ -437,7 +441,7 @@ def _confirm(visit: Visit, by: str) -> None:
         if _shut_out(known.account):
             _refuse(visit, by)
             return
-        joining.join(provisional=identity, known=known)
+        joining.merge_workers(provisional=identity, known=known)
     elif known is None:
         identity.external_id = visit.participant
         identity.save(update_fields=["external_id"])

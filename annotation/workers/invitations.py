@@ -20,7 +20,7 @@ from annotation.common import database
 from annotation.models import Account, Campaign, Invitation
 from annotation.workers import pseudonyms
 
-PROVIDER = "invite"
+_PROVIDER = "invite"
 MOST_USES = 100_000
 #: Groups of a code, and letters of each: 80 bits.
 _GROUPS, _LETTERS = 4, 4
@@ -31,7 +31,7 @@ class InvitationError(ValueError):
     """An invitation that cannot be made, or does not let anybody in (any more); one line with the remedy."""
 
 
-def make(
+def make_invitation(
     *,
     campaign: Campaign,
     label: str = "",
@@ -65,7 +65,7 @@ def make(
     return made
 
 
-def revoke(*, invitation: Invitation, actor: Account | None = None) -> bool:
+def revoke_invitation(*, invitation: Invitation, actor: Account | None = None) -> bool:
     """End a link; who came by it stays. False where it was revoked before."""
     with database.writing():
         ended = Invitation.objects.filter(pk=invitation.pk, revoked_at=None).update(revoked_at=database.now())
@@ -76,12 +76,12 @@ def revoke(*, invitation: Invitation, actor: Account | None = None) -> bool:
     return bool(ended)
 
 
-def token_of(invitation: Invitation) -> str:
+def invitation_token(invitation: Invitation) -> str:
     """What the link's address ends with."""
     return _SIGNER.sign(str(invitation.pk))
 
 
-def opened(token: str) -> Invitation:
+def open_invitation(token: str) -> Invitation:
     """The invitation of a link. Raises InvitationError where it lets nobody in: why, and whom to ask."""
     try:
         number = int(_SIGNER.unsign(token))
@@ -110,7 +110,7 @@ def why_over(invitation: Invitation) -> str:
     return ""
 
 
-def accept(
+def accept_invitation(
     *, invitation: Invitation, version: int, username: str = "", password: str = ""
 ) -> tuple[Account, str]:
     """Make an account for somebody who came by a link and agreed to the consent text of `version`.
@@ -119,22 +119,22 @@ def accept(
     where others were faster, StaleText where there is a newer text, IntegrityError where the name is taken;
     then nothing has happened.
     """
-    code = "" if username else "-".join(pseudonyms.drawn(_LETTERS) for _group in range(_GROUPS))
+    code = "" if username else "-".join(pseudonyms.draw_pseudonym(_LETTERS) for _group in range(_GROUPS))
     with database.writing():
         found = Invitation.objects.select_for_update().select_related(None).get(pk=invitation.pk)
         if why := why_over(found):
             raise InvitationError(why)
         Invitation.objects.filter(pk=found.pk).update(used=F("used") + 1)
         account = pseudonyms.admit(
-            campaign=found.campaign, provider=PROVIDER, username=username, password=password or code
+            campaign=found.campaign, provider=_PROVIDER, username=username, password=password or code
         )
         worker = pseudonyms.worker_of(account)
         if instructions.needs_consent(worker=worker.pk, campaign=found.campaign):
-            instructions.consent(worker=worker.pk, campaign=found.campaign, version=version)
+            instructions.record_consent(worker=worker.pk, campaign=found.campaign, version=version)
     return account, code
 
 
-def join(*, invitation: Invitation, account: Account) -> bool:
+def join_by_invitation(*, invitation: Invitation, account: Account) -> bool:
     """Make an account that is there already an annotator of the invitation's campaign; that is one use.
 
     False where it is one already. Raises InvitationError where others were faster.

@@ -58,7 +58,7 @@ class Moved(Exception):
     """The provisional worker began something new while they were to be joined: nothing was done."""
 
 
-def join(*, provisional: Identity, known: Identity) -> None:
+def merge_workers(*, provisional: Identity, known: Identity) -> None:
     """Make one worker of two; the known one stays. Raises Moved; call inside `sql.writing()`.
 
     Sessions of the provisional worker go on as the known one.
@@ -67,7 +67,7 @@ def join(*, provisional: Identity, known: Identity) -> None:
     sessions.hand_over(_account_of(provisional), _account_of(known))
     images = _images(was.pk, stays.pk)
     campaigns = set(Assignment.objects.filter(worker=was).values_list("campaign", flat=True))
-    control_items.hold(campaigns)
+    control_items.lock_campaigns(campaigns)
     rows = _lock(was.pk, stays.pk, images)
     if _images(was.pk, stays.pk) != images:
         raise Moved
@@ -78,10 +78,10 @@ def join(*, provisional: Identity, known: Identity) -> None:
     _void_known(stays.pk, images)
     _void_withdrawn(stays.pk, images)
     for image in images:
-        image_state.refold(image)
-    control_items.recheck(images)
+        image_state.refold_image(image)
+    control_items.retire_contradicted_items(images)
     task_rows.count_checks(images)
-    trust_replay.retell(rows(stays.pk))
+    trust_replay.replay_rows(rows(stays.pk))
     for campaign in Campaign.objects.filter(pk__in=campaigns).order_by("pk"):
         # Processes remember what each worker earned.
         raise_revision(campaign)
@@ -179,7 +179,7 @@ def _move(was: int, stays: int) -> None:
     for mine in list(own.filter(task__in=theirs)):
         assert mine.task_id is not None
         _settle_twice(mine, theirs[mine.task_id])
-    for mine in list(own.filter(control__isnull=False).exclude(role=qualification.ROLE)):
+    for mine in list(own.filter(control__isnull=False).exclude(role=qualification.QUALIFICATION_ROLE)):
         # A control item that was met twice: both answers count, as of two items.
         met = Assignment.objects.filter(worker=stays, control=mine.control_id).aggregate(Max("attempt"))
         if met["attempt__max"] is not None:
@@ -246,7 +246,7 @@ def _tests_apart(was: int, stays: int) -> None:
         for row in Standing.objects.filter(worker=stays, attempt__gt=0)
     }
     for (campaign, kind), before in taken.items():
-        own = Assignment.objects.filter(campaign=campaign, kind=kind, role=qualification.ROLE)
+        own = Assignment.objects.filter(campaign=campaign, kind=kind, role=qualification.QUALIFICATION_ROLE)
         # What of an unfinished test nobody answered is asked no more, where another one was begun since.
         if own.filter(worker=was).exists():
             own.filter(worker=stays, attempt=before - 1).exclude(state=Assignment.SUBMITTED).delete()
@@ -292,7 +292,7 @@ def _merge_standings(was: int, stays: int) -> None:
             row.worker_id = stays
             row.save(update_fields=["worker"])
             continue
-        failed_for_good = kept.state == QUALIFICATION and kept.attempt >= qualification.ATTEMPTS
+        failed_for_good = kept.state == QUALIFICATION and kept.attempt >= qualification.TEST_ATTEMPTS
         if kept.state == QUALIFICATION and row.examined_asked and not failed_for_good:
             for name in (*_TEST, "state"):
                 setattr(kept, name, getattr(row, name))

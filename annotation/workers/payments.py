@@ -19,7 +19,7 @@ from django.db.models import Exists, OuterRef
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.spreadsheets import harmless
+from annotation.common.spreadsheets import escape_formula
 from annotation.models import Account, Assignment, Campaign, Identity, Payout, Visit, Worker
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.work import MICROS
@@ -27,8 +27,8 @@ from annotation.selectors.campaign.cost import hourly, money, paid
 from annotation.selectors.campaign.sums import earned
 
 #: Lines of the ledger read at once.
-PAGE = 2_000
-COLUMNS = ("at", "worker", "entry", "kind", "role", "seconds", "amount", "currency", "reference", "settings")
+ACCOUNTS_PER_QUERY = 2_000
+_COLUMNS = ("at", "worker", "entry", "kind", "role", "seconds", "amount", "currency", "reference", "settings")
 
 
 class PaymentError(ValueError):
@@ -93,7 +93,7 @@ def currency_of(campaign: Campaign) -> str:
     return settings_of(campaign.settings).pay.currency
 
 
-def due(*, campaign: Campaign, worker: int | None = None) -> list[Due]:
+def due_accounts(*, campaign: Campaign, worker: int | None = None) -> list[Due]:
     """The account of one worker, or of all who answered anything, in the order in which they came."""
     found: dict[int, Due] = {}
     lines = earned(campaign, worker=worker)
@@ -122,7 +122,7 @@ def unconfirmed(workers: Iterable[int]) -> set[int]:
 def unpaid(*, worker: int) -> list[tuple[Campaign, int]]:
     """The campaigns that owe this worker something, with the amounts; none yet where they are `held`."""
     campaigns = Campaign.objects.filter(standings__worker=worker).distinct()
-    found = [(campaign, due(campaign=campaign, worker=worker)) for campaign in campaigns]
+    found = [(campaign, due_accounts(campaign=campaign, worker=worker)) for campaign in campaigns]
     return [
         (campaign, accounts[0].due)
         for campaign, accounts in found
@@ -150,7 +150,7 @@ def pay(
                     f"{money(amount, currency)}; use another reference"
                 )
             return before
-        accounts = due(campaign=campaign, worker=worker)
+        accounts = due_accounts(campaign=campaign, worker=worker)
         if accounts and accounts[0].held:
             raise PaymentError(
                 f"worker {accounts[0].pseudonym!r} cannot be paid: the platform that they came from has not "
@@ -193,7 +193,7 @@ def pay_everybody(*, campaign: Campaign, reference: str, actor: Account | None =
             pay(
                 worker=account.worker, campaign=campaign, amount=account.due, reference=reference, actor=actor
             )
-            for account in due(campaign=campaign)
+            for account in due_accounts(campaign=campaign)
             if account.due and not account.held and account.worker not in before
         ]
 
@@ -222,7 +222,7 @@ def ledger(campaign: Campaign) -> Iterator[tuple[object, ...]]:
     while page := list(
         lines.filter(pk__gt=after).values_list(
             "pk", "ended_at", "worker", "kind", "role", "seconds", "pay", "settings_version"
-        )[:PAGE]
+        )[:ACCOUNTS_PER_QUERY]
     ):
         after = page[-1][0]
         for _, at, worker, kind, role, seconds, amount, version in page:
@@ -239,7 +239,7 @@ def ledger(campaign: Campaign) -> Iterator[tuple[object, ...]]:
                 version,
             )
     payouts = Payout.objects.filter(campaign=campaign).order_by("pk").select_related("worker")
-    for paid_out in payouts.iterator(PAGE):
+    for paid_out in payouts.iterator(ACCOUNTS_PER_QUERY):
         who, sum_paid = paid_out.worker.pseudonym, _units(-paid_out.amount)
         yield _at(paid_out.paid_at), who, "payout", "", "", "", sum_paid, currency, paid_out.reference, ""
 
@@ -247,10 +247,10 @@ def ledger(campaign: Campaign) -> Iterator[tuple[object, ...]]:
 def write_ledger(campaign: Campaign, file: IO[str]) -> int:
     """Write the ledger as CSV for a spreadsheet; how many lines there are below the heads."""
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    writer.writerow(_COLUMNS)
     count = 0
     for line in ledger(campaign):
-        writer.writerow(map(harmless, line))
+        writer.writerow(map(escape_formula, line))
         count += 1
     return count
 

@@ -22,9 +22,9 @@ from django.utils.translation import gettext as _
 from annotation.audit import record
 from annotation.common import database
 from annotation.models import Account, Assignment, Campaign, Study, Visit
-from annotation.quality.qualification import ROLE as TEST
+from annotation.quality.qualification import QUALIFICATION_ROLE as TEST
 from annotation.queue import leases
-from annotation.queue.available_tasks import Offer, no_consent, offers
+from annotation.queue.available_tasks import AvailableTask, available_tasks, no_consent
 from annotation.workers import sessions
 
 PROLIFIC, MTURK = "prolific", "mturk"
@@ -47,7 +47,7 @@ class VisitError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class VisitProgress:
     """How far a visit is. `again`: a test that was failed may be taken again instead of ending it."""
 
     visit: Visit
@@ -130,7 +130,7 @@ def study_at(*, provider: str, campaign: Campaign, external_id: str = "") -> Stu
     return found
 
 
-def current(session: Mapping[str, Any], account: Any) -> Visit | None:
+def current_visit(session: Mapping[str, Any], account: Any) -> Visit | None:
     """The visit that a session is for, where it is the account's own."""
     number = session.get(sessions.VISIT)
     if number is None:
@@ -139,17 +139,17 @@ def current(session: Mapping[str, Any], account: Any) -> Visit | None:
     return visits.filter(pk=number, identity__account_id=account.pk).first()
 
 
-def over(visit: Visit, *, holding: int = 0) -> bool:
+def visit_over(visit: Visit, *, holding: int = 0) -> bool:
     """Whether no more is handed out: all is answered, or will be with what is in hand, or it ended."""
     return (
         bool(visit.outcome)
         or visit.reported in ENDED
         or visit.verification == Visit.REFUSED
-        or answered(visit) + holding >= visit.study.wanted
+        or answers_of_visit(visit) + holding >= visit.study.wanted
     )
 
 
-def answered(visit: Visit) -> int:
+def answers_of_visit(visit: Visit) -> int:
     """The answers that count towards a visit."""
     done = Assignment.objects.filter(
         campaign=visit.study.campaign_id,
@@ -160,38 +160,38 @@ def answered(visit: Visit) -> int:
     return done.exclude(role=TEST).count()
 
 
-def progress(visit: Visit) -> Progress:
+def visit_progress(visit: Visit) -> VisitProgress:
     """How far a visit is, and whether it may end."""
-    given = answered(visit)
+    given = answers_of_visit(visit)
     if visit.outcome:
-        return Progress(visit, given, DONE if visit.outcome == Visit.COMPLETE else OUT)
+        return VisitProgress(visit, given, DONE if visit.outcome == Visit.COMPLETE else OUT)
     if given >= visit.study.wanted:
-        return Progress(visit, given, DONE)
+        return VisitProgress(visit, given, DONE)
     worker, campaign = visit.identity.worker, visit.study.campaign
     if campaign.state == Campaign.OPEN and no_consent(worker=worker.pk, campaign=campaign):
-        return Progress(visit, given, WORKING)
-    own = [offer for offer in offers(worker=worker) if offer.campaign.pk == campaign.pk]
+        return VisitProgress(visit, given, WORKING)
+    own = [offer for offer in available_tasks(worker=worker) if offer.campaign.pk == campaign.pk]
     codes = {offer.nothing.code for offer in own if offer.nothing is not None}
     if any(map(_open, own)):
-        return Progress(visit, given, WORKING)
+        return VisitProgress(visit, given, WORKING)
     if given and (codes & set(_NO_WORK) or not own):
-        return Progress(visit, given, DONE)
+        return VisitProgress(visit, given, DONE)
     if codes & set(_BARRED):
-        return Progress(visit, given, OUT, again=any(offer.wants_test for offer in own))
-    return Progress(visit, given, DONE if given else NOTHING)
+        return VisitProgress(visit, given, OUT, again=any(offer.wants_test for offer in own))
+    return VisitProgress(visit, given, DONE if given else NOTHING)
 
 
-def _open(offer: Offer) -> bool:
+def _open(offer: AvailableTask) -> bool:
     """Whether there is anything to do: work, or a test that has not been failed."""
     return offer.nothing is None or offer.test is not None or offer.nothing.code == "no_test"
 
 
-def finish(visit: Visit) -> Progress:
+def finish_visit(visit: Visit) -> VisitProgress:
     """End a visit that may end, and give back what is in hand; ended before, it stays as it ended."""
     with database.writing():
         found = Visit.objects.select_for_update(of=("self",)).select_related("identity", "study__campaign")
         row = found.get(pk=visit.pk)
-        reached = progress(row)
+        reached = visit_progress(row)
         if row.outcome:
             return reached
         if reached.state == WORKING:
@@ -221,4 +221,4 @@ def release(visit: Visit) -> None:
         worker=worker, campaign=visit.study.campaign_id, state=Assignment.LEASED
     ).values_list("pk", flat=True)
     for assignment in list(held):
-        leases.give_back(worker=worker, assignment=assignment)
+        leases.return_lease(worker=worker, assignment=assignment)

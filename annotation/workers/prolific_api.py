@@ -29,13 +29,13 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 import jwt
 from django.conf import settings
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
-API = "https://api.prolific.com"
+PROLIFIC_API = "https://api.prolific.com"
 #: Whose tokens these are: this host, or one below it.
 ISSUER = "prolific.com"
 #: Seconds that Prolific gets to answer while somebody waits for a page.
-PATIENCE = 2.5
+_PATIENCE = 2.5
 #: Bytes of an answer that are read, and characters of a token; theirs have a few hundred.
 LARGEST, LONGEST_TOKEN = 200_000, 8_000
 #: Seconds by which two clocks may differ.
@@ -66,7 +66,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SubmissionFacts:
     """What Prolific says of a submission, `at` a time unless it is now. `studies`: its study, and that one's
     parent if it has one; none where that is not told."""
 
@@ -109,10 +109,10 @@ def read_link(token: str, *, host: str) -> Link:
     return Link(participant, study, session, hashlib.sha256(token.encode()).hexdigest()[:32])
 
 
-def submission(number: str) -> Told | None:
+def submission(number: str) -> SubmissionFacts | None:
     """What Prolific says of a submission, None where it knows none of that id. Raises Away."""
-    status, body = fetch(
-        f"{API}/api/v1/submissions/{quote(number, safe='')}/",
+    status, body = _fetch(
+        f"{PROLIFIC_API}/api/v1/submissions/{quote(number, safe='')}/",
         {"Authorization": f"Token {settings.PROLIFIC_API_TOKEN}"},
     )
     if status == HTTPStatus.NOT_FOUND:
@@ -123,7 +123,7 @@ def submission(number: str) -> Told | None:
         found: Any = json.loads(body)
         studies = tuple(str(found[name]) for name in ("study_id", "parent_study_id") if found.get(name))
         # Until somebody has taken the place there is no participant.
-        return Told(
+        return SubmissionFacts(
             str(found.get("participant") or ""), studies, plain_status(str(found.get("status") or ""))
         )
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -135,11 +135,11 @@ def plain_status(text: str) -> str:
     return text.upper().replace("_", "-")[:40]
 
 
-def fetch(address: str, headers: Mapping[str, str]) -> tuple[int, bytes]:
+def _fetch(address: str, headers: Mapping[str, str]) -> tuple[int, bytes]:
     """Status and body of a GET. Follows no redirection, which would take the token along. Raises Away."""
     request = Request(address, headers={"Accept": "application/json", **headers})
     try:
-        with _opener.open(request, timeout=PATIENCE) as answer:
+        with _opener.open(request, timeout=_PATIENCE) as answer:
             return answer.status, answer.read(LARGEST)
     except HTTPError as error:
         return error.code, b""
@@ -176,13 +176,13 @@ class _Keys:
                 try:
                     self.found, self.at = _read_keys(self._fetched()), now
                 except Away as why:
-                    log.warning("%s", why)
+                    _log.warning("%s", why)
             if self.at == float("-inf"):
                 raise Away("Prolific's public keys are not there")
             return self.found.get(name)
 
     def _fetched(self) -> Any:
-        status, body = fetch(f"{API}/.well-known/study/jwks.json", {})
+        status, body = _fetch(f"{PROLIFIC_API}/.well-known/study/jwks.json", {})
         try:
             if status == HTTPStatus.OK:
                 return json.loads(body)

@@ -89,7 +89,7 @@ def worker_of(account: Account) -> Worker:
 def new_worker() -> Worker:
     """A worker under a pseudonym that is drawn, so that nothing about the person leads to it."""
     while True:
-        name = PREFIX + drawn(_LENGTH)
+        name = PREFIX + draw_pseudonym(_LENGTH)
         try:
             with transaction.atomic():
                 return Worker.objects.create(pseudonym=name)
@@ -97,7 +97,7 @@ def new_worker() -> Worker:
             continue
 
 
-def drawn(length: int) -> str:
+def draw_pseudonym(length: int) -> str:
     """Letters and digits that nobody guesses, and that are read aloud and typed without mistakes."""
     return "".join(secrets.choice(_ALPHABET) for _ in range(length))
 
@@ -142,7 +142,7 @@ def worker_called(name: str) -> Worker:
     return found
 
 
-def erase(*, worker: Worker, actor: Account | None = None, texts: bool = False) -> Erased:
+def erase_worker(*, worker: Worker, actor: Account | None = None, texts: bool = False) -> Erased:
     """Forget who a worker is. Refused while payment is due, and for accounts with a staff role.
 
     With `texts` the captions and descriptions that they wrote go too; the answers stay, without words. What
@@ -248,7 +248,7 @@ def _erase(worker: Worker, actor: Account | None, texts: bool, *, note: bool) ->
     for held in list(
         Assignment.objects.filter(worker=worker, state=Assignment.LEASED).values_list("pk", flat=True)
     ):
-        leases.give_back(worker=worker.pk, assignment=held)
+        leases.return_lease(worker=worker.pk, assignment=held)
     with database.writing():
         identity = Identity.objects.select_for_update().filter(worker=worker).first()
         account = identity.account if identity is not None else None

@@ -20,9 +20,9 @@ from annotation.common import database
 from annotation.models import Attempts
 
 #: Rows older than this are of no limit any more.
-KEPT = timedelta(days=1)
+_KEPT = timedelta(days=1)
 #: Rows deleted in one turn.
-MOST_PRUNED = 500
+_MOST_PRUNED = 500
 
 
 class Limit(NamedTuple):
@@ -120,8 +120,8 @@ def forget(*tries: Try) -> None:
     Attempts.objects.filter(key__in=[each.key for each in tries]).delete()
 
 
-def prune() -> None:
+def prune_rate_limits() -> None:
     """Delete the rows that are of no limit any more; those that somebody is just counting are passed over."""
     with database.writing():
-        old = Attempts.objects.select_for_update(skip_locked=True).filter(since__lt=database.now() - KEPT)
-        Attempts.objects.filter(pk__in=list(old.values_list("pk", flat=True)[:MOST_PRUNED])).delete()
+        old = Attempts.objects.select_for_update(skip_locked=True).filter(since__lt=database.now() - _KEPT)
+        Attempts.objects.filter(pk__in=list(old.values_list("pk", flat=True)[:_MOST_PRUNED])).delete()

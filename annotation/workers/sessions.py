@@ -19,9 +19,9 @@ from annotation.models import Account, RoleGrant
 #: crowd platform, and nowhere else, so it marks those sessions too.
 VISIT = "visit"
 #: Rows deleted in one statement.
-CHUNK = 500
+_CHUNK = 500
 #: Sessions deleted in one turn of the periodic work.
-MOST_PRUNED = 5_000
+_MOST_PRUNED = 5_000
 
 
 class Ended(NamedTuple):
@@ -39,8 +39,8 @@ def end_access(account: Account) -> Ended:
     """
     with database.writing():
         own = _sessions_of(account)
-        for start in range(0, len(own), CHUNK):
-            Session.objects.filter(pk__in=own[start : start + CHUNK]).delete()
+        for start in range(0, len(own), _CHUNK):
+            Session.objects.filter(pk__in=own[start : start + _CHUNK]).delete()
         tokens, _by_model = Token.objects.filter(user=account).delete()
     return Ended(len(own), tokens)
 
@@ -78,8 +78,8 @@ def may_look(account: int, *, session: str = "", token: str = "") -> bool:
     return Account.objects.filter(held, Q(roles) | Q(is_superuser=True), pk=account, is_active=True).exists()
 
 
-def prune() -> None:
+def prune_sessions() -> None:
     """Delete the sessions that are over; those that somebody is just using are passed over."""
     with database.writing():
         over = Session.objects.filter(expire_date__lt=timezone.now()).values_list("pk", flat=True)
-        Session.objects.filter(pk__in=list(over[:MOST_PRUNED])).delete()
+        Session.objects.filter(pk__in=list(over[:_MOST_PRUNED])).delete()

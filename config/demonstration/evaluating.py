@@ -32,10 +32,10 @@ INSTEAD, INSTEAD_MIX = 5, "careful=1"
 #: Items pooled of each ranking, by batch, and the least BLEU_pre: less than usual, since in so small a corpus
 #: captions share few words, and what nobody judged tells nothing.
 DEPTHS = {"first": 5, "second": 8}
-THRESHOLD = 0.1
+_THRESHOLD = 0.1
 #: Of the table that is printed; pages and report have more.
-MEASURES = ("R@1", "S@1", "S@5", "R-precision", "nDCG@10")
-ROUNDS = 10_000
+_MEASURES = ("R@1", "S@1", "S@5", "R-precision", "nDCG@10")
+DEMO_ROUNDS = 10_000
 
 
 class Call(Protocol):
@@ -45,7 +45,7 @@ class Call(Protocol):
 
 
 @dataclass(frozen=True)
-class Names:
+class DemoNames:
     """What things are called; a corpus of unusual size or seed has a `suffix` behind all names."""
 
     corpus: str
@@ -80,7 +80,7 @@ class Names:
         return [f"{system}-{direction}" for system in self.systems]
 
 
-def evaluate(names: Names, *, folder: Path, seed: int, call: Call) -> bool:
+def make_evaluation(names: DemoNames, *, folder: Path, seed: int, call: Call) -> bool:
     """Make what is not there yet, with files in `folder`; False where the corpus is too small for it."""
     if Report.objects.filter(name=names.report).exists():
         return True
@@ -89,7 +89,9 @@ def evaluate(names: Names, *, folder: Path, seed: int, call: Call) -> bool:
         return False
     records = list(stream_records(corpus=corpus, layer=gold_layer(corpus)))
     sources = Path(settings.DATA_DIR) / "sources"
-    made = files.make(records, split=SPLIT, seed=seed, sources=sources, folder=folder, suffix=names.suffix)
+    made = files.make_demo_files(
+        records, split=SPLIT, seed=seed, sources=sources, folder=folder, suffix=names.suffix
+    )
     _bring(names, made, call)
     _judge(names, made, seed, call)
     call(
@@ -99,12 +101,12 @@ def evaluate(names: Names, *, folder: Path, seed: int, call: Call) -> bool:
         runs=[*names.runs(Run.ANNOTATION), *names.runs(Run.SEARCH)],
         batch=names.batch("first"),
         against=names.gold,
-        rounds=ROUNDS,
+        rounds=DEMO_ROUNDS,
     )
     return True
 
 
-def _bring(names: Names, made: files.Files, call: Call) -> None:
+def _bring(names: DemoNames, made: files.Files, call: Call) -> None:
     """Two systems trained, two brought, all of them ranked."""
     for system, called in zip(SYSTEMS, names.systems, strict=True):
         if system in made.recipes:
@@ -116,7 +118,7 @@ def _bring(names: Names, made: files.Files, call: Call) -> None:
         call("rank", called, split=SPLIT, protocol=PROTOCOL, quiet=True)
 
 
-def _judge(names: Names, made: files.Files, seed: int, call: Call) -> None:
+def _judge(names: DemoNames, made: files.Files, seed: int, call: Call) -> None:
     """A batch from its pool to its qrels, and a deeper one whose bad judges are not replaced yet."""
     call("import_judgments", names.corpus, made.judgments, format="table", name=names.gold, quiet=True)
     first, second = names.batch("first"), names.batch("second")
@@ -128,20 +130,20 @@ def _judge(names: Names, made: files.Files, seed: int, call: Call) -> None:
         call("simulate_judges", first, **judges, workers=INSTEAD, mix=INSTEAD_MIX, seed=seed + 1)
         call("collect_judgments", first, freeze=names.qrels)
         call("pause_campaign", first, close=True, quiet=True)
-    measures = ["--measures", ",".join(MEASURES)]
+    measures = ["--measures", ",".join(_MEASURES)]
     call("compare_systems", *names.runs(Run.SEARCH), "--qrels", names.qrels, *measures)
     if not _closed(second):
         call("open_batch", second, **_opening(names, made, DEPTHS["second"]), quiet=True)
         call("simulate_judges", second, **judges, workers=WORKERS, mix=MIX, seed=seed + 2)
 
 
-def _opening(names: Names, made: files.Files, depth: int) -> dict[str, Any]:
+def _opening(names: DemoNames, made: files.Files, depth: int) -> dict[str, Any]:
     runs = [*names.runs(Run.ANNOTATION), *names.runs(Run.SEARCH)]
     return {
         "corpus": names.corpus,
         "runs": runs,
         "depth": depth,
-        "threshold": THRESHOLD,
+        "threshold": _THRESHOLD,
         "known_from": KNOWN,
         "config": made.settings,
     }
@@ -151,7 +153,7 @@ def _closed(campaign: str) -> bool:
     return Campaign.objects.filter(name=campaign, state=Campaign.CLOSED).exists()
 
 
-def where(names: Names, address: str) -> Iterator[str]:
+def where(names: DemoNames, address: str) -> Iterator[str]:
     """What is there, and at which address."""
     first, second = names.batch("first"), names.batch("second")
     for what, path in (

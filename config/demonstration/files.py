@@ -25,8 +25,8 @@ RECIPES = {"near": "NN5-F1-idf", "kcca": "BoW5"}
 #: Systems made elsewhere: how much the gold weighs in their scores; the rest is drawn.
 BROUGHT = {"chance": 0.0, "oracle": 2.0}
 #: Votes on record of each pair, all alike.
-VOTES = 3
-SETTINGS = """\
+_VOTES = 3
+_SETTINGS = """\
 # Visitors of the demonstration start without a qualification test.
 [trust]
 qualification = false
@@ -49,7 +49,7 @@ class Files:
     settings: Path
 
 
-def make(
+def make_demo_files(
     records: Sequence[ImageRecord], *, split: str, seed: int, sources: Path, folder: Path, suffix: str = ""
 ) -> Files:
     """Write them, the same for the same records: pages offer those in `sources`, the rest goes into `folder`.
@@ -79,7 +79,7 @@ def make(
         scores = BROUGHT[name] * asked.fits + noise
         np.savez(file, scores=scores, images=np.array(asked.images), captions=np.array(asked.captions))
     _write_judgments(asked, made.judgments)
-    made.settings.write_text(SETTINGS)
+    made.settings.write_text(_SETTINGS)
     return made
 
 
@@ -98,4 +98,4 @@ def _write_judgments(asked: Described, file: Path) -> None:
         rows.writerow(["image", "caption", "yes", "no"])
         for image, fits in zip(asked.images, asked.fits, strict=True):
             for caption, right in zip(asked.captions, fits, strict=True):
-                rows.writerow([image, caption, VOTES * int(right), VOTES * int(not right)])
+                rows.writerow([image, caption, _VOTES * int(right), _VOTES * int(not right)])

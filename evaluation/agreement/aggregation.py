@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from evaluation.agreement.estimates import Floats
-from evaluation.agreement.votes import Integers, Votes
+from evaluation.agreement.votes import VoteCounts, Votes
 
 _FLOOR = 1e-10
 
@@ -158,7 +158,7 @@ def _maximised(cast: sparse.csr_array, posteriors: Floats, kinds: int) -> tuple[
     return prior, given / np.repeat(totals, kinds, axis=0)
 
 
-def worker_confusion(votes: Votes, truth: Mapping[Any, Hashable]) -> Integers:
+def worker_confusion(votes: Votes, truth: Mapping[Any, Hashable]) -> VoteCounts:
     """How often each worker called a k an l, shape (workers, true label, given label).
 
     Only items in `truth` count: gold answers, or an aggregate (which holds the worker's own vote).

@@ -32,7 +32,7 @@ from evaluation.agreement.estimates import (
     estimate,
 )
 
-LEVELS = ("nominal", "ordinal", "interval", "ratio")
+MEASUREMENT_LEVELS = ("nominal", "ordinal", "interval", "ratio")
 
 
 def cohen(first: ArrayLike, second: ArrayLike, *, bootstrap: Bootstrap | None = None) -> Estimate:
@@ -121,8 +121,8 @@ def krippendorff(
     >>> round(krippendorff([[1, 0, 1, 0], [1, 0, 0, 0]], level="nominal").value, 3)
     0.533
     """
-    if level not in LEVELS:
-        raise AgreementError(f"unknown level {level!r}; known: {', '.join(LEVELS)}")
+    if level not in MEASUREMENT_LEVELS:
+        raise AgreementError(f"unknown level {level!r}; known: {', '.join(MEASUREMENT_LEVELS)}")
     table = np.asarray(ratings, dtype=np.float64)
     if table.ndim != 2 or np.isinf(table).any():
         raise ValueError(f"ratings have shape {table.shape}; give finite numbers of shape (raters, items)")

@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, stdtrit
 
 Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+_Integers = NDArray[np.int64]
 
 #: Resamples that may be asked for: bounds to three digits, and not days of work.
 MOST_RESAMPLES = 100_000
 #: A bootstrap of fewer clusters says so beside the figure.
-FEW = 10
+FEWEST_RESAMPLES = 10
 #: The kind of these intervals, where it is named.
 BOOTSTRAP = "bootstrap"
 #: Said of an interval whose resamples do not differ.
@@ -86,7 +86,7 @@ class Bootstrap:
             )
 
 
-def clusters_of(bootstrap: Bootstrap | None, items: int) -> tuple[Integers, int]:
+def clusters_of(bootstrap: Bootstrap | None, items: int) -> tuple[_Integers, int]:
     """The cluster number of each item, and how many clusters there are: one where nothing is drawn."""
     if bootstrap is None:
         return np.zeros(items, dtype=np.int64), 1
@@ -99,10 +99,10 @@ def clusters_of(bootstrap: Bootstrap | None, items: int) -> tuple[Integers, int]
 
 def few(clusters: int) -> str:
     """What is to be said of a bootstrap of so many clusters: nothing, unless they are few."""
-    if clusters >= FEW:
+    if clusters >= FEWEST_RESAMPLES:
         return ""
     images = f"{clusters} image{'' if clusters == 1 else 's'}"
-    return f"a bootstrap of {images}, fewer than {FEW}: may be too narrow"
+    return f"a bootstrap of {images}, fewer than {FEWEST_RESAMPLES}: may be too narrow"
 
 
 def remarks(drawn: Floats, clusters: int) -> str:

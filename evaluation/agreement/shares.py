@@ -28,7 +28,7 @@ from scipy.special import stdtrit
 from evaluation.agreement.estimates import Estimate
 
 #: Numbers of items, of any type.
-Counts = NDArray[Any]
+AnswerCounts = NDArray[Any]
 #: The kind of these intervals, where it is named.
 WILSON = "Wilson"
 
@@ -54,7 +54,7 @@ def wilson(hits: float, of: float, level: float = 0.95) -> tuple[float, float]:
     return (0.0 if hits == 0 else middle - half), (1.0 if hits == of else middle + half)
 
 
-def effective_number(hits: Counts, items: Counts, level: float = 0.95) -> float:
+def effective_number(hits: AnswerCounts, items: AnswerCounts, level: float = 0.95) -> float:
     """How many independent items tell as much about the share as these, for an interval of `level`.
 
     `hits` and `items` have shape (clusters,). No more than there are items; 0 where a single cluster holds
@@ -80,7 +80,7 @@ def effective_number(hits: Counts, items: Counts, level: float = 0.95) -> float:
     return number / effect * float(NormalDist().inv_cdf(upper) / stdtrit(clusters - 1, upper)) ** 2
 
 
-def share_interval(hits: Counts, items: Counts, level: float = 0.95) -> tuple[float, float]:
+def share_interval(hits: AnswerCounts, items: AnswerCounts, level: float = 0.95) -> tuple[float, float]:
     """Bounds of the share of hits, from those of each cluster, shape (clusters,); (0, 1) of no items.
 
     >>> import numpy as np
@@ -92,8 +92,8 @@ def share_interval(hits: Counts, items: Counts, level: float = 0.95) -> tuple[fl
 
 
 def share_estimate(
-    hits: Counts,
-    items: Counts,
+    hits: AnswerCounts,
+    items: AnswerCounts,
     why: str,
     *,
     of: int,

@@ -12,9 +12,16 @@ from itertools import combinations
 import numpy as np
 
 from evaluation.agreement.aggregation import DawidSkene, dawid_skene
-from evaluation.agreement.coefficients import LEVELS, answer_counts, as_ratings, cohen, fleiss, krippendorff
+from evaluation.agreement.coefficients import (
+    MEASUREMENT_LEVELS,
+    answer_counts,
+    as_ratings,
+    cohen,
+    fleiss,
+    krippendorff,
+)
 from evaluation.agreement.estimates import AgreementError, Bootstrap, Estimate, Floats
-from evaluation.agreement.thresholds import Retrieval, Sweep, retrieval, sweep
+from evaluation.agreement.thresholds import Retrieval, ThresholdSweep, retrieval, sweep_thresholds
 from evaluation.agreement.votes import Votes
 from evaluation.relevance.pairs import JudgedPair
 
@@ -40,7 +47,7 @@ class Resampling:
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class _Judge:
     """One judge: how many answers, and the share of them that the fitted consensus agrees with."""
 
     name: str
@@ -65,7 +72,7 @@ class Within:
     alpha: dict[str, Estimate]
     fleiss: Estimate
     cohen: dict[tuple[str, str], Estimate]
-    judges: tuple[Judge, ...]
+    judges: tuple[_Judge, ...]
     no_judges: str
 
 
@@ -75,11 +82,11 @@ class Between:
 
     pairs: int
     common: int
-    sweep: Sweep
+    sweep: ThresholdSweep
     best: Retrieval | None
 
 
-def within(pairs: Sequence[JudgedPair], resampling: Resampling) -> Within:
+def agreement_within(pairs: Sequence[JudgedPair], resampling: Resampling) -> Within:
     """Every coefficient that `pairs` (one or more) allow."""
     grades = [pair.grades for pair in pairs]
     clusters = [pair.query for pair in pairs]
@@ -100,7 +107,9 @@ def within(pairs: Sequence[JudgedPair], resampling: Resampling) -> Within:
         fewest=min(numbers),
         most=max(numbers),
         ties=int(((counts == counts.max(axis=1, keepdims=True)).sum(axis=1) > 1).sum()),
-        alpha={level: krippendorff(ratings, level=level, bootstrap=bootstrap) for level in LEVELS},
+        alpha={
+            level: krippendorff(ratings, level=level, bootstrap=bootstrap) for level in MEASUREMENT_LEVELS
+        },
         fleiss=fleiss(counts, bootstrap=bootstrap),
         cohen=_pairwise(votes, bootstrap) if votes else {},
         judges=_judges(votes, dawid_skene(votes)) if votes else (),
@@ -134,7 +143,7 @@ def between(
         other = np.where(np.isnan(other), lowest, other)
     bootstrap = resampling.over([pair.query for pair in first])
     rows, columns = rows or _thresholds(one, "rows"), columns or _thresholds(other, "columns")
-    found = sweep(one, other, rows=rows, columns=columns, bootstrap=bootstrap)
+    found = sweep_thresholds(one, other, rows=rows, columns=columns, bootstrap=bootstrap)
     best = None
     if found.best:
         row, column, _ = found.best
@@ -170,13 +179,13 @@ def _pairwise(votes: Votes, bootstrap: Bootstrap | None) -> dict[tuple[str, str]
     return found
 
 
-def _judges(votes: Votes, consensus: DawidSkene) -> tuple[Judge, ...]:
+def _judges(votes: Votes, consensus: DawidSkene) -> tuple[_Judge, ...]:
     """Each judge beside the consensus that Dawid and Skene's model finds."""
     places = {label: place for place, label in enumerate(votes.labels)}
     settled = np.array([places[label] for label in consensus.labels])
     same = np.bincount(votes.worker, weights=votes.label == settled[votes.item])
     numbers = np.bincount(votes.worker)
     return tuple(
-        Judge(str(name), int(number), float(share))
+        _Judge(str(name), int(number), float(share))
         for name, number, share in zip(votes.workers, numbers, same / numbers, strict=True)
     )

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evaluation.agreement.estimates import Bootstrap, Estimate, Floats, clusters_of, estimates
-from evaluation.agreement.shares import Counts, share_estimate
+from evaluation.agreement.shares import AnswerCounts, share_estimate
 
 
 @dataclass(frozen=True, slots=True)
-class Sweep:
+class ThresholdSweep:
     """Cohen's kappa for each pair of thresholds: `kappa[r][c]` belongs to `rows[r]` and `columns[c]`."""
 
     rows: tuple[float, ...]
@@ -62,7 +62,7 @@ def binarised(scores: Floats, threshold: float, *, strict: bool = False) -> NDAr
     return scores > threshold if strict else scores >= threshold
 
 
-def sweep(
+def sweep_thresholds(
     first: ArrayLike,
     second: ArrayLike,
     *,
@@ -70,7 +70,7 @@ def sweep(
     columns: Sequence[float],
     strict: bool = False,
     bootstrap: Bootstrap | None = None,
-) -> Sweep:
+) -> ThresholdSweep:
     """Kappa between `first` cut at each of `rows` and `second` cut at each of `columns`, NaN left out.
 
     >>> found = sweep([1, 2, 3, 4], [0, 0, 1, 1], rows=[2, 3], columns=[1])
@@ -99,7 +99,7 @@ def sweep(
         bootstrap=bootstrap,
     )
     lines = (tuple(found[start : start + len(columns)]) for start in range(0, len(found), len(columns)))
-    return Sweep(tuple(rows), tuple(columns), tuple(lines))
+    return ThresholdSweep(tuple(rows), tuple(columns), tuple(lines))
 
 
 def retrieval(
@@ -127,7 +127,9 @@ def retrieval(
     nothing_found, nothing_there = f"nothing is predicted at {at:g}", f"nothing is true at {truth_at:g}"
     level = None if bootstrap is None else bootstrap.level
 
-    def share(items: Counts, why: str, moved: Callable[[float], float] = lambda share: share) -> Estimate:
+    def share(
+        items: AnswerCounts, why: str, moved: Callable[[float], float] = lambda share: share
+    ) -> Estimate:
         return share_estimate(hits, items, why, of=len(a), level=level, moved=moved)
 
     return Retrieval(

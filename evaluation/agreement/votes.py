@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Integers = NDArray[np.int64]
+VoteCounts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +21,9 @@ class Votes:
     items: tuple[Hashable, ...]
     workers: tuple[Hashable, ...]
     labels: tuple[Hashable, ...]
-    item: Integers
-    worker: Integers
-    label: Integers
+    item: VoteCounts
+    worker: VoteCounts
+    label: VoteCounts
 
     @classmethod
     def of(cls, answers: Iterable[tuple[Hashable, Hashable, Hashable]]) -> Votes:
@@ -45,7 +45,7 @@ class Votes:
         renumbered[[labels[label] for label in order]] = np.arange(len(order))
         return cls(tuple(items), tuple(workers), order, table[:, 0], table[:, 1], renumbered[table[:, 2]])
 
-    def counts(self) -> Integers:
+    def counts(self) -> VoteCounts:
         """How often each label was given to each item, shape (items, labels)."""
         cells = self.item * len(self.labels) + self.label
         flat = np.bincount(cells, minlength=len(self.items) * len(self.labels))

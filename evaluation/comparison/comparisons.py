@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from evaluation.comparison.ranked_runs import LEFT_OUT, candidates_apart
-from evaluation.comparison.scoring import Scored, compare, remarks_on, score, score_all, score_folds
+from evaluation.comparison.scoring import Scored, compare_scores, remarks_on, score, score_all, score_folds
 from evaluation.comparison.subsets import Subset
-from evaluation.formats.figure_tables import Cell, Marked, Table, known
+from evaluation.formats.figure_tables import Cell, Marked, Table, finite_or_none
 from evaluation.metrics.table import METRICS
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.selectors import names_of
-from evaluation.significance.randomisation import ROUNDS
+from evaluation.significance.randomisation import RANDOMISATION_ROUNDS
 
 #: Columns for what a run did not rank.
 NOT_RANKED = {"missing": "not ranked", "candidates": "candidates"}
 #: Decimal places of what is no share.
-PLACES = {"median rank": 1, "mean rank": 1}
+DECIMALS_BY_MEASURE = {"median rank": 1, "mean rank": 1}
 
 
 def scored(
@@ -59,7 +59,7 @@ def scored(
                 "judged_at": found[0].judged[name][0],
                 "judged": _mean(one.judged[name][1] for one in found),
                 "queries": sum(one.scores[name].queries for one in found),
-                "folds": [known(one.scores[name].value) for one in found] if folds else [],
+                "folds": [finite_or_none(one.scores[name].value) for one in found] if folds else [],
             }
             for name in found[0].scores
         ],
@@ -108,26 +108,27 @@ def table_of_scored(report: dict[str, Any]) -> Table:
     return Table(head, rows, notes=report["remarks"])
 
 
-def compared(
+def compare_runs(
     runs: Sequence[Run],
     snapshot: QrelsSnapshot,
     measures: Sequence[str] = (),
     *,
     subset: Subset | None = None,
     missing: str = LEFT_OUT,
-    rounds: int = ROUNDS,
+    rounds: int = RANDOMISATION_ROUNDS,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """All runs' figures, and each later run tested against the first; raises as `scoring.compare` does."""
-    figures, tests = compare(
+    """All runs' figures, and each later run tested against the first; raises as `scoring.compare_scores`
+    does."""
+    figures, tests = compare_scores(
         runs, snapshot, measures, subset=subset, missing=missing, rounds=rounds, seed=seed
     )
     report = _compared(figures, runs[0].direction, _conditions(snapshot, subset, missing))
-    tested = [{**asdict(test), "difference": known(test.difference)} for test in tests]
+    tested = [{**asdict(test), "difference": finite_or_none(test.difference)} for test in tests]
     return {**report, "rounds": rounds, "seed": seed, "tests": tested}
 
 
-def alone(
+def single_comparison(
     run: Run,
     snapshot: QrelsSnapshot,
     measures: Sequence[str] = (),
@@ -161,8 +162,8 @@ def _system(one: Scored) -> dict[str, Any]:
         "missing": one.missing,
         "candidates": len(one.candidates.items),
         "whole": one.candidates.whole,
-        "figures": {name: known(figure.value) for name, figure in one.scores.items()},
-        "judged": {f"judged@{k}": known(share) for k, share in one.judged.values()},
+        "figures": {name: finite_or_none(figure.value) for name, figure in one.scores.items()},
+        "judged": {f"judged@{k}": finite_or_none(share) for k, share in one.judged.values()},
     }
 
 
@@ -191,7 +192,7 @@ def table_of_compared(report: dict[str, Any]) -> Table:
             ]
             for one in report["systems"]
         ],
-        places=PLACES,
+        places=DECIMALS_BY_MEASURE,
         notes=report["remarks"],
     )
 
@@ -204,7 +205,7 @@ def _best(name: str, values: Sequence[float | None]) -> float | None:
     return max(there) if METRICS.find(name).measure.higher_is_better else min(there)
 
 
-def per_query(
+def per_query_rows(
     runs: Sequence[Run],
     snapshot: QrelsSnapshot,
     measures: Sequence[str] = (),
@@ -237,11 +238,11 @@ def _per_query(one: Scored, called: Mapping[int, str]) -> Iterator[dict[str, Any
         yield {
             "query": called[query],
             "run": one.run,
-            **{name: known(found[row]) for name, found in values.items()},
+            **{name: finite_or_none(found[row]) for name, found in values.items()},
         }
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
     """Of the folds' figures; None where one has none."""
     found = list(values)
-    return known(float(np.mean([np.nan if value is None else value for value in found])))
+    return finite_or_none(float(np.mean([np.nan if value is None else value for value in found])))

@@ -15,8 +15,8 @@ import numpy as np
 from evaluation.agreement.estimates import Bootstrap
 from evaluation.significance.mcnemar import mcnemar
 from evaluation.significance.resampling import Interval, figure_interval
-from evaluation.significance.tables import holm, mark
-from models_core.recipes.crossing import Crossed
+from evaluation.significance.tables import holm, significance_mark
+from models_core.recipes.crossing import CrossValidation
 from models_core.retrieval.selection import CUTOFFS, DIRECTIONS
 
 #: What is tested, and against which system by default: the best of the nearest neighbours in print.
@@ -26,7 +26,7 @@ MEDIAN = "median rank"
 
 
 @dataclass(frozen=True)
-class Figures:
+class _Figures:
     """A system's figures, by direction and measure; shares, and ranks."""
 
     system: str
@@ -50,10 +50,10 @@ class Tested:
     @property
     def mark(self) -> str:
         """The asterisks of the adjusted p: * up to 0.1, ** up to 0.05, *** up to 0.01."""
-        return mark(self.adjusted)
+        return significance_mark(self.adjusted)
 
 
-def figures_of(crossed: Crossed, *, resamples: int = 1000, seed: int = 0) -> Figures:
+def cross_validated_figures(crossed: CrossValidation, *, resamples: int = 1000, seed: int = 0) -> _Figures:
     """Figures with intervals of 95 %; each query's image is drawn with it."""
     draw = Bootstrap(range(len(crossed.pool)), resamples, seed=seed)
     found: dict[str, dict[str, Interval]] = {}
@@ -61,10 +61,10 @@ def figures_of(crossed: Crossed, *, resamples: int = 1000, seed: int = 0) -> Fig
         ranks = crossed.ranks[direction]
         found[direction] = {f"R@{k}": figure_interval(ranks <= k, draw, share=True) for k in CUTOFFS}
         found[direction][MEDIAN] = figure_interval(ranks, draw, statistic="median")
-    return Figures(crossed.recipe.name, crossed.recipe.printed, found)
+    return _Figures(crossed.recipe.name, crossed.recipe.printed, found)
 
 
-def compared(systems: Sequence[Crossed], pairs: Sequence[tuple[str, str]]) -> list[Tested]:
+def compare_systems(systems: Sequence[CrossValidation], pairs: Sequence[tuple[str, str]]) -> list[Tested]:
     """Each pair in both directions. Raises ValueError for a system that was not tested, listing those."""
     by_name = {one.recipe.name: one for one in systems}
     for name in (name for pair in pairs for name in pair):
@@ -84,7 +84,7 @@ def compared(systems: Sequence[Crossed], pairs: Sequence[tuple[str, str]]) -> li
     ]
 
 
-def pairs_of(names: Sequence[str]) -> list[tuple[str, str]]:
+def printed_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
     """What print compares, of these: each with NN (section 3.1), and TRI5SEM with others (Table 3)."""
     pairs = [(name, BASELINE) for name in names if name != BASELINE] if BASELINE in names else []
     if "TRI5SEM" in names:

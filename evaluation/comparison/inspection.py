@@ -13,14 +13,14 @@ from evaluation.metrics import METRICS
 from evaluation.models import PairAnswers, QrelsRow, QrelsSnapshot, Ranking, Run
 
 #: How many items of a ranking are shown, and the measure by which queries are told apart.
-TOP = 10
+_TOP = 10
 MEASURE = "nDCG@10"
 #: Ids of rows are below this; SQLite takes no larger number at all.
 _NO_ROW = 2**63
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class _Judged:
     """What is known of a pair. `relevance` is None where the qrels do not have it.
 
     `answers` are the grades that judges gave, as the source has them, and may be there without a row.
@@ -48,7 +48,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class _Shown:
     """An image or a caption as it is shown; `image` is the row of the image that it is or belongs to.
 
     `text` is the caption's, None for an image. Nothing but what a page shows is read, so `name` is the file's
@@ -62,13 +62,13 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class _Item:
     """One place of a ranking."""
 
     place: int
-    shown: Shown
+    shown: _Shown
     score: float
-    judged: Judged
+    judged: _Judged
 
 
 def values_of(run: Run, snapshot: QrelsSnapshot, measure: str = MEASURE) -> dict[int, float | None]:
@@ -84,7 +84,7 @@ def values_of(run: Run, snapshot: QrelsSnapshot, measure: str = MEASURE) -> dict
     }
 
 
-def queries_of(run: Run) -> list[int]:
+def queries_in_order(run: Run) -> list[int]:
     """The ids of the rows that ask, in the order of the run."""
     column = "image_id" if run.direction == Run.ANNOTATION else "caption_id"
     rows = Ranking.objects.filter(run=run).order_by("position").values_list(column, flat=True)
@@ -106,11 +106,11 @@ def worst(values: Mapping[int, float | None]) -> list[int]:
     return sorted(values, key=lambda query: (values[query] is None, values[query] or 0.0))
 
 
-def shown_of(run: Run, keys: Sequence[int], *, asking: bool) -> dict[int, Shown]:
+def shown_of(run: Run, keys: Sequence[int], *, asking: bool) -> dict[int, _Shown]:
     """What asks in a run, or what is ranked, by the ids of rows; others are left out."""
     images, keys = run.corpus.images, [key for key in keys if key < _NO_ROW]
     if (run.direction == Run.ANNOTATION) == asking:
-        return {row.pk: Shown(row.pk, row.filename or row.key, row) for row in images.filter(pk__in=keys)}
+        return {row.pk: _Shown(row.pk, row.filename or row.key, row) for row in images.filter(pk__in=keys)}
     found = list(
         images.filter(captions__pk__in=keys).values_list(
             "pk", "captions__pk", "captions__number", "captions__external_id", "captions__text"
@@ -118,12 +118,14 @@ def shown_of(run: Run, keys: Sequence[int], *, asking: bool) -> dict[int, Shown]
     )
     rows = {row.pk: row for row in images.filter(pk__in={image for image, *_ in found})}
     return {
-        key: Shown(key, own or f"{rows[image].filename or rows[image].key}#{number}", rows[image], text=text)
+        key: _Shown(key, own or f"{rows[image].filename or rows[image].key}#{number}", rows[image], text=text)
         for image, key, number, own, text in found
     }
 
 
-def top_of(run: Run, asking: Shown, snapshot: QrelsSnapshot | None, *, top: int = TOP) -> list[Item] | None:
+def top_of(
+    run: Run, asking: _Shown, snapshot: QrelsSnapshot | None, *, top: int = _TOP
+) -> list[_Item] | None:
     """The best items that the run has for a query; None where it does not rank it."""
     by_image = run.direction == Run.ANNOTATION
     row = Ranking.objects.filter(run=run, **{"image_id" if by_image else "caption_id": asking.key}).first()
@@ -136,14 +138,14 @@ def top_of(run: Run, asking: Shown, snapshot: QrelsSnapshot | None, *, top: int 
     owners = {key: one.image.pk for key, one in (shown if by_image else {asking.key: asking}).items()}
     known = _known(pairs, owners, snapshot)
     return [
-        Item(place, shown[item], value, known[pair])
+        _Item(place, shown[item], value, known[pair])
         for place, (item, value, pair) in enumerate(zip(items, scores, pairs, strict=True), start=1)
     ]
 
 
 def _known(
     pairs: Sequence[tuple[int, int]], owners: Mapping[int, int], snapshot: QrelsSnapshot | None
-) -> dict[tuple[int, int], Judged]:
+) -> dict[tuple[int, int], _Judged]:
     """What is known of pairs of (image, caption); `owners` maps captions to their images."""
     rows: dict[tuple[int, int], tuple[int, bool]] = {}
     answers: dict[tuple[int, int], tuple[float, ...]] = {}
@@ -159,7 +161,7 @@ def _known(
             for image, caption, grades in given.values_list("image_id", "caption_id", "grades"):
                 answers[image, caption] = tuple(map(float, grades))
     return {
-        pair: Judged(
+        pair: _Judged(
             owners[pair[1]] == pair[0],
             rows[pair][0] if pair in rows else None,
             pair in rows and rows[pair][1],

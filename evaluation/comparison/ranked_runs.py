@@ -21,15 +21,15 @@ from evaluation.metrics.judged import POOLED, Judged, judged
 from evaluation.metrics.ranked import Ranked, from_lists
 from evaluation.models import QrelsRow, QrelsSnapshot, Ranking, Run
 from evaluation.relevance.qrels import rule_named
-from evaluation.selectors import Names, names_of, rankings_of
+from evaluation.selectors import CorpusNames, names_of, rankings_of
 
-Integers = NDArray[np.int64]
+RowIds = NDArray[np.int64]
 
 #: What asks in a direction.
 ASKS = {Run.ANNOTATION: "image", Run.SEARCH: "caption"}
 
 #: A ranking (ids of rows, scores) -> another of the same items.
-Reorder = Callable[[Integers, NDArray[np.float32]], tuple[Integers, NDArray[np.float32]]]
+Reorder = Callable[[RowIds, NDArray[np.float32]], tuple[RowIds, NDArray[np.float32]]]
 #: What becomes of queries that a run does not rank: they are left out, or nothing is found for them.
 LEFT_OUT = "left-out"
 MISSING = (LEFT_OUT, "worst")
@@ -42,43 +42,43 @@ class NotComparable(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class RunPool:
     """What takes part: ids of rows, ascending, and the pairs that are known of them, by their places.
 
     Of what else a run ranks nothing takes part where the pool is `closed`, and where there is `within`,
     what is among these ids, ascending. A grade of at least `level` is relevant.
     """
 
-    queries: Integers
-    items: Integers
+    queries: RowIds
+    items: RowIds
     judged: Judged
     closed: bool
     level: int = 1
-    within: Integers | None = None
+    within: RowIds | None = None
 
     @property
     def size(self) -> int:
         """How many items take part, as far as the qrels know or the images say."""
         return len(self.items) if self.within is None or self.closed else len(self.within)
 
-    def only(self, queries: Integers) -> Pool:
+    def only(self, queries: RowIds) -> RunPool:
         """The same for some of the queries, by the ids of their rows."""
         chosen = np.flatnonzero(np.isin(self.queries, queries))
         if len(chosen) == len(self.queries):
             return self
         known = self.judged.select(chosen, np.arange(self.judged.items))
-        return Pool(self.queries[chosen], self.items, known, self.closed, self.level, self.within)
+        return RunPool(self.queries[chosen], self.items, known, self.closed, self.level, self.within)
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
+class RankedItems:
     """The items that a run ranks for any query of a pool, by the ids of their rows, ascending.
 
     Where every ranking holds all of them (`whole`), they are what the run chose from. Else rankings were cut,
     and what is never among the best may have been a candidate too.
     """
 
-    items: Integers
+    items: RowIds
     whole: bool
 
     @property
@@ -95,14 +95,14 @@ class Placed:
     cut when the run was imported; None where none was.
     """
 
-    pool: Pool
+    pool: RunPool
     ranked: Ranked
     missing: int
     kept: int | None
-    candidates: Candidates
+    candidates: RankedItems
 
 
-def pool_of(run: Run, snapshot: QrelsSnapshot, subset: Subset | None = None) -> Pool:
+def pool_of(run: Run, snapshot: QrelsSnapshot, subset: Subset | None = None) -> RunPool:
     """The snapshot in the run's direction, or a subset of its images with their own captions, judged or not.
 
     Raises NotComparable where run and snapshot do not fit, or nothing is left of them.
@@ -151,10 +151,10 @@ def pool_of(run: Run, snapshot: QrelsSnapshot, subset: Subset | None = None) -> 
         images = set(subset.images) if images is None else images & subset.images
     if images is not None:
         within = _items_of(images, names, run.direction)
-    return Pool(queries, items, known, bool(snapshot.pool), level, within)
+    return RunPool(queries, items, known, bool(snapshot.pool), level, within)
 
 
-def _items_of(images: Collection[int], names: Names, direction: str) -> Integers:
+def _items_of(images: Collection[int], names: CorpusNames, direction: str) -> RowIds:
     """What is ranked of some images: themselves, or their captions; ids of rows, ascending."""
     if direction == Run.SEARCH:
         return np.array(sorted(images), dtype=np.int64)
@@ -163,11 +163,11 @@ def _items_of(images: Collection[int], names: Names, direction: str) -> Integers
     )
 
 
-def ranked_by_all(pool: Pool, runs: Sequence[Run], snapshot: QrelsSnapshot) -> Pool:
+def ranked_by_all(pool: RunPool, runs: Sequence[Run], snapshot: QrelsSnapshot) -> RunPool:
     """The pool for the queries that all of the runs rank; raises NotComparable where there is none."""
     common = pool.queries
     for run in runs:
-        common = np.intersect1d(common, queries_of(run))
+        common = np.intersect1d(common, ranked_queries(run))
         if not len(common):
             others = "" if run == runs[0] else " that the runs before it rank"
             raise NotComparable(
@@ -177,14 +177,14 @@ def ranked_by_all(pool: Pool, runs: Sequence[Run], snapshot: QrelsSnapshot) -> P
     return pool.only(common)
 
 
-def queries_of(run: Run) -> Integers:
+def ranked_queries(run: Run) -> RowIds:
     """The queries that a run ranks, by the ids of their rows."""
     column = "image_id" if run.direction == Run.ANNOTATION else "caption_id"
     rows = Ranking.objects.filter(run=run).values_list(column, flat=True)
     return np.fromiter(rows.iterator(10_000), np.int64)
 
 
-def folds_of(whole: Pool, run: Run, snapshot: QrelsSnapshot, number: int) -> list[Pool]:
+def folds_of(whole: RunPool, run: Run, snapshot: QrelsSnapshot, number: int) -> list[RunPool]:
     """The images of a pool in the order of their corpus, cut into `number` equal parts.
 
     Raises NotComparable where they cannot be.
@@ -211,12 +211,12 @@ def folds_of(whole: Pool, run: Run, snapshot: QrelsSnapshot, number: int) -> lis
         if whole.within is not None:
             within = np.intersect1d(within, whole.within)
         found.append(
-            Pool(whole.queries[queries], whole.items[items], part, whole.closed, whole.level, within)
+            RunPool(whole.queries[queries], whole.items[items], part, whole.closed, whole.level, within)
         )
     return found
 
 
-def place(run: Run, pools: Sequence[Pool], *, reorder: Reorder | None = None) -> list[Placed]:
+def place(run: Run, pools: Sequence[RunPool], *, reorder: Reorder | None = None) -> list[Placed]:
     """The run's rankings of pools that share no query, read once; `reorder` may change each before."""
     gathered = [_Gathered(pool, run.depth) for pool in pools]
     asked = {query: own for own in gathered for query in own.pool.queries.tolist()}
@@ -228,7 +228,7 @@ def place(run: Run, pools: Sequence[Pool], *, reorder: Reorder | None = None) ->
     return [own.placed() for own in gathered]
 
 
-def candidates_apart(runs: Sequence[tuple[str, Candidates]]) -> str:
+def candidates_apart(runs: Sequence[tuple[str, RankedItems]]) -> str:
     """In words, which runs, given by their names, chose from other items; "" where none is known to."""
     for (first, ours), (second, theirs) in combinations(runs, 2):
         apart = (theirs.whole and len(np.setdiff1d(ours.items, theirs.items))) or (
@@ -246,7 +246,7 @@ def candidates_apart(runs: Sequence[tuple[str, Candidates]]) -> str:
 class _Gathered:
     """The rankings of one pool's queries, a block at a time."""
 
-    pool: Pool
+    pool: RunPool
     depth: int
     kept: int | None = None
     shortest: int | None = None
@@ -263,7 +263,7 @@ class _Gathered:
         # The pairs of query q are those from starts[q] to starts[q + 1].
         self._starts = np.searchsorted(known.query, np.arange(known.queries + 1))
 
-    def add(self, query: int, items: Integers, scores: NDArray[np.float32]) -> None:
+    def add(self, query: int, items: RowIds, scores: NDArray[np.float32]) -> None:
         listed = len(items)
         if not self.pool.closed and self.pool.within is not None:
             inside = _among(items, self.pool.within)
@@ -293,7 +293,7 @@ class _Gathered:
         known = self.pool.judged
         ranked = Ranked(known, self._better, self._equal, self._depths, level=self.pool.level)
         seen = np.flatnonzero(self._seen).astype(np.int64)
-        candidates = Candidates(seen, whole=self.shortest is None or self.shortest == len(seen))
+        candidates = RankedItems(seen, whole=self.shortest is None or self.shortest == len(seen))
         return Placed(self.pool, ranked, int((~self._ranked).sum()), self.kept, candidates)
 
     def _flush(self) -> None:
@@ -321,7 +321,7 @@ class _Gathered:
         self._waiting.clear()
 
 
-def _among(ids: Integers, ascending: Integers) -> NDArray[np.bool_]:
+def _among(ids: RowIds, ascending: RowIds) -> NDArray[np.bool_]:
     """Which ids are among others."""
     at = np.minimum(np.searchsorted(ascending, ids), max(len(ascending) - 1, 0))
     return ascending[at] == ids if len(ascending) else np.zeros(len(ids), dtype=bool)
@@ -336,6 +336,6 @@ def check_fits(run: Run, snapshot: QrelsSnapshot) -> None:
         )
 
 
-def _names(run: Run, snapshot: QrelsSnapshot) -> Names:
+def _names(run: Run, snapshot: QrelsSnapshot) -> CorpusNames:
     check_fits(run, snapshot)
     return names_of(run.corpus.name)

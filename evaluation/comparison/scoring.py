@@ -20,29 +20,29 @@ import numpy as np
 
 from evaluation.comparison.ranked_runs import (
     LEFT_OUT,
-    Candidates,
-    Integers,
     NotComparable,
     Placed,
-    Pool,
+    RankedItems,
     Reorder,
+    RowIds,
+    RunPool,
     candidates_apart,
     check_fits,
     folds_of,
     place,
     pool_of,
-    queries_of,
     ranked_by_all,
+    ranked_queries,
 )
 from evaluation.comparison.subsets import Subset
 from evaluation.metrics import METRICS
-from evaluation.metrics.scoring import Score, evaluate
+from evaluation.metrics.scoring import Score, evaluate_measures
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.significance.mcnemar import mcnemar
-from evaluation.significance.randomisation import ROUNDS, of_means, of_median
-from evaluation.significance.tables import holm, mark
+from evaluation.significance.randomisation import RANDOMISATION_ROUNDS, of_means, of_median
+from evaluation.significance.tables import holm, significance_mark
 
-MEASURES = (
+DEFAULT_MEASURES = (
     *("R@1", "R@5", "R@10", "median rank", "S@1", "S@5", "S@10"),
     *("R-precision", "MAP", "nDCG@10", "bpref", "infAP"),
 )
@@ -62,11 +62,11 @@ class Scored:
     """
 
     run: str
-    queries: Integers
+    queries: RowIds
     asked: int
     missing: int
     items: int
-    candidates: Candidates
+    candidates: RankedItems
     scores: Mapping[str, Score]
     judged: Mapping[str, tuple[int, float]]
 
@@ -134,30 +134,32 @@ def score_folds(
     """
     whole = pool_of(run, snapshot, subset)
     folds = folds_of(whole, run, snapshot, number)
-    asked = [taking_part(fold, [run], snapshot, missing) for fold in folds]
+    asked = [queries_scored(fold, [run], snapshot, missing) for fold in folds]
     return [
         score_placed(run, snapshot, placed, fold, measures)
         for fold, placed in zip(folds, place(run, asked), strict=True)
     ]
 
 
-def taking_part(whole: Pool, runs: Sequence[Run], snapshot: QrelsSnapshot, missing: str = LEFT_OUT) -> Pool:
+def queries_scored(
+    whole: RunPool, runs: Sequence[Run], snapshot: QrelsSnapshot, missing: str = LEFT_OUT
+) -> RunPool:
     """The queries of a pool on which runs are scored: those that all of them rank, or all."""
     return ranked_by_all(whole, runs, snapshot) if missing == LEFT_OUT else whole
 
 
 def _score(
-    run: Run, snapshot: QrelsSnapshot, whole: Pool, asked: Pool, measures: Sequence[str] = ()
+    run: Run, snapshot: QrelsSnapshot, whole: RunPool, asked: RunPool, measures: Sequence[str] = ()
 ) -> Scored:
     (placed,) = place(run, [asked])
     return score_placed(run, snapshot, placed, whole, measures)
 
 
 def score_placed(
-    run: Run, snapshot: QrelsSnapshot, placed: Placed, whole: Pool, measures: Sequence[str] = ()
+    run: Run, snapshot: QrelsSnapshot, placed: Placed, whole: RunPool, measures: Sequence[str] = ()
 ) -> Scored:
     """Figures of a run that was placed in a pool of `snapshot`, or in its part of `whole`; as `score`."""
-    measures = measures or (OF_ORIGINALS if snapshot.pool else MEASURES)
+    measures = measures or (OF_ORIGINALS if snapshot.pool else DEFAULT_MEASURES)
     asked = [METRICS.find(name, family="ranking") for name in measures]
     cuts = {one.name: one.k or JUDGED_AT for one in asked}
     deepest = max(asked, key=lambda one: one.k or 0)
@@ -169,7 +171,7 @@ def score_placed(
         )
     try:
         wanted = [one.name for one in asked] + [f"judged@{k}" for k in cuts.values()]
-        found = evaluate(placed.ranked, dict.fromkeys(wanted))
+        found = evaluate_measures(placed.ranked, dict.fromkeys(wanted))
     except ValueError as error:
         raise NotComparable(f"run {run.name!r} under qrels '{snapshot}': {error}") from error
     left_out = len(placed.pool.queries) < len(whole.queries)
@@ -177,7 +179,7 @@ def score_placed(
         run=run.name,
         queries=placed.pool.queries,
         asked=len(whole.queries),
-        missing=len(np.setdiff1d(whole.queries, queries_of(run))) if left_out else placed.missing,
+        missing=len(np.setdiff1d(whole.queries, ranked_queries(run))) if left_out else placed.missing,
         items=whole.size,
         candidates=placed.candidates,
         scores={one.name: found[one.name] for one in asked},
@@ -185,14 +187,14 @@ def score_placed(
     )
 
 
-def compare(
+def compare_scores(
     runs: Sequence[Run],
     snapshot: QrelsSnapshot,
     measures: Sequence[str] = (),
     *,
     subset: Subset | None = None,
     missing: str = LEFT_OUT,
-    rounds: int = ROUNDS,
+    rounds: int = RANDOMISATION_ROUNDS,
     seed: int = 0,
 ) -> tuple[list[Scored], list[Against]]:
     """All runs' figures on the same queries, and each later run against the first; raises as `score` does."""
@@ -223,19 +225,19 @@ def score_all(
     whole = pool_of(runs[0], snapshot, subset)
     for run in runs[1:]:
         check_fits(run, snapshot)
-    asked = taking_part(whole, runs, snapshot, missing)
+    asked = queries_scored(whole, runs, snapshot, missing)
     return [_score(run, snapshot, whole, asked, measures) for run in runs]
 
 
 def differing_by_ties(
-    run: Run, snapshot: QrelsSnapshot, reorder: Reorder, measures: Sequence[str] = MEASURES
+    run: Run, snapshot: QrelsSnapshot, reorder: Reorder, measures: Sequence[str] = DEFAULT_MEASURES
 ) -> int:
     """How many of the run's queries have another figure where `reorder` puts its tied items in an order.
 
     On any of the measures; raises as `score` does.
     """
     whole = pool_of(run, snapshot)
-    asked = taking_part(whole, [run], snapshot)
+    asked = queries_scored(whole, [run], snapshot)
     ours = _score(run, snapshot, whole, asked, measures)
     (placed,) = place(run, [asked], reorder=reorder)
     theirs = score_placed(run, snapshot, placed, whole, measures)
@@ -267,14 +269,16 @@ def adjusted_by_holm(tests: Sequence[Against]) -> list[Against]:
             one.test,
             one.p,
             None if one.p is None else float(p),
-            mark(float(p)),
+            significance_mark(float(p)),
             one.reason,
         )
         for one, p in zip(tests, adjusted, strict=True)
     ]
 
 
-def against(name: str, base: Scored, other: Scored, *, rounds: int = ROUNDS, seed: int = 0) -> Against:
+def against(
+    name: str, base: Scored, other: Scored, *, rounds: int = RANDOMISATION_ROUNDS, seed: int = 0
+) -> Against:
     """`other` against `base` on one measure that both were scored on; p is not adjusted yet."""
     measure = METRICS.find(name).measure
     ours, theirs = other.scores[name].per_query, base.scores[name].per_query

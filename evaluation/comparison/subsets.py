@@ -21,10 +21,10 @@ from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
 from annotation.formats.files.text import lines
 from annotation.formats.names import image_id
-from annotation.selectors.corpora import corpus_named, splits_of
+from annotation.selectors.corpora import corpus_named, split_names
 from evaluation.models import Ranking, Run
-from evaluation.selectors import Names, names_of, run_named
-from models_core.recipes.crossing import dealt
+from evaluation.selectors import CorpusNames, names_of, run_named
+from models_core.recipes.crossing import make_folds
 
 #: A fold and how many there are.
 FOLD = re.compile(r"(\d{1,4})/(\d{1,4})")
@@ -33,9 +33,9 @@ OF_RUN = "run:"
 #: How images that a file names are called: that, and the file's name.
 IN_FILE = "images in "
 #: What is wrong in a file of names, of each kind, that is named; the rest is counted.
-NAMED = 3
+_NAMED = 3
 #: Letters of a file's name that a subset is called by.
-SHOWN = 100
+_SHOWN = 100
 
 
 class BadSubset(ValueError):
@@ -72,13 +72,13 @@ def subset_named(corpus: str, what: str, *, seed: int = 0, files: bool = True) -
     elif fold:
         called = f"fold {what}" + (f" (seed {seed})" if seed else "")
         images = _fold(row, int(fold[1]), int(fold[2]), seed)
-    elif what in splits_of(row):
+    elif what in split_names(row):
         called = f"split {what}"
         images = list(row.images.filter(split=what).values_list("pk", flat=True))
     elif files and Path(what).is_file():
         return listed_in(corpus, Path(what))
     else:
-        known = ", ".join(repr(split) for split in splits_of(row)) or "none"
+        known = ", ".join(repr(split) for split in split_names(row)) or "none"
         file = "a file of image names, " if files else ""
         raise UnknownName(
             f"unknown split {what!r} of corpus {corpus!r}; known: {known}, {file}a fold such as 1/5, or "
@@ -91,17 +91,18 @@ def subset_named(corpus: str, what: str, *, seed: int = 0, files: bool = True) -
 
 
 def listed_in(corpus: str, file: Path) -> Subset:
-    """The images of the published corpus `corpus` that a file names; raises UnknownName, else as `listed`."""
-    images = frozenset(listed(file, names_of(corpus)))
+    """The images of the published corpus `corpus` that a file names; raises UnknownName, else as
+    `images_listed`."""
+    images = frozenset(images_listed(file, names_of(corpus)))
     if not images:
         raise BadSubset(
-            f"{IN_FILE}{file.name[:SHOWN]} of corpus {corpus!r}: it names no image; write one "
+            f"{IN_FILE}{file.name[:_SHOWN]} of corpus {corpus!r}: it names no image; write one "
             "name on each line"
         )
-    return Subset(f"{IN_FILE}{file.name[:SHOWN]}", images)
+    return Subset(f"{IN_FILE}{file.name[:_SHOWN]}", images)
 
 
-def listed(file: Path, names: Names) -> list[int]:
+def images_listed(file: Path, names: CorpusNames) -> list[int]:
     """The images that a file names, one a line: ids of rows, in the file's order.
 
     Raises FormatError for names that the corpus lacks or that stand there twice: how many, and the first.
@@ -132,7 +133,7 @@ def part_of_fold(which: int, number: int, images: int, *, seed: int = 0) -> list
     if not 1 <= which <= number:
         raise BadSubset(f"fold {which}/{number}: unknown fold; expected 1/{number} to {number}/{number}")
     try:
-        return [int(place) for place in dealt(images, number, seed=seed)[which - 1]]
+        return [int(place) for place in make_folds(images, number, seed=seed)[which - 1]]
     except ValueError as error:
         raise BadSubset(f"fold {which}/{number}: {error}") from error
 
@@ -153,6 +154,6 @@ def _ranked_by(run: Run) -> Sequence[int]:
 
 def _counted(names: Sequence[str]) -> str:
     """How many images, with the first of them: "4 images ('a', 'b', 'c', ...)"."""
-    first = ", ".join(repr(name[:60]) for name in names[:NAMED])
-    more = ", ..." if len(names) > NAMED else ""
+    first = ", ".join(repr(name[:60]) for name in names[:_NAMED])
+    more = ", ..." if len(names) > _NAMED else ""
     return f"{len(names)} {'image' if len(names) == 1 else 'images'} ({first}{more})"

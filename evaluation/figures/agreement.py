@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evaluation.figures.base import Plot, figure_kind, grouped
-from evaluation.figures.style import canvas, grid, legend, legend_height, look
+from evaluation.figures.base import Plot, figure_kind, rows_by
+from evaluation.figures.style import canvas, legend, legend_height, system_look, value_grid
 from evaluation.formats.figure_tables import Cell, Table
-from evaluation.report_data.judging import Swept
+from evaluation.report_data.judging import SweptKappas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-KIND = "agreement"
+_KIND = "agreement"
 
 
-def plot(swept: Swept, number: int) -> Plot:
+def plot_agreement(swept: SweptKappas, number: int) -> Plot:
     """The sweep as a figure; `number` tells those of a report apart, from 1."""
     head = [f"{swept.first} at least", f"{swept.second} at least", "kappa", "low", "high", "remark"]
     rows: list[list[Cell]] = [
@@ -25,14 +25,14 @@ def plot(swept: Swept, number: int) -> Plot:
     ]
     return Plot(
         key="agreement" if number == 1 else f"agreement-{number}",
-        kind=KIND,
+        kind=_KIND,
         title=f"Agreement of {swept.first} with {swept.second}, by threshold",
-        sentence=sentence(swept),
+        sentence=agreement_sentence(swept),
         data=Table(head, rows, places={head[0]: 2, head[1]: 2}),
     )
 
 
-def sentence(swept: Swept) -> str:
+def agreement_sentence(swept: SweptKappas) -> str:
     """Where agreement is highest; of cuts left out none has a higher kappa."""
     found = [
         (cell, row, column)
@@ -55,25 +55,25 @@ def sentence(swept: Swept) -> str:
     )
 
 
-@figure_kind(KIND)
-def draw(data: Table) -> Figure:
+@figure_kind(_KIND)
+def _draw(data: Table) -> Figure:
     """A line for each cut of the first, over the cuts of the second; whiskers are intervals.
 
     Lines past the palette are grey: of as many as a report shows, one.
     """
     first, second = list(data.head)[:2]
-    names = [f"{first} {cut:.3g}" for (cut,) in grouped(data, [first])]
+    names = [f"{first} {cut:.3g}" for (cut,) in rows_by(data, [first])]
     figure, (panel,) = canvas(height=2.6 + legend_height(names))
-    grid(panel)
+    value_grid(panel)
     panel.axhline(0, color="#000000", linewidth=0.8)
-    lines = grouped(data, [first])
+    lines = rows_by(data, [first])
     values = sorted({float(point[second]) for points in lines.values() for point in points})
     # Side by side, or whiskers of several lines would hide each other.
     step = ((values[-1] - values[0]) or 1.0) * min(0.008, 0.024 / len(lines))
     handles = []
     for number, points in enumerate(lines.values()):
         known = [point for point in points if point["kappa"] is not None]
-        own, shift = look(number), (number - (len(lines) - 1) / 2) * step
+        own, shift = system_look(number), (number - (len(lines) - 1) / 2) * step
         xs = [float(point[second]) + shift for point in known]
         ys = [float(point["kappa"]) for point in known]
         handles += panel.plot(xs, ys, color=own.colour, linestyle=own.dash, marker=own.marker)

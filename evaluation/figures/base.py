@@ -30,14 +30,14 @@ class Plot:
     data: Table
 
 
-DRAWN: Registry[Draw] = Registry("kind of figure")
+FIGURE_DRAWERS: Registry[Draw] = Registry("kind of figure")
 
 
 def figure_kind(key: str) -> Callable[[Draw], Draw]:
     """Register the decorated function as what draws figures of kind `key`."""
 
     def register(draw: Draw) -> Draw:
-        return DRAWN.register(key, draw)
+        return FIGURE_DRAWERS.register(key, draw)
 
     return register
 
@@ -48,7 +48,7 @@ def column(table: Table, name: str) -> list[Any]:
     return [row[place] for row in table.rows]
 
 
-def grouped(table: Table, names: Sequence[str]) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
+def rows_by(table: Table, names: Sequence[str]) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
     """Rows as mappings, by the values of the columns `names`, in the order in which these come."""
     found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in table.rows:

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evaluation.figures.base import Plot, figure_kind, grouped
-from evaluation.figures.style import COLOURED, canvas, grid, legend, legend_height, look, percent, short
+from evaluation.figures.base import Plot, figure_kind, rows_by
+from evaluation.figures.style import (
+    COLOURED,
+    canvas,
+    legend,
+    legend_height,
+    percent_axis,
+    short,
+    system_look,
+    value_grid,
+)
 from evaluation.formats.figure_tables import Cell, Table
-from evaluation.report_data.directions import Direction
+from evaluation.report_data.directions import DirectionTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-KIND = "curves"
+_KIND = "curves"
 WHAT = {"R": "R@k: an original in the top k", "S": "S@k: a relevant item in the top k"}
 
 
-def plot(direction: Direction) -> Plot | None:
+def plot_curves(direction: DirectionTable) -> Plot | None:
     """The curves of a direction; None where no run was measured at any k."""
     rows: list[list[Cell]] = [
         [system.label, f"{letter}@k", k, share]
@@ -28,14 +37,14 @@ def plot(direction: Direction) -> Plot | None:
         return None
     return Plot(
         key=f"curves-{direction.direction}",
-        kind=KIND,
+        kind=_KIND,
         title=f"R@k and S@k, {direction.direction}",
-        sentence=sentence(direction),
+        sentence=curves_sentence(direction),
         data=Table(["system", "measure", "k", "share"], rows, places={"share": 4}),
     )
 
 
-def sentence(direction: Direction) -> str:
+def curves_sentence(direction: DirectionTable) -> str:
     """What the curves come to at the deepest k that all of them reach."""
     said = []
     for letter, word in (("R", "an original"), ("S", "a relevant item")):
@@ -51,10 +60,10 @@ def sentence(direction: Direction) -> str:
     return " ".join(said)
 
 
-@figure_kind(KIND)
-def draw(data: Table) -> Figure:
+@figure_kind(_KIND)
+def _draw(data: Table) -> Figure:
     """A panel a measure, a line a system; the eight best at the end have a colour and a name."""
-    lines = grouped(data, ["measure", "system"])
+    lines = rows_by(data, ["measure", "system"])
     measures = list(dict.fromkeys(measure for measure, _ in lines))
     ends: dict[object, float] = {}
     for (_, system), points in lines.items():
@@ -62,15 +71,15 @@ def draw(data: Table) -> Figure:
     best = sorted(ends, key=lambda system: -ends[system])[:COLOURED]
     # In the order of the report's tables: so a system has the same colour in all its figures.
     named = [system for system in ends if system in best]
-    looks = {system: look(number) for number, system in enumerate(named)}
+    looks = {system: system_look(number) for number, system in enumerate(named)}
     names = [short(str(system)) for system in named]
     figure, panels = canvas(len(measures), height=2.6 + legend_height(names), share_y=True)
     for panel, measure in zip(panels, measures, strict=True):
-        grid(panel)
+        value_grid(panel)
         # Those with names are drawn last, over the others.
         for system in [*(one for one in ends if one not in looks), *reversed(named)]:
             points = lines.get((measure, system), [])
-            own = looks.get(system, look(COLOURED))
+            own = looks.get(system, system_look(COLOURED))
             panel.plot(
                 [point["k"] for point in points],
                 [point["share"] for point in points],
@@ -83,14 +92,14 @@ def draw(data: Table) -> Figure:
         panel.set_xlabel("k")
         deepest = max(int(point["k"]) for points in lines.values() for point in points)
         panel.set_xticks(range(1, deepest + 1))
-        percent(panel, max(ends.values()))
+        percent_axis(panel, max(ends.values()))
     panels[0].set_ylabel("queries")
     handles = [
         panels[0].plot([], [], color=one.colour, linestyle=one.dash, marker=one.marker)[0]
         for one in looks.values()
     ]
     if len(ends) > len(looks):
-        handles.append(panels[0].plot([], [], color=look(COLOURED).colour, linewidth=0.8)[0])
+        handles.append(panels[0].plot([], [], color=system_look(COLOURED).colour, linewidth=0.8)[0])
         names.append(f"{len(ends) - len(looks)} others")
     legend(figure, handles, names)
     return figure

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 from defusedxml.ElementTree import fromstring
 
-from evaluation.figures.base import DRAWN, Plot
+from evaluation.figures.base import FIGURE_DRAWERS, Plot
 from evaluation.figures.style import INK, styled
 
 _SVG = "http://www.w3.org/2000/svg"
@@ -30,7 +30,7 @@ def as_svg(plot: Plot) -> str:
 
     out = io.StringIO()
     with styled():
-        figure = DRAWN.get(plot.kind)(plot.data)
+        figure = FIGURE_DRAWERS.get(plot.kind)(plot.data)
         FigureCanvasSVG(figure)
         figure.savefig(
             out, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
@@ -44,7 +44,7 @@ def as_pdf(plot: Plot) -> bytes:
 
     out = io.BytesIO()
     with styled():
-        figure = DRAWN.get(plot.kind)(plot.data)
+        figure = FIGURE_DRAWERS.get(plot.kind)(plot.data)
         FigureCanvasPdf(figure)
         figure.savefig(
             out,

@@ -5,29 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evaluation.figures.base import Plot, column, figure_kind
-from evaluation.figures.style import ACCENT, MUTED, canvas, grid, whole_numbers
+from evaluation.figures.style import ACCENT, MUTED, canvas, value_grid, whole_numbers
 from evaluation.formats.figure_tables import Table
-from evaluation.report_data.judging import Judging
+from evaluation.report_data.judging import JudgingSummary
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-KIND = "judgments"
+_KIND = "judgments"
 
 
-def plot(judging: Judging) -> Plot:
+def plot_judgments(judging: JudgingSummary) -> Plot:
     """The pairs by their number of judgments."""
     rows = [[one.answers, one.pairs, one.unanimous, one.pairs - one.unanimous] for one in judging.per_pair]
     return Plot(
         key="judgments",
-        kind=KIND,
+        kind=_KIND,
         title="Judgments per pair",
-        sentence=sentence(judging),
+        sentence=_sentence(judging),
         data=Table(["judgments", "pairs", "unanimous", "divided"], rows),
     )
 
 
-def sentence(judging: Judging) -> str:
+def _sentence(judging: JudgingSummary) -> str:
     """The usual number, and how often judges are of one mind."""
     usual = max(judging.per_pair, key=lambda one: (one.pairs, -one.answers))
     judgments = "judgment" if usual.answers == 1 else "judgments"
@@ -46,13 +46,13 @@ def sentence(judging: Judging) -> str:
     return f"{found}; of the pairs with more than one, all judgments agree for {share:.1%}."
 
 
-@figure_kind(KIND)
-def draw(data: Table) -> Figure:
+@figure_kind(_KIND)
+def _draw(data: Table) -> Figure:
     """A bar a number of judgments, divided by whether all agree."""
     names = [str(number) for number in column(data, "judgments")]
     same, divided = ([int(n) for n in column(data, name)] for name in ("unanimous", "divided"))
     figure, (panel,) = canvas(height=2.6)
-    grid(panel)
+    value_grid(panel)
     places = range(len(names))
     width = 0.7 if len(names) > 2 else 0.35
     panel.bar(places, same, color=ACCENT, width=width, label="all judges agree")

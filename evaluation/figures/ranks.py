@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evaluation.figures.base import Plot, figure_kind, grouped
-from evaluation.figures.style import ACCENT, MUTED, canvas, grid, percent, short
+from evaluation.figures.base import Plot, figure_kind, rows_by
+from evaluation.figures.style import ACCENT, MUTED, canvas, percent_axis, short, value_grid
 from evaluation.formats.figure_tables import Cell, Table
-from evaluation.report_data.directions import BINS, Direction
+from evaluation.report_data.directions import BINS, DirectionTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-KIND = "ranks"
+_KIND = "ranks"
 #: Panels beside each other: few systems, and many.
 FEW, MANY = 3, 5
 NOT_THERE = "not listed"
 
 
-def plot(direction: Direction) -> Plot | None:
+def plot_ranks(direction: DirectionTable) -> Plot | None:
     """The histograms of a direction; None where no query has an original."""
     names = bin_names()
     used = [
@@ -40,9 +40,9 @@ def plot(direction: Direction) -> Plot | None:
     ]
     return Plot(
         key=f"ranks-{direction.direction}",
-        kind=KIND,
+        kind=_KIND,
         title=f"Ranks of the originals, {direction.direction}",
-        sentence=sentence(direction),
+        sentence=_sentence(direction),
         data=Table(["system", "rank", "queries", "share"], rows, places={"share": 4}),
     )
 
@@ -57,7 +57,7 @@ def bin_names() -> list[str]:
     return [*inside, f"over {BINS[-1]}", NOT_THERE]
 
 
-def sentence(direction: Direction) -> str:
+def _sentence(direction: DirectionTable) -> str:
     """How often the original comes first, and how often it is lost."""
     said = []
     shares = [(one.ranks[0] / sum(one.ranks), one) for one in direction.systems if sum(one.ranks)]
@@ -76,10 +76,10 @@ def sentence(direction: Direction) -> str:
     return "; ".join(said) + "."
 
 
-@figure_kind(KIND)
-def draw(data: Table) -> Figure:
+@figure_kind(_KIND)
+def _draw(data: Table) -> Figure:
     """Small panels of the same axes, one a system."""
-    systems = grouped(data, ["system"])
+    systems = rows_by(data, ["system"])
     many = len(systems) > FEW * FEW
     columns = min(MANY if many else FEW, len(systems))
     rows = -(-len(systems) // columns)
@@ -88,12 +88,12 @@ def draw(data: Table) -> Figure:
     for number, (panel, ((system,), bars)) in enumerate(
         zip(panels[: len(systems)], systems.items(), strict=True)
     ):
-        grid(panel)
+        value_grid(panel)
         names = [str(bar["rank"]) for bar in bars]
         colours = [MUTED if name == NOT_THERE else ACCENT for name in names]
         panel.bar(range(len(bars)), [float(bar["share"]) for bar in bars], color=colours, width=0.8)
         panel.set_title(short(str(system), 19 if many else 30), loc="left", fontweight="normal", fontsize=8)
-        percent(panel, highest)
+        percent_axis(panel, highest)
         # Names of bins stand under the last panel of each column alone.
         last = number + columns >= len(systems)
         panel.set_xticks(range(len(bars)), names if last else [""] * len(bars), rotation=45, ha="right")

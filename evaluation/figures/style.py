@@ -63,7 +63,7 @@ _SETTINGS: dict[Any, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class SystemLook:
     """How one system is drawn."""
 
     colour: str
@@ -71,11 +71,11 @@ class Look:
     dash: str | tuple[int, tuple[float, ...]]
 
 
-def look(number: int) -> Look:
+def system_look(number: int) -> SystemLook:
     """The look of system `number`, counted from 0; those past the palette are grey."""
     if number >= COLOURED:
-        return Look(MUTED, "", "-")
-    return Look(_COLOURS[number], _MARKERS[number], _DASHES[number % len(_DASHES)])
+        return SystemLook(MUTED, "", "-")
+    return SystemLook(_COLOURS[number], _MARKERS[number], _DASHES[number % len(_DASHES)])
 
 
 @contextmanager
@@ -98,7 +98,7 @@ def canvas(
     return figure, [axes[row][one] for row in range(rows) for one in range(columns)]
 
 
-def grid(axes: Axes, which: Literal["x", "y", "both"] = "y") -> None:
+def value_grid(axes: Axes, which: Literal["x", "y", "both"] = "y") -> None:
     """Faint lines to read values by."""
     axes.grid(axis=which, color=GRID, linewidth=0.5, alpha=0.35)
 
@@ -139,7 +139,7 @@ def whole_numbers(axis: Axis) -> None:
     axis.set_major_locator(MaxNLocator(integer=True))
 
 
-def percent(axes: Axes, highest: float) -> None:
+def percent_axis(axes: Axes, highest: float) -> None:
     """The y axis in per cent, from 0 to a little over `highest` (a share)."""
     axes.set_ylim(0, min(1.02, max(0.05, 1.12 * highest)))
     axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")

@@ -5,24 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from evaluation.figures.base import Plot, figure_kind, grouped
-from evaluation.figures.style import COLOURED, MUTED, Look, canvas, grid, legend, legend_height, look, short
+from evaluation.figures.base import Plot, figure_kind, rows_by
+from evaluation.figures.style import (
+    COLOURED,
+    MUTED,
+    SystemLook,
+    canvas,
+    legend,
+    legend_height,
+    short,
+    system_look,
+    value_grid,
+)
 from evaluation.formats.figure_tables import Cell, Table
 from evaluation.metrics.table import METRICS
-from evaluation.report_data.directions import Direction
-from evaluation.report_data.orders import BY_JUDGMENTS, BY_ORIGINALS, Order, first_of
+from evaluation.report_data.directions import DirectionTable
+from evaluation.report_data.orders import BY_JUDGMENTS, BY_ORIGINALS, OrderAgreement, first_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-KIND = "systems"
+_KIND = "systems"
 #: One of many systems, which has a number instead of a colour.
-LITTLE = Look(MUTED, "o", "")
+LITTLE = SystemLook(MUTED, "o", "")
 #: How near, as a share of the panel, a number stands to another at least.
 ROOM = 0.045
 
 
-def plot(directions: Sequence[Direction], orders: Sequence[Order]) -> Plot | None:
+def plot_systems(directions: Sequence[DirectionTable], orders: Sequence[OrderAgreement]) -> Plot | None:
     """Systems of all directions; None where none has both kinds of figures."""
     rows: list[list[Cell]] = []
     held: list[tuple[str, str, str]] = []
@@ -49,14 +59,14 @@ def plot(directions: Sequence[Direction], orders: Sequence[Order]) -> Plot | Non
     ]
     return Plot(
         key="systems",
-        kind=KIND,
+        kind=_KIND,
         title="Systems by their originals and by judgments",
-        sentence=sentence([one for one in orders if (one.direction, one.originals, one.judged) in held]),
+        sentence=_sentence([one for one in orders if (one.direction, one.originals, one.judged) in held]),
         data=Table(head, rows, places={"original figure": 4, "judged figure": 4}),
     )
 
 
-def sentence(orders: Sequence[Order]) -> str:
+def _sentence(orders: Sequence[OrderAgreement]) -> str:
     """How alike the two rankings are."""
     said = [
         f"In {one.direction}, {one.originals} and {one.judged} rank {one.systems} systems with Kendall's tau "
@@ -71,20 +81,20 @@ def sentence(orders: Sequence[Order]) -> str:
     return " ".join(said) or "One system cannot be ordered."
 
 
-@figure_kind(KIND)
-def draw(data: Table) -> Figure:
+@figure_kind(_KIND)
+def _draw(data: Table) -> Figure:
     """A panel a direction; up to eight systems have a colour and a name, more have numbers."""
-    panels_of = grouped(data, ["direction"])
+    panels_of = rows_by(data, ["direction"])
     systems = list(dict.fromkeys(str(row["system"]) for rows in panels_of.values() for row in rows))
     few = len(systems) <= COLOURED
     names = [short(name) for name in systems]
     figure, panels = canvas(len(panels_of), height=2.8 + (legend_height(names) if few else 0))
     for panel, ((direction,), points) in zip(panels, panels_of.items(), strict=True):
-        grid(panel, "both")
+        value_grid(panel, "both")
         panel.set_title(str(direction), loc="left")
         for point in points:
             x, y = float(point["original figure"]), float(point["judged figure"])
-            own = look(systems.index(str(point["system"]))) if few else LITTLE
+            own = system_look(systems.index(str(point["system"]))) if few else LITTLE
             panel.plot(
                 [x], [y], color=own.colour, marker=own.marker, linestyle="", markersize=8 if few else 4
             )
@@ -103,7 +113,7 @@ def draw(data: Table) -> Figure:
     if few:
         handles = [
             panels[0].plot([], [], color=own.colour, marker=own.marker, linestyle="", markersize=7)[0]
-            for own in (look(number) for number in range(len(systems)))
+            for own in (system_look(number) for number in range(len(systems)))
         ]
         legend(figure, handles, names)
     return figure

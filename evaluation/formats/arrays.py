@@ -26,9 +26,9 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from annotation.formats.base import FormatError
-from annotation.formats.files.text import open_bytes, shown
+from annotation.formats.files.text import open_bytes, short_repr
 
-Array = NDArray[Any]
+FileArray = NDArray[Any]
 
 #: The types of safetensors that NumPy has.
 _TYPES = {
@@ -53,11 +53,11 @@ SUFFIXES = (".npy", ".npz", ".safetensors")
 
 
 @dataclass(frozen=True, slots=True)
-class Arrays:
+class ArrayFile:
     """What a file holds; arrays may be mapped, and are not to be written to."""
 
     file: Path
-    arrays: Mapping[str, Array]
+    arrays: Mapping[str, FileArray]
     texts: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -71,22 +71,22 @@ class _Tensor:
     stop: int
 
 
-def open_arrays(path: Path | str) -> Arrays:
+def open_arrays(path: Path | str) -> ArrayFile:
     """Open by suffix; raises FormatError for what is damaged, pickled or of another kind."""
     path = Path(path)
     with open_bytes(path) as file:
         match path.suffix.lower():
             case ".npy":
-                return Arrays(path, {"": _mapped_npy(file, 0, path.stat().st_size, path, "the array")})
+                return ArrayFile(path, {"": _mapped_npy(file, 0, path.stat().st_size, path, "the array")})
             case ".npz":
-                return Arrays(path, _npz(file, path))
+                return ArrayFile(path, _npz(file, path))
             case ".safetensors":
                 return _safetensors(file, path)
             case other:
-                raise FormatError(f"ends in {shown(other)}", file=path, expected=" or ".join(SUFFIXES))
+                raise FormatError(f"ends in {short_repr(other)}", file=path, expected=" or ".join(SUFFIXES))
 
 
-def _mapped_npy(file: IO[bytes], start: int, size: int, path: Path, name: str) -> Array:
+def _mapped_npy(file: IO[bytes], start: int, size: int, path: Path, name: str) -> FileArray:
     """The array whose npy header begins at `start` of `file` and which ends `size` bytes later."""
     file.seek(start)
     try:
@@ -120,7 +120,7 @@ def _mapped(
     path: Path,
     name: str,
     columns_first: bool = False,
-) -> Array:
+) -> FileArray:
     """An array that begins where `file` stands, and has to end before `end`."""
     if not kind.itemsize:
         raise FormatError(
@@ -142,17 +142,21 @@ def _mapped(
     return np.memmap(file, dtype=kind, mode="r", offset=begin, shape=shape, order=order)  # type: ignore[call-overload]
 
 
-def _npz(file: IO[bytes], path: Path) -> dict[str, Array]:
-    found: dict[str, Array] = {}
+def _npz(file: IO[bytes], path: Path) -> dict[str, FileArray]:
+    found: dict[str, FileArray] = {}
     try:
         with zipfile.ZipFile(file) as archive:
             for member in archive.infolist():
                 name = member.filename.removesuffix(".npy")
                 if name in found:
-                    raise FormatError(f"contains {shown(name)} twice", file=path, expected="each array once")
+                    raise FormatError(
+                        f"contains {short_repr(name)} twice", file=path, expected="each array once"
+                    )
                 if name == member.filename:
-                    raise FormatError(f"contains {shown(name)}", file=path, expected="arrays (.npy) only")
-                found[name] = _member(archive, member, file, path, shown(name))
+                    raise FormatError(
+                        f"contains {short_repr(name)}", file=path, expected="arrays (.npy) only"
+                    )
+                found[name] = _member(archive, member, file, path, short_repr(name))
     except (
         zipfile.BadZipFile,
         zlib.error,
@@ -169,7 +173,7 @@ def _npz(file: IO[bytes], path: Path) -> dict[str, Array]:
 
 def _member(
     archive: zipfile.ZipFile, member: zipfile.ZipInfo, file: IO[bytes], path: Path, name: str
-) -> Array:
+) -> FileArray:
     if member.compress_type == zipfile.ZIP_STORED and not member.flag_bits & 1:
         # The local header is 30 bytes, the name and an extra field whose length only it tells.
         file.seek(member.header_offset + 26)
@@ -184,7 +188,7 @@ def _member(
         return _mapped_npy(unpacked, 0, unpacked.tell(), path, name)
 
 
-def _safetensors(file: IO[bytes], path: Path) -> Arrays:
+def _safetensors(file: IO[bytes], path: Path) -> ArrayFile:
     """A file of a length (8 bytes), a JSON header of that length, and the tensors' bytes."""
     size = path.stat().st_size
     head = file.read(8)
@@ -203,14 +207,14 @@ def _safetensors(file: IO[bytes], path: Path) -> Arrays:
     for name, tensor in tensors.items():
         if tensor.kind not in _TYPES:
             raise FormatError(
-                f"{shown(name)} is of type {tensor.kind}",
+                f"{short_repr(name)} is of type {tensor.kind}",
                 file=path,
                 expected="F64, F32, F16 or whole numbers",
             )
         file.seek(8 + length + tensor.start)
         end = min(8 + length + tensor.stop, size)
-        found[name] = _mapped(file, np.dtype(_TYPES[tensor.kind]), tensor.shape, end, path, shown(name))
-    return Arrays(path, found, texts)
+        found[name] = _mapped(file, np.dtype(_TYPES[tensor.kind]), tensor.shape, end, path, short_repr(name))
+    return ArrayFile(path, found, texts)
 
 
 def _tensor(described: Mapping[str, Any]) -> _Tensor:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from annotation.common.registry import Registry
 from annotation.formats.base import FormatError
-from annotation.formats.files.text import shown
+from annotation.formats.files.text import short_repr
 from evaluation.relevance.pairs import JudgedPair
 from evaluation.relevance.scales import Scale
 
@@ -56,7 +56,8 @@ def each_once(found: Iterable[tuple[int, JudgedPair]], *, file: Path) -> Iterato
         key = (pair.query, pair.document)
         if key in seen:
             raise FormatError(
-                f"{shown(pair.query)} and {shown(pair.document)} were already judged on line {seen[key]}",
+                f"{short_repr(pair.query)} and {short_repr(pair.document)} were already judged on line "
+                f"{seen[key]}",
                 file=file,
                 line=line,
                 expected="each pair once",

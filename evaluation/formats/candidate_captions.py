@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from annotation.formats.base import FormatError
-from annotation.formats.files.text import lines, shown
+from annotation.formats.files.text import lines, short_repr
 
 _IMAGE = ("image", "image_id")
 _EXPECTED = 'as in {"image": "1000.jpg", "caption": "a dog runs"}'
@@ -44,7 +44,7 @@ def read_candidates(path: Path) -> list[Candidate]:
         there = found.setdefault(candidate.image, candidate)
         if there is not candidate:
             raise _wrong(
-                path, place, f"image {shown(candidate.image)} has a caption already, on {there.place}"
+                path, place, f"image {short_repr(candidate.image)} has a caption already, on {there.place}"
             )
     if not found:
         raise FormatError("holds no captions", file=path, expected=f"one for each image, {_EXPECTED}")
@@ -73,15 +73,15 @@ def _loads(text: str, path: Path, place: str) -> Any:
 
 def _candidate(entry: Any, place: str, path: Path) -> Candidate:
     if not isinstance(entry, dict):
-        raise _wrong(path, place, f"is {shown(entry)}")
+        raise _wrong(path, place, f"is {short_repr(entry)}")
     named = [entry[name] for name in _IMAGE if name in entry]
     if len(named) != 1:
         raise _wrong(path, place, f"names {'no' if not named else 'more than one'} image")
     image, caption = named[0], entry.get("caption")
     if not isinstance(image, str | int) or isinstance(image, bool) or not str(image).strip():
-        raise _wrong(path, place, f"has {shown(image)} for its image")
+        raise _wrong(path, place, f"has {short_repr(image)} for its image")
     if not isinstance(caption, str):
-        told = f"has {shown(caption)} for its caption" if "caption" in entry else "has no caption"
+        told = f"has {short_repr(caption)} for its caption" if "caption" in entry else "has no caption"
         raise _wrong(path, place, told)
     return Candidate(str(image).strip(), caption, place)
 

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Literal
 
 from annotation.formats.base import FormatError
-from annotation.formats.files.text import shown
-from evaluation.formats.arrays import Array, open_arrays
-from evaluation.formats.scores import ScoreMatrix, ids_of, named
+from annotation.formats.files.text import short_repr
+from evaluation.formats.arrays import FileArray, open_arrays
+from evaluation.formats.scores import ScoreMatrix, ids_of, named_array
 from models_core.tiles import NotANumber, Products, check_finite
 
-Side = Literal["images", "captions"]
-_IDS: dict[Side, str] = {"images": "image_ids", "captions": "caption_ids"}
+_Side = Literal["images", "captions"]
+_IDS: dict[_Side, str] = {"images": "image_ids", "captions": "caption_ids"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +28,10 @@ class Embeddings:
 
     file: Path
     ids: tuple[str, ...]
-    vectors: Array
+    vectors: FileArray
 
 
-def read_embeddings(path: Path | str, side: Side, ids_file: Path | str | None = None) -> Embeddings:
+def read_embeddings(path: Path | str, side: _Side, ids_file: Path | str | None = None) -> Embeddings:
     """Open one side's embeddings, from a file of its own or of both sides; `ids_file` lists their ids.
 
     Raises FormatError for shapes, types and ids that do not fit, and for the first vector that is not
@@ -40,7 +40,7 @@ def read_embeddings(path: Path | str, side: Side, ids_file: Path | str | None = 
     path = Path(path)
     held = open_arrays(path)
     vectors_name, ids_name = (side, _IDS[side]) if side in held.arrays else ("vectors", "ids")
-    vectors = named(held, vectors_name)
+    vectors = named_array(held, vectors_name)
     if vectors.ndim != 2 or vectors.dtype.kind not in "fiu" or not vectors.shape[1]:
         raise FormatError(
             f"{vectors_name} have shape {vectors.shape} of {vectors.dtype}",
@@ -52,7 +52,7 @@ def read_embeddings(path: Path | str, side: Side, ids_file: Path | str | None = 
         check_finite(vectors, side)
     except NotANumber as error:
         raise FormatError(
-            f"the embedding of {shown(ids[error.row])} is not finite at dimension {error.column}",
+            f"the embedding of {short_repr(ids[error.row])} is not finite at dimension {error.column}",
             file=path,
             expected="numbers only",
         ) from error

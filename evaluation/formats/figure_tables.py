@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from annotation.common.registry import Registry
-from annotation.common.spreadsheets import harmless
+from annotation.common.spreadsheets import escape_formula
 
 _ESCAPED = str.maketrans(
     {
@@ -114,7 +114,7 @@ def as_csv(table: Table) -> str:
     head: list[str] = []
     for name, has in zip(table.head, marked, strict=True):
         head += [name, f"{name} mark"] if has else [name]
-    writer.writerow(map(harmless, head))
+    writer.writerow(map(escape_formula, head))
     for row in table.rows:
         cells: list[str | int | float] = []
         for cell, has in zip(row, marked, strict=True):
@@ -122,7 +122,7 @@ def as_csv(table: Table) -> str:
             cells.append("" if _absent(plain) else plain)  # type: ignore[arg-type]
             if has:
                 cells.append(cell.mark if isinstance(cell, Marked) else "")
-        writer.writerow(map(harmless, cells))
+        writer.writerow(map(escape_formula, cells))
     return out.getvalue().removesuffix("\n")
 
 
@@ -161,7 +161,7 @@ LAYOUTS.register("csv", as_csv)
 LAYOUTS.register("latex", as_latex)
 
 
-def known(value: float | None) -> float | None:
+def finite_or_none(value: float | None) -> float | None:
     """The figure, or None where it is not finite: JSON has no NaN."""
     return None if _absent(value) or value is None or math.isinf(value) else float(value)
 

@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from annotation.formats.base import FormatError
-from annotation.formats.files.text import lines, shown
+from annotation.formats.files.text import lines, short_repr
 from evaluation.formats.base import JUDGMENT_FORMATS, JudgmentFormat, each_once
 from evaluation.relevance.pairs import JudgedPair
-from evaluation.relevance.scales import ONE_TO_FOUR, VOTES
+from evaluation.relevance.scales import ONE_TO_FOUR, VOTE_SCALE
 
 EXPERT_GRADES = ("1", "2", "3", "4")
 
@@ -48,12 +48,12 @@ class _Flickr8kJudgments(JudgmentFormat):
             image, *rest = line.rstrip().split("\t")
             if len(rest) != fields - 1 or not image or not _CAPTION.fullmatch(rest[0]):
                 raise FormatError(
-                    f"{shown(line)} is not a judgment", file=file, line=number, expected=self.line
+                    f"{short_repr(line)} is not a judgment", file=file, line=number, expected=self.line
                 )
             grades = self._grades(rest[1:])
             if grades is None:
                 raise FormatError(
-                    f"{shown(rest[1:])} are not answers", file=file, line=number, expected=self.line
+                    f"{short_repr(rest[1:])} are not answers", file=file, line=number, expected=self.line
                 )
             yield number, JudgedPair(image, rest[0], grades)
 
@@ -80,7 +80,7 @@ class Flickr8kCrowd(_Flickr8kJudgments):
 
     key = "flickr8k-crowd"
     title = "Flickr8k crowd answers, yes or no"
-    scale = VOTES
+    scale = VOTE_SCALE
     file = "CrowdFlowerAnnotations.txt"
     line = "image<TAB>caption#number<TAB>share of yes<TAB>number of yes<TAB>number of no"
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from annotation.common.spreadsheets import harmless
+from annotation.common.spreadsheets import escape_formula
 from annotation.formats.base import FormatError
 from annotation.formats.files.text import open_new, whole_file
 
@@ -39,8 +39,8 @@ def write_per_query(file: Path, rows: Iterable[Mapping[str, Any]]) -> int:
 def _as_csv(file: Path, rows: Rows) -> None:
     with open_new(file) as out:
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([harmless(name) for name in rows[0]] if rows else [])
-        writer.writerows([harmless("" if v is None else v) for v in row.values()] for row in rows)
+        writer.writerow([escape_formula(name) for name in rows[0]] if rows else [])
+        writer.writerows([escape_formula("" if v is None else v) for v in row.values()] for row in rows)
 
 
 def _as_json(file: Path, rows: Rows) -> None:

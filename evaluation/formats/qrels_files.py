@@ -23,16 +23,16 @@ from typing import Any
 
 from annotation.common.registry import Registry
 from annotation.formats.base import FormatError
-from annotation.formats.files.text import PACKED_WRONG, open_bytes, open_new, shown
+from annotation.formats.files.text import PACKED_WRONG, open_bytes, open_new, short_repr
 from evaluation.formats.tables import read_rows
 from evaluation.formats.trec import read_qrels, write_qrels
 from evaluation.metrics.judged import POOLED
 
 #: Bytes of a JSON file that is read whole.
-LARGEST = 512 * 2**20
+_LARGEST = 512 * 2**20
 
 #: A query, an item, and how relevant that is.
-Row = tuple[str, str, int]
+QrelsLine = tuple[str, str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,25 +44,25 @@ class QrelsFormat:
 
     key: str
     title: str
-    read: Callable[[Path], Iterator[Row]]
-    write: Callable[[Path, Iterable[Row], str], int]
+    read: Callable[[Path], Iterator[QrelsLine]]
+    write: Callable[[Path, Iterable[QrelsLine], str], int]
     ending: str
 
 
 QRELS_FORMATS: Registry[QrelsFormat] = Registry("qrels format")
 
 
-def _read_trec(path: Path) -> Iterator[Row]:
+def _read_trec(path: Path) -> Iterator[QrelsLine]:
     for query, items in read_qrels(path).items():
         for item, grade in items.items():
             yield query, item, grade
 
 
-def _write_trec(path: Path, rows: Iterable[Row], asks: str) -> int:
+def _write_trec(path: Path, rows: Iterable[QrelsLine], asks: str) -> int:
     return write_qrels(path, rows)
 
 
-def _read_csv(path: Path) -> Iterator[Row]:
+def _read_csv(path: Path) -> Iterator[QrelsLine]:
     header, rows = read_rows(path)
     pairs = (("query", "document"), ("image", "caption"), ("caption", "image"))
     # The query stands first.
@@ -84,7 +84,7 @@ def _read_csv(path: Path) -> Iterator[Row]:
         grade = _grade(row["relevance"], path, line)
         if seen.setdefault((query, item), line) != line:
             raise FormatError(
-                f"{shown(query)} and {shown(item)} are already on line {seen[query, item]}",
+                f"{short_repr(query)} and {short_repr(item)} are already on line {seen[query, item]}",
                 file=path,
                 line=line,
                 expected="each pair once",
@@ -94,7 +94,7 @@ def _read_csv(path: Path) -> Iterator[Row]:
         raise FormatError("contains no pair", file=path, expected="one row for each pair")
 
 
-def _write_csv(path: Path, rows: Iterable[Row], asks: str) -> int:
+def _write_csv(path: Path, rows: Iterable[QrelsLine], asks: str) -> int:
     written = 0
     with open_new(path) as out:
         writer = csv.writer(out, lineterminator="\n")
@@ -105,17 +105,17 @@ def _write_csv(path: Path, rows: Iterable[Row], asks: str) -> int:
     return written
 
 
-def _read_json(path: Path) -> Iterator[Row]:
+def _read_json(path: Path) -> Iterator[QrelsLine]:
     with open_bytes(path) as stream:
         packed = path.suffix == ".gz"
         try:
-            text = (gzip.GzipFile(fileobj=stream) if packed else stream).read(LARGEST + 1)
+            text = (gzip.GzipFile(fileobj=stream) if packed else stream).read(_LARGEST + 1)
         except PACKED_WRONG as error:
             raise FormatError(
                 f"cannot be decompressed ({error})", file=path, expected="a complete gzip file"
             ) from error
-    if len(text) > LARGEST:
-        raise FormatError(f"has over {LARGEST} bytes", file=path, expected="a smaller file")
+    if len(text) > _LARGEST:
+        raise FormatError(f"has over {_LARGEST} bytes", file=path, expected="a smaller file")
     try:
         found = json.loads(text, object_pairs_hook=lambda pairs: _once(pairs, path))
     except (ValueError, RecursionError) as error:
@@ -124,29 +124,33 @@ def _read_json(path: Path) -> Iterator[Row]:
         raise FormatError(f"is not JSON ({error})", file=path, expected="an object") from error
     if not isinstance(found, dict) or not any(found.values()):
         raise FormatError(
-            f"contains {shown(found)}", file=path, expected="an object of queries, {query: [item]}"
+            f"contains {short_repr(found)}", file=path, expected="an object of queries, {query: [item]}"
         )
     for query, items in found.items():
         graded = items if isinstance(items, dict) else None
         if graded is None and not isinstance(items, list):
             raise FormatError(
-                f"has {shown(items)} for {shown(query)}",
+                f"has {short_repr(items)} for {short_repr(query)}",
                 file=path,
                 expected="a list of items, or their grades",
             )
         seen = set()
         for item in items:
             if not isinstance(item, str | int) or isinstance(item, bool) or not str(item) or not query:
-                raise FormatError(f"names {shown(item)} for {shown(query)}", file=path, expected="ids")
+                raise FormatError(
+                    f"names {short_repr(item)} for {short_repr(query)}", file=path, expected="ids"
+                )
             if str(item) in seen:
                 raise FormatError(
-                    f"names {shown(item)} for {shown(query)} twice", file=path, expected="each item once"
+                    f"names {short_repr(item)} for {short_repr(query)} twice",
+                    file=path,
+                    expected="each item once",
                 )
             seen.add(str(item))
             yield query, str(item), 1 if graded is None else _grade(graded[item], path, None)
 
 
-def _write_json(path: Path, rows: Iterable[Row], asks: str) -> int:
+def _write_json(path: Path, rows: Iterable[QrelsLine], asks: str) -> int:
     """As ECCV Caption is published: no spaces, numbers as numbers; grades where they are not all 1."""
     found: dict[str, dict[str, int]] = {}
     for query, item, grade in rows:
@@ -171,7 +175,9 @@ def _once(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
     if len(found) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise FormatError(f"names {shown(twice)} twice", file=path, expected="each name of an object once")
+        raise FormatError(
+            f"names {short_repr(twice)} twice", file=path, expected="each name of an object once"
+        )
     return found
 
 
@@ -182,7 +188,7 @@ def _grade(value: Any, path: Path, line: int | None) -> int:
         grade = None
     if grade is None or grade < POOLED:
         raise FormatError(
-            f"has the relevance {shown(value)}",
+            f"has the relevance {short_repr(value)}",
             file=path,
             line=line,
             expected="a whole number, -1, 0 or more",

@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from annotation.formats.base import FormatError
-from annotation.formats.files.text import lines, shown
-from evaluation.formats.arrays import Array, Arrays, open_arrays
-from models_core.tiles import Dense, NotANumber, Products, Scores
+from annotation.formats.files.text import lines, short_repr
+from evaluation.formats.arrays import ArrayFile, FileArray, open_arrays
+from models_core.tiles import Dense, NotANumber, Products, TileScores
 
 SCORES = "scores"
 
@@ -31,7 +31,7 @@ class ScoreMatrix:
     file: Path
     images: tuple[str, ...]
     captions: tuple[str, ...]
-    scores: Scores
+    scores: TileScores
 
     def ordered(self, images: Sequence[str], captions: Sequence[str]) -> ScoreMatrix:
         """The scores of these images and captions, in this order; FormatError for one that is missing."""
@@ -64,7 +64,8 @@ class ScoreMatrix:
         except NotANumber as error:
             row, column = (error.column, error.row) if turned else (error.row, error.column)
             raise FormatError(
-                f"the score of {shown(self.images[row])} with {shown(self.captions[column])} is NaN",
+                f"the score of {short_repr(self.images[row])} with "
+                f"{short_repr(self.captions[column])} is NaN",
                 file=self.file,
                 expected="numbers only",
             ) from error
@@ -72,7 +73,7 @@ class ScoreMatrix:
 
 def _counted(word: str, ids: Sequence[str], what: str) -> str:
     """How many images or captions have such a vector, with the first three."""
-    first = ", ".join(map(shown, ids[:3])) + (", ..." if len(ids) > 3 else "")
+    first = ", ".join(map(short_repr, ids[:3])) + (", ..." if len(ids) > 3 else "")
     return f"{len(ids)} {word}{'s have' if len(ids) > 1 else ' has'} a vector {what} ({first})"
 
 
@@ -80,7 +81,7 @@ def read_scores(path: Path | str) -> ScoreMatrix:
     """Open a score matrix; raises FormatError for shapes, types and ids that do not fit."""
     path = Path(path)
     held = open_arrays(path)
-    scores = named(held, SCORES)
+    scores = named_array(held, SCORES)
     if scores.ndim != 2 or scores.dtype.kind not in "fiub":
         raise FormatError(
             f"scores have shape {scores.shape} of {scores.dtype}",
@@ -92,7 +93,7 @@ def read_scores(path: Path | str) -> ScoreMatrix:
     return ScoreMatrix(path, images, captions, Dense(scores))
 
 
-def named(held: Arrays, name: str) -> Array:
+def named_array(held: ArrayFile, name: str) -> FileArray:
     """The array called `name`, or the only one where none has a name."""
     found = held.arrays.get(name, held.arrays.get(""))
     if found is None:
@@ -103,7 +104,7 @@ def named(held: Arrays, name: str) -> Array:
     return found
 
 
-def ids_of(held: Arrays, name: str, number: int, listed: Path | None = None) -> tuple[str, ...]:
+def ids_of(held: ArrayFile, name: str, number: int, listed: Path | None = None) -> tuple[str, ...]:
     """The ids called `name`, one for each of `number` rows, each once: in the file or beside it.
 
     Where `listed` is given, they are the lines of that file.
@@ -132,13 +133,15 @@ def ids_of(held: Arrays, name: str, number: int, listed: Path | None = None) -> 
     for place, text in enumerate(ids):
         if not text or seen.setdefault(text, place) != place:
             problem = (
-                f"id {shown(text)} occurs at {seen[text]} and {place}" if text else f"id {place} is empty"
+                f"id {short_repr(text)} occurs at {seen[text]} and {place}"
+                if text
+                else f"id {place} is empty"
             )
             raise FormatError(f"{name}: {problem} (counted from 0)", file=source, expected="each id once")
     return tuple(ids)
 
 
-def _text(values: Array, name: str, file: Path) -> list[str]:
+def _text(values: FileArray, name: str, file: Path) -> list[str]:
     if values.ndim != 1 or values.dtype.kind not in "UiuS":
         raise FormatError(
             f"ids {name!r} have shape {values.shape} of {values.dtype}", file=file, expected="a list of texts"
@@ -154,7 +157,9 @@ def _listed(text: str, name: str, file: Path) -> list[str]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, list) or not all(isinstance(item, str | int) for item in found):
-        raise FormatError(f"metadata {name!r} is {shown(text)}", file=file, expected="a JSON list of ids")
+        raise FormatError(
+            f"metadata {name!r} is {short_repr(text)}", file=file, expected="a JSON list of ids"
+        )
     return [str(item) for item in found]
 
 
@@ -163,7 +168,7 @@ def _numbers(held: Sequence[str], wanted: Sequence[str], word: str, file: Path) 
     missing = [name for name in wanted if name not in number]
     if missing:
         raise FormatError(
-            f"has no scores of {word} {shown(missing[0])} ({len(missing)} of {len(wanted)} are missing)",
+            f"has no scores of {word} {short_repr(missing[0])} ({len(missing)} of {len(wanted)} are missing)",
             file=file,
             expected=f"all {word}s of the split",
         )

@@ -27,10 +27,10 @@ from fractions import Fraction
 from pathlib import Path
 
 from annotation.formats.base import FormatError
-from annotation.formats.files.text import lines, shown
+from annotation.formats.files.text import lines, short_repr
 from evaluation.formats.base import JUDGMENT_FORMATS, JudgmentFormat, each_once
 from evaluation.relevance.pairs import JudgedPair
-from evaluation.relevance.scales import VOTES, Scale
+from evaluation.relevance.scales import VOTE_SCALE, Scale
 
 _PAIRS = (("query", "document"), ("image", "caption"))
 _COUNT = re.compile(r"\d{1,6}")
@@ -41,10 +41,10 @@ KEYWORD_LIST = "keywords.txt"
 _KEYWORD_FILE = "semantic_flickraudio_counts.csv"
 _KEYWORD_COUNT = re.compile(r"([^=|]+)=(\d{1,4})")
 
-Row = dict[str, str]
+_Row = dict[str, str]
 
 
-class Table(JudgmentFormat):
+class _Table(JudgmentFormat):
     """CSV or TSV with a header, one answer or one pair a row; `repeats`: a pair may come twice unjudged."""
 
     key = "table"
@@ -53,8 +53,8 @@ class Table(JudgmentFormat):
     def __init__(self, *, repeats: bool = False) -> None:
         self.repeats = repeats
 
-    def counting_repeats(self) -> Table:
-        return Table(repeats=True)
+    def counting_repeats(self) -> _Table:
+        return _Table(repeats=True)
 
     def read(self, path: Path) -> Iterator[JudgedPair]:
         """Stream `path`; with one answer a row the whole table is read first."""
@@ -102,7 +102,7 @@ class KeywordCounts(JudgmentFormat):
 
     key = "keyword-counts"
     title = "Semantic Flickr Audio's counts of keywords"
-    scale = VOTES
+    scale = VOTE_SCALE
 
     def read(self, path: Path) -> Iterator[JudgedPair]:
         """Stream `path`, the table or its folder; `keywords.txt` lies beside the table."""
@@ -126,7 +126,7 @@ class KeywordCounts(JudgmentFormat):
                 match = _KEYWORD_COUNT.fullmatch(part)
                 if not match or match[1] not in known or match[1] in counts:
                     raise FormatError(
-                        f"{shown(part)} is not a count",
+                        f"{short_repr(part)} is not a count",
                         file=file,
                         line=line,
                         expected=f"keyword=number, each keyword once and from {KEYWORD_LIST}",
@@ -139,14 +139,14 @@ class KeywordCounts(JudgmentFormat):
                 yield line, JudgedPair(keyword, row["utt_key"], grades)
 
 
-def read_rows(file: Path) -> tuple[list[str], Iterator[tuple[int, Row]]]:
+def read_rows(file: Path) -> tuple[list[str], Iterator[tuple[int, _Row]]]:
     """The header, and (line, row) of what follows; tabs separate where the header holds one."""
     numbered = lines(file, keep_ends=True)
     _, first = next(numbered, (0, ""))
     delimiter = "\t" if "\t" in first else ","
     header = next(csv.reader([first], delimiter=delimiter), [])
 
-    def following() -> Iterator[tuple[int, Row]]:
+    def following() -> Iterator[tuple[int, _Row]]:
         reader = csv.reader((text for _, text in numbered), delimiter=delimiter, strict=True)
         while True:
             try:
@@ -178,7 +178,7 @@ def _coco(name: str) -> str:
     return found[1] if found else name
 
 
-def _ids(row: Row, names: tuple[str, str], file: Path, line: int) -> tuple[str, str]:
+def _ids(row: _Row, names: tuple[str, str], file: Path, line: int) -> tuple[str, str]:
     query, document = (row[name].strip() for name in names)
     if not query or not document:
         raise FormatError("a pair lacks an id", file=file, line=line, expected=f"both {' and '.join(names)}")
@@ -186,14 +186,14 @@ def _ids(row: Row, names: tuple[str, str], file: Path, line: int) -> tuple[str, 
 
 
 def _counted(
-    rows: Iterator[tuple[int, Row]], names: tuple[str, str], file: Path
+    rows: Iterator[tuple[int, _Row]], names: tuple[str, str], file: Path
 ) -> Iterator[tuple[int, JudgedPair]]:
     """Pairs from rows with numbers of yes and no."""
     for line, row in rows:
         counts = [row[name].strip() for name in ("yes", "no")]
         if not all(_COUNT.fullmatch(count) for count in counts) or not any(map(int, counts)):
             raise FormatError(
-                f"{shown(counts)} are not counts of yes and no",
+                f"{short_repr(counts)} are not counts of yes and no",
                 file=file,
                 line=line,
                 expected="whole numbers, not both 0",
@@ -203,7 +203,7 @@ def _counted(
 
 
 def _gathered(
-    rows: Iterator[tuple[int, Row]], names: tuple[str, str], file: Path, *, repeats: bool
+    rows: Iterator[tuple[int, _Row]], names: tuple[str, str], file: Path, *, repeats: bool
 ) -> Iterator[tuple[int, JudgedPair]]:
     """Pairs from rows with one answer each; either every row names its judge or none does."""
     answers: dict[tuple[str, str], tuple[int, list[float], list[str]]] = {}
@@ -219,7 +219,7 @@ def _gathered(
         named = bool(judge)
         if judge and judge in judges:
             raise FormatError(
-                f"judge {shown(judge)} already answered {shown(pair)}",
+                f"judge {short_repr(judge)} already answered {short_repr(pair)}",
                 file=file,
                 line=line,
                 expected="one answer of each judge to a pair",
@@ -230,7 +230,7 @@ def _gathered(
             grade = math.nan
         if not math.isfinite(grade):
             raise FormatError(
-                f"{shown(row['grade'])} is not a grade", file=file, line=line, expected="a finite number"
+                f"{short_repr(row['grade'])} is not a grade", file=file, line=line, expected="a finite number"
             )
         if grades and not judge:
             again.append((first, line))
@@ -251,6 +251,6 @@ def _gathered(
         yield first, JudgedPair(*pair, tuple(grades), tuple(judges))
 
 
-JUDGMENT_FORMATS.register(Table.key, Table())
+JUDGMENT_FORMATS.register(_Table.key, _Table())
 JUDGMENT_FORMATS.register(CrisscrossedCaptions.key, CrisscrossedCaptions())
 JUDGMENT_FORMATS.register(KeywordCounts.key, KeywordCounts())

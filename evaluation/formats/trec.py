@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from annotation.formats.base import FormatError
-from annotation.formats.files.text import lines, open_new, shown
+from annotation.formats.files.text import lines, open_new, short_repr
 from evaluation.metrics.scoring import Score
 from evaluation.metrics.table import METRICS
 
@@ -28,7 +28,7 @@ QRELS_LINE = "query 0 item grade"
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class TrecRun:
     """Rankings by query, each best first: item ids and their scores in single precision."""
 
     file: str
@@ -47,7 +47,7 @@ class Run:
         strange = next((query for query in self.rankings if query not in known), None)
         if strange is not None:
             raise FormatError(
-                f"ranks for the query {shown(strange)}",
+                f"ranks for the query {short_repr(strange)}",
                 file=self.file,
                 expected=f"one of {len(queries)} queries",
             )
@@ -62,7 +62,7 @@ class Run:
             for place, item in enumerate(ranked):
                 if item not in number:
                     raise FormatError(
-                        f"ranks {shown(item)} for {shown(query)}",
+                        f"ranks {short_repr(item)} for {short_repr(query)}",
                         file=self.file,
                         expected=f"one of {len(items)} items",
                     )
@@ -71,7 +71,7 @@ class Run:
         return lists, scores
 
 
-def read_run(path: Path | str) -> Run:
+def read_run(path: Path | str) -> TrecRun:
     """Read a run; raises FormatError naming the line, for an item ranked twice and a second tag too."""
     path = Path(path)
     tag, tag_line = "", 0
@@ -83,7 +83,7 @@ def read_run(path: Path | str) -> Run:
             tag, tag_line = tag_here, line
         elif tag_here != tag:
             raise FormatError(
-                f"has the tag {shown(tag_here)}, and line {tag_line} has {shown(tag)}",
+                f"has the tag {short_repr(tag_here)}, and line {tag_line} has {short_repr(tag)}",
                 file=path,
                 line=line,
                 expected="one run, with one tag; write each run to a file of its own",
@@ -104,7 +104,7 @@ def read_run(path: Path | str) -> Run:
         _check_once(items, lines_of[query], query, ids, path)
         order = np.lexsort((falling[items], -scores))
         rankings[query] = tuple(ids[n] for n in items[order]), scores[order]
-    return Run(str(path), tag, rankings)
+    return TrecRun(str(path), tag, rankings)
 
 
 def write_run(
@@ -128,7 +128,7 @@ def write_run(
             values = falling(scores, query=query, file=path)
             if len(values) != len(items):
                 raise FormatError(
-                    f"{len(items)} items and {len(values)} scores for {shown(query)}",
+                    f"{len(items)} items and {len(values)} scores for {short_repr(query)}",
                     file=path,
                     expected="one each",
                 )
@@ -163,14 +163,14 @@ def _single(scores: ArrayLike, *, query: str, file: Path) -> NDArray[np.float32]
     if not np.isfinite(values).all():
         place = int(np.argmax(~np.isfinite(values)))
         raise FormatError(
-            f"score {given[place]:g} of {shown(query)} at rank {place + 1}",
+            f"score {given[place]:g} of {short_repr(query)} at rank {place + 1}",
             file=file,
             expected="finite scores",
         )
     rises = np.flatnonzero(given[1:] > given[:-1])
     if len(rises):
         raise FormatError(
-            f"scores of {shown(query)} rise at rank {rises[0] + 2}", file=file, expected="the best first"
+            f"scores of {short_repr(query)} rise at rank {rises[0] + 2}", file=file, expected="the best first"
         )
     return values
 
@@ -183,7 +183,7 @@ def read_qrels(path: Path | str) -> dict[str, dict[str, int]]:
         own = found.setdefault(query, {})
         if item in own:
             raise FormatError(
-                f"{shown(query)} and {shown(item)} were judged before",
+                f"{short_repr(query)} and {short_repr(item)} were judged before",
                 file=path,
                 line=line,
                 expected="each pair once",
@@ -192,7 +192,7 @@ def read_qrels(path: Path | str) -> dict[str, dict[str, int]]:
             own[item] = int(grade)
         except ValueError:
             raise FormatError(
-                f"has the grade {shown(grade)}", file=path, line=line, expected="a whole number"
+                f"has the grade {short_repr(grade)}", file=path, line=line, expected="a whole number"
             ) from None
         if own[item] < -1:
             raise FormatError(f"has the grade {grade}", file=path, line=line, expected="-1, 0 or more")
@@ -250,7 +250,7 @@ def _score(text: str, path: Path, line: int) -> float:
     except ValueError:
         value = float("nan")
     if np.isnan(value):
-        raise FormatError(f"has the score {shown(text)}", file=path, line=line, expected="a number")
+        raise FormatError(f"has the score {short_repr(text)}", file=path, line=line, expected="a number")
     return value
 
 
@@ -262,7 +262,7 @@ def _check_once(
     if len(again):
         first = min(order[again + 1])
         raise FormatError(
-            f"{shown(ids[items[first]])} is already ranked for {shown(query)}",
+            f"{short_repr(ids[items[first]])} is already ranked for {short_repr(query)}",
             file=path,
             line=own_lines[first],
             expected="each item once a query",
@@ -272,5 +272,5 @@ def _check_once(
 def _check_id(name: str, path: Path) -> None:
     if not name or len(name.split()) != 1 or name != name.strip():
         raise FormatError(
-            f"the id {shown(name)} has white space or is empty", file=path, expected="ids without"
+            f"the id {short_repr(name)} has white space or is empty", file=path, expected="ids without"
         )

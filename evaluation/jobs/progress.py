@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from annotation.jobs import Progress
+from annotation.jobs import JobProgress
 from evaluation.services.phases import Tell
-from evaluation.services.systems.registry import Wanted
+from evaluation.services.systems.registry import RequestedBy
 
 #: Phase -> the share of the whole after it, in order; what is not listed names itself and moves nothing.
 SHARES = {
@@ -23,15 +23,15 @@ SHARES = {
 }
 
 
-def wanted_by(progress: Progress) -> Wanted:
+def wanted_by(progress: JobProgress) -> RequestedBy:
     """The job itself, and who asked for it."""
-    return Wanted(progress.job_id, progress.actor.pk if progress.actor is not None else None)
+    return RequestedBy(progress.job_id, progress.actor.pk if progress.actor is not None else None)
 
 
 class Phases:
     """A function that phases call, and that tells a job. Raises what `Progress.advance` raises."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: JobProgress) -> None:
         self.progress = progress
 
     def __call__(self, phase: str, done: int, of: int) -> None:
@@ -45,6 +45,6 @@ class Phases:
         self.progress.advance(share, phase=phase)
 
 
-def told_by(progress: Progress) -> Tell:
+def told_by(progress: JobProgress) -> Tell:
     """What services of batches tell, told to a job: the phase, and a share that never falls."""
     return lambda phase, share: progress.advance(max(progress.share, share), phase=phase)

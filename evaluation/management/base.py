@@ -10,9 +10,9 @@ from django.core.management.base import CommandError, CommandParser
 
 from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand
-from evaluation.comparison.comparisons import per_query
+from evaluation.comparison.comparisons import per_query_rows
 from evaluation.comparison.ranked_runs import LEFT_OUT, MISSING, NotComparable
-from evaluation.comparison.scoring import MEASURES, OF_ORIGINALS
+from evaluation.comparison.scoring import DEFAULT_MEASURES, OF_ORIGINALS
 from evaluation.comparison.subsets import OF_RUN, BadSubset, Subset, subset_named
 from evaluation.formats.figure_tables import LAYOUTS, Table
 from evaluation.formats.per_query import write_per_query
@@ -106,7 +106,7 @@ class ScoringCommand(TableCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        add_measures(parser, MEASURES)
+        add_measures(parser, DEFAULT_MEASURES)
         add_subset(parser)
         add_missing(parser)
         parser.add_argument(
@@ -131,5 +131,5 @@ class ScoringCommand(TableCommand):
     ) -> None:
         """Write the file of `--per-query`, if one is asked for: last, so that nothing refused leaves one."""
         if options["per_query"] is not None:
-            rows = per_query(runs, snapshot, options["measures"], options.get("folds"), **how)
+            rows = per_query_rows(runs, snapshot, options["measures"], options.get("folds"), **how)
             write_per_query(options["per_query"], rows)

@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 
 from evaluation.relevance.grades import GAINS, LINEAR
 from evaluation.relevance.scales import EXPECTED, scale_named, score_named
-from evaluation.services.judgments.relevance import Relevance
+from evaluation.services.judgments.relevance import RelevanceChoice
 
 
 def add_relevance(parser: CommandParser) -> None:
@@ -21,10 +21,10 @@ def add_relevance(parser: CommandParser) -> None:
     )
 
 
-def relevance_of(options: dict[str, Any]) -> Relevance:
+def relevance_of(options: dict[str, Any]) -> RelevanceChoice:
     """What was asked for; raises BadScale for what is no scale and no score."""
     threshold = options["relevant_from"]
-    return Relevance(
+    return RelevanceChoice(
         rule=options.get("rule"),
         scale=scale_named(options["scale"]) if options["scale"] else None,
         relevant_from=score_named(threshold) if threshold is not None else None,

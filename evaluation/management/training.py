@@ -17,7 +17,7 @@ from models_core.device import CPU
 
 #: Whose message is one line about the input. WordNetMissing is an OSError, BadRecipe, BadModel and
 #: BadPicture are ValueErrors.
-REFUSALS: tuple[type[Exception], ...] = (FormatError, ImportRefused, Busy, OSError, ValueError)
+TRAINING_REFUSALS: tuple[type[Exception], ...] = (FormatError, ImportRefused, Busy, OSError, ValueError)
 
 
 class Bars:

@@ -30,10 +30,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from evaluation.metrics.overlap import Words, count_matrix, most_of_any, widened
+from evaluation.metrics.overlap import Tokens, count_matrix, most_of_any, widened
 
-Candidates = Sequence[Words]
-References = Sequence[Sequence[Words]]
+_Candidates = Sequence[Tokens]
+References = Sequence[Sequence[Tokens]]
 
 CIDER_ORDERS = 4
 CIDER_D_SCALE = 10.0
@@ -69,7 +69,7 @@ class Bleu:
         )
 
 
-def bleu(candidates: Candidates, references: References, *, orders: int = 4) -> Bleu:
+def bleu(candidates: _Candidates, references: References, *, orders: int = 4) -> Bleu:
     """The counts for BLEU-1 to BLEU-`orders`.
 
     >>> counts = bleu([["a", "dog", "runs"]], [[["a", "dog", "sleeps"], ["the", "dog", "runs"]]], orders=1)
@@ -119,7 +119,7 @@ def _bleu(
     return scores
 
 
-def rouge_l(candidates: Candidates, references: References, *, beta: float = 1.2) -> NDArray[np.float64]:
+def rouge_l(candidates: _Candidates, references: References, *, beta: float = 1.2) -> NDArray[np.float64]:
     """ROUGE-L of each item, shape (items,), in 0..1; the corpus's is their mean.
 
     >>> rouge_l([["a", "dog", "runs"]], [[["a", "dog", "sleeps"]]]).round(3).tolist()  # two words of three
@@ -137,7 +137,7 @@ def rouge_l(candidates: Candidates, references: References, *, beta: float = 1.2
     return scores
 
 
-def _common_subsequence(first: Words, second: Words) -> int:
+def _common_subsequence(first: Tokens, second: Tokens) -> int:
     """The length of the longest common subsequence, 64 cells of the table at a time and more.
 
     Bit i of `rising` is 0 where the table's row rises at place i of `first`; one addition moves a
@@ -154,7 +154,7 @@ def _common_subsequence(first: Words, second: Words) -> int:
     return len(first) - rising.bit_count()
 
 
-def cider(candidates: Candidates, references: References) -> NDArray[np.float64]:
+def cider(candidates: _Candidates, references: References) -> NDArray[np.float64]:
     """CIDEr of each item, shape (items,), in 0..1; the corpus's is their mean.
 
     >>> two = [["a", "dog"], ["the", "cat"]]
@@ -164,12 +164,12 @@ def cider(candidates: Candidates, references: References) -> NDArray[np.float64]
     return _cider(candidates, references, sigma=None)
 
 
-def cider_d(candidates: Candidates, references: References, *, sigma: float = 6.0) -> NDArray[np.float64]:
+def cider_d(candidates: _Candidates, references: References, *, sigma: float = 6.0) -> NDArray[np.float64]:
     """CIDEr-D of each item, shape (items,), in 0..10; the corpus's is their mean."""
     return CIDER_D_SCALE * _cider(candidates, references, sigma=sigma)
 
 
-def _cider(candidates: Candidates, references: References, *, sigma: float | None) -> NDArray[np.float64]:
+def _cider(candidates: _Candidates, references: References, *, sigma: float | None) -> NDArray[np.float64]:
     owners = _owners(candidates, references)
     pooled = [text for own in references for text in own]
     if not pooled:
@@ -195,7 +195,7 @@ def _cider(candidates: Candidates, references: References, *, sigma: float | Non
     return np.bincount(owners, weights=cosines) / np.bincount(owners) / CIDER_ORDERS
 
 
-def grams(text: Words, order: int) -> list[tuple[str, ...]]:
+def grams(text: Tokens, order: int) -> list[tuple[str, ...]]:
     """The runs of `order` words of a text."""
     return list(zip(*(text[start:] for start in range(order)), strict=False))
 
@@ -214,7 +214,7 @@ def check_fit(candidates: Sequence[object], references: Sequence[Sequence[object
             raise ValueError(f"item number {item} has a text instead of a list of references; give a list")
 
 
-def _owners(candidates: Candidates, references: References) -> NDArray[np.int64]:
+def _owners(candidates: _Candidates, references: References) -> NDArray[np.int64]:
     """The item of each reference, references being numbered through; ValueError where they do not fit."""
     check_fit(candidates, references)
     for item, own in enumerate(references):

@@ -23,9 +23,9 @@ from evaluation.metrics.table import METRICS, Measure
 
 FAMILY = "captioning"
 
-Floats = NDArray[np.float64]
+_Floats = NDArray[np.float64]
 #: A figure of the corpus and its sums.
-Pooled: TypeAlias = "tuple[float, Sums | None]"
+_Pooled: TypeAlias = "tuple[float, _Sums | None]"
 
 
 class Captions:
@@ -63,14 +63,14 @@ class Captions:
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
+class _Sums:
     """What a figure of the corpus is made of: `added` has what each item adds, shape (items, k).
 
     `figure` makes figures, shape (rows,), of rows of added-up items, shape (rows, k).
     """
 
-    added: Floats
-    figure: Callable[[Floats], Floats]
+    added: _Floats
+    figure: Callable[[_Floats], _Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,8 @@ class CaptionScore:
 
     measure: str
     value: float
-    per_item: Floats
-    sums: Sums | None = None
+    per_item: _Floats
+    sums: _Sums | None = None
 
 
 def score_captions(captions: Captions, measures: Iterable[str]) -> dict[str, CaptionScore]:
@@ -112,9 +112,9 @@ def has_sums(measure: Measure) -> bool:
     return measure.name in _POOLED
 
 
-def _mean_of(values: Floats) -> Sums:
+def _mean_of(values: _Floats) -> _Sums:
     """A mean over items as a figure of sums."""
-    return Sums(np.stack([values, np.ones(len(values))], axis=1), lambda rows: rows[:, 0] / rows[:, 1])
+    return _Sums(np.stack([values, np.ones(len(values))], axis=1), lambda rows: rows[:, 0] / rows[:, 1])
 
 
 def _cut(
@@ -123,13 +123,13 @@ def _cut(
     return [cut(text) for text in candidates], [[cut(text) for text in own] for own in references]
 
 
-def _bleu_of(order: int) -> Callable[[Captions], Floats]:
+def _bleu_of(order: int) -> Callable[[Captions], _Floats]:
     return lambda captions: captions.bleu.items()[:, order - 1]
 
 
-def _pooled_bleu(order: int) -> Callable[[Captions], Pooled]:
-    def pooled(captions: Captions) -> Pooled:
-        sums = Sums(captions.bleu.added, lambda rows: bleu_of(rows)[:, order - 1])
+def _pooled_bleu(order: int) -> Callable[[Captions], _Pooled]:
+    def pooled(captions: Captions) -> _Pooled:
+        sums = _Sums(captions.bleu.added, lambda rows: bleu_of(rows)[:, order - 1])
         return float(captions.bleu.corpus()[order - 1]), sums
 
     return pooled
@@ -137,7 +137,7 @@ def _pooled_bleu(order: int) -> Callable[[Captions], Pooled]:
 
 _BLEUS = tuple(f"BLEU-{order}" for order in range(1, 5))
 #: The corpus's figure of the measures whose summary is "corpus", and the sums that it is made of.
-_POOLED: dict[str, Callable[[Captions], Pooled]] = {
+_POOLED: dict[str, Callable[[Captions], _Pooled]] = {
     **{name: _pooled_bleu(order) for order, name in enumerate(_BLEUS, start=1)},
     "METEOR": lambda captions: (captions.meteor.corpus, None),
 }

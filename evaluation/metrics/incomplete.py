@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from evaluation.metrics.ranked import Floats, Ranked
-from evaluation.metrics.sums import cut, divided, number_of, per_query, within
+from evaluation.metrics.ranked import QueryValues, Ranked
+from evaluation.metrics.sums import count_within, cut, number_of, shares_or_nan, sum_per_query
 from evaluation.metrics.table import METRICS, Measure
 
 #: trec_eval's constant that keeps infAP's share defined where nothing above was judged.
 _INFAP_EPSILON = 1e-5
 
 
-def bpref(ranked: Ranked, k: int | None = None) -> Floats:
+def bpref(ranked: Ranked, k: int | None = None) -> QueryValues:
     """Buckley and Voorhees 2004, as trec_eval computes it.
 
     >>> from evaluation.metrics.judged import judged
@@ -32,11 +32,11 @@ def bpref(ranked: Ranked, k: int | None = None) -> Floats:
     above = np.minimum(ranked.before(places, ranked.not_relevant), relevant[places.query])
     scale = np.minimum(relevant, refused)[places.query]
     lost = np.divide(above, scale, out=np.zeros(len(above)), where=above > 0)
-    gained = per_query(ranked, places.query, np.where(np.isinf(places.place), 0, 1 - lost))
-    return divided(gained, relevant)
+    gained = sum_per_query(ranked, places.query, np.where(np.isinf(places.place), 0, 1 - lost))
+    return shares_or_nan(gained, relevant)
 
 
-def inferred_ap(ranked: Ranked, k: int | None = None) -> Floats:
+def inferred_ap(ranked: Ranked, k: int | None = None) -> QueryValues:
     """Yilmaz and Aslam 2006, as trec_eval computes it."""
     places = ranked.places(ranked.relevant)
     refused = ranked.before(places, ranked.not_relevant)
@@ -45,11 +45,11 @@ def inferred_ap(ranked: Ranked, k: int | None = None) -> Floats:
     place, earlier = np.where(found, places.place, 1), places.order - 1
     share = (earlier + _INFAP_EPSILON) / (earlier + refused + 2 * _INFAP_EPSILON)
     expected = 1 / place + (earlier + refused + pooled) / place * np.where(place > 1, share, 0)
-    gained = per_query(ranked, places.query, np.where(found, expected, 0))
-    return divided(gained, number_of(ranked, ranked.relevant))
+    gained = sum_per_query(ranked, places.query, np.where(found, expected, 0))
+    return shares_or_nan(gained, number_of(ranked, ranked.relevant))
 
 
-def judged_share(ranked: Ranked, k: int) -> Floats:
+def judged_share(ranked: Ranked, k: int) -> QueryValues:
     """How much of the top k was judged at all.
 
     >>> from evaluation.metrics.judged import judged
@@ -58,12 +58,12 @@ def judged_share(ranked: Ranked, k: int) -> Floats:
     >>> judged_share(from_scores([[0.9, 0.8, 0.7, 0.6]], pairs), 4).tolist()
     [0.5]
     """
-    return within(ranked, ranked.places(ranked.judged.grade >= 0), cut(ranked, k)) / k
+    return count_within(ranked, ranked.places(ranked.judged.grade >= 0), cut(ranked, k)) / k
 
 
-def unjudged(ranked: Ranked, limit: Floats) -> Floats:
+def unjudged_within(ranked: Ranked, limit: QueryValues) -> QueryValues:
     """How many unjudged items stand at places up to the limit."""
-    seen = within(ranked, ranked.places(ranked.judged.grade >= 0), limit)
+    seen = count_within(ranked, ranked.places(ranked.judged.grade >= 0), limit)
     return np.maximum(np.minimum(limit, ranked.depth) - seen, 0)
 
 

@@ -26,8 +26,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from evaluation.metrics.table import METRICS, Measure
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
+_Floats = NDArray[np.float64]
+_Indices = NDArray[np.intp]
 
 RIGHT_IOU = 0.5
 SUPPRESS_IOU = 0.3
@@ -37,10 +37,10 @@ SUPPRESS_IOU = 0.3
 class Regions:
     """Regions, or gold boxes, of phrases in images; all arrays have n rows. Gold has scores of 0."""
 
-    phrases: Indices
-    images: Indices
-    boxes: Floats
-    scores: Floats
+    phrases: _Indices
+    images: _Indices
+    boxes: _Floats
+    scores: _Floats
 
     def of(self, phrase: int) -> Regions:
         """Those of one phrase."""
@@ -48,7 +48,7 @@ class Regions:
         return Regions(self.phrases[own], self.images[own], self.boxes[own], self.scores[own])
 
 
-def boxes_of(boxes: ArrayLike, word: str = "box") -> Floats:
+def _boxes_of(boxes: ArrayLike, word: str = "box") -> _Floats:
     """Boxes of shape (..., 4), checked: finite, and no corner before the first."""
     found = np.asarray(boxes, dtype=np.float64)
     if not found.size and found.ndim < 2:
@@ -62,7 +62,7 @@ def boxes_of(boxes: ArrayLike, word: str = "box") -> Floats:
     return found
 
 
-def area(boxes: Floats) -> Floats:
+def area(boxes: _Floats) -> _Floats:
     """In pixels, shape (...).
 
     >>> area(np.array([1.0, 1.0, 1.0, 1.0])).tolist()  # one pixel
@@ -71,29 +71,29 @@ def area(boxes: Floats) -> Floats:
     return np.asarray(np.prod(boxes[..., 2:] - boxes[..., :2] + 1, axis=-1))
 
 
-def iou(one: ArrayLike, other: ArrayLike) -> Floats:
+def iou(one: ArrayLike, other: ArrayLike) -> _Floats:
     """Intersection over union of boxes, shapes (..., 4) as broadcast; in 0..1.
 
     >>> iou([1, 1, 2, 2], [2, 1, 3, 2]).round(3).tolist()  # two pixels shared of six
     0.333
     """
-    return _iou(boxes_of(one), boxes_of(other))
+    return _iou(_boxes_of(one), _boxes_of(other))
 
 
-def _iou(first: Floats, second: Floats) -> Floats:
+def _iou(first: _Floats, second: _Floats) -> _Floats:
     low = np.maximum(first[..., :2], second[..., :2])
     high = np.minimum(first[..., 2:], second[..., 2:])
     common = np.prod(np.maximum(high - low + 1, 0), axis=-1)
     return np.asarray(common / (area(first) + area(second) - common))
 
 
-def union_box(boxes: ArrayLike) -> Floats:
+def union_box(boxes: ArrayLike) -> _Floats:
     """The box around all of `boxes`, shape (n, 4), n at least 1.
 
     >>> union_box([[1, 1, 2, 2], [5, 3, 6, 4]]).tolist()
     [1.0, 1.0, 6.0, 4.0]
     """
-    found = boxes_of(boxes)
+    found = _boxes_of(boxes)
     if not len(found):
         raise ValueError("no boxes are given; leave out phrases without boxes")
     return np.concatenate([found[:, :2].min(axis=0), found[:, 2:].max(axis=0)])
@@ -101,7 +101,7 @@ def union_box(boxes: ArrayLike) -> Floats:
 
 def first_right(
     regions: ArrayLike, phrase: ArrayLike, gold: ArrayLike, *, threshold: float = RIGHT_IOU
-) -> Floats:
+) -> _Floats:
     """The rank of each phrase's first right region, shape (phrases,); infinity where it has none.
 
     `regions` has shape (n, 4): all phrases' regions, each phrase's best first; `phrase[n]` says
@@ -111,7 +111,7 @@ def first_right(
     >>> first_right(regions, [0, 0], [[20, 20, 29, 28]]).tolist()  # the second has an IoU of 0.9
     [2.0]
     """
-    found, wanted = boxes_of(regions, "region"), boxes_of(gold, "gold box")
+    found, wanted = _boxes_of(regions, "region"), _boxes_of(gold, "gold box")
     owner = np.asarray(phrase, dtype=np.intp)
     if owner.shape != found.shape[:1]:
         raise ValueError(f"{len(found)} regions of {len(owner)} phrases; expected the phrase of each region")
@@ -128,25 +128,25 @@ def first_right(
     return ranks
 
 
-def recall(ranks: Floats, k: int) -> Floats:
+def box_recall(ranks: _Floats, k: int) -> _Floats:
     """1 for a phrase of which one of the k best regions is right, else 0."""
     return (ranks <= k).astype(np.float64)
 
 
-def upper_bound(ranks: Floats, k: int | None = None) -> Floats:
+def upper_bound(ranks: _Floats, k: int | None = None) -> _Floats:
     """1 for a phrase of which any region is right: no ranking of these regions can do better."""
     return np.isfinite(ranks).astype(np.float64)
 
 
 def suppress(
     boxes: ArrayLike, images: ArrayLike, scores: ArrayLike, *, threshold: float = SUPPRESS_IOU
-) -> Indices:
+) -> _Indices:
     """Indices of one phrase's regions that are kept, ascending; those of two images do not overlap.
 
     >>> suppress([[1, 1, 10, 10], [1, 1, 10, 9], [50, 50, 60, 60]], [0, 0, 0], [0.9, 0.8, 0.7]).tolist()
     [0, 2]
     """
-    found, values = boxes_of(boxes, "region"), _scores(scores)
+    found, values = _boxes_of(boxes, "region"), _scores(scores)
     _, where = np.unique(np.asarray(images), return_inverse=True)
     order = np.lexsort((-values, where))
     found, where = found[order], where[order]
@@ -162,7 +162,7 @@ def suppress(
     return np.sort(order[kept])
 
 
-def average_precision(
+def box_average_precision(
     boxes: ArrayLike,
     images: ArrayLike,
     scores: ArrayLike,
@@ -179,7 +179,7 @@ def average_precision(
     >>> average_precision(boxes, [0, 0], [0.9, 0.8], gold, [0])  # found second
     0.5
     """
-    found, wanted = boxes_of(boxes, "region"), boxes_of(gold, "gold box")
+    found, wanted = _boxes_of(boxes, "region"), _boxes_of(gold, "gold box")
     if not len(wanted):
         return float("nan")
     order = np.argsort(-_scores(scores), kind="stable")
@@ -197,19 +197,19 @@ def average_precision(
     return float(falling[hits].sum() / len(wanted))
 
 
-def average_precisions(regions: Regions, gold: Regions, *, phrases: int) -> Floats:
+def average_precisions(regions: Regions, gold: Regions, *, phrases: int) -> _Floats:
     """AP-NMS of each phrase, shape (phrases,), NaN for one without gold; mAP is the mean of the others."""
     found = np.full(phrases, np.nan)
     for phrase in range(phrases):
         own, wanted = regions.of(phrase), gold.of(phrase)
         kept = suppress(own.boxes, own.images, own.scores)
-        found[phrase] = average_precision(
+        found[phrase] = box_average_precision(
             own.boxes[kept], own.images[kept], own.scores[kept], wanted.boxes, wanted.images
         )
     return found
 
 
-def _scores(scores: ArrayLike) -> Floats:
+def _scores(scores: ArrayLike) -> _Floats:
     values = np.asarray(scores, dtype=np.float64)
     wrong = np.flatnonzero(np.isnan(values))
     if len(wrong):
@@ -223,7 +223,7 @@ METRICS.register(
         "phrase recall@k",
         "phrases of which one of the k best regions is right",
         "localization",
-        recall,
+        box_recall,
         PLUMMER,
         cut_off="required",
         aliases=("localization recall",),

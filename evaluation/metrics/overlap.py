@@ -33,7 +33,7 @@ from models_core.text.tokens import tokenise
 #: Hyphens that join words: the keyboard's, and those of Unicode.
 _HYPHENS = re.compile("[-\u2010\u2011\u2012\u2013\u2014]")
 
-Words = Sequence[str]
+Tokens = Sequence[str]
 #: Words, or runs of words: whatever is counted.
 Entries = Sequence[Hashable]
 

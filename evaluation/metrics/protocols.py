@@ -21,11 +21,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from evaluation.metrics.judged import Judged, originals_of
 from evaluation.metrics.ranked import from_tiles
-from evaluation.metrics.scoring import Score, evaluate
+from evaluation.metrics.scoring import Score, evaluate_measures
 from models_core.ranking import Ties
-from models_core.tiles import Scores
+from models_core.tiles import TileScores
 
-Indices = NDArray[np.intp]
+_Indices = NDArray[np.intp]
 
 #: The caption of each image about which Hodosh et al. 2013 published judgments.
 JUDGED_CAPTION = 2
@@ -62,9 +62,9 @@ PROTOCOLS = {
 class Selection:
     """Images and captions that take part, as indices, and each caption's place among these images."""
 
-    images: Indices
-    captions: Indices
-    owner: Indices
+    images: _Indices
+    captions: _Indices
+    owner: _Indices
 
     def annotation(self) -> Judged:
         """Images ask, captions are ranked: each image's originals."""
@@ -138,7 +138,7 @@ def folds(selection: Selection, number: int = 5) -> Iterator[Selection]:
 
 
 def both_directions(
-    scores: Scores, selection: Selection, measures: Iterable[str], *, ties: Ties = "mean"
+    scores: TileScores, selection: Selection, measures: Iterable[str], *, ties: Ties = "mean"
 ) -> dict[str, dict[str, Score]]:
     """{"annotation": figures, "search": figures} from scores of all images (rows) and captions (columns).
 
@@ -151,11 +151,11 @@ def both_directions(
     asked = list(measures)
     part = scores.select(selection.images, selection.captions)
     rows, columns = from_tiles(part, selection.annotation(), selection.search(), ties=ties)
-    return {"annotation": evaluate(rows, asked), "search": evaluate(columns, asked)}
+    return {"annotation": evaluate_measures(rows, asked), "search": evaluate_measures(columns, asked)}
 
 
 def over_folds(
-    scores: Scores, selection: Selection, measures: Iterable[str], *, number: int = 5, ties: Ties = "mean"
+    scores: TileScores, selection: Selection, measures: Iterable[str], *, number: int = 5, ties: Ties = "mean"
 ) -> dict[str, dict[str, float]]:
     """The same, each figure the mean of its values over the folds.
 
@@ -172,7 +172,7 @@ def over_folds(
     }
 
 
-def _numbers(owner: Indices) -> Indices:
+def _numbers(owner: _Indices) -> _Indices:
     """The number of each caption among its image's, from 0."""
     order = np.argsort(owner, kind="stable")
     ordered = owner[order]

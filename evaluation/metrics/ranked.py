@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evaluation.metrics.judged import BadJudgments, Judged
-from models_core.ranking import EQUAL_BEFORE, Counts, Ties, count
-from models_core.tiles import Dense, Scores
+from models_core.ranking import EQUAL_BEFORE, RankCounts, Ties, count
+from models_core.tiles import Dense, TileScores
 
-Floats = NDArray[np.float64]
+QueryValues = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
@@ -35,7 +35,7 @@ class Places:
 
     pair: NDArray[np.intp]
     query: NDArray[np.intp]
-    place: Floats
+    place: QueryValues
     order: NDArray[np.intp]
     tie: NDArray[np.intp]
 
@@ -49,8 +49,8 @@ class Ranked:
     """
 
     judged: Judged
-    better: Floats
-    equal: Floats
+    better: QueryValues
+    equal: QueryValues
     depth: NDArray[np.intp]
     ties: Ties = "mean"
     level: float = 1.0
@@ -100,7 +100,7 @@ class Ranked:
         of_query = number - number[new_query][np.cumsum(new_query) - 1] + 1
         return Places(chosen, query, place, of_query, tie)
 
-    def before(self, places: Places, others: Mask) -> Floats:
+    def before(self, places: Places, others: Mask) -> QueryValues:
         """How many of `others` stand before each of `places`, equal ones by the rule for ties."""
         # Queries lie 2 * span apart on one line, so one search serves all; infinity stays the query's last.
         span = float(self.depth.max(initial=0)) + 1
@@ -125,7 +125,7 @@ def from_scores(scores: ArrayLike, judged: Judged, *, ties: Ties = "mean", level
 
 
 def from_tiles(
-    scores: Scores,
+    scores: TileScores,
     rows: Judged | None,
     columns: Judged | None,
     *,
@@ -204,7 +204,7 @@ def from_lists(
     return Ranked(judged, better, ones, depth, ties, level)
 
 
-def _counted(judged: Judged, counts: Counts, depth: int, ties: Ties, level: float) -> Ranked:
+def _counted(judged: Judged, counts: RankCounts, depth: int, ties: Ties, level: float) -> Ranked:
     better, equal = counts.better.astype(np.float64), counts.equal.astype(np.float64)
     return Ranked(judged, better, equal, np.full(judged.queries, depth, dtype=np.intp), ties, level)
 
@@ -246,7 +246,9 @@ def _falling(scores: ArrayLike, filled: Mask) -> NDArray[Any]:
     return values
 
 
-def _tied(values: NDArray[Any], filled: Mask, places: NDArray[np.intp]) -> tuple[NDArray[np.intp], Floats]:
+def _tied(
+    values: NDArray[Any], filled: Mask, places: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], QueryValues]:
     """For each place, how many places before its group of equal scores, and how many in it."""
     change = np.ones(values.shape, dtype=bool)
     change[:, 1:] = (values[:, 1:] != values[:, :-1]) | ~filled[:, 1:]

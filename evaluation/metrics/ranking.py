@@ -1,6 +1,6 @@
 """Measures of rankings, one number a query, from the places of its judged items.
 
-`scoring.evaluate(ranked, ["R@10", "median rank"])` makes figures of them. Two kinds of items are
+`scoring.evaluate_measures(ranked, ["R@10", "median rank"])` makes figures of them. Two kinds of items are
 never mixed: R@k and the ranks ask for the *original* items (Hodosh et al. 2013, section 4.3.1: "the
 original item among the top k"; of several, any), all others for the *relevant* ones of the qrels.
 
@@ -36,76 +36,84 @@ from __future__ import annotations
 
 import numpy as np
 
-from evaluation.metrics.incomplete import unjudged
-from evaluation.metrics.ranked import Floats, Ranked
-from evaluation.metrics.sums import cut, divided, first_place, number_of, per_query, where_any, within
+from evaluation.metrics.incomplete import unjudged_within
+from evaluation.metrics.ranked import QueryValues, Ranked
+from evaluation.metrics.sums import (
+    count_within,
+    cut,
+    first_place,
+    number_of,
+    shares_or_nan,
+    sum_per_query,
+    where_any,
+)
 from evaluation.metrics.table import METRICS, Measure
 
 HODOSH = "Hodosh et al. 2013, section 4.3"
 TREC = "trec_eval"
 
 
-def first_original(ranked: Ranked, k: int | None = None) -> Floats:
+def first_original(ranked: Ranked, k: int | None = None) -> QueryValues:
     """The rank of the query's (best) original item."""
     if len(ranked.judged.original) and not ranked.judged.original.any():
         raise ValueError("no judgment is marked as original, which R@k and ranks need; use S@k instead")
     return first_place(ranked, ranked.judged.original)
 
 
-def original_in_top(ranked: Ranked, k: int) -> Floats:
+def original_in_top(ranked: Ranked, k: int) -> QueryValues:
     """1 where an original item is among the top k, else 0; shape (queries,)."""
     first = first_original(ranked)
     return np.where(np.isnan(first), np.nan, first <= k)
 
 
-def success(ranked: Ranked, k: int) -> Floats:
+def success(ranked: Ranked, k: int) -> QueryValues:
     """1 where a relevant item is among the top k, else 0; shape (queries,)."""
     first = first_place(ranked, ranked.relevant)
     return np.where(np.isnan(first), np.nan, first <= k)
 
 
-def reciprocal_rank(ranked: Ranked, k: int | None = None) -> Floats:
+def reciprocal_rank(ranked: Ranked, k: int | None = None) -> QueryValues:
     """1 / rank of the first relevant item, 0 where it is below the top k; shape (queries,)."""
     first = first_place(ranked, ranked.relevant)
     return np.where(first > cut(ranked, k), 0.0, 1 / first)
 
 
-def precision(ranked: Ranked, k: int) -> Floats:
+def precision(ranked: Ranked, k: int) -> QueryValues:
     """The share of the top k that is relevant, divided by k however short the ranking; shape (queries,)."""
-    found = within(ranked, ranked.places(ranked.relevant), cut(ranked, k))
+    found = count_within(ranked, ranked.places(ranked.relevant), cut(ranked, k))
     return where_any(found / k, number_of(ranked, ranked.relevant))
 
 
-def recall(ranked: Ranked, k: int) -> Floats:
+def _recall(ranked: Ranked, k: int) -> QueryValues:
     """The share of the relevant items that are in the top k; shape (queries,)."""
-    found = within(ranked, ranked.places(ranked.relevant), cut(ranked, k))
-    return divided(found, number_of(ranked, ranked.relevant))
+    found = count_within(ranked, ranked.places(ranked.relevant), cut(ranked, k))
+    return shares_or_nan(found, number_of(ranked, ranked.relevant))
 
 
-def r_precision(ranked: Ranked, k: int | None = None) -> Floats:
+def r_precision(ranked: Ranked, k: int | None = None) -> QueryValues:
     """Precision at R, the number of the query's relevant items; shape (queries,)."""
     number = number_of(ranked, ranked.relevant)
-    return divided(within(ranked, ranked.places(ranked.relevant), number), number)
+    return shares_or_nan(count_within(ranked, ranked.places(ranked.relevant), number), number)
 
 
-def average_precision(ranked: Ranked, k: int | None = None) -> Floats:
+def average_precision_values(ranked: Ranked, k: int | None = None) -> QueryValues:
     """Precision at each relevant item of the top k, summed and divided by R; shape (queries,)."""
     return _average_precision(ranked, cut(ranked, k))
 
 
-def average_precision_at_r(ranked: Ranked, k: int | None = None) -> Floats:
-    """mAP@R: as `average_precision`, cut at R; shape (queries,). Musgrave et al. 2020."""
+def average_precision_at_r(ranked: Ranked, k: int | None = None) -> QueryValues:
+    """mAP@R: as `average_precision_values`, cut at R; shape (queries,). Musgrave et al. 2020."""
     return _average_precision(ranked, number_of(ranked, ranked.relevant))
 
 
-def _average_precision(ranked: Ranked, limit: Floats) -> Floats:
+def _average_precision(ranked: Ranked, limit: QueryValues) -> QueryValues:
     places = ranked.places(ranked.relevant)
     counted = places.place <= limit[places.query]
-    gained = per_query(ranked, places.query, counted * places.order / places.place)
-    return divided(gained, number_of(ranked, ranked.relevant))
+    gained = sum_per_query(ranked, places.query, counted * places.order / places.place)
+    return shares_or_nan(gained, number_of(ranked, ranked.relevant))
 
 
-def ndcg(ranked: Ranked, k: int | None = None) -> Floats:
+def ndcg(ranked: Ranked, k: int | None = None) -> QueryValues:
     """Discounted gains of the top k over those of the ideal order; shape (queries,), in 0..1."""
     limit = cut(ranked, k)
     worth = ranked.judged.grade > 0
@@ -119,31 +127,31 @@ def ndcg(ranked: Ranked, k: int | None = None) -> Floats:
     best = np.lexsort((-ranked.judged.grade[places.pair], places.query))
     # Places are counted within a query whatever the order inside it, so they serve the ideal order too.
     ideal = np.where(places.order <= limit[places.query], 1 / np.log2(1 + places.order), 0)
-    reachable = per_query(ranked, places.query, ranked.judged.grade[places.pair][best] * ideal)
-    return divided(per_query(ranked, places.query, gains * discounts), reachable)
+    reachable = sum_per_query(ranked, places.query, ranked.judged.grade[places.pair][best] * ideal)
+    return shares_or_nan(sum_per_query(ranked, places.query, gains * discounts), reachable)
 
 
-def success_at_best(ranked: Ranked, k: int) -> Floats:
+def success_at_best(ranked: Ranked, k: int) -> QueryValues:
     """As `success`, with every unjudged item of the top k relevant."""
-    return np.maximum(success(ranked, k), unjudged(ranked, cut(ranked, k)) > 0)
+    return np.maximum(success(ranked, k), unjudged_within(ranked, cut(ranked, k)) > 0)
 
 
-def precision_at_best(ranked: Ranked, k: int) -> Floats:
+def precision_at_best(ranked: Ranked, k: int) -> QueryValues:
     """As `precision`, with every unjudged item of the top k relevant."""
-    return np.minimum(precision(ranked, k) + unjudged(ranked, cut(ranked, k)) / k, 1)
+    return np.minimum(precision(ranked, k) + unjudged_within(ranked, cut(ranked, k)) / k, 1)
 
 
-def recall_at_best(ranked: Ranked, k: int) -> Floats:
-    """As `recall`, with every unjudged item of the top k relevant, and counted among the relevant ones."""
+def recall_at_best(ranked: Ranked, k: int) -> QueryValues:
+    """As `_recall`, with every unjudged item of the top k relevant, and counted among the relevant ones."""
     number = number_of(ranked, ranked.relevant)
-    added = unjudged(ranked, cut(ranked, k))
-    return where_any(divided(recall(ranked, k) * number + added, number + added), number)
+    added = unjudged_within(ranked, cut(ranked, k))
+    return where_any(shares_or_nan(_recall(ranked, k) * number + added, number + added), number)
 
 
-def r_precision_at_best(ranked: Ranked, k: int | None = None) -> Floats:
+def r_precision_at_best(ranked: Ranked, k: int | None = None) -> QueryValues:
     """As `r_precision`, with every unjudged item up to place R relevant; R stays, and the most is 1."""
     number = number_of(ranked, ranked.relevant)
-    return np.minimum(r_precision(ranked) + divided(unjudged(ranked, number), number), 1)
+    return np.minimum(r_precision(ranked) + shares_or_nan(unjudged_within(ranked, number), number), 1)
 
 
 METRICS.register(
@@ -225,7 +233,7 @@ METRICS.register(
         "recall@k",
         "share of the relevant items in the top k",
         "ranking",
-        recall,
+        _recall,
         TREC,
         cut_off="required",
         optimistic=recall_at_best,
@@ -250,7 +258,7 @@ METRICS.register(
         "MAP@k",
         "mean average precision",
         "ranking",
-        average_precision,
+        average_precision_values,
         TREC,
         cut_off="optional",
         aliases=("AP", "map_cut"),
@@ -262,7 +270,7 @@ METRICS.register(
         "MiAP",
         "image-centred average precision: images are the queries",
         "ranking",
-        average_precision,
+        average_precision_values,
         "Li et al. 2016, Socializing the semantic gap",
     )
 )

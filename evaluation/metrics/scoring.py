@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.metrics.ranked import Floats, Ranked
-from evaluation.metrics.table import METRICS, Asked, Measure
+from evaluation.metrics.ranked import QueryValues, Ranked
+from evaluation.metrics.table import METRICS, AskedMeasure, Measure
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +23,12 @@ class Score:
 
     measure: str
     value: float
-    per_query: Floats
+    per_query: QueryValues
     queries: int
     optimistic: float | None = None
 
 
-def evaluate(ranked: Ranked, measures: Iterable[str]) -> dict[str, Score]:
+def evaluate_measures(ranked: Ranked, measures: Iterable[str]) -> dict[str, Score]:
     """Figures by canonical name, in the order asked; raises UnknownMeasure, and ValueError where
     originals are asked for and the judgments mark none.
 
@@ -43,14 +43,14 @@ def evaluate(ranked: Ranked, measures: Iterable[str]) -> dict[str, Score]:
     }
 
 
-def _score(ranked: Ranked, asked: Asked) -> Score:
+def _score(ranked: Ranked, asked: AskedMeasure) -> Score:
     measure = asked.measure
     values = measure.values(ranked, asked.k)
     best = None if measure.optimistic is None else _summary(measure, measure.optimistic(ranked, asked.k))
     return Score(asked.name, _summary(measure, values), values, int((~np.isnan(values)).sum()), best)
 
 
-def _summary(measure: Measure, values: Floats) -> float:
+def _summary(measure: Measure, values: QueryValues) -> float:
     defined = values[~np.isnan(values)]
     if not len(defined):
         return float("nan")

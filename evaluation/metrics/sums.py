@@ -5,31 +5,31 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.metrics.ranked import Floats, Mask, Places, Ranked
+from evaluation.metrics.ranked import Mask, Places, QueryValues, Ranked
 
 
-def per_query(ranked: Ranked, query: NDArray[np.intp], amounts: Floats | Mask) -> Floats:
+def sum_per_query(ranked: Ranked, query: NDArray[np.intp], amounts: QueryValues | Mask) -> QueryValues:
     """The amounts added up, shape (queries,)."""
     sums = np.bincount(query, weights=amounts, minlength=ranked.judged.queries)
     return sums.astype(np.float64)  # bincount of nothing gives integers
 
 
-def number_of(ranked: Ranked, mask: Mask) -> Floats:
+def number_of(ranked: Ranked, mask: Mask) -> QueryValues:
     """How many of the masked pairs each query has."""
-    return per_query(ranked, ranked.judged.query[mask], np.ones(int(mask.sum())))
+    return sum_per_query(ranked, ranked.judged.query[mask], np.ones(int(mask.sum())))
 
 
-def divided(amounts: Floats, by: Floats) -> Floats:
+def shares_or_nan(amounts: QueryValues, by: QueryValues) -> QueryValues:
     """Shares; NaN where there is nothing to divide by."""
     return np.divide(amounts, by, out=np.full(len(amounts), np.nan), where=by > 0)
 
 
-def where_any(values: Floats, number: Floats) -> Floats:
+def where_any(values: QueryValues, number: QueryValues) -> QueryValues:
     """The values; NaN where the query has none of what is counted."""
     return np.where(number > 0, values, np.nan)
 
 
-def first_place(ranked: Ranked, mask: Mask) -> Floats:
+def first_place(ranked: Ranked, mask: Mask) -> QueryValues:
     """The place of the best masked item; NaN where a query has none, infinity if none was retrieved."""
     places = ranked.places(mask)
     found = np.full(ranked.judged.queries, np.nan)
@@ -38,11 +38,11 @@ def first_place(ranked: Ranked, mask: Mask) -> Floats:
     return found
 
 
-def within(ranked: Ranked, places: Places, limit: Floats) -> Floats:
+def count_within(ranked: Ranked, places: Places, limit: QueryValues) -> QueryValues:
     """How many stand at places up to their query's limit; `limit` has shape (queries,)."""
-    return per_query(ranked, places.query, places.place <= limit[places.query])
+    return sum_per_query(ranked, places.query, places.place <= limit[places.query])
 
 
-def cut(ranked: Ranked, k: int | None) -> Floats:
+def cut(ranked: Ranked, k: int | None) -> QueryValues:
     """The same limit for every query; none is infinity."""
     return np.full(ranked.judged.queries, np.inf if k is None else float(k))

@@ -6,7 +6,7 @@
   that are among the k best true ones; where v < k, both stop at v. So without distractors the pool
   holds true tags only and precision grows with k to 1, as print observes.
 - MAP is the mean over tags of the average precision of ranking images, MiAP the mean over images of
-  ranking tags; both as `ranking.average_precision`, and nothing else.
+  ranking tags; both as `ranking.average_precision_values`, and nothing else.
 
 Source: structured listwise tagging, section 4.3 (its Figure 3 and Table 5); MiAP: Li et al. 2016.
 The paper does not define precision@k where order matters and nothing is irrelevant; the definition
@@ -26,11 +26,11 @@ from evaluation.metrics.table import METRICS, Measure
 from models_core.ranking import Ties
 from models_core.tiles import Dense
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
+_Floats = NDArray[np.float64]
+_Indices = NDArray[np.intp]
 
 
-def draw_distractors(true_tags: Sequence[Sequence[int]], number: int, *, seed: int = 0) -> list[Indices]:
+def draw_distractors(true_tags: Sequence[Sequence[int]], number: int, *, seed: int = 0) -> list[_Indices]:
     """Distractors of each image: tags of other images, not its own; fewer where there are not as many."""
     if number < 0:
         raise ValueError(f"{number} distractors; expected 0 or more")
@@ -50,8 +50,8 @@ def precision_at(
     true_tags: Sequence[Sequence[int]],
     k: int,
     *,
-    distractors: Sequence[Sequence[int] | Indices] | None = None,
-) -> Floats:
+    distractors: Sequence[Sequence[int] | _Indices] | None = None,
+) -> _Floats:
     """Precision@k of each image, shape (images,); NaN for an image without tags.
 
     `scores` has shape (images, tags); `true_tags` lists each image's tags, the most relevant first.
@@ -80,8 +80,8 @@ def expected_precision_at(
     true_tags: Sequence[Sequence[int]],
     k: int,
     *,
-    distractors: Sequence[Sequence[int] | Indices] | None = None,
-) -> Floats:
+    distractors: Sequence[Sequence[int] | _Indices] | None = None,
+) -> _Floats:
     """Precision@k of a random order of each image's pool: the dashed lines of Figure 3."""
     own = np.array([len(tags) for tags in true_tags], dtype=np.float64)
     extra = 0 if distractors is None else np.array([len(tags) for tags in distractors])
@@ -89,14 +89,14 @@ def expected_precision_at(
     return np.divide(np.minimum(k, own), pool, out=np.full(len(own), np.nan), where=own > 0)
 
 
-def _shared(scores: Floats, depth: int) -> int:
+def _shared(scores: _Floats, depth: int) -> int:
     """How many of the first `depth` of the pool are among its `depth` best; ties count against them."""
     wanted = np.arange(len(scores)) < depth
     order = np.lexsort((wanted, -scores))
     return int(wanted[order[:depth]].sum())
 
 
-def _check_pool(pool: Indices, values: Floats, image: int) -> None:
+def _check_pool(pool: _Indices, values: _Floats, image: int) -> None:
     wrong = pool[(pool < 0) | (pool >= values.shape[1])]
     if len(wrong):
         raise ValueError(f"image {image} has tag {wrong[0]}; expected 0 to {values.shape[1] - 1}")

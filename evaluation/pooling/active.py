@@ -15,8 +15,8 @@ irrelevant, originals as relevant. Runs are ranked within their direction. Judgi
 rankings have not moved for a while: Kendall's tau-b with each of the last `patience` ones is at least
 `stable`; of two directions the smaller tau counts.
 
-`judge` goes through a pool whose answers are known, to measure strategies. `next_wave` says what to ask
-people next, from what they answered so far: it goes through the order anew, answers by answers, up to
+`judge` goes through a pool whose answers are known, to measure strategies. `next_pairs_to_ask` says what to
+ask people next, from what they answered so far: it goes through the order anew, answers by answers, up to
 the first pairs that nobody was asked about. So it hangs on answers alone, not on how they came.
 """
 
@@ -31,12 +31,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from annotation.common.registry import Registry
-from evaluation.pooling.pools import ANNOTATION, BadPool, Integers, Pool, Shortlist, among
+from evaluation.pooling.pools import ANNOTATION, BadPool, PairIds, PairPool, Shortlist, among
 
 #: Asks about pairs (their places among those to judge) and is sent whether each is relevant.
-Order = Generator[Integers, NDArray[np.bool_], None]
+_Order = Generator[PairIds, NDArray[np.bool_], None]
 #: (lists, how many to judge, how many at a time, dice) -> an order of all of them.
-Strategy = Callable[["Lists", int, int, np.random.Generator], Order]
+Strategy = Callable[["Lists", int, int, np.random.Generator], _Order]
 
 STRATEGIES: Registry[Strategy] = Registry("pooling strategy")
 
@@ -48,8 +48,8 @@ class Lists:
     `run`, shape (lists,), numbers each list's run.
     """
 
-    run: Integers
-    places: Integers
+    run: PairIds
+    places: PairIds
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Stop:
 
 
 @dataclass(frozen=True)
-class Judging:
+class PoolJudging:
     """How a pool was judged: `judged` of `pool` pairs until the ranking was `stable`, `relevant` of them.
 
     `scores` are the runs' values then, and `tau` is Kendall's tau-b with their ranking by the full pool,
@@ -98,7 +98,7 @@ class Wave:
     before there are enough of them.
     """
 
-    pairs: Integers
+    pairs: PairIds
     pool: int
     asked: int
     stable: bool
@@ -121,13 +121,13 @@ class RoundRule:
     seed: int = 0
 
 
-def next_wave(
+def next_pairs_to_ask(
     shortlists: Sequence[Shortlist],
-    pool: Pool,
-    candidates: Integers,
+    pool: PairPool,
+    candidates: PairIds,
     *,
-    asked: Integers,
-    relevant: Integers,
+    asked: PairIds,
+    relevant: PairIds,
     rule: RoundRule,
 ) -> Wave:
     """What to ask next of `candidates`, the pairs that a filter leaves; all others count as irrelevant.
@@ -193,13 +193,13 @@ def _agreement(
 
 def judge(
     shortlists: Sequence[Shortlist],
-    pool: Pool,
-    relevant: Integers,
+    pool: PairPool,
+    relevant: PairIds,
     *,
     strategy: str,
     stop: Stop | None = None,
     seed: int = 0,
-) -> Judging:
+) -> PoolJudging:
     """Judge a pool actively; `relevant` are the pairs, sorted, that judges would call so.
 
     Raises UnknownName for a strategy nobody knows, BadPool where no direction has two runs.
@@ -225,7 +225,7 @@ def judge(
             places = order.send(truth[places])
         except StopIteration:
             break
-    return Judging(
+    return PoolJudging(
         strategy, len(asked), done, int(known.sum()), stable, rankings[-1], agreement(rankings[-1], full)
     )
 
@@ -240,7 +240,7 @@ def tau_b(first: NDArray[np.float64], second: NDArray[np.float64], *, orderless:
 
 
 def _laid_out(
-    shortlists: Sequence[Shortlist], pool: Pool, asked: Integers
+    shortlists: Sequence[Shortlist], pool: PairPool, asked: PairIds
 ) -> tuple[Lists, sparse.csr_array, NDArray[np.float64]]:
     """The lists of what is to be `asked`; what each such pair adds to each run's precision, shape (runs,
     pairs); and what originals add."""
@@ -268,7 +268,7 @@ def _laid_out(
     return Lists(np.concatenate(runs), np.concatenate(places)), sparse.vstack(weights).tocsr(), given
 
 
-def _depth(lists: Lists, number: int, step: int, dice: np.random.Generator) -> Order:
+def _depth(lists: Lists, number: int, step: int, dice: np.random.Generator) -> _Order:
     best = np.full(number, lists.places.shape[1])
     for rank in reversed(range(lists.places.shape[1])):
         column = lists.places[:, rank]
@@ -278,13 +278,13 @@ def _depth(lists: Lists, number: int, step: int, dice: np.random.Generator) -> O
         yield order[start : start + step]
 
 
-def _spread(lists: Lists, number: int, step: int, dice: np.random.Generator) -> Order:
+def _spread(lists: Lists, number: int, step: int, dice: np.random.Generator) -> _Order:
     order = dice.permutation(number)
     for start in range(0, number, step):
         yield order[start : start + step]
 
 
-def _move_to_front(lists: Lists, number: int, step: int, dice: np.random.Generator) -> Order:
+def _move_to_front(lists: Lists, number: int, step: int, dice: np.random.Generator) -> _Order:
     """One pair at a time within a list, `step` answers looked at together."""
     rows = [row[row >= 0].tolist() for row in lists.places]
     at = [0] * len(rows)
@@ -311,7 +311,7 @@ def _move_to_front(lists: Lists, number: int, step: int, dice: np.random.Generat
                 heapq.heappush(queue, (behind + (not yes), chance, row))
 
 
-def _thompson(lists: Lists, number: int, step: int, dice: np.random.Generator) -> Order:
+def _thompson(lists: Lists, number: int, step: int, dice: np.random.Generator) -> _Order:
     runs = int(lists.run.max(initial=-1)) + 1
     # Each run's pairs, best ranks first, queries of one rank at random.
     stock = []

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from evaluation.metrics.judged import Judged, judged
 from evaluation.metrics.ranked import from_lists
-from evaluation.metrics.scoring import evaluate
-from evaluation.pooling.pools import ANNOTATION, Integers, Pool, Shortlist, Space, among
+from evaluation.metrics.scoring import evaluate_measures
+from evaluation.pooling.pools import ANNOTATION, PairIds, PairPool, Shortlist, Space, among
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,9 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Unjudged:
-    """Of the `pairs` of a run down to a depth, `unjudged` nobody answered about (originals are known)."""
+class _Unjudged:
+    """Of the `pairs` of a run down to a depth, `unjudged_originals_and_top` nobody answered about
+    (originals are known)."""
 
     run: str
     pairs: int
@@ -51,16 +52,16 @@ class Unjudged:
         return self.unjudged / self.pairs if self.pairs else 0.0
 
 
-def unjudged(run: Shortlist, space: Space, known: Integers, *, depth: int) -> Unjudged:
+def unjudged_originals_and_top(run: Shortlist, space: Space, known: PairIds, *, depth: int) -> _Unjudged:
     """What of a run's top `depth` is neither `known` (pairs, sorted) nor an original."""
     pairs = run.pairs(space, depth)
-    return Unjudged(run.name, len(pairs), int((~among(pairs, known) & ~space.original(pairs)).sum()))
+    return _Unjudged(run.name, len(pairs), int((~among(pairs, known) & ~space.original(pairs)).sum()))
 
 
 def leave_out(
     shortlists: Sequence[Shortlist],
-    pool: Pool,
-    known: Integers,
+    pool: PairPool,
+    known: PairIds,
     relevant: NDArray[np.bool_],
     *,
     measure: str = "R-precision",
@@ -96,7 +97,7 @@ def leave_out(
 def scores(
     shortlists: Sequence[Shortlist],
     space: Space,
-    known: Integers,
+    known: PairIds,
     relevant: NDArray[np.bool_],
     *,
     measure: str = "R-precision",
@@ -114,7 +115,7 @@ def scores(
     for run in shortlists:
         side: Judged = sides[run.direction == ANNOTATION]
         chosen = side.select(run.queries, np.arange(side.items))
-        (score,) = evaluate(from_lists(run.lists, chosen), [measure]).values()
+        (score,) = evaluate_measures(from_lists(run.lists, chosen), [measure]).values()
         values[run.name] = score.value
     return values
 

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-Integers = NDArray[np.int64]
+PairIds = NDArray[np.int64]
 
 #: The two directions: images ask, or captions do.
 ANNOTATION, SEARCH = "annotation", "search"
@@ -35,23 +35,23 @@ class Space:
     """
 
     images: int
-    owner: Integers
+    owner: PairIds
 
     @property
     def captions(self) -> int:
         """How many captions take part."""
         return len(self.owner)
 
-    def pairs(self, images: Integers, captions: Integers) -> Integers:
+    def pairs(self, images: PairIds, captions: PairIds) -> PairIds:
         """The pairs of images and captions, shape as theirs."""
         return np.asarray(images, np.int64) * self.captions + np.asarray(captions, np.int64)
 
-    def parts(self, pairs: Integers) -> tuple[Integers, Integers]:
+    def parts(self, pairs: PairIds) -> tuple[PairIds, PairIds]:
         """The images and the captions of pairs."""
         images, captions = np.divmod(pairs, max(1, self.captions))
         return images, captions
 
-    def original(self, pairs: Integers) -> NDArray[np.bool_]:
+    def original(self, pairs: PairIds) -> NDArray[np.bool_]:
         """Whether each pair is of an image and a caption that was written for it."""
         images, captions = self.parts(pairs)
         return np.asarray(self.owner[captions] == images)
@@ -67,8 +67,8 @@ class Shortlist:
 
     name: str
     direction: str
-    queries: Integers
-    lists: Integers
+    queries: PairIds
+    lists: PairIds
     system: str = ""
 
     @property
@@ -76,7 +76,7 @@ class Shortlist:
         """What is left out, or counted, with it: its system, or the run itself where nobody says."""
         return self.system or self.name
 
-    def pairs(self, space: Space, depth: int) -> Integers:
+    def pairs(self, space: Space, depth: int) -> PairIds:
         """Its pairs down to `depth`, each once and in the order of their numbers."""
         lists = self.lists[:, :depth]
         asks = np.broadcast_to(self.queries[:, None], lists.shape)[lists >= 0]
@@ -86,28 +86,28 @@ class Shortlist:
 
 
 @dataclass(frozen=True)
-class Pool:
+class PairPool:
     """Pairs that some run has among its best, sorted; `of_run` has each run's own share of them."""
 
     space: Space
     depth: int
-    pairs: Integers
-    of_run: Mapping[str, Integers]
+    pairs: PairIds
+    of_run: Mapping[str, PairIds]
 
     @property
-    def to_judge(self) -> Integers:
+    def to_judge(self) -> PairIds:
         """The pairs that are no originals."""
         return self.pairs[~self.space.original(self.pairs)]
 
-    def without(self, runs: Sequence[str]) -> Integers:
+    def without(self, runs: Sequence[str]) -> PairIds:
         """The pairs that others than `runs` contribute."""
         return self.pairs[self._times > self._counted(runs)]
 
     @cached_property
-    def _times(self) -> Integers:
+    def _times(self) -> PairIds:
         return self._counted(list(self.of_run))
 
-    def _counted(self, runs: Sequence[str]) -> Integers:
+    def _counted(self, runs: Sequence[str]) -> PairIds:
         """How many of `runs` contribute each pair, shape (pairs,)."""
         counts = np.zeros(len(self.pairs), dtype=np.int64)
         for name in runs:
@@ -115,21 +115,21 @@ class Pool:
         return counts
 
 
-def pool(shortlists: Sequence[Shortlist], space: Space, *, depth: int) -> Pool:
+def pool(shortlists: Sequence[Shortlist], space: Space, *, depth: int) -> PairPool:
     """The union of the top `depth` of all runs; raises BadPool where there is none to make."""
     if depth < 1:
         raise BadPool(f"depth {depth}: expected 1 or more")
     if not shortlists:
         raise BadPool("no runs were given; name at least one to pool")
-    of_run: dict[str, Integers] = {}
+    of_run: dict[str, PairIds] = {}
     for one in shortlists:
         if one.name in of_run:
             raise BadPool(f"run {one.name!r} is named twice; name each once")
         of_run[one.name] = one.pairs(space, depth)
-    return Pool(space, depth, np.unique(np.concatenate(list(of_run.values()))), of_run)
+    return PairPool(space, depth, np.unique(np.concatenate(list(of_run.values()))), of_run)
 
 
-def among(pairs: Integers, known: Integers) -> NDArray[np.bool_]:
+def among(pairs: PairIds, known: PairIds) -> NDArray[np.bool_]:
     """Which of `pairs` are among `known`; both sorted, each once."""
     at = np.searchsorted(known, pairs)
     return np.asarray(np.append(known, -1)[at] == pairs)

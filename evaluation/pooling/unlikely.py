@@ -23,14 +23,14 @@ from numpy.typing import NDArray
 
 from evaluation.agreement.shares import effective_number, share_interval
 from evaluation.metrics.overlap import Overlap, content_words
-from evaluation.pooling.pools import Integers, Space
+from evaluation.pooling.pools import PairIds, Space
 
 #: As printed.
-THRESHOLD = 0.25
+BLEU_PRE_THRESHOLD = 0.25
 
 
 def bleu_pre(
-    texts: Sequence[str], references: Sequence[Sequence[str]], space: Space, pairs: Integers
+    texts: Sequence[str], references: Sequence[Sequence[str]], space: Space, pairs: PairIds
 ) -> NDArray[np.float64]:
     """BLEU_pre of each pair, shape (pairs,): `texts` of the captions against `references` of the images.
 
@@ -75,7 +75,7 @@ class FilterLoss:
 
 
 def filter_loss(
-    images: Integers,
+    images: PairIds,
     relevant: NDArray[np.bool_],
     some_yes: NDArray[np.bool_],
     *,

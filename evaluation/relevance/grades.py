@@ -40,7 +40,7 @@ LOWEST, HIGHEST = GRADES[0], GRADES[-1]
 #: Grades have up to six decimal places.
 DECIMALS = 10**6
 #: The greatest gain that a row holds.
-MOST = 32_767
+HIGHEST_GRADE = 32_767
 LINEAR, EXPONENTIAL = GAINS = ("linear", "exponential")
 MEAN, MEDIAN = SUMMARIES = ("mean", "median")
 
@@ -70,10 +70,11 @@ class GradedRule:
                 f"grade, and at most {number(self.high)}"
             )
         # Powers of two beyond the sixteenth are too great in any unit.
-        too_wide = self.high - self.low > (16 if self.gains == EXPONENTIAL else MOST)
-        if too_wide or self.highest > MOST:
+        too_wide = self.high - self.low > (16 if self.gains == EXPONENTIAL else HIGHEST_GRADE)
+        if too_wide or self.highest > HIGHEST_GRADE:
             raise ValueError(
-                f"{self.gains} gains of the scale {number(self.low)} to {number(self.high)} are over {MOST}; "
+                f"{self.gains} gains of the scale {number(self.low)} to {number(self.high)} are over "
+                f"{HIGHEST_GRADE}; "
                 f"use {LINEAR} ones, or a smaller scale"
             )
 
@@ -155,9 +156,9 @@ def graded_rule_named(name: str) -> GradedRule:
     summary: Literal["mean", "median"] = "mean" if found[1] == "mean" else "median"
     low, high, threshold = (Fraction(found[place]) for place in (2, 3, 4))
     gains = EXPONENTIAL if found[5] else LINEAR
-    steps = min(float(high - low), MOST.bit_length() + 1) if found[5] else float(high - low)
+    steps = min(float(high - low), HIGHEST_GRADE.bit_length() + 1) if found[5] else float(high - low)
     highest = 2**steps - 1 if found[5] else steps
-    unit = next((unit for unit in UNITS if highest * unit <= MOST), 1)
+    unit = next((unit for unit in UNITS if highest * unit <= HIGHEST_GRADE), 1)
     return GradedRule(name, threshold, summary, low, high, gains, unit)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from evaluation.relevance.grades import MEAN_GRADE
 from evaluation.relevance.qrels import MAJORITY, AnyRule
-from evaluation.relevance.scales import ONE_TO_FOUR, VOTES, Scale
+from evaluation.relevance.scales import ONE_TO_FOUR, VOTE_SCALE, Scale
 
 #: What a batch asks unless it is told.
 USUAL_TASKS = "relevance"
@@ -33,6 +33,6 @@ class PairTasks:
 
 
 PAIR_TASKS: Mapping[str, PairTasks] = {
-    "relevance": PairTasks(VOTES, (0, 1), "nominal", MAJORITY, 90.0, "flickr8k-crowd", True),
+    "relevance": PairTasks(VOTE_SCALE, (0, 1), "nominal", MAJORITY, 90.0, "flickr8k-crowd", True),
     "graded": PairTasks(ONE_TO_FOUR, (1, 2, 3, 4), "interval", MEAN_GRADE, 10.0, "flickr8k-expert", False),
 }

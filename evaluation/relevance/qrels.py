@@ -13,8 +13,8 @@ pairs and the distributions that section 4.3.2 prints. On three answers the rule
 
 Grades have rules of their own (`evaluation.relevance.grades`): their rows hold gains, and what is relevant
 has at least the rule's `level`. Originals have the highest. Qrels that were imported hold what their file
-says, and are relevant from the level that their rule, `Given`, names; a pair of relevance 0 that is not
-judged was pooled.
+says, and are relevant from the level that their rule, `GivenRelevance`, names; a pair of relevance 0 that is
+not judged was pooled.
 
 A snapshot never changes. Its digest covers settings and rows, not its name and version: the same
 judgments under the same settings have the same digest, wherever they were read from.
@@ -33,11 +33,11 @@ from evaluation.relevance.grades import GRADED_RULES, GradedRule, graded_rule_na
 from evaluation.relevance.pairs import JudgedPair
 
 #: Raised where what a row means changes; part of the digest.
-DEFINITION = 1
+_DEFINITION = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RelevanceRule:
     """A mean answer that is at least `threshold` (`strict`: above it) is relevant."""
 
     name: str
@@ -71,14 +71,14 @@ class Rule:
         return above > below if self.strict else above >= below
 
 
-RULES: Registry[Rule] = Registry("relevance rule")
-HALF = RULES.register("half", Rule("half", Fraction(1, 2)))
-MAJORITY = RULES.register("majority", Rule("majority", Fraction(1, 2), strict=True))
-TWO_THIRDS = RULES.register("two_thirds", Rule("two_thirds", Fraction(2, 3)))
+RELEVANCE_RULES: Registry[RelevanceRule] = Registry("relevance rule")
+HALF = RELEVANCE_RULES.register("half", RelevanceRule("half", Fraction(1, 2)))
+MAJORITY = RELEVANCE_RULES.register("majority", RelevanceRule("majority", Fraction(1, 2), strict=True))
+TWO_THIRDS = RELEVANCE_RULES.register("two_thirds", RelevanceRule("two_thirds", Fraction(2, 3)))
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenRelevance:
     """Relevance as a file gives it, relevant from `level` on."""
 
     level: int = 1
@@ -110,7 +110,7 @@ class Given:
 GIVEN = "given from "
 
 #: For yes and no, for grades, or for what a file says.
-AnyRule = Rule | GradedRule | Given
+AnyRule = RelevanceRule | GradedRule | GivenRelevance
 
 
 def rule_named(name: str) -> AnyRule:
@@ -119,7 +119,7 @@ def rule_named(name: str) -> AnyRule:
     Rules on other scales, and those of imported qrels, are named by what they say.
     """
     if name.startswith(GIVEN) and name.removeprefix(GIVEN).isdecimal():
-        return Given(int(name.removeprefix(GIVEN)))
+        return GivenRelevance(int(name.removeprefix(GIVEN)))
     if " from " in name:
         try:
             return graded_rule_named(name)
@@ -127,9 +127,9 @@ def rule_named(name: str) -> AnyRule:
             raise UnknownName(f"unknown relevance rule: {error}") from error
     if name in GRADED_RULES:
         return GRADED_RULES.get(name)
-    if name in RULES:
-        return RULES.get(name)
-    votes, grades = ", ".join(RULES.keys()), ", ".join(GRADED_RULES.keys())
+    if name in RELEVANCE_RULES:
+        return RELEVANCE_RULES.get(name)
+    votes, grades = ", ".join(RELEVANCE_RULES.keys()), ", ".join(GRADED_RULES.keys())
     raise UnknownName(f"unknown relevance rule {name!r}; known: {votes}; of grades: {grades}")
 
 
@@ -172,7 +172,7 @@ class Qrels:
     @cached_property
     def digest(self) -> str:
         """SHA-256 over definition, settings and rows, in hexadecimal."""
-        hashed = hashlib.sha256(f"qrels {DEFINITION}\n{self.settings.described()}\n".encode())
+        hashed = hashlib.sha256(f"qrels {_DEFINITION}\n{self.settings.described()}\n".encode())
         for row in self.rows:
             line = f"{row.query}\t{row.document}\t{row.relevance}\t{int(row.judged)}\n"
             hashed.update(line.encode())
@@ -195,7 +195,7 @@ class Qrels:
         return replace(self, rows=tuple(rows))
 
 
-def freeze(
+def freeze_pairs(
     pairs: Iterable[JudgedPair],
     *,
     name: str,
@@ -223,13 +223,14 @@ def freeze(
         rows[key] = Qrel(*key, relevance=settings.rule.relevance(pair))
     for key in dict.fromkeys(originals or ()) if settings.originals else ():
         rows[key] = Qrel(*key, relevance=settings.rule.highest, judged=key in rows)
-    return following(
+    return next_version(
         Qrels(name, 1, settings, tuple(sorted(rows.values()))), previous, same_source=same_source
     )
 
 
-def following(made: Qrels, previous: Qrels | None, *, same_source: bool = True) -> Qrels:
-    """`made` as the version after `previous`, or `previous` itself where nothing changed; as `freeze`."""
+def next_version(made: Qrels, previous: Qrels | None, *, same_source: bool = True) -> Qrels:
+    """`made` as the version after `previous`, or `previous` itself where nothing changed; as
+    `freeze_pairs`."""
     if previous is None:
         return made
     if same_source and previous.digest == made.digest:
@@ -242,7 +243,7 @@ def relevant_by_rule(
 ) -> dict[str, int]:
     """How many pairs are relevant under each rule of the kind of `like`, `originals` always among them."""
     own = frozenset(originals)
-    rules: Iterable[AnyRule] = RULES if isinstance(like, Rule) else [like]
+    rules: Iterable[AnyRule] = RELEVANCE_RULES if isinstance(like, RelevanceRule) else [like]
     if isinstance(like, GradedRule) and like.name in GRADED_RULES:
         rules = GRADED_RULES
     return {

@@ -34,15 +34,15 @@ class Scale:
         return answer in (0, 1) if self.votes else self.low <= answer <= self.high
 
 
-VOTES = Scale(Fraction(0), Fraction(1), votes=True)
+VOTE_SCALE = Scale(Fraction(0), Fraction(1), votes=True)
 #: Those of Hodosh et al. 2013, section 4.2.1.
 ONE_TO_FOUR = Scale(Fraction(1), Fraction(4))
 
 
 def scale_named(text: str) -> Scale:
     """The scale `text`: "votes", or its least and greatest grade, as "1-4" or "0-5"; raises BadScale."""
-    if text.strip().lower() == VOTES.name:
-        return VOTES
+    if text.strip().lower() == VOTE_SCALE.name:
+        return VOTE_SCALE
     found = _RANGE.fullmatch(text.strip())
     low, high = (Fraction(part) for part in found.groups()) if found else (Fraction(0), Fraction(0))
     if not low < high:
@@ -65,7 +65,7 @@ def scale_of(answers: Iterable[float]) -> Scale:
     """
     distinct = set(answers)
     if distinct == {0, 1}:
-        return VOTES
+        return VOTE_SCALE
     if distinct <= {1, 2, 3, 4} and len(distinct | {1}) > 1:
         return ONE_TO_FOUR
     if len(distinct) == 1:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluation.agreement.estimates import Bootstrap
-from evaluation.formats.figure_tables import Weight, known
+from evaluation.formats.figure_tables import Weight, finite_or_none
 from evaluation.metrics.scoring import Score
 from evaluation.metrics.table import METRICS
 from evaluation.significance.resampling import Interval, Statistic, bootstrap_difference, figure_interval
@@ -25,7 +25,7 @@ BINS = (1, 5, 10, 20, 50, 100, 500)
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class MeasuredFigure:
     """A system's figure on one measure; None where it does not exist.
 
     `low` and `high` bound its interval, which is of the kind `interval` ("bootstrap", "Wilson") and rests on
@@ -61,7 +61,7 @@ class SystemFigures:
     label: str
     missing: int
     candidates: int
-    figures: Mapping[str, Figure]
+    figures: Mapping[str, MeasuredFigure]
     curves: Mapping[str, Sequence[float]]
     ranks: Sequence[int]
 
@@ -82,7 +82,7 @@ class Test:
 
 
 @dataclass(frozen=True, slots=True)
-class Direction:
+class DirectionTable:
     """One direction's table, systems in the order named; `baseline` is a label, "" where there is none.
 
     The qrels ask about `asked` queries, and figures are of `queries`. `remarks` say what was not ranked.
@@ -140,7 +140,7 @@ def direction_of(
     *,
     draws: Bootstrap,
     told: Callable[[str], None],
-) -> Direction:
+) -> DirectionTable:
     """Put a direction together; `draws.clusters` names each query's image.
 
     `told` is handed each measure and each run before its intervals are drawn, which takes its time.
@@ -177,7 +177,7 @@ def direction_of(
                 binned(one.first_ranks),
             )
         )
-    return Direction(
+    return DirectionTable(
         head.direction, head.queries, head.asked, head.remarks, head.baseline, measures, systems, tests
     )
 
@@ -211,7 +211,9 @@ def binned(ranks: Sequence[float]) -> list[int]:
     return [int(number) for number in np.bincount(places, minlength=len(BINS) + 2)]
 
 
-def _figure(score: Score, judged: tuple[int, float], draws: Bootstrap, mark: str, weight: Weight) -> Figure:
+def _figure(
+    score: Score, judged: tuple[int, float], draws: Bootstrap, mark: str, weight: Weight
+) -> MeasuredFigure:
     measure = METRICS.find(score.measure).measure
     found: Interval | None = None
     try:
@@ -220,14 +222,14 @@ def _figure(score: Score, judged: tuple[int, float], draws: Bootstrap, mark: str
         )
     except ValueError:  # no query has a value, or the mean is not finite: there is no interval
         pass
-    return Figure(
-        value=known(score.value),
-        low=known(found.low) if found else None,
-        high=known(found.high) if found else None,
-        at_best=known(score.optimistic),
+    return MeasuredFigure(
+        value=finite_or_none(score.value),
+        low=finite_or_none(found.low) if found else None,
+        high=finite_or_none(found.high) if found else None,
+        at_best=finite_or_none(score.optimistic),
         queries=score.queries,
         judged_at=judged[0],
-        judged=known(judged[1]),
+        judged=finite_or_none(judged[1]),
         mark=mark,
         weight=weight,
         interval=found.kind if found else "",

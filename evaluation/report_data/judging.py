@@ -17,7 +17,7 @@ import numpy as np
 from evaluation.agreement.coefficients import answer_counts, as_ratings, fleiss, krippendorff
 from evaluation.agreement.estimates import AgreementError, Bootstrap, Estimate, Floats
 from evaluation.agreement.summary import Resampling
-from evaluation.agreement.thresholds import Sweep, sweep
+from evaluation.agreement.thresholds import ThresholdSweep, sweep_thresholds
 from evaluation.relevance.pairs import JudgedPair
 
 #: Lines and points of a sweep that can be told apart: three judges' means of grades 1 to 4 have nine cuts.
@@ -36,7 +36,7 @@ class AnswersPerPair:
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
+class SweptKappas:
     """Kappa of `first` cut at each of `rows` with `second` cut at each of `columns`: `kappa[row][column]`.
 
     `items` were compared, each one of `unit` (answers, pairs). Where not every cut is among the rows and
@@ -53,7 +53,7 @@ class Swept:
 
 
 @dataclass(frozen=True, slots=True)
-class Judging:
+class JudgingSummary:
     """`judges` is how many are named, of `nameless` pairs nobody; `scale` are the answers that occur."""
 
     judgments: str
@@ -65,7 +65,7 @@ class Judging:
     scale: Sequence[float]
     per_pair: Sequence[AnswersPerPair]
     coefficients: dict[str, Estimate]
-    sweeps: Sequence[Swept]
+    sweeps: Sequence[SweptKappas]
 
 
 def judging_of(
@@ -74,7 +74,7 @@ def judging_of(
     *,
     name: str,
     others: tuple[str, Sequence[JudgedPair]] | None = None,
-) -> Judging:
+) -> JudgingSummary:
     """All that `pairs` (one or more) say of their judges; `others` are judgments of the same pairs by others.
 
     Raises AgreementError where the two sets share no pair.
@@ -86,7 +86,7 @@ def judging_of(
     sweeps = [found] if (found := _with_the_others(pairs, resampling)) else []
     if others is not None and (found := _between(name, pairs, *others, resampling)):
         sweeps.append(found)
-    return Judging(
+    return JudgingSummary(
         judgments=name,
         pairs=len(pairs),
         images=len({pair.query for pair in pairs}),
@@ -119,7 +119,7 @@ def _coefficients(
     return {**found, "Fleiss' kappa": fleiss(counts, bootstrap=draws)}
 
 
-def _with_the_others(pairs: Sequence[JudgedPair], resampling: Resampling) -> Swept | None:
+def _with_the_others(pairs: Sequence[JudgedPair], resampling: Resampling) -> SweptKappas | None:
     """Each answer against the mean of the others to its pair; None where no pair has two answers."""
     one: list[float] = []
     rest: list[float] = []
@@ -143,7 +143,7 @@ def _between(
     other: str,
     theirs: Sequence[JudgedPair],
     resampling: Resampling,
-) -> Swept | None:
+) -> SweptKappas | None:
     means = {(pair.query, pair.document): pair.mean for pair in theirs}
     shared = [pair for pair in pairs if (pair.query, pair.document) in means]
     if not shared:
@@ -168,15 +168,17 @@ def _swept(
     resampling: Resampling,
     *,
     unit: str,
-) -> Swept | None:
+) -> SweptKappas | None:
     rows, columns = _cuts(one), _cuts(other)
     if not len(rows) or not len(columns):
         return None
     if len(rows) > MOST_ROWS or len(columns) > MOST_COLUMNS:
         # Without intervals all cuts are cheap; those shown must not leave out where kappa is highest.
-        rows, columns = _shown(sweep(one, other, rows=rows.tolist(), columns=columns.tolist()))
-    found = sweep(one, other, rows=rows.tolist(), columns=columns.tolist(), bootstrap=resampling.over(owners))
-    return Swept(first, second, len(one), unit, list(found.rows), list(found.columns), found.kappa)
+        rows, columns = _shown(sweep_thresholds(one, other, rows=rows.tolist(), columns=columns.tolist()))
+    found = sweep_thresholds(
+        one, other, rows=rows.tolist(), columns=columns.tolist(), bootstrap=resampling.over(owners)
+    )
+    return SweptKappas(first, second, len(one), unit, list(found.rows), list(found.columns), found.kappa)
 
 
 def _cuts(scores: Floats) -> Floats:
@@ -184,7 +186,7 @@ def _cuts(scores: Floats) -> Floats:
     return _evenly(np.unique(scores)[1:], MOST_CUTS)
 
 
-def _shown(every: Sweep) -> tuple[Floats, Floats]:
+def _shown(every: ThresholdSweep) -> tuple[Floats, Floats]:
     """Rows and columns of a sweep for showing, the one of the highest kappa among them."""
     row, column, _ = every.best or (None, None, 0.0)
     return (

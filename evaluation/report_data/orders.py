@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from evaluation.report_data.directions import Direction
+from evaluation.report_data.directions import DirectionTable
 from evaluation.significance.tables import kendall, spearman
 
 #: Which of a report's measures stand for the originals and for the judgments, the first that is there.
@@ -18,7 +18,7 @@ BY_JUDGMENTS = ("R-precision", "nDCG@10", "nDCG", "S@10", "MAP")
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class OrderAgreement:
     """Two measures' rankings of `systems` systems; rho and tau-b are None where `reason` says why."""
 
     direction: str
@@ -30,7 +30,7 @@ class Order:
     reason: str
 
 
-def orders_of(directions: Sequence[Direction]) -> list[Order]:
+def orders_of(directions: Sequence[DirectionTable]) -> list[OrderAgreement]:
     """Every two measures that a report can compare with each other."""
     return [
         _order(one, originals, judged)
@@ -56,7 +56,7 @@ def _held_together(measures: list[str]) -> Iterator[tuple[str, str]]:
                 yield name, by_judgments
 
 
-def _order(direction: Direction, originals: str, judged: str) -> Order:
+def _order(direction: DirectionTable, originals: str, judged: str) -> OrderAgreement:
     pairs = [
         (first, second)
         for one in direction.systems
@@ -65,9 +65,9 @@ def _order(direction: Direction, originals: str, judged: str) -> Order:
     ]
     if len(pairs) < 2:
         reason = f"{len(pairs)} of {len(direction.systems)} systems have both values; at least two are needed"
-        return Order(direction.direction, originals, judged, len(pairs), None, None, reason)
+        return OrderAgreement(direction.direction, originals, judged, len(pairs), None, None, reason)
     by_originals, by_judgments = ([pair[side] for pair in pairs] for side in (0, 1))
     rho, tau = spearman(by_originals, by_judgments), kendall(by_originals, by_judgments)
-    return Order(
+    return OrderAgreement(
         direction.direction, originals, judged, len(pairs), rho.value, tau.value, rho.reason or tau.reason
     )

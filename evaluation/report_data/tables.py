@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evaluation.agreement.estimates import ALIKE, BOOTSTRAP, FEW, Estimate, few
+from evaluation.agreement.estimates import ALIKE, BOOTSTRAP, FEWEST_RESAMPLES, Estimate, few
 from evaluation.agreement.shares import WILSON
 from evaluation.formats.figure_tables import Cell, Marked, Table
 from evaluation.metrics.table import METRICS
-from evaluation.report_data.directions import Direction, Figure
-from evaluation.report_data.judging import Judging
-from evaluation.report_data.orders import Order
+from evaluation.report_data.directions import DirectionTable, MeasuredFigure
+from evaluation.report_data.judging import JudgingSummary
+from evaluation.report_data.orders import OrderAgreement
 
 #: What marks and emphasis mean, below every table that has them.
-MARKS = "* p <= 0.1, ** p <= 0.05, *** p <= 0.01 against {baseline}, adjusted by Holm for {tests} tests."
+_MARKS = "* p <= 0.1, ** p <= 0.05, *** p <= 0.01 against {baseline}, adjusted by Holm for {tests} tests."
 EMPHASIS = (
     "Bold: the best; underlined: not significantly different from it by the paired bootstrap "
     "({level:.0%}, unadjusted)."
@@ -40,7 +40,7 @@ class Titled:
     raw: Table | None = None
 
 
-def figures(direction: Direction, *, judged: bool, level: float) -> Titled:
+def figures(direction: DirectionTable, *, judged: bool, level: float) -> Titled:
     """Systems by measures, marked against the baseline, as Tables 3 and 4 of Hodosh et al. 2013."""
     deepest = max(
         (one.judged_at for system in direction.systems for one in system.figures.values()), default=0
@@ -70,7 +70,7 @@ def figures(direction: Direction, *, judged: bool, level: float) -> Titled:
     if any(one.weight for system in direction.systems for one in system.figures.values()):
         note.append(EMPHASIS.format(level=level))
     if tests:
-        note.append(MARKS.format(baseline=direction.baseline, tests=tests))
+        note.append(_MARKS.format(baseline=direction.baseline, tests=tests))
     note += direction.remarks
     return Titled(
         key=f"figures-{direction.direction}",
@@ -81,7 +81,7 @@ def figures(direction: Direction, *, judged: bool, level: float) -> Titled:
     )
 
 
-def intervals(direction: Direction, *, level: float, resamples: int) -> Titled:
+def intervals(direction: DirectionTable, *, level: float, resamples: int) -> Titled:
     """The same figures with their intervals."""
     rows: list[list[Cell]] = [
         [system.label, *(_interval(name, system.figures[name]) for name in direction.measures)]
@@ -90,23 +90,24 @@ def intervals(direction: Direction, *, level: float, resamples: int) -> Titled:
     return Titled(
         key=f"intervals-{direction.direction}",
         title=f"Intervals, {direction.direction}",
-        note=" ".join([_kinds(direction, level, resamples), "Shares in per cent.", *few_images(direction)]),
+        note=" ".join([_kinds(direction, level, resamples), "Shares in per cent.", *_few_images(direction)]),
         table=Table(["system", *direction.measures], rows),
     )
 
 
-def few_images(direction: Direction) -> list[str]:
+def _few_images(direction: DirectionTable) -> list[str]:
     """What is to be said of intervals of few images; nothing where there is none."""
     if not any(one.remark for system in direction.systems for one in system.figures.values()):
         return []
     said = (
-        f"In round brackets: the number of images, if the bootstrap draws fewer than {FEW} and may be "
+        f"In round brackets: the number of images, if the bootstrap draws fewer than "
+        f"{FEWEST_RESAMPLES} and may be "
         "too narrow"
     )
     return [f"{said}; 'all alike', if every resample gave the same value."]
 
 
-def _kinds(direction: Direction, level: float, resamples: int) -> str:
+def _kinds(direction: DirectionTable, level: float, resamples: int) -> str:
     """Which measures have which kind of interval."""
     drawn = {
         kind: [
@@ -129,7 +130,7 @@ def _kinds(direction: Direction, level: float, resamples: int) -> str:
     return " ".join(said)
 
 
-def bounds(direction: Direction) -> Titled | None:
+def bounds(direction: DirectionTable) -> Titled | None:
     """Figures with unjudged items within the cut counted as relevant; None where that says nothing.
 
     No upper bound: the cut of R-precision stays where what is judged puts it, recall knows of nothing
@@ -161,7 +162,7 @@ def bounds(direction: Direction) -> Titled | None:
     )
 
 
-def tests(direction: Direction) -> Titled | None:
+def tests(direction: DirectionTable) -> Titled | None:
     """Every pair that was tested."""
     if not direction.tests:
         return None
@@ -189,7 +190,7 @@ def tests(direction: Direction) -> Titled | None:
     )
 
 
-def tidy(direction: Direction) -> Table:
+def tidy(direction: DirectionTable) -> Table:
     """Every figure of a direction, a line each, unrounded; shares from 0 to 1."""
     head = ["direction", "run", "system", "measure", "value", "low", "high", "at best", "queries"]
     head += ["judged at", "judged", "missing", "candidates", "mark", "emphasis"]
@@ -207,7 +208,7 @@ def tidy(direction: Direction) -> Table:
     return Table(head, rows)
 
 
-def orders(found: Sequence[Order]) -> Titled | None:
+def orders(found: Sequence[OrderAgreement]) -> Titled | None:
     """Rank correlations, as Table 7 of Hodosh et al. 2013."""
     if not found:
         return None
@@ -232,7 +233,7 @@ def orders(found: Sequence[Order]) -> Titled | None:
     )
 
 
-def coefficients(judging: Judging, *, level: float) -> Titled:
+def coefficients(judging: JudgingSummary, *, level: float) -> Titled:
     """Agreement of those who judged."""
     head = ["coefficient", "value", "low", "high", "pairs", "remark"]
     rows: list[list[Cell]] = [
@@ -249,12 +250,12 @@ def coefficients(judging: Judging, *, level: float) -> Titled:
     )
 
 
-def facts(key: str, title: str, note: str, rows: Sequence[tuple[str, Cell]]) -> Titled:
+def facts_table(key: str, title: str, note: str, rows: Sequence[tuple[str, Cell]]) -> Titled:
     """What has a name and a value each."""
     return Titled(key, title, note, Table(["", "value"], [list(row) for row in rows]))
 
 
-def figure_text(name: str, one: Figure) -> str:
+def figure_text(name: str, one: MeasuredFigure) -> str:
     """A figure with its interval, for a sentence; a share in per cent."""
     sign = "" if METRICS.find(name).measure.unit == "rank" else " %"
     value, low, high = (_shown(name, number) for number in (one.value, one.low, one.high))
@@ -282,7 +283,7 @@ def _without_empty(table: Table) -> Table:
     )
 
 
-def _interval(name: str, one: Figure) -> str:
+def _interval(name: str, one: MeasuredFigure) -> str:
     value, low, high = (_shown(name, number) for number in (one.value, one.low, one.high))
     if value is None:
         return "-"
@@ -293,7 +294,11 @@ def _interval(name: str, one: Figure) -> str:
 
 def bracketed(value: float, low: float, high: float, *, images: int, remark: str) -> str:
     """A figure with its interval in a cell, and what a remark says of it in short."""
-    short = [f"{images} image{'' if images == 1 else 's'}"] if images < FEW and few(images) in remark else []
+    short = (
+        [f"{images} image{'' if images == 1 else 's'}"]
+        if images < FEWEST_RESAMPLES and few(images) in remark
+        else []
+    )
     short += ["all alike"] if ALIKE in remark else []
     return f"{value:.1f} [{low:.1f}, {high:.1f}]" + (f" ({', '.join(short)})" if short else "")
 

@@ -1,6 +1,6 @@
 """A report: its inputs, what was found, and the sections that show it.
 
-Two reports of the same inputs are equal. `differences` says in words what of the inputs changed.
+Two reports of the same inputs are equal. `changed_inputs` says in words what of the inputs changed.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from evaluation.agreement.estimates import FEW
+from evaluation.agreement.estimates import FEWEST_RESAMPLES
 from evaluation.figures import agreement, curves, judgments, ranks, systems
 from evaluation.figures.base import Plot
 from evaluation.formats.figure_tables import Cell
 from evaluation.report_data import tables
-from evaluation.report_data.directions import ANNOTATION, Direction
-from evaluation.report_data.judging import Judging
-from evaluation.report_data.orders import BY_JUDGMENTS, BY_ORIGINALS, Order, first_of, orders_of
+from evaluation.report_data.directions import ANNOTATION, DirectionTable
+from evaluation.report_data.judging import JudgingSummary
+from evaluation.report_data.orders import BY_JUDGMENTS, BY_ORIGINALS, OrderAgreement, first_of, orders_of
 from evaluation.report_data.tables import Titled
 
 #: Raised where what a report's files mean changes.
-DEFINITION = 4
+REPORT_DEFINITION = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +71,18 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ReportDocument:
     """`inputs` is all that it was made from (settings, digests, versions), as plain data."""
 
     name: str
     inputs: Mapping[str, Any]
-    directions: Sequence[Direction]
+    directions: Sequence[DirectionTable]
     batch: BatchNumbers | None
-    judging: Judging | None
+    judging: JudgingSummary | None
     no_judging: str
 
     @property
-    def orders(self) -> list[Order]:
+    def orders(self) -> list[OrderAgreement]:
         """Every two measures that can be compared with each other, by how they order the systems."""
         return orders_of(self.directions)
 
@@ -96,11 +96,11 @@ class Report:
         }
 
 
-def sections_of(report: Report) -> list[Section]:
+def sections_of(report: ReportDocument) -> list[Section]:
     """What a report shows, in the order in which it is read."""
     found = [_of_direction(report, one) for one in report.directions]
     if correlations := tables.orders(report.orders):
-        scatter = systems.plot(report.directions, report.orders)
+        scatter = systems.plot_systems(report.directions, report.orders)
         found.append(Section("Rankings of the systems", [], [correlations], [scatter] if scatter else []))
     if report.batch is not None:
         found.append(_of_batch(report.batch))
@@ -108,7 +108,7 @@ def sections_of(report: Report) -> list[Section]:
     return found
 
 
-def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def changed_inputs(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """What of a report's inputs is not as it was, a phrase each; empty where nothing changed."""
     said: list[str] = []
     old, new = before.get("qrels", {}), now["qrels"]
@@ -142,7 +142,7 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     return said
 
 
-def _of_direction(report: Report, one: Direction) -> Section:
+def _of_direction(report: ReportDocument, one: DirectionTable) -> Section:
     settings = report.inputs["settings"]
     judged = not report.inputs["qrels"]["pool"]
     level, resamples = settings["level"], settings["resamples"]
@@ -157,7 +157,7 @@ def _of_direction(report: Report, one: Direction) -> Section:
     undefined = [name for name in one.measures if all(s.figures[name].value is None for s in one.systems)]
     if undefined:
         remarks.append(f"No system has a value for: {', '.join(undefined)}.")
-    plots = [curves.plot(one), ranks.plot(one)]
+    plots = [curves.plot_curves(one), ranks.plot_ranks(one)]
     asks, ranked = ("images", "captions") if one.direction == ANNOTATION else ("captions", "images")
     return Section(
         f"{one.direction.capitalize()}: {asks} are the queries, {ranked} are ranked",
@@ -167,20 +167,20 @@ def _of_direction(report: Report, one: Direction) -> Section:
     )
 
 
-def _few(one: Direction) -> list[str]:
+def _few(one: DirectionTable) -> list[str]:
     """That the bootstrap, of intervals and of what is emphasised, rests on few images."""
     images = [
         figure.images for system in one.systems for figure in system.figures.values() if figure.interval
     ]
-    if not images or min(images) >= FEW:
+    if not images or min(images) >= FEWEST_RESAMPLES:
         return []
     said = (
         f"The bootstrap, for intervals and for underlining, draws only {min(images)} images for some results"
     )
-    return [f"{said}. With fewer than {FEW} images, intervals may be too narrow."]
+    return [f"{said}. With fewer than {FEWEST_RESAMPLES} images, intervals may be too narrow."]
 
 
-def _lead(one: Direction) -> list[str]:
+def _lead(one: DirectionTable) -> list[str]:
     """What the table comes to: the best system, and how many differ from the baseline."""
     said = []
     name = first_of((*BY_JUDGMENTS, *BY_ORIGINALS), one.measures)
@@ -261,7 +261,7 @@ def _of_batch(batch: BatchNumbers) -> Section:
     elif batch.threshold is not None:
         remarks.append("No filler was judged, so the loss of the filter is unknown.")
     title = f"Batch {batch.batch}: {batch.tasks}, {batch.state}"
-    return Section(title, remarks, [tables.facts("batch", "The batch in numbers", "", rows)], [])
+    return Section(title, remarks, [tables.facts_table("batch", "The batch in numbers", "", rows)], [])
 
 
 def _of_pages(filling: Mapping[str, int]) -> list[tuple[str, Cell]]:
@@ -277,7 +277,7 @@ def _counted(reasons: Sequence[str]) -> list[str]:
     return [f"{why} ({number})" if number > 1 else why for why, number in Counter(reasons).items()]
 
 
-def _of_judging(report: Report) -> Section:
+def _of_judging(report: ReportDocument) -> Section:
     judging = report.judging
     if judging is None:
         return Section("Judgments", [report.no_judging], [], [])
@@ -289,11 +289,11 @@ def _of_judging(report: Report) -> Section:
         f"Judgments {judging.judgments}: {judging.answers:,} answers about {judging.pairs:,} pairs of "
         f"{judging.images:,} images, {judges}. {first}: {tables.interval_text(estimate)}."
     )
-    sweeps = [agreement.plot(one, number) for number, one in enumerate(judging.sweeps, start=1)]
+    sweeps = [agreement.plot_agreement(one, number) for number, one in enumerate(judging.sweeps, start=1)]
     level = report.inputs["settings"]["level"]
     return Section(
         "Judgments",
         [summary],
         [tables.coefficients(judging, level=level)],
-        [judgments.plot(judging), *sweeps],
+        [judgments.plot_judgments(judging), *sweeps],
     )

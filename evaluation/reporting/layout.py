@@ -9,14 +9,14 @@ from typing import Any
 from evaluation.figures.base import Plot
 from evaluation.formats.figure_tables import Marked, Table, as_csv, as_latex
 from evaluation.report_data.tables import Titled
-from evaluation.reporting.document import DEFINITION, Report, Section
+from evaluation.reporting.document import REPORT_DEFINITION, ReportDocument, Section
 
 
-def as_json(report: Report, sections: list[Section]) -> str:
+def report_json(report: ReportDocument, sections: list[Section]) -> str:
     """Everything: inputs, findings, and what is shown. Raises ValueError for a number that JSON has not."""
     document = {
         "report": report.name,
-        "definition": DEFINITION,
+        "definition": REPORT_DEFINITION,
         "inputs": report.inputs,
         "findings": report.findings(),
         "sections": [_section(one) for one in sections],

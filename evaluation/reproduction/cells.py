@@ -28,7 +28,7 @@ def tolerance(printed: float, unit: str) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class PrintedCell:
     """One printed figure. `ours` is None where it cannot be had, and `why` then says why.
 
     `family` gathers the cells that one convention moves together; `note` is a remark on a cell
@@ -80,7 +80,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class CellTally:
     """Cells that have a figure, those within tolerance, and their mean and largest strain."""
 
     cells: int
@@ -94,11 +94,11 @@ class Tally:
         return self.within / self.cells if self.cells else 0.0
 
 
-def tally(cells: Iterable[Cell]) -> Tally:
+def tally(cells: Iterable[PrintedCell]) -> CellTally:
     """Count `cells`, leaving out those that cannot be had."""
     had = [cell for cell in cells if cell.ours is not None]
     strains = [cell.strain or 0.0 for cell in had]
-    return Tally(
+    return CellTally(
         cells=len(had),
         within=sum(bool(cell.within) for cell in had),
         mean=sum(strains) / len(strains) if strains else 0.0,

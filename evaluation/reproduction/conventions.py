@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from evaluation.relevance.qrels import HALF, MAJORITY, TWO_THIRDS, QrelsSettings, Rule
+from evaluation.relevance.qrels import HALF, MAJORITY, TWO_THIRDS, QrelsSettings, RelevanceRule
 
-Unjudged = Literal["irrelevant", "left out", "originals relevant"]
+UnjudgedConvention = Literal["irrelevant", "left out", "originals relevant"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,9 @@ class Conventions:
     other_reference: int = 3
     strict: bool = False
     header: float = 0.7
-    unjudged_in_kappa: Unjudged = "irrelevant"
-    unjudged_in_precision: Unjudged = "left out"
-    rule: Rule = HALF
+    unjudged_in_kappa: UnjudgedConvention = "irrelevant"
+    unjudged_in_precision: UnjudgedConvention = "left out"
+    rule: RelevanceRule = HALF
     originals: bool = True
     tau: Literal["b", "c"] = "b"
 
@@ -66,25 +66,27 @@ class Conventions:
         return found | {"rule": self.rule.name, "qrels": self.qrels.described()}
 
 
-CHOSEN = Conventions()
+CHOSEN_CONVENTIONS = Conventions()
 
 #: What was tried besides, one field changed each.
 ALTERNATIVES: Mapping[str, Conventions] = {
-    "no stop list": replace(CHOSEN, stop_words=False),
-    "no stemming": replace(CHOSEN, stemmed=False),
-    "lemmatised captions": replace(CHOSEN, lemmatised=True),
-    "BLEU of content words": replace(CHOSEN, bleu_of_content=True),
-    "R1(other) is caption #0": replace(CHOSEN, other_reference=0),
-    "R1(other) is caption #1": replace(CHOSEN, other_reference=1),
-    "R1(other) is caption #4": replace(CHOSEN, other_reference=4),
-    "strict comparisons (>)": replace(CHOSEN, strict=True),
-    "Table 8: BLEU at 0.6 as headed": replace(CHOSEN, header=0.6),
-    "10(a): unjudged left out": replace(CHOSEN, unjudged_in_kappa="left out"),
-    "10(a): unjudged originals relevant": replace(CHOSEN, unjudged_in_kappa="originals relevant"),
-    "10(b): unjudged irrelevant": replace(CHOSEN, unjudged_in_precision="irrelevant"),
-    "10(b): unjudged originals relevant": replace(CHOSEN, unjudged_in_precision="originals relevant"),
-    "relevant: more yes than no": replace(CHOSEN, rule=MAJORITY),
-    "relevant: two thirds": replace(CHOSEN, rule=TWO_THIRDS),
-    "originals as judged": replace(CHOSEN, originals=False),
-    "tau-c": replace(CHOSEN, tau="c"),
+    "no stop list": replace(CHOSEN_CONVENTIONS, stop_words=False),
+    "no stemming": replace(CHOSEN_CONVENTIONS, stemmed=False),
+    "lemmatised captions": replace(CHOSEN_CONVENTIONS, lemmatised=True),
+    "BLEU of content words": replace(CHOSEN_CONVENTIONS, bleu_of_content=True),
+    "R1(other) is caption #0": replace(CHOSEN_CONVENTIONS, other_reference=0),
+    "R1(other) is caption #1": replace(CHOSEN_CONVENTIONS, other_reference=1),
+    "R1(other) is caption #4": replace(CHOSEN_CONVENTIONS, other_reference=4),
+    "strict comparisons (>)": replace(CHOSEN_CONVENTIONS, strict=True),
+    "Table 8: BLEU at 0.6 as headed": replace(CHOSEN_CONVENTIONS, header=0.6),
+    "10(a): unjudged left out": replace(CHOSEN_CONVENTIONS, unjudged_in_kappa="left out"),
+    "10(a): unjudged originals relevant": replace(CHOSEN_CONVENTIONS, unjudged_in_kappa="originals relevant"),
+    "10(b): unjudged irrelevant": replace(CHOSEN_CONVENTIONS, unjudged_in_precision="irrelevant"),
+    "10(b): unjudged originals relevant": replace(
+        CHOSEN_CONVENTIONS, unjudged_in_precision="originals relevant"
+    ),
+    "relevant: more yes than no": replace(CHOSEN_CONVENTIONS, rule=MAJORITY),
+    "relevant: two thirds": replace(CHOSEN_CONVENTIONS, rule=TWO_THIRDS),
+    "originals as judged": replace(CHOSEN_CONVENTIONS, originals=False),
+    "tau-c": replace(CHOSEN_CONVENTIONS, tau="c"),
 }

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.formats.base import FormatError
-from annotation.formats.files.text import shown
+from annotation.formats.files.text import short_repr
 from annotation.formats.flickr8k import Flickr8k
 from annotation.protocol.terms import ImageRecord
 from evaluation.formats.flickr8k_judgments import Flickr8kCrowd, Flickr8kExpert
@@ -32,21 +32,21 @@ LEMMAS = "Flickr8k.lemma.token.txt"
 #: What the references of an image are, by their printed name; R1(other) is a convention.
 REFERENCES = {"R5": (0, 1, 2, 3, 4), "R1(gold)": (2,), "R4": (0, 1, 3, 4)}
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+ExpertScores = NDArray[np.float64]
+_Integers = NDArray[np.int64]
 #: How captions are cut: ("words",), or ("content", order, stop words out, stemmed, lemmatised).
-Kind = tuple[Any, ...]
+_Kind = tuple[Any, ...]
 Texts = Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
-class Judged:
+class _Judged:
     """Judged pairs as columns: `images` and `captions` are numbers in the pool, `means` the mean answers."""
 
     pairs: tuple[JudgedPair, ...]
-    images: Integers
-    captions: Integers
-    means: Floats
+    images: _Integers
+    captions: _Integers
+    means: ExpertScores
 
 
 @dataclass
@@ -60,10 +60,10 @@ class Evidence:
     captions: Texts
     lemmas: Texts
     training_lemmas: Texts
-    experts: Judged
-    crowd: Judged
-    _entries: dict[Kind, list[list[Entries]]] = field(default_factory=dict)
-    _overlaps: dict[tuple[Kind, tuple[int, ...]], Overlap] = field(default_factory=dict)
+    experts: _Judged
+    crowd: _Judged
+    _entries: dict[_Kind, list[list[Entries]]] = field(default_factory=dict)
+    _overlaps: dict[tuple[_Kind, tuple[int, ...]], Overlap] = field(default_factory=dict)
 
     @classmethod
     def read(
@@ -86,7 +86,7 @@ class Evidence:
         for record in test:
             if len(record.captions) != len(REFERENCES["R5"]):
                 raise FormatError(
-                    f"{shown(record.filename)} has {len(record.captions)} captions",
+                    f"{short_repr(record.filename)} has {len(record.captions)} captions",
                     file=folder,
                     expected="five for each test image",
                 )
@@ -95,7 +95,9 @@ class Evidence:
         for record in records:
             if len(record.captions) != len(lemmas[record.id].captions if record.id in lemmas else ()):
                 raise FormatError(
-                    f"lacks captions of {shown(record.filename)}", file=file, expected="those of every image"
+                    f"lacks captions of {short_repr(record.filename)}",
+                    file=file,
+                    expected="those of every image",
                 )
         images = tuple(record.filename for record in test)
         return cls(
@@ -113,11 +115,11 @@ class Evidence:
         return _pool(self.images)
 
     @cached_property
-    def lay(self) -> Floats:
+    def lay(self) -> ExpertScores:
         """The crowd's share of yes on each of the experts' pairs; NaN where the crowd did not judge."""
         shares = np.full((len(self.images), len(self.images)), np.nan)
         shares[self.crowd.images, self.crowd.captions] = self.crowd.means
-        found: Floats = shares[self.experts.images, self.experts.captions]
+        found: ExpertScores = shares[self.experts.images, self.experts.captions]
         return found
 
     def bleu_overlap(self, references: tuple[int, ...], conventions: Conventions) -> Overlap:
@@ -133,7 +135,7 @@ class Evidence:
         how = (conventions.stop_words, conventions.stemmed, conventions.lemmatised)
         return self._overlap(("content", order, *how), references)
 
-    def _overlap(self, kind: Kind, references: tuple[int, ...]) -> Overlap:
+    def _overlap(self, kind: _Kind, references: tuple[int, ...]) -> Overlap:
         key = (kind, references)
         if key not in self._overlaps:
             cut = self._cut(kind)
@@ -142,7 +144,7 @@ class Evidence:
             )
         return self._overlaps[key]
 
-    def _cut(self, kind: Kind) -> list[list[Entries]]:
+    def _cut(self, kind: _Kind) -> list[list[Entries]]:
         """The captions as words, or as runs of content words."""
         if kind not in self._entries:
             if kind == ("words",):
@@ -174,7 +176,7 @@ def _judged(
     reader: Flickr8kExpert | Flickr8kCrowd,
     images: Sequence[str],
     folder: Path,
-) -> Judged:
+) -> _Judged:
     """The pairs, or what the folder holds, as columns; FormatError where one is not in the pool."""
     pairs = reader.read(folder) if given is None else given
     source = folder / reader.file if given is None else f"the {reader.title} that were given"
@@ -184,11 +186,11 @@ def _judged(
     for pair in found:
         if pair.query not in numbers or pair.document not in captions:
             raise FormatError(
-                f"{shown(pair.query)} with {shown(pair.document)} is outside the pool",
+                f"{short_repr(pair.query)} with {short_repr(pair.document)} is outside the pool",
                 file=source,
                 expected=f"a test image and the caption #{POOL} of a test image",
             )
-    return Judged(
+    return _Judged(
         pairs=found,
         images=np.array([numbers[pair.query] for pair in found], dtype=np.int64),
         captions=np.array([captions[pair.document] for pair in found], dtype=np.int64),

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from annotation.protocol.terms import ImageRecord
-from evaluation.reproduction.cells import COUNT, KAPPA, Cell
+from evaluation.reproduction.cells import COUNT, KAPPA, PrintedCell
 from models_core.text.aligned import Tagged, aligned, word_classes
 from models_core.text.distributional import distributional, frequent
 from models_core.text.lemmas import Lemmatiser, Word
@@ -26,7 +26,7 @@ ALIGNMENT, CAPTIONS, BNC, LIN = "alignment", "distributional, captions", "distri
 NO_BNC = "the British National Corpus has a licence of its own and is not among the data"
 
 #: Column -> word -> its five most similar words with their similarities, as printed.
-PRINTED: dict[str, dict[str, dict[str, float]]] = {
+PRINTED_FIGURE3: dict[str, dict[str, dict[str, float]]] = {
     ALIGNMENT: {
         "rider": {"biker": 0.86, "bicyclist": 0.82, "cyclist": 0.79, "bmx": 0.75, "bicycler": 0.73},
         "swim": {"retrieve": 0.56, "paddle": 0.54, "dive": 0.52, "come": 0.38, "wade": 0.31},
@@ -53,7 +53,7 @@ PRINTED_SIZES = {
 }
 
 #: How far down our own list a printed word counts as found.
-TOP = 6
+SIMILAR_WORDS_SHOWN = 6
 
 Nearest = Callable[[str, int], tuple[tuple[str, float], ...]]
 
@@ -62,25 +62,30 @@ Nearest = Callable[[str, int], tuple[tuple[str, float], ...]]
 class Neighbour:
     """A printed word with both similarities, and its place in our list, counted from 1."""
 
-    cell: Cell
+    cell: PrintedCell
     place: int | None
 
 
 @dataclass(frozen=True)
-class Figure:
-    """`neighbours` of all columns, our own lists of `TOP` words, and the vocabularies' sizes."""
+class Figure3:
+    """`neighbours` of all columns, our own lists of `SIMILAR_WORDS_SHOWN` words, and the vocabularies'
+    sizes."""
 
     neighbours: tuple[Neighbour, ...]
     ours: dict[str, dict[str, tuple[tuple[str, float], ...]]]
-    sizes: tuple[Cell, ...]
+    sizes: tuple[PrintedCell, ...]
 
     def within(self, column: str) -> int:
         """Printed words whose similarity is within 0.02."""
         return sum(bool(n.cell.within) for n in self.neighbours if n.cell.column == column)
 
     def found(self, column: str) -> int:
-        """Printed words among our own first `TOP`."""
-        return sum(n.place is not None and n.place <= TOP for n in self.neighbours if n.cell.column == column)
+        """Printed words among our own first `SIMILAR_WORDS_SHOWN`."""
+        return sum(
+            n.place is not None and n.place <= SIMILAR_WORDS_SHOWN
+            for n in self.neighbours
+            if n.cell.column == column
+        )
 
 
 def tagged(
@@ -96,7 +101,7 @@ def tagged(
     ]
 
 
-def figure(training: Tagged, wordnet: WordNet | None, *, why_no_wordnet: str = "no WordNet") -> Figure:
+def make_figure3(training: Tagged, wordnet: WordNet | None, *, why_no_wordnet: str = "no WordNet") -> Figure3:
     """Figure 3 from the tagged training captions; without a WordNet its column is empty, and says why."""
     captions = [[word.lemma for word in caption] for image in training for caption in image]
     counts = Counter(lemma for caption in captions for lemma in caption)
@@ -108,24 +113,24 @@ def figure(training: Tagged, wordnet: WordNet | None, *, why_no_wordnet: str = "
         LIN: _of_lin(lin) if lin else why_no_wordnet,
     }
     neighbours, ours = [], {}
-    for column, words in PRINTED.items():
+    for column, words in PRINTED_FIGURE3.items():
         had = columns[column]
         if not isinstance(had, str):
-            ours[column] = {word: had[1](word, TOP) for word in words}
+            ours[column] = {word: had[1](word, SIMILAR_WORDS_SHOWN) for word in words}
         for word, printed in words.items():
             places = {other: n for n, (other, _) in enumerate(ours.get(column, {}).get(word, ()), start=1)}
             for other, value in printed.items():
                 found = None if isinstance(had, str) else had[0](word, other)
                 why = had if isinstance(had, str) else "" if found is not None else "not in our vocabulary"
-                cell = Cell(TABLE, f"{word}, {other}", column, value, found, KAPPA, column, why=why)
+                cell = PrintedCell(TABLE, f"{word}, {other}", column, value, found, KAPPA, column, why=why)
                 neighbours.append(Neighbour(cell, places.get(other)))
     classes = word_classes(training)
     counted = (len(frequent(captions)), len(classes.nouns), len(classes.verbs), len(classes.both))
     sizes = tuple(
-        Cell("Vocabularies", name, "words", printed, float(size), COUNT, "vocabularies")
+        PrintedCell("Vocabularies", name, "words", printed, float(size), COUNT, "vocabularies")
         for (name, printed), size in zip(PRINTED_SIZES.items(), counted, strict=True)
     )
-    return Figure(tuple(neighbours), ours, sizes)
+    return Figure3(tuple(neighbours), ours, sizes)
 
 
 def _of_kernel(kernel: WordKernel) -> tuple[Callable[[str, str], float | None], Nearest]:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluation.agreement.estimates import Estimate
-from evaluation.agreement.thresholds import Retrieval, retrieval, sweep
+from evaluation.agreement.thresholds import Retrieval, retrieval, sweep_thresholds
 from evaluation.reproduction import printed
-from evaluation.reproduction.cells import PERCENT, Cell
-from evaluation.reproduction.conventions import Conventions, Unjudged
-from evaluation.reproduction.evidence import REFERENCES, Evidence, Floats
+from evaluation.reproduction.cells import PERCENT, PrintedCell
+from evaluation.reproduction.conventions import Conventions, UnjudgedConvention
+from evaluation.reproduction.evidence import REFERENCES, Evidence, ExpertScores
 
 #: Below every distance between two scores: keeps "=" at the top of a scale where comparisons are strict.
 _HAIR = 1e-6
@@ -30,10 +30,10 @@ class PrintedFigure:
     family: str
 
 
-def cell_of(found: Estimate, figure: PrintedFigure, *, note: str = "", again: str = "") -> Cell:
+def cell_of(found: Estimate, figure: PrintedFigure, *, note: str = "", again: str = "") -> PrintedCell:
     """A cell from an estimate, in per cent where the unit says so."""
     ours = None if found.value is None else found.value * (100 if figure.unit == PERCENT else 1)
-    return Cell(
+    return PrintedCell(
         figure.table,
         figure.row,
         figure.column,
@@ -57,7 +57,9 @@ def references_of(name: str, conventions: Conventions) -> tuple[int, ...]:
     return REFERENCES.get(name, (conventions.other_reference,))
 
 
-def bleu_and_rouge(evidence: Evidence, references: str, conventions: Conventions) -> tuple[Floats, Floats]:
+def bleu_and_rouge(
+    evidence: Evidence, references: str, conventions: Conventions
+) -> tuple[ExpertScores, ExpertScores]:
     """Both scores of each pair that experts graded."""
     numbers = references_of(references, conventions)
     pairs = evidence.experts.images, evidence.experts.captions
@@ -73,15 +75,17 @@ def top(threshold: float, conventions: Conventions) -> float:
 
 
 def against_experts(
-    evidence: Evidence, scores: Floats, columns: Sequence[float], conventions: Conventions
+    evidence: Evidence, scores: ExpertScores, columns: Sequence[float], conventions: Conventions
 ) -> tuple[tuple[Estimate, ...], ...]:
     """Kappa of the experts' mean grades, a row for each of EXPERT, against `scores` cut at `columns`."""
     rows = (top(printed.EXPERT[0], conventions), *printed.EXPERT[1:])
-    found = sweep(evidence.experts.means, scores, rows=rows, columns=columns, strict=conventions.strict)
+    found = sweep_thresholds(
+        evidence.experts.means, scores, rows=rows, columns=columns, strict=conventions.strict
+    )
     return found.kappa
 
 
-def lay_scores(evidence: Evidence, unjudged: Unjudged) -> Floats:
+def lay_scores(evidence: Evidence, unjudged: UnjudgedConvention) -> ExpertScores:
     """The crowd's share of yes on the experts' pairs; NaN where a pair is to be left out."""
     if unjudged == "left out":
         return evidence.lay

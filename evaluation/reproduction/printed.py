@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class _Block:
     """Half of Table 8 or 9: kappa of experts against BLEU and ROUGE for one set of references.
 
     `references` is R5, R1(gold), R4 or R1(other). Each line of `kappas` belongs to a threshold of
@@ -27,7 +27,7 @@ class Block:
 EXPERT = (4.0, 3.6, 3.3, 3.0, 2.6)
 
 BLOCKS = (
-    Block(
+    _Block(
         "Table 8",
         "R5",
         (0.9, 0.8, 0.7),
@@ -40,7 +40,7 @@ BLOCKS = (
             (0.35, 0.45, 0.51, 0.38, 0.51, 0.53),
         ),
     ),
-    Block(
+    _Block(
         "Table 8",
         "R1(gold)",
         (0.8, 0.6, 0.5),
@@ -53,7 +53,7 @@ BLOCKS = (
             (0.32, 0.32, 0.42, 0.30, 0.32, 0.43),
         ),
     ),
-    Block(
+    _Block(
         "Table 9",
         "R4",
         (0.7, 0.6, 0.5),
@@ -66,7 +66,7 @@ BLOCKS = (
             (0.41, 0.47, 0.44, 0.33, 0.48, 0.51),
         ),
     ),
-    Block(
+    _Block(
         "Table 9",
         "R1(other)",
         (0.5, 0.4, 0.3),
@@ -160,7 +160,7 @@ BEST_KAPPAS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class _Filter:
     """Section 4.3.2: what a cut of BLEU (`preprocessed`: of BLEU_pre) removes, in per cent.
 
     `removed` of all pairs, `lost_good` of those with an expert grade of 2 2/3 or more, `lost_better`
@@ -178,11 +178,11 @@ class Filter:
 
 
 GOOD, BETTER = 2.6, 3.0
-FILTERS = (
-    Filter("BLEU_pre >= 0.25", True, 0.25, 86.0, 6.7, 3.5),
-    Filter("BLEU_pre >= 0.26", True, 0.26, 90.4, 12.3, 7.5),
-    Filter("BLEU >= 0.330", False, 0.33, 55.0, 6.9),
-    Filter("BLEU >= 0.333", False, 1 / 3, 65.0, 11.9, above=True),
+PRINTED_FILTERS = (
+    _Filter("BLEU_pre >= 0.25", True, 0.25, 86.0, 6.7, 3.5),
+    _Filter("BLEU_pre >= 0.26", True, 0.26, 90.4, 12.3, 7.5),
+    _Filter("BLEU >= 0.330", False, 0.33, 55.0, 6.9),
+    _Filter("BLEU >= 0.333", False, 1 / 3, 65.0, 11.9, above=True),
 )
 
 #: Section 4.3.2, the pairs that were wanted and judged.

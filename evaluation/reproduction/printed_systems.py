@@ -87,4 +87,4 @@ SYSTEMS, AUTOMATIC = _parsed(_TABLE_11)
 _, HUMAN = _parsed(_TABLE_12)
 
 #: The first column of each direction in AUTOMATIC and HUMAN, both of shape (systems, 8).
-DIRECTIONS = {"annotation": 0, "search": 4}
+COLUMN_OF_DIRECTION = {"annotation": 0, "search": 4}

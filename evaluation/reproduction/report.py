@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from evaluation.reproduction.cells import Cell, Tally, tally
-from evaluation.reproduction.conventions import ALTERNATIVES, CHOSEN, Conventions
+from evaluation.reproduction.cells import CellTally, PrintedCell, tally
+from evaluation.reproduction.conventions import ALTERNATIVES, CHOSEN_CONVENTIONS, Conventions
 from evaluation.reproduction.evidence import Evidence
 from evaluation.reproduction.sections import (
     alpha,
     best_kappas,
-    crowd,
     crowd_against_experts,
+    crowd_section,
     filters,
     nonzero,
     relevant_pairs,
@@ -34,7 +34,7 @@ _UNJUDGED = frozenset({"unjudged_in_kappa", "unjudged_in_precision"})
 
 Steps = list[tuple[str, Conventions]]
 Watch = Callable[[Steps], Iterable[tuple[str, Conventions]]]
-Compute = Callable[[Evidence, Conventions], Iterator[Cell]]
+Compute = Callable[[Evidence, Conventions], Iterator[PrintedCell]]
 
 #: In the order of the report.
 FAMILIES: Mapping[Compute, frozenset[str]] = {
@@ -47,7 +47,7 @@ FAMILIES: Mapping[Compute, frozenset[str]] = {
     nonzero: _CONTENT,
     best_kappas: _WORDS | _REFERENCES | _STRICT,
     filters: _WORDS | _STRICT,
-    crowd: _CONTENT | _STRICT,
+    crowd_section: _CONTENT | _STRICT,
     crowd_against_experts: _UNJUDGED | _STRICT,
     relevant_pairs: frozenset({"rule", "originals"}),
 }
@@ -59,26 +59,26 @@ class Alternative:
 
     convention: str
     family: str
-    cells: tuple[Cell, ...]
-    chosen: Tally
-    other: Tally
+    cells: tuple[PrintedCell, ...]
+    chosen: CellTally
+    other: CellTally
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ReproductionReport:
     """All cells under the chosen conventions, and the families that alternatives change."""
 
     conventions: Conventions
-    cells: tuple[Cell, ...]
+    cells: tuple[PrintedCell, ...]
     alternatives: tuple[Alternative, ...]
 
     @property
-    def counted(self) -> tuple[Cell, ...]:
+    def counted(self) -> tuple[PrintedCell, ...]:
         """The cells of which each stands for a printed figure of its own."""
         return tuple(cell for cell in self.cells if not cell.again)
 
     @property
-    def tally(self) -> Tally:
+    def tally(self) -> CellTally:
         """Cells that have a figure, counted and checked against the tolerance."""
         return tally(self.counted)
 
@@ -108,12 +108,12 @@ class Report:
         }
 
 
-def reproduce(evidence: Evidence, *, watch: Watch = iter) -> Report:
+def reproduce(evidence: Evidence, *, watch: Watch = iter) -> ReproductionReport:
     """Compute every cell, and every family again under each alternative that concerns it.
 
     `watch` passes the alternatives on and may show how far they are.
     """
-    chosen = {compute: tuple(compute(evidence, CHOSEN)) for compute in FAMILIES}
+    chosen = {compute: tuple(compute(evidence, CHOSEN_CONVENTIONS)) for compute in FAMILIES}
     alternatives: list[Alternative] = []
     for name, conventions in watch(list(ALTERNATIVES.items())):
         changed = _changed(conventions)
@@ -126,10 +126,12 @@ def reproduce(evidence: Evidence, *, watch: Watch = iter) -> Report:
                 for family, cells in after.items()
                 if cells != before[family]
             ]
-    return Report(CHOSEN, tuple(cell for cells in chosen.values() for cell in cells), tuple(alternatives))
+    return ReproductionReport(
+        CHOSEN_CONVENTIONS, tuple(cell for cells in chosen.values() for cell in cells), tuple(alternatives)
+    )
 
 
-def cells_of(evidence: Evidence, conventions: Conventions) -> list[Cell]:
+def cells_of(evidence: Evidence, conventions: Conventions) -> list[PrintedCell]:
     """All cells under one set of conventions."""
     return [cell for compute in FAMILIES for cell in compute(evidence, conventions)]
 
@@ -138,12 +140,12 @@ def _changed(conventions: Conventions) -> set[str]:
     return {
         entry.name
         for entry in fields(conventions)
-        if getattr(conventions, entry.name) != getattr(CHOSEN, entry.name)
+        if getattr(conventions, entry.name) != getattr(CHOSEN_CONVENTIONS, entry.name)
     }
 
 
-def _by_family(cells: Iterator[Cell] | tuple[Cell, ...]) -> dict[str, tuple[Cell, ...]]:
-    found: dict[str, list[Cell]] = {}
+def _by_family(cells: Iterator[PrintedCell] | tuple[PrintedCell, ...]) -> dict[str, tuple[PrintedCell, ...]]:
+    found: dict[str, list[PrintedCell]] = {}
     for cell in cells:
         found.setdefault(cell.family, []).append(cell)
     return {family: tuple(own) for family, own in found.items()}

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from evaluation.agreement.coefficients import LEVELS, as_ratings, krippendorff
-from evaluation.relevance.qrels import RULES, QrelsSettings, freeze
+from evaluation.agreement.coefficients import MEASUREMENT_LEVELS, as_ratings, krippendorff
+from evaluation.relevance.qrels import RELEVANCE_RULES, QrelsSettings, freeze_pairs
 from evaluation.reproduction import printed
-from evaluation.reproduction.cells import COUNT, KAPPA, PERCENT, Cell
+from evaluation.reproduction.cells import COUNT, KAPPA, PERCENT, PrintedCell
 from evaluation.reproduction.conventions import Conventions
 from evaluation.reproduction.evidence import REFERENCES, Evidence
 from evaluation.reproduction.measures import (
@@ -29,7 +29,7 @@ FEWEST = 5
 MEANT = "interval"
 
 
-def vocabulary(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
+def vocabulary(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCell]:
     """The frequent words of the lemmatised training captions, which show what the stop list is."""
     counts = Counter(
         word for own in evidence.training_lemmas for text in own for word in text.lower().split()
@@ -40,7 +40,7 @@ def vocabulary(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
         for word, count in counts.items()
         if count >= FEWEST and word not in stop_words and any(sign.isalnum() for sign in word)
     ]
-    yield Cell(
+    yield PrintedCell(
         "Section 3.5.3",
         "training captions",
         f"words of frequency {FEWEST} or more",
@@ -51,13 +51,13 @@ def vocabulary(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
     )
 
 
-def alpha(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
+def alpha(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCell]:
     """Krippendorff's alpha of the experts; print names no level, so each stands beside the one figure.
 
     It counts once, at the level that must be meant.
     """
     ratings = as_ratings([pair.grades for pair in evidence.experts.pairs])
-    for level in LEVELS:
+    for level in MEASUREMENT_LEVELS:
         yield cell_of(
             krippendorff(ratings, level=level),
             PrintedFigure(
@@ -73,17 +73,17 @@ def alpha(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
         )
 
 
-def nonzero(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
+def nonzero(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCell]:
     """Section 4.2.2: pairs that share a word, and two words in a row."""
     for order, (name, value) in enumerate(printed.NONZERO.items(), start=1):
         overlap = evidence.content_overlap(REFERENCES["R5"], conventions, order=order)
         ours = 100 * float((overlap.all_precisions() > 0).mean())
-        yield Cell(
+        yield PrintedCell(
             "Section 4.2.2", "all pairs", f"{name} above 0", value, ours, PERCENT, "Section 4.2.2, non-zero"
         )
 
 
-def best_kappas(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
+def best_kappas(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCell]:
     """Section 4.2.2: the best agreement of each measure, as the text has it; most stand in Tables 8 and 9."""
     for best in printed.BEST_KAPPAS:
         scores = bleu_and_rouge(evidence, best.references, conventions)[best.measure == "ROUGE"]
@@ -112,10 +112,10 @@ def _in_tables(best: printed.BestKappa) -> str:
     return ""
 
 
-def filters(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
+def filters(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCell]:
     """Section 4.3.2: what cuts of BLEU_pre and BLEU remove, of all pairs and of good ones."""
     experts = evidence.experts
-    for cut in printed.FILTERS:
+    for cut in printed.PRINTED_FILTERS:
         overlap_of = evidence.content_overlap if cut.preprocessed else evidence.bleu_overlap
         scores = overlap_of(REFERENCES["R5"], conventions).all_precisions()
         kept = scores > cut.threshold if cut.above or conventions.strict else scores >= cut.threshold
@@ -127,14 +127,16 @@ def filters(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
         ):
             if value is not None:
                 ours = 100 * (1 - float(kept_of.mean()))
-                yield Cell("Section 4.3.2", cut.name, column, value, ours, PERCENT, "Section 4.3.2, filter")
+                yield PrintedCell(
+                    "Section 4.3.2", cut.name, column, value, ours, PERCENT, "Section 4.3.2, filter"
+                )
 
 
-def crowd(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
+def crowd_section(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCell]:
     """Section 4.3.2: how many pairs were judged, and the answers on those that the filter removed."""
     family, table, judged = "Section 4.3.2, crowd", "Section 4.3.2", evidence.crowd
     overlap = evidence.content_overlap(REFERENCES["R5"], conventions)
-    scores, cut = overlap.precision(judged.images, judged.captions), printed.FILTERS[0].threshold
+    scores, cut = overlap.precision(judged.images, judged.captions), printed.PRINTED_FILTERS[0].threshold
     removed = scores <= cut if conventions.strict else scores < cut
     unpublished = "the top ten of the 30 systems were not published"
     total = printed.WANTED_KEPT + printed.REMOVED_YET_JUDGED
@@ -154,15 +156,15 @@ def crowd(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
         ),
         ("removed yet judged", printed.REMOVED_YET_JUDGED, COUNT, f"{other}, {number_removed:,} are removed"),
     ):
-        yield Cell(table, row, "pairs", float(value), None, unit, family, why=why)
+        yield PrintedCell(table, row, "pairs", float(value), None, unit, family, why=why)
     for column, value, ours in (
         ("all judges said no", printed.REMOVED_ALL_NO, (judged.means[removed] == 0).mean()),
         ("most judges said no", printed.REMOVED_MOST_NO, (judged.means[removed] < 0.5).mean()),
     ):
-        yield Cell(table, "removed yet judged", column, value, 100 * float(ours), PERCENT, family)
+        yield PrintedCell(table, "removed yet judged", column, value, 100 * float(ours), PERCENT, family)
 
 
-def crowd_against_experts(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
+def crowd_against_experts(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCell]:
     """Section 4.3.2: what the text says of lay judges at 0.66, all of which stands in Table 10."""
     family, table = "Section 4.3.2, crowd against experts", "Section 4.3.2"
     lay = lay_scores(evidence, conventions.unjudged_in_kappa)
@@ -186,7 +188,7 @@ def crowd_against_experts(evidence: Evidence, conventions: Conventions) -> Itera
         )
 
 
-def relevant_pairs(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
+def relevant_pairs(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCell]:
     """Section 4.3.2: relevant pairs, how many captions an image has, and images a caption.
 
     Print has three rules (at least 0.66, two of three judges, the majority), and no figure of one that
@@ -196,7 +198,7 @@ def relevant_pairs(evidence: Evidence, conventions: Conventions) -> Iterator[Cel
     found = _relevance_counts(evidence, conventions.qrels)
     others = {
         rule.name: _relevance_counts(evidence, replace(conventions.qrels, rule=rule))
-        for rule in RULES
+        for rule in RELEVANCE_RULES
         if rule != conventions.rule
     }
     for row, column, value, misprinted in (
@@ -219,14 +221,14 @@ def relevant_pairs(evidence: Evidence, conventions: Conventions) -> Iterator[Cel
                 f"misprinted: the captions' figure again, and the four printed add up to {total} of "
                 f"{len(evidence.images):,} images; we count {ours:,}"
             )
-        yield Cell(
+        yield PrintedCell(
             table, row, column, value, None if misprinted else float(ours), COUNT, family, why=why, note=note
         )
 
 
 def _relevance_counts(evidence: Evidence, settings: QrelsSettings) -> dict[tuple[str, str], int]:
     """The counts of `relevant_pairs` by row and column."""
-    qrels = freeze(
+    qrels = freeze_pairs(
         evidence.crowd.pairs, name="flickr8k", settings=settings, originals=evidence.originals.items()
     )
     relevant = {(row.query, row.document) for row in qrels.rows if row.relevance}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from evaluation.agreement.estimates import Estimate
 from evaluation.reproduction import printed
-from evaluation.reproduction.cells import KAPPA, PERCENT, Cell
+from evaluation.reproduction.cells import KAPPA, PERCENT, PrintedCell
 from evaluation.reproduction.conventions import Conventions
 from evaluation.reproduction.evidence import REFERENCES, Evidence
 from evaluation.reproduction.measures import (
@@ -19,11 +19,11 @@ from evaluation.reproduction.measures import (
     lay_scores,
     top,
 )
-from evaluation.reproduction.printed_systems import AUTOMATIC, DIRECTIONS, HUMAN
+from evaluation.reproduction.printed_systems import AUTOMATIC, COLUMN_OF_DIRECTION, HUMAN
 from evaluation.significance.tables import kendall, spearman
 
 
-def table_2(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
+def table_2(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCell]:
     """The random row: a random caption scores what all pairs score on average."""
     means = {
         "BLEU": evidence.bleu_overlap(REFERENCES["R5"], conventions).all_precisions().mean(),
@@ -31,13 +31,13 @@ def table_2(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
     }
     for column, value in printed.RANDOM.items():
         if column in means:
-            yield Cell("Table 2", "Random", column, value, float(means[column]), KAPPA, "Table 2")
+            yield PrintedCell("Table 2", "Random", column, value, float(means[column]), KAPPA, "Table 2")
         else:
             why = "the random pairs that experts graded are not marked in the published file"
-            yield Cell("Table 2", "Random", column, value, None, KAPPA, "Table 2", why=why)
+            yield PrintedCell("Table 2", "Random", column, value, None, KAPPA, "Table 2", why=why)
 
 
-def table_7(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
+def table_7(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCell]:
     """Correlation of system rankings, from the printed Tables 11 and 12."""
     halves = (
         # Column of AUTOMATIC and of HUMAN within a direction: S@k faces R@k, R-precision all four.
@@ -47,7 +47,7 @@ def table_7(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
     for table, rows, places in halves:
         for (row, values), (automatic, human) in zip(rows.items(), places, strict=True):
             ours: list[tuple[str, Estimate]] = []
-            for direction, first in DIRECTIONS.items():
+            for direction, first in COLUMN_OF_DIRECTION.items():
                 one, other = AUTOMATIC[:, first + automatic], HUMAN[:, first + human]
                 ours.append((f"{direction} rho", spearman(one, other)))
                 ours.append((f"{direction} tau", kendall(one, other, variant=conventions.tau)))
@@ -55,7 +55,7 @@ def table_7(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
                 yield cell_of(found, PrintedFigure(table, row, column, figure, KAPPA, table))
 
 
-def tables_8_and_9(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
+def tables_8_and_9(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCell]:
     """Kappa of BLEU and ROUGE against the experts, for four sets of references."""
     for block in printed.BLOCKS:
         bleu, rouge = bleu_and_rouge(evidence, block.references, conventions)
@@ -90,7 +90,7 @@ def _used(references: str, name: str, headed: float, conventions: Conventions) -
     return conventions.header if misprinted else headed
 
 
-def table_10(evidence: Evidence, conventions: Conventions) -> Iterator[Cell]:
+def table_10(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCell]:
     """Lay judges against experts: (a) kappa, (b) precision, recall and F1."""
     lay = lay_scores(evidence, conventions.unjudged_in_kappa)
     cut = [top(printed.LAY[0], conventions), *printed.LAY[1:]]

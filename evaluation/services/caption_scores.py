@@ -19,7 +19,7 @@ from evaluation.selectors import names_of
 from evaluation.significance.captions import caption_interval
 
 #: Images that are left out of which the first are named.
-NAMED = 3
+_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ def not_scored_text(left_out: NotScored) -> str:
 def _told(names: Sequence[str], what: str) -> str:
     if not names:
         return ""
-    first = ", ".join(repr(name[:60]) for name in names[:NAMED]) + (", ..." if len(names) > NAMED else "")
+    first = ", ".join(repr(name[:60]) for name in names[:_NAMED]) + (", ..." if len(names) > _NAMED else "")
     return f"{_number(len(names), 'image')} {what} ({first})"
 
 

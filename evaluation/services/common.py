@@ -10,7 +10,7 @@ from pathlib import Path
 from annotation.common.locks import exclusive_folder
 
 #: Rows written in one transaction.
-CHUNK = 2_000
+ROWS_PER_INSERT = 2_000
 
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,100}")
 
@@ -28,7 +28,7 @@ def check_name(name: str, word: str) -> None:
 
 
 @contextmanager
-def alone(work: str, word: str, name: str) -> Iterator[None]:
+def exclusive_work(work: str, word: str, name: str) -> Iterator[None]:
     """While nobody else does `work`; raises Busy. Whatever is unpublished then belongs to nobody."""
     with exclusive_folder(
         work, busy=f"{word} {name!r}: another process is writing under this name; wait until it is finished"

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 Tell = Callable[[str, float], object]
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 #: Things between two words about them.
 OFTEN = 1_000
 
@@ -19,7 +19,7 @@ def silent(phase: str, share: float) -> None:
     """For whoever does not listen."""
 
 
-def over(things: Iterable[T], *, total: int, tell: Tell, phase: str) -> Iterator[T]:
+def steps_over(things: Iterable[_T], *, total: int, tell: Tell, phase: str) -> Iterator[_T]:
     """`things`, `total` in number, while the share goes from 0 to 1."""
     for number, thing in enumerate(things):
         if number % OFTEN == 0:

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from evaluation.significance.pairing import paired
 
-Method = Literal["exact", "mid-p", "chi-square", "corrected"]
+_Method = Literal["exact", "mid-p", "chi-square", "corrected"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class McNemar:
     p: float
 
 
-def mcnemar(first: ArrayLike, second: ArrayLike, *, method: Method = "exact") -> McNemar:
+def mcnemar(first: ArrayLike, second: ArrayLike, *, method: _Method = "exact") -> McNemar:
     """Test two systems' successes (0 or 1, NaN where a query has no value for either), shape (queries,).
 
     Raises ValueError naming the first query that is neither 0 nor 1, or has a value for one only.
@@ -40,8 +40,8 @@ def mcnemar(first: ArrayLike, second: ArrayLike, *, method: Method = "exact") ->
     >>> mcnemar([1, 1, 1, 1, 0, 1], [0, 0, 0, 0, 1, 1])  # 4 against 1: p is 2 (1 + 5) / 32
     McNemar(first_only=4, second_only=1, p=0.375)
     """
-    if method not in get_args(Method):
-        raise ValueError(f"unknown method {method!r}; known: {', '.join(get_args(Method))}")
+    if method not in get_args(_Method):
+        raise ValueError(f"unknown method {method!r}; known: {', '.join(get_args(_Method))}")
     values = paired(first, second)
     wrong = np.argwhere((values != 0) & (values != 1))
     if len(wrong):
@@ -52,7 +52,7 @@ def mcnemar(first: ArrayLike, second: ArrayLike, *, method: Method = "exact") ->
     return McNemar(b, c, _p(b, c, method))
 
 
-def _p(b: int, c: int, method: Method) -> float:
+def _p(b: int, c: int, method: _Method) -> float:
     number, fewer = b + c, min(b, c)
     if not number:
         return 1.0

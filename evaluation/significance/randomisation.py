@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from evaluation.significance.pairing import apart, paired
 from models_core.threads import one_blas_thread
 
-ROUNDS = 100_000
+RANDOMISATION_ROUNDS = 100_000
 #: Rounds that may be asked for: p to six digits, and not days of work.
 MOST_ROUNDS = 1_000_000
 
@@ -28,7 +28,7 @@ _BLOCK = 2**20
 #: Sums of the same numbers in another order differ by less than this share of them.
 _ROUNDING = 1e-9
 
-Floats = NDArray[np.float64]
+_Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +41,15 @@ class Randomisation:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class _Table:
     """All pairs of systems: both arrays have shape (systems, systems); row less column."""
 
-    differences: Floats
-    p: Floats
+    differences: _Floats
+    p: _Floats
     rounds: int
 
 
-def of_means(systems: ArrayLike, *, rounds: int = ROUNDS, seed: int = 0) -> Table:
+def of_means(systems: ArrayLike, *, rounds: int = RANDOMISATION_ROUNDS, seed: int = 0) -> _Table:
     """Test every pair of systems; `systems` has shape (systems, queries), NaN as `paired` has it.
 
     >>> of_means([[1, 1], [0, 1]], rounds=100).differences.tolist()
@@ -75,10 +75,12 @@ def of_means(systems: ArrayLike, *, rounds: int = ROUNDS, seed: int = 0) -> Tabl
     upper = np.triu_indices(number, 1)
     p[upper] = (as_large[upper] + 1) / (rounds + 1)
     p.T[upper] = p[upper]
-    return Table((total[:, None] - total) / queries, p, rounds)
+    return _Table((total[:, None] - total) / queries, p, rounds)
 
 
-def of_mean(first: ArrayLike, second: ArrayLike, *, rounds: int = ROUNDS, seed: int = 0) -> Randomisation:
+def of_mean(
+    first: ArrayLike, second: ArrayLike, *, rounds: int = RANDOMISATION_ROUNDS, seed: int = 0
+) -> Randomisation:
     """Test one pair; the same as its cell of `of_means` under the same seed.
 
     >>> found = of_mean([1, 1, 1, 1], [0, 0, 0, 0], rounds=1000)
@@ -91,7 +93,9 @@ def of_mean(first: ArrayLike, second: ArrayLike, *, rounds: int = ROUNDS, seed: 
     return Randomisation(float(table.differences[0, 1]), float(table.p[0, 1]), rounds)
 
 
-def of_median(first: ArrayLike, second: ArrayLike, *, rounds: int = ROUNDS, seed: int = 0) -> Randomisation:
+def of_median(
+    first: ArrayLike, second: ArrayLike, *, rounds: int = RANDOMISATION_ROUNDS, seed: int = 0
+) -> Randomisation:
     """Test medians of two systems: values are exchanged, and the medians taken anew.
 
     A rank of infinity (not retrieved) is larger than all; two infinite medians do not differ.
@@ -128,7 +132,7 @@ def _bits(rounds: int, queries: int, seed: int) -> Iterator[NDArray[np.uint8]]:
         yield np.unpackbits(packed.reshape(-1, wide), axis=1, count=queries)
 
 
-def _medians(codes: NDArray[np.float32], known: Floats) -> Floats:
+def _medians(codes: NDArray[np.float32], known: _Floats) -> _Floats:
     """The median value of each row; overwrites nothing."""
     middle = codes.shape[1] // 2
     parted = np.partition(codes, middle, axis=1)

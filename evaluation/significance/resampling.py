@@ -20,7 +20,7 @@ from evaluation.agreement.estimates import BOOTSTRAP, Bootstrap, clusters_of, re
 from evaluation.agreement.shares import WILSON, share_interval
 from evaluation.significance.pairing import apart, paired
 
-Floats = NDArray[np.float64]
+_Floats = NDArray[np.float64]
 Statistic = Literal["mean", "median"]
 
 #: Entries of a block of resamples.
@@ -28,7 +28,7 @@ _BLOCK = 2**22
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ResampledDifference:
     """First less second, with its interval of level `level`, and p against no difference.
 
     The interval rests on so many `clusters`; `remark` says what is to be known of it.
@@ -100,7 +100,7 @@ def figure_interval(
 
 def bootstrap_difference(
     first: ArrayLike, second: ArrayLike, bootstrap: Bootstrap, *, statistic: Statistic = "mean"
-) -> Difference:
+) -> ResampledDifference:
     """Resample the difference of two systems' means or medians; values have shape (queries,).
 
     `bootstrap.clusters` names each query's image. Queries without a value (NaN) for both are left
@@ -116,7 +116,7 @@ def bootstrap_difference(
     owners, clusters = _owners(first, bootstrap)
     if statistic == "mean" and np.isinf(values).any():
         raise ValueError("a value is infinite (not retrieved): it has no mean; use the median")
-    parts: list[Floats] = []
+    parts: list[_Floats] = []
     take = _means if statistic == "mean" else _medians
     measured = [take(system, owners, clusters) for system in values]
     for drawn in _draws(bootstrap, clusters, values.shape[1] if statistic == "median" else clusters):
@@ -128,10 +128,10 @@ def bootstrap_difference(
     side = min(int((moved <= 0).sum()), int((moved >= 0).sum()))
     p = min(1.0, 2 * (side + 1) / (len(moved) + 1))
     remark = remarks(moved, clusters)
-    return Difference(float(seen), low, high, bootstrap.level, p, len(moved), clusters, remark)
+    return ResampledDifference(float(seen), low, high, bootstrap.level, p, len(moved), clusters, remark)
 
 
-def _between(moved: Floats, level: float, clusters: int) -> tuple[float, float]:
+def _between(moved: _Floats, level: float, clusters: int) -> tuple[float, float]:
     """The percentiles that bound an interval of `level`."""
     # Between a number and infinity there is nothing to interpolate.
     way: Literal["linear", "nearest"] = "linear" if np.isfinite(moved).all() else "nearest"
@@ -147,7 +147,7 @@ def _owners(values: ArrayLike, bootstrap: Bootstrap) -> tuple[NDArray[np.int64],
     return numbers.astype(np.int64), len(found)
 
 
-def _draws(bootstrap: Bootstrap, clusters: int, width: int) -> Iterator[Floats]:
+def _draws(bootstrap: Bootstrap, clusters: int, width: int) -> Iterator[_Floats]:
     """How often each image was drawn, (some resamples, images) at a time."""
     dice = np.random.default_rng(bootstrap.seed)
     even = np.full(clusters, 1 / clusters)
@@ -160,12 +160,12 @@ def _draws(bootstrap: Bootstrap, clusters: int, width: int) -> Iterator[Floats]:
 class _means:
     """Means of resamples, from sums over images."""
 
-    def __init__(self, values: Floats, owners: NDArray[np.int64], clusters: int) -> None:
+    def __init__(self, values: _Floats, owners: NDArray[np.int64], clusters: int) -> None:
         self.sums = np.stack(
             [np.bincount(owners, values, minlength=clusters), np.bincount(owners, minlength=clusters)], axis=1
         )
 
-    def __call__(self, drawn: Floats) -> Floats:
+    def __call__(self, drawn: _Floats) -> _Floats:
         sums = drawn @ self.sums
         return np.asarray(sums[:, 0] / sums[:, 1])
 
@@ -173,11 +173,11 @@ class _means:
 class _medians:
     """Medians of resamples, from values sorted once and counted as often as drawn."""
 
-    def __init__(self, values: Floats, owners: NDArray[np.int64], clusters: int) -> None:
+    def __init__(self, values: _Floats, owners: NDArray[np.int64], clusters: int) -> None:
         order = np.argsort(values, kind="stable")
         self.values, self.owners = values[order], owners[order]
 
-    def __call__(self, drawn: Floats) -> Floats:
+    def __call__(self, drawn: _Floats) -> _Floats:
         upto = np.cumsum(drawn[:, self.owners], axis=1)
         number = upto[:, -1:]
         lower = np.argmax(upto > (number - 1) // 2, axis=1)

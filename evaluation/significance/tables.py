@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from evaluation.agreement.estimates import Estimate
 
-MARKS: tuple[tuple[float, str], ...] = ((0.01, "***"), (0.05, "**"), (0.1, "*"))
+_MARKS: tuple[tuple[float, str], ...] = ((0.01, "***"), (0.05, "**"), (0.1, "*"))
 
 
 def spearman(first: ArrayLike, second: ArrayLike) -> Estimate:
@@ -72,7 +72,7 @@ def holm(p: ArrayLike) -> NDArray[np.float64]:
     return found
 
 
-def mark(p: float, marks: tuple[tuple[float, str], ...] = MARKS) -> str:
+def significance_mark(p: float, marks: tuple[tuple[float, str], ...] = _MARKS) -> str:
     """The mark of a value of p; none above the highest level, and none for NaN.
 
     >>> mark(0.04), mark(0.2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django import template
 from django.utils.translation import gettext
 
-from evaluation.comparison.comparisons import PLACES
+from evaluation.comparison.comparisons import DECIMALS_BY_MEASURE
 from evaluation.models import Run
 
 register = template.Library()
@@ -14,7 +14,7 @@ register = template.Library()
 @register.filter
 def figure(value: float | None, measure: str = "") -> str:
     """A figure with as many places as its measure has; a dash for one that does not exist."""
-    return "–" if value is None else f"{value:.{PLACES.get(measure, 3)}f}"
+    return "–" if value is None else f"{value:.{DECIMALS_BY_MEASURE.get(measure, 3)}f}"
 
 
 @register.filter

@@ -22,45 +22,54 @@ from annotation import jobs
 from annotation.campaigns import CampaignError
 from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
-from annotation.selectors.corpora import splits_of
+from annotation.selectors.corpora import split_names
 from annotation.web.common.access import RUNNING, account_of, for_roles
 from evaluation.models import Batch, JudgmentSet, Run
 from evaluation.pooling.pools import BadPool
-from evaluation.pooling.unlikely import THRESHOLD
+from evaluation.pooling.unlikely import BLEU_PRE_THRESHOLD
 from evaluation.relevance.pair_tasks import PAIR_TASKS, USUAL_TASKS
 from evaluation.services.batches.launching import check_known
 from evaluation.services.batches.next_pairs import SHARE
-from evaluation.services.batches.planning import DEPTH, BatchRequest, Plan, plan
+from evaluation.services.batches.planning import BATCH_DEPTH, BatchRequest, Plan, plan
 from evaluation.services.batches.pooled_runs import WIDEST
 from evaluation.services.batches.stored_answers import BatchRefused, reusable
 from evaluation.services.common import ImportRefused, check_name
 from evaluation.web import offered
-from evaluation.web.frame import all_asked, asked, framed
+from evaluation.web.frame import all_asked, evaluation_frame, text_parameter
 from evaluation.web.splits import NotOffered, whole_in
 
 #: Runs offered at once, by name; more are found by a part of their name.
 MOST_RUNS = 200
 #: With fewer systems than this, that they keep their order says little.
-FEW = 5
+_FEW = 5
 #: Strategies in words; at random is what the others must beat, and is left to commands.
-ORDERS = {
+_ORDERS = {
     "move_to_front": gettext_lazy("pairs near relevant ones first (move to front)"),
     "thompson": gettext_lazy("pairs from runs that found relevant ones first (a bandit)"),
     "depth": gettext_lazy("pairs at the best ranks first"),
 }
 #: What a request can be wrong about.
-REFUSALS = (BadPool, BatchRefused, Busy, CampaignError, ImportRefused, NotOffered, UnknownName, jobs.JobError)
+_REFUSALS = (
+    BadPool,
+    BatchRefused,
+    Busy,
+    CampaignError,
+    ImportRefused,
+    NotOffered,
+    UnknownName,
+    jobs.JobError,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class _Wanted:
     """What the form says. `settings` is TOML; `threshold` None takes nothing out; `runs` are names."""
 
     corpus: str = ""
     runs: tuple[str, ...] = ()
     tasks: str = USUAL_TASKS
-    depth: int = DEPTH
-    threshold: float | None = THRESHOLD
+    depth: int = BATCH_DEPTH
+    threshold: float | None = BLEU_PRE_THRESHOLD
     judges: int | None = None
     known_from: str = ""
     reuse: tuple[str, ...] = ()
@@ -88,76 +97,79 @@ class Wanted:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_roles(*RUNNING, corpora=True)
-def build(request: HttpRequest) -> HttpResponse:
+def batch_builder(request: HttpRequest) -> HttpResponse:
     """Choose what a batch is made of, see what it comes to, and launch it."""
     given = request.POST if request.method == "POST" else request.GET
     wrong, status, made, there = "", 200, None, False
     # What is ticked stays, whatever else cannot be read.
-    wanted = Wanted(corpus=asked(given, "corpus"), runs=tuple(all_asked(given, "run")))
-    name = asked(given, "name")
+    wanted = _Wanted(corpus=text_parameter(given, "corpus"), runs=tuple(all_asked(given, "run")))
+    name = text_parameter(given, "name")
     try:
         if wanted.corpus or wanted.runs:
-            offered.corpus(request, wanted.corpus)
+            offered.offered_corpus(request, wanted.corpus)
         offered.runs(request, wanted.runs)
         there = True
         wanted = wanted_in(given)
         if request.method == "POST":
             return _launched(request, wanted, name)
-    except REFUSALS as error:
+    except _REFUSALS as error:
         wrong, status = str(error), 409 if request.method == "POST" else 200
     try:
         if there and wanted.runs and "look" not in given and (request.method == "POST" or not wrong):
             made = _planned(wanted)
-    except REFUSALS as error:
+    except _REFUSALS as error:
         wrong = str(error)
     return render(
         request, "evaluation/batch_new.html", _shown(request, given, wanted, made, wrong, name), status=status
     )
 
 
-def wanted_in(given: QueryDict) -> Wanted:
+def wanted_in(given: QueryDict) -> _Wanted:
     """What an address or a form asks for, the defaults where it says nothing; raises NotOffered, BadPool."""
-    corpus = asked(given, "corpus")
+    corpus = text_parameter(given, "corpus")
     if not given.get("chosen"):
         reuse = tuple(reusable(corpus, USUAL_TASKS)) if corpus else ()
-        return Wanted(corpus=corpus, runs=tuple(all_asked(given, "run")), reuse=reuse)
-    depth, tasks = whole_in(given, "depth", default=DEPTH), asked(given, "tasks") or USUAL_TASKS
+        return _Wanted(corpus=corpus, runs=tuple(all_asked(given, "run")), reuse=reuse)
+    depth, tasks = (
+        whole_in(given, "depth", default=BATCH_DEPTH),
+        text_parameter(given, "tasks") or USUAL_TASKS,
+    )
     if depth > WIDEST:
         raise BadPool(f"depth {depth}: expected {WIDEST} or less, or the command open_batch")
     if tasks not in PAIR_TASKS:
         raise NotOffered(
             _("“%(given)s” is not a question about pairs: choose one from the list.") % {"given": tasks[:60]}
         )
-    settings = asked(given, "settings")
+    settings = text_parameter(given, "settings")
     try:
         table = tomllib.loads(settings)
     except (ValueError, RecursionError) as error:  # numbers of no end too
         raise NotOffered(_("The settings are not valid TOML: %(error)s") % {"error": error}) from error
-    return Wanted(
+    return _Wanted(
         corpus=corpus,
         runs=tuple(all_asked(given, "run")),
         tasks=tasks,
         depth=depth,
         threshold=_share_in(given, "threshold"),
         judges=whole_in(given, "judges", default=0) or None,
-        known_from=asked(given, "known"),
+        known_from=text_parameter(given, "known"),
         reuse=tuple(all_asked(given, "reuse")),
-        strategy=asked(given, "order"),
+        strategy=text_parameter(given, "order"),
         waves=whole_in(given, "waves", default=0) or round(1 / SHARE),
         settings=settings,
-        find=asked(given, "find"),
+        find=text_parameter(given, "find"),
         table=table,
     )
 
 
-def _planned(wanted: Wanted) -> Plan:
+def _planned(wanted: _Wanted) -> Plan:
     made = plan(BatchRequest(**wanted.planned()))
     if wanted.known_from:
         check_known(made, wanted.known_from)
     return made
 
 
-def _launched(request: HttpRequest, wanted: Wanted, name: str) -> HttpResponse:
+def _launched(request: HttpRequest, wanted: _Wanted, name: str) -> HttpResponse:
     """The batch asked for as a job; raises one of REFUSALS for a name that cannot be, and for no run."""
     check_name(name, "batch")
     if not wanted.runs:
@@ -165,14 +177,14 @@ def _launched(request: HttpRequest, wanted: Wanted, name: str) -> HttpResponse:
     if Batch.objects.filter(name=name).exists():
         raise BatchRefused(_("Batch “%(name)s” already exists: choose another name.") % {"name": name})
     arguments = {**wanted.planned(), "name": name, "known_from": wanted.known_from or None}
-    corpus = offered.corpus(request, wanted.corpus)
+    corpus = offered.offered_corpus(request, wanted.corpus)
     jobs.enqueue(kind="open_batch", arguments=arguments, corpus=corpus, actor=account_of(request))
     messages.success(request, _("Opening the batch. It will appear below when its questions are ready."))
     return redirect("evaluation:batches")
 
 
 def _share_in(given: Mapping[str, str], name: str) -> float | None:
-    text = asked(given, name).replace(",", ".")
+    text = text_parameter(given, name).replace(",", ".")
     if not text:
         return None
     try:
@@ -182,7 +194,7 @@ def _share_in(given: Mapping[str, str], name: str) -> float | None:
 
 
 def _shown(
-    request: HttpRequest, given: QueryDict, wanted: Wanted, made: Plan | None, wrong: str, name: str
+    request: HttpRequest, given: QueryDict, wanted: _Wanted, made: Plan | None, wrong: str, name: str
 ) -> dict[str, Any]:
     """What the page shows: the choices of the corpus, and what was planned."""
     known = offered.corpora(request)
@@ -198,9 +210,9 @@ def _shown(
         there = {run.pk for run in listed}
         runs = [run for run in alike.filter(name__in=wanted.runs) if run.pk not in there] + listed
         sets = list(JudgmentSet.objects.filter(corpus=corpus, published=True, batches=None).order_by("name"))
-        splits = [split for split in splits_of(corpus) if split]
+        splits = [split for split in split_names(corpus) if split]
     numbers = made.numbers() if made is not None else {}
-    return framed(
+    return evaluation_frame(
         "batches",
         deeper=True,
         corpora=known,
@@ -211,12 +223,12 @@ def _shown(
         sets=[one for one in sets if not one.format.startswith("batch-")],
         splits=splits,
         kinds=PAIR_TASKS,
-        orders=ORDERS.items(),
+        orders=_ORDERS.items(),
         plan=made,
         numbers=numbers,
         share_asked=numbers["asked"] / numbers["pooled"] if numbers.get("pooled") else 0,
         one_sided=[system for system, sides in _sides(made).items() if len(sides) == 1],
-        few=len(_sides(made)) < FEW,
+        few=len(_sides(made)) < _FEW,
         wrong=wrong,
         name=name,
         fields=[(key, value) for key, values in given.lists() for value in values if key in _HELD],

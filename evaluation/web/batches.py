@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation import jobs
 from annotation.common.registry import UnknownName
 from annotation.protocol.campaign_settings import settings_of
-from annotation.selectors.campaign import costs, money, tasks
+from annotation.selectors.campaign import costs, money, open_tasks_by_kind
 from annotation.selectors.campaign.forecast import forecast
 from annotation.selectors.jobs import Job
 from annotation.selectors.pair_judgments import Judge, judges
@@ -26,28 +26,28 @@ from annotation.web.staff.frame import said
 from evaluation.models import Batch, QrelsSnapshot
 from evaluation.relevance.grades import GRADED_RULES
 from evaluation.relevance.pair_tasks import PAIR_TASKS
-from evaluation.relevance.qrels import RULES, rule_named
+from evaluation.relevance.qrels import RELEVANCE_RULES, rule_named
 from evaluation.services.batches.collecting import judges_of, staying_out
-from evaluation.services.batches.reassignment import CLOSED
+from evaluation.services.batches.reassignment import CLOSED_MESSAGE
 from evaluation.services.batches.scheduler import wave_after
 from evaluation.services.batches.state import BatchState, kept_state
 from evaluation.services.batches.stored_answers import BatchRefused, counted_by_name
 from evaluation.services.common import ImportRefused, check_name
 from evaluation.services.judgments.freezing import is_made_of
 from evaluation.web import offered
-from evaluation.web.frame import asked, framed, newest
-from evaluation.web.job_lines import NEWEST, job_lines
+from evaluation.web.frame import evaluation_frame, newest_page, text_parameter
+from evaluation.web.job_lines import NEWEST_JOBS, job_lines
 
 #: Batches on a page, and judges on a batch's.
 PAGE, MOST_JUDGES = 30, 100
 #: Kinds of jobs about batches, and how many of the newest are looked through for one batch's.
 OPENING = ("open_batch",)
 ABOUT_ONE = ("settle_batch", "collect_judgments", "top_up_batch", "next_wave", "open_batch")
-LOOKED_THROUGH = 60
+_LOOKED_THROUGH = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class _Line:
     """A batch in the list: the share of its answers that are there, those to come, and the cost so far.
 
     `left_out` judges do not count though their answers stand: others could be asked in their place.
@@ -91,15 +91,15 @@ BATCH = At(
 
 @require_safe
 @for_roles(*RUNNING, corpora=True)
-def listing(request: HttpRequest) -> HttpResponse:
+def batch_list(request: HttpRequest) -> HttpResponse:
     """All batches, the newest first, and the newest that are being opened."""
     found = offered.batches(request).select_related("campaign__corpus", "corpus", "judgments")
-    page = newest(found, request.GET, number=PAGE)
-    lines = job_lines(request, OPENING, leads=leads)
+    page = newest_page(found, request.GET, number=PAGE)
+    lines = job_lines(request, OPENING, leads=_leads)
     return render(
         request,
         "evaluation/batches.html",
-        framed(
+        evaluation_frame(
             "batches",
             lines=[_line(row) for row in page.rows],
             page=page,
@@ -120,16 +120,16 @@ def batch(request: HttpRequest, row: Batch) -> HttpResponse:
     )
     lines = [
         line
-        for line in job_lines(request, ABOUT_ONE, limit=LOOKED_THROUGH)
+        for line in job_lines(request, ABOUT_ONE, limit=_LOOKED_THROUGH)
         if row.name in (line.job.arguments.get("batch"), line.job.arguments.get("name"))
-    ][:NEWEST]
+    ][:NEWEST_JOBS]
     frozen = frozen_of(row)
     current = next((one for one in frozen if row.judgments and is_made_of(one, row.judgments)), None)
-    rules = GRADED_RULES if PAIR_TASKS[seen.tasks].rule.name in GRADED_RULES else RULES
+    rules = GRADED_RULES if PAIR_TASKS[seen.tasks].rule.name in GRADED_RULES else RELEVANCE_RULES
     return render(
         request,
         "evaluation/batch.html",
-        framed(
+        evaluation_frame(
             "batches",
             deeper=True,
             batch=row,
@@ -138,7 +138,7 @@ def batch(request: HttpRequest, row: Batch) -> HttpResponse:
             to_freeze=not seen.collected or current is None,
             before=sorted(staying_out(seen.people).items()),
             counted=[(name, one.before) for name, one in sorted(seen.people.items()) if one.counted],
-            lost_for_good=seen.short if seen.state == CLOSED else 0,
+            lost_for_good=seen.short if seen.state == CLOSED_MESSAGE else 0,
             again=again_of(row, seen),
             planned=money(row.numbers["amount"], settings_of(row.campaign.settings).pay.currency),
             ended=seen.waves is None or bool(seen.waves["ended"]),
@@ -163,7 +163,7 @@ def batch(request: HttpRequest, row: Batch) -> HttpResponse:
 
 @require_POST
 @for_roles_on(BATCH, *RUNNING)
-def act(request: HttpRequest, row: Batch) -> HttpResponse:
+def batch_act(request: HttpRequest, row: Batch) -> HttpResponse:
     """Ask again, ask more, collect, say who counts, or collect and freeze, by the button; each is a job."""
     ask = partial(_ask, request, row)
     with said(request, jobs.JobError, BatchRefused, ImportRefused, UnknownName) as tell:
@@ -178,11 +178,14 @@ def act(request: HttpRequest, row: Batch) -> HttpResponse:
                 ask("collect_judgments", {"batch": row.name})
                 tell(_("Collecting the answers."))
             case "count" | "leave_out" as which:
-                judges = _to_count(row, asked(request.POST, "judge"), count=which == "count")
+                judges = _to_count(row, text_parameter(request.POST, "judge"), count=which == "count")
                 ask("collect_judgments", {"batch": row.name, "count": judges})
                 tell(_("Collecting the answers."))
             case "settle":
-                qrels, rule = asked(request.POST, "qrels"), asked(request.POST, "rule") or None
+                qrels, rule = (
+                    text_parameter(request.POST, "qrels"),
+                    text_parameter(request.POST, "rule") or None,
+                )
                 check_name(qrels, "qrels")
                 if rule is not None:
                     rule_named(rule)
@@ -208,7 +211,7 @@ def _to_count(row: Batch, judge: str, *, count: bool) -> list[str]:
     return sorted(now | {judge} if count else now - {judge})
 
 
-def leads(job: Job) -> str:
+def _leads(job: Job) -> str:
     """Where what a finished job made is looked at."""
     name = job.result.get("batch", "")
     return reverse("evaluation:batch", args=[name]) if Batch.objects.filter(name=name).exists() else ""
@@ -244,14 +247,14 @@ def report_of(snapshot: QrelsSnapshot, seen: BatchState) -> str:
     return f"{reverse('evaluation:new_report')}?{urlencode([*asked, *runs])}"
 
 
-def _line(row: Batch) -> Line:
+def _line(row: Batch) -> _Line:
     settings = settings_of(row.campaign.settings)
     pay = settings.pay
-    left = sum(one.wanting + one.in_hand for one in tasks(row.campaign).values())
+    left = sum(one.wanting + one.in_hand for one in open_tasks_by_kind(row.campaign).values())
     total = row.numbers["task_count"] * row.judges
     newest = next(iter(frozen_of(row)), None)
     people = judges(row.campaign, settings.trust) if row.campaign.state != row.campaign.CLOSED else {}
-    return Line(
+    return _Line(
         batch=row,
         asked=row.numbers["asked"],
         share=max(0.0, 1 - left / total) if total else 1.0,

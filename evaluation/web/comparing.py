@@ -13,20 +13,20 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from annotation.selectors.corpora import splits_of
+from annotation.selectors.corpora import split_names
 from annotation.web.common.access import RUNNING, for_roles
-from evaluation.comparison.comparisons import alone, compared, table_of_compared
+from evaluation.comparison.comparisons import compare_runs, single_comparison, table_of_compared
 from evaluation.comparison.ranked_runs import NotComparable
 from evaluation.comparison.subsets import subset_named
 from evaluation.formats.figure_tables import LAYOUTS, Marked, Table
 from evaluation.metrics.table import METRICS
 from evaluation.models import QrelsSnapshot, Run
-from evaluation.services.runs.files import DIRECTIONS
+from evaluation.services.runs.files import RUN_DIRECTIONS
 from evaluation.web import offered
-from evaluation.web.frame import all_asked, asked, framed
+from evaluation.web.frame import all_asked, evaluation_frame, text_parameter
 from evaluation.web.runs import (
     EACH_QUERY,
-    REFUSALS,
+    RUN_REFUSALS,
     chosen_qrels,
     each_query,
     missing_in,
@@ -37,18 +37,18 @@ from evaluation.web.runs import (
 from evaluation.web.splits import part_in
 
 #: What is downloaded, and as what.
-TYPES = {"csv": "text/csv", "latex": "application/x-latex"}
-SUFFIXES = {"csv": "csv", "latex": "tex"}
+_TYPES = {"csv": "text/csv", "latex": "application/x-latex"}
+_SUFFIXES = {"csv": "csv", "latex": "tex"}
 #: Runs offered on the page; more are named in the address.
-OFFERED = 200
+MOST_RUNS_OFFERED = 200
 #: Runs of a direction that are compared while a reader waits.
-MOST = 12
+MOST_RUNS_COMPARED = 12
 #: Rounds of the randomisation: those of a page by itself, and those of print.
-ROUNDS = (10_000, 100_000)
+_ROUNDS = (10_000, 100_000)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class _Wanted:
     """What runs are evaluated against, and how: as the address says it."""
 
     snapshot: QrelsSnapshot
@@ -60,7 +60,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class _Side:
     """One direction: its report, the table as it is shown, and the runs in it, the baseline first."""
 
     direction: str
@@ -73,12 +73,14 @@ class Side:
 
 @require_safe
 @for_roles(*RUNNING, corpora=True)
-def compare(request: HttpRequest) -> HttpResponseBase:
+def run_compare(request: HttpRequest) -> HttpResponseBase:
     """Choose runs and qrels; the address holds the whole choice."""
     corpora = offered.corpora(request)
     wrong, sides, snapshot = "", [], None
-    rounds = next((each for each in ROUNDS if str(each) == asked(request.GET, "rounds")), ROUNDS[0])
-    missing, download = missing_in(request.GET), asked(request.GET, "as")
+    rounds = next(
+        (each for each in _ROUNDS if str(each) == text_parameter(request.GET, "rounds")), _ROUNDS[0]
+    )
+    missing, download = missing_in(request.GET), text_parameter(request.GET, "as")
     runs: list[Run] = []
     choices: list[QrelsSnapshot] = []
     try:
@@ -89,15 +91,15 @@ def compare(request: HttpRequest) -> HttpResponseBase:
             if snapshot is None:
                 wrong = _("This corpus has no qrels yet.")
             else:
-                wanted = Wanted(
+                wanted = _Wanted(
                     snapshot,
-                    asked(request.GET, "baseline"),
+                    text_parameter(request.GET, "baseline"),
                     _measures(request.GET),
                     rounds,
                     part_in(request.GET, "split", snapshot.corpus),
                     missing,
                 )
-                direction = asked(request.GET, "direction")
+                direction = text_parameter(request.GET, "direction")
                 if download.startswith(EACH_QUERY):
                     own = _of_one_direction(runs, direction)
                     return each_query(
@@ -106,34 +108,34 @@ def compare(request: HttpRequest) -> HttpResponseBase:
                 sides = _sides(runs, wanted)
                 if download:
                     return _download(download, sides, direction)
-    except REFUSALS as error:
+    except RUN_REFUSALS as error:
         wrong = str(error)
-    corpus = runs[0].corpus.name if runs else asked(request.GET, "corpus") or _first(corpora)
+    corpus = runs[0].corpus.name if runs else text_parameter(request.GET, "corpus") or _first(corpora)
     chosen_corpus = next((each for each in corpora if each.name == corpus), None)
     alike = offered.published_runs(request).filter(corpus__name=corpus).order_by("name")
     its = {
-        direction: _with_chosen(alike.filter(direction=direction)[:OFFERED], runs, direction)
-        for direction in DIRECTIONS
+        direction: _with_chosen(alike.filter(direction=direction)[:MOST_RUNS_OFFERED], runs, direction)
+        for direction in RUN_DIRECTIONS
     }
     chosen = {run.name for run in runs}
     return render(
         request,
         "evaluation/compare.html",
-        framed(
+        evaluation_frame(
             "compare",
             corpora=corpora,
             corpus=corpus,
             offered=[(way, [(run, run.name in chosen) for run in found]) for way, found in its.items()],
-            many=any(len(found) >= OFFERED for found in its.values()),
+            many=any(len(found) >= MOST_RUNS_OFFERED for found in its.values()),
             runs=runs,
             choices=with_chosen(choices or _qrels_of(request, corpus), snapshot),
             snapshot=snapshot,
-            baseline=asked(request.GET, "baseline"),
-            measures=asked(request.GET, "measures"),
+            baseline=text_parameter(request.GET, "baseline"),
+            measures=text_parameter(request.GET, "measures"),
             rounds=rounds,
-            all_rounds=ROUNDS,
-            split=asked(request.GET, "split"),
-            splits=[split for split in splits_of(chosen_corpus) if split] if chosen_corpus else [],
+            all_rounds=_ROUNDS,
+            split=text_parameter(request.GET, "split"),
+            splits=[split for split in split_names(chosen_corpus) if split] if chosen_corpus else [],
             missing=missing,
             known=METRICS.names("ranking"),
             sides=sides,
@@ -151,10 +153,10 @@ def _with_chosen(offered: Iterable[Run], runs: Sequence[Run], direction: str) ->
     return found + [run for run in runs if run.direction == direction and run not in found]
 
 
-def _sides(runs: Sequence[Run], wanted: Wanted) -> list[Side]:
+def _sides(runs: Sequence[Run], wanted: _Wanted) -> list[_Side]:
     """Each direction that has a run, its runs tested against its baseline."""
     found = []
-    for direction in DIRECTIONS:
+    for direction in RUN_DIRECTIONS:
         if own := _at_most([run for run in runs if run.direction == direction]):
             found.append(_side(direction, _baseline_first(own, wanted.baseline, runs), wanted))
     return found
@@ -168,13 +170,13 @@ def _of_one_direction(runs: Sequence[Run], direction: str) -> list[Run]:
 
 def _at_most(own: list[Run]) -> list[Run]:
     """The runs of a direction; raises NotComparable where they are more than a page compares."""
-    if len(own) > MOST:
+    if len(own) > MOST_RUNS_COMPARED:
         raise NotComparable(
             _(
                 "You chose %(runs)d runs of one direction; this page compares at most %(most)d. Build a "
                 "report instead."
             )
-            % {"runs": len(own), "most": MOST}
+            % {"runs": len(own), "most": MOST_RUNS_COMPARED}
         )
     return own
 
@@ -195,7 +197,7 @@ def _maker(run: Run) -> int | str:
     return run.made_by_id or run.system
 
 
-def _side(direction: str, runs: list[Run], wanted: Wanted) -> Side:
+def _side(direction: str, runs: list[Run], wanted: _Wanted) -> _Side:
     snapshot, measures, missing = wanted.snapshot, wanted.measures, wanted.missing
 
     subset = subset_named(snapshot.corpus.name, wanted.split, files=False)
@@ -203,14 +205,14 @@ def _side(direction: str, runs: list[Run], wanted: Wanted) -> Side:
 
     def make() -> dict[str, Any]:
         if len(runs) == 1:
-            return alone(runs[0], snapshot, measures, subset=subset, missing=missing)
-        return compared(runs, snapshot, measures, subset=subset, missing=missing, rounds=wanted.rounds)
+            return single_comparison(runs[0], snapshot, measures, subset=subset, missing=missing)
+        return compare_runs(runs, snapshot, measures, subset=subset, missing=missing, rounds=wanted.rounds)
 
     more = (str(wanted.rounds), wanted.split, which, missing, *measures)
     report = remembered("compared-2", runs, snapshot, make, *more)
     table = table_of_compared(report)
     tested = [test for test in report["tests"] if test["p"] is not None]
-    return Side(
+    return _Side(
         direction,
         report,
         table.head,
@@ -228,13 +230,13 @@ def _cell(table: Table, row: Sequence[Any], column: int) -> tuple[str, str]:
     return table.rounded(row)[column], ""
 
 
-def _download(layout: str, sides: Sequence[Side], direction: str) -> HttpResponse:
+def _download(layout: str, sides: Sequence[_Side], direction: str) -> HttpResponse:
     """One direction's table as CSV or LaTeX, or both with all tests as JSON."""
-    if layout in TYPES:
+    if layout in _TYPES:
         side = next((each for each in sides if each.direction == direction), sides[0])
         body = LAYOUTS.get(layout)(table_of_compared(side.report)) + "\n"
-        response = HttpResponse(body, content_type=f"{TYPES[layout]}; charset=utf-8")
-        name = f"comparison-{side.direction}.{SUFFIXES[layout]}"
+        response = HttpResponse(body, content_type=f"{_TYPES[layout]}; charset=utf-8")
+        name = f"comparison-{side.direction}.{_SUFFIXES[layout]}"
     else:
         body = json.dumps([side.report for side in sides], indent=2, allow_nan=False, ensure_ascii=False)
         response = HttpResponse(f"{body}\n", content_type="application/json")
@@ -245,7 +247,7 @@ def _download(layout: str, sides: Sequence[Side], direction: str) -> HttpRespons
 
 def _measures(given: Mapping[str, str]) -> list[str]:
     """Measures by name, separated by commas; none: the usual ones."""
-    return [name.strip() for name in asked(given, "measures").split(",") if name.strip()]
+    return [name.strip() for name in text_parameter(given, "measures").split(",") if name.strip()]
 
 
 def _qrels_of(request: HttpRequest, corpus: str) -> list[QrelsSnapshot]:

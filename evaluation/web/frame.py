@@ -31,7 +31,7 @@ TABS = (
 )
 
 
-def framed(tab: str, **more: Any) -> dict[str, Any]:
+def evaluation_frame(tab: str, **more: Any) -> dict[str, Any]:
     """What every page of evaluation needs: the tabs, and which of them this page belongs to."""
     return {"tab": tab, "tabs": TABS, **more}
 
@@ -44,9 +44,9 @@ class Newest(NamedTuple):
     later: str
 
 
-def newest(found: QuerySet[Any], given: QueryDict, *, number: int) -> Newest:
+def newest_page(found: QuerySet[Any], given: QueryDict, *, number: int) -> Newest:
     """The page of `number` rows that an address asks for: those before the row that it names."""
-    found, before = found.order_by("-pk"), asked(given, "before")
+    found, before = found.order_by("-pk"), text_parameter(given, "before")
     if before.isascii() and before.isdigit() and len(before) < 19:
         found = found.filter(pk__lt=int(before))
     rows = list(found[: number + 1])
@@ -54,7 +54,7 @@ def newest(found: QuerySet[Any], given: QueryDict, *, number: int) -> Newest:
     return Newest(rows[:number], "?" if before else "", later)
 
 
-def download(called: str, write: Callable[[Path], object]) -> FileResponse:
+def file_download(called: str, write: Callable[[Path], object]) -> FileResponse:
     """What `write` makes of a new file, to be kept as `called`; raises what it raises."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / called
@@ -68,6 +68,6 @@ def all_asked(query: QueryDict, name: str) -> list[str]:
     return list(dict.fromkeys(text.replace("\0", "").strip() for text in query.getlist(name)))
 
 
-def asked(query: Mapping[str, str], name: str) -> str:
+def text_parameter(query: Mapping[str, str], name: str) -> str:
     """What an address or a form says of `name`; null characters, which no database stores, are dropped."""
     return query.get(name, "").replace("\0", "").strip()

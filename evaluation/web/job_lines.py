@@ -15,11 +15,11 @@ from annotation import jobs
 from annotation.common.registry import UnknownName
 from annotation.selectors.jobs import Job, newest_of
 from annotation.web.common.access import RUNNING, account_of, for_roles
-from annotation.web.staff.job_lines import ShownJob, shown, steer_as_asked
+from annotation.web.staff.job_lines import ShownJob, job_line, steer_as_asked
 from evaluation.web import offered
 
 #: Jobs on a page, the newest.
-NEWEST = 10
+NEWEST_JOBS = 10
 
 
 def job_lines(
@@ -27,14 +27,14 @@ def job_lines(
     kinds: Sequence[str],
     *,
     leads: Callable[[Job], str] | None = None,
-    limit: int = NEWEST,
+    limit: int = NEWEST_JOBS,
 ) -> list[ShownJob]:
     """The newest jobs of these kinds that are open to whoever asks; steering them comes back to their page.
 
     `leads` says where the work of a finished job is looked at, "" for nowhere.
     """
     return [
-        shown(
+        job_line(
             job,
             f"{reverse('evaluation:steer_job', args=[job.pk])}?next={request.path}",
             leads=leads(job) if leads is not None and job.state == Job.DONE else "",
@@ -45,7 +45,7 @@ def job_lines(
 
 @require_POST
 @for_roles(*RUNNING, corpora=True)
-def steer(request: HttpRequest, job: int) -> HttpResponse:
+def job_steer(request: HttpRequest, job: int) -> HttpResponse:
     """Cancel a job of evaluation, or go on with one that was cancelled or failed."""
     steer_as_asked(request, _of_evaluation(request, job))
     back = request.GET.get("next", "")

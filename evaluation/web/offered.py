@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from annotation.common.registry import UnknownName
 from annotation.selectors.jobs import Job
-from annotation.selectors.scopes import Corpus, corpora_of, within
+from annotation.selectors.scopes import Corpus, corpora_of, within_scope
 from annotation.web.common.access import RUNNING, account_of
 from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run, System
 from evaluation.selectors import run_named, snapshot_named
@@ -24,7 +24,7 @@ def corpora(request: HttpRequest) -> list[Corpus]:
     return list(corpora_of(account_of(request), *RUNNING).filter(published=True).order_by("name"))
 
 
-def corpus(request: HttpRequest, name: str) -> Corpus:
+def offered_corpus(request: HttpRequest, name: str) -> Corpus:
     """The published corpus of that name. Raises UnknownName."""
     found = next((each for each in corpora(request) if each.name == name), None)
     if found is None:
@@ -41,7 +41,7 @@ def runs(request: HttpRequest, names: Sequence[str]) -> list[Run]:
     return [run_named(name) for name in names]
 
 
-def qrels(request: HttpRequest, name: str) -> QrelsSnapshot:
+def offered_qrels(request: HttpRequest, name: str) -> QrelsSnapshot:
     """The published qrels of that name, which may end in a version. Raises UnknownName."""
     try:
         found = snapshot_named(name)
@@ -77,7 +77,7 @@ def batches(request: HttpRequest) -> QuerySet[Batch]:
     return Batch.objects.filter(_within(request))
 
 
-def reports(request: HttpRequest) -> QuerySet[Report]:
+def offered_reports(request: HttpRequest) -> QuerySet[Report]:
     """The reports of corpora that are open to whoever asks."""
     return Report.objects.filter(_within(request))
 
@@ -88,4 +88,4 @@ def jobs(request: HttpRequest) -> QuerySet[Job]:
 
 
 def _within(request: HttpRequest) -> Q:
-    return within(account_of(request), *RUNNING, corpus="corpus")
+    return within_scope(account_of(request), *RUNNING, corpus="corpus")

@@ -31,19 +31,19 @@ from evaluation.relevance.qrels import rule_named
 from evaluation.selectors import QrelsCounts, counts_of
 from evaluation.services.common import ImportRefused
 from evaluation.services.judgments.freezing import remove_qrels
-from evaluation.services.judgments.qrels_files import IDS, export_qrels
+from evaluation.services.judgments.qrels_files import ID_KINDS, export_qrels
 from evaluation.services.systems.registry import InUse
 from evaluation.web import offered
-from evaluation.web.frame import asked, download, framed, newest
+from evaluation.web.frame import evaluation_frame, file_download, newest_page, text_parameter
 from evaluation.web.job_lines import job_lines
 
-KINDS = ("freeze_qrels",)
+_KINDS = ("freeze_qrels",)
 #: Qrels on a page, judgments below them, and runs that are offered beside one's qrels.
 PAGE, MOST_SETS, MOST_RUNS = 30, 100, 200
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class _Line:
     """A version of qrels: what it holds, and how its rule reads, "" of a protocol."""
 
     row: QrelsSnapshot
@@ -65,19 +65,19 @@ QRELS = At(
 
 @require_safe
 @for_roles(*RUNNING, corpora=True)
-def listing(request: HttpRequest) -> HttpResponse:
+def qrels_list(request: HttpRequest) -> HttpResponse:
     """All qrels in their newest version, the newest first, and the judgments of the same corpora."""
     open_here = offered.published_qrels(request)
     last = open_here.order_by().values("name").annotate(last=Max("pk")).values("last")
-    page = newest(
+    page = newest_page(
         open_here.filter(pk__in=last).select_related("corpus", "judgments"), request.GET, number=PAGE
     )
     sets = offered.judgment_sets(request).select_related("corpus").order_by("corpus__name", "name")
-    lines = job_lines(request, KINDS, leads=leads)
+    lines = job_lines(request, _KINDS, leads=_leads)
     return render(
         request,
         "evaluation/qrels_list.html",
-        framed(
+        evaluation_frame(
             "qrels",
             lines=lines_of(page.rows),
             page=page,
@@ -91,13 +91,13 @@ def listing(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @for_roles_on(QRELS, *RUNNING)
-def qrels(request: HttpRequest, newest_row: QrelsSnapshot) -> HttpResponse:
+def qrels_detail(request: HttpRequest, newest_row: QrelsSnapshot) -> HttpResponse:
     """One version, by default the newest: what it was made of, who can be compared by it, and the others."""
     every = QrelsSnapshot.objects.filter(name=newest_row.name, published=True)
     versions = lines_of(every.select_related("corpus", "judgments").order_by("-version"))
     shown = newest_row
     with said(request, UnknownName):
-        shown = _version(newest_row, asked(request.GET, "version"))
+        shown = _version(newest_row, text_parameter(request.GET, "version"))
     line = next(one for one in versions if one.row == shown)
     runs = Run.objects.filter(corpus=line.row.corpus, published=True).order_by("name")
     if line.row.asks:
@@ -106,7 +106,7 @@ def qrels(request: HttpRequest, newest_row: QrelsSnapshot) -> HttpResponse:
     return render(
         request,
         "evaluation/qrels.html",
-        framed(
+        evaluation_frame(
             "qrels",
             deeper=True,
             name=newest_row.name,
@@ -125,18 +125,18 @@ def qrels(request: HttpRequest, newest_row: QrelsSnapshot) -> HttpResponse:
 @for_roles_on(QRELS, *RUNNING)
 def export(request: HttpRequest, row: QrelsSnapshot) -> HttpResponseBase:
     """A version as a file, in the format, by the ids and with the side first that the address asks for."""
-    format = asked(request.GET, "format") or "trec"
+    format = text_parameter(request.GET, "format") or "trec"
     try:
-        version = _version(row, asked(request.GET, "version")).version
-        return download(
+        version = _version(row, text_parameter(request.GET, "version")).version
+        return file_download(
             f"{row.name}-{version}.{QRELS_FORMATS.get(format).ending}",
             lambda file: export_qrels(
                 name=f"{row.name}:{version}",
                 out=file,
                 format=format,
-                asks=asked(request.GET, "asks"),
-                ids=asked(request.GET, "ids") or IDS[0],
-                only_relevant=asked(request.GET, "only") == "1",
+                asks=text_parameter(request.GET, "asks"),
+                ids=text_parameter(request.GET, "ids") or ID_KINDS[0],
+                only_relevant=text_parameter(request.GET, "only") == "1",
             ),
         )
     except (FormatError, ImportRefused, UnknownName) as error:
@@ -147,11 +147,11 @@ def export(request: HttpRequest, row: QrelsSnapshot) -> HttpResponseBase:
 
 @require_POST
 @for_roles_on(QRELS, *RUNNING)
-def remove(request: HttpRequest, row: QrelsSnapshot) -> HttpResponse:
+def qrels_delete(request: HttpRequest, row: QrelsSnapshot) -> HttpResponse:
     """Remove a version; refused while a report was made from it."""
     then = redirect("evaluation:qrels", row.name)
     with said(request, InUse, Busy, UnknownName) as tell:
-        name = f"{row.name}:{_version(row, asked(request.POST, 'version')).version}"
+        name = f"{row.name}:{_version(row, text_parameter(request.POST, 'version')).version}"
         remove_qrels(name=name, actor=account_of(request))
         tell(_("Qrels “%(name)s” removed.") % {"name": name})
         if not QrelsSnapshot.objects.filter(name=row.name, published=True).exists():
@@ -159,7 +159,7 @@ def remove(request: HttpRequest, row: QrelsSnapshot) -> HttpResponse:
     return then
 
 
-def lines_of(rows: Iterable[QrelsSnapshot]) -> list[Line]:
+def lines_of(rows: Iterable[QrelsSnapshot]) -> list[_Line]:
     """Versions with what they hold; it is counted once, since a version never changes."""
     found = []
     for row in rows:
@@ -168,11 +168,11 @@ def lines_of(rows: Iterable[QrelsSnapshot]) -> list[Line]:
         if counts is None:
             counts = counts_of(row)
             cache.set(key, counts)
-        found.append(Line(row, counts, "" if row.pool else rule_named(row.rule).described()))
+        found.append(_Line(row, counts, "" if row.pool else rule_named(row.rule).described()))
     return found
 
 
-def leads(job: Job) -> str:
+def _leads(job: Job) -> str:
     """The page of the qrels that a finished job froze."""
     name = str(job.result.get("qrels", ""))
     there = QrelsSnapshot.objects.filter(name=name, published=True).exists()

@@ -15,23 +15,23 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
 from annotation import jobs
-from annotation.selectors.corpora import splits_of
+from annotation.selectors.corpora import split_names
 from annotation.web.common.access import RUNNING, account_of, for_roles
 from evaluation.comparison.subsets import listed_in, subset_named
 from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.formats.qrels_files import QRELS_FORMATS
 from evaluation.metrics.protocols import PROTOCOLS
 from evaluation.relevance.grades import GAINS, GRADED_RULES, LINEAR, MEAN, SUMMARIES
-from evaluation.relevance.qrels import RULES
+from evaluation.relevance.qrels import RELEVANCE_RULES
 from evaluation.relevance.scales import scale_named, score_named
 from evaluation.services.judgments.freezing import JUDGMENTS, PROTOCOL, QrelsReport, check_next
 from evaluation.services.judgments.importing import JudgmentsImport, JudgmentsReport, import_judgments
 from evaluation.services.judgments.qrels_files import ASKED, QrelsImport, import_qrels
-from evaluation.services.judgments.relevance import Relevance, check_relevance
+from evaluation.services.judgments.relevance import RelevanceChoice, check_relevance
 from evaluation.web import offered
-from evaluation.web.frame import asked, framed
+from evaluation.web.frame import evaluation_frame, text_parameter
 from evaluation.web.splits import NotOffered, part_in, whole_in
-from evaluation.web.uploads import READ_AT_ONCE, REFUSALS, aside, kept
+from evaluation.web.uploads import READ_AT_ONCE, UPLOAD_REFUSALS, aside, uploaded_file
 
 #: What can be frozen, as buttons call it.
 FROM_PROTOCOL, FROM_JUDGMENTS = "protocol", "judgments"
@@ -41,7 +41,7 @@ BESIDE = "beside"
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_roles(*RUNNING, corpora=True)
-def freeze(request: HttpRequest) -> HttpResponse:
+def qrels_freeze(request: HttpRequest) -> HttpResponse:
     """Freeze originals under a protocol, or judgments, as a job; what can be wrong is looked for first."""
     given = request.POST if request.method == "POST" else request.GET
     corpora = offered.corpora(request)
@@ -50,28 +50,28 @@ def freeze(request: HttpRequest) -> HttpResponse:
         try:
             with aside(request, commands="freeze_qrels", most=READ_AT_ONCE) as folder:
                 return _frozen(request, given, folder)
-        except (*REFUSALS, jobs.JobError) as error:
+        except (*UPLOAD_REFUSALS, jobs.JobError) as error:
             wrong, status = str(error), 409
-    chosen = next((each for each in corpora if each.name == asked(given, "corpus")), None)
+    chosen = next((each for each in corpora if each.name == text_parameter(given, "corpus")), None)
     corpus = chosen or (corpora[0] if len(corpora) == 1 else None)
     sets = offered.judgment_sets(request).filter(corpus=corpus).order_by("name") if corpus else []
     return render(
         request,
         "evaluation/qrels_freeze.html",
-        framed(
+        evaluation_frame(
             "qrels",
             deeper=True,
             corpora=corpora,
             corpus=corpus,
-            splits=[split for split in splits_of(corpus) if split] if corpus else [],
+            splits=[split for split in split_names(corpus) if split] if corpus else [],
             protocols=PROTOCOLS.values(),
             sets=sets,
-            votes=RULES,
+            votes=RELEVANCE_RULES,
             grades=GRADED_RULES,
             summaries=SUMMARIES,
             gains=GAINS,
             given=given,
-            act=asked(given, "act"),
+            act=text_parameter(given, "act"),
             wrong=wrong,
         ),
         status=status,
@@ -80,24 +80,24 @@ def freeze(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_roles(*RUNNING, corpora=True)
-def bring(request: HttpRequest) -> HttpResponse:
+def qrels_import(request: HttpRequest) -> HttpResponse:
     """Import a file of qrels or of judgments: all of it, or nothing."""
     given = request.POST if request.method == "POST" else request.GET
     wrong, status = "", 200
-    act = asked(request.POST, "act")
+    act = text_parameter(request.POST, "act")
     if request.method == "POST":
         try:
-            if act not in TAKEN:
+            if act not in _TAKEN:
                 raise NotOffered(_("Nothing was chosen: use one of the buttons."))
-            corpus = offered.corpus(request, asked(given, "corpus")).name
+            corpus = offered.offered_corpus(request, text_parameter(given, "corpus")).name
             with aside(request, commands=f"import_{act}", most=READ_AT_ONCE) as folder:
-                return TAKEN[act](request, corpus, folder)
-        except REFUSALS as error:
+                return _TAKEN[act](request, corpus, folder)
+        except UPLOAD_REFUSALS as error:
             wrong, status = str(error), 409
     return render(
         request,
         "evaluation/qrels_import.html",
-        framed(
+        evaluation_frame(
             "qrels",
             deeper=True,
             corpora=offered.corpora(request),
@@ -115,11 +115,11 @@ def bring(request: HttpRequest) -> HttpResponse:
 
 def _frozen(request: HttpRequest, given: QueryDict, folder: Path) -> HttpResponse:
     """The job that freezes; raises one of REFUSALS, or JobError, for what cannot be frozen."""
-    corpus = offered.corpus(request, asked(given, "corpus"))
-    act = asked(given, "act")
+    corpus = offered.offered_corpus(request, text_parameter(given, "corpus"))
+    act = text_parameter(given, "act")
     if act not in (FROM_PROTOCOL, FROM_JUDGMENTS):
         raise NotOffered(_("Nothing was chosen: use one of the buttons."))
-    name = asked(given, "name")
+    name = text_parameter(given, "name")
     check_next(name, corpus.name, PROTOCOL if act == FROM_PROTOCOL else JUDGMENTS)
     made = _of_protocol(given) if act == FROM_PROTOCOL else _of_judgments(given, corpus.name)
     arguments = {"name": name, "corpus": corpus.name, **made, **_images(request, given, corpus, folder)}
@@ -129,7 +129,7 @@ def _frozen(request: HttpRequest, given: QueryDict, folder: Path) -> HttpRespons
 
 
 def _of_protocol(given: QueryDict) -> dict[str, Any]:
-    protocol = asked(given, "protocol")
+    protocol = text_parameter(given, "protocol")
     if protocol not in PROTOCOLS:
         raise NotOffered(_("There is no protocol “%(name)s”.") % {"name": protocol[:60]})
     number = whole_in(given, "caption", default=-1)
@@ -139,10 +139,14 @@ def _of_protocol(given: QueryDict) -> dict[str, Any]:
 
 
 def _of_judgments(given: QueryDict, corpus: str) -> dict[str, Any]:
-    judgments = asked(given, "judgments")
-    relevant_from, scale = asked(given, "relevant_from"), asked(given, "scale")
-    rule, gains, summary = asked(given, "rule") or None, asked(given, "gains"), asked(given, "summary")
-    relevance = Relevance(
+    judgments = text_parameter(given, "judgments")
+    relevant_from, scale = text_parameter(given, "relevant_from"), text_parameter(given, "scale")
+    rule, gains, summary = (
+        text_parameter(given, "rule") or None,
+        text_parameter(given, "gains"),
+        text_parameter(given, "summary"),
+    )
+    relevance = RelevanceChoice(
         rule,
         scale_named(scale) if scale else None,
         score_named(relevant_from) if relevant_from else None,
@@ -150,7 +154,7 @@ def _of_judgments(given: QueryDict, corpus: str) -> dict[str, Any]:
         summary=summary if summary in SUMMARIES else MEAN,
     )
     check_relevance(corpus, judgments, relevance)
-    found: dict[str, Any] = {"judgments": judgments, "originals": asked(given, "originals") == "1"}
+    found: dict[str, Any] = {"judgments": judgments, "originals": text_parameter(given, "originals") == "1"}
     if rule is not None:
         found["rule"] = rule
     if scale:
@@ -165,7 +169,7 @@ def _images(request: HttpRequest, given: QueryDict, corpus: Any, folder: Path) -
 
     The names of a file are looked up now: what the job gets are rows.
     """
-    file = kept(request, folder, "file", most=READ_AT_ONCE)
+    file = uploaded_file(request, folder, "file", most=READ_AT_ONCE)
     split, seed = part_in(given, "split", corpus), whole_in(given, "seed", default=0)
     if file is None:
         subset_named(corpus.name, split, seed=seed, files=False)
@@ -180,13 +184,13 @@ def _qrels(request: HttpRequest, corpus: str, folder: Path) -> HttpResponse:
     given = request.POST
     made = import_qrels(
         QrelsImport(
-            name=asked(given, "name"),
+            name=text_parameter(given, "name"),
             corpus=corpus,
             path=(file := _sent(request, folder)),
             format=_known(given, list(QRELS_FORMATS.keys())),
-            asks=asked(given, "asks"),
+            asks=text_parameter(given, "asks"),
             level=whole_in(given, "level", default=1),
-            skip_unknown=asked(given, "skip") == "1",
+            skip_unknown=text_parameter(given, "skip") == "1",
             source=file.name,
         )
     )
@@ -196,16 +200,16 @@ def _qrels(request: HttpRequest, corpus: str, folder: Path) -> HttpResponse:
 
 def _judgments(request: HttpRequest, corpus: str, folder: Path) -> HttpResponse:
     given = request.POST
-    scale = asked(given, "scale")
+    scale = text_parameter(given, "scale")
     made = import_judgments(
         JudgmentsImport(
             corpus=corpus,
             path=(file := _sent(request, folder)),
             format=_known(given, list(JUDGMENT_FORMATS.keys())),
-            name=asked(given, "name"),
+            name=text_parameter(given, "name"),
             scale=scale_named(scale) if scale else None,
-            skip_unknown=asked(given, "skip") == "1",
-            repeats=asked(given, "repeats") == "1",
+            skip_unknown=text_parameter(given, "skip") == "1",
+            repeats=text_parameter(given, "repeats") == "1",
             source=file.name,
         )
     )
@@ -214,21 +218,21 @@ def _judgments(request: HttpRequest, corpus: str, folder: Path) -> HttpResponse:
 
 
 #: What a button imports.
-TAKEN: dict[str, Callable[[HttpRequest, str, Path], HttpResponse]] = {
+_TAKEN: dict[str, Callable[[HttpRequest, str, Path], HttpResponse]] = {
     "qrels": _qrels,
     "judgments": _judgments,
 }
 
 
 def _sent(request: HttpRequest, folder: Path) -> Path:
-    file = kept(request, folder, "file", beside=BESIDE, most=READ_AT_ONCE)
+    file = uploaded_file(request, folder, "file", beside=BESIDE, most=READ_AT_ONCE)
     if file is None:
         raise NotOffered(_("No file was uploaded: choose one."))
     return file
 
 
 def _known(given: QueryDict, formats: list[str]) -> str:
-    format = asked(given, "format")
+    format = text_parameter(given, "format")
     if format not in formats:
         raise NotOffered(
             _("There is no format “%(name)s”: choose one from the list.") % {"name": format[:60]}

@@ -15,20 +15,20 @@ from django.views.decorators.http import require_safe
 
 from annotation.common.registry import UnknownName
 from annotation.web.common.access import RUNNING, for_roles_on
-from annotation.web.staff.frame import query as as_query
+from annotation.web.staff.frame import query_without as as_query
 from evaluation.comparison import inspection
 from evaluation.comparison.ranked_runs import NotComparable
 from evaluation.metrics.table import UnknownMeasure
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.web import offered
-from evaluation.web.frame import asked, framed
+from evaluation.web.frame import evaluation_frame, text_parameter
 from evaluation.web.runs import RUN, chosen_qrels, qrels_of_corpus, remembered
 
 #: Queries on a page of the list.
-PAGE = 50
+QUERIES_PER_PAGE = 50
 #: Runs offered to stand beside one; others are named in the address.
-OFFERED = 200
-ORDERS = {
+MOST_QRELS_OFFERED = 200
+_ORDERS = {
     "run": gettext_lazy("as in the run"),
     "worst": gettext_lazy("lowest value first"),
     "difference": gettext_lazy("largest difference first"),
@@ -36,7 +36,7 @@ ORDERS = {
 
 
 @dataclass(frozen=True)
-class View:
+class _View:
     """What both pages are about: a run, perhaps another beside it, perhaps qrels, and an order of queries.
 
     `values` holds each run's value of each query, by the ids of rows; empty where there are no qrels.
@@ -71,16 +71,16 @@ class View:
 
 @require_safe
 @for_roles_on(RUN, *RUNNING)
-def listing(request: HttpRequest, run: Run) -> HttpResponse:
+def query_list(request: HttpRequest, run: Run) -> HttpResponse:
     """The queries of a run in a chosen order, a page at a time."""
     view = _view(request, run)
-    start = _start(asked(request.GET, "from"), view)
-    shown = view.queries[start : start + PAGE]
+    start = _start(text_parameter(request.GET, "from"), view)
+    shown = view.queries[start : start + QUERIES_PER_PAGE]
     called = inspection.shown_of(view.run, shown, asking=True)
     return render(
         request,
         "evaluation/queries.html",
-        framed(
+        evaluation_frame(
             "runs",
             deeper=True,
             view=view,
@@ -93,8 +93,8 @@ def listing(request: HttpRequest, run: Run) -> HttpResponse:
                 for query in shown
             ],
             total=len(view.queries),
-            later=view.address(**{"from": view.queries[start + PAGE]})
-            if start + PAGE < len(view.queries)
+            later=view.address(**{"from": view.queries[start + QUERIES_PER_PAGE]})
+            if start + QUERIES_PER_PAGE < len(view.queries)
             else "",
             first=view.address() if start else "",
         ),
@@ -103,7 +103,7 @@ def listing(request: HttpRequest, run: Run) -> HttpResponse:
 
 @require_safe
 @for_roles_on(RUN, *RUNNING)
-def query(request: HttpRequest, run: Run, query: int) -> HttpResponse:
+def query_detail(request: HttpRequest, run: Run, query: int) -> HttpResponse:
     """One query: what asks, and the best items of the run and of another beside it."""
     view = _view(request, run)
     asking = inspection.shown_of(view.run, [query], asking=True).get(query)
@@ -113,7 +113,7 @@ def query(request: HttpRequest, run: Run, query: int) -> HttpResponse:
     return render(
         request,
         "evaluation/query.html",
-        framed(
+        evaluation_frame(
             "runs",
             deeper=True,
             view=view,
@@ -139,15 +139,15 @@ def query(request: HttpRequest, run: Run, query: int) -> HttpResponse:
     )
 
 
-def _view(request: HttpRequest, run: Run) -> View:
+def _view(request: HttpRequest, run: Run) -> _View:
     """What an address chooses; what cannot be is left out, and said."""
     choices, wrong = qrels_of_corpus(run), ""
     snapshot: QrelsSnapshot | None = None
     beside: Run | None = None
     values: list[dict[int, float | None]] = []
     try:
-        if asked(request.GET, "with"):
-            (beside,) = offered.runs(request, [asked(request.GET, "with")])
+        if text_parameter(request.GET, "with"):
+            (beside,) = offered.runs(request, [text_parameter(request.GET, "with")])
             if (beside.corpus_id, beside.direction) != (run.corpus_id, run.direction):
                 wrong = _("Run “%(name)s” has another corpus or direction: choose a different one.") % {
                     "name": beside.name
@@ -158,8 +158,8 @@ def _view(request: HttpRequest, run: Run) -> View:
             values = [_values(each, snapshot) for each in ([run] if beside is None else [run, beside])]
     except (UnknownName, UnknownMeasure, NotComparable) as error:
         wrong, snapshot, values = str(error), None, []
-    order = asked(request.GET, "order")
-    if order not in ORDERS or (order != "run" and not values) or (order == "difference" and len(values) < 2):
+    order = text_parameter(request.GET, "order")
+    if order not in _ORDERS or (order != "run" and not values) or (order == "difference" and len(values) < 2):
         order = "run"
     match order:
         case "worst":
@@ -167,8 +167,8 @@ def _view(request: HttpRequest, run: Run) -> View:
         case "difference":
             queries = inspection.most_different(*values)
         case _:
-            queries = inspection.queries_of(run)
-    return View(run, beside, snapshot, choices, order, queries, values, wrong)
+            queries = inspection.queries_in_order(run)
+    return _View(run, beside, snapshot, choices, order, queries, values, wrong)
 
 
 def _values(run: Run, snapshot: QrelsSnapshot) -> dict[int, float | None]:
@@ -178,21 +178,21 @@ def _values(run: Run, snapshot: QrelsSnapshot) -> dict[int, float | None]:
     return found
 
 
-def _orders(view: View) -> list[tuple[str, Any]]:
+def _orders(view: _View) -> list[tuple[str, Any]]:
     """The orders that can be had: by value where there are qrels, by difference where there are two runs."""
-    held = [key for key in ORDERS if key == "run" or (view.values and (key == "worst" or view.beside))]
-    return [(key, ORDERS[key]) for key in held]
+    held = [key for key in _ORDERS if key == "run" or (view.values and (key == "worst" or view.beside))]
+    return [(key, _ORDERS[key]) for key in held]
 
 
-def _others(view: View) -> Sequence[Run]:
+def _others(view: _View) -> Sequence[Run]:
     """Runs that may stand beside one: of its corpus and direction, the chosen one among them."""
     run = view.run
     alike = Run.objects.filter(published=True, corpus=run.corpus_id, direction=run.direction)
-    found = list(alike.exclude(pk=run.pk).order_by("name")[:OFFERED])
+    found = list(alike.exclude(pk=run.pk).order_by("name")[:MOST_QRELS_OFFERED])
     return found + [run for run in view.runs[1:] if run not in found]
 
 
-def _start(text: str, view: View) -> int:
+def _start(text: str, view: _View) -> int:
     """The place of the query where a page begins; 0 where the address names none."""
     wanted = int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
     return view.queries.index(wanted) if wanted in view.queries else 0

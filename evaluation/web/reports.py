@@ -21,7 +21,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotation import jobs
 from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
-from annotation.selectors.corpora import splits_of
+from annotation.selectors.corpora import split_names
 from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, At, account_of, for_roles, for_roles_on
 from annotation.web.staff.frame import said
@@ -30,24 +30,24 @@ from evaluation.metrics.table import METRICS, UnknownMeasure
 from evaluation.models import Batch, JudgmentSet, Report, Run
 from evaluation.services.common import ImportRefused, check_name
 from evaluation.services.reports import building
-from evaluation.services.reports.findings import MEASURES
-from evaluation.services.reports.request import RESAMPLES, ReportRefused, Wanted, numbers_of
-from evaluation.services.reports.request import asked as resolved
-from evaluation.significance.randomisation import ROUNDS
+from evaluation.services.reports.findings import REPORT_MEASURES
+from evaluation.services.reports.request import RESAMPLES, ReportRefused, ReportRequest, batch_numbers
+from evaluation.services.reports.request import report_rows as resolved
+from evaluation.significance.randomisation import RANDOMISATION_ROUNDS
 from evaluation.web import offered
-from evaluation.web.frame import all_asked, asked, framed, newest
+from evaluation.web.frame import all_asked, evaluation_frame, newest_page, text_parameter
 from evaluation.web.job_lines import job_lines
 from evaluation.web.splits import NotOffered, part_in, whole_in
 
-KINDS = ("build_report",)
+_KINDS = ("build_report",)
 #: Reports on a page, and runs that are offered at once, by name.
 PAGE, MOST_RUNS = 30, 200
 #: What a request can be wrong about.
-REFUSALS = (
+_REFUSALS = (
     *(Busy, ImportRefused, NotComparable, NotOffered, ReportRefused, UnknownMeasure, UnknownName),
     jobs.JobError,
 )
-TYPES = {
+_TYPES = {
     ".csv": "text/csv; charset=utf-8",
     ".html": "text/html; charset=utf-8",
     ".json": "application/json",
@@ -67,16 +67,16 @@ REPORT = At(
 
 @require_safe
 @for_roles(*RUNNING, corpora=True)
-def listing(request: HttpRequest) -> HttpResponse:
+def report_list(request: HttpRequest) -> HttpResponse:
     """All reports, the newest first, and those that are being built."""
-    found = offered.reports(request).select_related("corpus", "qrels", "batch")
-    numbers = cache(numbers_of)
-    page = newest(found, request.GET, number=PAGE)
-    lines = job_lines(request, KINDS, leads=_leads)
+    found = offered.offered_reports(request).select_related("corpus", "qrels", "batch")
+    numbers = cache(batch_numbers)
+    page = newest_page(found, request.GET, number=PAGE)
+    lines = job_lines(request, _KINDS, leads=_leads)
     return render(
         request,
         "evaluation/reports.html",
-        framed(
+        evaluation_frame(
             "reports",
             reports=[
                 (row, len(row.inputs["runs"]), building.outdated(row, numbers=numbers)) for row in page.rows
@@ -90,14 +90,14 @@ def listing(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_roles(*RUNNING, corpora=True)
-def build(request: HttpRequest) -> HttpResponse:
+def report_build(request: HttpRequest) -> HttpResponse:
     """Choose qrels, then runs of their corpus, and have the report built."""
     given = request.POST if request.method == "POST" else request.GET
     wrong, status = "", 200
     try:
         if request.method == "POST":
             return _started(request, given)
-    except REFUSALS as error:
+    except _REFUSALS as error:
         wrong, status = str(error), 409
     return render(request, "evaluation/report_new.html", _offered(request, given, wrong), status=status)
 
@@ -108,9 +108,9 @@ def report(request: HttpRequest, row: Report) -> HttpResponse:
     """A report as it was built: its tables and figures, and all that it was made from."""
     wrong, plain, sections = "", {}, []
     try:
-        plain = json.loads(building.read(row, building.JSON))
+        plain = json.loads(building.report_file(row, building.JSON))
         pictures = {
-            figure["key"]: building.read(row, f"figures/{figure['key']}.svg").decode()
+            figure["key"]: building.report_file(row, f"figures/{figure['key']}.svg").decode()
             for section in plain["sections"]
             for figure in section["figures"]
         }
@@ -120,7 +120,7 @@ def report(request: HttpRequest, row: Report) -> HttpResponse:
     return render(
         request,
         "evaluation/report.html",
-        framed(
+        evaluation_frame(
             "reports",
             deeper=True,
             report=row,
@@ -139,11 +139,11 @@ def report(request: HttpRequest, row: Report) -> HttpResponse:
 def file(request: HttpRequest, row: Report, path: str) -> HttpResponse:
     """A file of a report, as it was built."""
     try:
-        content = building.read(row, path)
+        content = building.report_file(row, path)
     except (UnknownName, ReportRefused) as error:
         raise Http404(str(error)) from error
     called = PurePosixPath(path)
-    return _sent(content, f"{row.name}-{called.name}", TYPES.get(called.suffix, "text/plain; charset=utf-8"))
+    return _sent(content, f"{row.name}-{called.name}", _TYPES.get(called.suffix, "text/plain; charset=utf-8"))
 
 
 @require_safe
@@ -154,7 +154,9 @@ def archive(request: HttpRequest, row: Report) -> HttpResponse:
     try:
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as out:
             for path in row.files:
-                out.writestr(zipfile.ZipInfo(f"{row.name}/{path}", _LONG_AGO), building.read(row, path))
+                out.writestr(
+                    zipfile.ZipInfo(f"{row.name}/{path}", _LONG_AGO), building.report_file(row, path)
+                )
     except ReportRefused as error:
         raise Http404(str(error)) from error
     return _sent(packed.getvalue(), f"{row.name}.zip", "application/zip")
@@ -162,10 +164,10 @@ def archive(request: HttpRequest, row: Report) -> HttpResponse:
 
 @require_POST
 @for_roles_on(REPORT, *RUNNING)
-def remove(request: HttpRequest, row: Report) -> HttpResponse:
+def report_delete(request: HttpRequest, row: Report) -> HttpResponse:
     """Remove a report; the runs and qrels that it was made of stay."""
     with said(request, Busy, UnknownName) as tell:
-        building.remove(row.name, actor=account_of(request))
+        building.report_remove(row.name, actor=account_of(request))
         tell(_("Report removed."))
     return redirect("evaluation:reports")
 
@@ -199,31 +201,33 @@ def _again(row: Report) -> str:
 
 def _started(request: HttpRequest, given: QueryDict) -> HttpResponse:
     """The report asked for as a job; raises one of REFUSALS for what cannot be built."""
-    wanted = Wanted(
-        name=asked(given, "name"),
-        qrels=asked(given, "qrels"),
+    wanted = ReportRequest(
+        name=text_parameter(given, "name"),
+        qrels=text_parameter(given, "qrels"),
         runs=all_asked(given, "runs"),
-        batch=asked(given, "batch"),
+        batch=text_parameter(given, "batch"),
         baseline=[name for name in all_asked(given, "baseline") if name],
-        measures=[name for part in asked(given, "measures").split(",") if (name := part.strip())],
-        against=asked(given, "against"),
-        missing=asked(given, "missing") or LEFT_OUT,
+        measures=[name for part in text_parameter(given, "measures").split(",") if (name := part.strip())],
+        against=text_parameter(given, "against"),
+        missing=text_parameter(given, "missing") or LEFT_OUT,
         seed=whole_in(given, "seed", default=0),
-        rounds=whole_in(given, "rounds", default=ROUNDS),
+        rounds=whole_in(given, "rounds", default=RANDOMISATION_ROUNDS),
         resamples=whole_in(given, "resamples", default=RESAMPLES),
     )
     check_name(wanted.name, "report")
-    again = asked(given, "replace") == "1"
+    again = text_parameter(given, "replace") == "1"
     standing = Report.objects.filter(name=wanted.name)
-    if standing.exists() and not (again and offered.reports(request).filter(name=wanted.name).exists()):
+    if standing.exists() and not (
+        again and offered.offered_reports(request).filter(name=wanted.name).exists()
+    ):
         raise ReportRefused(
             _("Report “%(name)s” already exists: choose another name.") % {"name": wanted.name}
         )
-    corpus = offered.qrels(request, wanted.qrels).corpus
+    corpus = offered.offered_qrels(request, wanted.qrels).corpus
     wanted = replace(wanted, split=part_in(given, "split", corpus))
     offered.runs(request, wanted.runs)
     # What a batch came to takes its time, and is the job's to find out.
-    resolved(Wanted(**{**_fields(wanted), "batch": ""}))
+    resolved(ReportRequest(**{**_fields(wanted), "batch": ""}))
     if wanted.batch and not offered.batches(request).filter(name=wanted.batch).exists():
         raise NotOffered(_("There is no batch “%(name)s” here.") % {"name": wanted.batch})
     jobs.enqueue(
@@ -236,17 +240,17 @@ def _started(request: HttpRequest, given: QueryDict) -> HttpResponse:
     return redirect("evaluation:reports")
 
 
-def _fields(wanted: Wanted) -> dict[str, Any]:
-    return {name: getattr(wanted, name) for name in Wanted.__dataclass_fields__}
+def _fields(wanted: ReportRequest) -> dict[str, Any]:
+    return {name: getattr(wanted, name) for name in ReportRequest.__dataclass_fields__}
 
 
 def _offered(request: HttpRequest, given: QueryDict, wrong: str) -> dict[str, Any]:
     """What the form shows: qrels, and what goes with those that are chosen."""
     known = offered.published_qrels(request).select_related("corpus", "judgments")
-    snapshot, name = None, asked(given, "qrels")
+    snapshot, name = None, text_parameter(given, "qrels")
     if name:
         try:
-            snapshot = offered.qrels(request, name)
+            snapshot = offered.offered_qrels(request, name)
         except UnknownName as error:
             wrong = wrong or str(error)
     # The page that compares runs calls them so, and leads here.
@@ -260,7 +264,7 @@ def _offered(request: HttpRequest, given: QueryDict, wrong: str) -> dict[str, An
         there = {run.pk for run in found}
         # What is chosen is in sight, however many there are.
         runs = [run for run in alike.filter(name__in=chosen) if run.pk not in there] + found
-    return framed(
+    return evaluation_frame(
         "reports",
         deeper=True,
         known=[f"{row.name}:{row.version}" for row in known.order_by("name", "-version")],
@@ -274,11 +278,11 @@ def _offered(request: HttpRequest, given: QueryDict, wrong: str) -> dict[str, An
         sets=list(JudgmentSet.objects.filter(corpus=snapshot.corpus, published=True).order_by("name"))
         if snapshot is not None and snapshot.judgments is not None
         else [],
-        given={key: asked(given, key) for key in _TEXTS},
-        splits=[split for split in splits_of(snapshot.corpus) if split] if snapshot is not None else [],
-        measures=", ".join(MEASURES),
+        given={key: text_parameter(given, key) for key in _TEXTS},
+        splits=[split for split in split_names(snapshot.corpus) if split] if snapshot is not None else [],
+        measures=", ".join(REPORT_MEASURES),
         all_measures=", ".join(METRICS.names("ranking")),
-        rounds=ROUNDS,
+        rounds=RANDOMISATION_ROUNDS,
         resamples=RESAMPLES,
         wrong=wrong,
     )

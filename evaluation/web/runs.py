@@ -19,42 +19,42 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
-from annotation.selectors.corpora import splits_of
+from annotation.selectors.corpora import split_names
 from annotation.web.common.access import RUNNING, At, account_of, for_roles, for_roles_on
-from annotation.web.staff.frame import query, said
-from evaluation.comparison.comparisons import per_query, scored
+from annotation.web.staff.frame import query_without, said
+from evaluation.comparison.comparisons import per_query_rows, scored
 from evaluation.comparison.ranked_runs import ASKS, LEFT_OUT, MISSING, NotComparable
 from evaluation.comparison.subsets import BadSubset, subset_named
 from evaluation.formats.per_query import WRITERS, write_per_query
 from evaluation.metrics.table import UnknownMeasure
 from evaluation.models import QrelsSnapshot, Run
-from evaluation.services.runs.files import DIRECTIONS, KEEP, TIES, export_run, tied_queries
+from evaluation.services.runs.files import KEEP, RUN_DIRECTIONS, TIES, export_run, tied_queries
 from evaluation.services.systems import registry
 from evaluation.web import offered
-from evaluation.web.frame import asked, download, framed
+from evaluation.web.frame import evaluation_frame, file_download, text_parameter
 from evaluation.web.splits import NotOffered, part_in
 
 #: Runs on a page.
-PAGE = 50
+RUNS_PER_PAGE = 50
 #: By what a list is sorted: its column, and whether it begins with the most.
-SORTS = {
+_SORTS = {
     "name": ("name", False),
     "queries": ("query_count", True),
     "new": ("pk", True),
 }
-HEADS = {
+_HEADS = {
     "name": gettext_lazy("Run"),
     "queries": gettext_lazy("Queries"),
     "new": gettext_lazy("Created"),
 }
 #: Seconds that figures are remembered; they depend on nothing but runs and qrels, and their digests.
-REMEMBERED = 3600
+_REMEMBERED = 3600
 #: What each query's values are asked for by: `as=queries-csv`.
 EACH_QUERY = "queries-"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class _Asked:
     """What an address asks of the list; `after` is where the page before ended."""
 
     corpus: str = ""
@@ -68,11 +68,11 @@ class Asked:
     def address(self) -> str:
         """`?...`, without what is as it is by itself."""
         held = {**asdict(self), "sort": "" if self.sort == "name" else self.sort}
-        return query(**{**held, "down": "1" if self.down else ""}) or "?"
+        return query_without(**{**held, "down": "1" if self.down else ""}) or "?"
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class _Head:
     """The head of a column that sorts: its title, where it leads, and which way it is sorted now."""
 
     title: str
@@ -82,7 +82,7 @@ class Head:
 
 
 #: What an address can be wrong about.
-REFUSALS = (UnknownName, UnknownMeasure, NotComparable, NotOffered, BadSubset)
+RUN_REFUSALS = (UnknownName, UnknownMeasure, NotComparable, NotOffered, BadSubset)
 
 #: The run of an address.
 RUN = At(
@@ -93,27 +93,27 @@ RUN = At(
 
 @require_safe
 @for_roles(*RUNNING, corpora=True)
-def listing(request: HttpRequest) -> HttpResponse:
+def run_list(request: HttpRequest) -> HttpResponse:
     """All runs, a page at a time."""
     registry.adopt()
-    wanted = asked_in(request.GET)
+    wanted = _asked_in(request.GET)
     published = offered.published_runs(request)
     found = _filtered(published, wanted)
-    rows = list(_after(found, wanted).select_related("corpus", "made_by")[: PAGE + 1])
-    more = len(rows) > PAGE
-    rows = rows[:PAGE]
+    rows = list(_after(found, wanted).select_related("corpus", "made_by")[: RUNS_PER_PAGE + 1])
+    more = len(rows) > RUNS_PER_PAGE
+    rows = rows[:RUNS_PER_PAGE]
     return render(
         request,
         "evaluation/runs.html",
-        framed(
+        evaluation_frame(
             "runs",
             rows=rows,
             total=found.count(),
             wanted=wanted,
             narrowed=bool(wanted.corpus or wanted.direction or wanted.system or wanted.find),
-            heads=[_head(wanted, sort) for sort in SORTS],
+            heads=[_head(wanted, sort) for sort in _SORTS],
             corpora=published.order_by("corpus__name").values_list("corpus__name", flat=True).distinct(),
-            directions=DIRECTIONS,
+            directions=RUN_DIRECTIONS,
             later=replace(wanted, after=_mark(rows[-1], wanted)).address() if more else "",
             first=replace(wanted, after="").address() if wanted.after else "",
         ),
@@ -122,7 +122,7 @@ def listing(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @for_roles_on(RUN, *RUNNING)
-def run(request: HttpRequest, row: Run) -> HttpResponseBase:
+def run_detail(request: HttpRequest, row: Run) -> HttpResponseBase:
     """One run: where it comes from, and its figures under chosen qrels; or each query's values, as a file."""
     choices = qrels_of_corpus(row)
     figures, wrong, snapshot = None, "", None
@@ -131,37 +131,39 @@ def run(request: HttpRequest, row: Run) -> HttpResponseBase:
         snapshot = chosen_qrels(request, choices)
         if snapshot is not None:
             split = part_in(request.GET, "split", row.corpus)
-            if asked(request.GET, "as"):
-                return each_query(asked(request.GET, "as"), row.name, [row], snapshot, (), split, missing)
+            if text_parameter(request.GET, "as"):
+                return each_query(
+                    text_parameter(request.GET, "as"), row.name, [row], snapshot, (), split, missing
+                )
 
             def make() -> dict[str, Any]:
                 subset = subset_named(row.corpus.name, split, files=False)
                 return scored(row, snapshot, subset=subset, missing=missing)
 
             figures = remembered("scored-3", [row], snapshot, make, split, missing)
-    except REFUSALS as error:
+    except RUN_REFUSALS as error:
         wrong = str(error)
     other = Run.objects.filter(published=True, corpus=row.corpus).exclude(direction=row.direction)
     other = other.filter(made_by=row.made_by) if row.made_by_id else other.filter(system=row.system)
     return render(
         request,
         "evaluation/run.html",
-        framed(
+        evaluation_frame(
             "runs",
             deeper=True,
             run=row,
             choices=with_chosen(choices, snapshot),
             snapshot=snapshot,
             figures=figures,
-            split=asked(request.GET, "split"),
-            splits=[split for split in splits_of(row.corpus) if split],
+            split=text_parameter(request.GET, "split"),
+            splits=[split for split in split_names(row.corpus) if split],
             missing=missing,
             tied=_tied(row),
             same=_without_as(request),
             wrong=wrong,
             other=other.order_by("name").first() if row.made_by_id or row.system else None,
         ),
-        status=409 if wrong and asked(request.GET, "as") else 200,
+        status=409 if wrong and text_parameter(request.GET, "as") else 200,
     )
 
 
@@ -169,10 +171,10 @@ def run(request: HttpRequest, row: Run) -> HttpResponseBase:
 @for_roles_on(RUN, *RUNNING)
 def trec(request: HttpRequest, row: Run) -> HttpResponseBase:
     """The run as a TREC file; with `ties=break` equal scores are written a hair apart."""
-    ties = asked(request.GET, "ties")
+    ties = text_parameter(request.GET, "ties")
     ties = ties if ties in TIES else KEEP
     try:
-        return download(f"{row.name}.trec", lambda file: export_run(name=row.name, out=file, ties=ties))
+        return file_download(f"{row.name}.trec", lambda file: export_run(name=row.name, out=file, ties=ties))
     except FormatError as error:
         messages.error(request, f"{error.problem}; {error.expected}")
         return redirect("evaluation:run", row.name)
@@ -180,7 +182,7 @@ def trec(request: HttpRequest, row: Run) -> HttpResponseBase:
 
 @require_POST
 @for_roles_on(RUN, *RUNNING)
-def remove(request: HttpRequest, row: Run) -> HttpResponse:
+def run_delete(request: HttpRequest, row: Run) -> HttpResponse:
     """Remove a run; refused while a batch or a report was made from it."""
     then = redirect("evaluation:run", row.name)
     with said(request, registry.InUse, Busy) as tell:
@@ -209,15 +211,15 @@ def chosen_qrels(request: HttpRequest, choices: list[QrelsSnapshot]) -> QrelsSna
 
     Raises UnknownName.
     """
-    named = asked(request.GET, "qrels")
+    named = text_parameter(request.GET, "qrels")
     if named:
-        return offered.qrels(request, named)
+        return offered.offered_qrels(request, named)
     return choices[0] if choices else None
 
 
 def missing_in(given: Mapping[str, str]) -> str:
     """What an address says of queries that a run does not rank; by itself they are left out."""
-    missing = asked(given, "missing")
+    missing = text_parameter(given, "missing")
     return missing if missing in MISSING else LEFT_OUT
 
 
@@ -237,8 +239,8 @@ def each_query(
             _("“%(given)s” is not a file format: choose one of the links.") % {"given": layout[:20]}
         )
     subset = subset_named(snapshot.corpus.name, split, files=False)
-    rows = per_query(runs, snapshot, measures, subset=subset, missing=missing)
-    return download(f"{called}-queries{ending}", lambda file: write_per_query(file, rows))
+    rows = per_query_rows(runs, snapshot, measures, subset=subset, missing=missing)
+    return file_download(f"{called}-queries{ending}", lambda file: write_per_query(file, rows))
 
 
 def _tied(row: Run) -> int:
@@ -268,25 +270,25 @@ def remembered(what: str, runs: list[Run], snapshot: QrelsSnapshot, make: Any, *
     found = cache.get(_short(key))
     if found is None:
         found = make()
-        cache.set(_short(key), found, REMEMBERED)
+        cache.set(_short(key), found, _REMEMBERED)
     return found
 
 
-def asked_in(given: Mapping[str, str]) -> Asked:
+def _asked_in(given: Mapping[str, str]) -> _Asked:
     """What an address asks for; what is unknown counts as not asked."""
-    sort, direction = asked(given, "sort"), asked(given, "direction")
-    return Asked(
-        corpus=asked(given, "corpus"),
-        direction=direction if direction in DIRECTIONS else "",
-        system=asked(given, "system"),
-        find=asked(given, "find"),
-        sort=sort if sort in SORTS else "name",
-        down=asked(given, "down") == "1",
-        after=asked(given, "after"),
+    sort, direction = text_parameter(given, "sort"), text_parameter(given, "direction")
+    return _Asked(
+        corpus=text_parameter(given, "corpus"),
+        direction=direction if direction in RUN_DIRECTIONS else "",
+        system=text_parameter(given, "system"),
+        find=text_parameter(given, "find"),
+        sort=sort if sort in _SORTS else "name",
+        down=text_parameter(given, "down") == "1",
+        after=text_parameter(given, "after"),
     )
 
 
-def _filtered(runs: QuerySet[Run], wanted: Asked) -> QuerySet[Run]:
+def _filtered(runs: QuerySet[Run], wanted: _Asked) -> QuerySet[Run]:
     if wanted.corpus:
         runs = runs.filter(corpus__name=wanted.corpus)
     if wanted.direction:
@@ -298,9 +300,9 @@ def _filtered(runs: QuerySet[Run], wanted: Asked) -> QuerySet[Run]:
     return runs
 
 
-def _after(runs: QuerySet[Run], wanted: Asked) -> QuerySet[Run]:
+def _after(runs: QuerySet[Run], wanted: _Asked) -> QuerySet[Run]:
     """In the order asked for, those behind the mark "VALUE,PK" of the page before."""
-    column = SORTS[wanted.sort][0]
+    column = _SORTS[wanted.sort][0]
     sign, side = ("-", "lt") if wanted.down else ("", "gt")
     value, comma, key = wanted.after.rpartition(",")
     if comma and key.isdecimal() and (column == "name" or value.isdecimal()):
@@ -309,17 +311,17 @@ def _after(runs: QuerySet[Run], wanted: Asked) -> QuerySet[Run]:
     return runs.order_by(f"{sign}{column}", f"{sign}pk")
 
 
-def _mark(row: Run, wanted: Asked) -> str:
-    return f"{getattr(row, SORTS[wanted.sort][0])},{row.pk}"
+def _mark(row: Run, wanted: _Asked) -> str:
+    return f"{getattr(row, _SORTS[wanted.sort][0])},{row.pk}"
 
 
-def _head(wanted: Asked, sort: str) -> Head:
+def _head(wanted: _Asked, sort: str) -> _Head:
     """Sorting by another column begins as suits it; again turns it round."""
     now = wanted.sort == sort
-    down = not wanted.down if now else SORTS[sort][1]
+    down = not wanted.down if now else _SORTS[sort][1]
     way = ("descending" if wanted.down else "ascending") if now else ""
     address = replace(wanted, sort=sort, down=down, after="").address()
-    return Head(str(HEADS[sort]), address, way, number=sort == "queries")
+    return _Head(str(_HEADS[sort]), address, way, number=sort == "queries")
 
 
 def _short(key: str) -> str:

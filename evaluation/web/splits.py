@@ -7,10 +7,10 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from annotation.selectors.corpora import splits_of
+from annotation.selectors.corpora import split_names
 from evaluation.comparison.subsets import FOLD, OF_RUN
 from evaluation.models import Run
-from evaluation.web.frame import asked
+from evaluation.web.frame import text_parameter
 
 
 class NotOffered(ValueError):
@@ -22,10 +22,10 @@ def which_in(given: Mapping[str, str], name: str, corpus: Any, *, or_all: bool =
 
     With `or_all` it is "" where the form says nothing, which means all images.
     """
-    wanted = asked(given, name)
+    wanted = text_parameter(given, name)
     if or_all and not wanted:
         return ""
-    if wanted and (wanted in splits_of(corpus) or FOLD.fullmatch(wanted)):
+    if wanted and (wanted in split_names(corpus) or FOLD.fullmatch(wanted)):
         return wanted
     raise NotOffered(
         _("“%(given)s” is not a split of %(corpus)s: choose a split, or a fold such as 1/5.")
@@ -35,7 +35,7 @@ def which_in(given: Mapping[str, str], name: str, corpus: Any, *, or_all: bool =
 
 def part_in(given: Mapping[str, str], name: str, corpus: Any) -> str:
     """A split, a fold, or `run:NAME` for the images of a run, in a form; "" for all; raises NotOffered."""
-    wanted = asked(given, name)
+    wanted = text_parameter(given, name)
     if wanted.startswith(OF_RUN):
         run = wanted.removeprefix(OF_RUN)
         if Run.objects.filter(name=run, corpus=corpus, published=True).exists():
@@ -48,7 +48,7 @@ def part_in(given: Mapping[str, str], name: str, corpus: Any) -> str:
 
 def whole_in(given: Mapping[str, str], name: str, *, default: int) -> int:
     """The whole number called `name` in a form, or the default where it says nothing; raises NotOffered."""
-    text = asked(given, name)
+    text = text_parameter(given, name)
     if not text:
         return default
     if not (text.isascii() and text.isdigit() and len(text) < 10):

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation import jobs
 from annotation.common.locks import Busy
-from annotation.selectors.corpora import splits_of
+from annotation.selectors.corpora import split_names
 from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, At, account_of, for_roles, for_roles_on
 from annotation.web.staff.frame import said
@@ -22,16 +22,16 @@ from evaluation.metrics.protocols import PROTOCOLS
 from evaluation.models import System
 from evaluation.services.runs.ranking import ONE_CAPTION
 from evaluation.services.systems import registry
-from evaluation.services.systems.folders import folder_of
+from evaluation.services.systems.folders import system_folder
 from evaluation.services.systems.origins import ORIGINS
 from evaluation.web import offered
-from evaluation.web.frame import asked, framed
+from evaluation.web.frame import evaluation_frame, text_parameter
 from evaluation.web.job_lines import job_lines
 from evaluation.web.splits import NotOffered, which_in, whole_in
 from models_core import storage
 
 #: Kinds of jobs that systems are made by, or rank by.
-KINDS = ("train_system", "rank", "extract_features")
+_KINDS = ("train_system", "rank", "extract_features")
 
 
 def _found(name: str) -> System | None:
@@ -45,7 +45,7 @@ SYSTEM = At(_found, gettext_lazy("There is no system “%(name)s” here."))
 
 @require_safe
 @for_roles(*RUNNING, corpora=True)
-def listing(request: HttpRequest) -> HttpResponse:
+def system_list(request: HttpRequest) -> HttpResponse:
     """All systems by name, and the newest jobs about any."""
     registry.adopt()
     rows = (
@@ -53,11 +53,11 @@ def listing(request: HttpRequest) -> HttpResponse:
         .select_related("corpus")
         .annotate(run_count=Count("runs", filter=Q(runs__published=True)))
     )
-    lines = job_lines(request, KINDS, leads=leads)
+    lines = job_lines(request, _KINDS, leads=_leads)
     return render(
         request,
         "evaluation/systems.html",
-        framed(
+        evaluation_frame(
             "systems",
             systems=[(row, ORIGINS.get(row.origin).title, _gone(row)) for row in rows],
             jobs=lines,
@@ -74,7 +74,7 @@ def system(request: HttpRequest, row: System) -> HttpResponse:
     return render(
         request,
         "evaluation/system.html",
-        framed(
+        evaluation_frame(
             "systems",
             deeper=True,
             system=row,
@@ -84,7 +84,7 @@ def system(request: HttpRequest, row: System) -> HttpResponse:
             sources=sorted(row.sources.items()),
             versions=sorted(row.versions.items()),
             runs=row.runs.filter(published=True).order_by("name"),
-            splits=[split for split in splits_of(row.corpus) if split],
+            splits=[split for split in split_names(row.corpus) if split],
             protocols=PROTOCOLS.values(),
             protocol=ONE_CAPTION,
         ),
@@ -93,11 +93,11 @@ def system(request: HttpRequest, row: System) -> HttpResponse:
 
 @require_POST
 @for_roles_on(SYSTEM, *RUNNING)
-def rank(request: HttpRequest, row: System) -> HttpResponse:
+def system_rank(request: HttpRequest, row: System) -> HttpResponse:
     """Have a system rank a split, or all images, as a job."""
     then = redirect("evaluation:system", row.name)
     with said(request, jobs.JobError, NotOffered) as tell:
-        protocol = asked(request.POST, "protocol") or ONE_CAPTION
+        protocol = text_parameter(request.POST, "protocol") or ONE_CAPTION
         if protocol not in PROTOCOLS:
             raise NotOffered(_("There is no protocol “%(name)s”.") % {"name": protocol})
         arguments = {
@@ -106,8 +106,8 @@ def rank(request: HttpRequest, row: System) -> HttpResponse:
             "protocol": protocol,
             "seed": whole_in(request.POST, "seed", default=0),
         }
-        if asked(request.POST, "name"):
-            arguments["name"] = asked(request.POST, "name")
+        if text_parameter(request.POST, "name"):
+            arguments["name"] = text_parameter(request.POST, "name")
         jobs.enqueue(kind="rank", arguments=arguments, corpus=row.corpus, actor=account_of(request))
         tell(_("Ranking the images and captions."))
         then = redirect("evaluation:systems")
@@ -116,7 +116,7 @@ def rank(request: HttpRequest, row: System) -> HttpResponse:
 
 @require_POST
 @for_roles_on(SYSTEM, *RUNNING)
-def remove(request: HttpRequest, row: System) -> HttpResponse:
+def system_delete(request: HttpRequest, row: System) -> HttpResponse:
     """Take a system out, with what is kept of it; refused while runs of it are there."""
     then = redirect("evaluation:system", row.name)
     with said(request, registry.InUse, Busy) as tell:
@@ -126,7 +126,7 @@ def remove(request: HttpRequest, row: System) -> HttpResponse:
     return then
 
 
-def leads(job: Job) -> str:
+def _leads(job: Job) -> str:
     """Where the work of a finished job is looked at: the system that was trained, or that ranked."""
     name = str(job.arguments.get("name" if job.kind == "train_system" else "system", ""))
     return reverse("evaluation:system", args=[name]) if System.objects.filter(name=name).exists() else ""
@@ -134,7 +134,7 @@ def leads(job: Job) -> str:
 
 def _gone(row: System) -> bool:
     """Whether what should be kept of a system is not there any more."""
-    return bool(ORIGINS.get(row.origin).stored) and not (folder_of(row.name) / storage.MANIFEST).is_file()
+    return bool(ORIGINS.get(row.origin).stored) and not (system_folder(row.name) / storage.MANIFEST).is_file()
 
 
 def _facts(row: System) -> list[tuple[str, Any]]:

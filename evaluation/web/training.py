@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotation import jobs
 from annotation.common.registry import UnknownName
-from annotation.selectors.corpora import corpus_named, splits_of
+from annotation.selectors.corpora import corpus_named, split_names
 from annotation.web.common.access import RUNNING, account_of, for_roles
 from evaluation.comparison.subsets import FOLD
 from evaluation.formats.arrays import SUFFIXES
@@ -27,14 +27,14 @@ from evaluation.models import System
 from evaluation.services.common import ImportRefused, check_name
 from evaluation.services.systems import registry
 from evaluation.web import offered
-from evaluation.web.frame import all_asked, asked, framed
+from evaluation.web.frame import all_asked, evaluation_frame, text_parameter
 from evaluation.web.splits import NotOffered, which_in, whole_in
 from models_core.recipes.files import recipe_of
 from models_core.recipes.recipe import BadRecipe, Recipe
 from models_core.recipes.table11 import TABLE_11
 
 #: Kinds of files, and how their names end.
-KINDS = {"background": (".txt",), "features": SUFFIXES, "recipes": (".toml",)}
+_KINDS = {"background": (".txt",), "features": SUFFIXES, "recipes": (".toml",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +47,13 @@ class ShownRecipe:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_roles(*RUNNING, corpora=True)
-def train(request: HttpRequest) -> HttpResponse:
+def system_train(request: HttpRequest) -> HttpResponse:
     """Choose a recipe and a corpus; the training is a job."""
     wrong, status = "", 200
     given: Any = request.POST if request.method == "POST" else {"corpus": request.GET.get("corpus", "")}
     if request.method == "POST":
         try:
-            corpus = offered.corpus(request, asked(request.POST, "corpus"))
+            corpus = offered.offered_corpus(request, text_parameter(request.POST, "corpus"))
             arguments = _arguments(request.POST)
             jobs.enqueue(kind="train_system", arguments=arguments, corpus=corpus, actor=account_of(request))
             messages.success(request, _("Training the system. Its progress is shown below."))
@@ -64,12 +64,12 @@ def train(request: HttpRequest) -> HttpResponse:
     return render(
         request,
         "evaluation/train.html",
-        framed(
+        evaluation_frame(
             "systems",
             deeper=True,
             corpora=corpora,
-            splits=sorted({split for corpus in corpora for split in splits_of(corpus) if split}),
-            recipes=[ShownRecipe(recipe.name, in_words(recipe)) for recipe in TABLE_11.values()],
+            splits=sorted({split for corpus in corpora for split in split_names(corpus) if split}),
+            recipes=[ShownRecipe(recipe.name, _in_words(recipe)) for recipe in TABLE_11.values()],
             own=[ShownRecipe(file, _of_file(file)) for file in files_of("recipes")],
             backgrounds=files_of("background"),
             features=files_of("features"),
@@ -84,10 +84,12 @@ def train(request: HttpRequest) -> HttpResponse:
 def files_of(kind: str) -> list[str]:
     """The names of the server's files of a kind."""
     folder = Path(settings.DATA_DIR) / "sources" / kind
-    return sorted(file.name for file in folder.glob("[!.]*") if file.is_file() and file.suffix in KINDS[kind])
+    return sorted(
+        file.name for file in folder.glob("[!.]*") if file.is_file() and file.suffix in _KINDS[kind]
+    )
 
 
-def in_words(recipe: Recipe) -> str:
+def _in_words(recipe: Recipe) -> str:
     """What a recipe is, in one line; first which files it needs, since lists cut the end."""
     text, image = recipe.text, recipe.image
     parts = [
@@ -109,7 +111,7 @@ def in_words(recipe: Recipe) -> str:
 def _of_file(name: str) -> str:
     """What a recipe of one's own is, or that nothing can be read out of it."""
     try:
-        return in_words(recipe_of(_path("recipes", name)))
+        return _in_words(recipe_of(_path("recipes", name)))
     except BadRecipe:
         return _("cannot be read")
 
@@ -141,8 +143,8 @@ def _check_files(recipe: Recipe, backgrounds: list[str], features: str) -> None:
 
 def _arguments(given: QueryDict) -> dict[str, Any]:
     """What the job is to be called with; raises NotOffered, ImportRefused, UnknownName, BadRecipe."""
-    corpus = corpus_named(asked(given, "corpus"))
-    name, recipe = asked(given, "name"), asked(given, "recipe")
+    corpus = corpus_named(text_parameter(given, "corpus"))
+    name, recipe = text_parameter(given, "name"), text_parameter(given, "recipe")
     check_name(name, "system")
     registry.adopt()
     if System.objects.filter(name=name).exists():
@@ -159,7 +161,7 @@ def _arguments(given: QueryDict) -> dict[str, Any]:
         "corpus": corpus.name,
         "seed": whole_in(given, "seed", default=0),
     }
-    fold = asked(given, "fold")
+    fold = text_parameter(given, "fold")
     if fold:
         if not FOLD.fullmatch(fold):
             raise NotOffered(_("“%(given)s” is not a fold: use one such as 1/5.") % {"given": fold[:60]})
@@ -168,15 +170,15 @@ def _arguments(given: QueryDict) -> dict[str, Any]:
         arguments["train"] = which_in(given, "train", corpus)
         arguments["held_out"] = which_in(given, "held_out", corpus)
     backgrounds = [file for file in all_asked(given, "background") if file]
-    for kind, chosen in (("background", backgrounds), ("features", [asked(given, "features")])):
+    for kind, chosen in (("background", backgrounds), ("features", [text_parameter(given, "features")])):
         unknown = [file for file in chosen if file and file not in files_of(kind)]
         if unknown:
             raise NotOffered(_("There is no file “%(name)s” on the server.") % {"name": unknown[0][:60]})
-    _check_files(recipe_of(recipe), backgrounds, asked(given, "features"))
+    _check_files(recipe_of(recipe), backgrounds, text_parameter(given, "features"))
     if backgrounds:
         arguments["background"] = [_path("background", file) for file in backgrounds]
-    if asked(given, "features"):
-        arguments["features"] = _path("features", asked(given, "features"))
+    if text_parameter(given, "features"):
+        arguments["features"] = _path("features", text_parameter(given, "features"))
     return arguments
 
 

@@ -15,48 +15,48 @@ from django.views.decorators.http import require_http_methods
 from annotation.web.common.access import RUNNING, account_of, for_roles
 from evaluation.models import Run, System
 from evaluation.services.common import check_name
-from evaluation.services.runs.files import DIRECTIONS, RunImport, import_run
+from evaluation.services.runs.files import RUN_DIRECTIONS, RunImport, import_run
 from evaluation.services.systems import registry
 from evaluation.services.systems.origins import ORIGINS
 from evaluation.services.systems.upload import EMBEDDINGS, SCORES
-from evaluation.services.systems.upload import bring as keep
+from evaluation.services.systems.upload import upload_system as keep
 from evaluation.web import offered
-from evaluation.web.frame import asked, framed
+from evaluation.web.frame import evaluation_frame, text_parameter
 from evaluation.web.splits import NotOffered
-from evaluation.web.uploads import LARGEST, REFUSALS, aside, kept
+from evaluation.web.uploads import LARGEST_UPLOAD, UPLOAD_REFUSALS, aside, uploaded_file
 
 #: The field of ids beside their files.
-IDS = "ids"
+_IDS = "ids"
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_roles(*RUNNING, corpora=True)
-def bring(request: HttpRequest) -> HttpResponse:
+def system_upload(request: HttpRequest) -> HttpResponse:
     """Take files of a system in: all of them, or none."""
     wrong, status = "", 200
-    act = asked(request.POST, "act")
+    act = text_parameter(request.POST, "act")
     if request.method == "POST":
         try:
-            if act not in TAKEN:
+            if act not in _TAKEN:
                 raise NotOffered(_("Nothing was chosen: use one of the buttons."))
-            offered.corpus(request, asked(request.POST, "corpus"))
+            offered.offered_corpus(request, text_parameter(request.POST, "corpus"))
             with aside(request, commands="add_system or import_run") as folder:
-                system = TAKEN[act](request, folder)
+                system = _TAKEN[act](request, folder)
             messages.success(request, _("System “%(name)s” was added.") % {"name": system})
             return redirect("evaluation:system", system)
-        except REFUSALS as error:
+        except UPLOAD_REFUSALS as error:
             wrong, status = str(error), 409
     return render(
         request,
         "evaluation/bring.html",
-        framed(
+        evaluation_frame(
             "systems",
             deeper=True,
             corpora=offered.corpora(request),
             origins=[ORIGINS.get(key) for key in (EMBEDDINGS, SCORES, "runs")],
             given=request.POST,
             act=act,
-            largest=filesizeformat(LARGEST),
+            largest=filesizeformat(LARGEST_UPLOAD),
             wrong=wrong,
         ),
         status=status,
@@ -64,18 +64,18 @@ def bring(request: HttpRequest) -> HttpResponse:
 
 
 def _embeddings(request: HttpRequest, folder: Path) -> str:
-    images = kept(request, folder / "images", "images", beside=IDS)
+    images = uploaded_file(request, folder / "images", "images", beside=_IDS)
     if images is None:
         raise NotOffered(_("No file was uploaded: choose one."))
-    captions = kept(request, folder / "captions", "captions", beside=IDS)
+    captions = uploaded_file(request, folder / "captions", "captions", beside=_IDS)
     made = keep(
-        name=asked(request.POST, "name"),
-        corpus=asked(request.POST, "corpus"),
+        name=text_parameter(request.POST, "name"),
+        corpus=text_parameter(request.POST, "corpus"),
         path=images,
         format=EMBEDDINGS,
         captions=captions,
         cosine=request.POST.get("products") != "1",
-        wanted=registry.Wanted(account=account_of(request).pk),
+        wanted=registry.RequestedBy(account=account_of(request).pk),
     )
     for remark in made.remarks:
         messages.warning(request, remark)
@@ -83,24 +83,27 @@ def _embeddings(request: HttpRequest, folder: Path) -> str:
 
 
 def _scores(request: HttpRequest, folder: Path) -> str:
-    scores = kept(request, folder / "scores", "scores", beside=IDS)
+    scores = uploaded_file(request, folder / "scores", "scores", beside=_IDS)
     if scores is None:
         raise NotOffered(_("No file was uploaded: choose one."))
     return keep(
-        name=asked(request.POST, "name"),
-        corpus=asked(request.POST, "corpus"),
+        name=text_parameter(request.POST, "name"),
+        corpus=text_parameter(request.POST, "corpus"),
         path=scores,
         format=SCORES,
-        wanted=registry.Wanted(account=account_of(request).pk),
+        wanted=registry.RequestedBy(account=account_of(request).pk),
     ).system
 
 
 def _runs(request: HttpRequest, folder: Path) -> str:
     """Both directions, or one; where the second is wrong, the first goes too."""
-    name, corpus = asked(request.POST, "name"), asked(request.POST, "corpus")
+    name, corpus = text_parameter(request.POST, "name"), text_parameter(request.POST, "corpus")
     check_name(name, "system")
     check_name(f"{name}-annotation", "run")
-    files = {direction: kept(request, folder / direction, direction, beside=IDS) for direction in DIRECTIONS}
+    files = {
+        direction: uploaded_file(request, folder / direction, direction, beside=_IDS)
+        for direction in RUN_DIRECTIONS
+    }
     if not any(files.values()):
         raise NotOffered(_("No file was uploaded: choose one."))
     registry.check_free(name, corpus, "runs")
@@ -116,7 +119,7 @@ def _runs(request: HttpRequest, folder: Path) -> str:
                 RunImport(
                     name=run, corpus=corpus, path=file, direction=direction, system=name, source=file.name
                 ),
-                wanted=registry.Wanted(account=account_of(request).pk),
+                wanted=registry.RequestedBy(account=account_of(request).pk),
             )
             if not stood:
                 new.append(run)
@@ -130,7 +133,7 @@ def _runs(request: HttpRequest, folder: Path) -> str:
 
 
 #: What a button brings.
-TAKEN: dict[str, Callable[[HttpRequest, Path], str]] = {
+_TAKEN: dict[str, Callable[[HttpRequest, Path], str]] = {
     EMBEDDINGS: _embeddings,
     SCORES: _scores,
     "runs": _runs,

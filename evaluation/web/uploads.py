@@ -30,9 +30,9 @@ from evaluation.services.common import ImportRefused
 from evaluation.web.splits import NotOffered
 
 #: Bytes that are taken by page, as the proxy has it; what is larger is brought by command.
-LARGEST = 64 * 2**20
+LARGEST_UPLOAD = 64 * 2**20
 #: Bytes that an archive of arrays may unpack to.
-UNPACKED = 16 * LARGEST
+UNPACKED = 16 * LARGEST_UPLOAD
 #: Bytes, unpacked, of files that are read line by line while their sender waits.
 READ_AT_ONCE = 16 * 2**20
 #: Bytes of a file's name, and of them its ending; disks take 255.
@@ -41,7 +41,7 @@ LONGEST_NAME, LONGEST_END = 200, 40
 LONGEST = 24 * 3600
 
 #: What is wrong with what was sent.
-REFUSALS = (FormatError, ImportRefused, NotOffered, UnknownName, Busy, ValueError)
+UPLOAD_REFUSALS = (FormatError, ImportRefused, NotOffered, UnknownName, Busy, ValueError)
 #: How a remedy is told that is an option of a command: a page has a field for it.
 _OPTION = re.compile(r" \(--[a-z-]+(?: [a-z]+)?\)")
 
@@ -54,7 +54,7 @@ def aside(request: HttpRequest, *, commands: str, most: int | None = None) -> It
     meanwhile is raised as ImportRefused.
     """
     sent: list[Any] = [file for name in request.FILES for file in request.FILES.getlist(name)]
-    size, most = sum(file.size or 0 for file in sent), most or LARGEST
+    size, most = sum(file.size or 0 for file in sent), most or LARGEST_UPLOAD
     if size > most:
         raise NotOffered(
             _("The files have %(size)s; a page accepts at most %(largest)s. Use the command %(commands)s.")
@@ -66,7 +66,7 @@ def aside(request: HttpRequest, *, commands: str, most: int | None = None) -> It
     folder = Path(tempfile.mkdtemp(dir=parent))
     try:
         yield folder
-    except REFUSALS as error:
+    except UPLOAD_REFUSALS as error:
         raise ImportRefused(_OPTION.sub("", str(error).replace(f"{folder}/", ""))) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -80,7 +80,7 @@ def forget_old(parent: Path) -> None:
                 shutil.rmtree(left, ignore_errors=True)
 
 
-def kept(
+def uploaded_file(
     request: HttpRequest, folder: Path, name: str, *, beside: str = "", most: int | None = None
 ) -> Path | None:
     """The file that was sent as `name`, in `folder`, with those that were sent as `beside`; None for none.

@@ -75,7 +75,7 @@ def shape(picture: Pixels) -> Field:
 
 
 #: The kinds of words in the order of eq. 6: how a picture is described, and how many words the paper uses.
-KINDS: dict[str, tuple[Callable[[Pixels], Field], int]] = {
+DESCRIPTORS: dict[str, tuple[Callable[[Pixels], Field], int]] = {
     "colour": (colour, 128),
     "texture": (texture, 256),
     "sift": (shape, 256),

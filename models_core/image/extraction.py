@@ -25,15 +25,15 @@ from models_core.image.pyramid import FINEST
 from models_core.image.vocabulary import Vocabulary
 from models_core.threads import one_blas_thread
 
-Counts = NDArray[np.uint32]
+_Counts = NDArray[np.uint32]
 
 
-class Counted(NamedTuple):
+class _Counted(NamedTuple):
     """A picture's name, the SHA-256 of its file, its counts (16, words), and if they were there already."""
 
     name: str
     digest: str
-    counts: Counts
+    counts: _Counts
     cached: bool
 
 
@@ -44,7 +44,7 @@ class Cache:
         self.folder = folder / vocabulary.digest[:32]
         self.shape = (FINEST**2, sum(len(centres) for centres in vocabulary.centres))
 
-    def get(self, digest: str) -> Counts | None:
+    def get(self, digest: str) -> _Counts | None:
         """The counts, or None where they are not there or the file is damaged, and they are computed anew."""
         try:
             with np.load(self._file(digest), allow_pickle=False) as stored:
@@ -55,7 +55,7 @@ class Cache:
             return None
         return counts if counts.shape == self.shape and counts.dtype == np.uint32 else None
 
-    def put(self, digest: str, counts: Counts) -> None:
+    def put(self, digest: str, counts: _Counts) -> None:
         """Keep the counts of a picture's content; the file appears whole, or not at all."""
         file = self._file(digest)
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -80,7 +80,7 @@ def extract(
     total: int = 0,
     progress: Callable[[int, int], None] = lambda done, of: None,
     workers: int | None = None,
-) -> Iterator[Counted]:
+) -> Iterator[_Counted]:
     """Counts of each picture, in the order given; a few pictures are held at a time.
 
     `progress` is told pictures done, and `total` as given; what it raises ends the stream, and what was
@@ -90,16 +90,16 @@ def extract(
     store = Cache(cache, vocabulary)
     workers = workers or os.cpu_count() or 1
 
-    def work(name: str, path: Path) -> Counted:
-        picture = pictures.read(path)
+    def work(name: str, path: Path) -> _Counted:
+        picture = pictures.read_picture(path)
         counts = store.get(picture.digest)
         if counts is not None:
-            return Counted(name, picture.digest, counts, True)
+            return _Counted(name, picture.digest, counts, True)
         counts = vocabulary.counts(picture)
         store.put(picture.digest, counts)
-        return Counted(name, picture.digest, counts, False)
+        return _Counted(name, picture.digest, counts, False)
 
-    waiting: deque[Future[Counted]] = deque()
+    waiting: deque[Future[_Counted]] = deque()
     threads = cv2.getNumThreads()
     with one_blas_thread(), ThreadPoolExecutor(workers) as pool:
         cv2.setNumThreads(1)

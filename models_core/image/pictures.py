@@ -19,7 +19,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 Pixels = NDArray[np.uint8]
 
 #: The least that has 4 x 4 cells with a few pixels each.
-SMALLEST_SIDE = 16
+_SMALLEST_SIDE = 16
 
 
 class BadPicture(ValueError):
@@ -34,7 +34,7 @@ class Picture(NamedTuple):
     digest: str
 
 
-def read(path: Path) -> Picture:
+def read_picture(path: Path) -> Picture:
     """The file's bytes; raises BadPicture where it cannot be read."""
     try:
         data = path.read_bytes()
@@ -57,10 +57,10 @@ def pixels(picture: Picture, longer_side: int) -> Pixels:
         ) from reason
     scale = longer_side / max(upright.size)
     width, height = (max(1, round(side * scale)) for side in upright.size)
-    if min(width, height) < SMALLEST_SIDE:
+    if min(width, height) < _SMALLEST_SIDE:
         raise BadPicture(
             f"picture {picture.path} is {upright.width} x {upright.height}; scaled to {longer_side}, one "
-            f"side is shorter than {SMALLEST_SIDE} pixels; leave it out"
+            f"side is shorter than {_SMALLEST_SIDE} pixels; leave it out"
         )
     found = np.asarray(upright)
     if (width, height) == upright.size:

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 #: L of eq. 8: the finest grid has 2^L x 2^L cells.
-LEVELS = 2
-FINEST = 2**LEVELS
+_LEVELS = 2
+FINEST = 2**_LEVELS
 
-Counts = NDArray[np.uint32]
+_Counts = NDArray[np.uint32]
 
 
-def count_in_cells(words: NDArray[np.intp], vocabulary: int) -> Counts:
+def count_in_cells(words: NDArray[np.intp], vocabulary: int) -> _Counts:
     """How often each word stands in each of the 4 x 4 cells, shape (16, vocabulary), cells in reading order.
 
     `words` has shape (rows, columns): a word at each point.
@@ -36,7 +36,7 @@ def pyramid(counts: NDArray[np.integer]) -> NDArray[np.float32]:
     images, _, words = counts.shape
     grid = counts.reshape(images, FINEST, FINEST, words)
     levels = []
-    for level in range(LEVELS + 1):
+    for level in range(_LEVELS + 1):
         side, inside = 2**level, FINEST // 2**level
         cells = grid.reshape(images, side, inside, side, inside, words).sum(axis=(2, 4), dtype=np.float64)
         levels.append(cells.reshape(images, side * side, words))

@@ -22,23 +22,23 @@ from numpy.typing import NDArray
 from models_core import storage
 from models_core.image import pictures, pyramid
 from models_core.image.clusters import Points, k_means, nearest
-from models_core.image.descriptors import KINDS
+from models_core.image.descriptors import DESCRIPTORS
 from models_core.threads import one_blas_thread
 
-KIND = "image-words"
+_KIND = "image-words"
 
 #: Told the phase, how much of it is done, and how much there is; may raise to stop.
-Progress = Callable[[str, int, int], None]
+_Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class CodebookSettings:
     """What words depend on. The longer side is in pixels; `words` counts those of each kind in `KINDS`."""
 
     longer_side: int = 200
     pictures: int = 200
     points: int = 1000
-    words: tuple[int, ...] = tuple(number for _, number in KINDS.values())
+    words: tuple[int, ...] = tuple(number for _, number in DESCRIPTORS.values())
     seed: int = 0
 
 
@@ -47,7 +47,7 @@ class Vocabulary:
     """Codebooks in the order of KINDS, shape (words, dimensions) each, and what they were made with."""
 
     centres: tuple[Points, ...]
-    settings: Settings
+    settings: CodebookSettings
 
     @property
     def digest(self) -> str:
@@ -61,7 +61,7 @@ class Vocabulary:
         """Words in each of the 4 x 4 cells, all kinds side by side, (16, sum of words). Raises BadPicture."""
         found = pictures.pixels(picture, self.settings.longer_side)
         kinds = []
-        for (describe, _), centres in zip(KINDS.values(), self.centres, strict=True):
+        for (describe, _), centres in zip(DESCRIPTORS.values(), self.centres, strict=True):
             field = describe(found)
             words, _ = nearest(field.reshape(-1, field.shape[2]), centres)
             kinds.append(pyramid.count_in_cells(words.reshape(field.shape[:2]), len(centres)))
@@ -73,25 +73,27 @@ class Vocabulary:
 
     def save(self, folder: Path, facts: dict[str, Any] | None = None) -> None:
         """Write the codebooks to a new folder (see storage.save)."""
-        arrays: dict[str, NDArray[Any]] = dict(zip(KINDS, self.centres, strict=True))
-        storage.save(folder, KIND, arrays, asdict(self.settings), {"opencv": cv2.__version__} | (facts or {}))
+        arrays: dict[str, NDArray[Any]] = dict(zip(DESCRIPTORS, self.centres, strict=True))
+        storage.save(
+            folder, _KIND, arrays, asdict(self.settings), {"opencv": cv2.__version__} | (facts or {})
+        )
 
     @classmethod
     def load(cls, folder: Path) -> Vocabulary:
         """Codebooks that `save` wrote; raises storage.BadModel."""
-        stored = storage.load(folder, KIND)
-        settings = Settings(**stored.settings | {"words": tuple(stored.settings["words"])})
-        return cls(tuple(stored.arrays[kind] for kind in KINDS), settings)
+        stored = storage.load_model(folder, _KIND)
+        settings = CodebookSettings(**stored.settings | {"words": tuple(stored.settings["words"])})
+        return cls(tuple(stored.arrays[kind] for kind in DESCRIPTORS), settings)
 
 
 def learn(
     paths: Sequence[Path],
-    settings: Settings | None = None,
+    settings: CodebookSettings | None = None,
     *,
-    progress: Progress = lambda phase, done, of: None,
+    progress: _Progress = lambda phase, done, of: None,
 ) -> Vocabulary:
     """Codebooks from some of the pictures. Raises BadPicture, and ValueError for none or too few points."""
-    settings = settings or Settings()
+    settings = settings or CodebookSettings()
     if not paths:
         raise ValueError("no pictures were given; codebooks need at least one")
     chosen = _drawn(paths, settings)
@@ -101,7 +103,7 @@ def learn(
             samples.append(sample)
             progress("sampling pictures", done, len(chosen))
     centres = []
-    for place, (kind, number) in enumerate(zip(KINDS, settings.words, strict=True)):
+    for place, (kind, number) in enumerate(zip(DESCRIPTORS, settings.words, strict=True)):
         points = np.concatenate([sample[place] for sample in samples])
 
         def tell(done: int, of: int, phase: str = f"clustering {kind}") -> None:
@@ -111,20 +113,20 @@ def learn(
     return Vocabulary(tuple(centres), settings)
 
 
-def _drawn(paths: Iterable[Path], settings: Settings) -> list[Path]:
+def _drawn(paths: Iterable[Path], settings: CodebookSettings) -> list[Path]:
     """Pictures in the order of a hash of seed and content; the first of them, each content once."""
     keyed: dict[bytes, Path] = {}
     for path in paths:
-        digest = pictures.read(path).digest
+        digest = pictures.read_picture(path).digest
         keyed.setdefault(hashlib.sha256(f"{settings.seed} {digest}".encode()).digest(), path)
     return [path for _, path in sorted(keyed.items())[: settings.pictures]]
 
 
-def _sample(path: Path, settings: Settings) -> list[Points]:
-    picture = pictures.read(path)
+def _sample(path: Path, settings: CodebookSettings) -> list[Points]:
+    picture = pictures.read_picture(path)
     found = pictures.pixels(picture, settings.longer_side)
     sample = []
-    for place, (describe, _) in enumerate(KINDS.values()):
+    for place, (describe, _) in enumerate(DESCRIPTORS.values()):
         field = describe(found)
         points = field.reshape(-1, field.shape[2])
         dice = np.random.default_rng([settings.seed, place, int(picture.digest[:16], 16)])

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import sparse
 
-from models_core.kernels.items import Floats
+from models_core.kernels.items import FloatMatrix
 from models_core.text.idf import Document, Weighting, weights
 
 
@@ -23,7 +23,7 @@ class BagOfWords:
     def __init__(self, training: Sequence[Document], *, weighting: Weighting = "none") -> None:
         self.weight = weights(weighting, training)
 
-    def gram(self, rows: Sequence[Document], columns: Sequence[Document]) -> Floats:
+    def gram(self, rows: Sequence[Document], columns: Sequence[Document]) -> FloatMatrix:
         """Cosines in [0, 1]; 0 for an item without words that weigh anything."""
         places: dict[str, int] = {}
         left, right = self._unit(rows, places), self._unit(columns, places)

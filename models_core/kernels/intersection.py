@@ -30,7 +30,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from models_core.device import CPU, Torch, host, memory_of, torch_on
-from models_core.kernels.items import Floats, mirror, powered
+from models_core.kernels.items import FloatMatrix, mirror, powered
 from models_core.threads import for_each
 
 Singles = NDArray[np.float32]
@@ -39,7 +39,7 @@ Singles = NDArray[np.float32]
 Shares = NDArray[np.floating]
 
 #: The finest level of the paper's pyramids, 4 x 4 cells.
-LEVELS = 2
+_LEVELS = 2
 
 #: Images of a tile, a multiple of 4; and dimensions that stay in the fastest cache with them.
 _IMAGES, _DIMENSIONS = 64, 512
@@ -55,19 +55,19 @@ class Intersection:
     `device` where it is computed (see `models_core.device`).
     """
 
-    def __init__(self, *, levels: int = LEVELS, power: int = 1, device: str = CPU) -> None:
+    def __init__(self, *, levels: int = _LEVELS, power: int = 1, device: str = CPU) -> None:
         if levels < 0:
             raise ValueError(f"{levels} levels; expected 0 for a histogram, or more for a pyramid")
         self.levels, self.power, self.device = levels, power, device
 
-    def gram(self, rows: Sequence[Shares], columns: Sequence[Shares]) -> Floats:
+    def gram(self, rows: Sequence[Shares], columns: Sequence[Shares]) -> FloatMatrix:
         """Shape (images of rows, images of columns). Raises ValueError where kinds do not fit each other.
 
         Where both are the same object, half of the work is done and the result is symmetric to the bit.
         """
         on = torch_on(self.device)
-        left = folded(rows, self.levels)
-        right = left if columns is rows else folded(columns, self.levels)
+        left = folded_shares(rows, self.levels)
+        right = left if columns is rows else folded_shares(columns, self.levels)
         if left.shape[1] != right.shape[1]:
             raise ValueError(
                 f"images of {left.shape[1]} numbers against images of {right.shape[1]}; "
@@ -77,13 +77,13 @@ class Intersection:
         return powered(found, self.power)
 
 
-def level_weights(levels: int) -> Floats:
+def level_weights(levels: int) -> FloatMatrix:
     """What each cell's intersection counts, shape (cells,), after eq. 8."""
     of_level = [1 / 2**levels, *(1 / 2 ** (levels - level + 1) for level in range(1, levels + 1))]
     return np.repeat(of_level, [4**level for level in range(levels + 1)])
 
 
-def folded(kinds: Sequence[Shares], levels: int) -> Singles:
+def folded_shares(kinds: Sequence[Shares], levels: int) -> Singles:
     """A vector for each image whose plain intersection is the mean of the kinds' kernels.
 
     Shape (images, numbers).
@@ -118,7 +118,7 @@ def folded(kinds: Sequence[Shares], levels: int) -> Singles:
     return np.concatenate(parts, axis=1)
 
 
-def intersections(rows: Singles, columns: Singles) -> Floats:
+def intersections(rows: Singles, columns: Singles) -> FloatMatrix:
     """Sums of minima of all pairs of vectors, shape (rows, columns)."""
     left = _padded(rows)
     right = left if columns is rows else _padded(columns)
@@ -142,7 +142,7 @@ def intersections(rows: Singles, columns: Singles) -> Floats:
     return np.ascontiguousarray(found[: len(rows), : len(columns)])
 
 
-def intersections_on(rows: Singles, columns: Singles, on: Torch) -> Floats:
+def intersections_on(rows: Singles, columns: Singles, on: Torch) -> FloatMatrix:
     """`intersections` on a device."""
     with memory_of(on):
         found = host(_sums_of_minima(rows, columns, on))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from models_core.text.idf import Document
 
-Floats = NDArray[np.float64]
+FloatMatrix = NDArray[np.float64]
 
 
 def caption_owners(documents: Sequence[Document]) -> NDArray[np.int64]:
@@ -21,7 +21,7 @@ def caption_owners(documents: Sequence[Document]) -> NDArray[np.int64]:
     return np.repeat(np.arange(len(documents)), [len(captions) for captions in documents])
 
 
-def normalised(gram: Floats, own_rows: Floats, own_columns: Floats) -> Floats:
+def normalised(gram: FloatMatrix, own_rows: FloatMatrix, own_columns: FloatMatrix) -> FloatMatrix:
     """A kernel over the geometric mean of each item's response to itself (section 3.4.3).
 
     `own_rows` and `own_columns` are K(x, x), shapes (rows,) and (columns,). An item without a word
@@ -31,7 +31,7 @@ def normalised(gram: Floats, own_rows: Floats, own_columns: Floats) -> Floats:
     return np.divide(gram, scale, out=np.zeros_like(gram), where=scale > 0)
 
 
-def scaled_diagonal(gram: Floats, factor: float) -> Floats:
+def scaled_diagonal(gram: FloatMatrix, factor: float) -> FloatMatrix:
     """The kernel of training items with its diagonal multiplied by `factor` (section 4.1.3: 1 to 15).
 
     Raises ValueError for a kernel that is not square, or a factor under 1, which might cost definiteness.
@@ -45,14 +45,14 @@ def scaled_diagonal(gram: Floats, factor: float) -> Floats:
     return found
 
 
-def powered(gram: Floats, power: int) -> Floats:
+def powered(gram: FloatMatrix, power: int) -> FloatMatrix:
     """Each entry to the power (eq. 6; section 4.1.3: 2 or 3). Whole powers keep definiteness."""
     if power < 1 or power != int(power):
         raise ValueError(f"power {power}; expected a whole number from 1")
     return np.asarray(gram**power)
 
 
-def mirror(gram: Floats) -> None:
+def mirror(gram: FloatMatrix) -> None:
     """Copy what is above the diagonal below it, a square at a time."""
     step = 512
     for top in range(0, len(gram), step):

@@ -23,11 +23,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from models_core.kernels.items import Floats, mirror, normalised
+from models_core.kernels.items import FloatMatrix, mirror, normalised
 from models_core.text.idf import Document
 from models_core.threads import for_each
 
-Integers = NDArray[np.int64]
+_Integers = NDArray[np.int64]
 #: Weights of a caption's words, absolute and relative.
 Ranks = dict[str, tuple[float, float]]
 
@@ -75,7 +75,7 @@ class TagRank:
             found[word] = 1 / log2(1 + mean), later
         return found
 
-    def gram(self, rows: Sequence[Document], columns: Sequence[Document]) -> Floats:
+    def gram(self, rows: Sequence[Document], columns: Sequence[Document]) -> FloatMatrix:
         """Normalised responses in [0, 1]; an item without captions responds to nothing, its entries are 0.
 
         A caption without words is a caption: it is nearer to short ones than to long ones.
@@ -98,7 +98,7 @@ class TagRank:
             return normalised(gram, own, own)
         return normalised(gram, self._own(left), self._own(right))
 
-    def _own(self, captions: _Ranked) -> Floats:
+    def _own(self, captions: _Ranked) -> FloatMatrix:
         """Each item's response to itself, shape (items,)."""
         found = np.zeros(len(captions.items) - 1)
         for item, (first, end) in enumerate(zip(captions.items[:-1], captions.items[1:], strict=True)):
@@ -117,10 +117,10 @@ class _Ranked:
     `values` has shape (entries, 2): absolute, relative. Item d has captions items[d] to items[d + 1].
     """
 
-    words: Integers
-    values: Floats
-    starts: Integers
-    items: Integers
+    words: _Integers
+    values: FloatMatrix
+    starts: _Integers
+    items: _Integers
 
     @classmethod
     def of(cls, kernel: TagRank, documents: Sequence[Document], numbers: dict[str, int]) -> _Ranked:
@@ -134,7 +134,7 @@ class _Ranked:
             np.concatenate([[0], np.cumsum([len(document) for document in documents], dtype=np.int64)]),
         )
 
-    def arrays(self) -> tuple[Integers, Floats, Floats, Integers, Integers]:
+    def arrays(self) -> tuple[_Integers, FloatMatrix, FloatMatrix, _Integers, _Integers]:
         """Words, values, the sums of each caption's values, where captions start, where items start."""
         sums = np.concatenate([np.zeros((1, 2)), np.cumsum(self.values, axis=0)])
         return (
@@ -145,7 +145,7 @@ class _Ranked:
             self.items,
         )
 
-    def by_word(self, words: int) -> tuple[Integers, Integers, Floats]:
+    def by_word(self, words: int) -> tuple[_Integers, _Integers, FloatMatrix]:
         """Where each word's entries start, the caption and the values of each entry."""
         order = np.argsort(self.words, kind="stable")
         starts = np.searchsorted(self.words[order], np.arange(words + 1))

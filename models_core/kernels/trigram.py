@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from models_core.kernels.items import Floats, caption_owners, normalised
+from models_core.kernels.items import FloatMatrix, caption_owners, normalised
 from models_core.text.idf import Document, Weighting, weights
 
 #: Scores that did best in the paper: a match halves, a gap costs nothing.
@@ -53,7 +53,7 @@ class Trigram:
         self.weight = weights(weighting, training)
         self.match, self.gap = match, gap
 
-    def gram(self, rows: Sequence[Document], columns: Sequence[Document]) -> Floats:
+    def gram(self, rows: Sequence[Document], columns: Sequence[Document]) -> FloatMatrix:
         """Normalised responses in [0, 1]; 0 for an item without words that weigh anything."""
         numbers: dict[str, int] = {}
         for documents in (rows, columns):
@@ -77,7 +77,7 @@ class Trigram:
 
     def _counts(
         self, documents: Sequence[Document], numbers: dict[str, int]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatMatrix]:
         """Item, sequence (its words as digits in base len(numbers) + 1) and value of each match."""
         weight = [0.0, *(self.match * self.weight(word) for word in numbers)]
         base = len(numbers) + 1
@@ -108,7 +108,7 @@ class Trigram:
 
     @staticmethod
     def _matrix(
-        counts: tuple[NDArray[np.int64], NDArray[np.int64], Floats],
+        counts: tuple[NDArray[np.int64], NDArray[np.int64], FloatMatrix],
         places: NDArray[np.int64],
         items: int,
         sequences: int,
@@ -117,5 +117,5 @@ class Trigram:
         return sparse.coo_array((values, (owners, places)), shape=(items, sequences)).tocsr()
 
 
-def _squares(matrix: sparse.csr_array) -> Floats:
+def _squares(matrix: sparse.csr_array) -> FloatMatrix:
     return np.asarray(matrix.multiply(matrix).sum(axis=1))

@@ -29,13 +29,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from models_core.kernels.items import Floats, caption_owners, mirror, normalised
+from models_core.kernels.items import FloatMatrix, caption_owners, mirror, normalised
 from models_core.kernels.trigram import MATCH
 from models_core.text.idf import Document, Weighting, weights
 from models_core.text.similarity import WordKernel
 from models_core.threads import cores, for_each
 
-Integers = NDArray[np.int64]
+_Integers = NDArray[np.int64]
 
 #: Captions laid side by side.
 _LANES = 64
@@ -66,7 +66,7 @@ class SimilarTrigram:
         self.similarity = similarity
         self.match = match
 
-    def gram(self, rows: Sequence[Document], columns: Sequence[Document]) -> Floats:
+    def gram(self, rows: Sequence[Document], columns: Sequence[Document]) -> FloatMatrix:
         """Normalised responses; 0 for an item without words that weigh anything.
 
         Where both are the same object, half of the work is done and the result is symmetric to the bit.
@@ -97,7 +97,7 @@ class SimilarTrigram:
             return normalised(gram, own, own)
         return normalised(gram, self._own(left, weight), self._own(right, weight))
 
-    def _own(self, captions: _Captions, weight: Floats) -> Floats:
+    def _own(self, captions: _Captions, weight: FloatMatrix) -> FloatMatrix:
         """Each item's response to itself, shape (items,)."""
         return _respond_to_itself(
             captions.words,
@@ -117,11 +117,11 @@ class _Captions:
     A place is counted within the caption; where the word is new, its window starts at 0 as well.
     """
 
-    words: Integers
-    before: Integers
-    starts: Integers
-    item_starts: Integers
-    owners: Integers
+    words: _Integers
+    before: _Integers
+    starts: _Integers
+    item_starts: _Integers
+    owners: _Integers
 
     @classmethod
     def of(cls, documents: Sequence[Document], numbers: dict[str, int]) -> _Captions:
@@ -151,10 +151,10 @@ class _Tile:
     `words` and `before` have shape (places, lanes); the word of an empty lane is -1.
     """
 
-    words: Integers
-    before: Integers
+    words: _Integers
+    before: _Integers
     repeats: bool
-    items: Integers
+    items: _Integers
     used: int
 
 
@@ -177,7 +177,9 @@ def _tiles(captions: _Captions, first: int, end: int) -> list[_Tile]:
     return tiles
 
 
-def _fill(gram: Floats, left: _Captions, tile: _Tile, weighted: Floats, weight: Floats) -> None:
+def _fill(
+    gram: FloatMatrix, left: _Captions, tile: _Tile, weighted: FloatMatrix, weight: FloatMatrix
+) -> None:
     """Add the tile's responses to `gram`, whose rows are the first of `left`."""
     known = len(weighted)
     # Words without similarities match themselves only: a row for each in the tile, one of zeros for others.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 
-from models_core.recipes.kept import Arrays, Kept, digest_of, packed, unpacked
+from models_core.recipes.kept import PhaseArrays, PhaseCache, digest_of_parts, from_json_array, to_json_array
 from models_core.text.lemmas import Lemmatiser
 from models_core.text.tokens import tokenise
 
@@ -28,22 +28,22 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(token for token in tokenise(text.lower()) if any(map(str.isalnum, token)))
 
 
-def read_sentences(sentences: Sequence[str], *, kept: Kept) -> list[tuple[str, ...]]:
+def read_sentences(sentences: Sequence[str], *, kept: PhaseCache) -> list[tuple[str, ...]]:
     """The content lemmas of each sentence, in order. Raises ValueError where no sentence has a word."""
     phase = "reading the background text"
 
-    def read() -> Arrays:
+    def read() -> PhaseArrays:
         lemmatiser = Lemmatiser()
         found = []
         for place, sentence in enumerate(sentences):
             if place % _TOGETHER == 0:
                 kept.progress(phase, place, len(sentences))
             found.append(lemmatiser.content(sentence))
-        return {"sentences": packed(found)}
+        return {"sentences": to_json_array(found)}
 
-    facts = {"text": digest_of(list(sentences)), "HanTa": version("HanTa")}
+    facts = {"text": digest_of_parts(list(sentences)), "HanTa": version("HanTa")}
     stored = kept.arrays(phase, facts, read)["sentences"]
-    found = [tuple(words) for words in unpacked(stored)]
+    found = [tuple(words) for words in from_json_array(stored)]
     if not any(found):
         raise ValueError(f"the background text has no words in {len(sentences)} sentences")
     return found

@@ -16,27 +16,27 @@ from numpy.typing import NDArray
 
 from models_core import ranking
 from models_core.device import CPU
-from models_core.recipes.kept import Kept, digest_of
-from models_core.recipes.material import STANDS_FOR, Material
+from models_core.recipes.kept import PhaseCache, digest_of_parts
+from models_core.recipes.material import STANDS_FOR, PreparedDataset
 from models_core.recipes.recipe import Recipe
-from models_core.recipes.sides import Aids
+from models_core.recipes.sides import Resources
 from models_core.recipes.training import fit
-from models_core.retrieval.nearest_neighbour import Direction
+from models_core.retrieval.nearest_neighbour import RankDirection
 from models_core.retrieval.selection import DIRECTIONS
 
 FOLDS = 5
 
 
 @dataclass(frozen=True)
-class Crossed:
+class CrossValidation:
     """Where each image's original stood, shape (images,) for each direction, and how many it stood among."""
 
     recipe: Recipe
-    ranks: dict[Direction, NDArray[np.float64]]
+    ranks: dict[RankDirection, NDArray[np.float64]]
     pool: NDArray[np.int64]
 
 
-def dealt(images: int, number: int = FOLDS, *, seed: int = 0) -> list[NDArray[np.intp]]:
+def make_folds(images: int, number: int = FOLDS, *, seed: int = 0) -> list[NDArray[np.intp]]:
     """The images of each fold, in their order. Raises ValueError where there are fewer than 3 folds."""
     if not 3 <= number <= images:
         raise ValueError(
@@ -49,28 +49,28 @@ def dealt(images: int, number: int = FOLDS, *, seed: int = 0) -> list[NDArray[np
 
 def cross_validate(
     recipe: Recipe,
-    material: Material,
-    aids: Aids | None = None,
+    material: PreparedDataset,
+    aids: Resources | None = None,
     *,
     number: int = FOLDS,
     seed: int = 0,
-    kept: Kept,
+    kept: PhaseCache,
     caption: int = STANDS_FOR,
     device: str = CPU,
-) -> Crossed:
+) -> CrossValidation:
     """Test `recipe` on every image of `material`. What a fold gave is kept: a killed run goes on after it, on
     whatever `device` (see `fit`).
 
     Raises what `fit` raises.
     """
-    folds = dealt(len(material), number, seed=seed)
-    ranks: dict[Direction, NDArray[np.float64]] = {d: np.empty(len(material)) for d in DIRECTIONS}
+    folds = make_folds(len(material), number, seed=seed)
+    ranks: dict[RankDirection, NDArray[np.float64]] = {d: np.empty(len(material)) for d in DIRECTIONS}
     pool = np.empty(len(material), dtype=np.int64)
-    aids = aids or Aids()
+    aids = aids or Resources()
     facts = {
         "recipe": recipe.digest,
         "material": material.digest,
-        "background": digest_of([list(s) for s in aids.background]) if aids.background else "",
+        "background": digest_of_parts([list(s) for s in aids.background]) if aids.background else "",
         "folds": [number, seed],
         "caption": caption,
     }
@@ -106,10 +106,10 @@ def cross_validate(
         pool[test] = len(test)
         for direction in DIRECTIONS:
             ranks[direction][test] = found[direction]
-    return Crossed(recipe, ranks, pool)
+    return CrossValidation(recipe, ranks, pool)
 
 
-def own_ranks(scores: NDArray[Any], direction: Direction) -> NDArray[np.float64]:
+def own_ranks(scores: NDArray[Any], direction: RankDirection) -> NDArray[np.float64]:
     """The rank of each item's original, where image and caption of one number belong together."""
     turned = scores if direction == "annotation" else scores.T
     return ranking.ranks(np.ascontiguousarray(turned), np.arange(len(turned)))

@@ -26,11 +26,11 @@ def recipe_of(name: str) -> Recipe:
     if name in TABLE_11:
         return TABLE_11[name]
     if Path(name).suffix == ".toml":
-        return read(Path(name))
+        return _read(Path(name))
     raise BadRecipe(f"unknown recipe {name!r}; known: {', '.join(TABLE_11)}, or a file NAME.toml")
 
 
-def read(file: Path) -> Recipe:
+def _read(file: Path) -> Recipe:
     """The recipe of a TOML file; raises BadRecipe naming it."""
     try:
         with file.open("rb") as stream:

@@ -19,20 +19,20 @@ from numpy.typing import NDArray
 
 from models_core import storage
 
-Arrays = dict[str, NDArray[Any]]
+PhaseArrays = dict[str, NDArray[Any]]
 #: Told the phase, how much of it is done, and how much there is; may raise to stop.
-Progress = Callable[[str, int, int], None]
+PhaseCallback = Callable[[str, int, int], None]
 
 #: Raised where what phases make changes, so that nothing old is taken for it.
-DEFINITION = 1
-KIND = "phase"
+_DEFINITION = 1
+_KIND = "phase"
 
 
 def no_progress(phase: str, done: int, of: int) -> None:
     """Nobody is told."""
 
 
-class Kept:
+class PhaseCache:
     """What phases made, in `folder`; without one nothing is kept. `progress` hears of every phase.
 
     Matrices of kernels are large and of use to one training alone: they are kept in `kernels`, or not at all.
@@ -41,54 +41,54 @@ class Kept:
     def __init__(
         self,
         folder: Path | None = None,
-        progress: Progress = no_progress,
+        progress: PhaseCallback = no_progress,
         *,
         kernels: Path | None = None,
     ) -> None:
         self.folder, self.progress, self.kernels = folder, progress, kernels
 
-    def within(self, name: str) -> Kept:
+    def within(self, name: str) -> PhaseCache:
         """The same, whose phases are told of as parts of `name`."""
-        return Kept(self.folder, lambda phase, done, of: self.progress(f"{name}, {phase}", done, of))
+        return PhaseCache(self.folder, lambda phase, done, of: self.progress(f"{name}, {phase}", done, of))
 
-    def arrays(self, phase: str, facts: Mapping[str, Any], make: Callable[[], Arrays]) -> Arrays:
+    def arrays(self, phase: str, facts: Mapping[str, Any], make: Callable[[], PhaseArrays]) -> PhaseArrays:
         """What `make` gives, or gave before under the same `facts` (which must fit JSON)."""
         self.progress(phase, 0, 1)
         found = self._kept(phase, facts, make)
         self.progress(phase, 1, 1)
         return found
 
-    def _kept(self, phase: str, facts: Mapping[str, Any], make: Callable[[], Arrays]) -> Arrays:
+    def _kept(self, phase: str, facts: Mapping[str, Any], make: Callable[[], PhaseArrays]) -> PhaseArrays:
         if self.folder is None:
             return make()
-        text = json.dumps([DEFINITION, phase, facts], sort_keys=True)
+        text = json.dumps([_DEFINITION, phase, facts], sort_keys=True)
         name = f"{re.sub(r'[^a-z0-9]+', '-', phase.lower())}-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
         place = self.folder / name
         if place.exists():
             try:
-                return storage.load(place, KIND).arrays
+                return storage.load_model(place, _KIND).arrays
             except storage.BadModel:
                 shutil.rmtree(place)
         made = make()
         try:
-            storage.save(place, KIND, made, {"phase": phase}, dict(facts))
+            storage.save(place, _KIND, made, {"phase": phase}, dict(facts))
         except OSError:
             if not place.exists():  # else another process made the same meanwhile
                 raise
         return made
 
 
-def packed(data: Any) -> NDArray[np.uint8]:
+def to_json_array(data: Any) -> NDArray[np.uint8]:
     """Plain data as an array of bytes, for a file of arrays."""
     return np.frombuffer(json.dumps(data, ensure_ascii=False).encode(), dtype=np.uint8)
 
 
-def unpacked(array: NDArray[Any]) -> Any:
-    """What `packed` took; tuples come back as lists."""
+def from_json_array(array: NDArray[Any]) -> Any:
+    """What `to_json_array` took; tuples come back as lists."""
     return json.loads(array.tobytes())
 
 
-def digest_of(*parts: Any) -> str:
+def digest_of_parts(*parts: Any) -> str:
     """SHA-256 over arrays (type, shape and bytes) and plain data, in this order."""
     found = hashlib.sha256()
     for part in parts:

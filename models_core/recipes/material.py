@@ -19,16 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models_core.image import extraction, pictures, vocabulary
-from models_core.image.descriptors import KINDS
+from models_core.image.descriptors import DESCRIPTORS
 from models_core.image.pyramid import FINEST, histogram, pyramid
 from models_core.image.vocabulary import Vocabulary
 from models_core.kernels.intersection import Shares
-from models_core.recipes.kept import Kept, digest_of, packed, unpacked
+from models_core.recipes.kept import PhaseCache, digest_of_parts, from_json_array, to_json_array
 from models_core.text.idf import Document
 from models_core.text.lemmas import Lemmatiser, Word
 
 #: The captions of an image, each its content words in order.
-Words = tuple[tuple[Word, ...], ...]
+CaptionWords = tuple[tuple[Word, ...], ...]
 #: The caption of each image that stands for it where one does: published judgments are about this one.
 STANDS_FOR = 2
 
@@ -36,7 +36,7 @@ _TOGETHER = 200  # captions between two words of progress
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class ImageExample:
     """An image as it comes: its name, captions as written, and its picture, if there is one.
 
     `lemmas` are the captions as their corpus lemmatises them, where it does.
@@ -73,7 +73,7 @@ class CountedWords:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the counts and the codebooks."""
-        return digest_of(self.codebooks.digest, self.counts)
+        return digest_of_parts(self.codebooks.digest, self.counts)
 
 
 @dataclass(frozen=True)
@@ -92,27 +92,27 @@ class Vectors:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the vectors."""
-        return digest_of(np.asarray(self.values))
+        return digest_of_parts(np.asarray(self.values))
 
 
 Features = CountedWords | Vectors
 
 
 @dataclass(frozen=True)
-class Material:
+class PreparedDataset:
     """Images that were read: names, words of all captions, and features in the same order."""
 
     names: tuple[str, ...]
-    words: tuple[Words, ...]
+    words: tuple[CaptionWords, ...]
     features: Features
 
     def __len__(self) -> int:
         return len(self.names)
 
-    def take(self, chosen: Sequence[int] | NDArray[np.intp]) -> Material:
+    def take(self, chosen: Sequence[int] | NDArray[np.intp]) -> PreparedDataset:
         """The images at these places, in this order."""
         places = [int(place) for place in chosen]
-        return Material(
+        return PreparedDataset(
             tuple(self.names[place] for place in places),
             tuple(self.words[place] for place in places),
             self.features.take(places),
@@ -129,22 +129,22 @@ class Material:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of names, words and features."""
-        return digest_of(list(self.names), plain(self.words), self.features.digest)
+        return digest_of_parts(list(self.names), plain(self.words), self.features.digest)
 
 
-def plain(words: Sequence[Words]) -> list[list[list[list[str]]]]:
+def plain(words: Sequence[CaptionWords]) -> list[list[list[list[str]]]]:
     """Captions' words as plain data, for digests."""
     return [[[[word.lemma, word.part] for word in caption] for caption in own] for own in words]
 
 
 def prepare(
-    examples: Sequence[Example],
+    examples: Sequence[ImageExample],
     *,
-    kept: Kept,
+    kept: PhaseCache,
     codebooks: Vocabulary | None = None,
     vectors: NDArray[np.floating] | None = None,
     seed: int = 0,
-) -> Material:
+) -> PreparedDataset:
     """Read captions and pictures; with `vectors`, shape (examples, dimensions), pictures are not looked at.
 
     `codebooks` are learned from the pictures where None. What is read is kept by content. Raises ValueError
@@ -157,11 +157,11 @@ def prepare(
         raise ValueError(f"image {twice!r} is given twice; expected each once")
     words = read_captions(examples, kept=kept)
     if vectors is not None:
-        return Material(names, words, checked_vectors(names, vectors))
-    return Material(names, words, count_words(examples, kept=kept, codebooks=codebooks, seed=seed))
+        return PreparedDataset(names, words, checked_vectors(names, vectors))
+    return PreparedDataset(names, words, count_words(examples, kept=kept, codebooks=codebooks, seed=seed))
 
 
-def read_captions(examples: Sequence[Example], *, kept: Kept) -> tuple[Words, ...]:
+def read_captions(examples: Sequence[ImageExample], *, kept: PhaseCache) -> tuple[CaptionWords, ...]:
     """The content words of every caption. Raises ValueError for one that is empty, naming it."""
     for example in examples:
         if not example.captions:
@@ -191,16 +191,16 @@ def read_captions(examples: Sequence[Example], *, kept: Kept) -> tuple[Words, ..
                     for caption, lemmatised in zip(example.captions, lemmas, strict=True)
                 ]
             )
-        return {"words": packed(found)}
+        return {"words": to_json_array(found)}
 
-    stored = kept.arrays("reading captions", {"texts": digest_of(texts), "HanTa": version("HanTa")}, read)[
-        "words"
-    ]
-    return tuple(tuple(tuple(Word(*word) for word in c) for c in own) for own in unpacked(stored))
+    stored = kept.arrays(
+        "reading captions", {"texts": digest_of_parts(texts), "HanTa": version("HanTa")}, read
+    )["words"]
+    return tuple(tuple(tuple(Word(*word) for word in c) for c in own) for own in from_json_array(stored))
 
 
 def count_words(
-    examples: Sequence[Example], *, kept: Kept, codebooks: Vocabulary | None = None, seed: int = 0
+    examples: Sequence[ImageExample], *, kept: PhaseCache, codebooks: Vocabulary | None = None, seed: int = 0
 ) -> CountedWords:
     """The pictures' words; codebooks are learned from them where none are given."""
     named = []
@@ -223,24 +223,24 @@ def count_words(
     return CountedWords(counts, books)
 
 
-def learn_codebooks(paths: Sequence[Path], *, kept: Kept, seed: int = 0) -> Vocabulary:
+def learn_codebooks(paths: Sequence[Path], *, kept: PhaseCache, seed: int = 0) -> Vocabulary:
     """Codebooks of these pictures, kept by what is in them. Raises BadPicture, and ValueError for none."""
-    settings = vocabulary.Settings(seed=seed)
+    settings = vocabulary.CodebookSettings(seed=seed)
 
     def learn() -> dict[str, NDArray[np.float32]]:
         learned = vocabulary.learn(paths, settings, progress=kept.progress)
-        return dict(zip(KINDS, learned.centres, strict=True))
+        return dict(zip(DESCRIPTORS, learned.centres, strict=True))
 
     facts = {
-        "pictures": digest_of(sorted({pictures.read(path).digest for path in paths})),
+        "pictures": digest_of_parts(sorted({pictures.read_picture(path).digest for path in paths})),
         "settings": json.loads(json.dumps(asdict(settings))),
     }
     books = kept.arrays("learning codebooks", facts, learn)
-    return Vocabulary(tuple(books[kind] for kind in KINDS), settings)
+    return Vocabulary(tuple(books[kind] for kind in DESCRIPTORS), settings)
 
 
 @contextmanager
-def _cache(kept: Kept) -> Iterator[Path]:
+def _cache(kept: PhaseCache) -> Iterator[Path]:
     """Where counts of pictures are kept, or a folder for as long as it takes."""
     if kept.folder is not None:
         yield kept.folder / "pictures"

@@ -18,7 +18,7 @@ from models_core.checked_fields import BadField, check_fields, read_fields
 from models_core.retrieval.selection import KAPPAS, PICKS, SIZES
 from models_core.text.idf import Weighting
 
-Method = Literal["nearest-neighbour", "kcca"]
+MethodName = Literal["nearest-neighbour", "kcca"]
 TextKernelName = Literal["f1", "bag-of-words", "tag-rank", "trigram"]
 ImageKernelName = Literal["histogram", "pyramid", "linear"]
 #: Lin's, distributional on the corpus ("ic") and on a background text ("background"), alignment.
@@ -30,7 +30,7 @@ class BadRecipe(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextSettings:
     """The text's side: its kernel, and what the kernels of sections 3.4 and 3.5 take."""
 
     kernel: Annotated[TextKernelName, Field(description="What compares two sets of captions")] = "trigram"
@@ -53,7 +53,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Image:
+class PictureSettings:
     """The image's side; `linear` is the cosine of the vectors of a feature file, the others count words."""
 
     kernel: Annotated[ImageKernelName, Field(description="What compares two images")] = "pyramid"
@@ -66,7 +66,7 @@ class Image:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class _Selection:
     """The grid of KCCA, and how many settings are picked of it."""
 
     kappas: Annotated[
@@ -86,10 +86,10 @@ class Recipe:
     """A system. Raises BadRecipe."""
 
     name: Annotated[str, Field(description="What the system is called")]
-    method: Annotated[Method, Field(description="How captions and images are compared")] = "kcca"
-    text: Text = field(default_factory=Text)
-    image: Image = field(default_factory=Image)
-    selection: Selection = field(default_factory=Selection)
+    method: Annotated[MethodName, Field(description="How captions and images are compared")] = "kcca"
+    text: TextSettings = field(default_factory=TextSettings)
+    image: PictureSettings = field(default_factory=PictureSettings)
+    selection: _Selection = field(default_factory=_Selection)
     printed: Annotated[str, Field(description="What Table 11 calls it; empty for one's own")] = ""
 
     def __post_init__(self) -> None:
@@ -152,7 +152,7 @@ def of_dict(name: str, given: Mapping[str, Any], base: Recipe | None = None) -> 
     return dataclasses.replace(start, name=name, **values)
 
 
-def _side(name: str, side: str, given: object, base: Text | Image | Selection) -> Any:
+def _side(name: str, side: str, given: object, base: TextSettings | PictureSettings | _Selection) -> Any:
     held = {one.name: getattr(base, one.name) for one in dataclasses.fields(base)}
     if not isinstance(given, Mapping):
         raise BadRecipe(f"recipe {name!r}: {side} is {given!r}; expected a table of {', '.join(held)}")

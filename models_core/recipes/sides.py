@@ -17,13 +17,13 @@ from scipy import sparse
 from models_core.device import CPU
 from models_core.kernels.bag_of_words import BagOfWords
 from models_core.kernels.intersection import Intersection
-from models_core.kernels.items import Floats, powered
+from models_core.kernels.items import FloatMatrix, powered
 from models_core.kernels.tag_rank import TagRank
 from models_core.kernels.trigram import Trigram
 from models_core.kernels.trigram_similar import SimilarTrigram
-from models_core.recipes.kept import Arrays, Kept, digest_of, packed, unpacked
-from models_core.recipes.material import CountedWords, Features, Vectors, Words, plain
-from models_core.recipes.recipe import BadRecipe, Image, Recipe, Text
+from models_core.recipes.kept import PhaseArrays, PhaseCache, digest_of_parts, from_json_array, to_json_array
+from models_core.recipes.material import CaptionWords, CountedWords, Features, Vectors, plain
+from models_core.recipes.recipe import BadRecipe, PictureSettings, Recipe, TextSettings
 from models_core.retrieval.kcca import unit
 from models_core.retrieval.nearest_neighbour import f1_similarity
 from models_core.text.aligned import aligned
@@ -35,7 +35,7 @@ from models_core.text.wordnet import DEBIAN_FOLDER, WordNet
 
 
 @dataclass(frozen=True, slots=True)
-class Aids:
+class Resources:
     """What some recipes need besides the corpus.
 
     `background` is a text as sentences of lemmas, `called` its name; of its `lines`, `dropped` were
@@ -52,7 +52,7 @@ class Aids:
 class TextKernel(Protocol):
     """A kernel of captions, learned on training items."""
 
-    def gram(self, rows: Sequence[Document], columns: Sequence[Document]) -> Floats:
+    def gram(self, rows: Sequence[Document], columns: Sequence[Document]) -> FloatMatrix:
         """Shape (rows, columns)."""
 
 
@@ -62,7 +62,7 @@ class F1:
     def __init__(self, training: Sequence[Document], weighting: str) -> None:
         self.weight = weights("idf" if weighting == "idf" else "none", training)
 
-    def gram(self, rows: Sequence[Document], columns: Sequence[Document]) -> Floats:
+    def gram(self, rows: Sequence[Document], columns: Sequence[Document]) -> FloatMatrix:
         """In [0, 1]; 0 where neither has a word that weighs anything."""
         places: dict[str, int] = {}
         left, right = _counts(rows, places), _counts(columns, places)
@@ -71,7 +71,7 @@ class F1:
 
 
 #: Name -> the kernel of that name, learned on training items; where words are similar, another is used.
-TEXT_KERNELS: dict[str, Callable[[Text, Sequence[Document]], TextKernel]] = {
+TEXT_KERNELS: dict[str, Callable[[TextSettings, Sequence[Document]], TextKernel]] = {
     "f1": lambda text, training: F1(training, text.weighting),
     "bag-of-words": lambda text, training: BagOfWords(training, weighting=text.weighting),
     "tag-rank": lambda text, training: TagRank(training),
@@ -79,14 +79,16 @@ TEXT_KERNELS: dict[str, Callable[[Text, Sequence[Document]], TextKernel]] = {
 }
 
 
-def text_kernel(text: Text, training: Sequence[Document], similarity: WordKernel | None) -> TextKernel:
+def text_kernel(
+    text: TextSettings, training: Sequence[Document], similarity: WordKernel | None
+) -> TextKernel:
     """The kernel of the text's side; `similarity` is what `similarity_of` gave."""
     if similarity is not None:
         return SimilarTrigram(training, similarity, weighting=text.weighting)
     return TEXT_KERNELS[text.kernel](text, training)
 
 
-def image_gram(image: Image, rows: Features, columns: Features, device: str = CPU) -> Floats:
+def image_gram(image: PictureSettings, rows: Features, columns: Features, device: str = CPU) -> FloatMatrix:
     """The kernel of the image's side, shape (rows, columns). Raises BadRecipe where features do not fit.
 
     Intersections are computed on `device`.
@@ -109,7 +111,7 @@ def image_gram(image: Image, rows: Features, columns: Features, device: str = CP
     raise ValueError("features of two kinds cannot be compared; expected one kind")
 
 
-def check_features(image: Image, features: Features) -> None:
+def check_features(image: PictureSettings, features: Features) -> None:
     """Raise BadRecipe where a kernel of words of pictures meets vectors, or the other way round."""
     if image.of_vectors == isinstance(features, Vectors):
         return
@@ -120,7 +122,7 @@ def check_features(image: Image, features: Features) -> None:
     )
 
 
-def check_aids(recipe: Recipe, aids: Aids) -> None:
+def check_resources(recipe: Recipe, aids: Resources) -> None:
     """Raise BadRecipe where a recipe needs a background text and has none, WordNetMissing for WordNet."""
     if recipe.text.of_background and not aids.background:
         raise BadRecipe(f"recipe {recipe.name!r} needs a background text (BNC in print); give one")
@@ -128,7 +130,9 @@ def check_aids(recipe: Recipe, aids: Aids) -> None:
         WordNet(aids.wordnet or DEBIAN_FOLDER)
 
 
-def similarity_of(recipe: Recipe, words: Sequence[Words], aids: Aids, kept: Kept) -> WordKernel | None:
+def similarity_of(
+    recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
+) -> WordKernel | None:
     """The word kernel a recipe asks for (section 3.5), of the training captions `words`; None for none.
 
     Raises BadRecipe where the background text is missing, WordNetMissing, and ValueError where too
@@ -138,24 +142,24 @@ def similarity_of(recipe: Recipe, words: Sequence[Words], aids: Aids, kept: Kept
     if not wanted:
         return None
     sentences = [[word.lemma for word in caption] for own in words for caption in own]
-    corpus = digest_of(plain(words))
+    corpus = digest_of_parts(plain(words))
 
     def made(what: str, facts: dict[str, str], make: Callable[[], WordKernel]) -> WordKernel:
-        def arrays() -> Arrays:
+        def arrays() -> PhaseArrays:
             kernel = make()
-            return {"words": packed(kernel.words), "matrix": kernel.matrix}
+            return {"words": to_json_array(kernel.words), "matrix": kernel.matrix}
 
         stored = kept.arrays(f"similarities, {what}", {"corpus": corpus, **facts}, arrays)
-        return WordKernel(unpacked(stored["words"]), stored["matrix"])
+        return WordKernel(from_json_array(stored["words"]), stored["matrix"])
 
-    check_aids(recipe, aids)
+    check_resources(recipe, aids)
     if "lin" in wanted:
         wordnet = WordNet(aids.wordnet or DEBIAN_FOLDER)
         counts = Counter(word for caption in sentences for word in caption)
         return made("lin", {"wordnet": str(aids.wordnet or "")}, lambda: Lin(wordnet, counts).kernel())
     parts: list[WordKernel] = []
     if recipe.text.of_background:
-        text = digest_of([list(sentence) for sentence in aids.background])
+        text = digest_of_parts([list(sentence) for sentence in aids.background])
         among = frequent(sentences)
         background = made("background", {"text": text}, lambda: distributional(aids.background, among=among))
         parts.append(background.cut(CUT_DISTRIBUTIONAL))

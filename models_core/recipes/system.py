@@ -17,25 +17,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models_core import storage
-from models_core.image.descriptors import KINDS
-from models_core.image.vocabulary import Settings, Vocabulary
-from models_core.kernels.items import Floats
-from models_core.recipes.kept import Arrays, packed, unpacked
+from models_core.image.descriptors import DESCRIPTORS
+from models_core.image.vocabulary import CodebookSettings, Vocabulary
+from models_core.kernels.items import FloatMatrix
+from models_core.recipes.kept import PhaseArrays, from_json_array, to_json_array
 from models_core.recipes.material import CountedWords, Features, Vectors
 from models_core.recipes.recipe import Recipe, of_dict
 from models_core.recipes.sides import TextKernel, image_gram, text_kernel
 from models_core.retrieval import nearest_neighbour
-from models_core.retrieval.nearest_neighbour import Direction
+from models_core.retrieval.nearest_neighbour import RankDirection
 from models_core.retrieval.selection import SelectedKCCA
 from models_core.text.idf import Document
 from models_core.text.similarity import WordKernel
 
-KIND = "system"
+SYSTEM_KIND = "system"
 _PACKAGES = ("numba", "HanTa", "opencv-python-headless")
 
 
 @dataclass(frozen=True)
-class System:
+class TrainedSystem:
     """What training made. `kcca` is None for nearest neighbours, `similarity` where words match exactly.
 
     `facts` go into the manifest: what it was trained on and when.
@@ -54,7 +54,7 @@ class System:
         """The text's kernel, with the weights of the training captions."""
         return text_kernel(self.recipe.text, self.documents, self.similarity)
 
-    def kernels(self, images: Features, captions: Sequence[Document]) -> tuple[Floats, Floats]:
+    def kernels(self, images: Features, captions: Sequence[Document]) -> tuple[FloatMatrix, FloatMatrix]:
         """Both sides of new items with the training items: (images, pairs) and (captions, pairs)."""
         return (
             image_gram(self.recipe.image, images, self.features),
@@ -62,7 +62,7 @@ class System:
         )
 
     def score_pairs(
-        self, images: Features, captions: Sequence[Document], *, direction: Direction
+        self, images: Features, captions: Sequence[Document], *, direction: RankDirection
     ) -> NDArray[Any]:
         """Scores of every image with every caption for one direction, shape (images, captions).
 
@@ -71,7 +71,7 @@ class System:
         """
         return self.scores(*self.kernels(images, captions), direction=direction)
 
-    def scores(self, images: Floats, captions: Floats, *, direction: Direction) -> NDArray[Any]:
+    def scores(self, images: FloatMatrix, captions: FloatMatrix, *, direction: RankDirection) -> NDArray[Any]:
         """The same from `kernels`, which both directions share."""
         if self.kcca is None:
             return nearest_neighbour.score_pairs(images, captions, direction=direction)
@@ -79,38 +79,38 @@ class System:
 
     def save(self, folder: Path) -> None:
         """Write the system to a new folder, which is whole once it is there (see storage.save)."""
-        arrays: Arrays = {"names": packed(self.names), "documents": packed(self.documents)}
+        arrays: PhaseArrays = {"names": to_json_array(self.names), "documents": to_json_array(self.documents)}
         settings: dict[str, Any] = {"recipe": self.recipe.as_dict(), "pairs": len(self.names)}
         if isinstance(self.features, CountedWords):
             arrays["counts"] = self.features.counts
             books = self.features.codebooks
-            arrays |= {f"codebook.{k}": c for k, c in zip(KINDS, books.centres, strict=True)}
+            arrays |= {f"codebook.{k}": c for k, c in zip(DESCRIPTORS, books.centres, strict=True)}
             settings["codebooks"] = asdict(books.settings)
         else:
             arrays["vectors"] = np.asarray(self.features.values)
         if self.similarity is not None:
             arrays |= {
-                "similarity.words": packed(self.similarity.words),
+                "similarity.words": to_json_array(self.similarity.words),
                 "similarity": self.similarity.matrix,
             }
         if self.kcca is not None:
             learned, settings["kcca"] = self.kcca.state()
             arrays |= {f"kcca.{name}": array for name, array in learned.items()}
         versions = {name: version(name) for name in _PACKAGES}
-        storage.save(folder, KIND, arrays, settings, {**self.facts, "versions": versions})
+        storage.save(folder, SYSTEM_KIND, arrays, settings, {**self.facts, "versions": versions})
 
     @classmethod
-    def load(cls, folder: Path) -> System:
+    def load(cls, folder: Path) -> TrainedSystem:
         """What `save` wrote; raises storage.BadModel."""
-        stored = storage.load(folder, KIND)
+        stored = storage.load_model(folder, SYSTEM_KIND)
         arrays, settings = stored.arrays, stored.settings
         try:
             return cls(
                 of_dict(settings["recipe"]["name"], settings["recipe"]),
-                tuple(unpacked(arrays["names"])),
-                unpacked(arrays["documents"]),
+                tuple(from_json_array(arrays["names"])),
+                from_json_array(arrays["documents"]),
                 _features(arrays, settings),
-                WordKernel(unpacked(arrays["similarity.words"]), arrays["similarity"])
+                WordKernel(from_json_array(arrays["similarity.words"]), arrays["similarity"])
                 if "similarity" in arrays
                 else None,
                 SelectedKCCA.of_state(
@@ -130,7 +130,7 @@ def _features(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -
         return Vectors(arrays["vectors"])
     given = settings["codebooks"]
     books = Vocabulary(
-        tuple(arrays[f"codebook.{kind}"] for kind in KINDS),
-        Settings(**given | {"words": tuple(given["words"])}),
+        tuple(arrays[f"codebook.{kind}"] for kind in DESCRIPTORS),
+        CodebookSettings(**given | {"words": tuple(given["words"])}),
     )
     return CountedWords(arrays["counts"], books)

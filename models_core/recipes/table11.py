@@ -12,13 +12,13 @@ from __future__ import annotations
 from typing import cast
 
 from models_core.recipes.recipe import (
-    Image,
     ImageKernelName,
-    Method,
+    MethodName,
+    PictureSettings,
     Recipe,
     Similarity,
-    Text,
     TextKernelName,
+    TextSettings,
 )
 from models_core.text.idf import Weighting
 
@@ -65,19 +65,19 @@ TRI5SEM               TRI5_{A,D_{BNC+ic}}^{√idf}          trigram       5  sqr
 
 def _recipe(line: str) -> Recipe:
     name, printed, kernel, captions, weighting, similarities, image = line.split()
-    method: Method = "nearest-neighbour" if name.startswith("NN") else "kcca"
+    method: MethodName = "nearest-neighbour" if name.startswith("NN") else "kcca"
     chosen = () if similarities == "-" else tuple(similarities.split("+"))
     return Recipe(
         name,
         method,
-        Text(
+        TextSettings(
             cast(TextKernelName, kernel),
             int(captions),
             cast(Weighting, weighting),
             cast(tuple[Similarity, ...], chosen),
             DIAGONAL,
         ),
-        Image(cast(ImageKernelName, image), POWER),
+        PictureSettings(cast(ImageKernelName, image), POWER),
         printed=printed,
     )
 

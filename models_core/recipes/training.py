@@ -10,11 +10,11 @@ from typing import Any
 
 from models_core.device import CPU, torch_on
 from models_core.kernels.items import scaled_diagonal
-from models_core.recipes.kept import Arrays, Kept, digest_of
-from models_core.recipes.material import STANDS_FOR, Material
+from models_core.recipes.kept import PhaseArrays, PhaseCache, digest_of_parts
+from models_core.recipes.material import STANDS_FOR, PreparedDataset
 from models_core.recipes.recipe import Recipe
-from models_core.recipes.sides import Aids, check_aids, check_features, image_gram, similarity_of
-from models_core.recipes.system import System
+from models_core.recipes.sides import Resources, check_features, check_resources, image_gram, similarity_of
+from models_core.recipes.system import TrainedSystem
 from models_core.retrieval.selection import SelectedKCCA
 
 #: Fewer training or held-out images than these leave nothing to correlate, or to select by.
@@ -23,15 +23,15 @@ LEAST_TRAINING, LEAST_HELD_OUT = 10, 10
 
 def fit(
     recipe: Recipe,
-    training: Material,
-    held_out: Material | None,
-    aids: Aids | None = None,
+    training: PreparedDataset,
+    held_out: PreparedDataset | None,
+    aids: Resources | None = None,
     *,
-    kept: Kept | None = None,
+    kept: PhaseCache | None = None,
     caption: int = STANDS_FOR,
     facts: dict[str, Any] | None = None,
     device: str = CPU,
-) -> System:
+) -> TrainedSystem:
     """Train `recipe`; settings are selected on `held_out`, each image with its caption of number `caption`.
 
     Nearest neighbours have nothing to select, and do not look at held-out images. `kept` keeps word
@@ -41,13 +41,13 @@ def fit(
     for an image that both sides have.
     """
     torch_on(device)
-    kept = kept or Kept()
+    kept = kept or PhaseCache()
     check_pairs(recipe, training, held_out)
-    check_aids(recipe, aids or Aids())
+    check_resources(recipe, aids or Resources())
     check_features(recipe.image, training.features)
     words = tuple(own[: recipe.text.captions] for own in training.words)
-    similarity = similarity_of(recipe, words, aids or Aids(), kept)
-    system = System(
+    similarity = similarity_of(recipe, words, aids or Resources(), kept)
+    system = TrainedSystem(
         recipe,
         training.names,
         training.documents(recipe.text.captions),
@@ -62,20 +62,20 @@ def fit(
         "training": training.digest,
         "held out": held_out.digest,
         "caption": caption,
-        "similarity": "" if similarity is None else digest_of(similarity.words, similarity.matrix),
+        "similarity": "" if similarity is None else digest_of_parts(similarity.words, similarity.matrix),
     }
     queries = held_out.standing(caption)
 
-    def texts() -> Arrays:
+    def texts() -> PhaseArrays:
         own = system.text.gram(system.documents, system.documents)
         return {"own": own, "new": system.text.gram(queries, system.documents)}
 
-    def images() -> Arrays:
+    def images() -> PhaseArrays:
         own = image_gram(recipe.image, training.features, training.features, device)
         new = image_gram(recipe.image, held_out.features, training.features, device)
         return {"own": own, "new": new}
 
-    store = Kept(kept.kernels, kept.progress)
+    store = PhaseCache(kept.kernels, kept.progress)
     text = store.arrays("text kernel", given, texts)
     image = store.arrays("image kernel", given, images)
     grid = recipe.selection
@@ -96,7 +96,7 @@ def fit(
     return dataclasses.replace(system, kcca=kcca)
 
 
-def check_pairs(recipe: Recipe, training: Material, held_out: Material | None) -> None:
+def check_pairs(recipe: Recipe, training: PreparedDataset, held_out: PreparedDataset | None) -> None:
     """Raise ValueError where there are too few images, or one is on both sides."""
     sides = [("training", training, LEAST_TRAINING)]
     if recipe.method == "kcca":

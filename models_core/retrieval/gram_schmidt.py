@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 
 from models_core.retrieval.problem import Matrix, checked_kernel, checked_numbers
-from models_core.retrieval.spectrum import LEAST_EIGENVALUE, View
+from models_core.retrieval.spectrum import LEAST_EIGENVALUE, KernelView
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Columns:
         return cls(np.diag(found).copy(), lambda item: found[item])
 
 
-def approximate(columns: Columns, *, rank: int, tolerance: float = 1e-6, center: bool = True) -> View:
+def approximate(columns: Columns, *, rank: int, tolerance: float = 1e-6, center: bool = True) -> KernelView:
     """The kernel's approximation of at most `rank`, decomposed.
 
     Stops as well where what is left of the trace is `tolerance` of it. Memory is n times the rank.
@@ -72,7 +72,7 @@ def approximate(columns: Columns, *, rank: int, tolerance: float = 1e-6, center:
         raise ValueError("a kernel has no eigenvalue above 0; expected items that differ from each other")
     # k(x, pivots) R_P^-T are a new item's coordinates; `turn` takes them to U diag(values).
     back = solve_triangular(factor[chosen], turn, lower=True, trans="T")
-    return View(
+    return KernelView(
         vectors=(factor - means) @ turn / np.sqrt(values),
         values=values,
         back=back * np.sqrt(values),

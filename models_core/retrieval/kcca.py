@@ -33,7 +33,7 @@ from models_core.threads import cores, for_each, one_blas_thread
 
 Solver = Literal["auto", "full", "few", "gram-schmidt"]
 SOLVERS: tuple[Solver, ...] = ("auto", "full", "few", "gram-schmidt")
-KIND = "kcca"
+_KIND = "kcca"
 
 #: Above this share of all dimensions a decomposition costs less than a Krylov space.
 _FEW = 0.05
@@ -137,7 +137,7 @@ class KCCA:
                 if self.solver == "few":
                     raise
         with memory_of(torch_on(self.device)):
-            sweep = Sweep(first, second, self.device)
+            sweep = KappaSweep(first, second, self.device)
             return self._take(sweep.solve(kappa, self.dimensions), sweep.x, sweep.y, "full")
 
     def transform(self, x: ArrayLike, y: ArrayLike) -> tuple[Matrix, Matrix]:
@@ -171,12 +171,12 @@ class KCCA:
                 arrays[f"{name}.columns"] = side.columns.astype(np.int64)
         settings = {key: getattr(self, key) for key in _SETTINGS}
         settings |= {"solver_": self.solver_, "items": self.x_.items}
-        storage.save(folder, KIND, arrays, settings, facts)
+        storage.save(folder, _KIND, arrays, settings, facts)
 
     @classmethod
     def load(cls, folder: Path) -> KCCA:
         """The model that `save` wrote; raises storage.BadModel."""
-        stored = storage.load(folder, KIND)
+        stored = storage.load_model(folder, _KIND)
         settings, arrays = stored.settings, stored.arrays
         model = cls(**{key: settings[key] for key in _SETTINGS})
         model.solver_, model.correlations_ = settings["solver_"], arrays["correlations"]
@@ -217,11 +217,15 @@ class KCCA:
         first, second = (
             approximate(side, rank=self.rank, tolerance=self.tolerance, center=self.center) for side in given
         )
-        solution = spectrum.solve(first, second, first.vectors.T @ second.vectors, kappa, self.dimensions)
+        solution = spectrum.solve_eigenproblem(
+            first, second, first.vectors.T @ second.vectors, kappa, self.dimensions
+        )
         _enough(len(solution.correlations), self.dimensions)
         return self._take(solution, first, second, "gram-schmidt")
 
-    def _take(self, solution: spectrum.Solution, x: spectrum.View, y: spectrum.View, solver: Solver) -> KCCA:
+    def _take(
+        self, solution: spectrum.Solution, x: spectrum.KernelView, y: spectrum.KernelView, solver: Solver
+    ) -> KCCA:
         self.correlations_, self.solver_ = host(solution.correlations), solver
         self.x_, self.y_ = (
             Projection(
@@ -238,7 +242,7 @@ class KCCA:
 _SETTINGS = ("dimensions", "kappa", "center", "solver", "rank", "tolerance", "seed")
 
 
-class Sweep:
+class KappaSweep:
     """Every regulariser from one decomposition of the two kernels (see `centred`).
 
     On a `device` that is not "cpu" the views, `cross` and what `solve` gives are torch's tensors;
@@ -247,7 +251,9 @@ class Sweep:
 
     def __init__(self, x: Centred, y: Centred, device: str = CPU) -> None:
         self.device, self.on = device, torch_on(device)
-        self.x, self.y = spectrum.views(x, y) if self.on is None else on_device.views(x, y, self.on)
+        self.x, self.y = (
+            spectrum.decompose_both(x, y) if self.on is None else on_device.decompose_on_device(x, y, self.on)
+        )
         self.cross = self.x.vectors.T @ self.y.vectors
         self.center = bool(x.means.any() or y.means.any())
 
@@ -259,7 +265,11 @@ class Sweep:
     def solve(self, kappa: float, dimensions: int | None = None) -> spectrum.Solution:
         """Eq. 3 for one regulariser; raises ValueError if fewer than `dimensions` correlate."""
         given = self.x, self.y, self.cross, checked_kappa(kappa), dimensions
-        solution = spectrum.solve(*given) if self.on is None else on_device.solve(*given, self.on)
+        solution = (
+            spectrum.solve_eigenproblem(*given)
+            if self.on is None
+            else on_device.solve_on_device(*given, self.on)
+        )
         _enough(len(solution.correlations), dimensions)
         return solution
 

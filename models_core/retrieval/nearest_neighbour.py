@@ -16,10 +16,10 @@ from scipy import sparse
 
 from models_core.retrieval.problem import Matrix, checked_numbers
 
-Direction = Literal["annotation", "search"]
+RankDirection = Literal["annotation", "search"]
 
 
-def score_pairs(images: ArrayLike, sentences: ArrayLike, *, direction: Direction) -> Matrix:
+def score_pairs(images: ArrayLike, sentences: ArrayLike, *, direction: RankDirection) -> Matrix:
     """Scores of every pair, shape (images, sentences), as eq. 2 gives them for one direction.
 
     `images` holds similarities of new images with the training images, shape (images, pairs),

@@ -14,30 +14,32 @@ from typing import Any
 from models_core.device import Torch, host
 from models_core.retrieval import spectrum
 from models_core.retrieval.problem import Centred, Matrix
-from models_core.retrieval.spectrum import Solution, View
+from models_core.retrieval.spectrum import KernelView, Solution
 
 
-def views(x: Centred, y: Centred, on: Torch) -> tuple[View, View]:
+def decompose_on_device(x: Centred, y: Centred, on: Torch) -> tuple[KernelView, KernelView]:
     """Both sides decomposed, one after the other: each fills the device."""
-    first = view(x, on)
+    first = _view(x, on)
     on.free()
-    return first, view(y, on)
+    return first, _view(y, on)
 
 
-def view(side: Centred, on: Torch) -> View:
-    """As `spectrum.view`, with tensors."""
+def _view(side: Centred, on: Torch) -> KernelView:
+    """As `spectrum._view`, with tensors."""
     values, vectors = on.torch.linalg.eigh(on.put(side.kernel))
     least = spectrum.least_eigenvalue(side, float(values[-1]))
     dropped = int((values <= least).sum())
     spectrum.check_retained(len(values) - dropped)
     values, vectors = values[dropped:].flip(0), vectors[:, dropped:].flip(1)
-    return View(vectors, values, vectors, on.put(side.means) @ vectors)
+    return KernelView(vectors, values, vectors, on.put(side.means) @ vectors)
 
 
-def solve(x: View, y: View, cross: Any, kappa: float, dimensions: int | None, on: Torch) -> Solution:
-    """As `spectrum.solve`, with tensors."""
+def solve_on_device(
+    x: KernelView, y: KernelView, cross: Any, kappa: float, dimensions: int | None, on: Torch
+) -> Solution:
+    """As `spectrum.solve_eigenproblem`, with tensors."""
     if len(x.values) < len(y.values):
-        correlations, second, first = solve(y, x, cross.T, kappa, dimensions, on)
+        correlations, second, first = solve_on_device(y, x, cross.T, kappa, dimensions, on)
         return Solution(correlations, first, second)
     sqrt = on.torch.sqrt
     shrunk_x, shrunk_y = (sqrt(v.values / (v.values + kappa)) for v in (x, y))
@@ -54,7 +56,9 @@ def solve(x: View, y: View, cross: Any, kappa: float, dimensions: int | None, on
     return Solution(found, left / of_x, right / of_y)
 
 
-def prefix_scores(x: Matrix, y: Matrix, dimensions: Sequence[int], on: Torch) -> Iterator[tuple[int, Matrix]]:
+def prefix_scores_on_device(
+    x: Matrix, y: Matrix, dimensions: Sequence[int], on: Torch
+) -> Iterator[tuple[int, Matrix]]:
     """As `selection.prefix_scores`, whose dimensions are checked; yields arrays of NumPy's."""
     left, right = on.put(x), on.put(y)
     products = left.new_zeros((len(x), len(y)))

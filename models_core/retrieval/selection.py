@@ -22,16 +22,16 @@ from numpy.typing import ArrayLike, NDArray
 from models_core import ranking, storage
 from models_core.device import CPU, Torch, memory_of, torch_on
 from models_core.retrieval import on_device
-from models_core.retrieval.kcca import KCCA, Projection, Sweep
-from models_core.retrieval.nearest_neighbour import Direction
+from models_core.retrieval.kcca import KCCA, KappaSweep, Projection
+from models_core.retrieval.nearest_neighbour import RankDirection
 from models_core.retrieval.problem import Matrix, centred, checked_pair
 
 KAPPAS = (0.1, 0.5, 1.0, 5.0)
 SIZES = 46
 CUTOFFS = (1, 5, 10)
 PICKS = 5
-DIRECTIONS: tuple[Direction, ...] = ("annotation", "search")
-KIND = "kcca-selected"
+DIRECTIONS: tuple[RankDirection, ...] = ("annotation", "search")
+_KIND = "kcca-selected"
 
 
 class Setting(NamedTuple):
@@ -46,7 +46,7 @@ class Trial:
     """A setting on the development set: R@1, R@5, R@10 for each direction, in shares."""
 
     setting: Setting
-    recall: dict[Direction, tuple[float, ...]]
+    recall: dict[RankDirection, tuple[float, ...]]
 
 
 def sizes(most: int, *, least: int = 10, number: int = SIZES) -> list[int]:
@@ -69,7 +69,7 @@ def prefix_scores(
         if not before < size <= x.shape[1]:
             raise ValueError(f"dimensions must ascend within {x.shape[1]}; got {size} after {before}")
     if on is not None:
-        yield from on_device.prefix_scores(x, y, dimensions, on)
+        yield from on_device.prefix_scores_on_device(x, y, dimensions, on)
         return
     products = np.zeros((len(x), len(y)))
     lengths = np.zeros(len(x)), np.zeros(len(y))
@@ -84,7 +84,9 @@ def prefix_scores(
         yield size, products / np.where(scale > 0, scale, 1.0)
 
 
-def recall(scores: Matrix, image_of: NDArray[np.intp], direction: Direction) -> tuple[float, ...]:
+def recall_at_cutoffs(
+    scores: Matrix, image_of: NDArray[np.intp], direction: RankDirection
+) -> tuple[float, ...]:
     """R@1, R@5, R@10 of the original item; `image_of` gives each sentence's image.
 
     An image with several sentences has found one of them if any is in the top k.
@@ -99,7 +101,9 @@ def recall(scores: Matrix, image_of: NDArray[np.intp], direction: Direction) -> 
     return tuple(float(np.mean(ranks <= cutoff)) for cutoff in CUTOFFS)
 
 
-def choose(trials: Sequence[Trial], direction: Direction, *, picks: int = PICKS) -> list[Setting]:
+def choose_settings(
+    trials: Sequence[Trial], direction: RankDirection, *, picks: int = PICKS
+) -> list[Setting]:
     """The `picks` best settings at each cut-off, so `3 * picks` with those picked repeatedly."""
     chosen = []
     for place in range(len(CUTOFFS)):
@@ -117,7 +121,7 @@ class SelectedKCCA:
     """
 
     trials_: list[Trial]
-    chosen_: dict[Direction, list[Setting]]
+    chosen_: dict[RankDirection, list[Setting]]
     models_: dict[float, KCCA]
 
     def __init__(
@@ -155,7 +159,7 @@ class SelectedKCCA:
         if on is not None:
             on.free()
         self.trials_ = trials
-        self.chosen_ = {d: choose(self.trials_, d, picks=self.picks) for d in DIRECTIONS}
+        self.chosen_ = {d: choose_settings(self.trials_, d, picks=self.picks) for d in DIRECTIONS}
         largest: dict[float, int] = {}
         for setting in {s for chosen in self.chosen_.values() for s in chosen}:
             largest[setting.kappa] = max(setting.dimensions, largest.get(setting.kappa, 0))
@@ -174,7 +178,9 @@ class SelectedKCCA:
     ) -> tuple[list[Trial], dict[float, KCCA]]:
         """Every setting on the held-out items, and a model with all dimensions for each kappa."""
         progress("decomposing kernels", 0, 1)
-        sweep = Sweep(centred(first, center=self.center), centred(second, center=self.center), self.device)
+        sweep = KappaSweep(
+            centred(first, center=self.center), centred(second, center=self.center), self.device
+        )
         progress("decomposing kernels", 1, 1)
         trials: list[Trial] = []
         models: dict[float, KCCA] = {}
@@ -184,13 +190,13 @@ class SelectedKCCA:
             owner = _owners(image_of, len(left), len(right))
             most = min(self.most, len(model.correlations_))
             for size, scores in prefix_scores(left, right, sizes(most, number=self.number), on):
-                found = {direction: recall(scores, owner, direction) for direction in DIRECTIONS}
+                found = {direction: recall_at_cutoffs(scores, owner, direction) for direction in DIRECTIONS}
                 trials.append(Trial(Setting(model.kappa, size), found))
             models[model.kappa] = model
             progress("trying regularisers", done, len(self.kappas))
         return trials, models
 
-    def score_pairs(self, x: ArrayLike, y: ArrayLike, *, direction: Direction) -> NDArray[np.int64]:
+    def score_pairs(self, x: ArrayLike, y: ArrayLike, *, direction: RankDirection) -> NDArray[np.int64]:
         """Borda scores of every pair of new items for one direction, shape (images, sentences).
 
         Scores compare within a query only, and depend on the whole pool, as Borda counts do.
@@ -257,12 +263,12 @@ class SelectedKCCA:
     def save(self, folder: Path, facts: dict[str, Any] | None = None) -> None:
         """Write everything learned to a new folder (see storage.save)."""
         arrays, settings = self.state()
-        storage.save(folder, KIND, arrays, settings, facts)
+        storage.save(folder, _KIND, arrays, settings, facts)
 
     @classmethod
     def load(cls, folder: Path) -> SelectedKCCA:
         """What `save` wrote; raises storage.BadModel."""
-        stored = storage.load(folder, KIND)
+        stored = storage.load_model(folder, _KIND)
         return cls.of_state(stored.arrays, stored.settings)
 
 

@@ -26,7 +26,7 @@ LEAST_SQUARED_CORRELATION = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class KernelView:
     """One side of the pairs: K = vectors diag(values) vectors', and how new items come into it.
 
     Coefficients c of shape (rank, d) mean alpha = vectors @ c. A new item whose kernel with the
@@ -48,7 +48,7 @@ class Solution(NamedTuple):
     y: Matrix
 
 
-def view(side: Centred) -> View:
+def _view(side: Centred) -> KernelView:
     """A kernel decomposed; what is below LEAST_EIGENVALUE of its largest eigenvalue is left out.
 
     Raises ValueError where nothing is left, as of a constant kernel that was centred.
@@ -58,7 +58,7 @@ def view(side: Centred) -> View:
     check_retained(len(values) - dropped)
     # Descending, in the order of rows that products read fastest.
     values, vectors = values[dropped:][::-1].copy(), np.ascontiguousarray(vectors[:, dropped:][:, ::-1])
-    return View(vectors, values, vectors, side.means @ vectors)
+    return KernelView(vectors, values, vectors, side.means @ vectors)
 
 
 def least_eigenvalue(side: Centred, largest: float) -> float:
@@ -74,26 +74,28 @@ def check_retained(eigenvalues: int) -> None:
         raise ValueError("a kernel has no eigenvalue above 0; expected items that differ from each other")
 
 
-def views(x: Centred, y: Centred) -> tuple[View, View]:
+def decompose_both(x: Centred, y: Centred) -> tuple[KernelView, KernelView]:
     """Both sides, decomposed at the same time."""
-    sides, found = (x, y), dict[int, View]()
+    sides, found = (x, y), dict[int, KernelView]()
 
     def decompose(side: int) -> None:
-        found[side] = view(sides[side])
+        found[side] = _view(sides[side])
 
     with one_blas_thread():
         for_each(decompose, (0, 1))
     return found[0], found[1]
 
 
-def solve(x: View, y: View, cross: Matrix, kappa: float, dimensions: int | None = None) -> Solution:
+def solve_eigenproblem(
+    x: KernelView, y: KernelView, cross: Matrix, kappa: float, dimensions: int | None = None
+) -> Solution:
     """The leading `dimensions` of eq. 3, all there are where None; `cross` is U'V, shape (rank, rank).
 
     Fewer come back where fewer correlate: see LEAST_SQUARED_CORRELATION.
     """
     # Where correlations are few, the shorter side costs less.
     if len(x.values) < len(y.values):
-        correlations, second, first = solve(y, x, cross.T, kappa, dimensions)
+        correlations, second, first = solve_eigenproblem(y, x, cross.T, kappa, dimensions)
         return Solution(correlations, first, second)
     shrunk_x, shrunk_y = (np.sqrt(v.values / (v.values + kappa)) for v in (x, y))
     between = shrunk_x[:, None] * cross * shrunk_y  # T

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models_core.text.alignment import STEPS, Translations, caption_pairs, train
+from models_core.text.alignment import TRAINING_STEPS, Translations, caption_pairs, train_alignment
 from models_core.text.lemmas import NOUN, VERB, Word
 from models_core.text.similarity import WordKernel
 
@@ -54,7 +54,7 @@ def word_classes(images: Tagged) -> Classes:
     return Classes(nouns=kept(NOUN, 5, 0.5), verbs=kept(VERB, 25, 0.25))
 
 
-def aligned(images: Tagged, *, first: int = STEPS, second: int = STEPS) -> WordKernel:
+def aligned(images: Tagged, *, first: int = TRAINING_STEPS, second: int = TRAINING_STEPS) -> WordKernel:
     """kappa_A: eq. 25 and the cosine of eq. 18, over the noun and verb vocabularies.
 
     Raises ValueError where captions of one image share neither two with nouns nor two with verbs.
@@ -72,7 +72,7 @@ def aligned(images: Tagged, *, first: int = STEPS, second: int = STEPS) -> WordK
         if not pairs:
             continue
         found += len(pairs)
-        learned: Translations = train(pairs, first=first, second=second)
+        learned: Translations = train_alignment(pairs, first=first, second=second)
         own = [places[word] for word in learned.words]
         weight = np.array([shares[word] for word in learned.words])
         vectors[np.ix_(own, own)] += weight[:, None] * learned.matrix

@@ -20,12 +20,12 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Sentence = Sequence[str]
+_Floats = NDArray[np.float64]
+_Integers = NDArray[np.int64]
+_Sentence = Sequence[str]
 
 #: Steps of each model that Giza++ makes, and we.
-STEPS = 5
+TRAINING_STEPS = 5
 
 
 @dataclass(frozen=True)
@@ -37,17 +37,17 @@ class Translations:
     """
 
     words: tuple[str, ...]
-    matrix: Floats
+    matrix: _Floats
     likelihoods: tuple[tuple[float, ...], tuple[float, ...]]
 
 
-def caption_pairs(images: Iterable[Sequence[Sentence]]) -> list[tuple[Sentence, Sentence]]:
+def caption_pairs(images: Iterable[Sequence[_Sentence]]) -> list[tuple[_Sentence, _Sentence]]:
     """All ordered pairs of different captions of one image, captions without a word left out."""
     return [pair for captions in images for pair in permutations([c for c in captions if c], 2)]
 
 
-def train(
-    pairs: Sequence[tuple[Sentence, Sentence]], *, first: int = STEPS, second: int = STEPS
+def train_alignment(
+    pairs: Sequence[tuple[_Sentence, _Sentence]], *, first: int = TRAINING_STEPS, second: int = TRAINING_STEPS
 ) -> Translations:
     """`first` steps of model 1, then `second` of model 2, on (source, target) pairs.
 
@@ -78,7 +78,7 @@ class _Cells:
     An entry is a pair of words that meet; word 0 is the empty word. A place is (i, j, l, m).
     """
 
-    def __init__(self, pairs: Sequence[tuple[Sentence, Sentence]]) -> None:
+    def __init__(self, pairs: Sequence[tuple[_Sentence, _Sentence]]) -> None:
         kept = [(source, target) for source, target in pairs if source and target]
         if not kept:
             raise ValueError(
@@ -88,7 +88,7 @@ class _Cells:
         number = {word: n for n, word in enumerate(self.words, start=1)}
         sources = [np.array([0, *(number[w] for w in source)], dtype=np.int64) for source, _ in kept]
         targets = [np.array([number[w] for w in target], dtype=np.int64) for _, target in kept]
-        shapes: dict[tuple[int, int], Integers] = {}
+        shapes: dict[tuple[int, int], _Integers] = {}
         spans = []  # (source length with the empty word, group (j, l, m)) of each place
         places = groups = 0
         for source, target in zip(sources, targets, strict=True):
@@ -98,23 +98,23 @@ class _Cells:
             shapes[long, m] = np.arange(places, places + long * m)
             spans.append((np.full(long * m, long), groups + np.repeat(np.arange(m), long)))
             places, groups = places + long * m, groups + m
-        self.lengths_of_place: Floats = np.concatenate([length for length, _ in spans]).astype(np.float64)
-        self.group_of_place: Integers = np.concatenate([group for _, group in spans])
-        self.place: Integers = np.concatenate(
+        self.lengths_of_place: _Floats = np.concatenate([length for length, _ in spans]).astype(np.float64)
+        self.group_of_place: _Integers = np.concatenate([group for _, group in spans])
+        self.place: _Integers = np.concatenate(
             [shapes[len(s), len(t)] for s, t in zip(sources, targets, strict=True)]
         )
         lengths = np.repeat([len(s) for s in sources], [len(t) for t in targets])
-        self.target_place: Integers = np.repeat(np.arange(len(lengths)), lengths)
+        self.target_place: _Integers = np.repeat(np.arange(len(lengths)), lengths)
         source_words = np.concatenate([np.tile(s, len(t)) for s, t in zip(sources, targets, strict=True)])
         target_words = np.repeat(np.concatenate(targets), lengths)
         size = len(self.words) + 1
         codes, self.entry = np.unique(source_words * size + target_words, return_inverse=True)
         self.source_of_entry, self.target_of_entry = codes // size, codes % size
         #: Source word -> how many target words it meets.
-        self.partners: Integers = np.bincount(self.source_of_entry, minlength=size)
+        self.partners: _Integers = np.bincount(self.source_of_entry, minlength=size)
 
 
-def _shares(joint: Floats, kind: Integers, group_of_kind: Integers) -> Floats:
+def _shares(joint: _Floats, kind: _Integers, group_of_kind: _Integers) -> _Floats:
     """Expected counts of each kind of cell over those of the kind's group; 0 where the group has none."""
     counts = np.bincount(kind, joint).astype(np.float64)
     totals = np.bincount(group_of_kind, counts)[group_of_kind]

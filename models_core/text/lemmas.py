@@ -17,7 +17,7 @@ from HanTa.HanoverTagger import HanoverTagger
 from models_core.text.stopwords import STOP_WORDS
 from models_core.text.tokens import tokenise
 
-NOUN, VERB, OTHER = "noun", "verb", ""
+NOUN, VERB, OTHER_PART = "noun", "verb", ""
 
 _LONGEST_WORD = 40  # HanTa's analysis of a word grows with the square of its length
 _ARTICLES = frozenset(("a", "an", "the"))
@@ -64,7 +64,7 @@ class Lemmatiser:
         else:
             lemmas = lemmatised.lower().split()
             pairs = [
-                Word(lemma, OTHER if place is None else _part(tokens[place], lemma, tagged[place][1]))
+                Word(lemma, OTHER_PART if place is None else _part(tokens[place], lemma, tagged[place][1]))
                 for lemma, place in zip(lemmas, joined(tokens, lemmas), strict=True)
             ]
         return tuple(word for word in pairs if carries_content(word.lemma))
@@ -78,7 +78,7 @@ class Lemmatiser:
         found = self._hanta.tag_sent([t if len(t) <= _LONGEST_WORD else "?" for t in shown], taglevel=1)
         parts = {"N": NOUN, "V": VERB}
         return [
-            (lemma if len(token) <= _LONGEST_WORD else token, parts.get(tag[:1], OTHER))
+            (lemma if len(token) <= _LONGEST_WORD else token, parts.get(tag[:1], OTHER_PART))
             for token, (_, lemma, tag) in zip(tokens, found, strict=True)
         ]
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-Floats = NDArray[np.float64]
+_Floats = NDArray[np.float64]
 
 #: Cut-offs of section 3.5.1: smaller entries of a kernel become 0.
 CUT_ALIGNMENT, CUT_DISTRIBUTIONAL = 0.05, 0.01
@@ -32,7 +32,7 @@ class WordKernel:
     word comes twice.
     """
 
-    def __init__(self, words: Sequence[str], matrix: Floats) -> None:
+    def __init__(self, words: Sequence[str], matrix: _Floats) -> None:
         self.words = tuple(words)
         self.matrix = np.ascontiguousarray(matrix, dtype=np.float64)
         if self.matrix.shape != (len(self.words),) * 2:
@@ -57,7 +57,7 @@ class WordKernel:
             )
 
     @classmethod
-    def of_vectors(cls, words: Sequence[str], vectors: Floats | sparse.csr_array) -> WordKernel:
+    def of_vectors(cls, words: Sequence[str], vectors: _Floats | sparse.csr_array) -> WordKernel:
         """The cosines of `vectors`, shape (words, features), non-negative."""
         rows = sparse.csr_array(vectors)
         lengths = np.sqrt(rows.multiply(rows).sum(axis=1))
@@ -109,6 +109,6 @@ def greater(one: WordKernel, other: WordKernel) -> WordKernel:
     return _together(one, other, np.maximum)
 
 
-def _together(one: WordKernel, other: WordKernel, how: Callable[[Floats, Floats], Floats]) -> WordKernel:
+def _together(one: WordKernel, other: WordKernel, how: Callable[[_Floats, _Floats], _Floats]) -> WordKernel:
     words = tuple(dict.fromkeys((*one.words, *other.words)))
     return WordKernel(words, how(one.over(words).matrix, other.over(words).matrix))

@@ -17,7 +17,7 @@ from pathlib import Path
 
 #: Where Debian and Ubuntu install the files.
 DEBIAN_FOLDER = Path("/usr/share/wordnet")
-FILES = ("index.noun", "data.noun", "noun.exc")
+WORDNET_FILES = ("index.noun", "data.noun", "noun.exc")
 
 _DETACHMENTS = (
     ("s", ""),
@@ -60,7 +60,7 @@ class WordNet:
 
     def __init__(self, folder: Path | str = DEBIAN_FOLDER) -> None:
         self.folder = Path(folder)
-        for name in FILES:
+        for name in WORDNET_FILES:
             if not (self.folder / name).is_file():
                 raise WordNetMissing(
                     f"no {name} in {self.folder}: give the folder of WordNet 3.0's noun files "

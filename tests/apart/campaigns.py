@@ -21,17 +21,17 @@ from annotation.moderation import control_items
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import question_from
-from annotation.protocol.controls import draw
+from annotation.protocol.controls import draw_number
 from annotation.protocol.gold import Truth
 from annotation.protocol.paging import Pair
 from annotation.protocol.questions import Answer
 from annotation.quality import controls
 from annotation.queue import leases, relevance_pages, submission
-from annotation.queue.leases import Nothing
+from annotation.queue.leases import NoTask
 from annotation.selectors.records import stream_records
 from annotation.simulation.workers import PRESETS
-from annotation.simulation.workers import Worker as Simulated
-from annotation.synthetic_corpus.generate import scene
+from annotation.simulation.workers import SimulatedWorker as Simulated
+from annotation.synthetic_corpus.generate import generate_scene
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from annotation.task_types.relevance.rules import RELEVANCE
 from tests.factories import a_corpus
@@ -75,7 +75,7 @@ class Place:
         self.settings = settings_of(self.campaign.settings)
         rows = list(Image.objects.filter(corpus=self.campaign.corpus, split=ASKED).order_by("position"))
         if tasks == "entities":
-            campaigns.open_images(campaign=self.campaign, split=ASKED)
+            campaigns.open_campaign_images(campaign=self.campaign, split=ASKED)
             layer = campaigns.gold_layer(self.campaign.corpus)
             assert layer is not None
             held_back = Image.objects.filter(corpus=self.campaign.corpus, split=KNOWN)
@@ -89,8 +89,8 @@ class Place:
         else:
             campaigns.open_pairs(campaign=self.campaign, pairs=_pairs(rows, seed))
             controls.from_split(campaign=self.campaign, split=KNOWN, seed=seed, number=sizes.known // 2)
-        campaigns.begin(campaign=self.campaign)
-        instructions.publish(campaign=self.campaign, kind=instructions.CONSENT, text="")
+        campaigns.campaign_begin(campaign=self.campaign)
+        instructions.publish_text(campaign=self.campaign, kind=instructions.CONSENT, text="")
         self.truths = _truths(self.campaign) if tasks == "entities" else {}
         self.watchers = [self._joined(f"{name}-w-{number}", True) for number in range(sizes.workers)]
         self.helpers = [self._joined(f"{name}-h-{number}", False) for number in range(4)]
@@ -145,11 +145,11 @@ class Place:
 
     def _helps(self, person: Simulated, kind: str) -> None:
         row = Worker.objects.get(pseudonym=person.name)
-        found = leases.take(worker=row.pk, campaign=self.campaign, kind=kind)
-        if isinstance(found, Nothing) and found.code == "no_test":
+        found = leases.take_lease(worker=row.pk, campaign=self.campaign, kind=kind)
+        if isinstance(found, NoTask) and found.code == "no_test":
             self._admit(row, kind)
-            found = leases.take(worker=row.pk, campaign=self.campaign, kind=kind)
-        if isinstance(found, Nothing):
+            found = leases.take_lease(worker=row.pk, campaign=self.campaign, kind=kind)
+        if isinstance(found, NoTask):
             return
         answer = self.answer(person, found.id)
         submission.submit(worker=row.pk, assignment=found.id, answer=answer, token=f"h{found.id}", then=False)
@@ -164,9 +164,9 @@ def _corpus(name: str, sizes: Sizes, seed: int, folder: Path) -> Corpus:
     folder.mkdir(parents=True, exist_ok=True)
     records = []
     for number in range(sizes.asked + sizes.known):
-        record, _ = scene(number, seed=seed)
+        record, _ = generate_scene(number, seed=seed)
         picture = folder / f"{name}-{number}.png"
-        shade = int(draw(seed, name, number) * 2**24)
+        shade = int(draw_number(seed, name, number) * 2**24)
         Pillow.new("RGB", (record.width, record.height), f"#{shade:06x}").save(picture)
         split = ASKED if number < sizes.asked else KNOWN
         records.append(replace(record, split=split, picture=picture))
@@ -193,10 +193,12 @@ def _pairs(rows: list[Image], seed: int) -> list[Pair]:
     for row in rows:
         own = [name for name in names if name.rpartition("#")[0] == row.key]
         others = sorted(
-            (name for name in names if name not in own), key=lambda name: draw(seed, row.key, name)
+            (name for name in names if name not in own), key=lambda name: draw_number(seed, row.key, name)
         )
-        own = sorted(own, key=lambda name: draw(seed, "own", name))[: 1 + int(draw(seed, "own", row.key) * 3)]
-        found += [Pair(row.key, name) for name in [*own, *others[: 2 + int(draw(seed, row.key) * 18)]]]
+        own = sorted(own, key=lambda name: draw_number(seed, "own", name))[
+            : 1 + int(draw_number(seed, "own", row.key) * 3)
+        ]
+        found += [Pair(row.key, name) for name in [*own, *others[: 2 + int(draw_number(seed, row.key) * 18)]]]
     return found
 
 

@@ -20,8 +20,8 @@ from annotation import campaigns, instructions
 from annotation.models import Assignment, Campaign, Control, Image, Item, PageControl, Standing, Task, Worker
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
-from annotation.protocol.controls import Control as Known
-from annotation.protocol.controls import choose
+from annotation.protocol.controls import PooledControl as Known
+from annotation.protocol.controls import choose_control
 from annotation.protocol.paging import Pair
 from annotation.quality import controls
 from annotation.quality.controls import likeness
@@ -69,9 +69,9 @@ def a_campaign(tasks: str, settings: dict[str, Any], *, each: int = 6) -> Campai
         campaigns.open_pairs(campaign=made, pairs=pairs)
         controls.from_split(campaign=made, split="val", purposes=[Control.CONTROL])
     else:
-        campaigns.open_images(campaign=made, split="train")
-    campaigns.begin(campaign=made)
-    instructions.publish(campaign=made, kind=instructions.CONSENT, text="")
+        campaigns.open_campaign_images(campaign=made, split="train")
+    campaigns.campaign_begin(campaign=made)
+    instructions.publish_text(campaign=made, kind=instructions.CONSENT, text="")
     made.refresh_from_db()
     return made
 
@@ -84,7 +84,7 @@ def ann() -> tuple[Program, Worker]:
 def a_world() -> tuple[World, Program]:
     """A campaign about chains, and a program of its first worker."""
     world = World(settings=TRUSTING)
-    instructions.publish(campaign=world.campaign, kind=instructions.CONSENT, text="")
+    instructions.publish_text(campaign=world.campaign, kind=instructions.CONSENT, text="")
     program, worker = ann()
     world.workers[0] = worker.pk
     return world, program
@@ -198,7 +198,9 @@ def test_of_known_items_of_one_answer_the_least_strange_comes_first():
     strange = {"1": 2.0, "2": 0.5, "3": 1.0, "4": 0.0}
     for worker in ("w", "x", "y", "z"):
         seen: list[str] = []
-        while choice := choose(pool, seed=1, worker=worker, kind="k", seen=seen, strange=strange).control:
+        while choice := choose_control(
+            pool, seed=1, worker=worker, kind="k", seen=seen, strange=strange
+        ).control:
             seen.append(choice.id)
         assert [id for id in seen if id != "4"] == ["2", "3", "1"] and "4" in seen[:2]
 
@@ -211,7 +213,7 @@ def test_known_items_are_met_again_as_images_of_tasks_are_and_look_alike():
     }
     apart = likeness._apart
     expected = past[10]
-    assert apart(past[11], expected) < apart(past[12], expected) < apart(likeness.NEVER, expected)
+    assert apart(past[11], expected) < apart(past[12], expected) < apart(likeness.NEVER_MET, expected)
     shown = {"mentions": ["0:4-6", "1:2-4"], "boxes": [], "pending": None}
     other = {"mentions": ["0:4-6", "1:3-5"], "boxes": [], "pending": None}
     more = {**shown, "boxes": [[1, 1, 5, 5]]}
@@ -314,7 +316,7 @@ def test_what_a_worker_reads_of_their_own_data_does_not_tell_known_pages():
     program.answer(task, answer="judged", ticked=ticked, next=False)
     account = worker.identity.account
     assert account is not None
-    (answer,) = json.loads("".join(own_data.as_json(account, worker)))["answers"]
+    (answer,) = json.loads("".join(own_data.own_data_json(account, worker)))["answers"]
     assert not {"question", "image"} & set(answer) and "known" not in json.dumps(answer)
 
 

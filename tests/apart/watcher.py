@@ -13,7 +13,7 @@ from typing import Any
 from rest_framework.authtoken.models import Token
 
 from annotation.models import Account
-from annotation.simulation.workers import Worker as Simulated
+from annotation.simulation.workers import SimulatedWorker as Simulated
 from config import lane
 from config.wsgi import application
 from tests.apart.campaigns import Place, said

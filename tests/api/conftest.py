@@ -62,7 +62,7 @@ def work(db: None, tmp_path_factory: pytest.TempPathFactory) -> World:
         folder = tmp_path_factory.mktemp("drawn")
         web.corpus(folder, name="drawn")
         found = World([web.scene(number, folder) for number in range(3)])
-        instructions.publish(campaign=found.campaign, kind=instructions.CONSENT, text="")
+        instructions.publish_text(campaign=found.campaign, kind=instructions.CONSENT, text="")
         return found
 
     return worlds.again("three drawn scenes beside a campaign over them", build)

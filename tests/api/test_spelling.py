@@ -17,7 +17,7 @@ from tests.web import world as web
 
 
 def words(text: str, **also: int) -> list[str]:
-    return [unknown.word for unknown in spelling.check(text, **also)]
+    return [unknown.word for unknown in spelling.misspelt_words(text, **also)]
 
 
 @pytest.mark.parametrize("sentence", CORRECT)
@@ -37,14 +37,14 @@ def test_sentences_that_are_well_written_are_left_alone(sentence: str):
     ],
 )
 def test_a_misspelt_word_comes_with_what_was_meant(written: str, meant: str):
-    (unknown,) = spelling.check(f"Somebody with a {written} .")
+    (unknown,) = spelling.misspelt_words(f"Somebody with a {written} .")
     assert unknown.word == written
     assert unknown.suggestions[0] == meant
 
 
 def test_a_capital_at_the_beginning_stays_and_within_a_sentence_is_a_name():
-    assert spelling.check("Childern play.")[0].suggestions[0] == "Children"
-    assert spelling.check("They sit. Childern play.")[0].word == "Childern"
+    assert spelling.misspelt_words("Childern play.")[0].suggestions[0] == "Children"
+    assert spelling.misspelt_words("They sit. Childern play.")[0].word == "Childern"
     assert words("A man in a Qwertex shirt, BMX 4x4 and a xyzzy2.") == []
 
 
@@ -56,7 +56,7 @@ def test_each_word_is_named_once_and_possessives_and_hyphens_are_no_mistakes():
 def test_no_text_keeps_the_machine_busy():
     """Words that are near nothing get no suggestions, and of many only the first ones get any."""
     many = [f"gutiar{letter}qx" for letter in "abcdefghijkl"]
-    found = spelling.check(" ".join(many) + " " + "q" * 300)
+    found = spelling.misspelt_words(" ".join(many) + " " + "q" * 300)
     assert [unknown.word for unknown in found] == [*many, "q" * 300]
     assert not any(unknown.suggestions for unknown in found[spelling.SUGGESTED_WORDS :])
 

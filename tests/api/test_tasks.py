@@ -269,7 +269,7 @@ def test_a_draft_is_not_there_yet(ann: Program):
 
 
 def test_consent_comes_first(work: World, ann: Program):
-    instructions.publish(campaign=work.campaign, kind=instructions.CONSENT, text="We keep your answers.")
+    instructions.publish_text(campaign=work.campaign, kind=instructions.CONSENT, text="We keep your answers.")
     assert ann.take()["nothing"] == "no_consent"
     asked = ann.get("/api/campaigns/quay/consent")[1]
     assert (asked["needed"], asked["text"]) == (True, "We keep your answers.")
@@ -284,14 +284,14 @@ def test_a_consent_text_that_changes_in_mid_task_loses_no_answer_and_hands_out_n
 ):
     first = ann.take()
     second = ann.take(holding=[first["id"]])
-    instructions.publish(campaign=work.campaign, kind=instructions.CONSENT, text="We keep your answers.")
+    instructions.publish_text(campaign=work.campaign, kind=instructions.CONSENT, text="We keep your answers.")
     assert ann.post(f"/api/assignments/{first['id']}/heartbeat")[0] == 200
     status, said = ann.answer(first, answer="no", token="a")
     assert (status, said["next"]["nothing"]) == (200, "no_consent")
     assert ann.answer(first, answer="no", token="a")[1]["next"]["nothing"] == "no_consent"
     begun = ann.post("/api/tasks/test", {"campaign": "quay", "kind": "coref_link"})
     assert begun[1]["nothing"] == "no_consent"
-    text = instructions.current(campaign=work.campaign, kind=instructions.CONSENT)
+    text = instructions.current_text(campaign=work.campaign, kind=instructions.CONSENT)
     ann.post("/api/campaigns/quay/consent", {"version": text.version})
     assert ann.answer(first, answer="no", token="a")[1]["next"]["id"] == second["id"]
     assert ann.answer(second, answer="no", token="b")[1]["next"]["id"] not in (first["id"], second["id"])

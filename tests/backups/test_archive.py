@@ -40,7 +40,7 @@ def unpacked(backup: Path, into: Path) -> dict[str, bytes]:
     """What a backup holds, by name."""
     shutil.rmtree(into, ignore_errors=True)
     into.mkdir()
-    with archive.opened(backup) as reader:
+    with archive.open_backup(backup) as reader:
         reader.unpack(into, expected=archive.in_folders)
     return {f.relative_to(into).as_posix(): f.read_bytes() for f in into.rglob("*") if f.is_file()}
 

@@ -38,7 +38,7 @@ OF_EACH_PAGE = 2
 def restored(tmp_path: Path) -> restoring.Restored:
     file = tmp_path / "older.tar"
     file.write_bytes(lzma.decompress((OLDER / f"{connection.vendor}.backup.xz").read_bytes()))
-    return restoring.restore(file, replace=True)
+    return restoring.restore_backup(file, replace=True)
 
 
 def rounded(text: str) -> Any:
@@ -98,7 +98,7 @@ def test_its_pages_open_its_job_runs_and_its_work_goes_on(
     assert len(statuses) > 50
 
     waiting = Job.objects.get(kind="freeze_qrels", state="queued")
-    jobs.run(waiting.pk)
+    jobs.run_queued_job(waiting.pk)
     assert QrelsSnapshot.objects.filter(name="later").exists()
 
     images = list(ImageRow.objects.order_by("position").values_list("filename", flat=True))

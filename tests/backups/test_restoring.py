@@ -117,7 +117,7 @@ def test_after_a_wipe_exports_are_equal_byte_for_byte_and_whoever_was_erased_sta
 ):
     anna, ben, cleo = (someone(name) for name in ("anna", "ben", "cleo"))
     Client().force_login(ben[0])
-    pseudonyms.erase(worker=anna[1])
+    pseudonyms.erase_worker(worker=anna[1])
     before, files, said = exports(tmp_path / "out"), taken(), rows()
     # What somebody was writing when they were killed.
     for name in ("pictures/ab/.a.jpg.part", "systems/.s.new/weights.bin"):
@@ -126,12 +126,12 @@ def test_after_a_wipe_exports_are_equal_byte_for_byte_and_whoever_was_erased_sta
     assert (done.files, done.missing, done.unknown) == (len(files), 0, ["what"])
     assert done.migrations[0] in database.applied() and done.database == connection.vendor
     # Erased after the backup was made: the list was kept, the rest is lost.
-    pseudonyms.erase(worker=ben[1])
+    pseudonyms.erase_worker(worker=ben[1])
     kept = pseudonyms.erasures_file().read_bytes()
     wipe()
     write("erasures.txt").write_bytes(kept.splitlines(keepends=True)[1])
 
-    restored = restoring.restore(tmp_path / "b.tar")
+    restored = restoring.restore_backup(tmp_path / "b.tar")
 
     assert (restored.erased, restored.files, restored.missing) == ([ben[1].pseudonym], len(files), 0)
     assert (restored.broken, restored.migrated) == ([], [])
@@ -169,7 +169,7 @@ def test_it_is_made_while_others_write_and_holds_one_moment(world: World, tmp_pa
     finally:
         stop.set()
         writer.join(60)
-    restoring.restore(tmp_path / "b.tar", replace=True)
+    restoring.restore_backup(tmp_path / "b.tar", replace=True)
     assert Worker.objects.filter(pseudonym__startswith="w-").count() == Identity.objects.count() > 0
 
 
@@ -178,10 +178,10 @@ def test_what_stands_is_given_up_only_when_that_is_asked_for(backup: Path, tmp_p
     wipe()
     write("systems/other/weights.bin")
     with pytest.raises(BackupRefused, match="not empty: systems; with --replace the backup replaces"):
-        restoring.restore(backup)
+        restoring.restore_backup(backup)
     Corpus.objects.create(name="other")
     with pytest.raises(BackupRefused, match="not empty: annotation_corpus, systems; with --replace"):
-        restoring.restore(backup)
+        restoring.restore_backup(backup)
     assert Corpus.objects.get().name == "other" and (root() / "systems/other/weights.bin").is_file()
     with connection.cursor() as cursor:
         # Of a version of the product that is newer than the backup.
@@ -190,7 +190,7 @@ def test_what_stands_is_given_up_only_when_that_is_asked_for(backup: Path, tmp_p
         )
         cursor.execute("CREATE TABLE somebody_elses (id integer)")
     try:
-        restoring.restore(backup, replace=True)
+        restoring.restore_backup(backup, replace=True)
         assert [corpus.name for corpus in Corpus.objects.all()] == ["quay"] and taken() == files
         assert "annotation_newer" not in connection.introspection.table_names()
         # A copy of SQLite's is the whole file; in PostgreSQL what is not ours is not touched.
@@ -204,13 +204,13 @@ def test_what_stands_is_given_up_only_when_that_is_asked_for(backup: Path, tmp_p
 
 def test_the_two_lists_of_erasures_become_one_in_the_order_of_time(world: World, tmp_path: Path):
     anna, ben = someone("anna")[1], someone("ben")[1]
-    pseudonyms.erase(worker=anna)
+    pseudonyms.erase_worker(worker=anna)
     making.backup(tmp_path / "older.tar")
     write(
         "erasures.txt",
         f"w-other 2001-01-01T00:00:00+00:00\n{ben.pseudonym} 2999-01-01T00:00:00+00:00 texts\n",
     )
-    done = restoring.restore(tmp_path / "older.tar", replace=True)
+    done = restoring.restore_backup(tmp_path / "older.tar", replace=True)
     assert done.erased == [ben.pseudonym]
     assert list(pseudonyms.erasures()) == [("w-other", False), (anna.pseudonym, False), (ben.pseudonym, True)]
 
@@ -221,7 +221,7 @@ def test_a_new_secret_key_is_noticed_and_what_it_breaks_is_named(backup: Path, s
     making.backup(tmp_path / "with_session.tar")
     assert settings.SECRET_KEY.encode() not in (tmp_path / "with_session.tar").read_bytes()
     settings.SECRET_KEY = "another"
-    restored = restoring.restore(tmp_path / "with_session.tar", replace=True)
+    restored = restoring.restore_backup(tmp_path / "with_session.tar", replace=True)
     assert restored.broken == list(keys.BROKEN.values()) and not Session.objects.exists()
     out = StringIO()
     call_command("restore", str(backup), "--replace", stdout=out)
@@ -241,7 +241,7 @@ def test_an_older_backup_is_migrated_on(world: World, tmp_path: Path, monkeypatc
         making.backup(tmp_path / "older.tar")
     finally:
         call_command("migrate", verbosity=0)
-    done = restoring.restore(tmp_path / "older.tar", replace=True)
+    done = restoring.restore_backup(tmp_path / "older.tar", replace=True)
     assert done.migrated == [".".join(name)] and not Session.objects.exists()
 
 
@@ -296,7 +296,7 @@ def test_where_the_database_cannot_be_replaced_the_folders_come_back(backup: Pat
 
     monkeypatch.setattr(kind, "replace", damaged)
     with pytest.raises(BackupRefused, match="cannot be replaced: ") as error:
-        restoring.restore(backup, replace=True)
+        restoring.restore_backup(backup, replace=True)
     assert "\n" not in str(error.value)
     assert rows() == before and tree(root()) == files and not (root() / RESTORING).exists()
 
@@ -310,7 +310,7 @@ def test_a_disk_that_is_full_while_it_is_unpacked_changes_nothing(backup: Path):
         room_for(2_000_000),
         pytest.raises(BackupRefused, match="cannot be unpacked into .*: File too large"),
     ):
-        restoring.restore(larger, replace=True)
+        restoring.restore_backup(larger, replace=True)
     assert rows() == before and tree(root()) == files and not (root() / RESTORING).exists()
 
 
@@ -323,14 +323,14 @@ def test_a_disk_that_is_full_while_the_database_is_written_leaves_the_old_one(ba
         size = tar.getmember(database.Sqlite.member).size
     # What is unpacked has room; SQLite's log of the same pages, a little larger, has not.
     with room_for(size), pytest.raises(BackupRefused, match="the database .* cannot be replaced: "):
-        restoring.restore(backup, replace=True)
+        restoring.restore_backup(backup, replace=True)
     assert rows() == before and tree(root()) == files and not (root() / RESTORING).exists()
 
 
 def test_where_something_fails_afterwards_nothing_starts_until_it_is_run_again(backup: Path, monkeypatch):
     ben = someone("ben")[1]
     making.backup(backup.with_name("newer.tar"))
-    pseudonyms.erase(worker=ben)
+    pseudonyms.erase_worker(worker=ben)
     with monkeypatch.context() as patch:
 
         def fails(**told: Any) -> None:
@@ -338,13 +338,13 @@ def test_where_something_fails_afterwards_nothing_starts_until_it_is_run_again(b
 
         patch.setattr(pseudonyms, "erase_again", fails)
         with pytest.raises(BackupRefused, match="the restore is not finished: No space left .* again with"):
-            restoring.restore(backup.with_name("newer.tar"), replace=True)
+            restoring.restore_backup(backup.with_name("newer.tar"), replace=True)
     with pytest.raises(Busy, match="was cut short; run it again: manage.py restore FILE --replace"):
         with exclusive_folder("import.x", busy=""):
             pass
     with pytest.raises(Busy, match="was cut short"):
         making.backup(backup.with_name("third.tar"))
-    done = restoring.restore(backup.with_name("newer.tar"), replace=True)
+    done = restoring.restore_backup(backup.with_name("newer.tar"), replace=True)
     assert done.erased == [ben.pseudonym] and not (root() / RESTORING).exists()
     with at_work():
         pass
@@ -384,8 +384,8 @@ def test_after_a_power_cut_the_same_restore_is_run_to_its_end(backup: Path, tmp_
     with pytest.raises(Busy, match="was cut short"), at_work():
         pass
     with pytest.raises(BackupRefused, match="not empty: "):
-        restoring.restore(backup)
-    restoring.restore(backup, replace=True)
+        restoring.restore_backup(backup)
+    restoring.restore_backup(backup, replace=True)
     assert taken() == files and rows() == said and not (root() / RESTORING).exists()
 
 
@@ -393,7 +393,7 @@ def cut_short_then_run_again(backup: Path, files: dict[str, bytes]) -> None:
     """Nothing starts, until the restore has been run to its end."""
     with pytest.raises(Busy, match="was cut short"), at_work():
         pass
-    restoring.restore(backup, replace=True)
+    restoring.restore_backup(backup, replace=True)
     assert taken() == files and not (root() / RESTORING).exists()
 
 
@@ -407,7 +407,7 @@ def test_whoever_interrupts_a_restore_has_to_run_it_again(backup: Path, monkeypa
     with monkeypatch.context() as patch:
         patch.setattr(type(database.database()), "replace", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            restoring.restore(backup, replace=True)
+            restoring.restore_backup(backup, replace=True)
     cut_short_then_run_again(backup, files)
 
 
@@ -426,7 +426,7 @@ def test_where_the_last_word_of_the_database_is_missing_nothing_goes_back(
     with monkeypatch.context() as patch:
         patch.setenv("PATH", f"{lost.parent}:{os.environ['PATH']}")
         with pytest.raises(database.Unsure, match="PostgreSQL was lost .*; run the restore again"):
-            restoring.restore(backup, replace=True)
+            restoring.restore_backup(backup, replace=True)
     assert Corpus.objects.get().source != "newer"
     cut_short_then_run_again(backup, files)
 
@@ -436,7 +436,7 @@ def test_nothing_is_restored_beside_somebody_at_work_and_nobody_works_beside_a_r
 ):
     with exclusive_folder("import.x", busy=""):
         with pytest.raises(Busy, match="something is using .*; stop the server and its workers first"):
-            restoring.restore(backup, replace=True)
+            restoring.restore_backup(backup, replace=True)
     whole = restoring._check_target
     met = []
 
@@ -448,13 +448,13 @@ def test_nothing_is_restored_beside_somebody_at_work_and_nobody_works_beside_a_r
         whole(*args)
 
     monkeypatch.setattr(restoring, "_check_target", meanwhile)
-    restoring.restore(backup, replace=True)
+    restoring.restore_backup(backup, replace=True)
     assert len(met) == 2
 
 
 @pytest.mark.only_on("sqlite")
 def test_who_writes_all_the_time_is_not_waited_for_without_end(backup: Path, monkeypatch):
-    monkeypatch.setattr(database, "PATIENCE", 0.1)
+    monkeypatch.setattr(database, "LOCK_PATIENCE", 0.1)
     before, files = rows(), tree(root())
     writing = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None, check_same_thread=False)
     writing.execute("BEGIN IMMEDIATE")
@@ -463,7 +463,7 @@ def test_who_writes_all_the_time_is_not_waited_for_without_end(backup: Path, mon
     later.start()
     try:
         with pytest.raises(BackupRefused, match="cannot be replaced: database is locked"):
-            restoring.restore(backup, replace=True)
+            restoring.restore_backup(backup, replace=True)
     finally:
         later.cancel()
         later.join()
@@ -486,7 +486,7 @@ def test_nothing_is_restored_under_somebody_who_is_connected_from_elsewhere(back
     other.start()
     open_.wait(60)
     with pytest.raises(BackupRefused, match="the database has 1 other connections; stop the server"):
-        restoring.restore(backup, replace=True)
+        restoring.restore_backup(backup, replace=True)
     close.set()
     other.join(60)
 
@@ -504,9 +504,9 @@ def test_links_in_the_data_folder(world: World, tmp_path: Path):
     shutil.move(root() / "systems", tmp_path / "systems")
     (root() / "systems").symlink_to(tmp_path / "systems")
     with pytest.raises(BackupRefused, match="systems is a link, and what is put in its place"):
-        restoring.restore(tmp_path / "b.tar", replace=True)
+        restoring.restore_backup(tmp_path / "b.tar", replace=True)
     (root() / "systems").unlink()
-    restoring.restore(tmp_path / "b.tar", replace=True)
+    restoring.restore_backup(tmp_path / "b.tar", replace=True)
     assert (root() / "sources" / "near").read_text() == "vectors" and not (
         root() / "sources/near"
     ).is_symlink()

@@ -34,7 +34,7 @@ def take_time(page: Page) -> None:
 def at(page: Page, kind: str) -> None:
     """Open a task of `kind`, where ann is signed in and has read its instructions."""
     campaign = Campaign.objects.get(name="quay")
-    version = instructions.current(campaign=campaign, kind=kind).version
+    version = instructions.current_text(campaign=campaign, kind=kind).version
     sign_in(page, "ann", then=desk.address(kind), **{READ: {f"{campaign.pk}:{kind}": version}})
 
 
@@ -49,7 +49,7 @@ def ask_for_a_second_box(work: World) -> Box:
     """Give ann a task in hand that asks for a box beside an accepted one; which that is."""
     desk.bring_up_a_second_box(work)
     while not (lease := work.held(0, q.BOX_DRAWING)).content["boxes"]:
-        leases.give_back(worker=work.workers[0], assignment=lease.id)
+        leases.return_lease(worker=work.workers[0], assignment=lease.id)
     return Box(*lease.content["boxes"][0])
 
 

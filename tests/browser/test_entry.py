@@ -52,7 +52,7 @@ def test_a_forgotten_password_is_replaced_by_e_mail(work: World, open_page: Open
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("Check your e-mail")
     for_everybody(page)
-    assert jobs.run(Job.objects.get(kind="send_letter").pk) == Job.DONE
+    assert jobs.run_queued_job(Job.objects.get(kind="send_letter").pk) == Job.DONE
     found = re.search(r"http://\S+", str(mail.outbox[-1].body))
     assert found
     page.goto(found[0])
@@ -87,8 +87,8 @@ def test_who_tried_too_often_is_told_when_to_try_again(work: World, open_page: O
 
 
 def test_my_account_shows_what_is_stored_and_lets_one_go(work: World, open_page: Open):
-    text = instructions.current(campaign=work.campaign, kind=instructions.CONSENT)
-    instructions.consent(worker=work.workers[0], campaign=work.campaign, version=text.version)
+    text = instructions.current_text(campaign=work.campaign, kind=instructions.CONSENT)
+    instructions.record_consent(worker=work.workers[0], campaign=work.campaign, version=text.version)
     work.submit(0, work.held(0), then=False)
     page = open_page(1280)
     sign_in(page, "ann")
@@ -112,8 +112,8 @@ def test_my_account_shows_what_is_stored_and_lets_one_go(work: World, open_page:
 
 
 def link(work: World, **about: object) -> str:
-    made = invitations.make(campaign=work.campaign, **about)  # type: ignore[arg-type]
-    return reverse("invite", args=[invitations.token_of(made)])
+    made = invitations.make_invitation(campaign=work.campaign, **about)  # type: ignore[arg-type]
+    return reverse("invite", args=[invitations.invitation_token(made)])
 
 
 def test_an_invitation_leads_to_the_first_question_by_keyboard_alone(work: World, open_page: Open):

@@ -22,9 +22,9 @@ from evaluation.services.batches.planning import BatchRequest, plan
 from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.reports import building
-from evaluation.services.reports.request import Wanted
-from evaluation.services.runs.ranking import RunsRequest, rank
-from evaluation.services.systems.upload import bring
+from evaluation.services.reports.request import ReportRequest
+from evaluation.services.runs.ranking import RunsRequest, rank_system
+from evaluation.services.systems.upload import upload_system
 from tests.browser.conftest import Open, sign_in
 from tests.browser.looks import for_everybody
 from tests.web import world as people
@@ -89,10 +89,10 @@ def judged(transactional_db: None, tmp_path: Path, settings, monkeypatch: pytest
     dice = np.random.default_rng(0)
     for name, noise in (("clip", 0.1), ("noise", 1.5)):
         file = embeddings(tmp_path, name, noise, dice)
-        bring(name=name, corpus=corpus.name, path=file)
-        rank(RunsRequest(system=name, split="test"))
+        upload_system(name=name, corpus=corpus.name, path=file)
+        rank_system(RunsRequest(system=name, split="test"))
         (tmp_path / f"{name}.txt").write_text("".join(f"{image}\n" for image in images))
-        rank(RunsRequest(system=name, split=str(tmp_path / f"{name}.txt"), run=f"{name}-all"))
+        rank_system(RunsRequest(system=name, split=str(tmp_path / f"{name}.txt"), run=f"{name}-all"))
     crowd = tmp_path / "crowd.txt"
     crowd.write_text(
         "".join(
@@ -108,7 +108,7 @@ def judged(transactional_db: None, tmp_path: Path, settings, monkeypatch: pytest
     chosen = [
         f"{name}-all-{direction}" for name in ("clip", "noise") for direction in ("annotation", "search")
     ]
-    building.build(Wanted("spring", "crowd", chosen, rounds=50, resamples=20))
+    building.build_report(ReportRequest("spring", "crowd", chosen, rounds=50, resamples=20))
     launch(plan(BatchRequest(corpus=corpus.name, runs=chosen, depth=2, threshold=None, reuse=[])), "first")
     jobs.enqueue(kind="train_system", arguments={"name": "tri", "recipe": "TRI5", "corpus": corpus.name})
     people.account("ada", "researcher")
@@ -156,7 +156,7 @@ def test_a_system_is_looked_into_from_the_list_to_a_query(judged: Corpus, open_p
 def work_done() -> None:
     """What a worker would do with the jobs that wait."""
     for job in Job.objects.filter(state=Job.QUEUED).order_by("pk"):
-        assert jobs.run(job.pk) == Job.DONE, Job.objects.get(pk=job.pk).error
+        assert jobs.run_queued_job(job.pk) == Job.DONE, Job.objects.get(pk=job.pk).error
 
 
 def test_two_files_of_embeddings_become_a_table_for_a_paper_by_page_alone(

@@ -216,7 +216,7 @@ def test_an_answer_comes_in_after_its_lease_ran_out(unhurried: Page):
     page = unhurried
     first = answer_next(page)
     Assignment.objects.filter(pk=first).update(expires_at=database.now() - timedelta(minutes=1))
-    assert leases.expire() == 1
+    assert leases.end_expired_leases() == 1
     let_go(page)
     arrive(page, first)
 
@@ -226,7 +226,7 @@ def test_an_answer_that_others_made_needless_is_stored(work: World, unhurried: P
     first = answer_next(page)
     held = Assignment.objects.select_related("task").get(pk=first)
     Assignment.objects.filter(pk=first).update(expires_at=database.now() - timedelta(minutes=1))
-    leases.expire()
+    leases.end_expired_leases()
     while held.task and held.task.state == "open":
         for worker in range(1, 4):
             lease = work.take(worker)

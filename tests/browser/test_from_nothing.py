@@ -125,7 +125,7 @@ def test_from_an_empty_database_staff_set_up_a_campaign_and_two_annotators_answe
     ada.get_by_label("Unpaid work is intended").check()
     ada.get_by_role("button", name="Open it").click()
     expect(ada.get_by_role("heading", level=1)).to_have_text("first")
-    assert jobs.run(Job.objects.get(kind="open_images").pk) == Job.DONE
+    assert jobs.run_queued_job(Job.objects.get(kind="open_images").pk) == Job.DONE
     assert Campaign.objects.get().state == Campaign.OPEN
     ada.get_by_role("link", name="Recruiting").click()
     ada.get_by_role("button", name="Create a link").click()

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from annotation.models import Assignment, Control, Judgment
 from annotation.protocol import questions as q
 from annotation.quality import controls
-from annotation.quality.controls import KnownItem
+from annotation.quality.controls import ControlItem
 from tests.browser.at_work import (
     answer_next,
     answered,
@@ -230,10 +230,10 @@ def test_a_tests_answers_stand(transactional_db: None, tmp_path: Path, open_page
     work = desk.campaign(tmp_path / "drawn", settings={**TRUSTING, "trust": {"verdict_known": 2}})
     known = {("0:3-5", "1:6-7"): "yes", ("0:0-2", "1:0-2"): "no"}
     items = [
-        KnownItem(q.COREF_LINK, Control.QUALIFICATION, "scene-1", pair, right)
+        ControlItem(q.COREF_LINK, Control.QUALIFICATION, "scene-1", pair, right)
         for pair, right in known.items()
     ]
-    controls.add(campaign=work.campaign, items=enumerate(items, 1), source="page")
+    controls.add_control_items(campaign=work.campaign, items=enumerate(items, 1), source="page")
     page = open_page()
     sign_in(page, "ann", then=desk.address())
     page.get_by_role("button", name="Take the test").click()

@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 from annotation.models import Assignment, Control
 from annotation.protocol import questions as q
 from annotation.quality import controls
-from annotation.quality.controls import KnownItem
+from annotation.quality.controls import ControlItem
 from annotation.queue import submission
 from annotation.queue.submission import Answer
 from tests.browser.at_work import (
@@ -115,10 +115,10 @@ def test_after_a_test_the_count_is_there_without_a_reload(
     work = campaign(tmp_path, trust={"verdict_known": 2})
     known = {("0:3-5", "1:6-7"): "yes", ("0:0-2", "1:0-2"): "no"}
     items = [
-        KnownItem(q.COREF_LINK, Control.QUALIFICATION, "scene-1", pair, right)
+        ControlItem(q.COREF_LINK, Control.QUALIFICATION, "scene-1", pair, right)
         for pair, right in known.items()
     ]
-    controls.add(campaign=work.campaign, items=enumerate(items, 1), source="page")
+    controls.add_control_items(campaign=work.campaign, items=enumerate(items, 1), source="page")
     page = open_page()
     take_time(page)
     sign_in(page, "ann", then=desk.address())

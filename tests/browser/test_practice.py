@@ -12,7 +12,7 @@ from annotation.models import Judgment
 from annotation.protocol import questions as q
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
-from annotation.task_types.practice import PRACTICE, Item, scene
+from annotation.task_types.practice import PRACTICE, PracticeItem, practice_scene
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.relevance.rules import RELEVANCE
 from tests.browser.conftest import Open, sign_in
@@ -42,16 +42,16 @@ def verdict(page: Page) -> str:
     return heading.inner_text()
 
 
-def gold(item: Item) -> tuple[int, int, int, int]:
-    box = scene(item.scene).boxes(item.mentions[0])[0]
+def gold(item: PracticeItem) -> tuple[int, int, int, int]:
+    box = practice_scene(item.scene).boxes(item.mentions[0])[0]
     return (box.xmin, box.ymin, box.xmax, box.ymax)
 
 
-def drag(page: Page, item: Item, corners: tuple[float, float, float, float]) -> None:
+def drag(page: Page, item: PracticeItem, corners: tuple[float, float, float, float]) -> None:
     """Drag a box over the picture: left, top, right and bottom, in its own pixels."""
     shown = page.locator("[data-frame]").bounding_box()
     assert shown
-    image = scene(item.scene).image
+    image = practice_scene(item.scene).image
     wide, high = shown["width"] / image.width, shown["height"] / image.height
     left, top, right, bottom = corners
     page.mouse.move(shown["x"] + left * wide, shown["y"] + top * high)

@@ -13,9 +13,9 @@ from playwright.sync_api import Locator, Page, expect
 from annotation.models import Campaign
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
-from annotation.protocol.kinds import all_tasks, asked_by
+from annotation.protocol.kinds import all_tasks, kinds_of_tasks
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING
-from annotation.task_types.practice import PRACTICE, Item, scene
+from annotation.task_types.practice import PRACTICE, PracticeItem, practice_scene
 from annotation.task_types.practice.scenes import Corners
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.relevance.rules import RELEVANCE
@@ -29,7 +29,7 @@ SENTENCE = "A boy throws a frisbee for his dog."
 #: What is practised: every kind's first item, and the first that asks for a sentence.
 TO_WRITE = next(n for n, item in enumerate(PRACTICE.get(CAPTION_WRITING).items, 1) if item.models)
 WALKED = [
-    *((tasks, kind, 1) for tasks in all_tasks() for kind in asked_by(tasks)),
+    *((tasks, kind, 1) for tasks in all_tasks() for kind in kinds_of_tasks(tasks)),
     (
         "captions",
         CAPTION_WRITING,
@@ -46,9 +46,9 @@ class Hands(ABC):
     def __init__(self, page: Page) -> None:
         self.page = page
 
-    def at(self, item: Item, place: Place) -> Place:
+    def at(self, item: PracticeItem, place: Place) -> Place:
         """Where a place of the picture lies in the window."""
-        frame, image = self.page.locator("[data-frame]").bounding_box(), scene(item.scene).image
+        frame, image = self.page.locator("[data-frame]").bounding_box(), practice_scene(item.scene).image
         assert frame and image.width and image.height
         return (
             frame["x"] + place[0] * frame["width"] / image.width,
@@ -60,7 +60,7 @@ class Hands(ABC):
         """Use a button."""
 
     @abstractmethod
-    def draw(self, item: Item, corners: Corners) -> None:
+    def draw(self, item: PracticeItem, corners: Corners) -> None:
         """Draw a box, or a region, with these corners."""
 
     def tick(self, sentences: Sequence[tuple[str, bool]]) -> None:
@@ -79,7 +79,7 @@ class Keys(Hands):
         key = button.get_attribute("data-key") or "Enter"
         self.page.keyboard.press(key.capitalize() if len(key) > 1 else key)
 
-    def draw(self, item: Item, corners: Corners) -> None:
+    def draw(self, item: PracticeItem, corners: Corners) -> None:
         if self.page.locator("[data-regions]").count():
             # Further than those that are there: no two regions are the same.
             for _ in range(1 + self.page.locator(".border").count()):
@@ -107,7 +107,7 @@ class Mouse(Hands):
     def press(self, button: Locator) -> None:
         button.click()
 
-    def draw(self, item: Item, corners: Corners) -> None:
+    def draw(self, item: PracticeItem, corners: Corners) -> None:
         xmin, ymin, xmax, ymax = corners
         drag(self.page, item, (xmin - 1, ymin - 1, xmax, ymax))
 
@@ -125,7 +125,7 @@ class Touch(Hands):
     def press(self, button: Locator) -> None:
         button.tap()
 
-    def draw(self, item: Item, corners: Corners) -> None:
+    def draw(self, item: PracticeItem, corners: Corners) -> None:
         xmin, ymin, xmax, ymax = corners
         fingers = Fingers(self.page)
         fingers.down(self.at(item, (xmin - 1, ymin - 1)))
@@ -142,7 +142,7 @@ class Touch(Hands):
         self.page.keyboard.insert_text(text)
 
 
-def answer(hands: Hands, kind: str, item: Item) -> None:
+def answer(hands: Hands, kind: str, item: PracticeItem) -> None:
     """Answer what is shown, rightly."""
     page = hands.page
     if kind == q.BOX_DRAWING:

@@ -103,7 +103,7 @@ def small(transactional_db: None, live_server, tmp_path: Path, settings, monkeyp
     settings.DATA_DIR = tmp_path / "data"
     for name, value in SMALL.items():
         monkeypatch.setattr(demo, name, value)
-    monkeypatch.setattr(evaluating, "ROUNDS", 200)
+    monkeypatch.setattr(evaluating, "DEMO_ROUNDS", 200)
     monkeypatch.setenv("DEMO_SERVE", "0")
 
     def manage(command: str, *arguments: str) -> str:

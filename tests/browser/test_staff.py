@@ -66,7 +66,7 @@ def walks(transactional_db: None, tmp_path: Path) -> World:
     for name, role in (("ada", "researcher"), ("rev", "reviewer"), ("boss", "admin")):
         people.account(name, role)
     granting.grant(account=people.account("bob"), role="researcher", campaign=world.campaign)
-    inviting.invite(email="somebody@example.org", role="reviewer", corpus=world.corpus)
+    inviting.invite_staff(email="somebody@example.org", role="reviewer", corpus=world.corpus)
     return world
 
 

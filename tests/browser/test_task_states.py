@@ -14,7 +14,7 @@ from annotation import instructions
 from annotation.models import Assignment, Campaign, Control, Flag, Judgment, Standing, Worker
 from annotation.protocol import questions as q
 from annotation.quality import controls
-from annotation.quality.controls import KnownItem
+from annotation.quality.controls import ControlItem
 from tests.browser.at_work import (
     answer_next,
     answered,
@@ -64,7 +64,9 @@ def test_a_question_is_for_everybody(work: World, open_page: Open, kind: str):
 
 
 def test_what_one_reads_before_is_for_everybody(work: World, open_page: Open):
-    instructions.publish(campaign=work.campaign, kind=instructions.CONSENT, text="We keep *your* answers.")
+    instructions.publish_text(
+        campaign=work.campaign, kind=instructions.CONSENT, text="We keep *your* answers."
+    )
     page = open_page()
     sign_in(page, "ann")
     expect(page.get_by_text("Before you begin")).to_be_visible()
@@ -133,10 +135,10 @@ def test_a_test_and_its_failing_are_for_everybody(transactional_db: None, tmp_pa
     work = campaign(tmp_path, trust={"verdict_known": 2})
     known = {("0:3-5", "1:6-7"): "yes", ("0:0-2", "1:0-2"): "no"}
     items = [
-        KnownItem(q.COREF_LINK, Control.QUALIFICATION, "scene-1", mentions, answer)
+        ControlItem(q.COREF_LINK, Control.QUALIFICATION, "scene-1", mentions, answer)
         for mentions, answer in known.items()
     ]
-    controls.add(campaign=work.campaign, items=enumerate(items, 1), source="page")
+    controls.add_control_items(campaign=work.campaign, items=enumerate(items, 1), source="page")
     page = open_page()
     sign_in(page, "ann", then=LINK)
     expect(page.get_by_role("button", name="Take the test")).to_be_visible()

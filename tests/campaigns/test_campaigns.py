@@ -18,7 +18,7 @@ from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.image import Fold
 from annotation.protocol.merging import canonical_layer
 from annotation.protocol.questions import Judgment
-from annotation.protocol.state import Settings
+from annotation.protocol.state import ImageSettings
 from annotation.protocol.terms import Box, CaptionRecord, ImageRecord, LayerRecord, renamed
 from annotation.selectors.records import stream_records
 from annotation.simulation.standin import stand_in
@@ -97,7 +97,9 @@ def test_the_same_seed_gives_the_same_layer_and_the_judgments_fold_to_it(tmp_pat
     assert len(lines) == report.cost.total + sum(report.cost.double_checks.values())
     for record, layer in zip(scenes(6), layers[0], strict=True):
         assert layer is not None
-        state = Fold(record.layer.mentions, Settings())(judgment(j) for j in lines if j["image"] == record.id)
+        state = Fold(record.layer.mentions, ImageSettings())(
+            judgment(j) for j in lines if j["image"] == record.id
+        )
         if state.complete:
             assert by_content(layer) == by_content(state.layer)
 
@@ -140,7 +142,7 @@ def test_a_campaign_opens_once_and_its_settings_stay():
             CampaignPlan(name="c", corpus="scenes", tasks="entities", settings={"order": "as_printed"})
         )
     assert Campaign.objects.count() == 1 and first.settings["order"] == "likely_first"
-    assert settings_of(first.settings).protocol == Settings()
+    assert settings_of(first.settings).protocol == ImageSettings()
     assert settings_of(first.settings).as_dict() == first.settings
 
 

@@ -10,10 +10,10 @@ import pytest
 from django.db import connection, transaction
 
 from annotation import campaigns
-from annotation.campaigns import StaleSettings, change_settings
+from annotation.campaigns import StaleSettings, change_campaign_settings
 from annotation.common import database
 from annotation.datasets import layer_rows
-from annotation.datasets.exporting import check, notes_on
+from annotation.datasets.exporting import check_export, notes_on
 from annotation.models import (
     Assignment,
     AuditEntry,
@@ -48,10 +48,10 @@ from tests.trust.scenes import gold, scenes
 pytestmark = pytest.mark.django_db
 
 
-def change(campaign: Campaign, **settings: Any) -> campaigns.Change:
+def change(campaign: Campaign, **settings: Any) -> campaigns.SettingsChange:
     """Change some settings of a campaign, tables as wholes."""
     campaign.refresh_from_db()
-    return change_settings(campaign=campaign, settings={**campaign.settings, **settings})
+    return change_campaign_settings(campaign=campaign, settings={**campaign.settings, **settings})
 
 
 def paid(micros_an_item: float) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def test_pages_are_laid_out_again_with_the_pairs_and_fillers_that_they_had():
     campaigns.open_pairs(campaign=campaign, pairs=wanted, fillers=fillers)
     before = _pairs(campaign)
     assert any(role == 1 for _, _, role in before)
-    campaigns.begin(campaign=campaign)
+    campaigns.campaign_begin(campaign=campaign)
     change(campaign, page={"images": 3, "captions": 2, "controls": 1})
     blocks = [item.content for item in Item.objects.filter(task__campaign=campaign)]
     assert {len(block["captions"]) for block in blocks} == {2}
@@ -153,11 +153,11 @@ def test_once_somebody_works_votes_hold_for_images_that_are_not_open_yet():
         )
     )
     worker = Worker.objects.create(pseudonym="one")
-    held = leases.take(worker=worker.pk, campaign=campaign, kind=campaign.kinds[0])
+    held = leases.take_lease(worker=worker.pk, campaign=campaign, kind=campaign.kinds[0])
     assert isinstance(held, leases.Lease)
     done = change(campaign, link_votes=3, limits={"fruitless": 2})
     assert done.reopened == 0 and {each.when for each in done.differences} == {"new_images"}
-    campaigns.open_images(campaign=campaign)
+    campaigns.open_campaign_images(campaign=campaign)
     rows = OpenImage.objects.filter(campaign=campaign).order_by("place")
     assert [(row.settings["link_votes"], row.settings_version) for row in rows] == [(1, 1), (1, 1), (3, 2)]
     assert Assignment.objects.get(pk=held.id).settings_version == 1
@@ -171,8 +171,8 @@ def test_what_is_in_hand_is_paid_and_held_as_it_was_handed_out():
     late = world.held(1)
     settings = settings_by_version(world.campaign)
     assert in_hand(world.campaign, settings[2].pay) == 0.75 * MICROS
-    assert _minutes(leases.renew(worker=world.workers[0], assignment=early.id)) == 10
-    assert _minutes(leases.renew(worker=world.workers[1], assignment=late.id)) == 60
+    assert _minutes(leases.renew_lease(worker=world.workers[0], assignment=early.id)) == 10
+    assert _minutes(leases.renew_lease(worker=world.workers[1], assignment=late.id)) == 60
     world.submit(0, early)
     world.submit(1, late)
     rows = {row.pk: row for row in Assignment.objects.all()}
@@ -188,7 +188,7 @@ def test_a_task_taken_again_after_it_ran_out_is_a_new_lease():
     held = world.held(0)
     change(world.campaign, pay=paid(0.5))
     Assignment.objects.filter(pk=held.id).update(expires_at=database.now() - timedelta(minutes=1))
-    leases.expire()
+    leases.end_expired_leases()
     taken = [held.id]
     while held.id not in taken[1:]:
         found = world.held(0, holding=taken[1:])
@@ -221,19 +221,19 @@ def test_answers_count_for_trust_under_the_rules_of_their_leases():
     change(world.campaign, trust={**trust, "bar": 0.0})
     fail(2)
     row = Standing.objects.get(kind=q.COREF_LINK)
-    assert row.state != SUSPENDED and trust_replay.replayed(row) == worker_trust.pure(row)
+    assert row.state != SUSPENDED and trust_replay.replay_row(row) == worker_trust.trust_from_row(row)
     change(world.campaign, trust=trust)
     fail(1)
     row.refresh_from_db()
-    assert row.state == SUSPENDED and trust_replay.replayed(row) == worker_trust.pure(row)
-    assert trust_replay.retell([row.pk]) == []
+    assert row.state == SUSPENDED and trust_replay.replay_row(row) == worker_trust.trust_from_row(row)
+    assert trust_replay.replay_rows([row.pk]) == []
 
 
 def test_a_stale_edit_changes_nothing_and_is_told_so():
     world = World()
     change(world.campaign, pay=paid(0.5))
     with pytest.raises(StaleSettings, match="you saw version 1, and version 2 is in force"):
-        change_settings(campaign=world.campaign, settings=TRUSTING, seen=1)
+        change_campaign_settings(campaign=world.campaign, settings=TRUSTING, seen=1)
     with pytest.raises(StaleSettings):
         campaigns.set_stop_rules(campaign=world.campaign, rules={"images": 3}, seen=1)
     world.campaign.refresh_from_db()
@@ -317,7 +317,7 @@ def test_the_ledger_the_answers_and_the_notes_of_an_export_name_the_version():
     worker = Worker.objects.create(pseudonym="one").pk
 
     def answer() -> None:
-        held = leases.take(worker=worker, campaign=campaign, kind=q.COREF_LINK)
+        held = leases.take_lease(worker=worker, campaign=campaign, kind=q.COREF_LINK)
         assert isinstance(held, leases.Lease)
         submission.submit(
             worker=worker, assignment=held.id, answer=Answer("no"), token=f"t{held.id}", then=False
@@ -325,10 +325,12 @@ def test_the_ledger_the_answers_and_the_notes_of_an_export_name_the_version():
 
     answer()
     change(campaign, link_votes=3, pay=paid(0.5))
-    campaigns.open_images(campaign=campaign)
+    campaigns.open_campaign_images(campaign=campaign)
     answer()
     assert [(line[6], line[-1]) for line in payments.ledger(campaign)] == [("0", 1), ("0.5", 2)]
     assert [line["settings"] for line in answers(campaign)] == [1, 2]
-    layer_rows.refresh(campaign)
-    notes = notes_on(check(corpus=campaign.corpus.name, format="jsonl", layer="some", only_finished=True))
+    layer_rows.refresh_layer_rows(campaign)
+    notes = notes_on(
+        check_export(corpus=campaign.corpus.name, format="jsonl", layer="some", only_finished=True)
+    )
     assert any("2 under version 1, 1 under version 2" in note for note in notes)

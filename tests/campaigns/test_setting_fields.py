@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from annotation.protocol.boxes import Limits
+from annotation.protocol.boxes import BoxLimits
 from annotation.protocol.campaign_settings import (
-    TABLES,
+    _TABLES,
     CampaignError,
     CampaignSettings,
     as_toml,
@@ -21,12 +21,12 @@ from annotation.protocol.campaign_settings import (
 from annotation.protocol.counted import AnswerSettings
 from annotation.protocol.kinds import settings_numbers
 from annotation.protocol.merging import MergeRules
-from annotation.protocol.state import Settings
+from annotation.protocol.state import ImageSettings
 from models_core.checked_fields import field_rules
 
 #: The tables that have fields, by the name that a TOML file gives them.
-RECORDS: dict[str, Any] = {"": Settings, "limits": Limits, "merging": MergeRules} | {
-    name: kind for name, kind in TABLES.items() if is_dataclass(kind)
+RECORDS: dict[str, Any] = {"": ImageSettings, "limits": BoxLimits, "merging": MergeRules} | {
+    name: kind for name, kind in _TABLES.items() if is_dataclass(kind)
 }
 MOST = 10**12
 COUNT = (-1, MOST + 1, 1.5, 1e300, True, "3", None)
@@ -143,14 +143,14 @@ def test_a_number_of_a_kind_is_whole_and_one_or_more(name: str) -> None:
     assert settings_of({"answers": {name: 7}}).answers.number(name) == 7
 
 
-@pytest.mark.parametrize("table", ["", "limits", "merging", *TABLES])
+@pytest.mark.parametrize("table", ["", "limits", "merging", *_TABLES])
 def test_an_unknown_setting_is_refused_with_those_there_are(table: str) -> None:
     with pytest.raises(CampaignError, match=r"^unknown setting 'colour'.*; known: ") as refused:
         settings_of({table: {"colour": 3}} if table else {"colour": 3})
     assert (f"of [{table}]" in str(refused.value)) == bool(table)
 
 
-@pytest.mark.parametrize("table", ["limits", "merging", *TABLES])
+@pytest.mark.parametrize("table", ["limits", "merging", *_TABLES])
 def test_a_table_is_a_table(table: str) -> None:
     for value in (3, "x", [1], None):
         with pytest.raises(CampaignError, match=f"^setting '{table}' is .*; expected a table"):

@@ -19,7 +19,7 @@ def work(settings: Any) -> World:
     settings.PROLIFIC_WEBHOOK_SECRET = platform.SECRET
     settings.PROLIFIC_JWKS = platform.KEY_SET
     world = World(some_images(4))
-    instructions.publish(campaign=world.campaign, kind=instructions.CONSENT, text="")
+    instructions.publish_text(campaign=world.campaign, kind=instructions.CONSENT, text="")
     platform.prolific_study(world)
     return world
 

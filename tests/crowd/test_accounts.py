@@ -52,7 +52,7 @@ def ask(address: str = "ada@example.org", **headers: Any) -> Any:
     """Somebody asks for a letter, and the job is done that sends it."""
     answer = Client(**headers).post(reverse("reset"), {"email": address})
     for job in Job.objects.filter(state=Job.QUEUED, kind="send_letter"):
-        assert jobs.run(job.pk) == Job.DONE
+        assert jobs.run_queued_job(job.pk) == Job.DONE
     return answer
 
 
@@ -102,7 +102,7 @@ def test_asking_for_an_e_mail_is_the_same_work_whether_an_account_has_the_addres
         said.append(sorted(re.sub(r"'[^']*'|\d+", "", one["sql"]) for one in asked.captured_queries))
         job = Job.objects.get()
         assert mail.outbox == [] and "example.org" not in str(job.arguments)
-        assert jobs.run(job.pk) == Job.DONE
+        assert jobs.run_queued_job(job.pk) == Job.DONE
         job.refresh_from_db()
         assert job.result == {} and len(mail.outbox) == letters_sent
     assert said[0] == said[1] and not any("annotation_account" in query for query in said[0])
@@ -110,7 +110,7 @@ def test_asking_for_an_e_mail_is_the_same_work_whether_an_account_has_the_addres
 
 def test_what_was_asked_for_goes_with_the_e_mail(ada: Account):
     ask()
-    emails.prune()
+    emails.prune_emails()
     assert not Job.objects.exists()
 
 
@@ -127,7 +127,7 @@ def test_an_e_mail_that_could_not_be_sent_names_no_address(ada: Account, monkeyp
     monkeypatch.setattr(emails, "send_mail", refuse)
     Client().post(reverse("reset"), {"email": "ada@example.org"})
     job = Job.objects.get()
-    assert jobs.run(job.pk) == Job.FAILED
+    assert jobs.run_queued_job(job.pk) == Job.FAILED
     job.refresh_from_db()
     assert "SMTPRecipientsRefused" in job.error and "example.org" not in job.error
 
@@ -289,10 +289,10 @@ def be_paid(work: World) -> None:
 
 def test_one_sees_ones_pseudonym_answers_and_consents(work: World):
     earn(work)
-    text = instructions.publish(
+    text = instructions.publish_text(
         campaign=work.campaign, kind=instructions.CONSENT, text="You agree to be kind."
     )
-    instructions.consent(worker=work.workers[0], campaign=work.campaign, version=text.version)
+    instructions.record_consent(worker=work.workers[0], campaign=work.campaign, version=text.version)
     page = words(ann().get(reverse("account")))
     assert "quay-w0" in page and "quay : 1 answer" in page and "You agree to be kind." in page
 

@@ -21,7 +21,7 @@ from annotation.simulation_driver.soundness import violations
 from annotation.workers import confirmation, invitations, rate_limit
 from annotation.workers.confirmation import Arrival
 from annotation.workers.invitations import InvitationError
-from annotation.workers.prolific_api import Link, Told
+from annotation.workers.prolific_api import Link, SubmissionFacts
 from annotation.workers.rate_limit import Limit, Try
 from tests.crowd import platform
 from tests.factories import some_images
@@ -48,12 +48,14 @@ def at_once(act: Callable[[], object]) -> list[object]:
 
 def test_a_link_lets_in_no_more_than_it_has_places():
     world = World()
-    instructions.publish(campaign=world.campaign, kind=instructions.CONSENT, text="You agree to be kind.")
-    row = invitations.make(campaign=world.campaign, uses=2)
+    instructions.publish_text(
+        campaign=world.campaign, kind=instructions.CONSENT, text="You agree to be kind."
+    )
+    row = invitations.make_invitation(campaign=world.campaign, uses=2)
 
     def come() -> str:
         try:
-            invitations.accept(invitation=row, version=1)
+            invitations.accept_invitation(invitation=row, version=1)
             return "in"
         except InvitationError:
             return "out"
@@ -82,7 +84,7 @@ def test_a_participant_with_many_windows_is_one_worker():
 def test_who_works_while_they_are_confirmed_loses_no_answer_and_gets_no_error():
     """The provisional worker answers by the API, one after the other, while the platform confirms them."""
     world = World(some_images(12), workers=1)
-    instructions.publish(campaign=world.campaign, kind=instructions.CONSENT, text="")
+    instructions.publish_text(campaign=world.campaign, kind=instructions.CONSENT, text="")
     study = platform.prolific_study(world, wanted=1000)
     link = Link(platform.ANN, platform.STUDY, platform.SECOND, "")
     known = confirmation.arrive(Arrival(study, platform.ANN, platform.SECOND, link=link)).identity.worker
@@ -115,7 +117,7 @@ def test_who_works_while_they_are_confirmed_loses_no_answer_and_gets_no_error():
     with ThreadPoolExecutor(1) as pool:
         working = pool.submit(work)
         assert begun.wait(60)
-        told = Told(platform.ANN, (), "ACTIVE")
+        told = SubmissionFacts(platform.ANN, (), "ACTIVE")
         assert confirmation.heard(
             provider="prolific", told=told, submission=platform.FIRST, at=database.now()
         )

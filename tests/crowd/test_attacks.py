@@ -44,7 +44,7 @@ def itself(monkeypatch: pytest.MonkeyPatch) -> Iterator[platform.Server]:
     with platform.prolific_itself() as server:
         server.knows(FIRST, ANN)
         server.knows(SECOND, BOB)
-        monkeypatch.setattr(prolific_api, "API", server.address)
+        monkeypatch.setattr(prolific_api, "PROLIFIC_API", server.address)
         yield server
 
 
@@ -63,7 +63,7 @@ def way(request: pytest.FixtureRequest, settings: Any, itself: platform.Server) 
 def ann(way: str) -> tuple[World, Client]:
     """Ann, who came as herself, and has answered and agreed."""
     world = World(some_images(6))
-    instructions.publish(campaign=world.campaign, kind=instructions.CONSENT, text="")
+    instructions.publish_text(campaign=world.campaign, kind=instructions.CONSENT, text="")
     platform.prolific_study(world)
     client = come()
     platform.work_as(world, answers=2)
@@ -156,7 +156,7 @@ def test_an_invented_submission_gets_no_code(ann: tuple[World, Client], way: str
         return
     assert "C0MPLETE" not in page and "You get your code once the platform has confirmed you" in page
     assert finished["Location"] == reverse("visit") and visit(INVENTED).outcome == ""
-    reached = platform_visits.progress(visit(INVENTED))
+    reached = platform_visits.visit_progress(visit(INVENTED))
     assert (reached.state, reached.code) == (platform_visits.DONE, "")
 
 
@@ -204,7 +204,7 @@ def test_whose_submission_is_known_is_not_taken_over(ann: tuple[World, Client], 
 def test_who_comes_first_with_the_ids_of_another_is_put_out_when_that_one_comes(way: str, itself: Any):
     """An unconfirmed visit does not block, end or take over a confirmed one."""
     world = World(some_images(4))
-    instructions.publish(campaign=world.campaign, kind=instructions.CONSENT, text="")
+    instructions.publish_text(campaign=world.campaign, kind=instructions.CONSENT, text="")
     platform.prolific_study(world)
     itself.submissions.clear()
     thief = Client()
@@ -456,10 +456,10 @@ def test_news_that_comes_before_the_participant_confirms_them(work: World):
 
 def test_what_is_told_of_submissions_is_forgotten(work: World, later: Any):
     tell("ACTIVE")
-    confirmation.prune()
+    confirmation.prune_platform_reports()
     assert PlatformReport.objects.count() == 1
     later(4 * 86_400)
-    confirmation.prune()
+    confirmation.prune_platform_reports()
     assert not PlatformReport.objects.exists()
 
 
@@ -534,7 +534,7 @@ def test_signing_in_with_a_password_makes_it_a_session_like_any_other(work: Worl
 @pytest.fixture
 def turk() -> World:
     world = World(some_images(4))
-    instructions.publish(campaign=world.campaign, kind=instructions.CONSENT, text="")
+    instructions.publish_text(campaign=world.campaign, kind=instructions.CONSENT, text="")
     platform.turk_study(world)
     return world
 

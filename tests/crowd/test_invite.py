@@ -31,13 +31,15 @@ AT_ONCE, OWN = "I agree: begin at once", "I agree: create my account"
 @pytest.fixture
 def work() -> World:
     world = World()
-    instructions.publish(campaign=world.campaign, kind=instructions.CONSENT, text="You agree to be kind.")
+    instructions.publish_text(
+        campaign=world.campaign, kind=instructions.CONSENT, text="You agree to be kind."
+    )
     return world
 
 
 def link(work: World, **about: Any) -> str:
-    made = invitations.make(campaign=work.campaign, **about)
-    return reverse("invite", args=[invitations.token_of(made)])
+    made = invitations.make_invitation(campaign=work.campaign, **about)
+    return reverse("invite", args=[invitations.invitation_token(made)])
 
 
 def begin_at_once(address: str) -> Client:
@@ -115,14 +117,16 @@ def test_a_weak_password_is_refused(work: World):
 
 def test_a_text_that_changed_meanwhile_is_read_again(work: World):
     address = link(work, uses=1)
-    instructions.publish(campaign=work.campaign, kind=instructions.CONSENT, text="You agree to be very kind.")
+    instructions.publish_text(
+        campaign=work.campaign, kind=instructions.CONSENT, text="You agree to be very kind."
+    )
     answer = Client().post(address, {"act": "once", "version": "1"})
     assert answer.status_code == 409 and "You agree to be very kind." in words(answer)
     assert Invitation.objects.get().used == 0 and not Account.objects.exists()
 
 
 def test_a_campaign_without_consent_asks_for_none(work: World):
-    instructions.publish(campaign=work.campaign, kind=instructions.CONSENT, text="")
+    instructions.publish_text(campaign=work.campaign, kind=instructions.CONSENT, text="")
     press(Client(), link(work), "Begin at once")
     assert Account.objects.count() == 1 and not Consent.objects.exists()
 
@@ -141,10 +145,10 @@ def test_a_used_up_link_says_so_and_whom_to_ask(work: World):
 
 
 def test_of_two_who_come_for_the_last_place_one_gets_it(work: World):
-    row = invitations.make(campaign=work.campaign, uses=1)
-    invitations.accept(invitation=row, version=1)
+    row = invitations.make_invitation(campaign=work.campaign, uses=1)
+    invitations.accept_invitation(invitation=row, version=1)
     with pytest.raises(InvitationError, match="used as often as it may be"):
-        invitations.accept(invitation=row, version=1)
+        invitations.accept_invitation(invitation=row, version=1)
     assert Account.objects.count() == 1
 
 
@@ -160,7 +164,7 @@ def test_an_expired_link_says_so(work: World, monkeypatch: pytest.MonkeyPatch):
 def test_a_revoked_link_says_so_and_who_came_stays(work: World):
     address = link(work)
     client = begin_at_once(address)
-    invitations.revoke(invitation=Invitation.objects.get())
+    invitations.revoke_invitation(invitation=Invitation.objects.get())
     assert "was revoked" in words(Client().get(address))
     assert client.get(reverse("tasks")).status_code == 200
 
@@ -231,7 +235,7 @@ def test_a_researcher_makes_a_link_and_copies_it(work: World, ada: Client):
     page = press(ada, reverse("entry", args=["quay"]), "Create a link", label="course 7", uses="30")
     row = Invitation.objects.get()
     assert (row.label, row.uses, row.created_by.username) == ("course 7", 30, "ada")  # type: ignore[union-attr]
-    address = f"http://testserver{reverse('invite', args=[invitations.token_of(row)])}"
+    address = f"http://testserver{reverse('invite', args=[invitations.invitation_token(row)])}"
     assert address in words(page)
     assert "course 7" not in words(Client().get(address))
 
@@ -268,7 +272,7 @@ def test_what_makes_no_sense_is_said(work: World, ada: Client, field: str, given
 
 def test_a_link_of_another_campaign_is_not_taken_back(work: World, ada: Client):
     other = World(name="other")
-    row = invitations.make(campaign=other.campaign)
+    row = invitations.make_invitation(campaign=other.campaign)
     assert ada.post(reverse("revoke_invitation", args=["quay", row.pk])).status_code == 404
 
 

@@ -70,7 +70,7 @@ def identified(world: World) -> tuple[Identity, Identity]:
 
 def join(known: Identity, provisional: Identity) -> None:
     with database.writing():
-        joining.join(provisional=provisional, known=known)
+        joining.merge_workers(provisional=provisional, known=known)
 
 
 def anything(world: World, dice: Random, worker: int) -> None:
@@ -80,10 +80,10 @@ def anything(world: World, dice: Random, worker: int) -> None:
         return
     act = dice.random()
     if act < 0.1:
-        leases.give_back(worker=world.workers[worker], assignment=found.id)
+        leases.return_lease(worker=world.workers[worker], assignment=found.id)
     elif act < 0.15:
         Assignment.objects.filter(pk=found.id).update(expires_at=database.now())
-        leases.expire()
+        leases.end_expired_leases()
     elif act < 0.2:
         world.submit(worker, found, Answer(flag="offensive"), then=False)
     elif act < 0.35 and found.kind != q.BOX_DRAWING:
@@ -102,7 +102,7 @@ def test_whatever_both_did_they_are_one_worker_afterwards(seed: int):
     for _ in range(120):
         anything(world, dice, dice.choice((KNOWN, PROVISIONAL, PROVISIONAL, 2)))
     if seed % 3 == 2:
-        discarding.discard(
+        discarding.discard_worker(
             campaign=world.campaign,
             worker=world.workers[dice.choice((KNOWN, PROVISIONAL))],
             kind=q.COREF_LINK,
@@ -142,12 +142,12 @@ def test_whatever_both_did_they_are_one_worker_afterwards(seed: int):
         )
         # What is stored is what the answers fold to, and folding them again changes nothing.
         stored = dict(image.state)
-        image_state.refold(image.pk)
+        image_state.refold_image(image.pk)
         image.refresh_from_db()
         assert dict(image.state) == stored
     assert seed % 3 == 2 or twice, "nothing was answered twice: this seed shows little"
     for standing in Standing.objects.filter(campaign=world.campaign):
-        assert worker_trust.pure(standing) == trust_replay.replayed(standing)
+        assert worker_trust.trust_from_row(standing) == trust_replay.replay_row(standing)
     # The work goes on to its end, and what was set aside stays void when a researcher restores somebody.
     world.workers[PROVISIONAL:] = [
         world.workers[2],
@@ -155,7 +155,7 @@ def test_whatever_both_did_they_are_one_worker_afterwards(seed: int):
     ]
     world.work()
     assert not any(violations(world.campaign).values()), violations(world.campaign)
-    discarding.restore(campaign=world.campaign, worker=world.workers[KNOWN])
+    discarding.restore_worker(campaign=world.campaign, worker=world.workers[KNOWN])
     assert not violations(world.campaign)["answers set aside that count"]
 
 
@@ -199,7 +199,7 @@ def test_what_one_met_as_a_control_item_and_the_other_as_a_task_is_answered_by_o
     known, provisional = identified(world)
     first, second = (known_link(world, image.image_id) for image in world.images())
     met(first, world.workers[KNOWN], state=Assignment.EXPIRED)
-    met(second, world.workers[PROVISIONAL], role=qualification.ROLE, state=Assignment.RETURNED)
+    met(second, world.workers[PROVISIONAL], role=qualification.QUALIFICATION_ROLE, state=Assignment.RETURNED)
     answered, held = world.held(PROVISIONAL), world.held(KNOWN)
     assert (answered.image, held.image) == (first.image_id, second.image_id)
     world.submit(PROVISIONAL, answered, then=False)
@@ -208,7 +208,7 @@ def test_what_one_met_as_a_control_item_and_the_other_as_a_task_is_answered_by_o
     assert judged.void and judged.worker_id == world.workers[KNOWN]
     assert not Assignment.objects.filter(pk=held.id).exists()
     assert not any(violations(world.campaign).values()), violations(world.campaign)
-    assert isinstance(world.take(KNOWN), leases.Nothing)
+    assert isinstance(world.take(KNOWN), leases.NoTask)
     assert {world.held(2).image} <= {first.image_id, second.image_id}
 
 
@@ -259,7 +259,7 @@ def test_tests_of_both_count():
         take_test(world, right=0, worker=number)
     join(known, provisional)
     row = Standing.objects.get(worker=known.worker, kind=q.COREF_LINK)
-    assert row.attempt == 2 and qualification.taken(row) == 2
+    assert row.attempt == 2 and qualification.count_tests_taken(row) == 2
 
 
 def test_a_test_passed_before_one_was_known_admits():
@@ -278,7 +278,7 @@ def test_a_suspension_of_either_is_one_of_the_person(number: int):
     known, provisional = identified(world)
     for each in (KNOWN, PROVISIONAL):
         world.submit(each, world.held(each), then=False)
-    discarding.suspend(
+    discarding.suspend_worker(
         campaign=world.campaign, worker=world.workers[number], kind=q.COREF_LINK, reason="bots"
     )
     join(known, provisional)
@@ -291,7 +291,7 @@ def test_withdrawn_judgments_are_not_escaped_by_coming_anew():
     known, provisional = identified(world)
     for each in (KNOWN, PROVISIONAL):
         world.submit(each, world.held(each), then=False)
-    discarding.discard(campaign=world.campaign, worker=world.workers[KNOWN], kind=q.COREF_LINK)
+    discarding.discard_worker(campaign=world.campaign, worker=world.workers[KNOWN], kind=q.COREF_LINK)
     join(known, provisional)
     assert set(Judgment.objects.values_list("void", flat=True)) == {True}
 
@@ -321,5 +321,5 @@ def test_who_is_erased_is_erased_under_both_names():
     provisional.visits.create(study=study, external_id="s", participant="60a1", begun_at=database.now())
     was = provisional.worker.pseudonym
     join(known, provisional)
-    pseudonyms.erase(worker=known.worker)
+    pseudonyms.erase_worker(worker=known.worker)
     assert {was, known.worker.pseudonym} <= {name for name, _texts in pseudonyms.erasures()}

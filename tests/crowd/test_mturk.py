@@ -26,7 +26,9 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def work() -> World:
     world = World(some_images(4))
-    instructions.publish(campaign=world.campaign, kind=instructions.CONSENT, text="You agree to be kind.")
+    instructions.publish_text(
+        campaign=world.campaign, kind=instructions.CONSENT, text="You agree to be kind."
+    )
     platform.turk_study(world)
     return world
 
@@ -60,7 +62,7 @@ def test_before_the_hit_is_accepted_there_are_the_instructions_and_nothing_is_st
         reverse("mturk", args=["quay"]),
     ):
         page = Client().get(address)
-        text = instructions.current(campaign=work.campaign, kind=q.COREF_LINK)
+        text = instructions.current_text(campaign=work.campaign, kind=q.COREF_LINK)
         assert text.paragraphs[0].text in words(page)
         assert "Accept it to begin" in words(page) and "/begin/" not in page.content.decode()
     assert not Identity.objects.exists()
@@ -138,7 +140,7 @@ def test_an_id_that_is_none_is_refused(work: World, field: str):
 def test_the_way_in_is_good_for_one_worker_and_a_day(work: World, monkeypatch: pytest.MonkeyPatch):
     way = way_of(Client().get(turk_address()))
     assert Client().get(way.replace("/begin/", "/begin/x")).status_code == 403
-    monkeypatch.setattr(mturk, "LIFETIME", -1)
+    monkeypatch.setattr(mturk, "HIT_LIFETIME", -1)
     answer = Client().get(way)
     assert answer.status_code == 403 and "has expired" in words(answer)
     assert not Account.objects.exists()
@@ -177,4 +179,4 @@ def test_a_worker_who_comes_by_two_hits_in_one_browser_is_one_worker_with_two_vi
     client = window(Client().get(turk_address()))
     client.get(way_of(Client().get(turk_address(assignmentId="3OTHER"))))
     assert Identity.objects.count() == 1 and Visit.objects.count() == 2
-    assert {platform_visits.progress(visit).answered for visit in Visit.objects.all()} == {0}
+    assert {platform_visits.visit_progress(visit).answered for visit in Visit.objects.all()} == {0}

@@ -67,7 +67,7 @@ def test_a_researcher_who_tries_the_address_is_signed_out_first(work: World):
 
 
 def test_consent_comes_before_the_first_task(work: World):
-    instructions.publish(campaign=work.campaign, kind=instructions.CONSENT, text="You agree to be kind.")
+    instructions.publish_text(campaign=work.campaign, kind=instructions.CONSENT, text="You agree to be kind.")
     client = Client()
     consent = reverse("task_consent", args=["quay"])
     assert client.get(platform.signed())["Location"] == consent
@@ -132,7 +132,7 @@ def test_from_whom_the_role_was_taken_it_stays_taken(work: World):
     work.campaign.save()
     account = account_in(come())
     assert [grant.campaign for grant in account.roles.all()] == [work.campaign]
-    granting.revoke(account=account, role="annotator", campaign=work.campaign)
+    granting.revoke_role(account=account, role="annotator", campaign=work.campaign)
     come()
     assert not account.roles.exists()
 
@@ -196,9 +196,12 @@ def test_answers_before_the_visit_and_of_tests_do_not_count(work: World):
     come()
     work_as(work, answers=2)
     come(submission=SECOND)
-    assert platform_visits.answered(visit()) == 2 and platform_visits.answered(visit(SECOND)) == 0
+    assert (
+        platform_visits.answers_of_visit(visit()) == 2
+        and platform_visits.answers_of_visit(visit(SECOND)) == 0
+    )
     Assignment.objects.update(role="qualification")
-    assert platform_visits.answered(visit()) == 0
+    assert platform_visits.answers_of_visit(visit()) == 0
 
 
 def test_some_answers_are_enough_where_nothing_is_left(work: World):
@@ -225,7 +228,9 @@ def suspend(kinds: Any = q.QUESTIONS) -> None:
     campaign = Campaign.objects.get(name="quay")
     for kind in kinds:
         trust = settings_of(campaign.settings).trust
-        worker_trust.join(worker=visit().identity.worker_id, campaign=campaign, kind=kind, settings=trust)
+        worker_trust.join_campaign(
+            worker=visit().identity.worker_id, campaign=campaign, kind=kind, settings=trust
+        )
     Standing.objects.filter(kind__in=kinds).update(state="suspended")
 
 
@@ -246,22 +251,22 @@ def test_a_suspension_from_one_kind_leaves_the_others(work: World):
     suspend([q.BOX_DRAWING])
     assert (
         "0 of 2" in words(client.get(reverse("visit")))
-        and platform_visits.progress(visit()).state == platform_visits.WORKING
+        and platform_visits.visit_progress(visit()).state == platform_visits.WORKING
     )
 
 
 def test_who_failed_the_test_may_take_it_again_or_go_back():
     world = examining()
-    instructions.publish(campaign=world.campaign, kind=instructions.CONSENT, text="")
+    instructions.publish_text(campaign=world.campaign, kind=instructions.CONSENT, text="")
     platform.prolific_study(world)
     client = come()
     world.workers.append(visit().identity.worker_id)
     # Of what else is open they are taken off: without items for its test it would be open to them.
     for kind in q.QUESTIONS[1:]:
-        discarding.suspend(campaign=world.campaign, worker=world.workers[-1], kind=kind)
-    assert platform_visits.progress(visit()).state == platform_visits.WORKING
+        discarding.suspend_worker(campaign=world.campaign, worker=world.workers[-1], kind=kind)
+    assert platform_visits.visit_progress(visit()).state == platform_visits.WORKING
     take_test(world, right=0, worker=-1)
-    reached = platform_visits.progress(visit())
+    reached = platform_visits.visit_progress(visit())
     assert (reached.state, reached.code, reached.again) == (platform_visits.OUT, "SCREEN0UT", True)
     assert "take the test again instead" in words(client.get(reverse("visit")))
     task = reverse("task", args=["quay", q.COREF_LINK])
@@ -269,7 +274,7 @@ def test_who_failed_the_test_may_take_it_again_or_go_back():
     assert "take the test again, or end your visit" in words(failed) and "End my visit" in words(failed)
     for _ in range(2):
         take_test(world, right=0, worker=-1)
-    assert not platform_visits.progress(visit()).again
+    assert not platform_visits.visit_progress(visit()).again
     assert client.get(task)["Location"] == reverse("visit")
 
 
@@ -320,5 +325,5 @@ def test_a_visit_of_another_is_not_shown(work: World):
 
 def test_erasing_a_worker_erases_what_the_platform_knows_them_by(work: World):
     come()
-    pseudonyms.erase(worker=visit().identity.worker)
+    pseudonyms.erase_worker(worker=visit().identity.worker)
     assert not Visit.objects.exists() and not Identity.objects.exists()

@@ -174,7 +174,7 @@ def command(*arguments: str) -> dict[str, Any]:
 def test_the_command_sets_up_studies_and_lists_their_visits(work: World):
     come()
     work_as(work, answers=2)
-    platform_visits.finish(visit())
+    platform_visits.finish_visit(visit())
     (row,) = command("quay", "--visits")["visits"]
     assert (row["submission"], row["answered"], row["outcome"]) == (FIRST, 2, "complete")
     found = command("quay", "--set", "mturk", "--wanted", "3", "--complete", "thanks")["studies"]

@@ -57,7 +57,7 @@ def test_a_line_of_a_log_is_cut_where_an_address_lets_somebody_in(text: str, lef
 
 
 def test_nothing_that_is_logged_of_a_visit_lets_anybody_in(work: World, caplog: Any) -> None:
-    token = invitations.token_of(invitations.make(campaign=work.campaign))
+    token = invitations.invitation_token(invitations.make_invitation(campaign=work.campaign))
     written = io.StringIO()
     handler = logging.StreamHandler(written)
     handler.setFormatter(JsonFormatter())
@@ -79,7 +79,9 @@ def test_nothing_that_is_logged_of_a_visit_lets_anybody_in(work: World, caplog: 
 
 def test_the_code_with_which_one_comes_back_is_shown_and_is_readable_in_no_table(work: World) -> None:
     client = Client()
-    link = reverse("invite", args=[invitations.token_of(invitations.make(campaign=work.campaign))])
+    link = reverse(
+        "invite", args=[invitations.invitation_token(invitations.make_invitation(campaign=work.campaign))]
+    )
     client.post(link, {"act": "once", "version": "1"})
     page = words(client.get(reverse("invite_begun")))
     name = Account.objects.latest("pk").username
@@ -134,7 +136,7 @@ def test_sessions_that_are_over_go(drawn: World) -> None:
     over = Client()
     over.force_login(Account.objects.get(username="ann"))
     Session.objects.filter(pk=over.session.session_key).update(expire_date="2020-01-01T00:00:00Z")
-    sessions.prune()
+    sessions.prune_sessions()
     assert Session.objects.count() == 1 and not Session.objects.filter(pk=over.session.session_key).exists()
 
 

@@ -18,7 +18,7 @@ from django.urls import reverse
 
 from annotation import jobs
 from annotation.common import database
-from annotation.common.roles import ADMIN, ANNOTATOR, EVERYTHING, RESEARCHER, REVIEWER
+from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER, REVIEWER, WHOLE_SERVER
 from annotation.jobs import emails
 from annotation.models import Account, AuditEntry, Corpus, Job, RoleGrant, StaffInvitation
 from annotation.workers.accounts import first, granting, inviting
@@ -63,7 +63,7 @@ def test_the_link_that_the_server_printed_makes_one_admin(tmp_path: Path):
     assert client.get(reverse("first_account", args=["x" * 32])).status_code == 404
     home = press(client, address, "Create my account", username="ada", **CHOSEN)
     assert home.status_code == 200 and granted("ada") == {(ADMIN, None, None)}
-    assert Account.objects.get().has_role(ADMIN, on=EVERYTHING)
+    assert Account.objects.get().has_role(ADMIN, on=WHOLE_SERVER)
     assert Client().get(address).status_code == 404
     assert Client().post(address, {"username": "eve", **CHOSEN}).status_code == 404
     assert first.token() == "" and Account.objects.count() == 1
@@ -121,14 +121,14 @@ def test_the_last_admin_of_the_server_stays(quay: Corpus):
     ada, bob = people.account("ada", ADMIN), people.account("bob")
     granting.grant(account=bob, role=ADMIN, corpus=quay)
     with pytest.raises(GrantError, match="“ada” is the last admin"):
-        granting.revoke(account=ada, role=ADMIN)
-    assert granting.revoke(account=bob, role=ADMIN, corpus=quay)
+        granting.revoke_role(account=ada, role=ADMIN)
+    assert granting.revoke_role(account=bob, role=ADMIN, corpus=quay)
     granting.grant(account=bob, role=ADMIN)
     Account.objects.filter(pk=bob.pk).update(is_active=False)
     with pytest.raises(GrantError, match="the last admin"):
-        granting.revoke(account=ada, role=ADMIN)
+        granting.revoke_role(account=ada, role=ADMIN)
     Account.objects.filter(pk=bob.pk).update(is_active=True)
-    assert granting.revoke(account=ada, role=ADMIN)
+    assert granting.revoke_role(account=ada, role=ADMIN)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -139,7 +139,7 @@ def test_two_admins_who_remove_each_other_at_once_leave_one():
     def remove(whom: Account) -> None:
         try:
             barrier.wait(30)
-            ended.append(granting.revoke(account=whom, role=ADMIN))
+            ended.append(granting.revoke_role(account=whom, role=ADMIN))
         except GrantError:
             ended.append(False)
         finally:
@@ -186,7 +186,7 @@ def test_an_admin_gives_and_takes_roles_by_page(admin: Client, quay: Corpus):
 
 def test_roles_are_named_in_the_language_of_the_page(admin: Client, quay: Corpus):
     granting.grant(account=people.account("bob"), role=REVIEWER, corpus=quay)
-    inviting.invite(email="eve@example.org", role=RESEARCHER)
+    inviting.invite_staff(email="eve@example.org", role=RESEARCHER)
     page = words(admin.get(reverse("roles"), headers={"Accept-Language": "de"}))
     assert "Prüfung für das Korpus quay" in page and "Forschung für den ganzen Server" in page
     assert not any(word in page for word in (ANNOTATOR, REVIEWER, RESEARCHER))
@@ -202,7 +202,7 @@ def test_an_invitation_is_for_one_person_once(admin: Client, quay: Corpus, setti
     )
     assert "e-mail is on its way" in said(page)[0] and mail.outbox == []
     job = Job.objects.get()
-    assert "bob" not in str(job.arguments) and jobs.run(job.pk) == Job.DONE
+    assert "bob" not in str(job.arguments) and jobs.run_queued_job(job.pk) == Job.DONE
     (sent,) = mail.outbox
     (address,) = re.findall(r"testserver(/\S+)", str(sent.body))
     page = admin.get(reverse("roles"))
@@ -227,10 +227,10 @@ def test_the_page_says_what_became_of_an_invitations_e_mail(
     page = press(admin, reverse("roles"), "Invite", email="eve@example.org", role=REVIEWER)
     assert "on its way" in said(page)[0] and "E-mail on its way" in words(page)
     StaffInvitation.objects.update(revoked_at=database.now())
-    assert jobs.run(Job.objects.get().pk) == Job.DONE and mail.outbox == [], "it was over by then"
+    assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE and mail.outbox == [], "it was over by then"
     monkeypatch.setattr(emails, "send_mail", refuse)
     press(admin, reverse("roles"), "Invite", email="bob@example.org", role=REVIEWER)
-    assert jobs.run(Job.objects.latest("pk").pk) == Job.FAILED
+    assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.FAILED
     page = admin.get(reverse("roles"))
     assert "E-mail not sent: send the link yourself" in words(page) and "(SMTPRecipientsRefused)" in words(
         page
@@ -246,20 +246,22 @@ def test_the_page_says_what_became_of_an_invitations_e_mail(
 def test_an_invitation_ends(ended: str):
     ada = people.account("ada", ADMIN)
     people.account("abe", ADMIN)
-    row = inviting.invite(email="bob@example.org", role=RESEARCHER, actor=ada)
-    address = reverse("staff_invite", args=[inviting.token_of(row)])
+    row = inviting.invite_staff(email="bob@example.org", role=RESEARCHER, actor=ada)
+    address = reverse("staff_invite", args=[inviting.staff_invitation_token(row)])
     match ended:
         case "old":
             assert row.expires_at <= database.now() + timedelta(days=7)
             StaffInvitation.objects.update(expires_at=database.now())
         case "taken back":
-            assert inviting.revoke(invitation=row) and not inviting.revoke(invitation=row)
+            assert inviting.revoke_staff_invitation(invitation=row) and not inviting.revoke_staff_invitation(
+                invitation=row
+            )
         case "another link":
             address = address.replace(":", ":x")
         case "its admin is gone":
             ada.delete()
         case _:
-            granting.revoke(account=ada, role=ADMIN)
+            granting.revoke_role(account=ada, role=ADMIN)
     answer = Client().post(address, {"username": "bob", **CHOSEN})
     assert answer.status_code == 410 and not Account.objects.filter(username="bob").exists()
     assert not StaffInvitation.objects.exclude(used_at=None).exists()
@@ -267,7 +269,7 @@ def test_an_invitation_ends(ended: str):
 
 def test_annotators_and_what_is_no_address_are_not_invited_as_staff():
     with pytest.raises(GrantError, match="by an invitation link of their campaign"):
-        inviting.invite(email="bob@example.org", role=ANNOTATOR)
+        inviting.invite_staff(email="bob@example.org", role=ANNOTATOR)
     for email in ("bob", f"{'b' * 60}@{'x.' * 120}org"):
         with pytest.raises(GrantError, match="not an e-mail address"):
-            inviting.invite(email=email, role=RESEARCHER)
+            inviting.invite_staff(email=email, role=RESEARCHER)

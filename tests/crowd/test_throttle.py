@@ -75,5 +75,5 @@ def test_nothing_in_a_row_leads_to_somebody_and_rows_do_not_stay(later):
     assert "ann" not in str(Attempts.objects.values())
     later(90_000)
     rate_limit.attempt(BOB)
-    rate_limit.prune()
+    rate_limit.prune_rate_limits()
     assert [row.key for row in Attempts.objects.all()] == [BOB.key]

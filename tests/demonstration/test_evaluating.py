@@ -13,13 +13,13 @@ from django.core.management import call_command
 from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, Chain, ImageRecord, LayerRecord, Mention
 from annotation.synthetic_corpus.generate import generate
-from config.demonstration.evaluating import LEAST_IMAGES, Names, evaluate
+from config.demonstration.evaluating import LEAST_IMAGES, DemoNames, make_evaluation
 from config.demonstration.gold import described
 from evaluation.models import Batch, QrelsSnapshot, Report, Run, System
 from evaluation.services.batches.state import state
 
 SPLITS = ("train", "val", "test")
-NAMES = Names("sample", "")
+NAMES = DemoNames("sample", "")
 
 
 class Stopped(Exception):
@@ -56,10 +56,10 @@ def paint(folder: Path, images: int) -> None:
 def test_what_was_killed_goes_on_and_what_stands_is_not_made_again(db: None, folder: Path) -> None:
     paint(folder, 3 * LEAST_IMAGES)
     with pytest.raises(Stopped):
-        evaluate(NAMES, folder=folder, seed=1, call=Calls("simulate_judges", nth=2))
+        make_evaluation(NAMES, folder=folder, seed=1, call=Calls("simulate_judges", nth=2))
     assert state("first").short
     with pytest.raises(Stopped):
-        evaluate(NAMES, folder=folder, seed=1, call=Calls("build_report"))
+        make_evaluation(NAMES, folder=folder, seed=1, call=Calls("build_report"))
     assert [state(batch).state for batch in ("first", "second")] == ["closed", "open"]
     assert not state("first").short and state("second").unused
     counts = {model: model.objects.count() for model in (System, Run, Batch, QrelsSnapshot)}
@@ -68,14 +68,14 @@ def test_what_was_killed_goes_on_and_what_stands_is_not_made_again(db: None, fol
     (qrels,) = QrelsSnapshot.objects.all()
     Report.objects.create(corpus=qrels.corpus, name=NAMES.report, qrels=qrels, inputs={}, digest="", files={})
     nothing = Calls()
-    assert evaluate(NAMES, folder=folder, seed=1, call=nothing)
+    assert make_evaluation(NAMES, folder=folder, seed=1, call=nothing)
     assert nothing.made == []
 
 
 def test_a_corpus_with_few_images_is_left_alone(db: None, folder: Path) -> None:
     paint(folder, 3)
     nothing = Calls()
-    assert not evaluate(NAMES, folder=folder, seed=1, call=nothing)
+    assert not make_evaluation(NAMES, folder=folder, seed=1, call=nothing)
     assert nothing.made == [] and not folder.joinpath("gold.csv").exists()
 
 

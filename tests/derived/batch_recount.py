@@ -26,8 +26,8 @@ from annotation.models import (
     Payout,
     Standing,
 )
-from annotation.protocol.paging import CONTROL as KNOWN
-from annotation.protocol.paging import FILLER, ROLES, WANTED
+from annotation.protocol.paging import PAGE_ROLES, ROLE_FILLER, ROLE_WANTED
+from annotation.protocol.paging import ROLE_CONTROL as KNOWN
 from evaluation.models import Batch, JudgmentSet, PairAnswers
 from evaluation.pooling.unlikely import FilterLoss, filter_loss
 from tests.derived import batch_world as world
@@ -99,14 +99,14 @@ class Places:
         """A campaign's pages, and the pairs on them by their role."""
         if campaign.pk not in self._asked:
             pages: Pages = {}
-            asked: dict[str, set[Pair]] = {WANTED: set(), FILLER: set()}
+            asked: dict[str, set[Pair]] = {ROLE_WANTED: set(), ROLE_FILLER: set()}
             items = Item.objects.filter(task__campaign=campaign)
             for task, image, key, content in items.values_list("task", "task__image", "task__key", "content"):
                 pages[task] = (image, key)
                 for (owner, place), role in zip(content["captions"], content["roles"], strict=True):
                     pair = (content["image"], self.captions[owner][place])
-                    assert pair not in asked[ROLES[role]], "asked on two pages"
-                    asked[ROLES[role]].add(pair)
+                    assert pair not in asked[PAGE_ROLES[role]], "asked on two pages"
+                    asked[PAGE_ROLES[role]].add(pair)
             self._asked[campaign.pk] = pages, asked
         return self._asked[campaign.pk]
 
@@ -172,7 +172,7 @@ class Rows:
             for block in (judgment.content or {})["blocks"]:
                 if "control" not in block:
                     continue
-                assert {ROLES[role] for role in block["roles"]} == {KNOWN}
+                assert {PAGE_ROLES[role] for role in block["roles"]} == {KNOWN}
                 graded = self.graded[judgment.assignment_id, block["control"]]
                 if graded is None:  # somebody disowned the item
                     continue
@@ -272,11 +272,11 @@ class Recount:
                     block["captions"], block["roles"], block["yes"], strict=True
                 ):
                     pair = (block["image"], self.places.captions[owner][place])
-                    if ROLES[role] == KNOWN:
+                    if PAGE_ROLES[role] == KNOWN:
                         continue
-                    assert pair in rows.asked[ROLES[role]]
+                    assert pair in rows.asked[PAGE_ROLES[role]]
                     self.given.setdefault(pair, {}).setdefault(judgment.worker.pseudonym, int(yes))
-                    if ROLES[role] == FILLER:
+                    if PAGE_ROLES[role] == ROLE_FILLER:
                         self.fillers.add(pair)
 
     # Pairs -------------------------------------------------------------------------------------------
@@ -289,15 +289,15 @@ class Recount:
         return {pair for pair, given in self.given.items() if 2 * sum(given.values()) > len(given)}
 
     def judged(self) -> int:
-        return len(self.own.asked[WANTED] & self.enough())
+        return len(self.own.asked[ROLE_WANTED] & self.enough())
 
     def short(self) -> int:
-        return len(self.own.asked[WANTED] - self.enough())
+        return len(self.own.asked[ROLE_WANTED] - self.enough())
 
     def reused(self) -> tuple[int, int]:
         """Of the pairs that the runs contribute and nobody is asked about: judged enough, and not."""
         likely, _ = world.pooled(self.batch.depth)
-        others = self.places.pairs(likely) - self.own.asked[WANTED]
+        others = self.places.pairs(likely) - self.own.asked[ROLE_WANTED]
         return len(others & self.enough()), len(others - self.enough())
 
     def counted_by_name(self) -> dict[str, list[str]]:
@@ -320,7 +320,7 @@ class Recount:
 
     def agreement(self) -> tuple[int, float | None]:
         """Pairs asked that two judged, and Krippendorff's alpha of what they said."""
-        twice = [g for pair, g in self.given.items() if pair in self.own.asked[WANTED] and len(g) > 1]
+        twice = [g for pair, g in self.given.items() if pair in self.own.asked[ROLE_WANTED] and len(g) > 1]
         total = sum(map(len, twice))
         yes = sum(sum(given.values()) for given in twice)
         if not yes or yes == total:

@@ -40,7 +40,7 @@ from evaluation.services.batches.state import BatchState
 from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.judgments import freezing, importing
 from evaluation.services.reports import building, request
-from evaluation.services.reports.request import ReportRefused, Wanted
+from evaluation.services.reports.request import ReportRefused, ReportRequest
 from tests import worlds
 from tests.derived import batch_world as world
 from tests.derived.batch_recount import Places, Recount, Rows
@@ -92,7 +92,9 @@ class Managed:
 
     def take(self, number: int, turn: int) -> Lease | None:
         """A page in hand."""
-        found = leases.take(worker=self.judges[number], campaign=self.batch(turn).campaign, kind=RELEVANCE)
+        found = leases.take_lease(
+            worker=self.judges[number], campaign=self.batch(turn).campaign, kind=RELEVANCE
+        )
         self.met["taken"] += isinstance(found, Lease)
         return found if isinstance(found, Lease) else None
 
@@ -139,7 +141,7 @@ class Managed:
         self.met["answers reused"] += Batch.objects.get(name="second").numbers["known"] > 0
 
     def withdraw(self, number: int, turn: int) -> None:
-        done = discarding.discard(campaign=self.batch(turn).campaign, worker=self.judges[number])
+        done = discarding.discard_worker(campaign=self.batch(turn).campaign, worker=self.judges[number])
         self.met["withdrawn"] += bool(done.judgments)
 
     def restore(self, number: int, turn: int) -> None:
@@ -147,11 +149,11 @@ class Managed:
         campaign = self.batch(turn).campaign
         gone = Standing.objects.filter(campaign=campaign, withdrawn_at__isnull=False).order_by("worker")
         people = list(gone.values_list("worker", flat=True)) or self.judges
-        done = discarding.restore(campaign=campaign, worker=people[number % len(people)])
+        done = discarding.restore_worker(campaign=campaign, worker=people[number % len(people)])
         self.met["restored"] += bool(done.judgments)
 
     def suspend(self, number: int, turn: int) -> None:
-        changed = discarding.suspend(campaign=self.batch(turn).campaign, worker=self.judges[number])
+        changed = discarding.suspend_worker(campaign=self.batch(turn).campaign, worker=self.judges[number])
         self.met["suspended"] += bool(changed)
 
     def reinstate(self, number: int, turn: int) -> None:
@@ -162,7 +164,7 @@ class Managed:
         by_rules = bool(people)
         people = people or self.judges
         try:
-            back = discarding.reinstate(campaign=campaign, worker=people[number % len(people)])
+            back = discarding.reinstate_worker(campaign=campaign, worker=people[number % len(people)])
         except discarding.CannotDo:
             return
         if back:
@@ -187,7 +189,7 @@ class Managed:
         campaign = self.batch(turn).campaign
         items = list(Control.objects.filter(campaign=campaign, active=True).order_by("pk"))
         if items:
-            controls.retire(campaign=campaign, controls=[items[turn % len(items)].pk])
+            controls.retire_control_items(campaign=campaign, controls=[items[turn % len(items)].pk])
             self.met["retired"] += 1
 
     def disown(self, number: int, turn: int) -> None:
@@ -195,7 +197,7 @@ class Managed:
         campaign = self.batch(turn).campaign
         shown = PageControl.objects.filter(assignment__campaign=campaign, right__isnull=False)
         if met := list(shown.order_by("right", "pk").values_list("control", flat=True)):
-            changed = discarding.disown(campaign=campaign, control=met[number % len(met)])
+            changed = discarding.disown_control_item(campaign=campaign, control=met[number % len(met)])
             self.met["disowned"] += 1
             self.met["standings told again"] += bool(changed)
 
@@ -265,7 +267,7 @@ class Managed:
         stood = name in self.built
         up_to_date = stood and self.built[name] == self.inputs_of(name)
         try:
-            done = building.build(self.wanted(batch), replace=bool(turn % 2))
+            done = building.build_report(self.wanted(batch), replace=bool(turn % 2))
         except ReportRefused:
             assert stood and not up_to_date and not turn % 2
             self.met["report refused"] += 1
@@ -274,8 +276,8 @@ class Managed:
         self.built[name] = self.inputs_of(name)
         self.met["replaced" if stood and not up_to_date else "stands" if stood else "built"] += 1
 
-    def wanted(self, batch: Batch) -> Wanted:
-        return Wanted(
+    def wanted(self, batch: Batch) -> ReportRequest:
+        return ReportRequest(
             f"r-{batch.name}",
             f"q-{batch.name}",
             world.runs(),
@@ -431,9 +433,9 @@ class Managed:
             wanted = self.wanted(Batch.objects.get(reports=row))
             if building.outdated(row):
                 with pytest.raises(ReportRefused):
-                    building.build(wanted)
+                    building.build_report(wanted)
             else:
-                assert building.build(wanted).unchanged
+                assert building.build_report(wanted).unchanged
 
 
 def once(function: Callable[..., Any]) -> Callable[..., Any]:

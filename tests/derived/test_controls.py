@@ -11,7 +11,7 @@ from annotation.datasets import layers
 from annotation.models import Campaign, Control, OpenImage
 from annotation.moderation import control_items, rulings
 from annotation.moderation.control_items.from_layer import NoGold
-from annotation.moderation.discarding import discard, restore
+from annotation.moderation.discarding import discard_worker, restore_worker
 from annotation.protocol import questions as q
 from annotation.protocol.gold import Truth
 from annotation.protocol.rulings import Boxes, Closure
@@ -34,18 +34,23 @@ def test_what_a_ruling_overruled_is_not_promoted_and_what_was_is_retired_and_nam
         answer(world, q.CHAIN_VERIFICATION, "true", worker=worker)
     row = world.images()[0]
     chain = Boxes((MAN, THE_MAN), (Box(*HAT_BOX),))
-    ruled = rulings.rule(image=row.pk, ruling=chain)
+    ruled = rulings.make_ruling(image=row.pk, ruling=chain)
     done = control_items.promote(campaign=world.campaign, kind=q.CHAIN_VERIFICATION, at_least=2)
-    assert (done.added, done.passed_over) == (0, (controls.ItemName(q.CHAIN_VERIFICATION, "man", "true"),))
+    assert (done.added, done.passed_over) == (
+        0,
+        (controls.ControlItemName(q.CHAIN_VERIFICATION, "man", "true"),),
+    )
     assert not Control.objects.exists()
 
-    rulings.withdraw(campaign=world.campaign, ruling=ruled.ruling.pk)
+    rulings.withdraw_ruling(campaign=world.campaign, ruling=ruled.ruling.pk)
     assert control_items.promote(campaign=world.campaign, kind=q.CHAIN_VERIFICATION, at_least=2).added == 1
-    again = rulings.rule(image=row.pk, ruling=chain)
-    assert list(map(str, control_items.named(again.retired))) == ["chain_verification about image man: true"]
+    again = rulings.make_ruling(image=row.pk, ruling=chain)
+    assert list(map(str, control_items.names_of_items(again.retired))) == [
+        "chain_verification about image man: true"
+    ]
     assert not Control.objects.get().active
     # To take the ruling back does not put the item back: it can be promoted again.
-    assert not rulings.withdraw(campaign=world.campaign, ruling=again.ruling.pk).retired
+    assert not rulings.withdraw_ruling(campaign=world.campaign, ruling=again.ruling.pk).retired
 
 
 def test_a_ruling_names_the_items_that_it_retires_on_its_page():
@@ -86,7 +91,7 @@ def own_layer(world: World) -> Any:
 
 def test_items_are_made_from_what_the_layer_is_now_and_of_finished_images_alone(people_world: World):
     layer = own_layer(people_world)
-    discard(campaign=people_world.campaign, worker=people_world.workers[0], kind=q.BOX_QUALITY)
+    discard_worker(campaign=people_world.campaign, worker=people_world.workers[0], kind=q.BOX_QUALITY)
     unfinished = set(OpenImage.objects.filter(complete=False).values_list("image", flat=True))
     assert unfinished
     campaign = another(people_world)
@@ -103,7 +108,7 @@ def test_items_whose_gold_is_taken_back_are_retired_and_named(people_world: Worl
     campaign = another(people_world)
     control_items.from_gold(campaign=campaign, layer=own_layer(people_world))
     assert Control.objects.filter(active=True).count() > 10
-    done = discard(campaign=people_world.campaign, worker=people_world.workers[0])
+    done = discard_worker(campaign=people_world.campaign, worker=people_world.workers[0])
     for row in people_world.images():
         active = Control.objects.filter(image=row.image_id, active=True)
         row.refresh_from_db()
@@ -113,7 +118,7 @@ def test_items_whose_gold_is_taken_back_are_retired_and_named(people_world: Worl
     campaign.refresh_from_db()
     assert campaign.revision > 0  # every process sees it
     # Restored, the gold is as it was: nothing else goes, and what is added again comes back.
-    assert restore(campaign=people_world.campaign, worker=people_world.workers[0]).retired == 0
+    assert restore_worker(campaign=people_world.campaign, worker=people_world.workers[0]).retired == 0
     assert control_items.from_gold(campaign=campaign, layer=own_layer(people_world)).added == done.retired
     assert not Control.objects.filter(active=False).exists()
 
@@ -125,7 +130,7 @@ def test_items_that_a_ruling_about_their_gold_contradicts_go_and_others_stay(peo
     row = OpenImage.objects.get(campaign=people_world.campaign, image=item.image)
     before = {one.pk: one for one in Control.objects.filter(image=row.image_id)}
     (chain,) = [c["m"] for c in row.state["chains"] if set(item.content["mentions"]) & set(c["m"])]
-    ruled = rulings.rule(image=row.pk, ruling=Closure(tuple(chain), "none"))
+    ruled = rulings.make_ruling(image=row.pk, ruling=Closure(tuple(chain), "none"))
     gone = {item.pk for item in ruled.retired}
     truth = Truth(ruled.state.layer, size=(row.image.width, row.image.height))
     for pk, one in before.items():
@@ -145,5 +150,5 @@ def test_a_worker_who_is_withdrawn_elsewhere_takes_no_items_along(people_world: 
     gold = people_world.corpus.layers.get(name="import")
     control_items.from_gold(campaign=campaign, layer=gold)
     before = Control.objects.filter(active=True).count()
-    discard(campaign=people_world.campaign, worker=people_world.workers[0])
+    discard_worker(campaign=people_world.campaign, worker=people_world.workers[0])
     assert Control.objects.filter(active=True).count() == before

@@ -14,7 +14,7 @@ from django.urls import reverse
 from annotation.datasets import layers
 from annotation.datasets.exporting import ExportError, export_dataset
 from annotation.models import Image, Layer, LayerImage, OpenImage
-from annotation.moderation.discarding import discard
+from annotation.moderation.discarding import discard_worker
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.queue import image_state
@@ -63,7 +63,7 @@ def stats(world: World) -> dict[str, Any]:
 def test_an_export_right_after_a_withdrawal_is_without_what_was_withdrawn(world: World, tmp_path: Path):
     before = out(world, tmp_path / "before")
     assert all(boxes(record) for record in before.values())
-    discard(campaign=world.campaign, worker=world.workers[0])
+    discard_worker(campaign=world.campaign, worker=world.workers[0])
     undone = OpenImage.objects.filter(complete=False).count()
     assert undone
     with pytest.raises(ExportError, match=f"{undone} images? (is|are) not done"):
@@ -98,7 +98,7 @@ def test_export_statistics_and_page_count_the_same_at_once(world: World, tmp_pat
     reader = people.signed_in("ada", "researcher")
     address = f"{reverse('corpus', args=[world.corpus.name])}?layer={world.campaign.name}"
     layer = None
-    for act in (lambda: None, lambda: discard(campaign=world.campaign, worker=world.workers[1])):
+    for act in (lambda: None, lambda: discard_worker(campaign=world.campaign, worker=world.workers[1])):
         act()
         page = reader.get(address)
         layer = layer or Layer.objects.get(name=world.campaign.name)
@@ -129,7 +129,7 @@ def test_a_page_does_not_wait_for_many_images_and_says_how_many_are_behind(monke
     world.submit(0, world.held(0), then=False)
     layers.layer_to_read(world.corpus, world.campaign.name)
     world.submit(1, world.held(1), then=False)
-    monkeypatch.setattr(layers.brought_up, "__kwdefaults__", {"most": 0})
+    monkeypatch.setattr(layers.update_layers, "__kwdefaults__", {"most": 0})
     reader = people.signed_in("ada", "researcher")
     page = reader.get(reverse("corpus", args=[world.corpus.name])).content.decode()
     assert f"Layer {world.campaign.name} is out of date for 1 image." in page
@@ -156,7 +156,7 @@ def test_cost_and_number_of_images_are_counted_when_they_are_read():
     assert done["campaign"] == {"images": 4, "begun": 4, "complete": 4}
     assert done["cost"]["total"]["judgments"] == 2 * first["cost"]["total"]["judgments"]
     assert done["cost"]["total"]["per_image"] == first["cost"]["total"]["per_image"]
-    discard(campaign=world.campaign, worker=world.workers[0])
+    discard_worker(campaign=world.campaign, worker=world.workers[0])
     assert stats(world)["cost"] == done["cost"]  # what was withdrawn was paid
     assert answers_cost(world.campaign)["images"] == 4
 
@@ -167,15 +167,15 @@ def test_a_share_says_of_which_version_of_its_image_it_is(world: World):
     for row in world.images():
         assert LayerImage.objects.get(layer=layer, image=row.image_id).version == row.version
     version = layer.version
-    discard(campaign=world.campaign, worker=world.workers[0])
-    assert layers.behind(world.campaign) > 0
+    discard_worker(campaign=world.campaign, worker=world.workers[0])
+    assert layers.count_images_behind(world.campaign) > 0
     again = layers.layer_to_read(world.corpus, world.campaign.name)
-    assert again is not None and again.version > version and layers.behind(world.campaign) == 0
+    assert again is not None and again.version > version and layers.count_images_behind(world.campaign) == 0
 
 
 def test_a_layer_that_only_bears_the_name_of_a_campaign_is_left_alone(world: World):
     Layer.objects.filter(name="import").update(name=world.campaign.name)
-    assert layers.growing(world.corpus) == []
+    assert layers.campaigns_growing_layers(world.corpus) == []
     found = layers.layer_to_read(world.corpus, world.campaign.name)
     assert found is not None and found.source == "import"
 
@@ -183,7 +183,7 @@ def test_a_layer_that_only_bears_the_name_of_a_campaign_is_left_alone(world: Wor
 def test_an_export_is_refused_whose_images_are_taken_back_while_it_is_written(world: World, tmp_path: Path):
     def withdrawing(records: Any) -> Any:
         for record in records:
-            discard(campaign=world.campaign, worker=world.workers[0])
+            discard_worker(campaign=world.campaign, worker=world.workers[0])
             yield record
 
     with pytest.raises(ExportError, match="became unfinished while the export was written"):

@@ -94,27 +94,29 @@ class Managed(Play):
         """A reviewer who knows the truth rules on what waits for them."""
         for row in OpenImage.objects.filter(campaign=self.campaign, in_review__gt=0):
             for ruling in rulings_of(state_of(row), self.world.truths[row.image_id]):
-                rulings.rule(image=row.pk, ruling=ruling)
+                rulings.make_ruling(image=row.pk, ruling=ruling)
                 self.met["reviewed"] += 1
 
     def withdraw(self, number: int, turn: int) -> None:
-        done = discarding.discard(campaign=self.campaign, worker=self.worker(number))
+        done = discarding.discard_worker(campaign=self.campaign, worker=self.worker(number))
         self.withdrawn = True
         self.met["withdrawn"] += bool(done.judgments)
         self.met["retired by a withdrawal"] += bool(done.retired)
 
     def restore(self, number: int, turn: int) -> None:
-        done = discarding.restore(campaign=self.campaign, worker=self.worker(number))
+        done = discarding.restore_worker(campaign=self.campaign, worker=self.worker(number))
         self.met["restored"] += bool(done.judgments)
 
     def suspend(self, number: int, turn: int) -> None:
         self.met["suspended"] += bool(
-            discarding.suspend(campaign=self.campaign, worker=self.worker(number), kind=q.QUESTIONS[turn % 6])
+            discarding.suspend_worker(
+                campaign=self.campaign, worker=self.worker(number), kind=q.QUESTIONS[turn % 6]
+            )
         )
 
     def reinstate(self, number: int, turn: int) -> None:
         try:
-            back = discarding.reinstate(campaign=self.campaign, worker=self.worker(number))
+            back = discarding.reinstate_worker(campaign=self.campaign, worker=self.worker(number))
         except discarding.CannotDo:
             return
         self.met["reinstated"] += bool(back)
@@ -132,7 +134,7 @@ class Managed(Play):
             case _:
                 ruling = Partition(tuple((name,) for name in names))
         try:
-            done = rulings.rule(image=row.pk, ruling=ruling)
+            done = rulings.make_ruling(image=row.pk, ruling=ruling)
         except rulings.CannotRule:
             return
         self.met["ruled"] += 1
@@ -141,7 +143,7 @@ class Managed(Play):
     def take_back(self, number: int, turn: int) -> None:
         given = Ruling.objects.filter(image__campaign=self.campaign, withdrawn_at=None).order_by("pk")
         if ids := list(given.values_list("pk", flat=True)):
-            rulings.withdraw(campaign=self.campaign, ruling=ids[turn % len(ids)])
+            rulings.withdraw_ruling(campaign=self.campaign, ruling=ids[turn % len(ids)])
             self.met["taken back"] += 1
 
     def pay(self, number: int, turn: int) -> None:
@@ -247,12 +249,12 @@ class Managed(Play):
             return
         corpus = self.world.corpus
         layer = layers.layer_to_read(corpus, self.campaign.name)
-        assert layer is not None and layers.behind(self.campaign) == 0
+        assert layer is not None and layers.count_images_behind(self.campaign) == 0
         records: list[ImageRecord] = []
         statistics = layer_statistics(corpus=corpus, layer=layer, progress=partial(_kept_in, records))
         stored = {r.id: by_first_mention(r.layer) for r in records if r.layer is not None}
         assert stored == now.counted_layer()
-        shown = browse.figures_of([layer])[layer.pk]
+        shown = browse.corpus_figures([layer])[layer.pk]
         assert (shown.images, shown.chains, shown.mentions, shown.boxes) == (
             len(expected),
             sum(len(share.chains) for share in expected.values()),
@@ -260,7 +262,7 @@ class Managed(Play):
             sum(thing.box is not None for share in expected.values() for thing in share.objects),
         )
         assert statistics.figures()["images"] == len(expected)
-        cost = cost_of(layer, layers.campaign_of(layer))
+        cost = cost_of(layer, layers.campaign_of_layer(layer))
         assert {name: cost[name] for name in now.cost()} == now.cost()
         assert (cost["images"], cost["unfinished"]) == (len(expected), len(now.images) - len(now.finished()))
 
@@ -288,7 +290,7 @@ def managed(seed: int, acts: list[tuple[str, int, int]]) -> Managed:
             play.check()
         check_database()
     for standing in Standing.objects.filter(campaign=play.campaign):
-        assert trust_replay.replayed(standing) == worker_trust.pure(standing)
+        assert trust_replay.replay_row(standing) == worker_trust.trust_from_row(standing)
     return play
 
 

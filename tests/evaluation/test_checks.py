@@ -13,7 +13,7 @@ from annotation.common.registry import Registry
 from evaluation import figures
 from evaluation.checks import lacking_entries
 from evaluation.figures import ranks
-from evaluation.figures.base import DRAWN
+from evaluation.figures.base import FIGURE_DRAWERS
 from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.formats.figure_tables import LAYOUTS
 from evaluation.formats.flickr8k_judgments import Flickr8kCrowd
@@ -21,7 +21,7 @@ from evaluation.formats.qrels_files import QRELS_FORMATS
 from evaluation.metrics import METRICS
 from evaluation.pooling.active import STRATEGIES
 from evaluation.relevance.grades import GRADED_RULES
-from evaluation.relevance.qrels import MAJORITY, RULES
+from evaluation.relevance.qrels import MAJORITY, RELEVANCE_RULES
 from evaluation.services.systems.origins import ORIGINS
 from models_core.recipes.material import COUNTED_SHARES
 from models_core.recipes.sides import TEXT_KERNELS
@@ -29,7 +29,16 @@ from models_core.recipes.table11 import TABLE_11
 
 #: The registries that `registered` may write into.
 REGISTRIES: tuple[Registry[Any], ...] = (
-    *(DRAWN, JUDGMENT_FORMATS, LAYOUTS, QRELS_FORMATS, STRATEGIES, RULES, GRADED_RULES, ORIGINS),
+    *(
+        FIGURE_DRAWERS,
+        JUDGMENT_FORMATS,
+        LAYOUTS,
+        QRELS_FORMATS,
+        STRATEGIES,
+        RELEVANCE_RULES,
+        GRADED_RULES,
+        ORIGINS,
+    ),
 )
 
 
@@ -49,12 +58,12 @@ def test_our_own_entries_lack_nothing() -> None:
 
 
 def test_a_figure_that_is_drawn_and_never_made_is_named() -> None:
-    DRAWN.register("pie", ranks.draw)
+    FIGURE_DRAWERS.register("pie", ranks._draw)
     assert ids() == ["E013"]
 
 
 def test_a_figure_that_is_made_and_never_drawn_is_named() -> None:
-    DRAWN._entries.pop(ranks.KIND)
+    FIGURE_DRAWERS._entries.pop(ranks._KIND)
     (error,) = lacking_entries()
     assert error.id == "evaluation.E014" and "'ranks'" in error.msg and "ranks.py" in str(error.hint)
 
@@ -85,7 +94,7 @@ RUNS = ORIGINS.get("runs")
         (lambda: GRADED_RULES.register("majority", MAJORITY), "E022"),  # type: ignore[arg-type]
         (lambda: QRELS_FORMATS.register("tsv", CSV), "E023"),
         (lambda: ORIGINS.register("new", RUNS), "E023"),
-        (lambda: RULES.register("most", MAJORITY), "E023"),
+        (lambda: RELEVANCE_RULES.register("most", MAJORITY), "E023"),
     ],
 )
 def test_what_an_entry_lacks_is_the_one_error(register: Callable[[], Any], id: str) -> None:
@@ -116,7 +125,7 @@ def test_a_measure_of_a_whole_corpus_without_a_figure_of_it_is_named(monkeypatch
 
 def test_every_module_of_figures_is_looked_at() -> None:
     kinds = {name for name, module in vars(figures).items() if hasattr(module, "KIND")}
-    assert {DRAWN.get(key).__module__ for key in DRAWN.keys()} == {
+    assert {FIGURE_DRAWERS.get(key).__module__ for key in FIGURE_DRAWERS.keys()} == {
         f"evaluation.figures.{name}" for name in kinds
     }
     assert all(f"evaluation.figures.{name}" in sys.modules for name in kinds)

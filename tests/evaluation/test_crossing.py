@@ -8,20 +8,27 @@ from numpy.typing import ArrayLike
 from statsmodels.stats.proportion import proportion_confint
 
 from evaluation.agreement.estimates import Bootstrap
-from evaluation.comparison.cross_validation import MEDIAN, compared, figures_of, pairs_of
+from evaluation.comparison.cross_validation import (
+    MEDIAN,
+    compare_systems,
+    cross_validated_figures,
+    printed_pairs,
+)
 from evaluation.significance.mcnemar import mcnemar
 from evaluation.significance.resampling import figure_interval
-from models_core.recipes.crossing import Crossed
+from models_core.recipes.crossing import CrossValidation
 from models_core.recipes.recipe import Recipe
 
 
-def crossed(name: str, annotation: ArrayLike, search: ArrayLike) -> Crossed:
+def crossed(name: str, annotation: ArrayLike, search: ArrayLike) -> CrossValidation:
     ranks = np.array([annotation, search], dtype=float)
-    return Crossed(Recipe(name), {"annotation": ranks[0], "search": ranks[1]}, np.full(ranks.shape[1], 50))
+    return CrossValidation(
+        Recipe(name), {"annotation": ranks[0], "search": ranks[1]}, np.full(ranks.shape[1], 50)
+    )
 
 
 def test_figures_are_shares_and_medians_of_all_queries():
-    found = figures_of(crossed("one", [1, 2, 8, 20], [5, 6, 11, 30]))
+    found = cross_validated_figures(crossed("one", [1, 2, 8, 20], [5, 6, 11, 30]))
     values = {d: {m: i.value for m, i in own.items()} for d, own in found.figures.items()}
     assert values == {
         "annotation": {"R@1": 0.25, "R@5": 0.5, "R@10": 0.75, MEDIAN: 5.0},
@@ -88,7 +95,7 @@ def test_pairs_are_tested_at_ten_and_adjusted_over_all():
     dice = np.random.default_rng(0)
     near, far = dice.integers(1, 15, 200), dice.integers(1, 60, 200)
     systems = [crossed("near", near, near), crossed("far", far, far)]
-    tests = compared(systems, [("near", "far"), ("far", "far")])
+    tests = compare_systems(systems, [("near", "far"), ("far", "far")])
     one = mcnemar(near <= 10, far <= 10)
     assert [(t.first, t.second, t.direction) for t in tests[:2]] == [
         ("near", "far", "annotation"),
@@ -104,16 +111,19 @@ def test_pairs_are_tested_at_ten_and_adjusted_over_all():
 
 def test_a_pair_of_a_system_that_was_not_tested_is_refused():
     with pytest.raises(ValueError, match="unknown system 'TRI5'; tested: one"):
-        compared([crossed("one", [1], [1])], [("one", "TRI5")])
+        compare_systems([crossed("one", [1], [1])], [("one", "TRI5")])
 
 
 def test_each_is_held_against_the_nearest_neighbour_and_the_best_against_those_in_print():
-    pairs = pairs_of(["NN5-F1-idf", "BoW5", "TRI5SEM"])
+    pairs = printed_pairs(["NN5-F1-idf", "BoW5", "TRI5SEM"])
     assert pairs == [("BoW5", "NN5-F1-idf"), ("TRI5SEM", "NN5-F1-idf"), ("TRI5SEM", "BoW5")]
-    assert pairs_of(["BoW5"]) == []
+    assert printed_pairs(["BoW5"]) == []
 
 
 def test_printed_names_stand_beside_ours():
     one = crossed("one", [1], [1])
     named = dataclasses.replace(one, recipe=Recipe("TRI1", printed="TRI_1"))
-    assert (figures_of(named).system, figures_of(named).printed) == ("TRI1", "TRI_1")
+    assert (cross_validated_figures(named).system, cross_validated_figures(named).printed) == (
+        "TRI1",
+        "TRI_1",
+    )

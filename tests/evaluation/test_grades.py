@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from annotation.common.registry import UnknownName
 from evaluation.relevance.grades import GRADED_RULES, MEAN_GRADE, UNIT, GradedRule, rule_on
 from evaluation.relevance.pairs import JudgedPair
-from evaluation.relevance.qrels import MAJORITY, QrelsSettings, freeze, relevant_by_rule, rule_named
+from evaluation.relevance.qrels import MAJORITY, QrelsSettings, freeze_pairs, relevant_by_rule, rule_named
 from evaluation.relevance.scales import BadScale, Scale, score_named
 
 
@@ -54,7 +54,7 @@ def test_a_gain_reaches_the_level_where_the_score_reaches_the_threshold(grades: 
 
 
 def test_qrels_keep_every_gain_and_originals_have_the_highest() -> None:
-    found = freeze(
+    found = freeze_pairs(
         [graded(2, 2, 3, document="near"), graded(3, 3, 3, document="good"), graded(1, 2, 2, document="own")],
         name="test",
         settings=QrelsSettings(MEAN_GRADE),

@@ -15,11 +15,11 @@ from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
 from evaluation.relevance.qrels import (
     HALF,
     MAJORITY,
-    RULES,
+    RELEVANCE_RULES,
     TWO_THIRDS,
     Qrels,
     QrelsSettings,
-    freeze,
+    freeze_pairs,
     relevant_by_rule,
 )
 
@@ -39,13 +39,13 @@ def test_rules_compare_whole_numbers(yes: int, no: int) -> None:
 
 
 def test_rules_are_found_by_name() -> None:
-    assert RULES.get("two_thirds") is TWO_THIRDS
+    assert RELEVANCE_RULES.get("two_thirds") is TWO_THIRDS
     with pytest.raises(UnknownName, match="known: half, majority, two_thirds"):
-        RULES.get("most")
+        RELEVANCE_RULES.get("most")
 
 
 def test_an_original_is_relevant_though_nobody_judged_it() -> None:
-    found = freeze(
+    found = freeze_pairs(
         [JudgedPair("a", "b#2", (1.0,)), JudgedPair("b", "b#2", (0.0,))],
         name="test",
         originals=[("a", "a#2"), ("b", "b#2")],
@@ -55,7 +55,7 @@ def test_an_original_is_relevant_though_nobody_judged_it() -> None:
 
 
 def test_a_query_may_have_several_originals() -> None:
-    found = freeze([], name="test", originals=[("a", "a#0"), ("a", "a#1"), ("b", "b#0")])
+    found = freeze_pairs([], name="test", originals=[("a", "a#0"), ("a", "a#1"), ("b", "b#0")])
     assert found.relevant == {"a": {"a#0", "a#1"}, "b": {"b#0"}}
     assert found.judged == {}
 
@@ -67,12 +67,14 @@ def test_every_rule_counts_originals_once() -> None:
 
 
 def test_without_originals_judgments_alone_decide() -> None:
-    found = freeze([JudgedPair("b", "b#2", (0.0,))], name="test", settings=BARE, originals=[("b", "b#2")])
+    found = freeze_pairs(
+        [JudgedPair("b", "b#2", (0.0,))], name="test", settings=BARE, originals=[("b", "b#2")]
+    )
     assert found.relevant == {}
 
 
 def test_turned_qrels_ask_the_other_way() -> None:
-    found = freeze(
+    found = freeze_pairs(
         [JudgedPair("a", "x", (1.0,)), JudgedPair("b", "x", (1.0,)), JudgedPair("a", "y", (0.0,))],
         name="test",
         settings=BARE,
@@ -91,34 +93,34 @@ def sample(seed: int = 0) -> list[JudgedPair]:
 
 def test_the_digest_is_of_the_content() -> None:
     pairs = sample()
-    found = freeze(pairs, name="one", settings=BARE)
+    found = freeze_pairs(pairs, name="one", settings=BARE)
     shuffled = random.Random(1).sample(pairs, len(pairs))
-    assert freeze(shuffled, name="two", settings=BARE).digest == found.digest
-    assert freeze(pairs[1:], name="one", settings=BARE).digest != found.digest
-    assert freeze(pairs, name="one", settings=replace(BARE, rule=HALF)).digest != found.digest
+    assert freeze_pairs(shuffled, name="two", settings=BARE).digest == found.digest
+    assert freeze_pairs(pairs[1:], name="one", settings=BARE).digest != found.digest
+    assert freeze_pairs(pairs, name="one", settings=replace(BARE, rule=HALF)).digest != found.digest
 
 
 def test_the_digest_stays_from_release_to_release() -> None:
     """Other people's records hold it: changing it takes a new DEFINITION."""
     pairs = [JudgedPair("q", "d", (1.0, 1.0, 0.0)), JudgedPair("q", "e", (0.0,))]
-    assert freeze(pairs, name="any", settings=BARE).digest == (
+    assert freeze_pairs(pairs, name="any", settings=BARE).digest == (
         "3cd8035ffb086843fddf197d1f1bc9bcec28bc21423eac0d6f9eff67313920e3"
     )
 
 
 def test_a_new_version_follows_a_change_and_only_a_change() -> None:
-    first = freeze(sample(), name="test", settings=BARE)
+    first = freeze_pairs(sample(), name="test", settings=BARE)
     assert first.version == 1
-    assert freeze(sample(), name="test", settings=BARE, previous=first) is first
-    second = freeze(sample(seed=1), name="test", settings=BARE, previous=first)
+    assert freeze_pairs(sample(), name="test", settings=BARE, previous=first) is first
+    second = freeze_pairs(sample(seed=1), name="test", settings=BARE, previous=first)
     assert second.version == 2
 
 
 def test_bad_input_is_named() -> None:
     with pytest.raises(ValueError, match="the pair 'q', 'd' occurs twice"):
-        freeze([votes(1, 0), votes(0, 1)], name="test", settings=BARE)
+        freeze_pairs([votes(1, 0), votes(0, 1)], name="test", settings=BARE)
     with pytest.raises(ValueError, match="give each query's original"):
-        freeze([votes(1, 0)], name="test")
+        freeze_pairs([votes(1, 0)], name="test")
 
 
 @pytest.fixture(scope="module")
@@ -134,8 +136,8 @@ def test_the_published_votes_give_these_many_relevant_pairs(
 ) -> None:
     """Hodosh et al. 2013 print 2,031 besides the 1,000 originals: as many yes as no is enough."""
     pairs, originals = crowd
-    found: Qrels = freeze(
-        pairs, name="flickr8k", settings=QrelsSettings(RULES.get(rule)), originals=originals
+    found: Qrels = freeze_pairs(
+        pairs, name="flickr8k", settings=QrelsSettings(RELEVANCE_RULES.get(rule)), originals=originals
     )
     assert sum(row.relevance for row in found.rows) == relevant_by_rule(pairs, originals)[rule] == relevant
     assert len(found.rows) == 47830 + 1000 - 721

@@ -9,10 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.common.registry import UnknownName
-from evaluation.relevance.grades import EXPONENTIAL, LINEAR, MEAN_GRADE, MOST, graded_rule_named, rule_on
+from evaluation.relevance.grades import (
+    EXPONENTIAL,
+    HIGHEST_GRADE,
+    LINEAR,
+    MEAN_GRADE,
+    graded_rule_named,
+    rule_on,
+)
 from evaluation.relevance.pairs import JudgedPair
-from evaluation.relevance.qrels import Given, relevant_by_rule, rule_named
-from evaluation.relevance.scales import ONE_TO_FOUR, VOTES, BadScale, Scale, scale_named, scale_of
+from evaluation.relevance.qrels import GivenRelevance, relevant_by_rule, rule_named
+from evaluation.relevance.scales import ONE_TO_FOUR, VOTE_SCALE, BadScale, Scale, scale_named, scale_of
 
 
 def rated(*grades: float) -> JudgedPair:
@@ -22,7 +29,7 @@ def rated(*grades: float) -> JudgedPair:
 @pytest.mark.parametrize(
     ("text", "scale"),
     [
-        ("votes", VOTES),
+        ("votes", VOTE_SCALE),
         ("1-4", ONE_TO_FOUR),
         ("0-5", Scale(Fraction(0), Fraction(5))),
         ("-2-2", Scale(Fraction(-2), Fraction(2))),
@@ -42,7 +49,7 @@ def test_what_is_no_scale_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("answers", "scale"),
-    [({0, 1}, VOTES), ({1, 2}, ONE_TO_FOUR), ({4}, ONE_TO_FOUR), ({1, 2, 3, 4}, ONE_TO_FOUR)],
+    [({0, 1}, VOTE_SCALE), ({1, 2}, ONE_TO_FOUR), ({4}, ONE_TO_FOUR), ({1, 2, 3, 4}, ONE_TO_FOUR)],
 )
 def test_answers_without_doubt_tell_their_scale(answers: set[float], scale: Scale) -> None:
     assert scale_of(answers) == scale
@@ -55,7 +62,9 @@ def test_answers_that_leave_doubt_do_not(answers: set[float]) -> None:
 
 
 def test_votes_are_no_and_yes_alone() -> None:
-    assert VOTES.holds(1) and VOTES.holds(0) and not VOTES.holds(0.5) and ONE_TO_FOUR.holds(2.5)
+    assert (
+        VOTE_SCALE.holds(1) and VOTE_SCALE.holds(0) and not VOTE_SCALE.holds(0.5) and ONE_TO_FOUR.holds(2.5)
+    )
 
 
 ratings = st.lists(st.integers(0, 500).map(lambda n: n / 100), min_size=1, max_size=7)
@@ -74,7 +83,7 @@ def test_gains_never_cross_the_threshold_and_follow_the_scores(
     score = sum(exact) / len(exact) if summary == "mean" else middle
     assert rule.score(pair) == score and rule.holds(pair) == (score >= Fraction(threshold, 100))
     assert rule.holds(pair) == (rule.relevance(pair) >= rule.level)
-    assert 0 <= rule.relevance(pair) <= rule.highest <= MOST
+    assert 0 <= rule.relevance(pair) <= rule.highest <= HIGHEST_GRADE
     assert abs(rule.grade(rule.relevance(pair)) - float(score)) < 0.01
     assert rule_named(rule.name) == rule == graded_rule_named(rule.name)
 
@@ -110,7 +119,7 @@ def test_a_name_that_says_no_rule_is_unknown(name: str) -> None:
 def test_rules_tell_how_many_pairs_they_make_relevant() -> None:
     rule = rule_on(Scale(Fraction(0), Fraction(5)), Fraction(3))
     assert relevant_by_rule([rated(3), JudgedPair("i", "d", (1,))], like=rule) == {"mean 0 to 5 from 3": 1}
-    assert relevant_by_rule([rated(2)], like=Given(2)) == {"given from 2": 1}
+    assert relevant_by_rule([rated(2)], like=GivenRelevance(2)) == {"given from 2": 1}
     assert set(relevant_by_rule([rated(2)], like=MEAN_GRADE)) == {
         "mean_grade",
         "mean_grade_strict",

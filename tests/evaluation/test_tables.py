@@ -8,7 +8,7 @@ import io
 import pytest
 
 from annotation.common.registry import UnknownName
-from evaluation.formats.figure_tables import LAYOUTS, Marked, Table, as_csv, as_latex, as_text, known
+from evaluation.formats.figure_tables import LAYOUTS, Marked, Table, as_csv, as_latex, as_text, finite_or_none
 
 TABLE = Table(
     ["run", "R@1", "median rank", "n"],
@@ -79,7 +79,7 @@ def test_an_unknown_layout_lists_what_exists() -> None:
     ("value", "expected"), [(0.5, 0.5), (float("nan"), None), (float("inf"), None), (None, None)]
 )
 def test_json_has_numbers_or_null(value: float | None, expected: float | None) -> None:
-    assert known(value) == expected
+    assert finite_or_none(value) == expected
 
 
 def test_a_spreadsheet_runs_nothing_that_somebody_wrote() -> None:

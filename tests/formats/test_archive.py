@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from annotation.formats import FORMATS, FormatError
-from annotation.formats.files.archive import Limits, opened
+from annotation.formats.files.archive import ArchiveLimits, unpacked_source
 from tests.formats.reading import one_line, put
 
 SENTENCE = b"[/EN#1/people A man] .\n"
@@ -64,11 +64,11 @@ def special(name: str, kind: bytes, target: str = "") -> tarfile.TarInfo:
     return entry
 
 
-def refused(path: Path, workdir: Path, limits: Limits | None = None) -> str:
+def refused(path: Path, workdir: Path, limits: ArchiveLimits | None = None) -> str:
     """Why `path` is refused; nothing may be left of it."""
     before = sorted(workdir.parent.rglob("*"))
     with pytest.raises(FormatError) as caught:
-        with opened(path, workdir=workdir, **({"limits": limits} if limits else {})):
+        with unpacked_source(path, workdir=workdir, **({"limits": limits} if limits else {})):
             raise AssertionError("it was opened")
     left = [file for file in sorted(workdir.parent.rglob("*")) if file not in before and file != workdir]
     assert left == []
@@ -81,7 +81,7 @@ def test_a_corpus_in_an_archive_is_read_and_the_folder_is_gone_afterwards(tmp_pa
     entries["top/Sentences/many.txt"] = SENTENCE * 300
     entries["top/large"] = SENTENCE * 30_000
     path = make(tmp_path / name, entries)
-    with opened(path, workdir=tmp_path / "work") as folder:
+    with unpacked_source(path, workdir=tmp_path / "work") as folder:
         found = {record.id: len(record.captions) for record in FORMATS.get("entities").read(folder)}
         assert len(found) == 31
         assert found["many"] == 300
@@ -93,7 +93,7 @@ def test_a_corpus_in_an_archive_is_read_and_the_folder_is_gone_afterwards(tmp_pa
 def test_a_folder_or_a_plain_file_is_handed_on_as_it_is(tmp_path):
     file = put(tmp_path / "captions.json", "{}")
     for path in (tmp_path, file):
-        with opened(path) as source:
+        with unpacked_source(path) as source:
             assert source == path
 
 
@@ -135,7 +135,7 @@ def test_a_link_in_a_zip_is_refused(tmp_path):
     assert "'l' is a link" in refused(tmp_path / "x.zip", tmp_path / "work")
 
 
-SMALL = Limits(size=100_000, entries=5, ratio=20, ratio_from=50_000)
+SMALL = ArchiveLimits(size=100_000, entries=5, ratio=20, ratio_from=50_000)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_a_bomb_is_refused_before_it_goes_off(tmp_path, entries, problem):
 
 def test_more_bytes_than_allowed_are_refused(tmp_path):
     path = make_zip(tmp_path / "x.zip", {"a": bytes(range(256)) * 600})
-    assert "holds more than 100000 bytes" in refused(path, tmp_path / "work", Limits(size=100_000))
+    assert "holds more than 100000 bytes" in refused(path, tmp_path / "work", ArchiveLimits(size=100_000))
 
 
 def test_a_directory_that_lies_about_sizes_is_found_out(tmp_path):
@@ -196,7 +196,7 @@ def test_an_entry_that_comes_twice_is_refused(tmp_path):
 
 def test_the_folder_is_gone_when_its_reader_fails(tmp_path):
     path = make_zip(tmp_path / "x.zip", {"a.txt": b"good"})
-    with pytest.raises(RuntimeError), opened(path, workdir=tmp_path / "work"):
+    with pytest.raises(RuntimeError), unpacked_source(path, workdir=tmp_path / "work"):
         raise RuntimeError
     assert list((tmp_path / "work").iterdir()) == []
 

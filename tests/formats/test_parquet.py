@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from annotation.formats import FORMATS, FormatError
-from annotation.formats.parquet import TABLES
+from annotation.formats.parquet import PARQUET_TABLES
 from annotation.protocol.terms import (
     Box,
     CaptionRecord,
@@ -41,7 +41,7 @@ def rows(folder, table):
 
 def test_the_tables_hold_the_record(tmp_path):
     written = FORMATS.get("parquet").write([IMAGE, ImageRecord("b", "b.jpg", ())], tmp_path)
-    assert {file.name for file in tmp_path.iterdir()} == {f"{name}.parquet" for name in TABLES}
+    assert {file.name for file in tmp_path.iterdir()} == {f"{name}.parquet" for name in PARQUET_TABLES}
     assert written.counts == {"images": 2, "captions": 2, "mentions": 2, "chains": 2, "boxes": 1}
     assert [row["covered"] for row in rows(tmp_path, "images")] == [True, False]
     assert written.left_out == {}

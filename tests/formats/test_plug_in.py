@@ -58,12 +58,12 @@ def test_it_is_imported_and_exported_by_command_as_it_was(corpus: Corpus, tmp_pa
 
 
 def test_it_is_offered_and_made_by_page(db: None, tmp_path: Path) -> None:
-    layer_rows.refresh(answered().campaign)
+    layer_rows.refresh_layer_rows(answered().campaign)
     ada = people.signed_in("ada", "researcher")
     page = press(ada, "/campaigns/quay/jobs/", "Export", layer="quay", format=KEY)
     assert said(page) == ["Building the export. It will appear here."]
     job = Job.objects.get()
-    assert jobs.run(job.pk) == Job.DONE
+    assert jobs.run_queued_job(job.pk) == Job.DONE
     answer = ada.get(reverse("download", args=["quay", job.pk]))
     with zipfile.ZipFile(BytesIO(b"".join(answer))) as archive:
         archive.extract("captions.blocks", tmp_path)

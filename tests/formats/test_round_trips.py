@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.formats import FORMATS, FormatError
-from annotation.formats.contents import BOXLESS, CATEGORIES, MENTIONS
+from annotation.formats.contents import LEFT_OUT_BOXLESS, LEFT_OUT_CATEGORIES, LEFT_OUT_MENTIONS
 from annotation.protocol.terms import ImageRecord
 from tests.formats import records as make
 from tests.formats.reading import one_line
@@ -77,7 +77,7 @@ def test_what_a_format_cannot_say_is_refused_or_counted_as_left_out(key, corpus)
     if key == "coco":
         # What its detections say of a layer is never read back.
         lost.pop("layers", None)
-        for word in (MENTIONS, BOXLESS, CATEGORIES):
+        for word in (LEFT_OUT_MENTIONS, LEFT_OUT_BOXLESS, LEFT_OUT_CATEGORIES):
             written.left_out.pop(word, None)
     assert written.left_out == lost
 

@@ -31,7 +31,7 @@ from django.test import Client
 from django.test.client import ClientHandler
 
 from annotation.models import Account
-from annotation.quality.controls import pool
+from annotation.quality.controls import control_pool
 from annotation.selectors import answers, spelling
 from annotation.task_types.shown import shown_image
 from config.plain import in_utf_8
@@ -233,7 +233,7 @@ def _undone() -> Iterator[None]:
 def _forget() -> None:
     """What processes remember of rows that are not there any more."""
     cache.clear()
-    pool.cache_clear()
+    control_pool.cache_clear()
     shown_image.cache_clear()
     answers._key.cache_clear()
     spelling.corpus_words.cache_clear()

@@ -43,7 +43,7 @@ from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.relevance.rules import RELEVANCE
-from annotation.web.common.addresses import picture_address
+from annotation.web.common.addresses import signed_picture_address
 from annotation.workers import invitations
 from annotation.workers.accounts import granting, inviting
 from config.old_addresses import OLD_ADDRESSES
@@ -235,7 +235,7 @@ def password_set(at: At) -> Call:
 
 
 def _link(at: At) -> str:
-    return invitations.token_of(Invitation.objects.order_by("pk")[0])
+    return invitations.invitation_token(Invitation.objects.order_by("pk")[0])
 
 
 get("invite", ALL, _link)
@@ -336,7 +336,7 @@ def _form(lease: Lease) -> dict[str, str]:
 def _held(at: At, name: str) -> Lease | None:
     """A task in the caller's hands, None where nothing is left."""
     campaign = Campaign.objects.get(name=name)
-    found = leases.take(worker=at.worker, campaign=campaign, kind=ASKED[name])
+    found = leases.take_lease(worker=at.worker, campaign=campaign, kind=ASKED[name])
     return found if isinstance(found, Lease) else None
 
 
@@ -470,7 +470,7 @@ def picture(at: At) -> Call:
     request: Any = RequestFactory().get("/")
     request.session, request.user = at.client.session, at.account
     name = Image.objects.exclude(picture="").order_by("pk")[at.dice.randrange(2)].picture
-    return Call("GET", picture_address(request, name, at.one("full", "small")))
+    return Call("GET", signed_picture_address(request, name, at.one("full", "small")))
 
 
 # Campaigns -------------------------------------------------------------------------------------
@@ -510,7 +510,7 @@ def _settings(at: At) -> int:
 
 def _text(kind: str) -> Callable[[At], int]:
     """The version of a text that workers read now."""
-    return lambda at: instructions.current(campaign=Campaign.objects.get(name="quay"), kind=kind).version
+    return lambda at: instructions.current_text(campaign=Campaign.objects.get(name="quay"), kind=kind).version
 
 
 def _chain(at: At) -> str:
@@ -551,7 +551,7 @@ post("rule", READERS, "review", "man", act="resume", chain=_chain)
 def withdrawn(at: At) -> Call:
     row = OpenImage.objects.get(campaign__name="review")
     if not Ruling.objects.filter(image=row, withdrawn_at=None).exists():
-        rulings.rule(image=row.pk, ruling=KeepApart(MAN, HAT), seen=[], comment="", actor=at.account)
+        rulings.make_ruling(image=row.pk, ruling=KeepApart(MAN, HAT), seen=[], comment="", actor=at.account)
     ruling = Ruling.objects.filter(image=row, withdrawn_at=None)[0]
     return Call("POST", reverse("withdraw_ruling", args=["review", "man", ruling.pk]))
 
@@ -851,7 +851,9 @@ def steered(at: At) -> Call:
 
 def _of_staff(at: At) -> str:
     """A fresh link for somebody who is to be staff."""
-    return inviting.token_of(inviting.invite(email=f"{at.new()}@example.org", role=RESEARCHER))
+    return inviting.staff_invitation_token(
+        inviting.invite_staff(email=f"{at.new()}@example.org", role=RESEARCHER)
+    )
 
 
 def _grant(at: At) -> int:

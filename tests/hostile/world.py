@@ -24,9 +24,9 @@ from evaluation.services.batches.planning import BatchRequest, plan
 from evaluation.services.judgments.freezing import freeze_protocol
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.reports import building
-from evaluation.services.reports.request import Wanted
+from evaluation.services.reports.request import ReportRequest
 from evaluation.services.runs.files import RunImport, import_run
-from evaluation.services.systems.upload import SCORES, bring
+from evaluation.services.systems.upload import SCORES, upload_system
 from tests.crowd import platform
 from tests.evaluation.database.conftest import matrix_file
 from tests.evaluation.database.pooled_world import UNTESTED
@@ -72,7 +72,7 @@ def numbers(rows: int = 3, columns: int = 3) -> bytes:
 
 def _agreed(campaign: Campaign) -> None:
     """Nobody has to agree to anything."""
-    instructions.publish(campaign=campaign, kind=instructions.CONSENT, text="")
+    instructions.publish_text(campaign=campaign, kind=instructions.CONSENT, text="")
 
 
 def _counted(tasks: str) -> None:
@@ -83,18 +83,18 @@ def _counted(tasks: str) -> None:
         pairs = [Pair(f"scene-{n}", f"scene-{m}#{k}") for n in asked for m in asked for k in range(2)]
         campaigns.open_pairs(campaign=made, pairs=pairs)
     else:
-        campaigns.open_images(campaign=made)
-    campaigns.begin(campaign=made)
+        campaigns.open_campaign_images(campaign=made)
+    campaigns.campaign_begin(campaign=made)
     _agreed(made)
 
 
 def _tested() -> None:
     """A campaign whose workers agree and pass a test before they begin, and one that is paused."""
     made = campaigns.create(name="tested", corpus="quay", tasks="entities", settings={}, open_to_all=True)
-    instructions.publish(campaign=made, kind=instructions.CONSENT, text="You agree to be kind.")
-    campaigns.open_images(campaign=made, images=2)
+    instructions.publish_text(campaign=made, kind=instructions.CONSENT, text="You agree to be kind.")
+    campaigns.open_campaign_images(campaign=made, images=2)
     control_items.from_gold(campaign=made, layer=made.corpus.layers.get(name="import"))
-    campaigns.begin(campaign=made)
+    campaigns.campaign_begin(campaign=made)
     paused = campaigns.open_campaign(
         campaigns.CampaignPlan(
             name="paused", corpus="quay", tasks="captions", settings=TRUSTING, open_to_all=True
@@ -112,7 +112,7 @@ def _reviewed() -> None:
 
 def _come(work: World) -> None:
     """The ways in: an invitation, a study of each platform; nobody has come yet."""
-    invitations.make(campaign=work.campaign, label="class")
+    invitations.make_invitation(campaign=work.campaign, label="class")
     platform.prolific_study(work)
     platform.turk_study(work)
     platform_visits.save_study(
@@ -128,7 +128,7 @@ def _evaluated(folder: Path) -> None:
     good, bad = np.eye(IMAGES), -np.eye(IMAGES) + np.arange(IMAGES) / 10
     for name, scores in (("good", good), ("bad", bad), ("spare", good)):
         file = matrix_file(folder, name, scores, images, captions)
-        bring(name=name, corpus="quay", path=file, format=SCORES)
+        upload_system(name=name, corpus="quay", path=file, format=SCORES)
         for direction in (Run.ANNOTATION, Run.SEARCH):
             run = f"{name}-{direction}"
             runs += [run] if name != "spare" else []
@@ -144,14 +144,14 @@ def _evaluated(folder: Path) -> None:
         JudgmentsImport(corpus="quay", path=grades, format="table", name="graded", scale=scale_named("0-5"))
     )
     launch(plan(BatchRequest(corpus="quay", runs=runs, depth=2, settings=UNTESTED)), "batch")
-    building.build(Wanted("spring", "own", runs, measures=MEASURES, rounds=50, resamples=20))
+    building.build_report(ReportRequest("spring", "own", runs, measures=MEASURES, rounds=50, resamples=20))
 
 
 def _exported(campaign: Campaign) -> None:
     """An export that is done, one that waits, and a job of evaluation that waits."""
     arguments = {"corpus": "quay", "format": "jsonl", "layer": "import"}
     done = jobs.enqueue(kind="export_dataset", arguments=arguments, campaign=campaign)
-    assert jobs.run(done.pk) == Job.DONE
+    assert jobs.run_queued_job(done.pk) == Job.DONE
     jobs.enqueue(kind="export_dataset", arguments={**arguments, "format": "coco"}, campaign=campaign)
     stopped = jobs.enqueue(kind="refresh_layer", campaign=campaign)
     jobs.cancel(job_id=stopped.pk)

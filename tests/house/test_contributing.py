@@ -46,7 +46,7 @@ def steps(heading: str) -> tuple[str, list[list[str]]]:
 
 def found_task_types() -> list[CheckMessage]:
     for part in ("rules", "type", "practice"):
-        discovery.load(part)
+        discovery.load_kind_modules(part)
     return task_types(None)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from config import lane
-from config.lane import LARGEST_CALL, STEP, Lane
+from config.lane import LARGEST_CALL, STEP_SECONDS, Lane
 
 ANSWER = "/api/assignments/7/answer"
 
@@ -87,8 +87,8 @@ def test_how_long_an_answer_took_is_told_in_steps_only(path: str, monkeypatch: p
     one = Lane(application)
     for took in (0.003, 0.011, 0.034):
         call(one, path)
-        steps = (took + waited[-1]) / STEP
-        assert steps == pytest.approx(round(steps)) and 0 <= waited[-1] <= STEP
+        steps = (took + waited[-1]) / STEP_SECONDS
+        assert steps == pytest.approx(round(steps)) and 0 <= waited[-1] <= STEP_SECONDS
     call(one, "/pictures/abc")
     assert len(waited) == 3
 

@@ -61,16 +61,16 @@ def test_what_is_done_sooner_says_nothing() -> None:
         with base.progress_bar(what="images", total=3) as bar:
             base.move_bar(bar, 2, 4)
             assert (bar.n, bar.total) == (2, 4)
-        assert list(base.progress(iter("abc"), what="letters")) == ["a", "b", "c"]
+        assert list(base.with_progress(iter("abc"), what="letters")) == ["a", "b", "c"]
         assert log.getvalue() == "" and not writers()
 
 
 @pytest.mark.usefixtures("often")
 def test_things_are_counted_as_they_are_taken() -> None:
     with redirect_stderr(StringIO()) as log:
-        for thing in base.progress([0, 1], what="things"):
+        for thing in base.with_progress([0, 1], what="things"):
             until_told(log, f"things: {thing} of 2 (")
-        for thing in base.progress((n for n in (0, 1)), what="others"):
+        for thing in base.with_progress((n for n in (0, 1)), what="others"):
             until_told(log, f"others: {thing} (")
         assert not writers()
 

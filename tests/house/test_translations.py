@@ -118,8 +118,8 @@ def test_what_is_compiled_is_what_is_translated(language: str) -> None:
 @in_each_language
 @pytest.mark.parametrize("kind", instructions.known_texts())
 def test_instructions_say_the_same_paragraph_by_paragraph(language: str, kind: str) -> None:
-    text = instructions.built_in(kind)
-    translated = instructions.in_language(text, language)
+    text = instructions.built_in_text(kind)
+    translated = instructions.text_in_language(text, language)
     assert translated.text != text.text
     assert translated.version == text.version
     assert [part.sort for part in translated.paragraphs] == [part.sort for part in text.paragraphs]

@@ -171,7 +171,7 @@ def test_bad_input_is_one_clear_line_and_leaves_nothing(
     tmp_path: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch, case: str
 ):
     # Every record is written before the next is read, so that there is something to take back.
-    monkeypatch.setattr(layer_rows, "CHUNK", 1)
+    monkeypatch.setattr(layer_rows, "LAYER_IMAGES_PER_TRANSACTION", 1)
     a_corpus("neighbour", some_images(1))
     make, problem = BAD[case]
     folder = tmp_path / "in"

@@ -12,9 +12,9 @@ from PIL import Image as Picture
 from annotation.common.registry import UnknownName
 from annotation.datasets.exporting import ExportError, export_dataset
 from annotation.datasets.importing import IntakeError, import_corpus
-from annotation.datasets.layer_rows import Share, write_layer
+from annotation.datasets.layer_rows import LayerShare, write_layer
 from annotation.formats.base import FORMATS, Format, FormatError, Written
-from annotation.formats.contents import LEFT_OUT
+from annotation.formats.contents import ALL_LEFT_OUT
 from annotation.models import Corpus, Layer
 from annotation.protocol.boxes import BOXED, COVERAGE, EXCLUDED, NON_VISUAL, REVIEW
 from annotation.protocol.terms import ImageRecord
@@ -34,7 +34,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 def staged(corpus: Corpus, name: str = "crowd", **stages: str) -> Layer:
     """A layer of image 1000 whose chains 1, 2 and 3 stand at `stages` (c1, c2, c3)."""
     record = a_layer(f"{MAN} in {HAT} crosses {STREET} .", objects=[boxed("2", 1, 1, 9, 9)])
-    share = Share("1000", record, {label[1:]: stage for label, stage in stages.items()})
+    share = LayerShare("1000", record, {label[1:]: stage for label, stage in stages.items()})
     return write_layer(corpus=corpus, name=name, source="campaign", records=[share])
 
 
@@ -131,7 +131,7 @@ def test_what_no_format_says_of_a_layer_is_counted(tmp_path: Path):
 
 
 def test_everything_that_can_be_left_out_has_its_sentence():
-    words = (*LEFT_OUT, EXCLUDED_CHAINS, OPEN_CHAINS)
+    words = (*ALL_LEFT_OUT, EXCLUDED_CHAINS, OPEN_CHAINS)
     assert len(lacks(dict.fromkeys(words, 1))) == len(lacks(dict.fromkeys(words, 2))) == len(words)
 
 

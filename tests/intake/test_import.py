@@ -193,7 +193,7 @@ def test_pictures_are_kept_and_found_again(tmp_path: Path, data_dir: Path):
 
 
 def test_images_keep_their_order_through_many_chunks(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(layer_rows, "CHUNK", 3)
+    monkeypatch.setattr(layer_rows, "LAYER_IMAGES_PER_TRANSACTION", 3)
     records = list(reversed(some_images(10)))
     corpus = a_corpus("c", records)
     assert [r.id for r in stream_records(corpus=corpus)] == [r.id for r in records]

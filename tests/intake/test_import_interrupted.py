@@ -41,7 +41,7 @@ def failing(records: list[ImageRecord], error: BaseException) -> Iterator[ImageR
 def test_nothing_remains_of_an_import_that_fails(
     data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int, error: BaseException
 ):
-    monkeypatch.setattr(layer_rows, "CHUNK", 2)
+    monkeypatch.setattr(layer_rows, "LAYER_IMAGES_PER_TRANSACTION", 2)
     take(some_images(1), name="neighbour")
     before = everything(data_dir)
     picture = a_picture(tmp_path / "a.jpg", size=(500, 375))
@@ -53,11 +53,11 @@ def test_nothing_remains_of_an_import_that_fails(
 def test_what_a_killed_import_left_is_swept_and_done_again(
     data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(layer_rows, "CHUNK", 2)
+    monkeypatch.setattr(layer_rows, "LAYER_IMAGES_PER_TRANSACTION", 2)
     records = some_images(5)
     shared, other = (a_picture(tmp_path / f"{c}.jpg", c, size=(500, 375)) for c in ("navy", "red"))
     take([replace(records[0], picture=shared)], name="neighbour")
-    publish = pictures.publish
+    publish = pictures.publish_pictures
 
     def publish_and_die(staged: Path) -> None:
         publish(staged)
@@ -66,7 +66,7 @@ def test_what_a_killed_import_left_is_swept_and_done_again(
     with monkeypatch.context() as patch:
         # Killed between moving its pictures and publishing, a process sweeps nothing.
         patch.setattr(importing, "_sweep", lambda corpus: None)
-        patch.setattr(pictures, "publish", publish_and_die)
+        patch.setattr(pictures, "publish_pictures", publish_and_die)
         with pytest.raises(SystemExit):
             take([replace(records[0], picture=shared), replace(records[1], picture=other), *records[2:]])
     assert not Corpus.objects.get(name="corpus").published
@@ -90,7 +90,7 @@ def test_a_process_killed_in_the_middle_leaves_nothing_in_the_way(tmp_path: Path
         from annotation.models import Corpus, Image, Mention
         from tests.factories import some_images
 
-        layer_rows.CHUNK = 3
+        layer_rows.LAYER_IMAGES_PER_TRANSACTION = 3
 
         def records(die):
             for n, record in enumerate(some_images(10)):
@@ -162,7 +162,7 @@ def test_machines_without_a_common_lock_are_kept_apart_by_the_name(monkeypatch: 
 @pytest.mark.django_db(transaction=True)
 def test_a_portion_is_written_in_one_transaction_and_published_in_one(monkeypatch: pytest.MonkeyPatch):
     """Nobody sees half of it; the layer's own row, which hides what hangs on it, is written alone."""
-    monkeypatch.setattr(layer_rows, "CHUNK", 2)
+    monkeypatch.setattr(layer_rows, "LAYER_IMAGES_PER_TRANSACTION", 2)
     found = written(lambda: take(some_images(3)))
     corpus = Corpus.objects.get()
     shares = [(record.id, record.layer) for record in some_images(3) if record.layer is not None]

@@ -12,7 +12,7 @@ from annotation.common import batching
 from annotation.common.locks import Busy, exclusive_folder
 from annotation.common.registry import UnknownName
 from annotation.datasets import layer_rows
-from annotation.datasets.layer_rows import LayerError, Share, remove_layer, write_layer
+from annotation.datasets.layer_rows import LayerError, LayerShare, remove_layer, write_layer
 from annotation.formats.base import FormatError
 from annotation.models import Box, BoxChain, Chain, Corpus, Image, Layer, LayerImage, Mention
 from annotation.protocol.boxes import EXCLUDED, REVIEW
@@ -142,7 +142,7 @@ def test_a_layer_is_written_over_part_of_a_corpus_with_its_settings_and_cost(cor
 def test_shares_may_come_in_any_order_and_carry_stages(corpus: Corpus):
     layer = write(
         corpus,
-        [Share("1002", a_layer(MAN), {"1": REVIEW}), ("1000", a_layer("[/EN#4/people A man]"))],
+        [LayerShare("1002", a_layer(MAN), {"1": REVIEW}), ("1000", a_layer("[/EN#4/people A man]"))],
     )
     assert dict(Chain.objects.filter(layer=layer).values_list("label", "stage")) == {"1": REVIEW, "4": ""}
 
@@ -157,7 +157,7 @@ def test_what_was_excluded_is_plain_words_unless_asked_for(corpus: Corpus):
             boxed("1", 2, 2, 9, 9),
         ],
     )
-    layer = write(corpus, [Share("1000", record, {"2": EXCLUDED})])
+    layer = write(corpus, [LayerShare("1000", record, {"2": EXCLUDED})])
     image = Image.objects.get(key="1000")
     assert layer_of(image, layer, excluded=True) == record
     assert layer_of(image, layer) == a_layer(
@@ -197,7 +197,7 @@ def test_what_a_killed_writer_left_is_swept_by_the_next(corpus: Corpus, monkeypa
         yield ("1000", a_layer(MAN))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(layer_rows, "CHUNK", 1)
+    monkeypatch.setattr(layer_rows, "LAYER_IMAGES_PER_TRANSACTION", 1)
     with monkeypatch.context() as patch:
         patch.setattr(layer_rows, "remove_layer", lambda layer: None)
         with pytest.raises(KeyboardInterrupt):
@@ -244,7 +244,7 @@ def test_a_layer_name_that_is_none_is_refused(corpus: Corpus, name: str):
 
 
 def test_removing_a_layer_takes_its_rows_and_no_others(corpus: Corpus, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(batching, "PAGE", 2)
+    monkeypatch.setattr(batching, "ROWS_PER_TRANSACTION", 2)
     other = a_corpus("other", some_images(5))
     before = rows()
     layer = write(corpus, [(r.id, r.layer) for r in some_images(3) if r.layer])
@@ -257,7 +257,7 @@ def test_removing_a_layer_takes_its_rows_and_no_others(corpus: Corpus, monkeypat
 def test_reading_costs_the_same_number_of_queries_whatever_a_page_holds(
     monkeypatch: pytest.MonkeyPatch, django_assert_num_queries
 ):
-    monkeypatch.setattr(reading, "PAGE", 10)
+    monkeypatch.setattr(reading, "RECORDS_PER_QUERY", 10)
     corpus = a_corpus("c", some_images(30))
     layer = layer_named(corpus)
     with django_assert_num_queries(3 * 7 + 1):
@@ -267,7 +267,7 @@ def test_reading_costs_the_same_number_of_queries_whatever_a_page_holds(
 
 
 def test_reading_starts_before_the_corpus_is_read(monkeypatch: pytest.MonkeyPatch, django_assert_num_queries):
-    monkeypatch.setattr(reading, "PAGE", 2)
+    monkeypatch.setattr(reading, "RECORDS_PER_QUERY", 2)
     corpus = a_corpus("c", some_images(30))
     with django_assert_num_queries(2):
         assert next(stream_records(corpus=corpus)).id == "1000"

@@ -8,9 +8,9 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.datasets.layer_rows import Share, write_layer
+from annotation.datasets.layer_rows import LayerShare, write_layer
 from annotation.protocol.boxes import EXCLUDED
-from annotation.protocol.statistics import PRINTED, Statistics, cost_figures
+from annotation.protocol.statistics import PRINTED_STATISTICS, Statistics, cost_figures
 from tests.factories import a_corpus, a_layer, an_image, boxed, boxless, some_images
 
 COUPLE = (
@@ -90,11 +90,15 @@ def test_nothing_at_all_has_no_ratios():
 
 def test_the_printed_figures_agree_with_the_definitions():
     """Boxes once in the total, a chain in each of its categories: print adds up under nothing else."""
-    total, rows = PRINTED["total"], PRINTED["categories"].values()
+    total, rows = PRINTED_STATISTICS["total"], PRINTED_STATISTICS["categories"].values()
     assert total["boxes"] / total["chains"] == pytest.approx(total["boxes_per_chain"], abs=0.005)
     assert total["mentions"] / total["chains"] == pytest.approx(total["mentions_per_chain"], abs=0.006)
-    assert total["chains"] / PRINTED["images"] == pytest.approx(PRINTED["chains_per_image"], abs=0.05)
-    assert total["boxes"] / PRINTED["images"] == pytest.approx(PRINTED["boxes_per_image"], abs=0.05)
+    assert total["chains"] / PRINTED_STATISTICS["images"] == pytest.approx(
+        PRINTED_STATISTICS["chains_per_image"], abs=0.05
+    )
+    assert total["boxes"] / PRINTED_STATISTICS["images"] == pytest.approx(
+        PRINTED_STATISTICS["boxes_per_image"], abs=0.05
+    )
     assert sum(row["chains"] for row in rows) > total["chains"]
     assert total["one_box"] + total["several_boxes"] + total["no_box"] == pytest.approx(1)
 
@@ -152,7 +156,7 @@ def test_the_command_prints_what_the_layer_cost():
     corpus = a_corpus("c", some_images(1, layered=False))
     with pytest.raises(CommandError, match="corpus 'c' has no layer"):
         stats("c")
-    share = Share("1000", a_layer("[/EN#1/people A man] in [/EN#2/clothing a hat]"), {"2": EXCLUDED})
+    share = LayerShare("1000", a_layer("[/EN#1/people A man] in [/EN#2/clothing a hat]"), {"2": EXCLUDED})
     write_layer(corpus=corpus, name="crowd", source="campaign", records=[share], cost=COST)
     text = stats("c")
     link = next(line.split() for line in text.splitlines() if line.startswith("coref_link"))

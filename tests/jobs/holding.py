@@ -12,9 +12,9 @@ from typing import Any
 
 from django.conf import settings
 
-from annotation.jobs import Progress
+from annotation.jobs import JobProgress
 
-_advance = Progress.advance
+_advance = JobProgress.advance
 
 
 def hold(data_dir: Path) -> Path:
@@ -35,7 +35,7 @@ def _wanted(folder: Path) -> str | None:
         return None
 
 
-def advance(self: Progress, *arguments: Any, **named: Any) -> None:
+def advance(self: JobProgress, *arguments: Any, **named: Any) -> None:
     _advance(self, *arguments, **named)
     folder = Path(settings.DATA_DIR)
     while _wanted(folder) == self.phase:
@@ -44,4 +44,4 @@ def advance(self: Progress, *arguments: Any, **named: Any) -> None:
         _advance(self)
 
 
-Progress.advance = advance  # type: ignore[method-assign]
+JobProgress.advance = advance  # type: ignore[method-assign]

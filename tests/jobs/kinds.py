@@ -11,7 +11,7 @@ from django.db import OperationalError
 
 from annotation import jobs
 from annotation.common import database
-from annotation.jobs import Progress, job_kind
+from annotation.jobs import JobProgress, job_kind
 from annotation.models import AuditEntry, Job
 
 STEP = "counted"
@@ -26,7 +26,7 @@ class TooLong(Exception):
 
 
 @job_kind("count", title="Counting")
-def count(progress: Progress, *, upto: int, pause: float = 0.0, held: str = "") -> dict[str, int]:
+def count(progress: JobProgress, *, upto: int, pause: float = 0.0, held: str = "") -> dict[str, int]:
     """Write one row a step; step and checkpoint are one transaction. Half-way, wait until `held` is gone."""
     begin = progress.checkpoint.get("next", 0)
     for number in range(begin, upto):
@@ -47,7 +47,7 @@ def begun(held: Path) -> Path:
 
 
 @job_kind("computes", title="Computing without a word to the database")
-def computes(progress: Progress, *, held: str, then: str = "") -> dict[str, str]:
+def computes(progress: JobProgress, *, held: str, then: str = "") -> dict[str, str]:
     """Say in a file that it began, wait until `held` is gone, `then` speak to the database."""
     with begun(Path(held)).open("a") as file:
         file.write(f"{os.getpid()}\n")
@@ -66,7 +66,7 @@ def computes(progress: Progress, *, held: str, then: str = "") -> dict[str, str]
 
 
 @job_kind("cancelled_on_the_way", title="Cancelled by somebody else after its first step")
-def cancelled_on_the_way(progress: Progress) -> dict[str, bool]:
+def cancelled_on_the_way(progress: JobProgress) -> dict[str, bool]:
     if not progress.checkpoint:
         progress.advance(0.5, checkpoint={"half": True})
         jobs.cancel(job_id=progress.job_id)
@@ -75,33 +75,33 @@ def cancelled_on_the_way(progress: Progress) -> dict[str, bool]:
 
 
 @job_kind("fails", title="Failing")
-def fails(progress: Progress) -> None:
+def fails(progress: JobProgress) -> None:
     raise RuntimeError("the roof fell in\nand the second line says more")
 
 
 @job_kind("refused", title="Refusing", refusals=(Refused,))
-def refused(progress: Progress) -> None:
+def refused(progress: JobProgress) -> None:
     raise Refused("there is no such thing; name another")
 
 
 @job_kind("loses_database", title="Losing the database")
-def loses_database(progress: Progress) -> None:
+def loses_database(progress: JobProgress) -> None:
     raise OperationalError("server closed the connection unexpectedly")
 
 
 @job_kind("tells_too_much", title="Telling what no row can hold")
-def tells_too_much(progress: Progress) -> dict[str, Any]:
+def tells_too_much(progress: JobProgress) -> dict[str, Any]:
     return {"seen": {1, 2}}
 
 
 @job_kind("takes_too_long", title="Taking too long")
-def takes_too_long(progress: Progress, *, share: float) -> None:
+def takes_too_long(progress: JobProgress, *, share: float) -> None:
     progress.advance(share, phase="slow")
     raise TooLong
 
 
 @job_kind("swept_meanwhile", title="Queued again by a sweep while it runs")
-def swept_meanwhile(progress: Progress, *, share: float | None) -> dict[str, Any]:
+def swept_meanwhile(progress: JobProgress, *, share: float | None) -> dict[str, Any]:
     """As after an outage in which it could give no sign of life; then it goes on to `share`, or ends."""
     Job.objects.filter(pk=progress.job_id).update(state=Job.QUEUED, heartbeat_at=database.now())
     if share is not None:
@@ -111,7 +111,7 @@ def swept_meanwhile(progress: Progress, *, share: float | None) -> dict[str, Any
 
 
 @job_kind("lost_and_found", title="Taken for lost while it runs")
-def lost_and_found(progress: Progress, *, share: float) -> dict[str, Any]:
+def lost_and_found(progress: JobProgress, *, share: float) -> dict[str, Any]:
     """Meanwhile the row is queued again and claimed by another, as after a long silence."""
     Job.objects.filter(pk=progress.job_id).update(started_at=database.now(), phase="with another")
     progress.advance(share, phase="back again")

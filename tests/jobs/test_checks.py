@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from annotation.checks import job_kinds
-from annotation.jobs import Progress, job_kind
+from annotation.jobs import JobProgress, job_kind
 from annotation.jobs.registry import every_job_kind
 
 
@@ -30,7 +30,7 @@ def test_every_kind_of_both_apps_lacks_nothing() -> None:
 
 def test_a_kind_without_a_title_is_named() -> None:
     @job_kind("bare", title=" ")
-    def bare(progress: Progress) -> None: ...
+    def bare(progress: JobProgress) -> None: ...
 
     assert found() == [("annotation.E019", "the job kind 'bare' has no title")]
     (error,) = job_kinds(None)
@@ -40,7 +40,7 @@ def test_a_kind_without_a_title_is_named() -> None:
 @pytest.mark.parametrize("wrong", ["LookupError", LookupError(), int], ids=repr)
 def test_what_is_no_exception_is_no_refusal(wrong: object) -> None:
     @job_kind("refusing", title="Refusing", refusals=(ValueError, wrong))  # type: ignore[arg-type]
-    def refusing(progress: Progress) -> None: ...
+    def refusing(progress: JobProgress) -> None: ...
 
     ((id, said),) = found()
     assert id == "annotation.E020" and repr(wrong) in said and "ValueError" not in said
@@ -56,16 +56,16 @@ def test_work_that_cannot_be_called_is_named() -> None:
     def idle() -> None: ...
 
     @job_kind("in_order", title="In order")
-    def in_order(progress: Progress, first: int, *, second: int) -> None: ...
+    def in_order(progress: JobProgress, first: int, *, second: int) -> None: ...
 
     @job_kind("unasked", title="Unasked", request=CountRequest)
-    def unasked(progress: Progress, *, upto: int) -> None: ...
+    def unasked(progress: JobProgress, *, upto: int) -> None: ...
 
     @job_kind("whole", title="Whole", request=CountRequest)
-    def whole(progress: Progress, request: CountRequest) -> None: ...
+    def whole(progress: JobProgress, request: CountRequest) -> None: ...
 
     @job_kind("wordy", title="Wordy", request=str)
-    def wordy(progress: Progress, request: str) -> None: ...
+    def wordy(progress: JobProgress, request: str) -> None: ...
 
     assert [(id, said.removeprefix("the job kind ")) for id, said in found()] == [
         ("annotation.E021", "'idle' takes no progress"),

@@ -39,7 +39,7 @@ def test_jobs_are_listed_newest_first_with_share_phase_and_time_left(capsys):
 def test_jobs_can_be_had_as_json(capsys):
     account = Account.objects.create(username="researcher")
     job = jobs.enqueue(kind="count", arguments={"upto": 3}, actor=account)
-    jobs.run(job.pk)
+    jobs.run_queued_job(job.pk)
     call_command("jobs", "--json", "--state", "done")
     (told,) = json.loads(capsys.readouterr().out)["jobs"]
     assert (told["id"], told["by"], told["result"]) == (job.pk, "researcher", {"counted": 3})

@@ -75,7 +75,7 @@ def test_it_is_cancelled_mid_way_and_goes_on_where_it_was(delivery: Delivery, he
         stopped = wait_for(job, Job.CANCELLED)
         assert counted() == list(range(stopped.checkpoint["next"])) and 0 < len(counted()) < 40
         held.unlink()
-        jobs.resume(job_id=job.pk)
+        jobs.resume_job(job_id=job.pk)
         assert wait_for(job, Job.DONE).result == {"counted": 40 - stopped.checkpoint["next"]}
     assert counted() == list(range(40))
 
@@ -89,9 +89,9 @@ def test_a_killed_workers_job_goes_on_from_its_checkpoint_and_nothing_is_done_tw
         worker.kill()
     left = Job.objects.get(pk=job.pk)
     assert left.state == Job.RUNNING and left.checkpoint["next"] < 40
-    assert jobs.sweep() == jobs.Swept()
+    assert jobs.sweep_jobs() == jobs.SweptJobs()
     pass_time(seconds=LOST + 1)
-    assert jobs.sweep() == jobs.Swept(again=1)
+    assert jobs.sweep_jobs() == jobs.SweptJobs(again=1)
     held.unlink()
     with delivery.worker():
         done = wait_for(job, Job.DONE)
@@ -167,7 +167,7 @@ def test_a_database_that_is_not_there_yet_is_waited_for(delivery: Delivery):
             if delivery.name == "celery" and connection.vendor == "postgresql":
                 # A table that is not there is no loss of the database: the delivery is over.
                 pass_time(seconds=FORGOTTEN[0] + 1)
-                jobs.sweep()
+                jobs.sweep_jobs()
             wait_for(job, Job.DONE)
             assert worker.process.poll() is None
     finally:
@@ -181,10 +181,10 @@ def test_what_a_lost_broker_forgot_is_sent_again_by_the_sweep(broker: redis.Redi
     job = jobs.enqueue(kind="count", arguments={"upto": 3})
     assert broker.llen("jobs") == 1
     broker.flushall()
-    assert jobs.sweep().sent == 0, "it may just be waiting its turn"
+    assert jobs.sweep_jobs().sent == 0, "it may just be waiting its turn"
     pass_time(seconds=FORGOTTEN[0] + 1)
-    assert jobs.sweep().sent == 1
-    assert jobs.sweep().sent == 0
+    assert jobs.sweep_jobs().sent == 1
+    assert jobs.sweep_jobs().sent == 0
     assert broker.llen("jobs") == 1
     command = [*workers.CELERY, "--hostname", "counting@here"]
     with workers.started(command, tmp_path, REDIS_URL=broker_url(broker)):
@@ -215,7 +215,7 @@ def test_a_job_that_waits_long_is_sent_again_ever_more_seldom(broker: redis.Redi
     at, sent = database.now(), []
     for minute in range(1, 121):
         monkeypatch.setattr(database, "now", lambda minute=minute: at + timedelta(minutes=minute, seconds=1))
-        if jobs.sweep().sent:
+        if jobs.sweep_jobs().sent:
             sent.append(minute)
     assert sent[0] == 1
     gaps = [after - before for before, after in zip(sent, sent[1:], strict=False)]

@@ -12,7 +12,7 @@ from annotation import jobs
 from annotation.common import database
 from annotation.common.registry import UnknownName
 from annotation.jobs import running
-from annotation.jobs.rows import ATTEMPTS, LOST
+from annotation.jobs.rows import JOB_ATTEMPTS, LOST
 from annotation.models import AuditEntry, Job
 from tests.jobs import kinds
 
@@ -31,8 +31,8 @@ def later(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
 
 def test_a_job_that_is_run_has_its_result_and_its_whole_share():
     job = jobs.enqueue(kind="count", arguments={"upto": 3})
-    assert (job.state, jobs.due()) == (Job.QUEUED, job.pk)
-    assert jobs.run(job.pk) == Job.DONE
+    assert (job.state, jobs.due_job()) == (Job.QUEUED, job.pk)
+    assert jobs.run_queued_job(job.pk) == Job.DONE
     job.refresh_from_db()
     assert (job.state, job.share, job.result, job.attempts) == (Job.DONE, 1.0, {"counted": 3}, 1)
     assert job.started_at and job.heartbeat_at and job.finished_at
@@ -42,8 +42,8 @@ def test_a_job_that_is_run_has_its_result_and_its_whole_share():
 
 def test_a_second_delivery_does_nothing():
     job = jobs.enqueue(kind="count", arguments={"upto": 3})
-    jobs.run(job.pk)
-    assert jobs.run(job.pk) is None
+    jobs.run_queued_job(job.pk)
+    assert jobs.run_queued_job(job.pk) is None
     assert steps() == [0, 1, 2]
     assert Job.objects.get().attempts == 1
 
@@ -52,7 +52,7 @@ def test_the_same_asked_for_twice_is_one_job():
     first = jobs.enqueue(kind="count", arguments={"upto": 3, "pause": 0.0})
     assert jobs.enqueue(kind="count", arguments={"pause": 0.0, "upto": 3}) == first
     assert jobs.enqueue(kind="count", arguments={"upto": 4}) != first
-    jobs.run(first.pk)
+    jobs.run_queued_job(first.pk)
     assert jobs.enqueue(kind="count", arguments={"upto": 3, "pause": 0.0}) != first
 
 
@@ -85,7 +85,7 @@ def test_arguments_that_do_not_fit_are_refused_when_the_job_is_asked_for(argumen
 
 def test_what_failed_keeps_one_line_and_the_log_the_traceback(caplog):
     job = jobs.enqueue(kind="fails")
-    assert jobs.run(job.pk) == Job.FAILED
+    assert jobs.run_queued_job(job.pk) == Job.FAILED
     job.refresh_from_db()
     assert job.error == "RuntimeError: the roof fell in"
     (record,) = caplog.records
@@ -94,31 +94,31 @@ def test_what_failed_keeps_one_line_and_the_log_the_traceback(caplog):
 
 def test_a_refusal_is_told_as_it_is_and_has_no_traceback(caplog):
     job = jobs.enqueue(kind="refused")
-    assert jobs.run(job.pk) == Job.FAILED
+    assert jobs.run_queued_job(job.pk) == Job.FAILED
     assert Job.objects.get().error == "there is no such thing; name another"
     assert [(record.levelno, record.exc_info) for record in caplog.records] == [(logging.WARNING, None)]
 
 
 def test_a_kind_that_is_no_more_fails_its_jobs():
     job = Job.objects.create(kind="forgotten")
-    assert jobs.run(job.pk) == Job.FAILED
+    assert jobs.run_queued_job(job.pk) == Job.FAILED
     assert "unknown job kind 'forgotten'" in Job.objects.get().error
 
 
 def test_a_waiting_job_is_cancelled_at_once():
     job = jobs.enqueue(kind="count", arguments={"upto": 3})
     assert jobs.cancel(job_id=job.pk).state == Job.CANCELLED
-    assert jobs.run(job.pk) is None
+    assert jobs.run_queued_job(job.pk) is None
     assert steps() == []
 
 
 def test_a_running_job_is_cancelled_at_its_next_step_and_goes_on_from_its_checkpoint():
     job = jobs.enqueue(kind="cancelled_on_the_way")
-    assert jobs.run(job.pk) == Job.CANCELLED
+    assert jobs.run_queued_job(job.pk) == Job.CANCELLED
     job.refresh_from_db()
     assert (job.share, job.checkpoint, job.phase) == (0.5, {"half": True}, "")
-    assert jobs.resume(job_id=job.pk).state == Job.QUEUED
-    assert jobs.run(job.pk) == Job.DONE
+    assert jobs.resume_job(job_id=job.pk).state == Job.QUEUED
+    assert jobs.run_queued_job(job.pk) == Job.DONE
     acts = AuditEntry.objects.order_by("pk").values_list("act", "about__job")
     assert list(acts) == [("cancel_job", job.pk), ("resume_job", job.pk)]
 
@@ -126,10 +126,10 @@ def test_a_running_job_is_cancelled_at_its_next_step_and_goes_on_from_its_checkp
 def test_a_step_is_undone_where_its_transaction_meets_the_end(monkeypatch):
     job = jobs.enqueue(kind="count", arguments={"upto": 5})
     told = iter([False, False, True])
-    assert jobs.run(job.pk, stopping=lambda: next(told)) == Job.QUEUED
+    assert jobs.run_queued_job(job.pk, stopping=lambda: next(told)) == Job.QUEUED
     job.refresh_from_db()
     assert steps() == [0, 1] and job.checkpoint == {"next": 2}
-    assert jobs.run(job.pk) == Job.DONE
+    assert jobs.run_queued_job(job.pk) == Job.DONE
     assert steps() == [0, 1, 2, 3, 4]
 
 
@@ -144,10 +144,10 @@ def test_what_has_ended_cannot_be_cancelled(state):
 def test_only_what_failed_or_was_cancelled_can_be_resumed(state):
     job = Job.objects.create(kind="count", state=state)
     with pytest.raises(jobs.JobError, match=f"is {state}; only failed and cancelled"):
-        jobs.resume(job_id=job.pk)
+        jobs.resume_job(job_id=job.pk)
 
 
-@pytest.mark.parametrize("act", [jobs.cancel, jobs.resume])
+@pytest.mark.parametrize("act", [jobs.cancel, jobs.resume_job])
 def test_a_job_that_is_none_is_named(act):
     with pytest.raises(jobs.JobError, match="there is no job 7; manage.py jobs lists them"):
         act(job_id=7)
@@ -155,22 +155,22 @@ def test_a_job_that_is_none_is_named(act):
 
 def test_being_told_to_stop_queues_the_job_and_counts_as_no_attempt():
     job = jobs.enqueue(kind="count", arguments={"upto": 3})
-    assert jobs.run(job.pk, stopping=lambda: True) == Job.QUEUED
+    assert jobs.run_queued_job(job.pk, stopping=lambda: True) == Job.QUEUED
     job.refresh_from_db()
-    assert (job.attempts, jobs.due()) == (0, job.pk)
+    assert (job.attempts, jobs.due_job()) == (0, job.pk)
 
 
 def test_what_takes_too_long_is_begun_again_for_as_long_as_it_gets_anywhere():
     job = jobs.enqueue(kind="takes_too_long", arguments={"share": 0.5})
-    assert jobs.run(job.pk, limits=(kinds.TooLong,)) == Job.QUEUED
+    assert jobs.run_queued_job(job.pk, limits=(kinds.TooLong,)) == Job.QUEUED
     job.refresh_from_db()
     assert (job.share, job.attempts) == (0.5, 0)
-    for attempt in range(1, ATTEMPTS):
-        assert jobs.run(job.pk, limits=(kinds.TooLong,)) == Job.QUEUED
+    for attempt in range(1, JOB_ATTEMPTS):
+        assert jobs.run_queued_job(job.pk, limits=(kinds.TooLong,)) == Job.QUEUED
         assert Job.objects.get().attempts == attempt
-    assert jobs.run(job.pk, limits=(kinds.TooLong,)) == Job.FAILED
+    assert jobs.run_queued_job(job.pk, limits=(kinds.TooLong,)) == Job.FAILED
     assert re.fullmatch(
-        rf"begun {ATTEMPTS} times, and the last time its time limit stopped it after \d+ s; check in the "
+        rf"begun {JOB_ATTEMPTS} times, and the last time its time limit stopped it after \d+ s; check in the "
         rf"worker's log what takes so long, then resume it",
         Job.objects.get().error,
     )
@@ -179,13 +179,13 @@ def test_what_takes_too_long_is_begun_again_for_as_long_as_it_gets_anywhere():
 def test_a_job_whose_worker_was_killed_at_the_time_limit_says_so(settings):
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     died = database.now() - timedelta(seconds=LOST + 1)
-    job = silent(attempts=ATTEMPTS, heartbeat_at=died)
+    job = silent(attempts=JOB_ATTEMPTS, heartbeat_at=died)
     for lived, how in ((7490, "the last time its time limit killed it after 7500 s"), (600, "each time its")):
         began = died - timedelta(seconds=lived)
         Job.objects.update(state=Job.RUNNING, started_at=began, heartbeat_at=died)
-        assert jobs.sweep() == jobs.Swept(failed=1)
+        assert jobs.sweep_jobs() == jobs.SweptJobs(failed=1)
         job.refresh_from_db()
-        assert job.error.startswith(f"begun {ATTEMPTS} times, and {how}")
+        assert job.error.startswith(f"begun {JOB_ATTEMPTS} times, and {how}")
 
 
 def test_a_time_limit_that_strikes_while_the_end_is_written_costs_no_result(monkeypatch):
@@ -198,38 +198,38 @@ def test_a_time_limit_that_strikes_while_the_end_is_written_costs_no_result(monk
 
     monkeypatch.setattr(running, "_end", end)
     job = jobs.enqueue(kind="count", arguments={"upto": 3})
-    assert jobs.run(job.pk, limits=(kinds.TooLong,)) == Job.DONE
+    assert jobs.run_queued_job(job.pk, limits=(kinds.TooLong,)) == Job.DONE
     assert steps() == [0, 1, 2]
 
 
 def test_a_result_that_no_row_can_hold_fails_the_job():
     job = jobs.enqueue(kind="tells_too_much")
-    assert jobs.run(job.pk) == Job.FAILED
+    assert jobs.run_queued_job(job.pk) == Job.FAILED
     assert Job.objects.get().error == "TypeError: Object of type set is not JSON serializable"
 
 
 def test_a_job_that_lost_its_database_waits_ever_longer_and_is_given_up(monkeypatch):
     job = jobs.enqueue(kind="loses_database")
     waits = []
-    for _ in range(ATTEMPTS - 1):
-        assert jobs.run(job.pk) == Job.QUEUED
-        assert jobs.due() is None
+    for _ in range(JOB_ATTEMPTS - 1):
+        assert jobs.run_queued_job(job.pk) == Job.QUEUED
+        assert jobs.due_job() is None
         due_at = Job.objects.get().heartbeat_at
         assert due_at is not None
         waits.append((due_at - database.now()).total_seconds())
         later(monkeypatch, 61)
-        assert jobs.due() == job.pk
+        assert jobs.due_job() == job.pk
     assert waits == sorted(waits) and waits[0] > 1 and waits[-1] <= 60
-    assert jobs.run(job.pk) == Job.FAILED
+    assert jobs.run_queued_job(job.pk) == Job.FAILED
     assert Job.objects.get().error == (
-        f"begun {ATTEMPTS} times, and the last time it lost its database; see in the worker's log why, "
+        f"begun {JOB_ATTEMPTS} times, and the last time it lost its database; see in the worker's log why, "
         "then resume it"
     )
 
 
 def test_a_worker_that_was_taken_for_dead_writes_nothing_any_more():
     job = jobs.enqueue(kind="lost_and_found", arguments={"share": 0.9})
-    assert jobs.run(job.pk) is None
+    assert jobs.run_queued_job(job.pk) is None
     job.refresh_from_db()
     assert (job.state, job.phase, job.share) == (Job.RUNNING, "with another", 0.0)
 
@@ -237,10 +237,10 @@ def test_a_worker_that_was_taken_for_dead_writes_nothing_any_more():
 @pytest.mark.parametrize("share", [0.9, None])
 def test_a_worker_that_was_taken_for_dead_goes_on_where_no_other_has_begun(share: float | None):
     job = jobs.enqueue(kind="swept_meanwhile", arguments={"share": share})
-    assert jobs.run(job.pk) == Job.DONE
+    assert jobs.run_queued_job(job.pk) == Job.DONE
     job.refresh_from_db()
     assert (job.state, job.result, job.attempts) == (Job.DONE, {"share": share}, 1)
-    assert jobs.run(job.pk) is None
+    assert jobs.run_queued_job(job.pk) is None
 
 
 def silent(**values) -> Job:
@@ -258,61 +258,61 @@ def test_jobs_whose_times_a_clock_that_was_ahead_gave_do_not_wait_for_them():
     ahead = database.now() + timedelta(hours=1)
     lost, waiting = silent(heartbeat_at=ahead), silent(state=Job.QUEUED, heartbeat_at=ahead)
     tried_again = silent(state=Job.QUEUED, heartbeat_at=soon)
-    assert jobs.sweep().again == 0  # perhaps it lives
+    assert jobs.sweep_jobs().again == 0  # perhaps it lives
     for job in (lost, waiting, tried_again):
         job.refresh_from_db()
     assert lost.state == Job.RUNNING and lost.heartbeat_at is not None and lost.heartbeat_at <= database.now()
-    assert jobs.due() == waiting.pk
+    assert jobs.due_job() == waiting.pk
     assert tried_again.heartbeat_at == soon
     Job.objects.filter(pk=lost.pk).update(heartbeat_at=lost.heartbeat_at - timedelta(seconds=LOST + 1))
-    assert jobs.sweep().again == 1
+    assert jobs.sweep_jobs().again == 1
 
 
 def test_the_sweep_queues_again_what_shows_no_life():
     job = silent(checkpoint={"next": 2}, share=0.6)
     lively = Job.objects.create(kind="count", state=Job.RUNNING, heartbeat_at=database.now())
-    assert jobs.sweep() == jobs.Swept(again=1)
-    assert jobs.run(job.pk) == Job.DONE
+    assert jobs.sweep_jobs() == jobs.SweptJobs(again=1)
+    assert jobs.run_queued_job(job.pk) == Job.DONE
     assert steps() == [2]
     lively.refresh_from_db()
     assert lively.state == Job.RUNNING
-    assert jobs.sweep() == jobs.Swept()
+    assert jobs.sweep_jobs() == jobs.SweptJobs()
 
 
 def test_the_sweep_gives_up_what_killed_its_workers_each_time():
-    job = silent(attempts=ATTEMPTS)
-    assert jobs.sweep() == jobs.Swept(failed=1)
+    job = silent(attempts=JOB_ATTEMPTS)
+    assert jobs.sweep_jobs() == jobs.SweptJobs(failed=1)
     job.refresh_from_db()
     assert job.state == Job.FAILED
-    assert job.error.startswith(f"begun {ATTEMPTS} times, and each time its worker ended")
-    assert jobs.resume(job_id=job.pk).attempts == 0
+    assert job.error.startswith(f"begun {JOB_ATTEMPTS} times, and each time its worker ended")
+    assert jobs.resume_job(job_id=job.pk).attempts == 0
 
 
 def test_the_sweep_ends_what_was_cancelled_and_then_lost_its_worker():
     job = silent(cancel=True)
-    assert jobs.sweep() == jobs.Swept(cancelled=1)
+    assert jobs.sweep_jobs() == jobs.SweptJobs(cancelled=1)
     job.refresh_from_db()
     assert job.state == Job.CANCELLED and job.finished_at
 
 
 def test_rows_that_other_code_wrote_are_found_by_the_sweep():
     job = Job.objects.create(kind="count", arguments={"upto": 1})
-    assert jobs.due() is None
-    jobs.sweep()
-    assert jobs.due() == job.pk
+    assert jobs.due_job() is None
+    jobs.sweep_jobs()
+    assert jobs.due_job() == job.pk
 
 
 def test_the_longest_waiting_job_comes_first(monkeypatch):
     first = jobs.enqueue(kind="count", arguments={"upto": 1})
     later(monkeypatch, 1)
     jobs.enqueue(kind="count", arguments={"upto": 2})
-    assert jobs.due() == first.pk
+    assert jobs.due_job() == first.pk
 
 
 def test_shares_alone_are_written_now_and_then(django_assert_max_num_queries):
     job = jobs.enqueue(kind="count", arguments={"upto": 1})
     Job.objects.update(state=Job.RUNNING, started_at=database.now())
-    progress = jobs.Progress(Job.objects.get())
+    progress = jobs.JobProgress(Job.objects.get())
     with django_assert_max_num_queries(12):
         assert sum(progress.over(range(1000), total=1000, phase="adding", start=0.2, end=0.8)) == 499500
     assert progress.share == pytest.approx(0.8)

@@ -29,7 +29,7 @@ def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def done(kind: str, *, campaign: Campaign | None = None, actor: Account | None = None, **arguments) -> Job:
     """A job of that kind, run to its end; fails where it has not done what it should."""
     job = jobs.enqueue(kind=kind, arguments=arguments, campaign=campaign, actor=actor)
-    jobs.run(job.pk)
+    jobs.run_queued_job(job.pk)
     job.refresh_from_db()
     assert job.state == Job.DONE, job.error
     return job
@@ -38,7 +38,7 @@ def done(kind: str, *, campaign: Campaign | None = None, actor: Account | None =
 def failed(kind: str, *, campaign: Campaign | None = None, **arguments) -> str:
     """What a job of that kind says when it has failed."""
     job = jobs.enqueue(kind=kind, arguments=arguments, campaign=campaign)
-    assert jobs.run(job.pk) == Job.FAILED
+    assert jobs.run_queued_job(job.pk) == Job.FAILED
     return Job.objects.get(pk=job.pk).error
 
 
@@ -100,7 +100,7 @@ def test_an_export_that_is_cancelled_leaves_nothing(tmp_path, monkeypatch):
         return packing(*args, **also)
 
     monkeypatch.setattr(archives.zipfile.ZipFile, "open", cancelled)
-    assert jobs.run(job.pk) == Job.CANCELLED
+    assert jobs.run_queued_job(job.pk) == Job.CANCELLED
     assert list((tmp_path / "exports").iterdir()) == []
     assert not (tmp_path / "work").exists()
 
@@ -109,9 +109,9 @@ def test_exports_are_removed_when_their_time_is_over():
     a_corpus("small", some_images(1))
     old, new = (done("export_dataset", corpus="small", format=form) for form in ("entities", "jsonl"))
     file = archives.file_of(old.result["path"])
-    before = time.time() - archives.KEPT - 60
+    before = time.time() - archives.ARCHIVE_KEPT_SECONDS - 60
     os.utime(file, (before, before))
-    with pytest.raises(archives.Gone, match="no longer exists; export it again"):
+    with pytest.raises(archives.DownloadExpired, match="no longer exists; export it again"):
         archives.file_of(old.result["path"])
     assert archives.remove_expired() == 1
     assert not file.exists() and archives.file_of(new.result["path"]).exists()
@@ -123,7 +123,7 @@ def test_exports_are_removed_when_their_time_is_over():
 def test_nothing_but_exports_can_be_fetched(tmp_path, path):
     (tmp_path / "exports").mkdir()
     (tmp_path / "secret.txt").write_text("secret")
-    with pytest.raises(archives.Gone):
+    with pytest.raises(archives.DownloadExpired):
         archives.file_of(path)
 
 
@@ -172,10 +172,10 @@ def test_withdrawing_goes_on_where_it_was_cancelled(monkeypatch):
     job = jobs.enqueue(kind="discard", arguments={"worker": worker}, campaign=world.campaign)
     monkeypatch.setattr(jobs.progress, "PAUSE", 0)
     told = iter([False, False])
-    assert jobs.run(job.pk, stopping=lambda: next(told, True)) == Job.QUEUED
+    assert jobs.run_queued_job(job.pk, stopping=lambda: next(told, True)) == Job.QUEUED
     part = mine.filter(void=True).count()
     assert 0 < part < mine.count()
-    assert jobs.run(job.pk) == Job.DONE
+    assert jobs.run_queued_job(job.pk) == Job.DONE
     assert Job.objects.get().result["judgments"] == mine.count() - part
 
 

@@ -184,7 +184,7 @@ def test_a_worker_told_to_stop_in_an_outage_leaves_its_row_to_the_retry(
 @pytest.fixture
 def worker_here(database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """An embedded worker that is a thread of ours, and looks sooner than others."""
-    monkeypatch.setattr(embedded_worker, "AGAIN", 0.2)
+    monkeypatch.setattr(embedded_worker, "LOOK_AGAIN_SECONDS", 0.2)
     monkeypatch.setattr(sql, "ALIVE", 0.0)
     stop = threading.Event()
     worker = threading.Thread(target=embedded_worker._do_jobs, args=[stop])
@@ -201,7 +201,7 @@ def test_the_embedded_worker_takes_over_what_it_could_not_end(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ):
-    monkeypatch.setattr(outages, "PATIENCE", 0.0)
+    monkeypatch.setattr(outages, "OUTAGE_PATIENCE", 0.0)
     job = computing(held, then="statement")
     database.stop()
     held.unlink()

@@ -89,7 +89,7 @@ def test_a_database_that_is_away_is_told_in_one_line(monkeypatch, caplog):
 
 
 def test_a_turn_that_is_under_way_is_not_begun_again(monkeypatch):
-    name = table(monkeypatch, lambda: leases.expire())
+    name = table(monkeypatch, lambda: leases.end_expired_leases())
     with exclusive_folder(f"periodic.{name}", busy="under way"):
         assert not schedule.do(name)
     assert schedule.do(name)

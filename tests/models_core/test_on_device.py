@@ -7,14 +7,14 @@ import pytest
 
 from models_core.device import NoDevice, torch_on
 from models_core.image import vocabulary
-from models_core.kernels.intersection import Intersection, folded
+from models_core.kernels.intersection import Intersection, folded_shares
 from models_core.recipes.crossing import cross_validate
-from models_core.recipes.kept import Kept
+from models_core.recipes.kept import PhaseCache
 from models_core.recipes.material import CountedWords
-from models_core.recipes.recipe import Image, Recipe
+from models_core.recipes.recipe import PictureSettings, Recipe
 from models_core.recipes.sides import image_gram
 from models_core.recipes.training import fit
-from models_core.retrieval.kcca import KCCA, Sweep
+from models_core.retrieval.kcca import KCCA, KappaSweep
 from models_core.retrieval.problem import centred, relative_residuals
 from models_core.retrieval.selection import DIRECTIONS, SelectedKCCA, prefix_scores
 from tests.models_core.kernels.test_intersection import pyramids
@@ -69,7 +69,7 @@ def test_a_sweep_gives_the_same_models() -> None:
     given = kernels(120)
     sides = centred(given.x), centred(given.y)
     for kappas in ([0.1, 5.0], [1.0]):
-        pairs = zip(Sweep(*sides).models(kappas), Sweep(*sides, TORCH).models(kappas), strict=True)
+        pairs = zip(KappaSweep(*sides).models(kappas), KappaSweep(*sides, TORCH).models(kappas), strict=True)
         for plain, found in pairs:
             assert found.kappa == plain.kappa
             np.testing.assert_allclose(found.correlations_, plain.correlations_, atol=1e-10)
@@ -116,7 +116,7 @@ def test_intersections_are_exact_sums_of_the_same_minima(monkeypatch, images, ot
     kinds = [pyramids(images, 7, 0), pyramids(images, 8, 1)]
     columns = kinds if others == images else [kind[:others] for kind in kinds]
     found = Intersection(device=TORCH).gram(kinds, columns)
-    left, right = folded(kinds, 2), folded(columns, 2)
+    left, right = folded_shares(kinds, 2), folded_shares(columns, 2)
     exact = np.minimum(left[:, None], right[None]).sum(axis=2, dtype=np.float64)
     np.testing.assert_allclose(found, exact, rtol=0, atol=1e-12)
     np.testing.assert_allclose(found, Intersection().gram(kinds, columns), rtol=0, atol=1e-6)
@@ -125,13 +125,13 @@ def test_intersections_are_exact_sums_of_the_same_minima(monkeypatch, images, ot
 
 
 def test_a_recipe_is_trained_and_tested_the_same(monkeypatch) -> None:
-    world, recipe = material(60), Recipe("own", image=Image("linear", 2))
+    world, recipe = material(60), Recipe("own", image=PictureSettings("linear", 2))
     sides = world.take(range(40)), world.take(range(40, 60))
-    plain, crossed = fit(recipe, *sides).kcca, cross_validate(recipe, world, number=3, kept=Kept())
+    plain, crossed = fit(recipe, *sides).kcca, cross_validate(recipe, world, number=3, kept=PhaseCache())
     # What the CPU decomposes kernels with is taken away, so it takes no part.
-    monkeypatch.setattr("models_core.retrieval.spectrum.views", None)
+    monkeypatch.setattr("models_core.retrieval.spectrum.decompose_both", None)
     found = fit(recipe, *sides, device=TORCH).kcca
-    again = cross_validate(recipe, world, number=3, kept=Kept(), device=TORCH)
+    again = cross_validate(recipe, world, number=3, kept=PhaseCache(), device=TORCH)
     assert plain is not None
     assert found is not None
     # Captions of this world repeat, and rounding decides between equals: a query of twenty may differ.
@@ -145,14 +145,14 @@ def test_a_recipe_is_trained_and_tested_the_same(monkeypatch) -> None:
 
 def test_intersections_of_pictures_leave_the_cpu_alone(monkeypatch) -> None:
     counts = np.random.default_rng(0).integers(0, 9, (12, 16, 9)).astype(np.uint32)
-    settings = vocabulary.Settings(words=(4, 3, 2))
+    settings = vocabulary.CodebookSettings(words=(4, 3, 2))
     books = vocabulary.Vocabulary(tuple(np.zeros((n, 3), np.float32) for n in settings.words), settings)
     words = CountedWords(counts, books)
     for kernel in ("pyramid", "histogram"):
-        plain = image_gram(Image(kernel, 2), words, words)
+        plain = image_gram(PictureSettings(kernel, 2), words, words)
         with monkeypatch.context() as gone:
             gone.setattr("models_core.kernels.intersection.intersections", None)
-            found = image_gram(Image(kernel, 2), words, words, TORCH)
+            found = image_gram(PictureSettings(kernel, 2), words, words, TORCH)
         np.testing.assert_allclose(found, plain, rtol=1e-6)
 
 

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as arrays
 
 from models_core import ranking, tiles
 from models_core.ranking import borda, count, positions, ranks, top_k
-from models_core.tiles import Dense, NotANumber, Products, grid
+from models_core.tiles import Dense, NotANumber, Products, tile_grid
 
 #: Few values, so that nearly every case has ties.
 SCORES = arrays.arrays(
@@ -122,7 +122,7 @@ def test_embeddings_score_as_their_products_do(small_tiles, cosine, dtype):
         lengths = np.linalg.norm(queries.astype(np.float64), axis=1)[:, None]
         expected /= np.where(lengths > 0, lengths, 1) * np.linalg.norm(items.astype(np.float64), axis=1)
     whole = np.full(scores.shape, np.nan)
-    for high, wide in grid(scores):
+    for high, wide in tile_grid(scores):
         whole[high, wide] = scores.tile(high, wide)
     np.testing.assert_allclose(whole, expected, rtol=1e-5, atol=1e-5)
     rows, columns = (n.ravel() for n in np.indices(scores.shape))

@@ -16,7 +16,7 @@ def saved(folder):
 
 
 def test_a_model_comes_back_as_it_was(tmp_path):
-    stored = storage.load(saved(tmp_path / "a" / "model"), "kcca")
+    stored = storage.load_model(saved(tmp_path / "a" / "model"), "kcca")
     for name, array in ARRAYS.items():
         np.testing.assert_array_equal(stored.arrays[name], array)
         assert stored.arrays[name].dtype == array.dtype
@@ -32,7 +32,7 @@ def test_who_may_read_the_manifest_may_read_the_arrays(tmp_path):
 
 def test_a_transposed_array_keeps_its_entries(tmp_path):
     storage.save(tmp_path / "m", "kcca", {"w": ARRAYS["weights"].T}, {})
-    np.testing.assert_array_equal(storage.load(tmp_path / "m").arrays["w"], ARRAYS["weights"].T)
+    np.testing.assert_array_equal(storage.load_model(tmp_path / "m").arrays["w"], ARRAYS["weights"].T)
 
 
 def test_nothing_is_overwritten(tmp_path):
@@ -54,25 +54,25 @@ def change(folder, **entries):
 def test_what_is_wrong_with_a_folder_is_said(tmp_path):
     folder = saved(tmp_path / "model")
     with pytest.raises(storage.BadModel, match="kind 'kcca'; expected 'cca'"):
-        storage.load(folder, "cca")
+        storage.load_model(folder, "cca")
     with pytest.raises(storage.BadModel, match="nowhere contains no model"):
-        storage.load(tmp_path / "nowhere")
+        storage.load_model(tmp_path / "nowhere")
     change(folder, version=9)
     with pytest.raises(storage.BadModel, match="has version 9; this program reads 1"):
-        storage.load(folder)
+        storage.load_model(folder)
     change(folder, version=1, arrays={"weights": {"dtype": "float32", "shape": [2, 3]}})
     with pytest.raises(storage.BadModel, match="does not contain the array 'weights'"):
-        storage.load(folder)
+        storage.load_model(folder)
     (folder / storage.MANIFEST).write_text("{")
     with pytest.raises(storage.BadModel, match="is not valid JSON"):
-        storage.load(folder)
+        storage.load_model(folder)
 
 
 def test_a_damaged_file_is_noticed(tmp_path):
     file = saved(tmp_path / "model") / storage.ARRAYS
     file.write_bytes(file.read_bytes()[:-1] + b"\1")
     with pytest.raises(storage.BadModel, match="is damaged"):
-        storage.load(tmp_path / "model")
+        storage.load_model(tmp_path / "model")
     file.unlink()
     with pytest.raises(storage.BadModel, match="is missing"):
-        storage.load(tmp_path / "model")
+        storage.load_model(tmp_path / "model")

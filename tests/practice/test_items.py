@@ -16,8 +16,14 @@ from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
 from annotation.task_types.base import TASK_TYPES
 from annotation.task_types.box_drawing.practice import GOOD_FIT
-from annotation.task_types.practice import PRACTICE, Item, judged, posed, scene
-from annotation.task_types.practice.scenes import CHOSEN, PICTURES, TOLD, picture_of
+from annotation.task_types.practice import (
+    PRACTICE,
+    PracticeItem,
+    judge_practice,
+    pose_practice,
+    practice_scene,
+)
+from annotation.task_types.practice.scenes import SCENE_IMAGES, SCENE_PICTURES, SCENES_FILE, picture_of
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.relevance.rules import RELEVANCE
 
@@ -31,15 +37,15 @@ def of(*kinds: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("item", [item for kind in kinds for item in PRACTICE.get(kind).items])
 
 
-def meant(item: Item) -> set[frozenset[Box]]:
+def meant(item: PracticeItem) -> set[frozenset[Box]]:
     """The things that an item's phrases mean, each told by its boxes."""
-    return {frozenset(scene(item.scene).boxes(mention)) for mention in item.mentions}
+    return {frozenset(practice_scene(item.scene).boxes(mention)) for mention in item.mentions}
 
 
-def missing(item: Item) -> list[Box]:
+def missing(item: PracticeItem) -> list[Box]:
     """The gold boxes that an item has not shown yet."""
     shown = {Box(*corners) for corners in item.boxes}
-    wanted = scene(item.scene).boxes(item.mentions[0])
+    wanted = practice_scene(item.scene).boxes(item.mentions[0])
     assert shown <= set(wanted)
     return [box for box in wanted if box not in shown]
 
@@ -52,46 +58,46 @@ def test_every_question_can_be_practised_and_has_a_good_and_a_bad_example():
 
 
 @pytest.mark.parametrize(("kind", "item"), EVERY)
-def test_an_item_can_be_shown_and_says_why(kind: str, item: Item):
-    page, image = posed(kind, item)
+def test_an_item_can_be_shown_and_says_why(kind: str, item: PracticeItem):
+    page, image = pose_practice(kind, item)
     assert page.choices and str(item.why).endswith(".")
     assert (settings.BASE_DIR / "static" / image.picture).is_file()
 
 
 @pytest.mark.parametrize("item", [example.item for each in PRACTICE for example in each.examples])
-def test_an_example_marks_phrases_that_gold_knows(item: Item):
-    assert all(scene(item.scene).boxes(mention) is not None for mention in item.mentions)
+def test_an_example_marks_phrases_that_gold_knows(item: PracticeItem):
+    assert all(practice_scene(item.scene).boxes(mention) is not None for mention in item.mentions)
 
 
 @of(q.COREF_LINK, q.CHAIN_VERIFICATION)
-def test_phrases_are_the_same_where_gold_says_so(item: Item):
+def test_phrases_are_the_same_where_gold_says_so(item: PracticeItem):
     assert (len(meant(item)) == 1) == (item.right in ("yes", "true"))
 
 
 @of(q.BOX_REQUIREMENT)
-def test_what_has_boxes_in_gold_is_to_be_boxed(item: Item):
+def test_what_has_boxes_in_gold_is_to_be_boxed(item: PracticeItem):
     assert bool(missing(item)) == (item.right == "box")
 
 
 @of(q.BOX_DRAWING)
-def test_a_box_is_to_be_drawn_where_gold_has_one_more(item: Item):
+def test_a_box_is_to_be_drawn_where_gold_has_one_more(item: PracticeItem):
     assert bool(missing(item)) == (item.right == "drawn")
 
 
 @of(q.BOX_QUALITY)
-def test_a_box_is_good_where_it_fits_one_that_gold_has_and_nobody_has_drawn(item: Item):
+def test_a_box_is_good_where_it_fits_one_that_gold_has_and_nobody_has_drawn(item: PracticeItem):
     assert item.pending is not None
     fit = max(map(Box(*item.pending).iou, missing(item)))
     assert fit >= GOOD_FIT if item.right == "good" else fit < 0.5
 
 
 @of(q.BOX_COVERAGE)
-def test_boxes_are_complete_where_gold_has_no_other(item: Item):
+def test_boxes_are_complete_where_gold_has_no_other(item: PracticeItem):
     assert bool(missing(item)) == (item.right == "more")
 
 
 @pytest.mark.parametrize(("kind", "item"), EVERY)
-def test_practice_has_answers_of_either_sort(kind: str, item: Item):
+def test_practice_has_answers_of_either_sort(kind: str, item: PracticeItem):
     if item.right:
         assert item.right in q.answers_to(kind)
     rights = {item.right for item in PRACTICE.get(kind).items}
@@ -101,50 +107,50 @@ def test_practice_has_answers_of_either_sort(kind: str, item: Item):
 @pytest.mark.parametrize(
     ("kind", "item"), [(k, i) for k, i in EVERY if i.right and k not in (q.BOX_DRAWING, RELEVANCE)]
 )
-def test_the_right_word_is_right_and_no_other(kind: str, item: Item):
-    page, _image = posed(kind, item)
+def test_the_right_word_is_right_and_no_other(kind: str, item: PracticeItem):
+    page, _image = pose_practice(kind, item)
     for choice in page.choices:
-        assert judged(kind, item, Answer(choice.value)).right is (choice.value == item.right)
+        assert judge_practice(kind, item, Answer(choice.value)).right is (choice.value == item.right)
 
 
 def test_a_drawn_box_is_right_as_far_as_it_fits():
     item = PRACTICE.get(q.BOX_DRAWING).items[0]
     (gold,) = missing(item)
-    exact = judged(q.BOX_DRAWING, item, Answer("drawn", gold))
+    exact = judge_practice(q.BOX_DRAWING, item, Answer("drawn", gold))
     assert exact.right and exact.overlap == 1 and exact.right_boxes == (gold,)
-    wide = judged(
+    wide = judge_practice(
         q.BOX_DRAWING, item, Answer("drawn", Box(gold.xmin - 30, gold.ymin - 30, gold.xmax, gold.ymax))
     )
     assert not wide.right and 0 < (wide.overlap or 0) < GOOD_FIT
-    assert judged(q.BOX_DRAWING, item, Answer("none")).right is False
+    assert judge_practice(q.BOX_DRAWING, item, Answer("none")).right is False
 
 
 def test_a_box_where_none_is_wanted_is_wrong_however_it_lies():
     item = PRACTICE.get(q.BOX_DRAWING).items[-1]
-    verdict = judged(q.BOX_DRAWING, item, Answer("drawn", Box(*item.boxes[0])))
+    verdict = judge_practice(q.BOX_DRAWING, item, Answer("drawn", Box(*item.boxes[0])))
     assert verdict.right is False and verdict.overlap is None
-    assert judged(q.BOX_DRAWING, item, Answer("none")).right is True
+    assert judge_practice(q.BOX_DRAWING, item, Answer("none")).right is True
 
 
 def test_a_page_is_right_where_every_tick_is():
     item = PRACTICE.get(RELEVANCE).items[0]
     ticked = [[fits for _text, fits in sentences] for _name, sentences in item.blocks]
-    assert judged(RELEVANCE, item, Answer("judged", content={"ticked": ticked})).right
+    assert judge_practice(RELEVANCE, item, Answer("judged", content={"ticked": ticked})).right
     ticked[1][0] = not ticked[1][0]
-    verdict = judged(RELEVANCE, item, Answer("judged", content={"ticked": ticked}))
+    verdict = judge_practice(RELEVANCE, item, Answer("judged", content={"ticked": ticked}))
     assert not verdict.right and verdict.wrong_ticks == ((1, 0),)
 
 
 @pytest.mark.parametrize("ticked", [[], [[True]], [[False] * 9] * 9])
 def test_a_page_of_another_shape_is_wrong_and_breaks_nothing(ticked: list[list[bool]]):
-    assert not judged(
+    assert not judge_practice(
         RELEVANCE, PRACTICE.get(RELEVANCE).items[0], Answer("judged", content={"ticked": ticked})
     ).right
 
 
 def test_what_nobody_can_grade_gets_no_verdict():
     item = PRACTICE.get(REGION_DESCRIPTION).items[0]
-    assert judged(REGION_DESCRIPTION, item, Answer("described")).right is None
+    assert judge_practice(REGION_DESCRIPTION, item, Answer("described")).right is None
 
 
 def test_the_scenes_are_made_anew_from_the_sample_corpus(tmp_path: Path):
@@ -152,8 +158,8 @@ def test_the_scenes_are_made_anew_from_the_sample_corpus(tmp_path: Path):
         "make_examples", pictures=tmp_path, told=tmp_path / "scenes.json", stdout=open(tmp_path / "said", "w")
     )
     again = "run manage.py make_examples, look at the pictures, and commit them"
-    assert json.loads((tmp_path / "scenes.json").read_text()) == json.loads(TOLD.read_text()), again
-    for name in CHOSEN:
+    assert json.loads((tmp_path / "scenes.json").read_text()) == json.loads(SCENES_FILE.read_text()), again
+    for name in SCENE_IMAGES:
         kept = Image.open(settings.BASE_DIR / "static" / picture_of(name)).convert("RGB")
         made = Image.open(tmp_path / f"{name}.webp").convert("RGB")
         assert kept.size == made.size
@@ -162,13 +168,13 @@ def test_the_scenes_are_made_anew_from_the_sample_corpus(tmp_path: Path):
 
 
 def test_the_pictures_are_small_and_all_are_used():
-    files = list((settings.BASE_DIR / "static" / PICTURES).iterdir())
-    assert {file.stem for file in files} == set(CHOSEN)
+    files = list((settings.BASE_DIR / "static" / SCENE_PICTURES).iterdir())
+    assert {file.stem for file in files} == set(SCENE_IMAGES)
     assert sum(file.stat().st_size for file in files) < MOST * 1000
     shown = {item.scene for _kind, item in EVERY} | {
         name for item in PRACTICE.get(RELEVANCE).items for name, _s in item.blocks
     }
-    assert shown == set(CHOSEN)
+    assert shown == set(SCENE_IMAGES)
 
 
 def test_every_kind_with_items_is_a_task_type():

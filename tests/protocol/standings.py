@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from annotation.protocol.trust import ControlGraded, Entered, Examined, Standing, replay
+from annotation.protocol.trust import ControlGraded, Entered, Examined, WorkerTrust, replay
 from annotation.protocol.trust_settings import TrustSettings
 
 SETTINGS = TrustSettings()
 ADMITTED = (Entered(), Examined(10, 10))
 
 
-def on_probation(kind: str = "coref_link") -> Standing:
+def on_probation(kind: str = "coref_link") -> WorkerTrust:
     return replay(kind, ADMITTED, SETTINGS)
 
 
-def answered(kind: str, answers: list[bool]) -> Standing:
+def answered(kind: str, answers: list[bool]) -> WorkerTrust:
     return replay(kind, [*ADMITTED, *map(ControlGraded, answers)], SETTINGS)

@@ -3,11 +3,11 @@
 from hypothesis import strategies as st
 
 from annotation.protocol.gold import Truth
-from annotation.protocol.state import Settings
+from annotation.protocol.state import ImageSettings
 from annotation.protocol.terms import CATEGORIES, Mention
 from annotation.simulation.driver import Crowd, simulate_image
 from annotation.simulation.standin import stand_in
-from annotation.simulation.workers import crowd
+from annotation.simulation.workers import make_crowd
 
 WORDS = ("man", "dog", "hat", "park", "ball")
 
@@ -28,7 +28,7 @@ def images(draw):
 
 
 settings_of_images = st.builds(
-    Settings,
+    ImageSettings,
     order=st.sampled_from(["likely_first", "as_printed"]),
     link_votes=st.sampled_from([1, 3]),
     verification_votes=st.sampled_from([1, 3]),
@@ -49,6 +49,6 @@ def played(draw):
             min_size=1,
         )
     )
-    people = Crowd(crowd(mix, seed=seed), seed=seed)
+    people = Crowd(make_crowd(mix, seed=seed), seed=seed)
     simulated = simulate_image(mentions, truth, people, settings, review=draw(st.booleans()))
     return mentions, settings, simulated, truth

@@ -16,8 +16,8 @@ from annotation.protocol.trust import (
     Event,
     Examined,
     ItemDone,
-    after,
     replay,
+    trust_after,
     why_not,
 )
 from annotation.protocol.trust_settings import TrustSettings, kinds_tested
@@ -111,7 +111,7 @@ def test_a_test_failed_can_be_retaken_and_a_test_passed_is_never_lost():
         "coref_link", [Entered(10, 0.99), Examined(2, 10), Examined(9, 10), Examined(2, 10)], SETTINGS
     )
     assert waiting.state == QUALIFICATION
-    assert after(waiting, Entered(600, 0.99), SETTINGS).state == PROBATION
+    assert trust_after(waiting, Entered(600, 0.99), SETTINGS).state == PROBATION
 
 
 def test_a_better_reputation_admits_and_a_worse_one_later_changes_nothing():
@@ -128,7 +128,7 @@ def test_settings_relaxed_later_admit_at_the_next_event():
     waiting = replay("coref_link", [Entered()], SETTINGS)
     relaxed = TrustSettings(qualification=False)
     assert why_not(waiting, relaxed) is None
-    assert after(waiting, ItemDone(), relaxed).state == PROBATION
+    assert trust_after(waiting, ItemDone(), relaxed).state == PROBATION
 
 
 def test_writers_have_no_known_answers_and_so_no_probation():

@@ -6,30 +6,30 @@ from hypothesis import strategies as st
 
 from annotation.protocol import boxes as loop
 from annotation.protocol.boxes import (
-    TABLE,
+    TRANSITIONS,
+    BoxLimits,
     BoxState,
-    Drawn,
     IllegalMove,
-    Limits,
     Outcome,
+    WorkerBox,
     apply,
-    entry,
+    enter_box_loop,
     legal,
 )
 from annotation.protocol.terms import Box
 
-LIMITS = Limits()
-OUTCOMES = sorted({row.outcome for row in TABLE})
+LIMITS = BoxLimits()
+OUTCOMES = sorted({row.outcome for row in TRANSITIONS})
 
 
-def drawn(number: int) -> Drawn:
-    return Drawn(Box(number, 1, number + 5, 6), f"j{number}", "ann")
+def drawn(number: int) -> WorkerBox:
+    return WorkerBox(Box(number, 1, number + 5, 6), f"j{number}", "ann")
 
 
 states = st.builds(
     BoxState,
     chain=st.just("c"),
-    stage=st.sampled_from(loop.STAGES),
+    stage=st.sampled_from(loop.BOX_STAGES),
     boxes=st.lists(st.integers(1, 40).map(drawn), max_size=30).map(tuple),
     pending=st.none() | st.integers(1, 40).map(drawn),
     fruitless=st.integers(0, 3),
@@ -41,7 +41,7 @@ states = st.builds(
 def test_every_pair_of_stage_and_outcome_is_legal_or_raises(state, outcome):
     if state.stage == loop.QUALITY and state.pending is None:
         return  # no history leads there: QUALITY is entered with a box pending
-    given_outcome = Outcome(outcome, drawn(7) if outcome == loop.DRAWN else None, "none")
+    given_outcome = Outcome(outcome, drawn(7) if outcome == loop.BOX_DRAWN else None, "none")
     if outcome in legal(state, LIMITS):
         after, row = apply(state, given_outcome, LIMITS)
         assert after.stage == row.next and row.stage == state.stage
@@ -53,12 +53,12 @@ def test_every_pair_of_stage_and_outcome_is_legal_or_raises(state, outcome):
 
 
 def test_closed_stages_know_no_outcome():
-    for stage in loop.CLOSED:
+    for stage in loop.CLOSED_BOX_STAGES:
         assert legal(BoxState("c", stage), LIMITS) == ()
 
 
 def test_the_legal_pairs_are_those_of_the_specification():
-    assert {(row.stage, row.outcome) for row in TABLE} == {
+    assert {(row.stage, row.outcome) for row in TRANSITIONS} == {
         ("REQUIREMENT", "BOX"), ("REQUIREMENT", "NO_BOX"), ("REQUIREMENT", "FLAGGED"),
         ("DRAWING", "DRAWN"), ("DRAWING", "NONE"), ("DRAWING", "FLAGGED"),
         ("QUALITY", "GOOD"), ("QUALITY", "BAD"), ("QUALITY", "FLAGGED"),
@@ -77,7 +77,7 @@ def test_the_legal_pairs_are_those_of_the_specification():
     ],
 )  # fmt: skip
 def test_people_clothing_and_bodyparts_are_drawn_at_once(categories, stage):
-    assert entry("c", categories).stage == stage
+    assert enter_box_loop("c", categories).stage == stage
 
 
 def test_the_fourth_fruitless_drawing_in_a_row_goes_to_review():
@@ -93,7 +93,7 @@ def test_the_fourth_fruitless_drawing_in_a_row_goes_to_review():
 
 def test_a_good_box_forgives_what_was_fruitless():
     state = BoxState("c", loop.QUALITY, pending=drawn(2), fruitless=3)
-    after, _ = apply(state, Outcome(loop.GOOD), LIMITS)
+    after, _ = apply(state, Outcome(loop.BOX_GOOD), LIMITS)
     assert (after.stage, after.boxes, after.pending, after.fruitless) == ("COVERAGE", (drawn(2),), None, 0)
 
 
@@ -127,5 +127,5 @@ def test_scene_wins_where_it_is_not_outvoted(votes, kind):
 def test_the_diagram_draws_every_row():
     drawing = loop.mermaid()
     assert drawing.startswith("stateDiagram-v2")
-    for row in TABLE:
+    for row in TRANSITIONS:
         assert f"{row.stage} --> {row.next}: {row.outcome}" in drawing

@@ -9,7 +9,7 @@ from annotation.protocol import questions as q
 from annotation.protocol.image import Fold
 from annotation.protocol.questions import Judgment
 from annotation.protocol.rulings import Closure
-from annotation.protocol.state import ALWAYS, NEVER, PICTURED, UNSEEN, Settings
+from annotation.protocol.state import BOXES_ALWAYS, BOXES_NEVER, BOXES_PICTURED, UNSEEN, ImageSettings
 from annotation.protocol.terms import Mention
 
 MAN = Mention(0, 0, 2, ("A", "man"), ("people",))
@@ -17,7 +17,7 @@ SAME = Mention(1, 0, 1, ("Somebody",), ("people",))
 KITE = Mention(0, 3, 5, ("a", "kite"), ("other",))
 LINK = q.link_key(MAN, SAME)
 CHAIN = q.chain_key(q.CHAIN_VERIFICATION, (MAN, SAME))
-BLIND = Settings(boxes=NEVER)
+BLIND = ImageSettings(boxes=BOXES_NEVER)
 
 
 def answered(fold: Fold, *answers: tuple[str, str]):
@@ -45,7 +45,12 @@ def test_a_refused_chain_waits_for_a_reviewer_who_may_close_it():
 
 @pytest.mark.parametrize(
     ("asked", "pictured", "boxes"),
-    [(PICTURED, True, PICTURED), (PICTURED, False, NEVER), (ALWAYS, False, ALWAYS), (NEVER, True, NEVER)],
+    [
+        (BOXES_PICTURED, True, BOXES_PICTURED),
+        (BOXES_PICTURED, False, BOXES_NEVER),
+        (BOXES_ALWAYS, False, BOXES_ALWAYS),
+        (BOXES_NEVER, True, BOXES_NEVER),
+    ],
 )
 def test_an_image_without_a_picture_is_asked_about_boxes_only_where_that_is_said(asked, pictured, boxes):
-    assert Settings(boxes=asked).of_image(pictured=pictured).boxes == boxes
+    assert ImageSettings(boxes=asked).of_image(pictured=pictured).boxes == boxes

@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.protocol.controls import Control, Measured, choose, double_checked, draw, drawn, due
+from annotation.protocol.controls import (
+    ControlCounts,
+    PooledControl,
+    choose_control,
+    double_checked,
+    draw_number,
+    draw_sample,
+    is_control_due,
+)
 from annotation.protocol.trust import PROBATION, QUALIFICATION, SUSPENDED, TRUSTED
 from annotation.protocol.trust_settings import TrustSettings
 
@@ -19,11 +27,15 @@ ANSWERS = st.sampled_from([("yes", "no"), ("box", "scene", "none"), ("1", "2", "
 
 
 def due_at(numbers, *, seed="s", worker="w", kind="coref_link", state=PROBATION, settings=SETTINGS):
-    return [n for n in numbers if due(settings, seed=seed, worker=worker, kind=kind, state=state, number=n)]
+    return [
+        n
+        for n in numbers
+        if is_control_due(settings, seed=seed, worker=worker, kind=kind, state=state, number=n)
+    ]
 
 
 def pool_of(answers, each):
-    return [Control(f"{answer}-{n}", answer) for answer in answers for n in range(each)]
+    return [PooledControl(f"{answer}-{n}", answer) for answer in answers for n in range(each)]
 
 
 def met(pool, count, *, seed="s", worker="w", kind="k"):
@@ -31,7 +43,7 @@ def met(pool, count, *, seed="s", worker="w", kind="k"):
     seen: set[str] = set()
     choices = []
     for _ in range(count):
-        choice = choose(pool, seed=seed, worker=worker, kind=kind, seen=seen)
+        choice = choose_control(pool, seed=seed, worker=worker, kind=kind, seen=seen)
         choices.append(choice)
         if choice.control:
             seen.add(choice.control.id)
@@ -65,7 +77,9 @@ def test_any_share_of_control_items_is_kept_to_within_one_over_any_length(thousa
     settings = TrustSettings(control_share=share)
     count = 0
     for number in range(31, 331):
-        count += due(settings, seed=seed, worker="w", kind="coref_link", state=TRUSTED, number=number)
+        count += is_control_due(
+            settings, seed=seed, worker="w", kind="coref_link", state=TRUSTED, number=number
+        )
         assert abs(count - share * (number - 30)) <= 1 + 1e-9
 
 
@@ -113,7 +127,9 @@ def test_twelve_known_items_are_balanced_over_the_possible_answers(answers, seed
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=4), NAMES)
 def test_every_control_comes_once_then_none_with_a_warning(sizes, seed):
     pool = [
-        Control(f"{stratum}-{n}", str(stratum)) for stratum, size in enumerate(sizes) for n in range(size)
+        PooledControl(f"{stratum}-{n}", str(stratum))
+        for stratum, size in enumerate(sizes)
+        for n in range(size)
     ]
     choices = met(pool, len(pool) + 1, seed=seed)
     chosen = [choice.control for choice in choices[:-1]]
@@ -125,25 +141,25 @@ class Desk:
     """A worker who takes control items, and answers, leaves out or answers late what they please; and staff
     who retire items and add others. Kept as the queue keeps it."""
 
-    def __init__(self, pool: list[Control], seed: str) -> None:
+    def __init__(self, pool: list[PooledControl], seed: str) -> None:
         self.pool, self.seed = pool, seed
         self.seen: set[str] = set()
-        self.in_hand: list[Control] = []
-        self.left_out: list[Control] = []
+        self.in_hand: list[PooledControl] = []
+        self.left_out: list[PooledControl] = []
         #: Answered so late that it measured nothing: as good as left out.
-        self.wasted: list[Control] = []
+        self.wasted: list[PooledControl] = []
         self.known: Counter[str] = Counter()
         #: Answers of which all were met once: of these the promise does not hold any more.
         self.ran_out: set[str] = set()
 
-    def measured(self) -> Measured:
-        def active(items: list[Control]) -> Counter[str]:
+    def measured(self) -> ControlCounts:
+        def active(items: list[PooledControl]) -> Counter[str]:
             return Counter(item.stratum for item in items if item in self.pool)
 
-        return Measured(self.known, active(self.in_hand), active(self.left_out + self.wasted))
+        return ControlCounts(self.known, active(self.in_hand), active(self.left_out + self.wasted))
 
-    def take(self) -> Control | None:
-        chosen = choose(
+    def take(self) -> PooledControl | None:
+        chosen = choose_control(
             self.pool, seed=self.seed, worker="w", kind="k", seen=self.seen, measured=self.measured()
         ).control
         if chosen is not None:
@@ -151,7 +167,7 @@ class Desk:
             self.in_hand.append(chosen)
         return chosen
 
-    def answer(self, item: Control, *, late: bool = False) -> None:
+    def answer(self, item: PooledControl, *, late: bool = False) -> None:
         (self.left_out if late else self.in_hand).remove(item)
         strata = {other.stratum for other in self.pool}
         if item in self.pool and not (late and self.measured().ahead(item.stratum, strata)):
@@ -185,7 +201,7 @@ def test_known_answers_stay_balanced_whatever_is_left_out_answered_late_retired_
         elif act == "retire" and desk.pool:
             desk.pool.remove(data.draw(st.sampled_from(desk.pool)))
         elif act == "add":
-            desk.pool.append(Control(f"new {turn}", data.draw(st.sampled_from(answers))))
+            desk.pool.append(PooledControl(f"new {turn}", data.draw(st.sampled_from(answers))))
         desk.note(answers)
 
 
@@ -199,7 +215,9 @@ def test_who_leaves_out_all_items_of_one_answer_is_not_measured_on_the_other(see
         else:
             desk.answer(item)
     assert desk.known.total() <= 1 and len(desk.left_out) == 15
-    told = choose(desk.pool, seed=seed, worker="w", kind="k", seen=desk.seen, measured=desk.measured())
+    told = choose_control(
+        desk.pool, seed=seed, worker="w", kind="k", seen=desk.seen, measured=desk.measured()
+    )
     assert told.warning is not None and f"with the gold answer {shunned!r}" in told.warning
     # Answered late they count again, one for one of the others.
     for _ in range(15):
@@ -210,9 +228,9 @@ def test_who_leaves_out_all_items_of_one_answer_is_not_measured_on_the_other(see
 
 
 def test_one_item_that_ran_out_does_not_keep_a_worker_from_being_measured():
-    pool = [*pool_of(("yes",), 12), Control("only", "no")]
-    left = Measured({"yes": 1}, {}, {"no": 1})
-    chosen = choose(pool, seed="s", worker="w", kind="k", seen={"only", "yes-0"}, measured=left)
+    pool = [*pool_of(("yes",), 12), PooledControl("only", "no")]
+    left = ControlCounts({"yes": 1}, {}, {"no": 1})
+    chosen = choose_control(pool, seed="s", worker="w", kind="k", seen={"only", "yes-0"}, measured=left)
     assert chosen.control is not None and chosen.control.stratum == "yes"
     assert (
         chosen.warning is not None and "every control item of k with the gold answer 'no'" in chosen.warning
@@ -234,21 +252,21 @@ def test_the_choice_is_blind_to_the_order_of_the_pool_and_of_what_was_seen(data,
     pool = pool_of(("yes", "no"), 5)
     seen = data.draw(st.lists(st.sampled_from([control.id for control in pool]), unique=True))
     shuffled = data.draw(st.permutations(pool))
-    one = choose(pool, seed=seed, worker="w", kind="k", seen=seen)
-    assert choose(shuffled, seed=seed, worker="w", kind="k", seen=set(seen)) == one
+    one = choose_control(pool, seed=seed, worker="w", kind="k", seen=seen)
+    assert choose_control(shuffled, seed=seed, worker="w", kind="k", seen=set(seen)) == one
     assert one.control is None or one.control.id not in seen
 
 
 def test_controls_of_another_kind_seen_before_do_not_matter():
     pool = pool_of(("yes", "no"), 3)
-    assert choose(pool, seed="s", worker="w", kind="k", seen={"other"}) == choose(
+    assert choose_control(pool, seed="s", worker="w", kind="k", seen={"other"}) == choose_control(
         pool, seed="s", worker="w", kind="k"
     )
 
 
 def test_two_controls_with_one_id_are_refused():
     with pytest.raises(ValueError, match="two control items of k have the id 'c1'"):
-        met([Control("c1", "yes"), Control("c2", "yes"), Control("c1", "no")], 1)
+        met([PooledControl("c1", "yes"), PooledControl("c2", "yes"), PooledControl("c1", "no")], 1)
 
 
 def test_workers_meet_controls_in_different_orders():
@@ -260,7 +278,12 @@ def test_workers_meet_controls_in_different_orders():
 def test_the_warnings_say_what_ran_out_and_what_it_leads_to():
     (nothing,) = met([], 1, kind="coref_link")
     assert nothing.warning == "coref_link has no control items: none is injected until some are added."
-    pool = [Control("a", "yes"), Control("b", "yes"), Control("c", "yes"), Control("d", "no")]
+    pool = [
+        PooledControl("a", "yes"),
+        PooledControl("b", "yes"),
+        PooledControl("c", "yes"),
+        PooledControl("d", "no"),
+    ]
     *_, unbalanced, last, out = met(pool, 5, worker="ann", kind="coref_link")
     for choice in (unbalanced, last):
         assert choice.control.stratum == "yes"
@@ -297,18 +320,18 @@ def test_none_or_all_can_be_double_checked(share, count):
 
 @given(st.lists(NAMES, max_size=4), st.lists(NAMES, max_size=4))
 def test_a_draw_is_in_the_unit_interval_and_differs_wherever_the_names_do(one, other):
-    assert 0 <= draw(*one) < 1
-    assert (draw(*one) == draw(*other)) == (one == other)
+    assert 0 <= draw_number(*one) < 1
+    assert (draw_number(*one) == draw_number(*other)) == (one == other)
 
 
 def test_draws_are_the_same_on_every_machine():
-    assert draw("seed", "worker", 1) == 0.6232830015205556
-    assert drawn("abcdef", 3, "seed") == ["f", "a", "d"]
+    assert draw_number("seed", "worker", 1) == 0.6232830015205556
+    assert draw_sample("abcdef", 3, "seed") == ["f", "a", "d"]
 
 
 @given(st.lists(NAMES), st.integers(0, 5), st.randoms(use_true_random=False))
 def test_things_are_drawn_without_repetition_and_blind_to_their_order(things, count, random):
-    chosen = drawn(things, count, "s")
+    chosen = draw_sample(things, count, "s")
     assert len(set(chosen)) == len(chosen) == min(count, len(set(things)))
     random.shuffle(things)
-    assert drawn(things, count, "s") == chosen
+    assert draw_sample(things, count, "s") == chosen

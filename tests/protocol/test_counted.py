@@ -6,12 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.protocol.counted import AnswerSettings, Asked, CountedFold
-from annotation.protocol.questions import DOUBLE_CHECK, SURPLUS, VOTE, Judgment, discard
+from annotation.protocol.counted import AnswerSettings, CountedFold, CountedQuestion
+from annotation.protocol.questions import DOUBLE_CHECK, SURPLUS, VOTE, Judgment, void_judgments
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 
 KEYS = [f"{GRADED_RELEVANCE}|a|a#{n}" for n in range(3)]
-QUESTIONS = [Asked(GRADED_RELEVANCE, key, wanted) for key, wanted in zip(KEYS, (1, 2, 3), strict=True)]
+QUESTIONS = [
+    CountedQuestion(GRADED_RELEVANCE, key, wanted) for key, wanted in zip(KEYS, (1, 2, 3), strict=True)
+]
 
 votes = st.builds(
     lambda number, key, worker, grade, flag, role, void: Judgment(
@@ -57,7 +59,7 @@ def test_what_is_open_does_not_depend_on_the_order_in_which_keys_were_answered(h
 
 @given(histories, st.sampled_from("uvwxyz"))
 def test_answers_that_are_withdrawn_are_asked_for_again(history: list[Judgment], worker: str):
-    left = discard(history, worker=worker, question=GRADED_RELEVANCE)
+    left = void_judgments(history, worker=worker, question=GRADED_RELEVANCE)
     never = [j for j in history if j.worker != worker]
     assert CountedFold(QUESTIONS)(left) == CountedFold(QUESTIONS)(never)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from annotation.common.registry import UnknownName
 from annotation.protocol import kinds
-from annotation.protocol.grading import BadKnownAnswer, is_right, stratum
+from annotation.protocol.grading import BadGoldAnswer, is_right, stratum
 from annotation.protocol.questions import ANSWERS, BOX_DRAWING
 from annotation.protocol.terms import Box
 from annotation.protocol.trust_settings import TrustSettings
@@ -34,9 +34,9 @@ def test_a_question_with_a_few_answers_is_right_when_equal(kind):
 def test_an_answer_or_a_known_answer_of_another_question_is_refused_by_name():
     with pytest.raises(ValueError, match="answer 'good' is none of yes, no"):
         is_right("coref_link", "good", "yes", SETTINGS)
-    with pytest.raises(BadKnownAnswer, match="gold answer True is not one of yes, no"):
+    with pytest.raises(BadGoldAnswer, match="gold answer True is not one of yes, no"):
         is_right("coref_link", "yes", True, SETTINGS)
-    with pytest.raises(BadKnownAnswer, match="gold answer 'maybe'"):
+    with pytest.raises(BadGoldAnswer, match="gold answer 'maybe'"):
         stratum("coref_link", "maybe")
 
 
@@ -123,7 +123,7 @@ def test_a_control_image_stands_for_its_number_of_true_captions(known):
 
 @pytest.mark.parametrize("true", [0, 4, 10])
 def test_a_control_image_has_one_to_three_true_captions(true):
-    with pytest.raises(BadKnownAnswer, match=f"with {true} true captions: expected 1 to 3"):
+    with pytest.raises(BadGoldAnswer, match=f"with {true} true captions: expected 1 to 3"):
         stratum("relevance", [True] * true + [False] * (10 - true))
 
 
@@ -143,7 +143,7 @@ def test_whoever_always_gives_the_same_grade_is_right_on_at_most_half_of_the_bal
 
 @pytest.mark.parametrize("known", [0, 2, 3, 5])
 def test_only_the_outer_grades_can_be_known(known):
-    with pytest.raises(BadKnownAnswer, match=f"gold grade {known}: expected 1 or 4"):
+    with pytest.raises(BadGoldAnswer, match=f"gold grade {known}: expected 1 or 4"):
         stratum("graded_relevance", known)
 
 

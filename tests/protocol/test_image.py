@@ -2,12 +2,12 @@
 
 import pytest
 
-from annotation.protocol.boxes import Limits
+from annotation.protocol.boxes import BoxLimits
 from annotation.protocol.image import Fold, fold
 from annotation.protocol.merging import MergeRules
-from annotation.protocol.questions import BadJudgment, Judgment, discard
+from annotation.protocol.questions import BadJudgment, Judgment, void_judgments
 from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume, Ruling
-from annotation.protocol.state import Settings
+from annotation.protocol.state import ImageSettings
 from annotation.protocol.terms import Box
 from tests.protocol.build import Play, mentions
 
@@ -44,11 +44,11 @@ def test_no_to_all_candidates_starts_a_chain():
 def test_likely_first_asks_about_the_same_head_noun_where_print_asks_by_age():
     image = mentions("a man/people, a red dog/people", "the dog/people")
     assert Fold(image)([]).questions[0].mentions == ("0:3-6", "1:0-2")
-    assert Fold(image, Settings(order="as_printed"))([]).questions[0].mentions == ("0:0-2", "1:0-2")
+    assert Fold(image, ImageSettings(order="as_printed"))([]).questions[0].mentions == ("0:0-2", "1:0-2")
 
 
 def test_best_of_three_asks_a_third_only_to_break_a_tie():
-    play = Play(mentions("a man/people", "a guy/people"), Settings(link_votes=3))
+    play = Play(mentions("a man/people", "a guy/people"), ImageSettings(link_votes=3))
     assert play.question().wanted == 2
     play.say("ann", "yes").say("bob", "no")
     assert play.question().wanted == 1 and play.question().barred == {"ann", "bob"}
@@ -281,7 +281,7 @@ def test_controls_double_checks_void_and_repeated_answers_never_enter():
 def test_discarding_a_worker_reopens_what_they_settled():
     play = Play(mentions("a man/people", "the man/people")).say("bad", "no")
     assert len(play.state.chains) == 2
-    play.judgments = discard(play.judgments, worker="bad", question="coref_link")
+    play.judgments = void_judgments(play.judgments, worker="bad", question="coref_link")
     assert play.question().kind == "coref_link" and play.question().barred == frozenset()
 
 
@@ -309,13 +309,13 @@ def test_two_mentions_on_one_span_are_refused():
 @pytest.mark.parametrize(
     ("kind", "values"),
     [
-        (Settings, {"order": "random"}),
-        (Settings, {"link_votes": 2}),
-        (Settings, {"verification_votes": 0}),
-        (Settings, {"link_votes": 3.0}),
-        (Settings, {"flags_to_review": -2}),
-        (Limits, {"fruitless": "three"}),
-        (Limits, {"boxes": 0}),
+        (ImageSettings, {"order": "random"}),
+        (ImageSettings, {"link_votes": 2}),
+        (ImageSettings, {"verification_votes": 0}),
+        (ImageSettings, {"link_votes": 3.0}),
+        (ImageSettings, {"flags_to_review": -2}),
+        (BoxLimits, {"fruitless": "three"}),
+        (BoxLimits, {"boxes": 0}),
         (MergeRules, {"iou": "a"}),
         (MergeRules, {"iou_other": 1.5}),
         (MergeRules, {"never": (("people",),)}),

@@ -12,20 +12,20 @@ from hypothesis import strategies as st
 
 from annotation.protocol.grading import is_right, stratum
 from annotation.protocol.paging import (
-    CONTROL,
-    FILLER,
-    WANTED,
-    Batch,
+    ROLE_CONTROL,
+    ROLE_FILLER,
+    ROLE_WANTED,
     Block,
     ControlImage,
     Entry,
     Filling,
+    PageBatch,
     PagingSettings,
     Pair,
     controls_on_page,
     for_worker,
     paginate,
-    shown_of,
+    places_shown,
 )
 from annotation.protocol.trust import PROBATION, TRUSTED
 from annotation.protocol.trust_settings import TrustSettings
@@ -42,7 +42,7 @@ def pair_sets(images=8, captions=30):
     return st.sets(pair, max_size=90)
 
 
-def entries_of(batch: Batch) -> list[Entry]:
+def entries_of(batch: PageBatch) -> list[Entry]:
     return [entry for page in batch.pages for block in page for entry in block.entries]
 
 
@@ -65,15 +65,15 @@ def test_every_wanted_pair_is_on_exactly_one_page_and_no_pair_comes_twice(wanted
         fillers.setdefault(image, set()).add(caption)
     batch = paginate(wanted, fillers, seed=seed, settings=settings)
     entries = entries_of(batch)
-    assert Counter(Pair(e.image, e.caption) for e in entries if e.role == WANTED) == Counter(wanted)
-    assert {Pair(e.image, e.caption) for e in entries if e.role == FILLER} <= filtered - wanted
+    assert Counter(Pair(e.image, e.caption) for e in entries if e.role == ROLE_WANTED) == Counter(wanted)
+    assert {Pair(e.image, e.caption) for e in entries if e.role == ROLE_FILLER} <= filtered - wanted
     assert max(Counter((e.image, e.caption) for e in entries).values(), default=1) == 1
-    assert batch.count(WANTED) == len(wanted)
-    assert batch.count(WANTED) + batch.count(FILLER) == len(entries)
+    assert batch.count(ROLE_WANTED) == len(wanted)
+    assert batch.count(ROLE_WANTED) + batch.count(ROLE_FILLER) == len(entries)
     room = settings.images - settings.controls
     filling = batch.filling
     assert (filling.pages, filling.blocks) == (len(batch.pages), room * len(batch.pages))
-    assert filling.fillers == batch.count(FILLER)
+    assert filling.fillers == batch.count(ROLE_FILLER)
     assert filling.missing == len(batch.pages) * room * settings.captions - len(entries)
     sizes = [len(block.entries) for page in batch.pages for block in page]
     assert filling.short_blocks == filling.blocks - sizes.count(settings.captions)
@@ -107,8 +107,8 @@ def test_another_seed_makes_other_pages_and_draws_other_fillers():
     wanted = [Pair(f"im{i}", str(c)) for i in range(10) for c in range(7)]
     one, other = (paginate(wanted, plenty(), seed=seed) for seed in ("a", "b"))
     assert one != other
-    assert {e for e in entries_of(one) if e.role == FILLER} != {
-        e for e in entries_of(other) if e.role == FILLER
+    assert {e for e in entries_of(one) if e.role == ROLE_FILLER} != {
+        e for e in entries_of(other) if e.role == ROLE_FILLER
     }
 
 
@@ -130,14 +130,14 @@ def test_the_blocks_of_one_image_are_dealt_to_different_pages():
 
 
 def test_nothing_wanted_makes_no_page():
-    assert paginate([], plenty(), seed="s") == Batch(())
+    assert paginate([], plenty(), seed="s") == PageBatch(())
 
 
 def test_where_fillers_run_out_pages_are_short_and_the_batch_says_by_how_much():
     wanted = [Pair("a", str(n)) for n in range(13)]
     assert paginate(wanted, {}, seed="s").filling == Filling(1, 5, 4, 0, 50 - 13)
     batch = paginate(wanted, {"a": ["x", "y", "3"], "b": ["x"]}, seed="s")
-    assert (batch.count(WANTED), batch.count(FILLER)) == (13, 3)
+    assert (batch.count(ROLE_WANTED), batch.count(ROLE_FILLER)) == (13, 3)
     assert batch.filling == Filling(pages=1, blocks=5, short_blocks=4, fillers=3, missing=50 - 16)
     assert [len(block.entries) for page in batch.pages for block in page] == [10, 5, 1]
 
@@ -148,7 +148,7 @@ def test_a_page_short_of_an_image_is_filled_from_one_that_can_fill_it():
         {**{f"im{i}": list("123456789") for i in range(4)}, "poor": list("12"), "rich": list("1234567890ab")},
         seed="s",
     ).pages
-    assert [block.image for block in page if {e.role for e in block.entries} == {FILLER}] == ["rich"]
+    assert [block.image for block in page if {e.role for e in block.entries} == {ROLE_FILLER}] == ["rich"]
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_a_page_has_six_images_sixty_answers_and_one_control_image(wanted, seed,
     page = paginate(wanted, plenty(), seed=seed).pages[0]
     shown = for_worker(page, [control()], seed=seed, worker=worker)
     assert len(shown) == 6 and sum(len(block.entries) for block in shown) == 60
-    assert sum(entry.role == CONTROL for block in shown for entry in block.entries) == 10
+    assert sum(entry.role == ROLE_CONTROL for block in shown for entry in block.entries) == 10
     assert sorted(sorted(block.entries) for block in shown) == sorted(
         sorted(block.entries) for block in (*page, control().block)
     )
@@ -192,7 +192,7 @@ def test_the_place_of_the_control_image_tells_nothing():
 def test_the_place_of_a_caption_tells_nothing_of_its_role():
     page = paginate([Pair(f"im{i}", "c") for i in range(5)], plenty(), seed="s").pages[0]
     places = Counter(
-        [entry.role for entry in block.entries].index(WANTED)
+        [entry.role for entry in block.entries].index(ROLE_WANTED)
         for n in range(120)
         for block in for_worker(page, [], seed="s", worker=f"w{n}")
     )
@@ -218,7 +218,7 @@ def test_the_known_answers_follow_the_captions_as_they_are_shown(true):
 
 
 def test_a_control_image_that_would_stand_out_is_refused():
-    page = [Block("dev", (Entry("dev", "c", WANTED),))]
+    page = [Block("dev", (Entry("dev", "c", ROLE_WANTED),))]
     with pytest.raises(ValueError, match="shows dev, which is on the page already"):
         for_worker(page, [control()], seed="s", worker="w")
     with pytest.raises(ValueError, match="shows dev, which is on the page already"):
@@ -227,7 +227,7 @@ def test_a_control_image_that_would_stand_out_is_refused():
 
 @given(st.lists(st.booleans(), min_size=2, max_size=12), st.integers(1, 12), SEEDS)
 def test_a_control_image_shown_with_fewer_captions_can_still_be_judged_wrongly(known, size, worker):
-    kept = shown_of(known, size, seed="s", worker=worker, control=7)
+    kept = places_shown(known, size, seed="s", worker=worker, control=7)
     assert kept == sorted(set(kept)) and len(kept) == min(size, len(known))
     shown = [known[place] for place in kept]
     assert any(shown) == any(known) and all(shown) == all(known) or len(kept) == 1
@@ -238,7 +238,7 @@ def test_a_control_image_shown_with_fewer_captions_can_still_be_judged_wrongly(k
 
 def test_of_a_control_image_with_one_caption_half_of_the_workers_see_a_true_one():
     known = [True] * 2 + [False] * 8
-    seen = [known[shown_of(known, 1, seed="s", worker=f"w{n}", control=7)[0]] for n in range(200)]
+    seen = [known[places_shown(known, 1, seed="s", worker=f"w{n}", control=7)[0]] for n in range(200)]
     assert 70 < sum(seen) < 130
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.protocol.redundancy import Agreement, Exactly, One, best_of
+from annotation.protocol.redundancy import AgreeingVotes, Exactly, FirstVote, majority_rule
 
-COVERAGE = Agreement({"more": "MORE", "complete": "COMPLETE"}, "MORE")
+COVERAGE = AgreeingVotes({"more": "MORE", "complete": "COMPLETE"}, "MORE")
 
 
 @pytest.mark.parametrize(
@@ -32,11 +32,11 @@ def test_a_vote_no_outcome_knows_is_refused():
 @pytest.mark.parametrize("votes", [0, 2, -1])
 def test_best_of_an_even_number_is_refused(votes):
     with pytest.raises(ValueError, match="odd"):
-        best_of(votes, ("yes", "no"))
+        majority_rule(votes, ("yes", "no"))
 
 
 BOTH = ("more", "complete")
-RULES = (One(), COVERAGE, best_of(3, BOTH), best_of(5, BOTH), Exactly(3, "more"))
+RULES = (FirstVote(), COVERAGE, majority_rule(3, BOTH), majority_rule(5, BOTH), Exactly(3, "more"))
 
 
 @given(st.sampled_from(RULES), st.lists(st.sampled_from(BOTH), max_size=7))
@@ -52,7 +52,7 @@ def test_votes_are_wanted_exactly_while_unsettled_and_what_is_wanted_is_needed(r
 @given(st.lists(st.sampled_from(["yes", "no"]), min_size=3, max_size=3))
 def test_best_of_three_is_the_majority_and_three_judgments_too(votes):
     majority = max(("yes", "no"), key=votes.count)
-    assert best_of(3, ("yes", "no")).settle(votes) == majority == Exactly(3, "no").settle(votes)
+    assert majority_rule(3, ("yes", "no")).settle(votes) == majority == Exactly(3, "no").settle(votes)
 
 
 def test_an_even_number_of_judgments_may_tie():
@@ -61,7 +61,7 @@ def test_an_even_number_of_judgments_may_tie():
 
 @pytest.mark.parametrize("votes", [3, 5, 7])
 def test_it_wants_the_fewest_votes_that_can_still_settle_it(votes):
-    rule = best_of(votes, "ab")
+    rule = majority_rule(votes, "ab")
     settles = {given for n in range(9) for given in product("ab", repeat=n) if rule.settle(given)}
     for number in range(votes):
         for given_so_far in product("ab", repeat=number):

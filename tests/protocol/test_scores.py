@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.protocol.merging import canonical_layer
-from annotation.protocol.scores import b_cubed, compare, matched_iou
+from annotation.protocol.scores import b_cubed, compare_layers, matched_iou
 from annotation.protocol.terms import Box, Chain
 from tests.protocol.build import mentions
 
@@ -53,6 +53,6 @@ def test_a_layer_equals_itself_and_kinds_are_told_apart():
     other = canonical_layer(
         [(Chain("1", (ball,)), (Box(1, 1, 5, 5),), ""), (Chain("2", (park,)), (), "none")]
     )
-    same = compare(boxed, boxed)
+    same = compare_layers(boxed, boxed)
     assert (same.f1, same.iou, same.kind_accuracy, same.boxed) == (1.0, 1.0, 1.0, 1)
-    assert compare(other, boxed).kind_accuracy == 0.5
+    assert compare_layers(other, boxed).kind_accuracy == 0.5

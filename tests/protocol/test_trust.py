@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.protocol.controls import Control, choose, due
+from annotation.protocol.controls import PooledControl, choose_control, is_control_due
 from annotation.protocol.trust import (
     PROBATION,
     SUSPENDED,
@@ -22,9 +22,9 @@ from annotation.protocol.trust import (
     Examined,
     ItemDone,
     OutOfTurn,
-    Standing,
-    after,
+    WorkerTrust,
     replay,
+    trust_after,
 )
 from annotation.protocol.trust_settings import TrustSettings
 from benchmarks.trust import drawers_markdown, fate, markdown, rows
@@ -40,8 +40,8 @@ WORK = st.lists(st.one_of(st.just(ItemDone()), st.builds(ControlGraded, st.boole
 @pytest.mark.parametrize(
     ("standing", "event", "words"),
     [
-        (Standing("coref_link"), ItemDone(), "nobody works before they are admitted"),
-        (Standing("coref_link"), ControlGraded(True), "nobody works before they are admitted"),
+        (WorkerTrust("coref_link"), ItemDone(), "nobody works before they are admitted"),
+        (WorkerTrust("coref_link"), ControlGraded(True), "nobody works before they are admitted"),
         (on_probation(), Examined(5, 5), "the test is behind them"),
         (on_probation(), BoxJudged(True), "measured on controls"),
         (on_probation("box_drawing"), ControlGraded(True), "measured on box quality verdicts"),
@@ -50,7 +50,7 @@ WORK = st.lists(st.one_of(st.just(ItemDone()), st.builds(ControlGraded, st.boole
 )
 def test_an_event_out_of_turn_raises_and_names_kind_state_and_event(standing, event, words):
     with pytest.raises(OutOfTurn, match=words) as raised:
-        after(standing, event, SETTINGS)
+        trust_after(standing, event, SETTINGS)
     for name in (standing.kind, standing.state, type(event).__name__):
         assert name in str(raised.value)
 
@@ -64,7 +64,7 @@ def test_suspended_exactly_when_of_the_last_twenty_known_answers_too_many_are_wr
     fell = False
     standing = on_probation()
     for event in work:
-        standing = after(standing, event, SETTINGS)
+        standing = trust_after(standing, event, SETTINGS)
         if isinstance(event, ControlGraded):
             known.append(event.right)
             # Five wrong of twenty are below 0.8, and of fewer too many for it whatever comes.
@@ -108,7 +108,7 @@ def test_three_wrong_of_the_first_twelve_prolong_the_probation_until_it_is_clear
     assert (unlucky.items, unlucky.state) == (30, PROBATION)
     for _ in range(3):
         assert unlucky.state == PROBATION
-        unlucky = after(unlucky, ControlGraded(True), SETTINGS)
+        unlucky = trust_after(unlucky, ControlGraded(True), SETTINGS)
     assert (unlucky.accuracy, unlucky.state) == (0.8, TRUSTED)
     assert answered("coref_link", [False] * 4 + [True] * 14 + [False]).state == SUSPENDED
 
@@ -144,7 +144,7 @@ def test_relevance_has_the_lower_bar():
 def test_of_all_ways_to_click_through_twelve_known_answers_79_in_4096_are_trusted_at_once():
     ways = [replay("coref_link", [*ADMITTED, *[ItemDone()] * 18], SETTINGS)]
     for _ in range(12):
-        ways = [after(way, ControlGraded(answer), SETTINGS) for way in ways for answer in (True, False)]
+        ways = [trust_after(way, ControlGraded(answer), SETTINGS) for way in ways for answer in (True, False)]
     assert (len(ways), sum(way.state == TRUSTED for way in ways)) == (4096, 79)
 
 
@@ -164,7 +164,7 @@ def test_the_simulated_chances_equal_a_sum_over_every_course_of_answers():
                 weight *= chance if answer else 1 - chance
             standing = replay("coref_link", ADMITTED, settings)
             for number, answer in enumerate(answers, 1):
-                standing = after(standing, ControlGraded(answer), settings)
+                standing = trust_after(standing, ControlGraded(answer), settings)
                 if number in suspended:
                     suspended[number] += weight * (standing.state == SUSPENDED)
                 if number == 3:
@@ -176,7 +176,7 @@ def test_the_simulated_chances_equal_a_sum_over_every_course_of_answers():
 
 
 def test_clickers_are_suspended_within_sixty_items_as_often_as_the_table_says():
-    pool = [Control(f"{answer} {n}", answer) for n in range(15) for answer in ("yes", "no")]
+    pool = [PooledControl(f"{answer} {n}", answer) for n in range(15) for answer in ("yes", "no")]
     out = {"random": 0, "always yes": 0}
     workers = sized(150, 400)
     coins = Random(4)
@@ -187,16 +187,16 @@ def test_clickers_are_suspended_within_sixty_items_as_often_as_the_table_says():
             for item in range(1, 61):
                 if standing.state == SUSPENDED:
                     break
-                if not due(
+                if not is_control_due(
                     SETTINGS, seed="s", worker=worker, kind="coref_link", state=standing.state, number=item
                 ):
-                    standing = after(standing, ItemDone(), SETTINGS)
+                    standing = trust_after(standing, ItemDone(), SETTINGS)
                     continue
-                control = choose(pool, seed="s", worker=worker, kind="coref_link", seen=seen).control
+                control = choose_control(pool, seed="s", worker=worker, kind="coref_link", seen=seen).control
                 assert control is not None
                 seen.add(control.id)
                 answer = "yes" if habit == "always yes" else coins.choice(["yes", "no"])
-                standing = after(standing, ControlGraded(answer == control.stratum), SETTINGS)
+                standing = trust_after(standing, ControlGraded(answer == control.stratum), SETTINGS)
             out[habit] += standing.state == SUSPENDED
     chance = fate((0.5, 0.5), kind="coref_link", settings=SETTINGS, horizons=(60,)).suspended[0]
     assert abs(out["random"] / workers - chance) < 4 * sqrt(chance * (1 - chance) / workers)

@@ -13,9 +13,9 @@ from annotation.protocol.trust import (
     BoxJudged,
     Event,
     ItemDone,
-    after,
-    ahead,
+    refuse_drawing_ahead,
     replay,
+    trust_after,
 )
 from annotation.protocol.trust_settings import TrustSettings
 from tests.protocol.standings import ADMITTED, SETTINGS, answered, on_probation
@@ -29,7 +29,7 @@ def test_drawers_are_judged_by_the_boxes_that_pass_quality_whenever_the_verdicts
     def later(verdicts):
         standing = drew
         for verdict in verdicts:
-            standing = after(standing, verdict, SETTINGS)
+            standing = trust_after(standing, verdict, SETTINGS)
         return standing
 
     assert later([*bad, *good]).state == SUSPENDED
@@ -42,13 +42,13 @@ def test_a_drawer_is_judged_later_over_a_longer_window_and_at_a_lower_bar_than_o
     unlucky = [True] * 12 + [False] * 6 + [True] * 82
     standing = replay("box_drawing", ADMITTED, settings)
     for good in unlucky:
-        standing = after(standing, BoxJudged(good), settings)
+        standing = trust_after(standing, BoxJudged(good), settings)
     assert standing.state != SUSPENDED and len(standing.last) == 100
     assert answered("coref_link", unlucky).state == SUSPENDED
     thirty = replay("box_drawing", ADMITTED, settings)
     for good in [True] * 20 + [False] * 10:
         assert thirty.state != SUSPENDED
-        thirty = after(thirty, BoxJudged(good), settings)
+        thirty = trust_after(thirty, BoxJudged(good), settings)
     assert thirty.state == SUSPENDED
 
 
@@ -61,24 +61,24 @@ def test_a_drawer_who_cannot_reach_the_bar_by_the_thirtieth_verdict_is_suspended
     for passed in [*[True] * good, *[False] * (bad + 2)]:
         if standing.state == SUSPENDED:
             break
-        standing = after(standing, BoxJudged(passed), SETTINGS)
+        standing = trust_after(standing, BoxJudged(passed), SETTINGS)
         given += 1
     assert (standing.state, given) == (SUSPENDED, verdicts)
 
 
 def test_a_drawer_on_probation_stops_at_twelve_boxes_that_nobody_has_looked_at():
-    assert ahead(on_probation("box_drawing"), 11, SETTINGS) is None
-    stopped = ahead(on_probation("box_drawing"), 12, SETTINGS)
+    assert refuse_drawing_ahead(on_probation("box_drawing"), 11, SETTINGS) is None
+    stopped = refuse_drawing_ahead(on_probation("box_drawing"), 12, SETTINGS)
     assert stopped is not None and stopped.code == "unjudged"
     assert "12 of your boxes: choose another task" in stopped.text and "60 min at the latest" in stopped.text
 
 
 def test_nobody_but_a_drawer_on_probation_is_stopped_for_boxes():
-    assert ahead(on_probation("box_quality"), 100, SETTINGS) is None
+    assert refuse_drawing_ahead(on_probation("box_quality"), 100, SETTINGS) is None
     drawn: list[Event] = [ItemDone(), BoxJudged(True)]
     done = [*ADMITTED, *drawn * 30]
-    assert ahead(replay("box_drawing", done, SETTINGS), 100, SETTINGS) is None
-    assert ahead(on_probation("box_drawing"), 100, TrustSettings(drawing_unjudged=0)) is None
+    assert refuse_drawing_ahead(replay("box_drawing", done, SETTINGS), 100, SETTINGS) is None
+    assert refuse_drawing_ahead(on_probation("box_drawing"), 100, TrustSettings(drawing_unjudged=0)) is None
 
 
 @given(st.lists(st.booleans(), min_size=30, max_size=30))

@@ -14,12 +14,12 @@ from annotation.protocol.trust import (
     UNCHECKED,
     Entered,
     ItemDone,
-    reading,
     replay,
+    trust_reading,
     why_not,
 )
 from annotation.protocol.trust_settings import (
-    Known,
+    GoldCoverage,
     TrustSettings,
     in_force,
     practice_is_entry,
@@ -28,7 +28,7 @@ from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from tests.protocol.standings import SETTINGS
 
-NOTHING_KNOWN, ALL_KNOWN = Known(False, False), Known(True, True)
+NOTHING_KNOWN, ALL_KNOWN = GoldCoverage(False, False), GoldCoverage(True, True)
 
 
 def test_where_everything_is_known_the_settings_are_in_force_as_they_stand():
@@ -36,11 +36,11 @@ def test_where_everything_is_known_the_settings_are_in_force_as_they_stand():
 
 
 def test_without_items_for_a_test_whoever_comes_is_let_in_after_practice():
-    rules = in_force(SETTINGS, Known(False, True))
+    rules = in_force(SETTINGS, GoldCoverage(False, True))
     standing = replay(COREF_LINK, [Entered()], rules)
     assert standing.state == PROBATION and why_not(standing, rules) is None
-    assert practice_is_entry(COREF_LINK, SETTINGS, Known(False, True))
-    assert not practice_is_entry(COREF_LINK, SETTINGS, Known(True, False))
+    assert practice_is_entry(COREF_LINK, SETTINGS, GoldCoverage(False, True))
+    assert not practice_is_entry(COREF_LINK, SETTINGS, GoldCoverage(True, False))
     assert not practice_is_entry(COREF_LINK, TrustSettings(qualification=False), NOTHING_KNOWN)
     assert not practice_is_entry(REGION_DESCRIPTION, SETTINGS, NOTHING_KNOWN)
 
@@ -55,18 +55,18 @@ def test_a_probation_that_nothing_can_end_reads_unchecked_and_is_one_again_with_
     rules = in_force(SETTINGS, NOTHING_KNOWN)
     standing = replay(kind, [Entered(), *[ItemDone()] * 500], rules)
     assert standing.items == 500
-    assert reading(kind, standing.state, NOTHING_KNOWN, examined=False) == UNCHECKED
-    assert reading(kind, standing.state, ALL_KNOWN, examined=False) == PROBATION
+    assert trust_reading(kind, standing.state, NOTHING_KNOWN, examined=False) == UNCHECKED
+    assert trust_reading(kind, standing.state, ALL_KNOWN, examined=False) == PROBATION
 
 
 def test_what_was_earned_is_read_whatever_became_of_the_items():
     for state in (QUALIFICATION, TRUSTED, SUSPENDED):
-        assert reading(COREF_LINK, state, NOTHING_KNOWN, examined=False) == state
+        assert trust_reading(COREF_LINK, state, NOTHING_KNOWN, examined=False) == state
 
 
 @pytest.mark.parametrize(("examined", "read"), [(True, TRUSTED), (False, UNCHECKED)])
 def test_writers_are_trusted_by_their_test_and_unchecked_without_one(examined, read):
-    assert reading(CAPTION_WRITING, TRUSTED, Known(examined, False), examined=examined) == read
+    assert trust_reading(CAPTION_WRITING, TRUSTED, GoldCoverage(examined, False), examined=examined) == read
 
 
 @pytest.mark.parametrize(
@@ -76,10 +76,10 @@ def test_writers_are_trusted_by_their_test_and_unchecked_without_one(examined, r
 )
 def test_a_fifth_is_asked_twice_unless_more_is_or_nothing(given, share):
     settings = TrustSettings(**given)
-    assert in_force(settings, Known(True, False)).double_check_share == share
-    assert in_force(settings, Known(False, True)).double_check_share == settings.double_check_share
+    assert in_force(settings, GoldCoverage(True, False)).double_check_share == share
+    assert in_force(settings, GoldCoverage(False, True)).double_check_share == settings.double_check_share
 
 
 def test_no_drawer_waits_for_verdicts_that_tell_nothing():
-    assert in_force(SETTINGS, Known(True, False)).drawing_unjudged == 0
+    assert in_force(SETTINGS, GoldCoverage(True, False)).drawing_unjudged == 0
     assert set(kinds.names()) >= {BOX_DRAWING}

@@ -13,7 +13,7 @@ from annotation.common import database
 from annotation.models import Standing, Task
 from annotation.protocol import questions as q
 from annotation.queue import leases
-from annotation.queue.leases import Lease, Nothing
+from annotation.queue.leases import Lease, NoTask
 from tests.factories import some_images
 from tests.queue.test_submission import later
 from tests.queue.world import TRUSTING, World
@@ -33,15 +33,15 @@ def drawable(settings: dict[str, Any], *, judged: bool = True) -> World:
     world.measure_verdicts()
     world.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
     if judged:
-        assert isinstance(world.take(JUDGE, q.BOX_QUALITY), Nothing)
+        assert isinstance(world.take(JUDGE, q.BOX_QUALITY), NoTask)
     return world
 
 
-def draw(world: World, count: int) -> Nothing | None:
+def draw(world: World, count: int) -> NoTask | None:
     """Let the drawer draw `count` boxes, or as many as they may: what stopped them."""
     for _ in range(count):
         found = world.take(DRAWER, q.BOX_DRAWING)
-        if isinstance(found, Nothing):
+        if isinstance(found, NoTask):
             return found
         world.submit(DRAWER, found, then=False)
     return None
@@ -64,7 +64,7 @@ def test_an_answer_is_taken_and_brings_the_reason_instead_of_the_next_box():
     world = drawable(watching(1))
     receipt = world.submit(DRAWER, world.held(DRAWER, q.BOX_DRAWING))
     assert receipt.counted
-    assert isinstance(receipt.next, Nothing) and receipt.next.code == "unjudged"
+    assert isinstance(receipt.next, NoTask) and receipt.next.code == "unjudged"
 
 
 def test_what_is_in_hand_stays_in_hand():
@@ -105,13 +105,13 @@ def test_where_nobody_else_may_judge_a_drawer_goes_on():
 def test_where_verdicts_tell_nothing_a_drawer_waits_for_nobody():
     world = World(some_images(4), settings=watching(1))
     world.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
-    assert isinstance(world.take(JUDGE, q.BOX_QUALITY), Nothing)
+    assert isinstance(world.take(JUDGE, q.BOX_QUALITY), NoTask)
     assert draw(world, 4) is None
 
 
 def test_their_own_admission_to_judging_makes_a_drawer_wait_for_nobody():
     world = drawable(watching(1), judged=False)
-    assert isinstance(world.take(DRAWER, q.BOX_QUALITY), Nothing)
+    assert isinstance(world.take(DRAWER, q.BOX_QUALITY), NoTask)
     assert draw(world, 4) is None
 
 
@@ -143,8 +143,8 @@ def test_a_judge_who_gives_every_box_back_stops_nobody_for_good(monkeypatch):
     world = drawable(watching(1))
     draw(world, 1)
     held = world.held(JUDGE, q.BOX_QUALITY)
-    assert leases.give_back(worker=world.workers[JUDGE], assignment=held.id)
-    assert isinstance(world.take(JUDGE, q.BOX_QUALITY), Nothing) and draw(world, 1) is not None
+    assert leases.return_lease(worker=world.workers[JUDGE], assignment=held.id)
+    assert isinstance(world.take(JUDGE, q.BOX_QUALITY), NoTask) and draw(world, 1) is not None
     later(monkeypatch, 61)
     assert draw(world, 1) is None
 
@@ -161,7 +161,7 @@ def test_nobody_else_pays_for_it(kind: str, state: str):
     world = World(some_images(2), settings=watching())
     world.work([q.COREF_LINK, q.CHAIN_VERIFICATION] + [q.BOX_REQUIREMENT] * (kind == q.BOX_DRAWING))
     world.take(DRAWER, kind)
-    leases.give_back(worker=world.workers[DRAWER], assignment=world.held(DRAWER, kind).id)
+    leases.return_lease(worker=world.workers[DRAWER], assignment=world.held(DRAWER, kind).id)
     Standing.objects.filter(kind=kind).update(state=state)
     with CaptureQueriesContext(
         connection,

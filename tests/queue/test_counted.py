@@ -12,7 +12,7 @@ from annotation import campaigns
 from annotation.models import Campaign, Judgment, OpenImage, Task, Worker
 from annotation.moderation import discarding
 from annotation.queue import leases, submission
-from annotation.queue.leases import Lease, Nothing
+from annotation.queue.leases import Lease, NoTask
 from annotation.queue.submission import Answer, BadJudgment
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING
@@ -34,8 +34,8 @@ def workers(number: int) -> list[int]:
     return [Worker.objects.create(pseudonym=f"w{n}").pk for n in range(number)]
 
 
-def take(campaign: Campaign, worker: int, **also: Any) -> Lease | Nothing:
-    return leases.take(worker=worker, campaign=campaign, kind=campaign.kinds[0], **also)
+def take(campaign: Campaign, worker: int, **also: Any) -> Lease | NoTask:
+    return leases.take_lease(worker=worker, campaign=campaign, kind=campaign.kinds[0], **also)
 
 
 def held(campaign: Campaign, worker: int, **also: Any) -> Lease:
@@ -104,7 +104,7 @@ def test_answers_that_are_discarded_are_asked_of_others(tasks: str):
     work(campaign, crowd)
     before = Judgment.objects.count()
     lost = Judgment.objects.filter(worker=crowd[0]).count()
-    discarding.discard(campaign=campaign, worker=crowd[0])
+    discarding.discard_worker(campaign=campaign, worker=crowd[0])
     assert OpenImage.objects.filter(complete=False).exists()
     assert work(campaign, [*crowd[1:], *more_workers(9)]) == lost
     assert Judgment.objects.count() == before + lost
@@ -120,7 +120,7 @@ def test_a_question_that_two_report_is_asked_of_nobody_else():
     for worker in workers(2):
         submit(worker, held(campaign, worker), Answer(flag="offensive"), then=False)
     assert OpenImage.objects.get().complete
-    assert isinstance(take(campaign, more_workers(1)[0]), Nothing)
+    assert isinstance(take(campaign, more_workers(1)[0]), NoTask)
 
 
 def test_what_was_written_and_described_is_kept_as_it_was_given():

@@ -9,9 +9,9 @@ import pytest
 from annotation.common import database
 from annotation.models import Assignment, Campaign, Control, Image, Standing, Task
 from annotation.protocol import questions as q
-from annotation.protocol.state import Settings
+from annotation.protocol.state import ImageSettings
 from annotation.queue import dispatch, image_rows, leases
-from annotation.queue.leases import Lease, Nothing
+from annotation.queue.leases import Lease, NoTask
 from tests.factories import some_images
 from tests.queue.test_submission import later
 from tests.queue.world import TRUSTING, World
@@ -32,7 +32,7 @@ def test_a_worker_has_three_tasks_in_hand_the_answered_the_current_and_the_next_
         held.append(world.held(0, holding=[lease.id for lease in held]))
     assert len({lease.task for lease in held}) == 3
     fourth = world.take(0, holding=[lease.id for lease in held])
-    assert isinstance(fourth, Nothing) and fourth.code == "in_hand"
+    assert isinstance(fourth, NoTask) and fourth.code == "in_hand"
 
 
 def test_no_two_workers_hold_one_place():
@@ -42,7 +42,7 @@ def test_no_two_workers_hold_one_place():
     assert (
         len(tasks) == len(set(tasks)) == Task.objects.filter(kind=q.COREF_LINK, state=Task.OPEN).count() == 3
     )
-    reasons = {nothing.code for nothing in held if isinstance(nothing, Nothing)}
+    reasons = {nothing.code for nothing in held if isinstance(nothing, NoTask)}
     assert reasons == {"busy"}
 
 
@@ -50,7 +50,7 @@ def test_busy_says_when_to_come_back():
     world = World(some_images(1))
     lease = world.held(0)
     found = world.take(1)
-    assert isinstance(found, Nothing) and found.again_at == lease.expires_at
+    assert isinstance(found, NoTask) and found.again_at == lease.expires_at
     assert "20 min" in found.text
 
 
@@ -58,8 +58,8 @@ def test_an_expired_lease_frees_its_place_for_another(monkeypatch):
     world = World(some_images(1))
     lease = world.held(0)
     later(monkeypatch, 21)
-    assert leases.expire() == 1
-    assert leases.expire() == 0
+    assert leases.end_expired_leases() == 1
+    assert leases.end_expired_leases() == 0
     assert world.held(1).task == lease.task
 
 
@@ -67,7 +67,7 @@ def test_a_lease_that_ran_out_comes_back_to_its_worker_where_nobody_else_took_it
     world = World(some_images(1))
     lease = world.held(0)
     later(monkeypatch, 21)
-    leases.expire()
+    leases.end_expired_leases()
     again = world.held(0)
     assert (again.id, again.task) == (lease.id, lease.task)
     assert world.submit(0, again, then=False).counted
@@ -77,19 +77,19 @@ def test_the_heartbeat_keeps_a_lease(monkeypatch):
     world = World(some_images(1))
     lease = world.held(0)
     later(monkeypatch, 15)
-    until = leases.renew(worker=world.workers[0], assignment=lease.id)
+    until = leases.renew_lease(worker=world.workers[0], assignment=lease.id)
     assert until == database.now() + timedelta(minutes=20)
     later(monkeypatch, 15)
-    assert leases.expire() == 0
-    assert leases.renew(worker=world.workers[1], assignment=lease.id) is None
+    assert leases.end_expired_leases() == 0
+    assert leases.renew_lease(worker=world.workers[1], assignment=lease.id) is None
 
 
 def test_a_returned_task_goes_to_others_and_not_back():
     world = World(some_images(1))
     lease = world.held(0)
-    assert leases.give_back(worker=world.workers[0], assignment=lease.id)
-    assert not leases.give_back(worker=world.workers[0], assignment=lease.id)
-    assert isinstance(world.take(0), Nothing)
+    assert leases.return_lease(worker=world.workers[0], assignment=lease.id)
+    assert not leases.return_lease(worker=world.workers[0], assignment=lease.id)
+    assert isinstance(world.take(0), NoTask)
     assert world.held(1).task == lease.task
 
 
@@ -100,7 +100,7 @@ def test_a_campaign_that_is_not_open_gives_nothing_and_says_so(state, code):
     world = World()
     Campaign.objects.update(state=state, reason="new instructions")
     found = world.take(0)
-    assert isinstance(found, Nothing) and found.code == code
+    assert isinstance(found, NoTask) and found.code == code
 
 
 def test_what_is_in_hand_while_a_campaign_is_paused_is_still_taken():
@@ -110,7 +110,7 @@ def test_what_is_in_hand_while_a_campaign_is_paused_is_still_taken():
     assert world.held(0) == lease
     receipt = world.submit(0, lease)
     assert receipt.counted
-    assert isinstance(receipt.next, Nothing) and "lunch" in receipt.next.text
+    assert isinstance(receipt.next, NoTask) and "lunch" in receipt.next.text
 
 
 def test_a_suspended_worker_is_told_so():
@@ -118,7 +118,7 @@ def test_a_suspended_worker_is_told_so():
     world.submit(0, world.held(0), then=False)
     Standing.objects.update(state="suspended")
     found = world.take(0)
-    assert isinstance(found, Nothing) and found.code == "suspended"
+    assert isinstance(found, NoTask) and found.code == "suspended"
 
 
 def test_a_researchers_word_is_above_the_rules():
@@ -126,11 +126,11 @@ def test_a_researchers_word_is_above_the_rules():
     world.submit(0, world.held(0), then=False)
     Standing.objects.update(blocked=True, reason="answers too fast")
     found = world.take(0)
-    assert isinstance(found, Nothing) and found.code == "blocked" and "answers too fast" in found.text
+    assert isinstance(found, NoTask) and found.code == "blocked" and "answers too fast" in found.text
 
 
 def test_images_come_in_their_order_and_priority_goes_first(monkeypatch):
-    monkeypatch.setattr(dispatch, "HEAD", 1)
+    monkeypatch.setattr(dispatch, "FIRST_LOOK", 1)
     world = World(some_images(4))
     first, *_, last = world.images()
     assert world.held(0).image == first.image_id
@@ -139,15 +139,15 @@ def test_images_come_in_their_order_and_priority_goes_first(monkeypatch):
 
 
 def test_a_lone_worker_finds_work_behind_a_head_they_have_done(monkeypatch):
-    monkeypatch.setattr(dispatch, "HEAD", 2)
-    monkeypatch.setattr(dispatch, "STEPS", (3, 10**9))
+    monkeypatch.setattr(dispatch, "FIRST_LOOK", 2)
+    monkeypatch.setattr(dispatch, "WIDER_LOOKS", (3, 10**9))
     world = World(some_images(12), settings={**TRUSTING, "link_votes": 3})
     done = []
     while isinstance(found := world.take(0), Lease):
         done.append(found.task)
         world.submit(0, found, then=False)
     assert len(done) == len(set(done)) == 12
-    assert isinstance(found, Nothing) and found.code == "all_judged"
+    assert isinstance(found, NoTask) and found.code == "all_judged"
 
 
 def known_link(world, image, **values):
@@ -182,5 +182,5 @@ def test_open_images_passes_over_those_that_are_open():
     image = world.images()[0]
     tasks = Task.objects.count()
     again = [(image.image, tuple(world.truths[image.image_id].mentions.values()))]
-    assert image_rows.open_images(campaign=world.campaign, images=again, settings=Settings()) == 0
+    assert image_rows.open_images(campaign=world.campaign, images=again, settings=ImageSettings()) == 0
     assert Task.objects.count() == tasks

@@ -40,7 +40,7 @@ def test_a_young_connection_plans_anew_soon_and_then_ever_later(db: None, monkey
 
 @pytest.mark.only_on("postgresql")  # nobody else plans for what it saw last
 def test_what_came_in_one_go_is_planned_for_at_once(db: None, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(database, "MANY", 2)
+    monkeypatch.setattr(database, "MANY_ROWS", 2)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")  # the tables are empty, as far as it knows
         a_corpus("quay", some_images(3))

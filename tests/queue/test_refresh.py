@@ -22,15 +22,15 @@ def layer_named(world):
 
 def test_nothing_is_written_before_the_first_answer():
     world = World()
-    assert layer_rows.refresh(world.campaign) == 0
+    assert layer_rows.refresh_layer_rows(world.campaign) == 0
     assert not Layer.objects.filter(name=world.campaign.name).exists()
 
 
 def test_the_layer_of_a_finished_campaign_is_what_its_folds_say():
     world = World(some_images(3))
     world.work()
-    assert layer_rows.refresh(world.campaign) == 3
-    assert layer_rows.refresh(world.campaign) == 0
+    assert layer_rows.refresh_layer_rows(world.campaign) == 3
+    assert layer_rows.refresh_layer_rows(world.campaign) == 0
     layer = layer_named(world)
     assert layer.published and layer.source == "campaign"
     gold = world.corpus.layers.get(name="import")
@@ -46,17 +46,17 @@ def test_the_layer_of_a_finished_campaign_is_what_its_folds_say():
 def test_only_images_with_new_answers_are_written_again():
     world = World(some_images(3))
     world.submit(0, world.held(0), then=False)
-    assert layer_rows.refresh(world.campaign) == 1
+    assert layer_rows.refresh_layer_rows(world.campaign) == 1
     assert LayerImage.objects.filter(layer=layer_named(world)).count() == 1
     world.submit(1, world.held(1), then=False)
-    assert layer_rows.refresh(world.campaign) == 1
+    assert layer_rows.refresh_layer_rows(world.campaign) == 1
     assert LayerImage.objects.filter(layer=layer_named(world)).count() == 2
 
 
 def test_chains_of_different_images_have_different_numbers():
     world = World(some_images(3))
     world.work()
-    layer_rows.refresh(world.campaign)
+    layer_rows.refresh_layer_rows(world.campaign)
     labels = list(Chain.objects.filter(layer=layer_named(world)).values_list("label", flat=True))
     assert len(labels) == len(set(labels)) == 9
 
@@ -65,7 +65,7 @@ def test_an_image_folded_again_while_its_share_is_written_is_written_once_more()
     world = World(some_images(1))
     world.submit(0, world.held(0), then=False)
     (row,) = world.images()
-    image_state.refold(row.pk)
-    assert layer_rows.refresh(world.campaign) == 1
-    image_state.refold(row.pk)
-    assert layer_rows.refresh(world.campaign, images=[row.pk]) == 1
+    image_state.refold_image(row.pk)
+    assert layer_rows.refresh_layer_rows(world.campaign) == 1
+    image_state.refold_image(row.pk)
+    assert layer_rows.refresh_layer_rows(world.campaign, images=[row.pk]) == 1

@@ -9,14 +9,14 @@ import pytest
 from annotation import campaigns
 from annotation.campaigns import CampaignError
 from annotation.models import Assignment, Campaign, Control, Image, Judgment, PageControl, Standing, Task
-from annotation.moderation.trust_replay import replayed
+from annotation.moderation.trust_replay import replay_row
 from annotation.protocol.campaign_settings import settings_of
-from annotation.protocol.paging import CONTROL as KNOWN
-from annotation.protocol.paging import FILLER, ROLES, Pair
+from annotation.protocol.paging import PAGE_ROLES, ROLE_FILLER, Pair
+from annotation.protocol.paging import ROLE_CONTROL as KNOWN
 from annotation.protocol.trust import PROBATION, SUSPENDED, TRUSTED
 from annotation.quality import controls, qualification
 from annotation.queue import leases, relevance_pages
-from annotation.queue.leases import Nothing
+from annotation.queue.leases import NoTask
 from annotation.queue.submission import Answer, BadJudgment
 from annotation.task_types.relevance.rules import RELEVANCE
 from tests.factories import a_corpus, an_image
@@ -55,8 +55,8 @@ def campaign(settings: dict[str, Any] = MEASURED, *, known: int = 30, **also: An
         per_page=10,
         purposes={Control.CONTROL: known},
     )
-    controls.add(campaign=made, items=enumerate(items, 1), source="gold")
-    campaigns.begin(campaign=made)
+    controls.add_control_items(campaign=made, items=enumerate(items, 1), source="gold")
+    campaigns.campaign_begin(campaign=made)
     return made
 
 
@@ -94,9 +94,9 @@ def test_pages_hold_every_pair_once_and_fillers_where_pairs_run_out():
             assert len(content["captions"]) == 10
             for (image, place), role in zip(content["captions"], content["roles"], strict=True):
                 pair = Pair(keys[content["image"]], f"{keys[image]}#{place}")
-                found.setdefault(ROLES[role], []).append(pair)
+                found.setdefault(PAGE_ROLES[role], []).append(pair)
     assert sorted(found["wanted"]) == sorted(wanted)
-    assert len(found[FILLER]) == done.filling.fillers == ASKED * 3
+    assert len(found[ROLE_FILLER]) == done.filling.fillers == ASKED * 3
 
 
 def test_every_page_has_one_known_image_and_nobody_is_told_which():
@@ -146,7 +146,7 @@ def test_in_probation_some_pages_hold_known_images_only_and_careful_people_becom
     assert PageControl.objects.filter(assignment__in=only_known).count() == 12
     controls_met = list(PageControl.objects.values_list("control", flat=True))
     assert len(set(controls_met)) == len(controls_met) == 15
-    assert replayed(standing).known == 15
+    assert replay_row(standing).known == 15
 
 
 @pytest.mark.parametrize("all_of_them", [True, False])
@@ -163,7 +163,7 @@ def test_who_ticks_everything_or_nothing_is_suspended(all_of_them: bool):
     assert standing.state == SUSPENDED and standing.right == 0
     graded = PageControl.objects.filter(assignment__state="submitted")
     assert set(graded.values_list("right", flat=True)) == {False}
-    assert replayed(standing).state == SUSPENDED
+    assert replay_row(standing).state == SUSPENDED
 
 
 def test_when_all_known_images_are_used_up_work_goes_on_without():
@@ -202,12 +202,14 @@ def test_known_images_that_are_retired_while_a_page_is_in_hand_measure_nobody(on
     (worker,) = workers(1)
     lease = held(made, worker)
     assert PageControl.objects.count() == (6 if only_known else 1)
-    controls.retire(campaign=made, controls=[*PageControl.objects.values_list("control", flat=True)])
+    controls.retire_control_items(
+        campaign=made, controls=[*PageControl.objects.values_list("control", flat=True)]
+    )
     submit(worker, lease, ticks(lease, right=False), then=False)
     standing = Standing.objects.get()
     assert (standing.items, standing.known) == (6, 0)
     assert set(PageControl.objects.values_list("right", flat=True)) == {None}
-    assert replayed(standing).known == 0
+    assert replay_row(standing).known == 0
 
 
 def test_the_test_asks_one_known_image_at_a_time():
@@ -219,13 +221,13 @@ def test_the_test_asks_one_known_image_at_a_time():
         per_page=10,
         purposes={Control.QUALIFICATION: 9},
     )
-    controls.add(campaign=made, items=enumerate(items, 1), source="gold")
+    controls.add_control_items(campaign=made, items=enumerate(items, 1), source="gold")
     made.refresh_from_db()
     (worker,) = workers(1)
-    refused = leases.take(worker=worker, campaign=made, kind=RELEVANCE)
-    assert isinstance(refused, Nothing) and refused.code == "no_test"
-    begun = qualification.begin(worker=worker, campaign=made, kind=RELEVANCE)
-    assert isinstance(begun, qualification.Test) and begun.asked == 3
+    refused = leases.take_lease(worker=worker, campaign=made, kind=RELEVANCE)
+    assert isinstance(refused, NoTask) and refused.code == "no_test"
+    begun = qualification.begin_qualification(worker=worker, campaign=made, kind=RELEVANCE)
+    assert isinstance(begun, qualification.QualificationTest) and begun.asked == 3
     for _ in range(3):
         lease = held(made, worker)
         assert len(lease.content["blocks"]) == 1
@@ -253,6 +255,6 @@ def test_known_images_of_a_page_are_told_apart_from_asked_ones_only_in_what_is_s
     submit(worker, lease, ticks(lease), then=False)
     (content,) = contents()
     known = [block for block in content["blocks"] if "control" in block]
-    assert len(known) == 1 and {ROLES[role] for role in known[0]["roles"]} == {KNOWN}
+    assert len(known) == 1 and {PAGE_ROLES[role] for role in known[0]["roles"]} == {KNOWN}
     page = relevance_pages.blocks(lease.id, seed=made.seed, settings=settings_of(made.settings))
-    assert relevance_pages.content_of(page) == lease.content
+    assert relevance_pages.page_content(page) == lease.content

@@ -18,7 +18,7 @@ from annotation.protocol.terms import Box, Mention
 from annotation.quality import controls, qualification
 from annotation.quality.controls.authoring import raise_revision
 from annotation.queue import available_tasks, leases
-from annotation.queue.dispatch import Nothing
+from annotation.queue.dispatch import NoTask
 from annotation.queue.leases import Lease
 from annotation.selectors.campaign import watch
 from annotation.selectors.same_question import asked_before
@@ -67,11 +67,11 @@ def test_a_question_met_as_a_control_item_or_in_a_test_does_not_come_as_a_task()
     for worker, state in enumerate((Assignment.SUBMITTED, Assignment.RETURNED, Assignment.EXPIRED)):
         met(control, world.workers[worker], state=state)
     test = known_link(world, control.image_id, purpose=Control.QUALIFICATION, active=False)
-    met(test, world.workers[3], role=qualification.ROLE)
-    met(test, world.workers[4], role=qualification.ROLE, state=Assignment.PLANNED)
+    met(test, world.workers[3], role=qualification.QUALIFICATION_ROLE)
+    met(test, world.workers[4], role=qualification.QUALIFICATION_ROLE, state=Assignment.PLANNED)
     for worker in range(4):
         found = world.take(worker)
-        assert isinstance(found, Nothing) and found.code == "all_judged", worker
+        assert isinstance(found, NoTask) and found.code == "all_judged", worker
         assert "answered every open question" in found.text
     # Where the item's turn had not come they know nothing of the question.
     assert world.held(4).task is not None
@@ -101,7 +101,7 @@ def test_where_nothing_is_left_but_what_was_met_no_control_item_stands_in_for_a_
         campaign=world.campaign, kind=q.COREF_LINK, image_id=control.image_id, source="page", **more
     )
     raise_revision(world.campaign)
-    assert isinstance(world.take(0), Nothing)
+    assert isinstance(world.take(0), NoTask)
 
 
 def test_the_task_after_an_answer_is_none_that_was_met_as_a_control_item():
@@ -111,16 +111,16 @@ def test_the_task_after_an_answer_is_none_that_was_met_as_a_control_item():
     lease = world.held(0)
     following = world.submit(0, lease).next
     assert isinstance(following, Lease) and {lease.image, following.image} == set(others)
-    assert isinstance(world.submit(0, following).next, Nothing)
+    assert isinstance(world.submit(0, following).next, NoTask)
 
 
 def test_a_lease_that_ran_out_does_not_come_back_once_its_question_was_met(monkeypatch):
     world, control = one_link()
     world.held(0)
     later(monkeypatch, 21)
-    leases.expire()
+    leases.end_expired_leases()
     met(control, world.workers[0])
-    assert isinstance(world.take(0), Nothing)
+    assert isinstance(world.take(0), NoTask)
 
 
 def test_a_double_check_is_not_asked_of_who_met_the_question_as_a_control_item():
@@ -128,29 +128,29 @@ def test_a_double_check_is_not_asked_of_who_met_the_question_as_a_control_item()
     world.submit(0, world.held(0), then=False)
     assert Task.objects.get(kind=q.COREF_LINK).role == q.DOUBLE_CHECK
     met(control, world.workers[1])
-    assert isinstance(world.take(1), Nothing)
+    assert isinstance(world.take(1), NoTask)
     assert world.held(2).role == q.DOUBLE_CHECK
 
 
 def test_a_control_item_is_nothing_new_to_who_had_its_question_in_a_test():
     world, control = one_link()
     test = known_link(world, control.image_id, purpose=Control.QUALIFICATION)
-    met(test, world.workers[0], role=qualification.ROLE)
+    met(test, world.workers[0], role=qualification.QUALIFICATION_ROLE)
     place: dict[str, Any] = {"campaign": world.campaign.pk, "kind": q.COREF_LINK}
-    assert controls.seen(worker=world.workers[0], **place) == {str(control.pk), str(test.pk)}
-    assert controls.seen(worker=world.workers[1], **place) == frozenset()
+    assert controls.controls_seen(worker=world.workers[0], **place) == {str(control.pk), str(test.pk)}
+    assert controls.controls_seen(worker=world.workers[1], **place) == frozenset()
 
 
 def test_a_test_asks_nothing_that_its_worker_had_as_a_task_or_a_control_item():
     world = World(some_images(2), settings={"trust": {"verdict_known": 4}}, workers=2)
     spans = ["0:0-1", "0:0-2", "0:3-4", "0:3-5", "0:4-5", "0:6-7"]
     items = [
-        controls.KnownItem(q.COREF_LINK, purpose, "1000", ("1:0-1", span), ("yes", "no")[n % 2])
+        controls.ControlItem(q.COREF_LINK, purpose, "1000", ("1:0-1", span), ("yes", "no")[n % 2])
         for n, span in enumerate(spans)
         for purpose in Control.PURPOSES
         if purpose == Control.QUALIFICATION or n == 0
     ]
-    controls.add(campaign=world.campaign, items=enumerate(items, 1), source="page")
+    controls.add_control_items(campaign=world.campaign, items=enumerate(items, 1), source="page")
     as_control = Control.objects.get(purpose=Control.CONTROL)
     met(as_control, world.workers[0])
     as_task = Task.objects.get(kind=q.COREF_LINK, image__image__key="1000")
@@ -166,9 +166,15 @@ def test_a_test_asks_nothing_that_its_worker_had_as_a_task_or_a_control_item():
         expires_at=at,
         ended_at=at,
     )
-    begun = qualification.begin(worker=world.workers[0], campaign=world.campaign, kind=q.COREF_LINK)
-    assert isinstance(begun, qualification.Test) and begun.asked == 4
-    asked = set(Assignment.objects.filter(role=qualification.ROLE).values_list("control__key", flat=True))
+    begun = qualification.begin_qualification(
+        worker=world.workers[0], campaign=world.campaign, kind=q.COREF_LINK
+    )
+    assert isinstance(begun, qualification.QualificationTest) and begun.asked == 4
+    asked = set(
+        Assignment.objects.filter(role=qualification.QUALIFICATION_ROLE).values_list(
+            "control__key", flat=True
+        )
+    )
     assert not asked & {as_control.key, as_task.key} and len(asked) == 4
 
 
@@ -204,13 +210,13 @@ def test_a_box_that_was_judged_as_a_control_item_is_judged_by_others_whoever_dre
     other = control(q.quality_key(nobody[1:] + "0", ()), mentions=["0:0-1"])
     for worker, item in enumerate((same, elsewhere, larger, other)):
         met(item, world.workers[worker])
-    assert isinstance(world.take(0, q.BOX_QUALITY), Nothing)
+    assert isinstance(world.take(0, q.BOX_QUALITY), NoTask)
     for worker in (1, 2, 3):
         lease = world.held(worker, q.BOX_QUALITY)
         assert lease.task == task.pk
         found = asked_before(worker=world.workers[worker], campaign=world.campaign.pk, kind=q.BOX_QUALITY)
         assert found == {same.pk}
-        leases.give_back(worker=world.workers[worker], assignment=lease.id)
+        leases.return_lease(worker=world.workers[worker], assignment=lease.id)
     twin = control(q.quality_key(nobody[2:] + "00", ()))
     assert asked_before(worker=world.workers[0], campaign=world.campaign.pk, kind=q.BOX_QUALITY) == {twin.pk}
 
@@ -221,7 +227,7 @@ def pairs_campaign(tasks: str) -> Campaign:
         name="work", corpus="quay", tasks=tasks, settings={**TRUSTING, "page": {"images": 3, "captions": 2}}
     )
     campaigns.open_pairs(campaign=made, pairs=[Pair(f"i{n}", f"i{n}#{k}") for n in range(4) for k in (0, 1)])
-    campaigns.begin(campaign=made)
+    campaigns.campaign_begin(campaign=made)
     return made
 
 
@@ -250,11 +256,11 @@ def test_a_page_with_a_pair_that_was_judged_on_a_known_image_goes_to_others():
     on_page, in_test, free = workers(3)
     first = met(known_block(made, "i7", 0), on_page)
     PageControl.objects.create(assignment=first, control=shared, captions=1)
-    met(shared, in_test, role=qualification.ROLE)
+    met(shared, in_test, role=qualification.QUALIFICATION_ROLE)
     met(apart, free)
     for worker in (on_page, in_test):
         found = take(made, worker)
-        assert isinstance(found, Nothing) and found.code == "all_judged"
+        assert isinstance(found, NoTask) and found.code == "all_judged"
     found = take(made, free)
     assert isinstance(found, Lease) and found.task == page.pk
     place: dict[str, Any] = {"campaign": made.pk, "kind": RELEVANCE}
@@ -281,7 +287,7 @@ def test_a_pair_that_was_graded_as_a_control_item_is_graded_by_others():
     )
     first, second = workers(2)
     met(control, first)
-    assert isinstance(take(made, first), Nothing)
+    assert isinstance(take(made, first), NoTask)
     assert isinstance(take(made, second), Lease)
 
 
@@ -322,10 +328,10 @@ def test_whatever_a_crowd_does_nobody_has_a_question_as_a_task_and_as_a_control_
         if not isinstance(found, Lease):
             continue
         if dice.random() < 0.15:
-            leases.give_back(worker=world.workers[worker], assignment=found.id)
+            leases.return_lease(worker=world.workers[worker], assignment=found.id)
         elif dice.random() < 0.1:
             Assignment.objects.filter(pk=found.id).update(expires_at=database.now())
-            leases.expire()
+            leases.end_expired_leases()
         if dice.random() < 0.9:
             world.submit(worker, found, then=dice.random() < 0.5)
     assert Assignment.objects.filter(role="control").count() > 20

@@ -138,7 +138,7 @@ def test_a_late_answer_takes_a_place_that_is_left(monkeypatch):
     world = World()
     lease = world.held(0)
     later(monkeypatch, 30)
-    assert leases.expire() == 1
+    assert leases.end_expired_leases() == 1
     assert world.submit(0, lease, then=False).counted
     task = task_of(lease)
     assert task.state == Task.SETTLED and task.live == 1
@@ -150,7 +150,7 @@ def test_a_late_answer_to_a_closed_question_is_kept_paid_and_moot(monkeypatch):
     )
     lease = world.held(0)
     later(monkeypatch, 30)
-    leases.expire()
+    leases.end_expired_leases()
     other = world.held(1)
     assert other.task == lease.task
     world.submit(1, other, then=False)
@@ -164,7 +164,7 @@ def test_a_late_answer_while_another_holds_the_only_place_is_surplus(monkeypatch
     world = World(some_images(1))
     lease = world.held(0)
     later(monkeypatch, 30)
-    leases.expire()
+    leases.end_expired_leases()
     other = world.held(1)
     assert other.task == lease.task
     assert not world.submit(0, lease, then=False).counted
@@ -222,7 +222,7 @@ def test_the_drawer_never_judges_their_own_box():
     drawing = world.held(0, q.BOX_DRAWING)
     world.submit(0, drawing, then=False)
     found = world.take(0, q.BOX_QUALITY)
-    assert isinstance(found, leases.Nothing) and found.code == "all_judged"
+    assert isinstance(found, leases.NoTask) and found.code == "all_judged"
     quality = world.held(1, q.BOX_QUALITY)
     world.submit(1, quality, then=False)
     assert Standing.objects.get(worker=world.workers[0], kind=q.BOX_DRAWING).last == "1"
@@ -265,7 +265,7 @@ def test_what_an_earlier_version_wrote_of_an_image_is_read():
         row.state["checks"] = {key: ids[key] for key in row.state["checks"]}
         row.save(update_fields=["state"])
     for row in world.images():
-        image_state.refold(row.pk)
+        image_state.refold_image(row.pk)
     assert [row.state for row in world.images()] == before
     world.work()
     assert all(row.complete for row in world.images())

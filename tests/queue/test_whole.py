@@ -66,26 +66,26 @@ def cancelling(world: World) -> Callable[[], object]:
 def resuming(world: World) -> Callable[[], object]:
     job = jobs.enqueue(kind="refresh_layer", campaign=world.campaign)
     Job.objects.filter(pk=job.pk).update(state=Job.FAILED)
-    return lambda: jobs.resume(job_id=job.pk)
+    return lambda: jobs.resume_job(job_id=job.pk)
 
 
 def suspending(world: World) -> Callable[[], object]:
-    return lambda: discard.suspend(campaign=world.campaign, worker=world.workers[0])
+    return lambda: discard.suspend_worker(campaign=world.campaign, worker=world.workers[0])
 
 
 def reinstating(world: World) -> Callable[[], object]:
-    discard.suspend(campaign=world.campaign, worker=world.workers[0])
-    return lambda: discard.reinstate(campaign=world.campaign, worker=world.workers[0])
+    discard.suspend_worker(campaign=world.campaign, worker=world.workers[0])
+    return lambda: discard.reinstate_worker(campaign=world.campaign, worker=world.workers[0])
 
 
 def discarding(world: World) -> Callable[[], object]:
     world.submit(0, world.held(0), then=False)
-    return lambda: discard.discard(campaign=world.campaign, worker=world.workers[0])
+    return lambda: discard.discard_worker(campaign=world.campaign, worker=world.workers[0])
 
 
 def restoring(world: World) -> Callable[[], object]:
     discarding(world)()
-    return lambda: discard.restore(campaign=world.campaign, worker=world.workers[0])
+    return lambda: discard.restore_worker(campaign=world.campaign, worker=world.workers[0])
 
 
 def pausing(world: World) -> Callable[[], object]:
@@ -102,13 +102,13 @@ def prioritising(world: World) -> Callable[[], object]:
 
 
 def publishing(world: World) -> Callable[[], object]:
-    return lambda: instructions.publish(campaign=world.campaign, kind=q.COREF_LINK, text="Look twice.")
+    return lambda: instructions.publish_text(campaign=world.campaign, kind=q.COREF_LINK, text="Look twice.")
 
 
 def erasing(world: World) -> Callable[[], object]:
     account = Account.objects.create_user(username="leaves")
     worker = pseudonyms.worker_of(account)
-    return lambda: pseudonyms.erase(worker=worker)
+    return lambda: pseudonyms.erase_worker(worker=worker)
 
 
 ACTS = (
@@ -148,7 +148,7 @@ def test_a_control_item_that_cannot_be_retired_keeps_its_grades() -> None:
     Assignment.objects.filter(pk=lease.id).update(control=control, role="control", right=True)
     before = rows()
     with audit_full():
-        discard.disown(campaign=world.campaign, control=control.pk)
+        discard.disown_control_item(campaign=world.campaign, control=control.pk)
     assert rows() == before
 
 
@@ -171,7 +171,7 @@ def test_images_of_one_campaign_get_a_priority_and_those_of_another_keep_theirs(
 
 def test_a_reason_of_the_longest_length_is_kept() -> None:
     world = World(settings=TRUSTING)
-    assert discard.suspend(campaign=world.campaign, worker=world.workers[0], reason="x" * 200)
+    assert discard.suspend_worker(campaign=world.campaign, worker=world.workers[0], reason="x" * 200)
 
 
 def answering(world: World) -> Callable[[], object]:
@@ -185,7 +185,7 @@ def taking(world: World) -> Callable[[], object]:
 
 def giving_back(world: World) -> Callable[[], object]:
     lease = world.held(0)
-    return lambda: leases.give_back(worker=world.workers[0], assignment=lease.id)
+    return lambda: leases.return_lease(worker=world.workers[0], assignment=lease.id)
 
 
 def folding_again(world: World) -> Callable[[], object]:
@@ -193,7 +193,7 @@ def folding_again(world: World) -> Callable[[], object]:
     image = OpenImage.objects.filter(campaign=world.campaign).order_by("pk").first()
     assert image is not None
     Judgment.objects.update(void=True)
-    return lambda: image_state.refold(image.pk)
+    return lambda: image_state.refold_image(image.pk)
 
 
 def preferring(world: World) -> Callable[[], object]:

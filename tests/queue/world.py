@@ -15,7 +15,7 @@ from annotation.protocol.gold import Truth
 from annotation.protocol.terms import ImageRecord
 from annotation.quality.controls.authoring import raise_revision
 from annotation.queue import image_rows, leases, submission
-from annotation.queue.leases import Lease, Nothing
+from annotation.queue.leases import Lease, NoTask
 from annotation.queue.submission import Answer, Receipt
 from annotation.selectors.records import stream_records
 from tests import worlds
@@ -86,8 +86,10 @@ class World:
         made = [Worker.objects.create(pseudonym=f"{name}-w{i}").pk for i in range(workers)]
         return corpus, campaign, truths, made
 
-    def take(self, worker: int, kind: str = q.COREF_LINK, holding: Sequence[int] = ()) -> Lease | Nothing:
-        return leases.take(worker=self.workers[worker], campaign=self.campaign, kind=kind, holding=holding)
+    def take(self, worker: int, kind: str = q.COREF_LINK, holding: Sequence[int] = ()) -> Lease | NoTask:
+        return leases.take_lease(
+            worker=self.workers[worker], campaign=self.campaign, kind=kind, holding=holding
+        )
 
     def held(self, worker: int, kind: str = q.COREF_LINK, holding: Sequence[int] = ()) -> Lease:
         """Something in the worker's hands; fails where there is nothing."""

@@ -68,7 +68,7 @@ def work(processes: int, folder: Path) -> None:
     os.rename(folder / "pids.new", folder / "pids")
 
     def left() -> bool:
-        leases.expire()
+        leases.end_expired_leases()
         held = Assignment.objects.filter(state=Assignment.LEASED, task__isnull=False)
         return Task.objects.filter(state=Task.OPEN).exists() or held.exists()
 
@@ -82,9 +82,9 @@ def work(processes: int, folder: Path) -> None:
 def _one(number: int, worker: int, folder: Path, stop: Path) -> None:
     """One worker's process."""
     from annotation.models import Campaign
-    from annotation.simulation.visits import Conduct, Visit
+    from annotation.simulation.visits import Conduct, SimulatedVisit
     from annotation.simulation.workers import PERFECT
-    from annotation.simulation.workers import Worker as Simulated
+    from annotation.simulation.workers import SimulatedWorker as Simulated
     from annotation.simulation_driver.task_pages import QueueDesk
     from annotation.simulation_driver.truths import Truths
 
@@ -97,7 +97,7 @@ def _one(number: int, worker: int, folder: Path, stop: Path) -> None:
     try:
         campaign = asked(lambda: Campaign.objects.get(name=NAME))
         truths = asked(lambda: Truths(campaign, campaign.corpus.layers.get(name="import"), seed=1))
-        visit = Visit(
+        visit = SimulatedVisit(
             Simulated(f"w{number}", PERFECT, 1),
             _Insisting(QueueDesk(campaign, worker, truths), note),
             lambda key: asked(lambda: truths.of(key)),

@@ -112,7 +112,7 @@ class Play:
         holding = [lease.id for lease in self.hands[number]]
         for i in range(len(q.QUESTIONS)):
             kind = q.QUESTIONS[(turn + i) % len(q.QUESTIONS)]
-            found = leases.take(worker=worker, campaign=self.campaign, kind=kind, holding=holding)
+            found = leases.take_lease(worker=worker, campaign=self.campaign, kind=kind, holding=holding)
             if isinstance(found, Lease):
                 if found.id in holding:
                     # It had run out, and is theirs again.
@@ -128,7 +128,7 @@ class Play:
         for lease in self.hands[number]:
             row = Assignment.objects.get(pk=lease.id)
             if row.state == Assignment.LEASED:
-                found = leases.take(worker=worker, campaign=self.campaign, kind=lease.kind)
+                found = leases.take_lease(worker=worker, campaign=self.campaign, kind=lease.kind)
                 assert isinstance(found, Lease) and found.kind == lease.kind
                 held = Assignment.objects.filter(worker=worker, kind=lease.kind, state=Assignment.LEASED)
                 assert found.id in held.values_list("id", flat=True)
@@ -191,20 +191,20 @@ class Play:
         worker = self.worker(number)
         if self.hands[number]:
             lease = self.hands[number][turn % len(self.hands[number])]
-            leases.give_back(worker=worker, assignment=lease.id)
+            leases.return_lease(worker=worker, assignment=lease.id)
 
     def renew(self, number: int, turn: int) -> None:
         worker = self.worker(number)
         for lease in self.hands[number]:
             row = Assignment.objects.get(pk=lease.id)
-            renewed = leases.renew(worker=worker, assignment=lease.id)
+            renewed = leases.renew_lease(worker=worker, assignment=lease.id)
             assert (renewed is not None) == (row.state == Assignment.LEASED)
 
     def wait(self, number: int, turn: int) -> None:
         self.at += timedelta(minutes=1 + turn % 25)
 
     def sweep(self, number: int, turn: int) -> None:
-        leases.expire()
+        leases.end_expired_leases()
         assert not Assignment.objects.filter(
             campaign=self.campaign, state=Assignment.LEASED, expires_at__lt=self.at
         ).exists()
@@ -226,7 +226,7 @@ class Play:
     def finish(self) -> None:
         """All leases run out; new workers answer what is left, and a reviewer rules on what is stuck."""
         self.at += timedelta(minutes=25)
-        leases.expire()
+        leases.end_expired_leases()
         for number in count(100):
             self.worker(number)
             while self.hands[number] or self.take(number, turn=number):
@@ -251,7 +251,7 @@ class Play:
                 ruled = True
             row.rulings_version += 1
             row.save(update_fields=["rulings_version"])
-            image_state.refold(row.pk)
+            image_state.refold_image(row.pk)
         return ruled
 
     # What must have come of it --------------------------------------------------------------------
@@ -301,7 +301,7 @@ class Play:
 
     def layer(self) -> list[LayerRecord]:
         """The campaign's layer, image by image, once it is brought up to date."""
-        layer_rows.refresh(self.campaign)
+        layer_rows.refresh_layer_rows(self.campaign)
         layer = self.world.corpus.layers.get(name=self.campaign.name)
         found = [record.layer for record in stream_records(corpus=self.world.corpus, layer=layer)]
         assert None not in found

@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from annotation.protocol.contents import content_of
+from annotation.protocol.contents import question_content
 from annotation.protocol.dice import Dice
 from annotation.protocol.gold import Truth
 from annotation.protocol.questions import FLAGS, Question
 from annotation.protocol.terms import Box, CaptionRecord, ImageRecord, Mention
-from annotation.simulation.driver import Cost, Crowd
+from annotation.simulation.driver import Crowd, SimulationCost
 from annotation.simulation.standin import stand_in
-from annotation.simulation.workers import Habits, Worker
+from annotation.simulation.workers import Habits, SimulatedWorker
 
 #: Bad enough that chains are refused, rounds stay fruitless and reviewers have work.
 ERRING = Habits("erring", error=0.2, jitter=0.1)
@@ -32,11 +32,11 @@ class Script:
 
     def reply(self, question: Question, truth: Truth, ordinal: int) -> tuple[str, Box | None, str]:
         """Answer, box and flag of vote number `ordinal` (from 0) on a question."""
-        shown = json.dumps(content_of(question))
+        shown = json.dumps(question_content(question))
         if self.flagged and Dice(self.seed, "flag", question.kind, shown).below(self.flagged) == 0:
             if ordinal < 2:
                 return "", None, FLAGS[ordinal]
-        voter = Worker(f"vote {ordinal}", ERRING, self.seed)
+        voter = SimulatedWorker(f"vote {ordinal}", ERRING, self.seed)
         answer, box = voter.answer(replace(question, key=f"{question.kind} {shown}"), truth)
         return answer, box, ""
 
@@ -45,20 +45,20 @@ class Scripted(Crowd):
     """A crowd for the pure driver: somebody new for every vote, who says what the script has."""
 
     def __init__(self, script: Script) -> None:
-        super().__init__([Worker("nobody", ERRING, 0)], seed=0)
+        super().__init__([SimulatedWorker("nobody", ERRING, 0)], seed=0)
         self.script = script
         self.votes: Counter[tuple[str, str]] = Counter()
 
     def someone(
-        self, question: Question, image: str, cost: Cost, *, also_barred: Iterable[str] = ()
-    ) -> Worker | None:
+        self, question: Question, image: str, cost: SimulationCost, *, also_barred: Iterable[str] = ()
+    ) -> SimulatedWorker | None:
         ordinal = self.votes[image, question.key]
         self.votes[image, question.key] += 1
         return Speaker(f"pure-{len(self.votes)}-{ordinal}", ERRING, 0, self.script, ordinal)
 
 
 @dataclass(frozen=True, slots=True)
-class Speaker(Worker):
+class Speaker(SimulatedWorker):
     """One who gives the vote with this number."""
 
     script: Script

@@ -14,7 +14,7 @@ from annotation import campaigns
 from annotation.models import Control, Judgment, PageControl, Standing, Task
 from annotation.protocol.trust import SUSPENDED
 from annotation.simulation.visits import Conduct
-from annotation.simulation_driver import CrowdPlan, rehearse
+from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 from annotation.task_types.caption_writing.rules import SPELLING
 from tests.factories import a_corpus, an_image, some_images
 
@@ -53,7 +53,7 @@ def test_a_crowd_leaves_nothing_open_and_nothing_unsound(tasks: str):
     campaign = campaigns.open_campaign(
         campaigns.CampaignPlan(name="work", corpus="quay", tasks=tasks, settings=UNTESTED)
     )
-    done = rehearse(
+    done = run_campaign_crowd(
         campaign=campaign, plan=CrowdPlan(mix={"careful": 10}, seed=1, conduct=MISCHIEF, patience=0)
     )
     assert (done.open_tasks, done.leased) == (0, 0)
@@ -98,7 +98,7 @@ def test_writers_pass_the_test_of_spelling_first():
         "correct": 18,
         "incorrect": 18,
     }
-    done = rehearse(
+    done = run_campaign_crowd(
         campaign=campaign, plan=CrowdPlan(mix={"perfect": 6, "always_yes": 2}, seed=1, patience=0)
     )
     assert done.open_tasks == 0

@@ -18,7 +18,7 @@ from annotation.moderation.control_items.from_layer import from_gold
 from annotation.protocol import questions as q
 from annotation.protocol.gold import Truth
 from annotation.protocol.image import Fold
-from annotation.protocol.state import Settings
+from annotation.protocol.state import ImageSettings
 from annotation.simulation.driver import rulings_of, simulate_image
 from tests.rehearsal.play import Play, by_first_mention, check_database
 from tests.rehearsal.script import Script, Scripted, pictured
@@ -126,7 +126,7 @@ def test_the_queue_and_the_pure_driver_make_the_same_layer_of_the_same_answers(
         assert record.layer is not None
         truth = Truth(record.layer, image=record.id, size=(record.width, record.height))
         mentions = tuple(truth.mentions.values())
-        done = simulate_image(mentions, truth, crowd, Settings(link_votes=votes))
+        done = simulate_image(mentions, truth, crowd, ImageSettings(link_votes=votes))
         expected.append(by_first_mention(done.state.layer))
     assert play.layer() == expected
 
@@ -143,7 +143,9 @@ def test_flags_lead_to_the_same_layer_too(seed: int, acts: list[tuple[str, int, 
     rulings: list[Any] = []
     judgments: list[q.Judgment] = []
     while True:
-        state = Fold(tuple(truth.mentions.values()), Settings(flags_to_review=enough), rulings)(judgments)
+        state = Fold(tuple(truth.mentions.values()), ImageSettings(flags_to_review=enough), rulings)(
+            judgments
+        )
         if state.complete:
             break
         for question in state.questions:

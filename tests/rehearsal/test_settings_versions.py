@@ -12,7 +12,7 @@ from django.db.models import F
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotation.campaigns import change_settings
+from annotation.campaigns import change_campaign_settings
 from annotation.models import Assignment, Item, Judgment, OpenImage, Standing, Task
 from annotation.moderation import discarding, trust_replay
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
@@ -79,7 +79,7 @@ class Changing(Play):
     def change(self, number: int, turn: int) -> None:
         untouched = not Assignment.objects.filter(campaign=self.campaign).exists()
         plain = {**self.campaign.settings, **CHANGES[turn % len(CHANGES)]}
-        done = change_settings(campaign=self.campaign, settings=plain, seen=self.version)
+        done = change_campaign_settings(campaign=self.campaign, settings=plain, seen=self.version)
         if not done.differences:
             assert done.version == self.version
             return
@@ -99,7 +99,7 @@ class Changing(Play):
     def withdraw(self, number: int, turn: int) -> None:
         if number in self.people:
             self.withdrawn = True
-            discarding.discard(campaign=self.campaign, worker=self.people[number], reason="tried")
+            discarding.discard_worker(campaign=self.campaign, worker=self.people[number], reason="tried")
 
     def check(self) -> None:
         """What stands is what the versions say that were in force when it came."""
@@ -132,7 +132,7 @@ def played(seed: int, acts: list[tuple[str, int, int]]) -> Changing:
         opened.update(layer_behind=True, version=F("version") + 1)
         assert play.layer() == [by_first_mention(state.layer) for state in states]
     for row in Standing.objects.filter(campaign=play.campaign):
-        assert trust_replay.replayed(row) == worker_trust.pure(row)
+        assert trust_replay.replay_row(row) == worker_trust.trust_from_row(row)
     return play
 
 

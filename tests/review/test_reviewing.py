@@ -28,7 +28,7 @@ def test_a_refused_chain_that_is_kept_together_goes_on_to_its_boxes():
     refuse(world)
     row = image(world)
     assert (chain(row, MAN, THE_MAN)["s"], row.in_review) == ("REVIEW", 1)
-    rulings.rule(image=row.pk, ruling=Partition(((MAN, THE_MAN),)))
+    rulings.make_ruling(image=row.pk, ruling=Partition(((MAN, THE_MAN),)))
     assert (chain(row, MAN, THE_MAN)["s"], row.in_review) == ("DRAWING", 0)
     assert open_kinds(row) == [q.BOX_DRAWING, q.BOX_DRAWING]
 
@@ -37,7 +37,7 @@ def test_a_chain_that_is_split_becomes_two():
     world = the_world()
     refuse(world)
     row = image(world)
-    rulings.rule(image=row.pk, ruling=Partition(((MAN,), (THE_MAN,))))
+    rulings.make_ruling(image=row.pk, ruling=Partition(((MAN,), (THE_MAN,))))
     assert {chain(row, m)["s"] for m in (MAN, THE_MAN)} == {"DRAWING"}
     assert len(open_kinds(row)) == 3
 
@@ -46,7 +46,7 @@ def test_a_ruling_counts_before_its_mentions_were_compared():
     world = the_world()
     row = image(world)
     assert open_kinds(row) == [q.BOX_DRAWING, q.COREF_LINK]
-    rulings.rule(image=row.pk, ruling=Partition(((MAN, THE_MAN),)))
+    rulings.make_ruling(image=row.pk, ruling=Partition(((MAN, THE_MAN),)))
     assert open_kinds(row) == [q.BOX_DRAWING, q.BOX_DRAWING]
     assert Task.objects.get(image=row, kind=q.COREF_LINK).state == Task.VOID
 
@@ -55,7 +55,7 @@ def test_boxes_that_a_reviewer_gives_close_the_chain_and_void_what_was_asked():
     world = the_world()
     refuse(world)
     row = image(world)
-    done = rulings.rule(image=row.pk, ruling=Boxes((MAN, THE_MAN), (OTHER,)))
+    done = rulings.make_ruling(image=row.pk, ruling=Boxes((MAN, THE_MAN), (OTHER,)))
     assert chain(row, MAN, THE_MAN)["b"] == [[20, 20, 60, 120]]
     assert [c.stage for c in done.state.chains] == ["BOXED", "DRAWING"]
     assert open_kinds(row) == [q.BOX_DRAWING]
@@ -68,7 +68,7 @@ def test_a_chain_can_be_closed_without_a_box(kind, stage):
     world = the_world()
     lose_the_hat(world)
     row = image(world)
-    rulings.rule(image=row.pk, ruling=Closure((HAT,), kind))
+    rulings.make_ruling(image=row.pk, ruling=Closure((HAT,), kind))
     assert (chain(row, HAT)["s"], row.in_review) == (stage, 0)
 
 
@@ -77,7 +77,7 @@ def test_a_chain_that_is_resumed_is_asked_about_again():
     lose_the_hat(world)
     row = image(world)
     assert (chain(row, HAT)["s"], chain(row, HAT)["r"]) == ("REVIEW", "fruitless")
-    rulings.rule(image=row.pk, ruling=Resume((HAT,)))
+    rulings.make_ruling(image=row.pk, ruling=Resume((HAT,)))
     assert chain(row, HAT)["s"] == "REQUIREMENT"
     assert q.BOX_REQUIREMENT in open_kinds(row)
 
@@ -87,9 +87,9 @@ def test_resuming_lifts_what_a_ruling_closed_and_the_answers_count_again():
     world.work()
     row = image(world)
     boxes = chain(row, HAT)["b"]
-    rulings.rule(image=row.pk, ruling=Closure((HAT,), "excluded"))
+    rulings.make_ruling(image=row.pk, ruling=Closure((HAT,), "excluded"))
     assert chain(row, HAT)["s"] == "EXCLUDED"
-    rulings.rule(image=row.pk, ruling=Resume((HAT,)))
+    rulings.make_ruling(image=row.pk, ruling=Resume((HAT,)))
     assert (chain(row, HAT)["s"], chain(row, HAT)["b"]) == ("BOXED", boxes)
 
 
@@ -109,11 +109,11 @@ def test_keeping_two_chains_apart_undoes_their_merge():
     assert row.complete
     assert {m["what"] for m in row.state["merged"]} == {"boxes", "chains"}
     assert len(image_state.state_of(row).layer.chains) == 2
-    done = rulings.rule(image=row.pk, ruling=KeepApart(MAN, THE_MAN))
+    done = rulings.make_ruling(image=row.pk, ruling=KeepApart(MAN, THE_MAN))
     row.refresh_from_db()
     assert row.complete and row.state["merged"] == []
     assert len(done.state.layer.chains) == 3
-    rulings.withdraw(campaign=world.campaign, ruling=done.ruling.pk)
+    rulings.withdraw_ruling(campaign=world.campaign, ruling=done.ruling.pk)
     row.refresh_from_db()
     assert {m["what"] for m in row.state["merged"]} == {"boxes", "chains"}
 
@@ -123,8 +123,8 @@ def test_withdrawing_a_ruling_gives_back_exactly_what_was_there():
     refuse(world)
     row = image(world)
     before = row.state["chains"], open_kinds(row)
-    done = rulings.rule(image=row.pk, ruling=Partition(((MAN,), (THE_MAN,))))
-    rulings.withdraw(campaign=world.campaign, ruling=done.ruling.pk)
+    done = rulings.make_ruling(image=row.pk, ruling=Partition(((MAN,), (THE_MAN,))))
+    rulings.withdraw_ruling(campaign=world.campaign, ruling=done.ruling.pk)
     row.refresh_from_db()
     assert (row.state["chains"], open_kinds(row)) == before
     assert Ruling.objects.get().withdrawn_at is not None
@@ -133,18 +133,20 @@ def test_withdrawing_a_ruling_gives_back_exactly_what_was_there():
 def test_of_two_rulings_on_one_chain_the_later_holds_until_it_is_withdrawn():
     world = the_world()
     row = image(world)
-    rulings.rule(image=row.pk, ruling=Closure((HAT,), "scene"))
-    later = rulings.rule(image=row.pk, ruling=Boxes((HAT,), (OTHER,)))
+    rulings.make_ruling(image=row.pk, ruling=Closure((HAT,), "scene"))
+    later = rulings.make_ruling(image=row.pk, ruling=Boxes((HAT,), (OTHER,)))
     assert chain(row, HAT)["s"] == "BOXED"
-    rulings.withdraw(campaign=world.campaign, ruling=later.ruling.pk)
+    rulings.withdraw_ruling(campaign=world.campaign, ruling=later.ruling.pk)
     assert (chain(row, HAT)["s"], chain(row, HAT)["k"]) == ("NON_VISUAL", "scene")
 
 
 def test_rulings_are_told_to_the_audit_with_who_made_them():
     ada = people.account("ada", "reviewer")
     world = the_world()
-    done = rulings.rule(image=image(world).pk, ruling=Closure((HAT,), "none"), comment="no hat", actor=ada)
-    rulings.withdraw(campaign=world.campaign, ruling=done.ruling.pk, actor=ada)
+    done = rulings.make_ruling(
+        image=image(world).pk, ruling=Closure((HAT,), "none"), comment="no hat", actor=ada
+    )
+    rulings.withdraw_ruling(campaign=world.campaign, ruling=done.ruling.pk, actor=ada)
     assert (done.ruling.made_by, done.ruling.comment) == (ada, "no hat")
     assert [(e.act, e.actor, e.about["image"]) for e in AuditEntry.objects.order_by("pk")] == [
         ("rule", ada, "man"),
@@ -171,7 +173,7 @@ def test_rulings_are_told_to_the_audit_with_who_made_them():
 def test_a_ruling_that_cannot_be_is_refused_and_changes_nothing(ruling, said):
     row = image(the_world())
     with pytest.raises(CannotRule, match=said):
-        rulings.rule(image=row.pk, ruling=ruling)
+        rulings.make_ruling(image=row.pk, ruling=ruling)
     assert not Ruling.objects.exists() and not AuditEntry.objects.exists()
     row.refresh_from_db()
     assert (row.version, row.rulings_version) == (0, 0)
@@ -183,23 +185,23 @@ def test_a_closed_campaign_resumes_nothing_but_can_be_ruled_about():
     Campaign.objects.update(state=Campaign.CLOSED)
     row = image(world)
     with pytest.raises(CannotRule, match="closed"):
-        rulings.rule(image=row.pk, ruling=Resume((HAT,)))
-    rulings.rule(image=row.pk, ruling=Closure((HAT,), "none"))
+        rulings.make_ruling(image=row.pk, ruling=Resume((HAT,)))
+    rulings.make_ruling(image=row.pk, ruling=Closure((HAT,), "none"))
     assert chain(row, HAT)["s"] == "NON_VISUAL"
 
 
 def test_who_saw_an_older_image_is_told_to_look_again():
     row = image(the_world())
     with pytest.raises(Changed, match="look at it again"):
-        rulings.rule(image=row.pk, ruling=Partition(((MAN, THE_MAN),)), seen=[(MAN, THE_MAN)])
-    rulings.rule(image=row.pk, ruling=Partition(((MAN, THE_MAN),)), seen=[(MAN,), (THE_MAN,)])
+        rulings.make_ruling(image=row.pk, ruling=Partition(((MAN, THE_MAN),)), seen=[(MAN, THE_MAN)])
+    rulings.make_ruling(image=row.pk, ruling=Partition(((MAN, THE_MAN),)), seen=[(MAN,), (THE_MAN,)])
 
 
 def test_a_ruling_is_withdrawn_once_and_within_its_campaign():
     world, other = the_world(), the_world([a_man("other")], name="elsewhere")
-    done = rulings.rule(image=image(world).pk, ruling=Closure((HAT,), "none"))
+    done = rulings.make_ruling(image=image(world).pk, ruling=Closure((HAT,), "none"))
     with pytest.raises(CannotRule, match="no ruling"):
-        rulings.withdraw(campaign=other.campaign, ruling=done.ruling.pk)
-    rulings.withdraw(campaign=world.campaign, ruling=done.ruling.pk)
+        rulings.withdraw_ruling(campaign=other.campaign, ruling=done.ruling.pk)
+    rulings.withdraw_ruling(campaign=world.campaign, ruling=done.ruling.pk)
     with pytest.raises(CannotRule, match="already withdrawn"):
-        rulings.withdraw(campaign=world.campaign, ruling=done.ruling.pk)
+        rulings.withdraw_ruling(campaign=world.campaign, ruling=done.ruling.pk)

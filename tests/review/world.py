@@ -41,7 +41,7 @@ def held(world: World, worker: int, kind: str, *, place: int = 0, mention: str =
         seen.append(lease)
         if lease.image == wanted and (not mention or mention in lease.content["mentions"]):
             for other in seen[:-1]:
-                leases.give_back(worker=world.workers[worker], assignment=other.id)
+                leases.return_lease(worker=world.workers[worker], assignment=other.id)
                 Assignment.objects.filter(pk=other.id).delete()  # or it would never be theirs again
             return lease
 

@@ -11,7 +11,7 @@ from annotation import campaigns
 from annotation.campaigns import monitoring
 from annotation.models import Campaign, Image, OpenImage, Standing
 from annotation.protocol import questions as q
-from annotation.quality.controls import KnownItem, add
+from annotation.quality.controls import ControlItem, add_control_items
 from annotation.queue import leases
 from annotation.queue.submission import Answer
 from tests.factories import a_corpus, some_images
@@ -33,8 +33,8 @@ def codes(campaign: Campaign) -> set[str]:
 def known(world: World, count: int) -> None:
     """Known links about the world's first images, as control items."""
     images = Image.objects.filter(corpus=world.corpus).order_by("position")[:count]
-    items = [KnownItem(q.COREF_LINK, "control", image.key, ("0:0-2", "1:0-1"), "yes") for image in images]
-    add(campaign=world.campaign, items=list(enumerate(items, 1)), source="page")
+    items = [ControlItem(q.COREF_LINK, "control", image.key, ("0:0-2", "1:0-1"), "yes") for image in images]
+    add_control_items(campaign=world.campaign, items=list(enumerate(items, 1)), source="page")
 
 
 def test_every_alarm_says_what_helps():
@@ -94,7 +94,7 @@ def test_questions_that_every_active_worker_had_are_told():
     assert q.BOX_QUALITY not in {alarm.kind for alarm in alarms(world.campaign, "no_worker")}
     # 0 drew the box and may not judge it; 1 gives the question back, and then there is nobody.
     lease = world.held(1, q.BOX_QUALITY)
-    leases.give_back(worker=world.workers[1], assignment=lease.id)
+    leases.return_lease(worker=world.workers[1], assignment=lease.id)
     found = {alarm.kind: alarm.text for alarm in alarms(world.campaign, "no_worker")}
     assert "no eligible worker for 1 of the first 1 open questions of box_quality" in found[q.BOX_QUALITY]
 
@@ -104,7 +104,7 @@ def test_a_task_that_ran_out_in_a_workers_hands_is_not_out_of_reach(clock):
     world.submit(0, world.held(0, q.COREF_LINK), then=False)
     world.held(0, q.BOX_DRAWING)
     clock.turn(minutes=21)
-    leases.expire()
+    leases.end_expired_leases()
     assert q.BOX_DRAWING not in {alarm.kind for alarm in alarms(world.campaign, "no_worker")}
 
 
@@ -132,7 +132,7 @@ def test_leases_that_nobody_sweeps_are_told(clock):
     clock.turn(minutes=2)
     (late,) = alarms(world.campaign, "sweep")
     assert late.text.startswith("1 leases expired more than 5 minutes ago")
-    leases.expire()
+    leases.end_expired_leases()
     assert "sweep" not in codes(world.campaign)
 
 
@@ -144,7 +144,7 @@ def test_a_campaign_whose_leases_run_out_is_told(clock):
             for _ in range(2):
                 holding = (*holding, world.held(worker, kind, holding).id)
     clock.turn(minutes=25)
-    leases.expire()
+    leases.end_expired_leases()
     (lost,) = alarms(world.campaign, "leases_lost")
     assert lost.text.startswith("24 of 24 leases")
     clock.turn(minutes=61)

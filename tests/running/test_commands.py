@@ -152,7 +152,7 @@ def test_instructions_are_printed_and_set_by_command(tmp_path):
     for changed in (True, False):
         report = told("set_instructions", "quay", q.BOX_QUALITY, str(file))
         assert (report["version"], report["changed"]) == (1, changed)
-    assert instructions.current(campaign=world.campaign, kind=q.BOX_QUALITY).text == "Is it tight?"
+    assert instructions.current_text(campaign=world.campaign, kind=q.BOX_QUALITY).text == "Is it tight?"
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ from annotation.protocol import kinds
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import CampaignSettings, as_toml, settings_of
 from annotation.quality import controls
-from annotation.quality.controls import KnownItem
+from annotation.quality.controls import ControlItem
 from annotation.queue import leases
 from annotation.workers import invitations
 from tests.factories import a_corpus, some_images
@@ -49,8 +49,10 @@ def opened(name: str = "c", **settings: Any) -> Campaign:
 
 
 def known(campaign: Campaign) -> None:
-    item = KnownItem(q.COREF_LINK, Control.CONTROL, "1000", ("0:0-2", "1:0-1"), "yes", explanation="one man")
-    controls.add(campaign=campaign, items=[(1, item)], source="page")
+    item = ControlItem(
+        q.COREF_LINK, Control.CONTROL, "1000", ("0:0-2", "1:0-1"), "yes", explanation="one man"
+    )
+    controls.add_control_items(campaign=campaign, items=[(1, item)], source="page")
 
 
 @pytest.mark.django_db
@@ -60,7 +62,7 @@ def test_a_campaign_that_nobody_has_come_to_goes_with_all_it_holds_and_its_audit
     other = World()
     rest = {model: model.objects.count() for model in HOLDING}
     acts = AuditEntry.objects.filter(campaign=campaign).count()
-    campaigns.delete(campaign=campaign)
+    campaigns.campaign_delete(campaign=campaign)
     assert not any(
         model.objects.filter(**{path: campaign.pk}).exists()
         for model, path in ((OpenImage, "campaign"), (Task, "campaign"), (Control, "campaign"))
@@ -78,9 +80,9 @@ def somebody() -> Identity:
 
 def has_a_lease(campaign: Campaign) -> None:
     worker = Worker.objects.create(pseudonym="w").pk
-    held = leases.take(worker=worker, campaign=campaign, kind=q.COREF_LINK)
+    held = leases.take_lease(worker=worker, campaign=campaign, kind=q.COREF_LINK)
     assert isinstance(held, leases.Lease)
-    leases.give_back(worker=worker, assignment=held.id)
+    leases.return_lease(worker=worker, assignment=held.id)
 
 
 def has_a_visit(campaign: Campaign) -> None:
@@ -89,7 +91,7 @@ def has_a_visit(campaign: Campaign) -> None:
 
 
 def has_an_invitee(campaign: Campaign) -> None:
-    invitation = invitations.make(campaign=campaign)
+    invitation = invitations.make_invitation(campaign=campaign)
     type(invitation).objects.filter(pk=invitation.pk).update(used=1)
 
 
@@ -111,7 +113,7 @@ def test_a_campaign_that_somebody_has_come_to_stays(come, why):
     campaign = opened()
     come(campaign)
     with pytest.raises(CampaignError, match=why):
-        campaigns.delete(campaign=campaign)
+        campaigns.campaign_delete(campaign=campaign)
     assert Campaign.objects.filter(pk=campaign.pk).exists() and Task.objects.exists()
 
 
@@ -119,14 +121,14 @@ def test_a_campaign_that_somebody_has_come_to_stays(come, why):
 def test_a_draft_after_another_has_its_texts_and_known_items_and_none_of_its_work():
     world = World(settings={**TRUSTING, "link_votes": 3})
     world.work()
-    instructions.publish(campaign=world.campaign, kind=q.COREF_LINK, text="Look twice.")
+    instructions.publish_text(campaign=world.campaign, kind=q.COREF_LINK, text="Look twice.")
     known(world.campaign)
     made = campaigns.duplicate(campaign=world.campaign, name="again")
     assert (made.state, made.settings, made.corpus) == (Campaign.DRAFT, world.campaign.settings, world.corpus)
-    assert instructions.current(campaign=made, kind=q.COREF_LINK).text == "Look twice."
+    assert instructions.current_text(campaign=made, kind=q.COREF_LINK).text == "Look twice."
     (item,) = Control.objects.filter(campaign=made)
     assert (item.known, item.explanation, item.active) == ("yes", "one man", True)
-    assert controls.known(made.pk, q.COREF_LINK, made.revision).accuracy
+    assert controls.gold_coverage(made.pk, q.COREF_LINK, made.revision).accuracy
     assert not made.images.exists() and not made.standings.exists()
     assert campaigns.duplicate(campaign=world.campaign, name="again") == made
     assert Control.objects.filter(campaign=made).count() == 1
@@ -161,7 +163,7 @@ def test_a_line_of_the_audit_keeps_its_names_and_cannot_be_edited():
     with pytest.raises((DatabaseError, IntegrityError), match="cannot be edited"), transaction.atomic():
         AuditEntry.objects.filter(pk=line.pk).update(actor=eve)
     ada.delete()
-    campaigns.delete(campaign=campaign)
+    campaigns.campaign_delete(campaign=campaign)
     line.refresh_from_db()
     assert (line.actor, line.actor_name, line.campaign, line.campaign_name) == (None, "ada", None, "c")
 

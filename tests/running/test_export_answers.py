@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 
 from annotation import campaigns
 from annotation.models import Judgment
-from annotation.simulation_driver import CrowdPlan, rehearse
+from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 from tests.factories import a_corpus, some_images
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -28,7 +28,7 @@ def exported(tasks: str, folder: Path, *more: str) -> list[dict[str, Any]]:
             settings={"boxes": "always", "trust": {"qualification": False}},
         )
     )
-    rehearse(campaign=campaign, plan=CrowdPlan(mix={"perfect": 10}, seed=1, patience=0))
+    run_campaign_crowd(campaign=campaign, plan=CrowdPlan(mix={"perfect": 10}, seed=1, patience=0))
     out = folder / "answers.jsonl"
     call_command("export_answers", "work", "--out", str(out), *more, stdout=StringIO())
     return [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]

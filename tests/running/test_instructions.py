@@ -32,7 +32,7 @@ def a_worker(name: str = "w") -> int:
 
 @pytest.mark.parametrize("kind", q.QUESTIONS)
 def test_every_question_has_instructions_with_good_and_bad_examples(kind):
-    text = instructions.built_in(kind)
+    text = instructions.built_in_text(kind)
     sorts = [paragraph.sort for paragraph in text.paragraphs]
     assert text.version == 0 and sorts.count("good") >= 2 and sorts.count("bad") >= 2 and sorts[0] == ""
     assert not any(p.text.startswith(("Good", "Bad")) for p in text.paragraphs if p.sort)
@@ -42,7 +42,7 @@ def test_the_instructions_name_the_answers_that_can_be_given():
     """By what their buttons say: nobody sees the words that are stored."""
     for kind in (q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT, q.BOX_COVERAGE):
         for choice in TASK_TYPES.get(kind).choices:
-            assert str(choice.label) in instructions.built_in(kind).text, (kind, choice.label)
+            assert str(choice.label) in instructions.built_in_text(kind).text, (kind, choice.label)
 
 
 FORMER = [
@@ -56,20 +56,22 @@ FORMER = [
 def test_a_campaign_keeps_the_text_of_before_in_each_language_with_its_pictures(kind, path):
     campaign = a_campaign()
     before = "\n\n".join(" ".join(part.split()) for part in path.read_text().strip().split("\n\n"))
-    assert before != instructions.built_in(kind).text
+    assert before != instructions.built_in_text(kind).text
     Instructions.objects.filter(campaign=campaign, kind=kind).update(text=before)
-    shown = instructions.current(campaign=campaign, kind=kind)
+    shown = instructions.current_text(campaign=campaign, kind=kind)
     assert (shown.version, shown.text) == (1, before)
-    german = instructions.in_language(shown, "de")
+    german = instructions.text_in_language(shown, "de")
     assert german.version == 1 and german.text != before
     assert [part.sort for part in german.paragraphs] == [part.sort for part in shown.paragraphs]
     for text in (shown, german):
-        assert instructions.is_built_in(text, "de")
-    assert not instructions.is_built_in(german, None)
+        assert instructions.is_built_in_text(text, "de")
+    assert not instructions.is_built_in_text(german, None)
     with override("de"):
         assert "<img" in examples(shown) or "<svg" in examples(shown)
-    other = instructions.publish(campaign=campaign, kind=kind, text=before + " And more.")
-    assert instructions.in_language(other, "de") == other and not instructions.is_built_in(other, "de")
+    other = instructions.publish_text(campaign=campaign, kind=kind, text=before + " And more.")
+    assert instructions.text_in_language(other, "de") == other and not instructions.is_built_in_text(
+        other, "de"
+    )
 
 
 def test_what_was_reworded_is_kept():
@@ -78,22 +80,22 @@ def test_what_was_reworded_is_kept():
 
 
 def test_the_consent_text_says_what_is_kept_and_how_to_be_forgotten():
-    text = instructions.built_in(CONSENT).text
+    text = instructions.built_in_text(CONSENT).text
     assert "voluntary" in text and "forgotten" in text and "drawn at random" in text
 
 
 def test_a_new_text_is_a_new_version_and_old_ones_stay():
     campaign, rita = a_campaign(), Account.objects.create(username="rita")
     before = campaign.revision
-    published = instructions.publish(
+    published = instructions.publish_text(
         campaign=campaign, kind=q.BOX_QUALITY, text="Look.\n\n\nGood: a\ntight box \n", actor=rita
     )
     assert (published.version, published.text) == (2, "Look.\n\nGood: a tight box")
     assert [(p.sort, p.text) for p in published.paragraphs] == [("", "Look."), ("good", "a tight box")]
-    assert instructions.current(campaign=campaign, kind=q.BOX_QUALITY) == published
-    versions = instructions.versions(campaign=campaign, kind=q.BOX_QUALITY)
+    assert instructions.current_text(campaign=campaign, kind=q.BOX_QUALITY) == published
+    versions = instructions.text_versions(campaign=campaign, kind=q.BOX_QUALITY)
     assert [row.version for row in versions] == [2, 1]
-    assert versions[1].text == instructions.built_in(q.BOX_QUALITY).text
+    assert versions[1].text == instructions.built_in_text(q.BOX_QUALITY).text
     campaign.refresh_from_db()
     assert campaign.revision == before + 1
     entry = AuditEntry.objects.get(act="set_instructions")
@@ -103,16 +105,16 @@ def test_a_new_text_is_a_new_version_and_old_ones_stay():
 def test_the_same_text_again_is_no_new_version():
     campaign = a_campaign()
     for _ in range(2):
-        instructions.publish(campaign=campaign, kind=q.BOX_QUALITY, text="Is it tight?")
+        instructions.publish_text(campaign=campaign, kind=q.BOX_QUALITY, text="Is it tight?")
     assert Instructions.objects.filter(campaign=campaign, kind=q.BOX_QUALITY).count() == 2
 
 
 def test_a_judgment_carries_the_version_it_was_given_under():
     world = World(some_images(3), settings=TRUSTING)
     world.submit(0, world.held(0), then=False)
-    instructions.publish(campaign=world.campaign, kind=q.COREF_LINK, text="The same?")
+    instructions.publish_text(campaign=world.campaign, kind=q.COREF_LINK, text="The same?")
     world.submit(1, world.held(1), then=False)
-    instructions.publish(campaign=world.campaign, kind=q.COREF_LINK, text="The very same?")
+    instructions.publish_text(campaign=world.campaign, kind=q.COREF_LINK, text="The very same?")
     world.submit(2, world.held(2), then=False)
     assert list(Judgment.objects.order_by("pk").values_list("instructions", flat=True)) == [0, 1, 2]
 
@@ -127,39 +129,39 @@ def test_a_judgment_carries_the_version_it_was_given_under():
 )
 def test_texts_that_cannot_be_are_refused(kind, text, message):
     with pytest.raises(CampaignError, match=message):
-        instructions.publish(campaign=a_campaign(), kind=kind, text=text)
+        instructions.publish_text(campaign=a_campaign(), kind=kind, text=text)
 
 
 def test_everybody_agrees_once_to_each_version():
     campaign, anna, ben = a_campaign(), a_worker("a"), a_worker("b")
     assert instructions.needs_consent(worker=anna, campaign=campaign)
     for _ in range(2):
-        instructions.consent(worker=anna, campaign=campaign, version=1)
+        instructions.record_consent(worker=anna, campaign=campaign, version=1)
     assert Consent.objects.count() == 1
     assert not instructions.needs_consent(worker=anna, campaign=campaign)
     assert instructions.needs_consent(worker=ben, campaign=campaign)
-    instructions.publish(campaign=campaign, kind=CONSENT, text="We now publish pictures of you.")
+    instructions.publish_text(campaign=campaign, kind=CONSENT, text="We now publish pictures of you.")
     assert instructions.needs_consent(worker=anna, campaign=campaign)
 
 
 def test_nobody_agrees_to_a_text_that_they_did_not_see():
     campaign, anna = a_campaign(), a_worker()
-    shown = instructions.current(campaign=campaign, kind=CONSENT).version
-    instructions.publish(campaign=campaign, kind=CONSENT, text="Something else.")
+    shown = instructions.current_text(campaign=campaign, kind=CONSENT).version
+    instructions.publish_text(campaign=campaign, kind=CONSENT, text="Something else.")
     with pytest.raises(StaleText, match="read it again"):
-        instructions.consent(worker=anna, campaign=campaign, version=shown)
+        instructions.record_consent(worker=anna, campaign=campaign, version=shown)
     assert instructions.needs_consent(worker=anna, campaign=campaign)
 
 
 def test_an_empty_consent_text_asks_nobody():
     campaign, anna = a_campaign(), a_worker()
-    instructions.publish(campaign=campaign, kind=CONSENT, text="")
+    instructions.publish_text(campaign=campaign, kind=CONSENT, text="")
     assert not instructions.needs_consent(worker=anna, campaign=campaign)
 
 
 def test_agreeing_to_the_built_in_text_freezes_it():
     world, anna = World(), a_worker()
-    assert instructions.current(campaign=world.campaign, kind=CONSENT).version == 0
-    instructions.consent(worker=anna, campaign=world.campaign, version=0)
-    assert instructions.current(campaign=world.campaign, kind=CONSENT).version == 1
+    assert instructions.current_text(campaign=world.campaign, kind=CONSENT).version == 0
+    instructions.record_consent(worker=anna, campaign=world.campaign, version=0)
+    assert instructions.current_text(campaign=world.campaign, kind=CONSENT).version == 1
     assert not instructions.needs_consent(worker=anna, campaign=world.campaign)

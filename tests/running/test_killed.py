@@ -9,13 +9,13 @@ import sys
 import time
 from pathlib import Path
 
-from annotation.campaigns.opening import CHUNK
+from annotation.campaigns.opening import IMAGES_PER_TRANSACTION
 from annotation.formats import FORMATS
 from tests import launcher
 from tests.factories import some_images
 from tests.house.product import REPOSITORY, environment, manage, migrated
 
-IMAGES = 12 * CHUNK
+IMAGES = 12 * IMAGES_PER_TRANSACTION
 OPENING = ("open_campaign", "c", "--corpus", "photos", "--tasks", "entities")
 
 
@@ -49,7 +49,7 @@ def test_an_opening_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
         child.kill()
         child.wait(30)
     ((there,),) = rows(tmp_path, "SELECT count(*) FROM annotation_openimage")
-    assert 0 < there < IMAGES and there % CHUNK == 0
+    assert 0 < there < IMAGES and there % IMAGES_PER_TRANSACTION == 0
     assert rows(tmp_path, "SELECT state FROM annotation_campaign") == [("draft",)]
     done(tmp_path, *OPENING)
     assert rows(tmp_path, "SELECT state FROM annotation_campaign") == [("open",)]

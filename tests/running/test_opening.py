@@ -78,7 +78,7 @@ def test_no_box_is_asked_of_an_image_without_a_picture(tmp_path):
     assert set(bare.tasks.values_list("kind", flat=True)) == {q.COREF_LINK}
     worker = Worker.objects.create(pseudonym="w").pk
     for _ in range(2):
-        found = leases.take(worker=worker, campaign=campaign, kind=q.COREF_LINK)
+        found = leases.take_lease(worker=worker, campaign=campaign, kind=q.COREF_LINK)
         assert isinstance(found, leases.Lease)
         submission.submit(
             worker=worker, assignment=found.id, answer=Answer("no"), token=f"t{found.id}", then=False
@@ -104,12 +104,12 @@ def test_images_that_gold_does_not_cover_are_left_out_and_counted():
     records = some_images(4)
     a_corpus("photos", [replace(r, layer=None) if n in (0, 2) else r for n, r in enumerate(records)])
     campaign = campaigns.create(name="c", corpus="photos", tasks="entities")
-    assert campaigns.open_images(campaign=campaign) == campaigns.Opened(2, 0, 2)
+    assert campaigns.open_campaign_images(campaign=campaign) == campaigns.Opened(2, 0, 2)
     assert keys(campaign) == ["1001", "1003"]
 
 
 def test_what_died_half_way_is_finished_by_asking_for_the_same_again(monkeypatch):
-    monkeypatch.setattr(opening, "CHUNK", 3)
+    monkeypatch.setattr(opening, "IMAGES_PER_TRANSACTION", 3)
     a_corpus("photos", some_images(8))
     told = []
 
@@ -123,10 +123,10 @@ def test_what_died_half_way_is_finished_by_asking_for_the_same_again(monkeypatch
     campaign = Campaign.objects.get()
     assert told == [(3, 8), (6, 8)]
     assert campaign.state == Campaign.DRAFT and len(keys(campaign)) == 6
-    nothing = leases.take(
+    nothing = leases.take_lease(
         worker=Worker.objects.create(pseudonym="early").pk, campaign=campaign, kind="box_drawing"
     )
-    assert isinstance(nothing, leases.Nothing) and nothing.code == "draft"
+    assert isinstance(nothing, leases.NoTask) and nothing.code == "draft"
     before = set(Task.objects.values_list("pk", flat=True))
     told.clear()
     assert opened(progress=lambda done, total: told.append((done, total))) == campaign
@@ -135,7 +135,7 @@ def test_what_died_half_way_is_finished_by_asking_for_the_same_again(monkeypatch
 
 
 def test_a_chunk_is_written_whole_or_not_at_all(monkeypatch):
-    monkeypatch.setattr(opening, "CHUNK", 3)
+    monkeypatch.setattr(opening, "IMAGES_PER_TRANSACTION", 3)
     a_corpus("photos", some_images(6))
     write = image_rows.open_images
 
@@ -158,7 +158,7 @@ def test_opening_again_changes_nothing():
     tasks = list(Task.objects.order_by("pk").values())
     audit = AuditEntry.objects.count()
     assert opened() == campaign
-    assert campaigns.open_images(campaign=campaign) == campaigns.Opened(0, 3, 0)
+    assert campaigns.open_campaign_images(campaign=campaign) == campaigns.Opened(0, 3, 0)
     assert list(Task.objects.order_by("pk").values()) == tasks and AuditEntry.objects.count() == audit
     assert Campaign.objects.get().revision == campaign.revision
 
@@ -216,18 +216,18 @@ def test_a_paused_campaign_stays_paused_when_images_are_added():
 def test_what_workers_are_told_is_frozen_on_opening():
     a_corpus("photos", some_images(1))
     campaign = opened(draft=True)
-    instructions.publish(campaign=campaign, kind="box_quality", text="Is it tight?")
+    instructions.publish_text(campaign=campaign, kind="box_quality", text="Is it tight?")
     opened()
     rows = {row.kind: row for row in Instructions.objects.filter(campaign=campaign)}
     assert set(rows) == {instructions.CONSENT, *campaign.kinds}
     assert {row.version for row in rows.values()} == {1}
     assert rows["box_quality"].text == "Is it tight?"
-    assert rows["coref_link"].text == instructions.built_in("coref_link").text
+    assert rows["coref_link"].text == instructions.built_in_text("coref_link").text
 
 
 @pytest.mark.django_db(transaction=True)
 def test_two_who_open_at_once_open_every_image_once(monkeypatch):
-    monkeypatch.setattr(opening, "CHUNK", 2)
+    monkeypatch.setattr(opening, "IMAGES_PER_TRANSACTION", 2)
     a_corpus("photos", some_images(8))
     campaign = campaigns.create(name="c", corpus="photos", tasks="entities")
     together = threading.Barrier(2)
@@ -236,7 +236,7 @@ def test_two_who_open_at_once_open_every_image_once(monkeypatch):
     def work():
         try:
             together.wait(60)
-            counts.append(campaigns.open_images(campaign=campaign).opened)
+            counts.append(campaigns.open_campaign_images(campaign=campaign).opened)
         except Exception as error:  # told to the test, which is in another thread
             errors.append(error)
         finally:

@@ -36,19 +36,19 @@ def answered(settings=BY_ITEM, *, seconds: float = 9.0) -> World:
 
 
 def due(world: World) -> dict[int, int]:
-    return {account.worker: account.due for account in payments.due(campaign=world.campaign)}
+    return {account.worker: account.due for account in payments.due_accounts(campaign=world.campaign)}
 
 
 def test_by_item_an_account_is_the_sum_of_its_answers():
     world = answered()
-    first, second = payments.due(campaign=world.campaign)
+    first, second = payments.due_accounts(campaign=world.campaign)
     assert (first.worker, first.answers, first.earned, first.due) == (world.workers[0], 2, 70_000, 70_000)
     assert {kind: of.earned for kind, of in first.kinds.items()} == {
         q.COREF_LINK: 20_000,
         q.BOX_DRAWING: 50_000,
     }
     assert (second.worker, second.due) == (world.workers[1], 50_000)
-    assert payments.due(campaign=world.campaign, worker=world.workers[1]) == [second]
+    assert payments.due_accounts(campaign=world.campaign, worker=world.workers[1]) == [second]
 
 
 def test_the_hourly_rate_is_told_over_idle_trimmed_seconds(clock):
@@ -57,7 +57,7 @@ def test_the_hourly_rate_is_told_over_idle_trimmed_seconds(clock):
         lease = world.held(0, q.BOX_DRAWING if seconds else q.COREF_LINK)
         clock.turn(minutes=15)
         world.submit(0, lease, seconds=seconds, then=False)
-    (account,) = payments.due(campaign=world.campaign)
+    (account,) = payments.due_accounts(campaign=world.campaign)
     # Fifteen minutes without a report of activity count as the thirty seconds of idle_after.
     assert account.seconds == 40.0 and account.earned == 33_333 + 100_000
     assert account.hourly == pytest.approx(12_000_000, rel=1e-4)
@@ -66,7 +66,7 @@ def test_the_hourly_rate_is_told_over_idle_trimmed_seconds(clock):
 
 def test_time_that_was_not_counted_has_no_rate():
     world = answered(BY_ITEM, seconds=0.0)
-    assert payments.due(campaign=world.campaign)[0].hourly is None
+    assert payments.due_accounts(campaign=world.campaign)[0].hourly is None
 
 
 def test_what_is_paid_is_due_no_more():
@@ -143,7 +143,7 @@ def test_a_campaign_that_owes_nothing_is_not_among_those_that_owe():
 
 
 def test_the_ledger_adds_up_to_what_is_due(monkeypatch):
-    monkeypatch.setattr(payments, "PAGE", 1)
+    monkeypatch.setattr(payments, "ACCOUNTS_PER_QUERY", 1)
     world = answered()
     payments.pay(worker=world.workers[0], campaign=world.campaign, amount=60_000, reference="=march")
     file = io.StringIO()

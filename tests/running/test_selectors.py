@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from annotation.campaigns import close, monitoring
 from annotation.models import Assignment, Campaign, Judgment, OpenImage, Task
 from annotation.moderation import rulings
-from annotation.moderation.discarding import discard, restore
+from annotation.moderation.discarding import discard_worker, restore_worker
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import mention_from
@@ -72,7 +72,7 @@ def test_images_are_counted_from_untouched_to_complete():
 def test_open_tasks_are_counted_by_kind_with_what_they_want_and_what_is_held():
     world = World(some_images(3))
     held = world.held(0)
-    counts = figures.tasks(world.campaign)
+    counts = figures.open_tasks_by_kind(world.campaign)
     assert list(counts) == list(q.QUESTIONS)
     for kind, of in counts.items():
         rows = Task.objects.filter(kind=kind, state=Task.OPEN)
@@ -83,7 +83,7 @@ def test_open_tasks_are_counted_by_kind_with_what_they_want_and_what_is_held():
 def test_tasks_that_wait_for_a_double_check_are_told_apart():
     world = World(some_images(2), settings=twice())
     world.submit(0, world.held(0), then=False)
-    of = figures.tasks(world.campaign)[q.COREF_LINK]
+    of = figures.open_tasks_by_kind(world.campaign)[q.COREF_LINK]
     assert (of.open, of.double_checks) == (2, 1)
 
 
@@ -108,7 +108,7 @@ def test_the_end_is_told_from_what_finished_images_took(monkeypatch, clock):
     world.campaign.opened_at = clock.at - timedelta(hours=10)
     for worker in (0, 1):
         world.submit(worker, world.held(worker, q.BOX_REQUIREMENT), then=False)
-    asked = figures.tasks(world.campaign)
+    asked = figures.open_tasks_by_kind(world.campaign)
     one = replace(figures.funnel(world.campaign), complete=1, finished=1, answers=27, answers_finished=20)
     assert figures.pace(world.campaign, at=clock.at, counts=(one, asked)).to_come is None
     two = replace(one, complete=2, finished=2, answers_finished=60)
@@ -130,13 +130,13 @@ def test_what_is_to_come_stays_whatever_is_withdrawn_and_given_back(monkeypatch)
     assert before.answers and before.pay
     worker = world.workers[0]
     for _ in range(3):
-        discard(campaign=world.campaign, worker=worker)
-        restore(campaign=world.campaign, worker=worker)
+        discard_worker(campaign=world.campaign, worker=worker)
+        restore_worker(campaign=world.campaign, worker=worker)
     row = world.images()[-1]
     first, *_, last = (mention_from(plain).id for plain in row.mentions)
     for _ in range(3):
-        made = rulings.rule(image=row.pk, ruling=KeepApart(first, last))
-        rulings.withdraw(campaign=world.campaign, ruling=made.ruling.pk)
+        made = rulings.make_ruling(image=row.pk, ruling=KeepApart(first, last))
+        rulings.withdraw_ruling(campaign=world.campaign, ruling=made.ruling.pk)
     assert figures.forecast(world.campaign, pay_of(world.campaign)) == before
 
 
@@ -152,7 +152,7 @@ def test_what_is_open_is_the_least_that_is_to_come(monkeypatch):
     monkeypatch.setattr(progress, "TELLING", 1)
     world = World(some_images(3))
     OpenImage.objects.filter(pk=world.images()[0].pk).update(version=1, complete=True)
-    counts = figures.tasks(world.campaign)
+    counts = figures.open_tasks_by_kind(world.campaign)
     assert figures.pace(world.campaign).to_come == sum(of.wanting for of in counts.values()) > 2
 
 
@@ -173,7 +173,9 @@ def test_cost_adds_up_by_kind_and_says_what_is_to_come(monkeypatch):
                 found = world.take(worker, kind)
                 if isinstance(found, Lease):
                     world.submit(worker, found, seconds=0.0, then=False)
-    world.held(0, q.BOX_DRAWING) if figures.tasks(world.campaign)[q.BOX_DRAWING].wanting else None
+    world.held(0, q.BOX_DRAWING) if figures.open_tasks_by_kind(world.campaign)[
+        q.BOX_DRAWING
+    ].wanting else None
     cost = figures.costs(world.campaign, pay_of(world.campaign))
     done = Assignment.objects.filter(state=Assignment.SUBMITTED)
     assert cost.answers == done.count() and cost.earned == 10_000 * cost.answers
@@ -215,7 +217,7 @@ def test_drawings_agree_by_the_overlap_of_their_boxes():
 
 
 def test_only_the_newest_double_checks_are_looked_at(monkeypatch):
-    monkeypatch.setattr(double_checks, "NEWEST", 1)
+    monkeypatch.setattr(double_checks, "NEWEST_DOUBLE_CHECKS", 1)
     world = World(some_images(2), settings=twice())
     world.submit(0, world.held(0), Answer("yes"), then=False)
     world.submit(0, world.held(0), Answer("yes"), then=False)
@@ -304,7 +306,7 @@ def test_figures_that_are_slowly_counted_are_kept_until_somebody_acts_and_say_ho
     anew = figures.overview(world.campaign, pay, fresh=True)
     assert anew.funnel != before.funnel and anew.since == 0
     world.submit(1, world.held(1), then=False)
-    discard(campaign=world.campaign, worker=world.workers[0])
+    discard_worker(campaign=world.campaign, worker=world.workers[0])
     assert figures.funnel(world.campaign).answers == 1
 
 

@@ -33,9 +33,9 @@ def test_a_paused_campaign_hands_out_nothing_and_says_why():
     world = World()
     campaigns.pause(campaign=world.campaign, reason="the pictures of Tuesday are wrong")
     nothing = world.take(0)
-    assert isinstance(nothing, leases.Nothing) and nothing.code == "paused"
+    assert isinstance(nothing, leases.NoTask) and nothing.code == "paused"
     assert "the pictures of Tuesday are wrong" in nothing.text
-    campaigns.resume(campaign=world.campaign)
+    campaigns.campaign_resume(campaign=world.campaign)
     assert isinstance(world.take(0), leases.Lease) and world.campaign.reason == ""
 
 
@@ -45,7 +45,7 @@ def test_what_is_in_hand_when_a_campaign_stops_is_taken_and_paid(stop):
     lease = world.held(0, q.BOX_DRAWING)
     stop(campaign=world.campaign)
     receipt = world.submit(0, lease)
-    assert receipt.counted and isinstance(receipt.next, leases.Nothing)
+    assert receipt.counted and isinstance(receipt.next, leases.NoTask)
     assert Assignment.objects.get(pk=lease.id).pay == 250_000
 
 
@@ -54,7 +54,7 @@ def test_every_act_is_on_record_with_who_did_it():
     account = Account.objects.create(username="rita")
     before = world.campaign.revision
     campaigns.pause(campaign=world.campaign, reason="lunch", actor=account)
-    campaigns.resume(campaign=world.campaign, actor=account)
+    campaigns.campaign_resume(campaign=world.campaign, actor=account)
     campaigns.set_stop_rules(campaign=world.campaign, rules={"images": 5}, actor=account)
     campaigns.close(campaign=world.campaign, reason="done", actor=account)
     assert acts() == ["pause_campaign", "resume_campaign", "set_stop_rules", "close_campaign"]
@@ -67,11 +67,11 @@ def test_every_act_is_on_record_with_who_did_it():
 def test_the_same_act_again_is_no_act():
     world = World()
     for _ in range(2):
-        campaigns.resume(campaign=world.campaign)
+        campaigns.campaign_resume(campaign=world.campaign)
         campaigns.pause(campaign=world.campaign, reason="lunch")
         campaigns.pause(campaign=world.campaign, reason="lunch")
         campaigns.set_stop_rules(campaign=world.campaign, rules={"images": None})
-        campaigns.resume(campaign=world.campaign)
+        campaigns.campaign_resume(campaign=world.campaign)
     campaigns.close(campaign=world.campaign)
     ended = world.campaign.ended_at
     campaigns.close(campaign=world.campaign)
@@ -83,7 +83,7 @@ def test_the_same_act_again_is_no_act():
     ("act", "message"),
     [
         (lambda c: campaigns.pause(campaign=c, reason=""), "is closed; only an open one"),
-        (lambda c: campaigns.resume(campaign=c), "is closed; only a paused one"),
+        (lambda c: campaigns.campaign_resume(campaign=c), "is closed; only a paused one"),
         (lambda c: campaigns.set_stop_rules(campaign=c, rules={"images": 1}), "is closed; its settings"),
     ],
 )
@@ -97,7 +97,10 @@ def test_nothing_leads_out_of_closed(act, message):
 def test_a_draft_is_neither_paused_nor_resumed():
     a_corpus("photos", some_images(1))
     draft = campaigns.create(name="c", corpus="photos", tasks="entities")
-    for act in (lambda: campaigns.pause(campaign=draft, reason=""), lambda: campaigns.resume(campaign=draft)):
+    for act in (
+        lambda: campaigns.pause(campaign=draft, reason=""),
+        lambda: campaigns.campaign_resume(campaign=draft),
+    ):
         with pytest.raises(CampaignError, match="is a draft"):
             act()
 
@@ -163,9 +166,9 @@ def test_a_stopped_campaign_goes_on_only_under_a_new_rule():
     world = stopping(images=0)
     monitoring.tick(world.campaign)
     with pytest.raises(CampaignError, match="pause_campaign quay --resume --images VALUE"):
-        campaigns.resume(campaign=world.campaign)
+        campaigns.campaign_resume(campaign=world.campaign)
     campaigns.set_stop_rules(campaign=world.campaign, rules={"images": None, "budget": 100})
-    campaigns.resume(campaign=world.campaign)
+    campaigns.campaign_resume(campaign=world.campaign)
     assert monitoring.tick(world.campaign).stopped is None
     assert world.campaign.settings["stop"] == {"budget": 100, "until": None, "images": None}
 

@@ -111,7 +111,7 @@ def test_erasing_deletes_the_person_and_keeps_the_answers():
     client.force_login(account)
     other.force_login(someone("ben"))
     Token.objects.create(user=account)
-    done = workers.erase(worker=worker)
+    done = workers.erase_worker(worker=worker)
     assert (done.account, done.sessions, done.comments, done.already) == (True, 1, 1, False)
     worker.refresh_from_db()
     assert worker.erased_at is not None and not Identity.objects.filter(worker=worker).exists()
@@ -125,7 +125,7 @@ def test_erasing_deletes_the_person_and_keeps_the_answers():
 def test_what_an_erased_worker_held_goes_to_others():
     world, _, worker = at_work()
     held = Assignment.objects.get(worker=worker, state=Assignment.LEASED)
-    workers.erase(worker=worker)
+    workers.erase_worker(worker=worker)
     held.refresh_from_db()
     assert held.state == Assignment.RETURNED and held.task is not None and held.task.live == 0
 
@@ -135,11 +135,11 @@ def test_nobody_is_erased_while_payment_is_due():
     with pytest.raises(
         CannotErase, match="still due 0.50 USD in campaign 'quay'; pay them first\npay_workers"
     ):
-        workers.erase(worker=worker)
+        workers.erase_worker(worker=worker)
     assert Account.objects.filter(pk=account.pk).exists() and not workers.erasures_file().exists()
     assert Assignment.objects.filter(worker=worker, state=Assignment.LEASED).exists()
     payments.pay(worker=worker.pk, campaign=world.campaign, amount=500_000)
-    assert workers.erase(worker=worker).account
+    assert workers.erase_worker(worker=worker).account
 
 
 @pytest.mark.parametrize("role", ["reviewer", "superuser"])
@@ -152,23 +152,23 @@ def test_an_account_of_staff_is_not_erased_as_a_worker(role):
     else:
         RoleGrant.objects.create(account=account, role=role)
     with pytest.raises(CannotErase, match="a staff role"):
-        workers.erase(worker=worker)
+        workers.erase_worker(worker=worker)
     RoleGrant.objects.exclude(role="annotator").delete()
     Account.objects.update(is_superuser=False)
-    assert workers.erase(worker=Worker.objects.get()).account
+    assert workers.erase_worker(worker=Worker.objects.get()).account
 
 
 def test_erasing_twice_finds_nothing_to_do():
     _, _, worker = at_work()
-    workers.erase(worker=worker)
-    assert workers.erase(worker=worker).already
+    workers.erase_worker(worker=worker)
+    assert workers.erase_worker(worker=worker).already
     assert list(workers.erasures()) == [(worker.pseudonym, False)]
 
 
 def test_a_restored_backup_is_run_against_the_list_of_erasures():
     world, _, worker = at_work(PAID)
     payments.pay(worker=worker.pk, campaign=world.campaign, amount=500_000)
-    workers.erase(worker=worker)
+    workers.erase_worker(worker=worker)
     assert workers.erase_again() == []
     restored(worker)
     # The backup is older than the payment as well: that must not keep the person.
@@ -208,10 +208,10 @@ def test_what_somebody_wrote_goes_on_request_and_again_after_a_restored_backup(
     _, _, worker = at_work()
     judgment = written(worker, kind, content)
     assert workers.wrote(worker)
-    assert workers.erase(worker=worker).texts == 0
+    assert workers.erase_worker(worker=worker).texts == 0
     judgment.refresh_from_db()
     assert judgment.content == content
-    assert workers.erase(worker=worker, texts=True).texts == 1
+    assert workers.erase_worker(worker=worker, texts=True).texts == 1
     judgment.refresh_from_db()
     assert judgment.content == left and not workers.wrote(worker)
     written(worker, kind, content)
@@ -221,7 +221,7 @@ def test_what_somebody_wrote_goes_on_request_and_again_after_a_restored_backup(
 
 def test_the_list_of_erasures_names_no_person():
     _, _, worker = at_work()
-    workers.erase(worker=worker)
+    workers.erase_worker(worker=worker)
     text = workers.erasures_file().read_text()
     assert text.startswith(worker.pseudonym) and "anna" not in text
     assert workers.erasures_file().stat().st_mode & 0o077 == 0
@@ -235,5 +235,5 @@ def test_the_list_is_written_before_the_person_is_gone(monkeypatch):
 
     monkeypatch.setattr(workers, "_note", full)
     with pytest.raises(OSError, match="No space"):
-        workers.erase(worker=worker)
+        workers.erase_worker(worker=worker)
     assert Account.objects.filter(pk=account.pk).exists() and Identity.objects.filter(worker=worker).exists()

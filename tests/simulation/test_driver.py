@@ -11,14 +11,14 @@ from annotation.common.registry import UnknownName
 from annotation.protocol.dice import Dice
 from annotation.protocol.image import Fold
 from annotation.protocol.kinds import is_counted, names
-from annotation.protocol.questions import ANSWERS, check
-from annotation.protocol.scores import compare
-from annotation.protocol.state import Settings
-from annotation.simulation.driver import Cost, Crowd, numbered, simulate_image
-from annotation.simulation.gate import OPEN_DOOR, Gate, known_items
+from annotation.protocol.questions import ANSWERS, check_judgment
+from annotation.protocol.scores import compare_layers
+from annotation.protocol.state import ImageSettings
+from annotation.simulation.driver import Crowd, SimulationCost, numbered, simulate_image
+from annotation.simulation.gate import OPEN_DOOR, Gate, control_items_from_gold
 from annotation.simulation.kinds import SIMULATED
 from annotation.simulation.standin import stand_in
-from annotation.simulation.workers import PERFECT, PRESETS, Worker, crowd, with_error
+from annotation.simulation.workers import PERFECT, PRESETS, SimulatedWorker, make_crowd, with_error
 from tests.protocol.strategies import played
 from tests.simulation.build import photograph, world
 from tests.sizes import sized
@@ -34,9 +34,9 @@ def test_chance_depends_on_the_words_and_not_on_what_was_drawn_before():
 
 
 def test_an_errorless_crowd_of_five_finds_every_chain_box_and_kind():
-    people = Crowd(crowd({"perfect": 5}, seed=1), seed=1)
+    people = Crowd(make_crowd({"perfect": 5}, seed=1), seed=1)
     for mentions, truth, gold in world(sized(15, 40)):
-        scores = compare(simulate_image(mentions, truth, people, review=False).state.layer, gold)
+        scores = compare_layers(simulate_image(mentions, truth, people, review=False).state.layer, gold)
         assert (scores.f1, scores.iou, scores.kind_accuracy) == (1.0, 1.0, 1.0)
 
 
@@ -44,7 +44,7 @@ def test_an_errorless_crowd_of_five_finds_every_chain_box_and_kind():
 def test_whatever_workers_answer_is_legal_and_inside_the_picture(play):
     _, _, simulated, truth = play
     for judgment in simulated.judgments:
-        check(judgment)
+        check_judgment(judgment)
         if judgment.box:
             assert judgment.box.xmax <= truth.width and judgment.box.ymax <= truth.height
 
@@ -65,7 +65,7 @@ def test_workers_err_as_often_as_their_preset_says(rate):
 def test_the_same_worker_answers_a_question_alike_whoever_asks_and_whenever():
     mentions, truth, _ = next(iter(world(1)))
     for habits in PRESETS.values():
-        worker = Worker("ann", habits, 5)
+        worker = SimulatedWorker("ann", habits, 5)
         questions = Fold(mentions)([]).questions
         forwards = [worker.answer(question, truth) for question in questions]
         assert forwards == [worker.answer(question, truth) for question in reversed(questions)][::-1]
@@ -76,20 +76,20 @@ def test_always_yes_never_says_no_and_random_says_everything():
     for mentions, truth, _ in world(60):
         for question in Fold(mentions)([]).questions:
             for name in said:
-                said[name].add(Worker("w", PRESETS[name], 1).answer(question, truth)[0])
+                said[name].add(SimulatedWorker("w", PRESETS[name], 1).answer(question, truth)[0])
     assert said["always_yes"] <= {"yes", "true", "box", "drawn", "good", "complete"}
     assert said["random"] >= {"yes", "no", "box", "scene", "none", "drawn"}
 
 
 def test_leavers_leave_and_their_images_stay_open_without_a_reviewer():
-    people = Crowd(crowd({"leaver": 4}, seed=2), seed=2)
+    people = Crowd(make_crowd({"leaver": 4}, seed=2), seed=2)
     runs = [simulate_image(m, t, people, review=False) for m, t, _ in world(12)]
     assert sum(people.answered.values()) <= sum(people.left.values()) < float("inf")
     assert runs[-1].cost.unfinished and runs[-1].state.questions
 
 
 def test_a_crowd_of_three_cannot_settle_everything_and_says_so_by_leaving_questions_open():
-    people = Crowd(crowd({"sloppy": 2}, seed=2), seed=2)
+    people = Crowd(make_crowd({"sloppy": 2}, seed=2), seed=2)
     assert any(simulate_image(m, t, people, review=False).cost.unfinished for m, t, _ in world(10))
     with pytest.raises(ValueError, match="one worker or more"):
         Crowd([], seed=1)
@@ -97,13 +97,13 @@ def test_a_crowd_of_three_cannot_settle_everything_and_says_so_by_leaving_questi
 
 def test_an_unknown_kind_of_worker_lists_the_known_ones():
     with pytest.raises(ValueError, match="careful, average, sloppy"):
-        crowd({"lazy": 1}, seed=1)
+        make_crowd({"lazy": 1}, seed=1)
 
 
 def test_what_was_spent_adds_up_to_the_judgments_given():
-    total = Cost()
+    total = SimulationCost()
     given: Counter[str] = Counter()
-    people = Crowd(crowd({"average": 8}, seed=1), seed=1)
+    people = Crowd(make_crowd({"average": 8}, seed=1), seed=1)
     for mentions, truth, _ in world(20):
         run = simulate_image(mentions, truth, people)
         total.add(run.cost)
@@ -115,9 +115,9 @@ def test_what_was_spent_adds_up_to_the_judgments_given():
 
 def test_the_better_the_crowd_the_better_the_chains():
     def f1(kind: str) -> float:
-        people = Crowd(crowd({kind: 8}, seed=4), seed=4)
+        people = Crowd(make_crowd({kind: 8}, seed=4), seed=4)
         images = world(60)
-        runs = [compare(simulate_image(m, t, people).state.layer, gold) for m, t, gold in images]
+        runs = [compare_layers(simulate_image(m, t, people).state.layer, gold) for m, t, gold in images]
         return sum(run.f1 for run in runs) / len(runs)
 
     assert f1("perfect") == 1.0 > f1("careful") > f1("sloppy") > f1("random")
@@ -125,9 +125,9 @@ def test_the_better_the_crowd_the_better_the_chains():
 
 def test_control_items_suspend_random_and_always_yes_workers_and_hardly_any_careful_one():
     golds = [(str(i), (500, 400), gold) for i, (_, _, gold) in enumerate(world(40))]
-    gate = Gate(known_items(golds, seed=1), seed=1)
-    people = Crowd(crowd({"careful": 8, "random": 2, "always_yes": 2}, seed=1), seed=1, gate=gate)
-    cost = Cost()
+    gate = Gate(control_items_from_gold(golds, seed=1), seed=1)
+    people = Crowd(make_crowd({"careful": 8, "random": 2, "always_yes": 2}, seed=1), seed=1, gate=gate)
+    cost = SimulationCost()
     for mentions, truth, _ in world(150):
         cost.add(simulate_image(mentions, truth, people).cost)
     suspended = gate.suspended()["coref_link"]
@@ -139,8 +139,10 @@ def test_control_items_suspend_random_and_always_yes_workers_and_hardly_any_care
 
 def test_no_worker_answers_a_key_twice_not_even_for_a_double_check():
     golds = [(str(i), (500, 400), gold) for i, (_, _, gold) in enumerate(world(5))]
-    gate = Gate(known_items(golds, seed=1), seed=1, settings=replace(OPEN_DOOR, double_check_share=0.5))
-    people = Crowd(crowd({"average": 5, "sloppy": 2}, seed=1), seed=1, gate=gate)
+    gate = Gate(
+        control_items_from_gold(golds, seed=1), seed=1, settings=replace(OPEN_DOOR, double_check_share=0.5)
+    )
+    people = Crowd(make_crowd({"average": 5, "sloppy": 2}, seed=1), seed=1, gate=gate)
     for mentions, truth, _ in world(sized(12, 30)):
         given = Counter((j.key, j.worker) for j in simulate_image(mentions, truth, people).judgments)
         assert set(given.values()) == {1}
@@ -148,22 +150,24 @@ def test_no_worker_answers_a_key_twice_not_even_for_a_double_check():
 
 def test_questions_that_take_several_answers_are_not_double_checked():
     golds = [(str(i), (500, 400), gold) for i, (_, _, gold) in enumerate(world(5))]
-    gate = Gate(known_items(golds, seed=1), seed=1, settings=replace(OPEN_DOOR, double_check_share=1.0))
-    people = Crowd(crowd({"sloppy": 9}, seed=1), seed=1, gate=gate)
+    gate = Gate(
+        control_items_from_gold(golds, seed=1), seed=1, settings=replace(OPEN_DOOR, double_check_share=1.0)
+    )
+    people = Crowd(make_crowd({"sloppy": 9}, seed=1), seed=1, gate=gate)
     checks: Counter[str] = Counter()
     for mentions, truth, _ in world(8):
-        checks += simulate_image(mentions, truth, people, Settings(link_votes=3)).cost.double_checks
+        checks += simulate_image(mentions, truth, people, ImageSettings(link_votes=3)).cost.double_checks
     assert checks["coref_link"] == 0 < checks["chain_verification"]
 
 
 def test_double_checks_stay_outside_the_fold():
     golds = [(str(i), (500, 400), gold) for i, (_, _, gold) in enumerate(world(5))]
-    items = known_items(golds, seed=1)
+    items = control_items_from_gold(golds, seed=1)
     for mentions, truth, _ in world(sized(12, 30)):
         gate = Gate(items, seed=1)
-        run = simulate_image(mentions, truth, Crowd(crowd({"average": 9}, seed=1), seed=1, gate=gate))
+        run = simulate_image(mentions, truth, Crowd(make_crowd({"average": 9}, seed=1), seed=1, gate=gate))
         votes = [j for j in run.judgments if j.role == "vote"]
-        assert Fold(mentions, Settings(), run.rulings)(votes) == run.state
+        assert Fold(mentions, ImageSettings(), run.rulings)(votes) == run.state
 
 
 def test_chains_are_printed_under_consecutive_numbers():

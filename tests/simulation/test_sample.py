@@ -2,13 +2,13 @@
 
 from annotation.protocol.gold import Truth
 from annotation.simulation.driver import Crowd, numbered, simulate_image
-from annotation.simulation.workers import crowd
+from annotation.simulation.workers import make_crowd
 from tests.sizes import sized
 from tests.worlds import painted
 
 
 def test_an_errorless_crowd_makes_of_scenes_exactly_their_gold():
-    people = Crowd(crowd({"perfect": 5}, seed=1), seed=1)
+    people = Crowd(make_crowd({"perfect": 5}, seed=1), seed=1)
     for record in painted(sized(25, 200)):
         gold = record.layer
         assert gold is not None

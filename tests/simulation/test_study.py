@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotation.simulation.study import MEASURES, study
+from annotation.simulation.study import MEASURES, study_costs
 from tests.simulation.build import world
 
 
@@ -11,7 +11,7 @@ def images(count: int):
 
 
 def test_without_errors_both_orders_find_the_gold_and_likely_first_asks_less():
-    rows = {(r.order, r.measure): r for r in study(images(25), rates=(0.0,), seeds=2, resamples=100)}
+    rows = {(r.order, r.measure): r for r in study_costs(images(25), rates=(0.0,), seeds=2, resamples=100)}
     for order in ("likely_first", "as_printed"):
         assert rows[order, "chain_f1"].value == rows[order, "box_iou"].value == 1.0
     saved = rows["difference", "links_per_mention"]
@@ -19,7 +19,7 @@ def test_without_errors_both_orders_find_the_gold_and_likely_first_asks_less():
 
 
 def test_errors_cost_judgments_and_quality_and_every_cell_has_its_interval():
-    rows = study(images(10), rates=(0.0, 0.2), seeds=2, resamples=100)
+    rows = study_costs(images(10), rates=(0.0, 0.2), seeds=2, resamples=100)
     assert len(rows) == 2 * 3 * len(MEASURES)
     cells = {(r.rate, r.order, r.measure): r for r in rows}
     for order in ("likely_first", "as_printed"):
@@ -32,4 +32,4 @@ def test_errors_cost_judgments_and_quality_and_every_cell_has_its_interval():
 @pytest.mark.parametrize(("given", "message"), [([], "one image"), (None, "no probability")])
 def test_a_study_that_cannot_be_is_refused(given, message):
     with pytest.raises(ValueError, match=message):
-        study(images(1) if given is None else given, rates=(1.5,))
+        study_costs(images(1) if given is None else given, rates=(1.5,))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from annotation.protocol.contents import content_of
+from annotation.protocol.contents import question_content
 from annotation.protocol.image import Fold
 from annotation.protocol.questions import Answer
-from annotation.simulation.visits import Conduct, Handed, Refused, Taken, Visit
-from annotation.simulation.workers import crowd
+from annotation.simulation.visits import Conduct, Handed, Refused, SimulatedVisit, Taken
+from annotation.simulation.workers import make_crowd
 from tests.simulation.build import world
 
 MENTIONS, TRUTH, _ = next(world(1))
@@ -29,7 +29,7 @@ class OneTask:
         if kind != QUESTION.kind or self.answers or self.now < self.expires:
             return Refused("none_open")
         self.expires = self.now + 10
-        return Handed(1, kind, "0", content_of(QUESTION), self.expires)
+        return Handed(1, kind, "0", question_content(QUESTION), self.expires)
 
     def submit(
         self, task: Handed, reply: Answer, *, token: str, seconds: float, holding: Sequence[int], more: bool
@@ -49,8 +49,8 @@ class OneTask:
 
 def test_a_task_that_ran_out_and_came_back_is_answered_once():
     desk = OneTask()
-    visit = Visit(
-        crowd({"perfect": 1}, seed=1)[0],
+    visit = SimulatedVisit(
+        make_crowd({"perfect": 1}, seed=1)[0],
         desk,
         lambda image: TRUTH,
         conduct=Conduct(kept=1.0),

@@ -75,11 +75,11 @@ def recount() -> dict[str, Any]:
                 no(what, f"{campaign.name}, image {row.image.key}")
         for standing in Standing.objects.filter(campaign=campaign).select_related("campaign"):
             looked["standings"] += 1
-            if trust_replay.replayed(standing) != worker_trust.pure(standing):
+            if trust_replay.replay_row(standing) != worker_trust.trust_from_row(standing):
                 no("standings that their events do not lead to", standing.pk)
         if campaign.kinds == QUESTIONS:
             # Nobody has worked for minutes: the periodic work should have left nothing.
-            looked["images that the layer lagged behind"] += layer_rows.refresh(campaign)
+            looked["images that the layer lagged behind"] += layer_rows.refresh_layer_rows(campaign)
             for key in layer_faults(campaign):
                 no("images whose layer is not the replay's", f"{campaign.name}, {key}")
             looked["layers"] += 1

@@ -198,12 +198,12 @@ class Side:
         """Tell the crowd where there is work: each campaign's kinds, entities above all."""
         assert self.crowd is not None and self.staff is not None
         newest = [name for name in self.opened if name.startswith("entities")][-3:]
-        offers = [Offer(name, kind) for name in newest for kind in kinds.asked_by("entities")]
+        offers = [Offer(name, kind) for name in newest for kind in kinds.kinds_of_tasks("entities")]
         offers += [
             Offer(name, kind)
             for name in kinds.all_tasks()
             if name != "entities"
-            for kind in kinds.asked_by(name)
+            for kind in kinds.kinds_of_tasks(name)
         ]
         self.crowd.board.offers = offers
         self.crowd.board.refreshed()

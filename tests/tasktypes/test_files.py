@@ -114,11 +114,11 @@ def test_a_folder_without_sign_lists_none(smell: Path):
 
 def test_instructions_are_read_from_the_folder_in_each_language(smell: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(kinds, "names", lambda: ("smell",))
-    text = instructions.built_in("smell")
+    text = instructions.built_in_text("smell")
     assert (text.version, text.text) == (0, "Think of cheese.\n\nGood: a dog.")
-    german = instructions.in_language(text, "de")
+    german = instructions.text_in_language(text, "de")
     assert (german.version, german.text) == (0, "Denken Sie an Käse.\n\nGood: ein Hund.")
-    assert instructions.in_language(text, "fr") == text
+    assert instructions.text_in_language(text, "fr") == text
 
 
 def test_a_kind_without_instructions_says_which_file_is_missing(smell: Path, monkeypatch: pytest.MonkeyPatch):
@@ -126,4 +126,4 @@ def test_a_kind_without_instructions_says_which_file_is_missing(smell: Path, mon
     (smell / "instructions.txt").unlink()
     for kind in ("smell", "taste"):
         with pytest.raises(instructions.CampaignError, match=f"'{kind}'.*instructions.txt"):
-            instructions.built_in(kind)
+            instructions.built_in_text(kind)

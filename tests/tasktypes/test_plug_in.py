@@ -25,7 +25,7 @@ from annotation.protocol import kinds
 from annotation.quality import controls
 from annotation.selectors.campaign.double_checks import agreement
 from annotation.simulation.kinds import SIMULATED
-from annotation.simulation_driver import CrowdPlan, rehearse
+from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 from annotation.task_types import discovery
 from annotation.task_types.base import TASK_TYPES
 from annotation.task_types.practice import PRACTICE
@@ -52,7 +52,7 @@ def plugged_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     discovery.add_packages(["tests.plugged_in"])
     reset_loaders()
     for part in ("rules", "type", "practice", "simulate"):
-        discovery.load(part)
+        discovery.load_kind_modules(part)
     yield
     for registry in (kinds.KINDS, TASK_TYPES, PRACTICE, SIMULATED):
         registry._entries.pop(KIND, None)
@@ -80,7 +80,7 @@ def with_items(made: Campaign, folder: Path) -> None:
 
 def test_a_kind_of_one_folder_lacks_nothing(plugged_in: None) -> None:
     assert task_types(None) == []
-    assert kinds.asked_by("fluency") == (KIND,) and "fluency" in kinds.all_tasks()
+    assert kinds.kinds_of_tasks("fluency") == (KIND,) and "fluency" in kinds.all_tasks()
 
 
 def test_it_is_read_practised_tested_and_answered_by_page_and_by_api(
@@ -118,7 +118,7 @@ def test_it_is_read_practised_tested_and_answered_by_page_and_by_api(
 
 def test_a_crowd_finishes_it_and_staff_read_every_page_and_export(plugged_in: None, tmp_path: Path) -> None:
     made = desk(tmp_path, trust={"qualification": False, "double_check_share": 0.2})
-    rehearse(campaign=made, plan=CrowdPlan(mix={"careful": 6}, seed=1, patience=0))
+    run_campaign_crowd(campaign=made, plan=CrowdPlan(mix={"careful": 6}, seed=1, patience=0))
     cache.clear()
     made.refresh_from_db()
     answers = Judgment.objects.filter(campaign=made, role="vote").count()

@@ -104,7 +104,7 @@ def test_whatever_comes_is_an_answer_the_protocol_takes_or_names_its_field(kind:
     except BadAnswer as error:
         assert error.field in FIELDS and str(error)
         return
-    q.check(q.Judgment("1", f"{kind}|", "w", answer.answer, answer.box, answer.flag))
+    q.check_judgment(q.Judgment("1", f"{kind}|", "w", answer.answer, answer.box, answer.flag))
 
 
 @given(edges=st.lists(st.integers(-2, 120), min_size=4, max_size=4))
@@ -121,7 +121,7 @@ def test_a_form_gives_the_box_that_was_typed_or_says_why_not(edges: list[int]):
     assert answer.box == Box(*edges)
 
 
-@pytest.mark.parametrize("way", ["", *q.WAYS])
+@pytest.mark.parametrize("way", ["", *q.DRAWING_WAYS])
 def test_a_box_says_in_which_way_it_came_about(way: str):
     type = TASK_TYPES.get(q.BOX_DRAWING)
     edges = {"xmin": "3", "ymin": "4", "xmax": "50", "ymax": "60"}

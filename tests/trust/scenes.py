@@ -8,10 +8,10 @@ from typing import Any
 from annotation.models import Campaign, Layer, Worker
 from annotation.protocol import questions as q
 from annotation.protocol.contents import question_from
-from annotation.queue.leases import Lease, Nothing
+from annotation.queue.leases import Lease, NoTask
 from annotation.queue.submission import Answer
 from annotation.simulation.workers import PRESETS
-from annotation.simulation.workers import Worker as Simulated
+from annotation.simulation.workers import SimulatedWorker as Simulated
 from tests.queue.world import World
 from tests.worlds import painted
 
@@ -68,7 +68,7 @@ def crowd_works(
 def refused(world: World, worker: int, kind: str) -> str:
     """The code of what keeps a worker from a kind; empty where they get something."""
     found = world.take(worker, kind)
-    return found.code if isinstance(found, Nothing) else ""
+    return found.code if isinstance(found, NoTask) else ""
 
 
 def _pseudonyms(world: World) -> list[str]:

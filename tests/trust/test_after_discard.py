@@ -9,7 +9,7 @@ from annotation.moderation import control_items, discarding, trust_replay
 from annotation.protocol import questions as q
 from annotation.protocol.trust import PROBATION, SUSPENDED
 from annotation.quality import worker_trust
-from annotation.queue.leases import Lease, Nothing
+from annotation.queue.leases import Lease, NoTask
 from annotation.queue.submission import Answer
 from annotation.simulation_driver.soundness import violations
 from tests.factories import some_images
@@ -24,7 +24,7 @@ def drawn_and_judged(verdict: str, boxes: int) -> World:
     world = World(some_images(boxes), settings={"trust": {**TRUSTING["trust"], "probation_items": 30}})
     world.measure_verdicts()
     world.work([q.COREF_LINK, q.CHAIN_VERIFICATION])
-    while not isinstance(world.take(0, q.BOX_DRAWING), Nothing):
+    while not isinstance(world.take(0, q.BOX_DRAWING), NoTask):
         lease = world.held(0, q.BOX_DRAWING)
         world.submit(0, lease, then=False)
         judged = world.held(1, q.BOX_QUALITY)
@@ -39,24 +39,24 @@ def drawer(world: World) -> Standing:
 def test_a_drawer_whom_discarded_verdicts_had_suspended_is_back_and_goes_when_they_are_restored():
     world = drawn_and_judged("bad", 8)
     assert drawer(world).state == SUSPENDED
-    done = discarding.discard(campaign=world.campaign, worker=world.workers[1], kind=q.BOX_QUALITY)
+    done = discarding.discard_worker(campaign=world.campaign, worker=world.workers[1], kind=q.BOX_QUALITY)
     assert done.drawers == 1
     row = drawer(world)
     assert (row.state, row.known, row.items) == (PROBATION, 0, row.items) and row.items >= 12
     assert isinstance(world.take(0, q.BOX_DRAWING), Lease)
-    discarding.restore(campaign=world.campaign, worker=world.workers[1], kind=q.BOX_QUALITY)
+    discarding.restore_worker(campaign=world.campaign, worker=world.workers[1], kind=q.BOX_QUALITY)
     assert drawer(world).state == SUSPENDED
 
 
 def test_a_verdict_given_anew_after_discard_counts_once():
     world = drawn_and_judged("bad", 4)
     assert drawer(world).right == 0 < drawer(world).known
-    discarding.discard(campaign=world.campaign, worker=world.workers[1], kind=q.BOX_QUALITY)
-    while not isinstance(lease := world.take(2, q.BOX_QUALITY), Nothing):
+    discarding.discard_worker(campaign=world.campaign, worker=world.workers[1], kind=q.BOX_QUALITY)
+    while not isinstance(lease := world.take(2, q.BOX_QUALITY), NoTask):
         world.submit(2, lease, Answer("good"), then=False)
     row = drawer(world)
     assert row.known == row.right > 0
-    assert worker_trust.pure(row) == trust_replay.replayed(row)
+    assert worker_trust.trust_from_row(row) == trust_replay.replay_row(row)
 
 
 def test_known_items_promoted_with_a_discarded_vote_are_retired():
@@ -65,9 +65,9 @@ def test_known_items_promoted_with_a_discarded_vote_are_retired():
         world.submit(worker, world.held(worker), Answer("no"), then=False)
     control_items.promote(campaign=world.campaign, kind=q.COREF_LINK)
     revision = world.campaign.revision
-    other = discarding.discard(campaign=world.campaign, worker=world.workers[4])
+    other = discarding.discard_worker(campaign=world.campaign, worker=world.workers[4])
     assert other.retired == 0 and Control.objects.get().active
-    done = discarding.discard(campaign=world.campaign, worker=world.workers[2])
+    done = discarding.discard_worker(campaign=world.campaign, worker=world.workers[2])
     assert done.retired == 1 and not Control.objects.get().active
     world.campaign.refresh_from_db()
     assert world.campaign.revision > revision
@@ -83,7 +83,7 @@ def test_whom_a_wrong_known_item_had_pushed_below_the_bar_is_back_without_it():
     wrong = failed.count()
     assert row.known - row.right == wrong >= 5
     for control in list(failed.values_list("control", flat=True)):
-        assert discarding.disown(campaign=world.campaign, control=control) == 1
+        assert discarding.disown_control_item(campaign=world.campaign, control=control) == 1
     before, row = row, Standing.objects.get(kind=q.COREF_LINK)
     assert row.state != SUSPENDED and row.items == before.items
     assert (row.known, row.right) == (before.known - wrong, before.right)
@@ -102,7 +102,7 @@ def test_a_double_check_ends_with_the_vote_that_was_to_be_checked():
     task = checked.get()
     # Without the links there is no chain to verify, and its verification is not asked any more.
     for worker in world.workers[:2]:
-        discarding.discard(campaign=world.campaign, worker=worker)
+        discarding.discard_worker(campaign=world.campaign, worker=worker)
     task.refresh_from_db()
     assert task.state == Task.VOID
     assert {what: number for what, number in violations(world.campaign).items() if number} == {}

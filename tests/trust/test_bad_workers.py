@@ -15,7 +15,7 @@ from annotation.protocol.image import Fold
 from annotation.protocol.questions import Judgment
 from annotation.protocol.terms import Box
 from annotation.simulation.driver import Crowd, simulate_image
-from annotation.simulation.workers import crowd
+from annotation.simulation.workers import make_crowd
 from benchmarks import bad_workers
 from tests.worlds import painted
 
@@ -25,7 +25,7 @@ CORNERS = st.tuples(*[st.integers(1, 300)] * 4)
 
 def some_scenes(count: int):
     """Images that a crowd of MIX answered, without a reviewer: gold, and all judgments."""
-    people = Crowd(crowd(MIX, seed=2), seed=2)
+    people = Crowd(make_crowd(MIX, seed=2), seed=2)
     for record in painted(count):
         assert record.layer is not None
         truth = Truth(record.layer, image=record.id, size=(record.width, record.height))

@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 
 from annotation.models import Control, Judgment
 from annotation.protocol import questions as q
-from annotation.queue.leases import Lease, Nothing
+from annotation.queue.leases import Lease, NoTask
 from annotation.queue.submission import Answer
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
@@ -92,7 +92,7 @@ def test_a_worker_is_suspended_and_let_back():
         "suspend_worker", "quay", "quay-w0", "--reason", "too fast"
     )
     found = world.take(0, holding=[world.held(0).id])
-    assert isinstance(found, Nothing) and "too fast" in found.text
+    assert isinstance(found, NoTask) and "too fast" in found.text
     assert "already suspended: nothing to do" in said("suspend_worker", "quay", "quay-w0")
     report = told("suspend_worker", "quay", "quay-w0", "--kind", "coref_link", "--reinstate")
     assert report["kinds"] == ["coref_link"] and report["reinstated"]

@@ -10,7 +10,7 @@ from annotation import campaigns
 from annotation.models import Campaign, Control
 from annotation.protocol import kinds
 from annotation.quality import controls
-from annotation.quality.controls import BadItems, CountedItem
+from annotation.quality.controls import BadItems, CountedControlItem
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING, CORRECT, INCORRECT
 from annotation.task_types.relevance.rules import RELEVANCE
 from tests.factories import a_corpus, an_image
@@ -69,7 +69,7 @@ def test_a_graded_pair_is_known_to_be_4_or_1(tmp_path: Path):
     ],
 )
 def test_what_cannot_be_an_item_is_named_with_its_line(tmp_path: Path, line: str, problem: str):
-    of_kind = {kinds.asked_by(tasks)[0]: tasks for tasks in kinds.all_tasks()}
+    of_kind = {kinds.kinds_of_tasks(tasks)[0]: tasks for tasks in kinds.all_tasks()}
     made = campaign(of_kind[line.split(",")[0]])
     if not problem:
         assert from_file(made, tmp_path, line).added == 1
@@ -90,9 +90,9 @@ def test_the_same_captions_in_another_order_are_the_same_item():
         ((("i0", 1), ("i1", 0)), (True, False)),
         ((("i1", 0), ("i0", 1)), (False, True)),
     ):
-        item = CountedItem(RELEVANCE, Control.CONTROL, "i0", known, captions)
+        item = CountedControlItem(RELEVANCE, Control.CONTROL, "i0", known, captions)
         try:
-            controls.add(campaign=made, items=[(1, item)], source="page")
+            controls.add_control_items(campaign=made, items=[(1, item)], source="page")
         except BadItems:
             continue
     assert Control.objects.count() == 1

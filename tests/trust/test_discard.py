@@ -20,7 +20,7 @@ from annotation.protocol.image import Fold
 from annotation.protocol.terms import Box
 from annotation.quality import worker_trust
 from annotation.queue import image_state
-from annotation.queue.leases import Nothing
+from annotation.queue.leases import NoTask
 from tests import worlds
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
@@ -77,7 +77,7 @@ def spoilt() -> World:
 def test_discarded_judgments_are_void_and_everything_else_stays(spoilt):
     mine = Judgment.objects.filter(worker=spoilt.workers[4])
     given = mine.count()
-    done = discarding.discard(campaign=spoilt.campaign, worker=spoilt.workers[4])
+    done = discarding.discard_worker(campaign=spoilt.campaign, worker=spoilt.workers[4])
     assert done.judgments == given == mine.filter(void=True).count() > 0
     assert not Judgment.objects.exclude(worker=spoilt.workers[4]).filter(void=True).exists()
     assert Assignment.objects.filter(worker=spoilt.workers[4], state="submitted").count() == given
@@ -85,7 +85,7 @@ def test_discarded_judgments_are_void_and_everything_else_stays(spoilt):
 
 
 def test_the_images_are_what_the_others_judgments_say(spoilt):
-    discarding.discard(campaign=spoilt.campaign, worker=spoilt.workers[4])
+    discarding.discard_worker(campaign=spoilt.campaign, worker=spoilt.workers[4])
     for image in spoilt.images():
         fold = Fold([mention_from(mention) for mention in image.mentions], settings_of(TRUSTING).protocol)
         others = Judgment.objects.filter(image=image).exclude(worker=spoilt.workers[4]).order_by("id")
@@ -100,7 +100,7 @@ def pure(row: Judgment) -> q.Judgment:
 
 
 def test_one_kind_only_is_discarded_where_one_is_named(spoilt):
-    done = discarding.discard(campaign=spoilt.campaign, worker=spoilt.workers[4], kind=q.COREF_LINK)
+    done = discarding.discard_worker(campaign=spoilt.campaign, worker=spoilt.workers[4], kind=q.COREF_LINK)
     assert done.kinds == (q.COREF_LINK,)
     void = Judgment.objects.filter(void=True)
     assert set(void.values_list("kind", flat=True)) == {q.COREF_LINK} and void.count() == done.judgments
@@ -110,13 +110,13 @@ def test_one_kind_only_is_discarded_where_one_is_named(spoilt):
 
 def test_after_discard_an_image_is_the_same_whatever_the_worker_had_answered(spoilt):
     bad = spoilt.workers[4]
-    discarding.discard(campaign=spoilt.campaign, worker=bad)
+    discarding.discard_worker(campaign=spoilt.campaign, worker=bad)
     before = picture(spoilt)
     for seed in range(3):
-        discarding.restore(campaign=spoilt.campaign, worker=bad)
+        discarding.restore_worker(campaign=spoilt.campaign, worker=bad)
         _answer_otherwise(spoilt, bad, seed)
         assert picture(spoilt) != before
-        discarding.discard(campaign=spoilt.campaign, worker=bad)
+        discarding.discard_worker(campaign=spoilt.campaign, worker=bad)
         assert picture(spoilt) == before
         counters_hold(spoilt)
 
@@ -126,7 +126,7 @@ def test_what_errorless_workers_make_of_it_after_discard_is_gold_whoever_was_dis
     world = scenes(sized(1, 2), settings=TRUSTING, workers=6)
     crowd_works(world, ["perfect"] * 4 + [bad, bad])
     for worker in world.workers[4:]:
-        discarding.discard(campaign=world.campaign, worker=worker)
+        discarding.discard_worker(campaign=world.campaign, worker=worker)
     crowd_works(world, ["perfect"] * 4 + [bad, bad])
     for image in world.images():
         assert image.complete
@@ -145,7 +145,7 @@ def test_what_errorless_workers_make_of_it_after_discard_is_gold_whoever_was_dis
 
 def test_questions_that_lack_answers_are_open_again_and_never_for_the_discarded(spoilt):
     assert not Task.objects.filter(state="open").exists()
-    discarding.discard(campaign=spoilt.campaign, worker=spoilt.workers[4])
+    discarding.discard_worker(campaign=spoilt.campaign, worker=spoilt.workers[4])
     opened = Task.objects.filter(state="open").count()
     assert opened > 0
     assert {refused(spoilt, 4, kind) for kind in q.QUESTIONS} == {"blocked"}
@@ -157,11 +157,11 @@ def test_questions_that_lack_answers_are_open_again_and_never_for_the_discarded(
 def test_what_was_in_hand_goes_back_and_what_is_handed_in_late_is_void():
     world = World(settings=TRUSTING)
     lease = world.held(0)
-    discarding.discard(campaign=world.campaign, worker=world.workers[0])
+    discarding.discard_worker(campaign=world.campaign, worker=world.workers[0])
     assert Assignment.objects.get(pk=lease.id).state == Assignment.RETURNED
     assert world.held(1, holding=()) is not None
     receipt = world.submit(0, lease)
-    assert not receipt.counted and isinstance(receipt.next, Nothing) and receipt.next.code == "blocked"
+    assert not receipt.counted and isinstance(receipt.next, NoTask) and receipt.next.code == "blocked"
     assert Judgment.objects.get(worker=world.workers[0]).void
     counters_hold(world)
 
@@ -181,7 +181,7 @@ def test_known_answers_stay_graded_when_a_worker_is_discarded():
     crowd_works(world, ["careful"], items=200)
     before = Standing.objects.get(kind=q.COREF_LINK)
     assert before.known > 0
-    discarding.discard(campaign=world.campaign, worker=world.workers[0])
+    discarding.discard_worker(campaign=world.campaign, worker=world.workers[0])
     assert not Judgment.objects.filter(role="control", void=True).exists()
     after = Standing.objects.get(kind=q.COREF_LINK)
     assert (after.known, after.right, after.blocked) == (before.known, before.right, True)
@@ -206,7 +206,7 @@ def test_discarding_while_everybody_works_leaves_nothing_of_the_worker():
     with ThreadPoolExecutor(max_workers=4) as pool:
         crowd = [pool.submit(works, place) for place in range(4)]
         assert begun.wait(60)
-        discarding.discard(campaign=world.campaign, worker=world.workers[3])
+        discarding.discard_worker(campaign=world.campaign, worker=world.workers[3])
         for visit in crowd:
             visit.result(120)
     mine = Judgment.objects.filter(worker=world.workers[3])
@@ -238,26 +238,28 @@ def dies_after(images: int) -> Any:
 def test_a_discard_that_died_is_finished_by_asking_again_and_audited_once(spoilt, images):
     bad = spoilt.workers[4]
     with pytest.raises(Killed):
-        discarding.discard(campaign=spoilt.campaign, worker=bad, progress=dies_after(images))
+        discarding.discard_worker(campaign=spoilt.campaign, worker=bad, progress=dies_after(images))
     half = Judgment.objects.filter(worker=bad, void=True).count()
     assert 0 < half < Judgment.objects.filter(worker=bad).count()
     assert refused(spoilt, 4, q.COREF_LINK) == "blocked"
     told: list[tuple[int, int]] = []
-    discarding.discard(campaign=spoilt.campaign, worker=bad, progress=lambda *share: told.append(share))
+    discarding.discard_worker(
+        campaign=spoilt.campaign, worker=bad, progress=lambda *share: told.append(share)
+    )
     assert told[-1] == (3 - images, 3 - images)
     assert not Judgment.objects.filter(worker=bad, void=False).exists()
     assert AuditEntry.objects.filter(act="discard_worker").count() == 1
-    once_more = discarding.discard(campaign=spoilt.campaign, worker=bad)
+    once_more = discarding.discard_worker(campaign=spoilt.campaign, worker=bad)
     assert (once_more.judgments, once_more.images, once_more.drawers) == (0, 0, 0)
 
 
 def test_restoring_brings_back_what_was_there(spoilt):
     before, rows = picture(spoilt), _standings()
-    discarding.discard(campaign=spoilt.campaign, worker=spoilt.workers[4], reason="guessing")
+    discarding.discard_worker(campaign=spoilt.campaign, worker=spoilt.workers[4], reason="guessing")
     assert picture(spoilt) != before
     with pytest.raises(Killed):
-        discarding.restore(campaign=spoilt.campaign, worker=spoilt.workers[4], progress=dies_after(2))
-    discarding.restore(campaign=spoilt.campaign, worker=spoilt.workers[4])
+        discarding.restore_worker(campaign=spoilt.campaign, worker=spoilt.workers[4], progress=dies_after(2))
+    discarding.restore_worker(campaign=spoilt.campaign, worker=spoilt.workers[4])
     assert picture(spoilt) == before and _standings() == rows
     assert not Judgment.objects.filter(void=True).exists()
     acts = list(AuditEntry.objects.order_by("id").values_list("act", flat=True))
@@ -265,7 +267,7 @@ def test_restoring_brings_back_what_was_there(spoilt):
 
 
 def test_the_audit_says_whom_what_and_why(spoilt):
-    discarding.discard(
+    discarding.discard_worker(
         campaign=spoilt.campaign, worker=spoilt.workers[4], kind=q.BOX_QUALITY, reason="clicks"
     )
     about = AuditEntry.objects.get().about
@@ -276,20 +278,20 @@ def test_the_audit_says_whom_what_and_why(spoilt):
 
 
 def test_nobody_is_reinstated_whose_judgments_are_withdrawn(spoilt):
-    discarding.discard(campaign=spoilt.campaign, worker=spoilt.workers[4], kind=q.COREF_LINK)
+    discarding.discard_worker(campaign=spoilt.campaign, worker=spoilt.workers[4], kind=q.COREF_LINK)
     with pytest.raises(CannotDo, match="restore them first"):
-        discarding.reinstate(campaign=spoilt.campaign, worker=spoilt.workers[4])
+        discarding.reinstate_worker(campaign=spoilt.campaign, worker=spoilt.workers[4])
 
 
 def test_an_unknown_kind_is_refused_with_the_known_ones():
     world = World(settings=TRUSTING)
     with pytest.raises(CannotDo, match="unknown kind 'links'; campaign 'quay' asks coref_link, chain_ver"):
-        discarding.discard(campaign=world.campaign, worker=world.workers[0], kind="links")
+        discarding.discard_worker(campaign=world.campaign, worker=world.workers[0], kind="links")
 
 
 def _standings() -> list[Any]:
     return [
-        (row.worker_id, row.kind, row.blocked, row.withdrawn_at, worker_trust.pure(row))
+        (row.worker_id, row.kind, row.blocked, row.withdrawn_at, worker_trust.trust_from_row(row))
         for row in Standing.objects.order_by("worker", "kind")
     ]
 
@@ -305,4 +307,4 @@ def _answer_otherwise(world: World, worker: int, seed: int) -> None:
             setattr(row, side, getattr(box, side) if box else None)
         row.save()
     for image in world.images():
-        image_state.refold(image.pk)
+        image_state.refold_image(image.pk)

@@ -16,9 +16,9 @@ from annotation.protocol import questions as q
 from annotation.protocol.terms import Box
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.quality import controls, worker_trust
-from annotation.quality.controls import BadItems, KnownItem
+from annotation.quality.controls import BadItems, ControlItem
 from annotation.queue import leases, submission
-from annotation.queue.leases import Nothing
+from annotation.queue.leases import NoTask
 from annotation.queue.submission import Answer
 from tests.factories import some_images
 from tests.queue.world import World
@@ -49,7 +49,7 @@ def table(folder: Path, rows: str, *, head: str = HEAD) -> Path:
     return file
 
 
-def item(**other) -> KnownItem:
+def item(**other) -> ControlItem:
     """A link between the two mentions of the man, known to be one, or what `other` makes of it."""
     plain = {
         "kind": q.COREF_LINK,
@@ -58,14 +58,14 @@ def item(**other) -> KnownItem:
         "mentions": ("0:0-2", "1:0-1"),
         "known": "yes",
     }
-    return KnownItem(**{**plain, **other})
+    return ControlItem(**{**plain, **other})
 
 
-def add(world: World, *items: KnownItem, source: str = "page") -> controls.Added:
-    return controls.add(campaign=world.campaign, items=enumerate(items, 1), source=source)
+def add(world: World, *items: ControlItem, source: str = "page") -> controls.Added:
+    return controls.add_control_items(campaign=world.campaign, items=enumerate(items, 1), source=source)
 
 
-def links(world: World, count: int = 2) -> list[KnownItem]:
+def links(world: World, count: int = 2) -> list[ControlItem]:
     """Links with distinct mentions; known to be yes and no by turns."""
     spans = ["0:0-1", "0:0-2", "0:3-4", "0:3-5", "0:4-5", "0:6-7", "0:6-8", "0:7-8"]
     return [item(mentions=("1:0-1", span), known="yes no".split()[n % 2]) for n, span in enumerate(spans)][
@@ -190,31 +190,31 @@ def test_one_question_has_one_known_answer_whoever_adds_it(world):
 
 def test_a_retired_item_leaves_its_pool_and_comes_back_when_it_is_added_again(world):
     add(world, *links(world))
-    pool = controls.pool(world.campaign.pk, q.COREF_LINK, world.campaign.revision)
+    pool = controls.control_pool(world.campaign.pk, q.COREF_LINK, world.campaign.revision)
     assert [c.stratum for c in pool] == ["yes", "no"]
-    assert controls.retire(campaign=world.campaign, controls=[int(pool[0].id)]) == 1
-    assert controls.pool(world.campaign.pk, q.COREF_LINK, world.campaign.revision) == pool[1:]
-    assert controls.retire(campaign=world.campaign, controls=[int(pool[0].id)]) == 0
+    assert controls.retire_control_items(campaign=world.campaign, controls=[int(pool[0].id)]) == 1
+    assert controls.control_pool(world.campaign.pk, q.COREF_LINK, world.campaign.revision) == pool[1:]
+    assert controls.retire_control_items(campaign=world.campaign, controls=[int(pool[0].id)]) == 0
     assert add(world, *links(world)).added == 1
-    assert controls.pool(world.campaign.pk, q.COREF_LINK, world.campaign.revision) == pool
+    assert controls.control_pool(world.campaign.pk, q.COREF_LINK, world.campaign.revision) == pool
 
 
 def test_a_pool_is_read_once_for_each_revision(world, django_assert_num_queries):
     add(world, item())
-    controls.pool(world.campaign.pk, q.COREF_LINK, world.campaign.revision)
+    controls.control_pool(world.campaign.pk, q.COREF_LINK, world.campaign.revision)
     with django_assert_num_queries(0):
-        assert len(controls.pool(world.campaign.pk, q.COREF_LINK, world.campaign.revision)) == 1
+        assert len(controls.control_pool(world.campaign.pk, q.COREF_LINK, world.campaign.revision)) == 1
     with django_assert_num_queries(1):
-        controls.pool(world.campaign.pk, q.COREF_LINK, world.campaign.revision + 1)
+        controls.control_pool(world.campaign.pk, q.COREF_LINK, world.campaign.revision + 1)
 
 
 def test_pools_keep_kinds_purposes_and_campaigns_apart(world):
     other = World(name="other")
     add(world, item(), item(purpose=Control.QUALIFICATION, image="1001"))
     add(other, item(kind=q.CHAIN_VERIFICATION, known="true"))
-    assert len(controls.pool(world.campaign.pk, q.COREF_LINK, 1)) == 1
-    assert len(controls.pool(world.campaign.pk, q.COREF_LINK, 1, Control.QUALIFICATION)) == 1
-    assert controls.pool(other.campaign.pk, q.COREF_LINK, 1) == ()
+    assert len(controls.control_pool(world.campaign.pk, q.COREF_LINK, 1)) == 1
+    assert len(controls.control_pool(world.campaign.pk, q.COREF_LINK, 1, Control.QUALIFICATION)) == 1
+    assert controls.control_pool(other.campaign.pk, q.COREF_LINK, 1) == ()
 
 
 # Met by workers
@@ -225,13 +225,15 @@ def test_who_answered_a_question_as_a_task_is_never_measured_by_it(world):
     first, second = lease.content["mentions"]
     key = world.images()[0].image.key if lease.image == world.images()[0].image_id else "1001"
     add(world, item(image=key, mentions=(first, second), known=world.right(lease).answer))
-    (control,) = controls.pool(world.campaign.pk, q.COREF_LINK, world.campaign.revision)
+    (control,) = controls.control_pool(world.campaign.pk, q.COREF_LINK, world.campaign.revision)
 
     def seen(worker: int) -> frozenset[str]:
-        return controls.seen(worker=world.workers[worker], campaign=world.campaign.pk, kind=q.COREF_LINK)
+        return controls.controls_seen(
+            worker=world.workers[worker], campaign=world.campaign.pk, kind=q.COREF_LINK
+        )
 
     assert seen(0) == {control.id} and seen(1) == frozenset()
-    assert controls.shown(int(control.id)).content == lease.content
+    assert controls.shown_control(int(control.id)).content == lease.content
 
 
 def test_known_items_come_at_the_rate_of_probation_each_once_and_stay_outside_the_fold():
@@ -239,7 +241,7 @@ def test_known_items_come_at_the_rate_of_probation_each_once_and_stay_outside_th
     control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign))
     for _ in range(60):
         lease = world.take(0)
-        if isinstance(lease, Nothing):
+        if isinstance(lease, NoTask):
             break
         world.submit(0, lease, then=False)
     rows = Assignment.objects.filter(worker=world.workers[0])
@@ -266,21 +268,21 @@ def test_the_first_known_answers_are_balanced_whatever_becomes_of_the_items(seed
     left_out, graded = [], Assignment.objects.filter(right__isnull=False).order_by("judgments__id")
     while graded.all().count() < 12:
         lease = world.take(0)
-        if isinstance(lease, Nothing):
+        if isinstance(lease, NoTask):
             break
         act = dice.random()
         if act < 0.15 and lease.control:
-            leases.give_back(worker=world.workers[0], assignment=lease.id)
+            leases.return_lease(worker=world.workers[0], assignment=lease.id)
             left_out.append(lease)
             continue
         if act < 0.3 and lease.control:
             Assignment.objects.filter(pk=lease.id).update(expires_at=database.now())
-            leases.expire()
+            leases.end_expired_leases()
             left_out.append(lease)
             continue
         if act < 0.45 and lease.control:
             # Retired while it is in hand: it measures nobody any more.
-            controls.retire(campaign=world.campaign, controls=[lease.control])
+            controls.retire_control_items(campaign=world.campaign, controls=[lease.control])
         world.submit(0, lease, Answer(dice.choice(kinds)), then=False)
         if left_out and dice.random() < 0.5:
             late = left_out.pop(dice.randrange(len(left_out)))
@@ -294,14 +296,16 @@ def test_the_first_known_answers_are_balanced_whatever_becomes_of_the_items(seed
             wrong = dice.choice(list(graded.all())).control_id
             assert wrong is not None
             if dice.random() < 0.5:
-                discarding.disown(campaign=world.campaign, control=wrong)
+                discarding.disown_control_item(campaign=world.campaign, control=wrong)
             else:
-                controls.retire(campaign=world.campaign, controls=[wrong])
+                controls.retire_control_items(campaign=world.campaign, controls=[wrong])
     answers = list(graded.values_list("control__stratum", flat=True))
     assert len(answers) >= 12
     assert abs(answers[:12].count("yes") - answers[:12].count("no")) <= 1, answers
     standing = world.campaign.standings.get(kind=q.COREF_LINK)
-    assert standing.known == len(answers) and worker_trust.pure(standing) == trust_replay.replayed(standing)
+    assert standing.known == len(answers) and worker_trust.trust_from_row(
+        standing
+    ) == trust_replay.replay_row(standing)
 
 
 def test_an_item_that_is_retired_in_hand_measures_nobody(world):
@@ -310,16 +314,16 @@ def test_an_item_that_is_retired_in_hand_measures_nobody(world):
     add(world, item(mentions=("1:0-1", "0:3-4")))
     lease = world.held(0)
     assert lease.control is not None
-    discarding.disown(campaign=world.campaign, control=lease.control)
+    discarding.disown_control_item(campaign=world.campaign, control=lease.control)
     assert world.submit(0, lease, Answer("no"), then=False).counted
     standing = world.campaign.standings.get(kind=q.COREF_LINK)
     assert (standing.items, standing.known) == (1, 0)
-    assert worker_trust.pure(standing) == trust_replay.replayed(standing)
+    assert worker_trust.trust_from_row(standing) == trust_replay.replay_row(standing)
 
 
 def test_what_was_measured_before_a_standing_was_given_anew_is_not_balanced_against(world):
     add(world, *links(world, 4))
-    first, *_ = controls.pool(world.campaign.pk, q.COREF_LINK, world.campaign.revision)
+    first, *_ = controls.control_pool(world.campaign.pk, q.COREF_LINK, world.campaign.revision)
     Standing.objects.create(
         campaign=world.campaign,
         worker_id=world.workers[0],
@@ -338,7 +342,9 @@ def test_what_was_measured_before_a_standing_was_given_anew_is_not_balanced_agai
     )
 
     def known() -> Mapping[str, int]:
-        return controls.measured(worker=world.workers[0], campaign=world.campaign.pk, kind=q.COREF_LINK).known
+        return controls.control_counts(
+            worker=world.workers[0], campaign=world.campaign.pk, kind=q.COREF_LINK
+        ).known
 
     submission.submit(
         worker=world.workers[0], assignment=held.pk, answer=Answer("yes"), token="t", then=False
@@ -368,7 +374,7 @@ def test_what_was_measured_before_a_standing_was_given_anew_is_not_balanced_agai
     ],
 )
 def test_an_answer_on_a_known_item_is_right_or_wrong_and_a_flag_is_wrong(kind, known, given, right):
-    assert controls.grade(kind=kind, known=known, given=given, settings=SETTINGS) is right
+    assert controls.grade_control(kind=kind, known=known, given=given, settings=SETTINGS) is right
 
 
 # What the campaign page is told
@@ -376,19 +382,19 @@ def test_an_answer_on_a_known_item_is_right_or_wrong_and_a_flag_is_wrong(kind, k
 
 def test_pools_that_cannot_tell_good_workers_from_bad_are_told_of():
     world = scenes(1)
-    assert set(controls.warnings(campaign=world.campaign, settings=SETTINGS)) == set(q.QUESTIONS) - {
+    assert set(controls.control_warnings(campaign=world.campaign, settings=SETTINGS)) == set(q.QUESTIONS) - {
         q.BOX_DRAWING
     }
     small = World()
     add(small, *links(small)[:1])
-    told = controls.warnings(campaign=small.campaign, settings=SETTINGS)
+    told = controls.control_warnings(campaign=small.campaign, settings=SETTINGS)
     assert "no control item of coref_link has the gold answer 'no'" in told[q.COREF_LINK]
     add(small, *links(small, 8))
-    told = controls.warnings(campaign=small.campaign, settings=SETTINGS)
+    told = controls.control_warnings(campaign=small.campaign, settings=SETTINGS)
     assert "coref_link has 8 control items" in told[q.COREF_LINK]
 
 
 def test_pools_from_gold_are_large_enough():
     world = scenes(14)
     control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign))
-    assert controls.warnings(campaign=world.campaign, settings=SETTINGS) == {}
+    assert controls.control_warnings(campaign=world.campaign, settings=SETTINGS) == {}

@@ -8,7 +8,7 @@ import pytest
 
 from annotation.models import Control
 from annotation.moderation import control_items
-from annotation.moderation.control_items.from_layer import FAILS, FITS, known_of
+from annotation.moderation.control_items.from_layer import FAILS, FITS, gold_answer
 from annotation.protocol import questions as q
 from annotation.protocol.contents import question_from
 from annotation.quality import controls
@@ -43,7 +43,7 @@ def test_what_gold_gives_is_right_plain_and_asked_once():
     for row in Control.objects.all():
         truth = world.truths[row.image_id]
         question = question_from(row.kind, row.key, row.content)
-        assert controls.known_from_plain(row.kind, row.known) == known_of(question, truth)
+        assert controls.gold_from_plain(row.kind, row.known) == gold_answer(question, truth)
         if question.boxes:
             boxes = truth.boxes[truth.chain(question.mentions)]
             assert all(max(map(shown.iou, boxes)) >= FITS for shown in question.boxes)

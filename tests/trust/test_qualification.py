@@ -16,15 +16,15 @@ from annotation.models import Assignment, Control
 from annotation.moderation import discarding, trust_replay
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
-from annotation.protocol.controls import Control as Item
+from annotation.protocol.controls import PooledControl as Item
 from annotation.protocol.controls import test_items as items_of_a_test
 from annotation.protocol.terms import Box
 from annotation.protocol.trust import Refusal
 from annotation.quality import controls, qualification, worker_trust
-from annotation.quality.controls import KnownItem
-from annotation.quality.qualification import ATTEMPTS
+from annotation.quality.controls import ControlItem
+from annotation.quality.qualification import TEST_ATTEMPTS
 from annotation.queue import leases
-from annotation.queue.leases import Lease, Nothing
+from annotation.queue.leases import Lease, NoTask
 from annotation.queue.submission import Answer, NotYours
 from tests.factories import some_images
 from tests.queue.world import World
@@ -94,21 +94,23 @@ def world(db) -> World:
 
 def examining(per_answer: int = 18, **trust: Any) -> World:
     world = World(some_images(2), settings={"trust": {**TESTED["trust"], **trust}}, workers=3)
-    controls.add(campaign=world.campaign, items=enumerate(links(per_answer), 1), source="page")
+    controls.add_control_items(campaign=world.campaign, items=enumerate(links(per_answer), 1), source="page")
     return world
 
 
-def links(per_answer: int) -> list[KnownItem]:
+def links(per_answer: int) -> list[ControlItem]:
     """Known links, so many of each answer."""
     places = [(image, span) for image in ("1000", "1001") for span in SPANS][: 2 * per_answer]
     return [
-        KnownItem(q.COREF_LINK, Control.QUALIFICATION, image, ("1:0-1", span), ("no", "yes")[n % 2])
+        ControlItem(q.COREF_LINK, Control.QUALIFICATION, image, ("1:0-1", span), ("no", "yes")[n % 2])
         for n, (image, span) in enumerate(places)
     ]
 
 
-def begin(world: World, worker: int = 0) -> qualification.Test | Refusal:
-    return qualification.begin(worker=world.workers[worker], campaign=world.campaign, kind=q.COREF_LINK)
+def begin(world: World, worker: int = 0) -> qualification.QualificationTest | Refusal:
+    return qualification.begin_qualification(
+        worker=world.workers[worker], campaign=world.campaign, kind=q.COREF_LINK
+    )
 
 
 def known(lease: Lease) -> Any:
@@ -119,7 +121,7 @@ def known(lease: Lease) -> Any:
 def take_test(world: World, *, right: int, worker: int = 0) -> int:
     """Begin a test and answer all of it, the first `right` items rightly; how many items it had."""
     test = begin(world, worker)
-    assert isinstance(test, qualification.Test)
+    assert isinstance(test, qualification.QualificationTest)
     for number in range(test.asked):
         lease = world.held(worker)
         answer = known(lease) if number < right else {"yes": "no", "no": "yes"}[known(lease)]
@@ -131,8 +133,8 @@ def standing(world: World, worker: int = 0):
     return world.campaign.standings.get(worker=world.workers[worker], kind=q.COREF_LINK)
 
 
-def refused(found: Lease | Nothing | qualification.Test | Refusal) -> str:
-    assert isinstance(found, Nothing | Refusal), found
+def refused(found: Lease | NoTask | qualification.QualificationTest | Refusal) -> str:
+    assert isinstance(found, NoTask | Refusal), found
     return found.code
 
 
@@ -150,9 +152,9 @@ def test_nobody_works_before_the_test_and_whoever_passes_it_works(world):
 
 def test_a_standing_told_again_keeps_the_test_that_was_passed(world):
     take_test(world, right=10)
-    before = worker_trust.pure(standing(world))
-    assert trust_replay.replayed(standing(world)) == before
-    assert trust_replay.retell([standing(world).pk]) == []
+    before = worker_trust.trust_from_row(standing(world))
+    assert trust_replay.replay_row(standing(world)) == before
+    assert trust_replay.replay_rows([standing(world).pk]) == []
 
 
 def test_a_test_is_balanced_and_looks_like_work(world):
@@ -202,29 +204,29 @@ def test_whoever_always_answers_the_same_fails(world):
 
 
 def test_a_test_may_be_taken_three_times(world):
-    for _ in range(ATTEMPTS):
+    for _ in range(TEST_ATTEMPTS):
         take_test(world, right=0)
     for found in (begin(world), world.take(0)):
         assert refused(found) == "too_many_tests"
-    assert isinstance(begin(world, 1), qualification.Test)
+    assert isinstance(begin(world, 1), qualification.QualificationTest)
 
 
 def test_beginning_again_goes_on_where_the_test_stands(world):
-    assert begin(world) == qualification.Test(1, 12, 0)
+    assert begin(world) == qualification.QualificationTest(1, 12, 0)
     world.submit(0, world.held(0), then=False, answer=Answer("yes"))
-    assert begin(world) == qualification.Test(1, 12, 1)
+    assert begin(world) == qualification.QualificationTest(1, 12, 1)
     assert Assignment.objects.count() == 12
 
 
 def test_an_item_that_was_returned_or_ran_out_comes_again(world, monkeypatch):
     begin(world)
     lease = world.held(0)
-    assert leases.give_back(worker=world.workers[0], assignment=lease.id)
+    assert leases.return_lease(worker=world.workers[0], assignment=lease.id)
     again = world.held(0)
     assert (again.id, again.key) == (lease.id, lease.key)
     later = database.now() + timedelta(hours=1)
     monkeypatch.setattr(database, "now", lambda: later)
-    assert leases.expire() == 1
+    assert leases.end_expired_leases() == 1
     assert world.held(0).id == lease.id
     assert Assignment.objects.get(pk=lease.id).state == Assignment.LEASED
 
@@ -251,7 +253,9 @@ def test_an_item_whose_turn_has_not_come_cannot_be_answered(world):
 
 def test_items_added_or_retired_meanwhile_do_not_change_a_test_under_way(world):
     begin(world)
-    controls.retire(campaign=world.campaign, controls=list(Control.objects.values_list("id", flat=True)))
+    controls.retire_control_items(
+        campaign=world.campaign, controls=list(Control.objects.values_list("id", flat=True))
+    )
     for _ in range(12):
         lease = world.held(0)
         world.submit(0, lease, Answer(known(lease)), then=False)
@@ -273,28 +277,28 @@ def test_without_items_there_is_no_test_and_the_campaign_page_says_what_to_do():
     assert refused(begin(world)) == "no_test_needed"
     assert isinstance(world.take(0), Lease)
     settings = settings_of(world.campaign.settings)
-    told = qualification.warnings(campaign=world.campaign, settings=settings)
+    told = qualification.test_warnings(campaign=world.campaign, settings=settings)
     assert set(told) == set(q.QUESTIONS) and "add some for a test" in told[q.COREF_LINK]
 
 
 @pytest.mark.django_db
 def test_items_that_are_all_known_to_be_the_same_are_no_test():
     world = World(settings=TESTED)
-    items = [KnownItem(q.COREF_LINK, Control.QUALIFICATION, "1000", ("1:0-1", s), "no") for s in SPANS[:9]]
-    controls.add(campaign=world.campaign, items=enumerate(items, 1), source="page")
+    items = [ControlItem(q.COREF_LINK, Control.QUALIFICATION, "1000", ("1:0-1", s), "no") for s in SPANS[:9]]
+    controls.add_control_items(campaign=world.campaign, items=enumerate(items, 1), source="page")
     assert refused(begin(world)) == "no_test_items"
     settings = settings_of(world.campaign.settings)
-    told = qualification.warnings(campaign=world.campaign, settings=settings)
+    told = qualification.test_warnings(campaign=world.campaign, settings=settings)
     assert "have the gold answer 'no'" in told[q.COREF_LINK]
 
 
 @pytest.mark.django_db
 def test_a_short_test_is_told_of_and_a_whole_one_is_not():
     short = examining(per_answer=3)
-    told = qualification.warnings(campaign=short.campaign, settings=settings_of(TESTED))
+    told = qualification.test_warnings(campaign=short.campaign, settings=settings_of(TESTED))
     assert "the test of coref_link has 6 of 12 items" in told[q.COREF_LINK]
-    controls.add(campaign=short.campaign, items=enumerate(links(18), 1), source="page")
-    told = qualification.warnings(campaign=short.campaign, settings=settings_of(TESTED))
+    controls.add_control_items(campaign=short.campaign, items=enumerate(links(18), 1), source="page")
+    told = qualification.test_warnings(campaign=short.campaign, settings=settings_of(TESTED))
     assert q.COREF_LINK not in told and q.BOX_QUALITY in told
 
 
@@ -306,10 +310,10 @@ def test_drawing_is_tested_by_how_far_a_box_overlaps_a_missing_one(tight, passes
     items = []
     for n in range(6):
         other = Box(300 + n, 1, 310 + n, 9)
-        plain = KnownItem(q.BOX_DRAWING, Control.QUALIFICATION, "1000", ("0:0-2",), (man,), (other,))
+        plain = ControlItem(q.BOX_DRAWING, Control.QUALIFICATION, "1000", ("0:0-2",), (man,), (other,))
         items += [plain, replace(plain, known=(), boxes=(man, other))]
-    controls.add(campaign=world.campaign, items=enumerate(items, 1), source="page")
-    qualification.begin(worker=world.workers[0], campaign=world.campaign, kind=q.BOX_DRAWING)
+    controls.add_control_items(campaign=world.campaign, items=enumerate(items, 1), source="page")
+    qualification.begin_qualification(worker=world.workers[0], campaign=world.campaign, kind=q.BOX_DRAWING)
     drawn = Box(12, 12, 98, 190) if tight else Box(12, 12, 98, 90)
     for _ in range(12):
         lease = world.held(0, q.BOX_DRAWING)
@@ -326,17 +330,17 @@ def test_where_no_test_is_asked_for_none_can_be_begun():
 
 
 def test_who_is_taken_off_begins_no_test(world):
-    discarding.suspend(campaign=world.campaign, worker=world.workers[0], reason="see the guidelines")
+    discarding.suspend_worker(campaign=world.campaign, worker=world.workers[0], reason="see the guidelines")
     found = begin(world)
     assert refused(found) == "blocked" and isinstance(found, Refusal) and "see the guidelines" in found.text
 
 
 def test_who_failed_three_tests_may_try_again_when_a_researcher_says_so(world):
-    for _ in range(ATTEMPTS):
+    for _ in range(TEST_ATTEMPTS):
         take_test(world, right=0)
-    assert discarding.reinstate(campaign=world.campaign, worker=world.workers[0]) == (q.COREF_LINK,)
+    assert discarding.reinstate_worker(campaign=world.campaign, worker=world.workers[0]) == (q.COREF_LINK,)
     assert refused(world.take(0)) == "no_test"
-    assert begin(world) == qualification.Test(4, 12, 0)
+    assert begin(world) == qualification.QualificationTest(4, 12, 0)
     for _ in range(12):
         lease = world.held(0)
         world.submit(0, lease, Answer(known(lease)), then=False)

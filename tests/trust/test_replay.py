@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 
 def told(row: Standing):
-    return trust_replay.replayed(row)
+    return trust_replay.replay_row(row)
 
 
 def test_every_standing_of_a_crowd_is_told_again_as_it_is():
@@ -23,7 +23,7 @@ def test_every_standing_of_a_crowd_is_told_again_as_it_is():
     crowd_works(world, ["careful", "average", "sloppy", "random", "always_yes"])
     rows = list(Standing.objects.all())
     assert len(rows) == 5 * 6
-    assert {told(row) == worker_trust.pure(row) for row in rows} == {True}
+    assert {told(row) == worker_trust.trust_from_row(row) for row in rows} == {True}
     states = {row.state for row in rows}
     assert SUSPENDED in states and "probation" in states
-    assert trust_replay.retell([row.pk for row in rows]) == []
+    assert trust_replay.replay_rows([row.pk for row in rows]) == []

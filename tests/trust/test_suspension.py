@@ -10,7 +10,7 @@ from annotation.moderation.discarding import CannotDo
 from annotation.protocol import questions as q
 from annotation.protocol.trust import PROBATION, SUSPENDED
 from annotation.quality import worker_trust
-from annotation.queue.leases import Nothing
+from annotation.queue.leases import NoTask
 from tests.queue.world import TRUSTING, World
 from tests.trust.scenes import crowd_works, gold, refused, scenes
 
@@ -21,13 +21,14 @@ def test_a_suspended_worker_gets_nothing_and_reads_why_and_what_is_in_hand_count
     world = World(settings=TRUSTING)
     lease = world.held(0)
     assert (
-        discarding.suspend(campaign=world.campaign, worker=world.workers[0], reason="too fast") == q.QUESTIONS
+        discarding.suspend_worker(campaign=world.campaign, worker=world.workers[0], reason="too fast")
+        == q.QUESTIONS
     )
     assert world.submit(0, lease, then=False).counted
     found = world.take(0)
-    assert isinstance(found, Nothing) and found.code == "blocked" and "too fast" in found.text
-    assert discarding.suspend(campaign=world.campaign, worker=world.workers[0]) == ()
-    assert discarding.reinstate(campaign=world.campaign, worker=world.workers[0]) == q.QUESTIONS
+    assert isinstance(found, NoTask) and found.code == "blocked" and "too fast" in found.text
+    assert discarding.suspend_worker(campaign=world.campaign, worker=world.workers[0]) == ()
+    assert discarding.reinstate_worker(campaign=world.campaign, worker=world.workers[0]) == q.QUESTIONS
     assert world.held(0)
     acts = list(AuditEntry.objects.order_by("id").values_list("act", flat=True))
     assert acts == ["suspend_worker", "reinstate_worker"]
@@ -35,7 +36,7 @@ def test_a_suspended_worker_gets_nothing_and_reads_why_and_what_is_in_hand_count
 
 def test_one_kind_only_is_suspended_where_one_is_named():
     world = World(settings=TRUSTING)
-    discarding.suspend(campaign=world.campaign, worker=world.workers[0], kind=q.COREF_LINK)
+    discarding.suspend_worker(campaign=world.campaign, worker=world.workers[0], kind=q.COREF_LINK)
     assert refused(world, 0, q.COREF_LINK) == "blocked" and refused(world, 0, q.BOX_QUALITY) == "none_open"
 
 
@@ -45,18 +46,18 @@ def test_whom_the_rules_suspended_begins_anew_when_reinstated():
     crowd_works(world, ["always_yes"])
     row = Standing.objects.get(kind=q.COREF_LINK)
     assert row.state == SUSPENDED and row.known >= 12
-    changed = discarding.reinstate(campaign=world.campaign, worker=world.workers[0], kind=q.COREF_LINK)
+    changed = discarding.reinstate_worker(campaign=world.campaign, worker=world.workers[0], kind=q.COREF_LINK)
     assert changed == (q.COREF_LINK,)
     row.refresh_from_db()
     assert (row.state, row.items, row.known, row.last) == (PROBATION, 0, 0, "")
     crowd_works(world, ["perfect"], items=20)
     row.refresh_from_db()
     assert row.items > 0 and row.known == row.right
-    assert worker_trust.pure(row) == trust_replay.replayed(row)
+    assert worker_trust.trust_from_row(row) == trust_replay.replay_row(row)
 
 
 def test_a_reason_that_is_too_long_to_keep_is_refused():
     world = World(settings=TRUSTING)
-    for act in (discarding.suspend, discarding.discard):
+    for act in (discarding.suspend_worker, discarding.discard_worker):
         with pytest.raises(CannotDo, match="the reason has 201 characters; say it in 200 or fewer"):
             act(campaign=world.campaign, worker=world.workers[0], reason="x" * 201)

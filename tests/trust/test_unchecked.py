@@ -8,7 +8,7 @@ import pytest
 
 from annotation import campaigns
 from annotation.datasets import layer_rows
-from annotation.datasets.exporting import check, notes_on
+from annotation.datasets.exporting import check_export, notes_on
 from annotation.models import Judgment, OpenImage, Standing, Worker
 from annotation.moderation import control_items, trust_replay
 from annotation.protocol import questions as q
@@ -27,7 +27,9 @@ pytestmark = pytest.mark.django_db
 
 def told_again(world: World) -> bool:
     """Whether every standing is what the stored answers lead to."""
-    return all(trust_replay.replayed(row) == worker_trust.pure(row) for row in Standing.objects.all())
+    return all(
+        trust_replay.replay_row(row) == worker_trust.trust_from_row(row) for row in Standing.objects.all()
+    )
 
 
 def reads(world: World) -> set[str]:
@@ -70,8 +72,8 @@ def test_items_that_come_later_check_whoever_is_there_and_take_nothing_from_them
     control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign), images=known)
     assert told_again(world) and reads(world) <= {"probation", "qualification"}
     early = Judgment.objects.filter(kind=q.COREF_LINK, role=q.VOTE).count()
-    layer_rows.refresh(world.campaign)
-    chosen = check(
+    layer_rows.refresh_layer_rows(world.campaign)
+    chosen = check_export(
         corpus=world.corpus.name, format="jsonl", layer=world.campaign.name, include_unfinished=True
     )
     note = notes_on(chosen)[-1]
@@ -102,7 +104,7 @@ def test_verdicts_that_were_asked_for_before_there_were_items_never_count():
     world.measure_verdicts()
     world.submit(1, early, Answer("bad"), then=False)
     assert draw_badly(world, 3).known == 3
-    assert told_again(world) and trust_replay.retell(Standing.objects.values_list("pk", flat=True)) == []
+    assert told_again(world) and trust_replay.replay_rows(Standing.objects.values_list("pk", flat=True)) == []
 
 
 @pytest.mark.parametrize("tasks", ["relevance", "graded", "regions"])
@@ -111,7 +113,7 @@ def test_pairs_are_judged_and_regions_described_without_known_items(tasks: str):
     campaign = campaigns.open_campaign(campaigns.CampaignPlan(name="c", corpus="photos", tasks=tasks))
     worker = Worker.objects.create(pseudonym="w").pk
     (kind,) = campaign.kinds
-    assert isinstance(leases.take(worker=worker, campaign=campaign, kind=kind), Lease)
+    assert isinstance(leases.take_lease(worker=worker, campaign=campaign, kind=kind), Lease)
     ((row,),) = [each.kinds for each in workers(campaign)]
     assert row.state == "unchecked"
 

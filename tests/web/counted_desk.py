@@ -42,9 +42,9 @@ def campaign(
             pairs = [Pair(f"i{n}", f"i{(n + k // 5) % images}#{k % 5}") for n, k in theirs]
             campaigns.open_pairs(campaign=made, pairs=pairs)
         else:
-            campaigns.open_images(campaign=made)
-        campaigns.begin(campaign=made)
-        instructions.publish(campaign=made, kind=instructions.CONSENT, text="")
+            campaigns.open_campaign_images(campaign=made)
+        campaigns.campaign_begin(campaign=made)
+        instructions.publish_text(campaign=made, kind=instructions.CONSENT, text="")
         ann = Worker.objects.create(pseudonym="w-ann")
         Identity.objects.create(worker=ann, account=world.account("ann", "annotator"))
         return made

@@ -41,7 +41,7 @@ def campaign(
     def build() -> World:
         records: list[ImageRecord] = [world.scene(number, folder) for number in range(images)]
         found = World(records, settings=settings)
-        instructions.publish(campaign=found.campaign, kind=instructions.CONSENT, text=consent)
+        instructions.publish_text(campaign=found.campaign, kind=instructions.CONSENT, text=consent)
         account = world.account("ann", "annotator")
         ann = Worker.objects.create(pseudonym="w-ann")
         Identity.objects.create(worker=ann, account=account)
@@ -75,7 +75,7 @@ def bring_up_a_second_box(work: World) -> list[Box]:
                 if not isinstance(found, Lease):
                     continue
                 if kind == q.BOX_DRAWING and found.content["boxes"]:
-                    leases.give_back(worker=work.workers[worker], assignment=found.id)
+                    leases.return_lease(worker=work.workers[worker], assignment=found.id)
                     return [Box(*corners) for corners in found.content["boxes"]]
                 work.submit(worker, found, then=False)
     raise AssertionError("nobody was asked for a second box")
@@ -88,7 +88,7 @@ def at_work(work: World, *, read: bool = True) -> Client:
     if read:
         session = client.session
         session[READ] = {
-            f"{work.campaign.pk}:{kind}": instructions.current(campaign=work.campaign, kind=kind).version
+            f"{work.campaign.pk}:{kind}": instructions.current_text(campaign=work.campaign, kind=kind).version
             for kind in q.QUESTIONS
         }
         session.save()

@@ -69,7 +69,7 @@ def test_images_are_reopened_before_anybody_works_and_not_after(ada):
 
 
 def test_a_stale_edit_gets_412_and_is_kept_beside_what_is_in_force(world, ada):
-    campaigns.change_settings(
+    campaigns.change_campaign_settings(
         campaign=world.campaign, settings={**world.campaign.settings, "lease": {"minutes": 9.0}}
     )
     mine = "[lease]\nminutes = 5.0\n"
@@ -84,11 +84,11 @@ def test_a_stale_edit_gets_412_and_is_kept_beside_what_is_in_force(world, ada):
 
 def test_a_stale_text_gets_412(world, ada):
     address = reverse("text", args=["review", "consent"])
-    seen = instructions.current(campaign=world.campaign, kind="consent").version
-    instructions.publish(campaign=world.campaign, kind="consent", text="Theirs.")
+    seen = instructions.current_text(campaign=world.campaign, kind="consent").version
+    instructions.publish_text(campaign=world.campaign, kind="consent", text="Theirs.")
     page = ada.post(address, {"text": "Mine.", "version": str(seen)})
     assert page.status_code == 412 and "Mine." in page.content.decode()
-    assert instructions.current(campaign=world.campaign, kind="consent").text == "Theirs."
+    assert instructions.current_text(campaign=world.campaign, kind="consent").text == "Theirs."
     assert said(press(ada, address, "Publish as a new version", text="Mine.")) == [
         "Published: workers now read version 2."
     ]
@@ -96,7 +96,7 @@ def test_a_stale_text_gets_412(world, ada):
 
 def test_work_for_nothing_is_meant(world, ada):
     plain = {**world.campaign.settings, "pay": {"basis": "hour", "hourly": 5.0}}
-    campaigns.change_settings(campaign=world.campaign, settings=plain)
+    campaigns.change_campaign_settings(campaign=world.campaign, settings=plain)
     unpaid = in_force().replace("hourly = 5.0", "hourly = 0.0")
     page = ada.post(CHANGE, {"settings": unpaid, "version": "2", "act": "change"})
     assert page.status_code == 409 and "tick the box" in words(page)
@@ -122,7 +122,7 @@ def test_many_images_are_reopened_by_a_job(ada, monkeypatch):
     page = ada.post(CHANGE, {"settings": text, "version": "1", "act": "change"}, follow=True)
     assert "The new settings take effect once the images are reopened." in said(page)
     job = Job.objects.get(kind="change_settings")
-    jobs.run(job.pk)
+    jobs.run_queued_job(job.pk)
     job.refresh_from_db()
     assert (job.state, job.result) == (Job.DONE, {"version": 2, "reopened": 2})
     assert {row.settings["link_votes"] for row in OpenImage.objects.all()} == {3}

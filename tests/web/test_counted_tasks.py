@@ -28,7 +28,7 @@ def at_work(made: Campaign) -> Client:
     client.force_login(Account.objects.get(username="ann"))
     kind = made.kinds[0]
     session = client.session
-    session[READ] = {f"{made.pk}:{kind}": instructions.current(campaign=made, kind=kind).version}
+    session[READ] = {f"{made.pk}:{kind}": instructions.current_text(campaign=made, kind=kind).version}
     session.save()
     return client
 

@@ -104,7 +104,7 @@ def test_from_an_empty_database_two_annotators_answer_all_six_questions_under_de
     ada = people.signed_in("ada", "researcher")
     page = press(ada, reverse("open_campaign"), "Open it", name="first", unpaid="yes")
     assert page.status_code == 200, words(page)
-    jobs.run(Job.objects.get().pk)
+    jobs.run_queued_job(Job.objects.get().pk)
     assert Campaign.objects.get().state == Campaign.OPEN
     overview = ada.get(reverse("campaign", args=["first"]))
     assert "trust unchecked" in words(overview) and "begins with practice and no test" in words(overview)

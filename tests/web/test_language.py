@@ -86,13 +86,13 @@ def test_the_built_in_instructions_are_read_in_german_under_their_own_version(wo
     task = client.get(desk.address(), headers=GERMAN)
     assert "Sehen Sie zuerst das Foto an." in task.content.decode()
     client.post(desk.address(), {**desk.hidden(task), "answer": "yes"}, headers=GERMAN)
-    now = instructions.current(campaign=work.campaign, kind=q.COREF_LINK)
+    now = instructions.current_text(campaign=work.campaign, kind=q.COREF_LINK)
     assert Judgment.objects.get().instructions == now.version
     assert "Look at the photograph first." in client.get(desk.address()).content.decode()
 
 
 def test_what_a_researcher_wrote_is_read_as_it_was_written(work: World):
-    instructions.publish(campaign=work.campaign, kind=q.COREF_LINK, text="Look twice.")
+    instructions.publish_text(campaign=work.campaign, kind=q.COREF_LINK, text="Look twice.")
     client = desk.at_work(work, read=False)
     page = client.get(f"/tasks/quay/{q.COREF_LINK}/instructions/", headers=GERMAN)
     assert "<p>Look twice.</p>" in page.content.decode()
@@ -111,8 +111,10 @@ def test_why_a_campaign_is_paused_is_told_in_the_language_of_whoever_reads_it(wo
 
 
 def test_who_reads_the_consent_in_german_agrees_to_the_same_version(work: World):
-    built_in = instructions.built_in(instructions.CONSENT).text
-    version = instructions.publish(campaign=work.campaign, kind=instructions.CONSENT, text=built_in).version
+    built_in = instructions.built_in_text(instructions.CONSENT).text
+    version = instructions.publish_text(
+        campaign=work.campaign, kind=instructions.CONSENT, text=built_in
+    ).version
     client = desk.at_work(work)
     page = client.get("/tasks/quay/consent/", headers=GERMAN).content.decode()
     assert "Die Teilnahme ist freiwillig." in page

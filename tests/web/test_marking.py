@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.models import Caption, Mention
-from annotation.web.common.marking import MarkedCaption, laid_out, mark
+from annotation.web.common.marking import MarkedCaption, laid_out, mark_words
 from annotation.web.common.palette import hue, letters
 
 
@@ -24,13 +24,15 @@ def told(marked: MarkedCaption) -> list[str]:
 
 
 def test_words_between_mentions_keep_their_spaces():
-    marked = mark(caption("A man sees a dog ."), [mention(3, 5, 8), mention(0, 2)], {7: 1, 8: 2})
+    marked = mark_words(caption("A man sees a dog ."), [mention(3, 5, 8), mention(0, 2)], {7: 1, 8: 2})
     assert told(marked) == ["[1 A man]", " sees ", "[2 a dog] ."]
     assert marked.pieces[0].categories == "people, other"
 
 
 def test_punctuation_stays_with_the_mention_before_it():
-    marked = mark(caption("a dog , a cat , 2 .5"), [mention(0, 2), mention(3, 5), mention(6, 7)], {7: 1})
+    marked = mark_words(
+        caption("a dog , a cat , 2 .5"), [mention(0, 2), mention(3, 5), mention(6, 7)], {7: 1}
+    )
     assert [(piece.text, piece.tail) for piece in marked.pieces] == [
         ("a dog", " ,"),
         (" ", ""),
@@ -42,27 +44,29 @@ def test_punctuation_stays_with_the_mention_before_it():
 
 
 def test_a_mention_without_chain_has_no_number():
-    assert told(mark(caption("it rains"), [mention(0, 1, None)], {})) == ["[0 it]", " rains"]
+    assert told(mark_words(caption("it rains"), [mention(0, 1, None)], {})) == ["[0 it]", " rains"]
 
 
 def test_words_cut_otherwise_than_at_spaces_are_found_in_the_text_as_written():
-    marked = mark(caption("A man, smiling.", "A man , smiling ."), [mention(0, 2), mention(3, 4)], {7: 1})
+    marked = mark_words(
+        caption("A man, smiling.", "A man , smiling ."), [mention(0, 2), mention(3, 4)], {7: 1}
+    )
     assert told(marked) == ["[1 A man],", " ", "[1 smiling]."]
 
 
 def test_words_that_are_not_in_the_text_are_shown_themselves():
-    marked = mark(caption("“Hi” he said", '`` Hi " he said'), [mention(0, 3)], {7: 1})
+    marked = mark_words(caption("“Hi” he said", '`` Hi " he said'), [mention(0, 3)], {7: 1})
     assert told(marked) == ['[1 `` Hi "]', " he said"]
 
 
 def test_mentions_that_overlap_a_marked_one_stand_beside_the_caption():
-    marked = mark(caption("a man in a hat"), [mention(0, 2), mention(0, 5), mention(4, 5)], {7: 1})
+    marked = mark_words(caption("a man in a hat"), [mention(0, 2), mention(0, 5), mention(4, 5)], {7: 1})
     assert told(marked) == ["[1 a man in a hat]"]
     assert [piece.text for piece in marked.beside] == ["a man", "hat"]
 
 
 def test_a_mention_past_the_end_of_its_caption_is_left_out():
-    assert told(mark(caption("a man"), [mention(1, 3)], {7: 1})) == ["a man"]
+    assert told(mark_words(caption("a man"), [mention(1, 3)], {7: 1})) == ["a man"]
 
 
 @given(
@@ -72,7 +76,7 @@ def test_a_mention_past_the_end_of_its_caption_is_left_out():
 def test_no_word_and_no_mention_is_lost(words: list[str], spans: list[tuple[int, int]]):
     text = " ".join(words)
     mentions = [mention(start, start + length) for start, length in spans if start + length <= len(words)]
-    marked = mark(caption(text), mentions, {7: 1})
+    marked = mark_words(caption(text), mentions, {7: 1})
     assert "".join(piece.text + piece.tail for piece in marked.pieces) == text
     shown = [piece.mention for piece in marked.pieces if piece.mention] + [p.mention for p in marked.beside]
     assert sorted(map(id, shown)) == sorted(map(id, mentions))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.models import Box
-from annotation.web.common.overlay import DASH, NOMINAL, TAG_HEIGHT, DrawnBox, Frame, Tag, draw
+from annotation.web.common.overlay import DASH, NOMINAL_WIDTH, TAG_HEIGHT, DrawnBox, Frame, Tag, draw_overlay
 
 FRAME = Frame(400, 300)
 
@@ -19,35 +19,35 @@ def box(xmin: int, ymin: int, xmax: int, ymax: int) -> Box:
 def patch(one: DrawnBox, frame: Frame) -> tuple[float, float, float, float]:
     """The rectangle that the tags of a box take, in pixels of a picture `NOMINAL` wide."""
     x, y = (float(corner.rstrip("%")) / 100 for corner in (one.corner_x, one.corner_y))
-    left = x * NOMINAL + one.placed[0].dx
-    top = y * NOMINAL * frame.height / frame.width + one.placed[0].dy
+    left = x * NOMINAL_WIDTH + one.placed[0].dx
+    top = y * NOMINAL_WIDTH * frame.height / frame.width + one.placed[0].dy
     return left, top, left + sum(p.tag.width for p in one.placed), top + TAG_HEIGHT
 
 
 def test_the_whole_picture_is_a_hundred_per_cent():
-    [one] = draw([(box(1, 1, 400, 300), [Tag(1, "1")])], FRAME)
+    [one] = draw_overlay([(box(1, 1, 400, 300), [Tag(1, "1")])], FRAME)
     assert (one.x, one.y, one.width, one.height) == ("0.000%", "0.000%", "100.000%", "100.000%")
 
 
 def test_small_boxes_lie_over_large_ones():
-    drawn = draw([(box(1, 1, 9, 9), [Tag(1, "1")]), (box(1, 1, 90, 90), [Tag(2, "2")])], FRAME)
+    drawn = draw_overlay([(box(1, 1, 9, 9), [Tag(1, "1")]), (box(1, 1, 90, 90), [Tag(2, "2")])], FRAME)
     assert [one.chains for one in drawn] == ["2", "1"]
 
 
 def test_a_box_of_one_chain_has_a_plain_outline():
-    [one] = draw([(box(1, 1, 9, 9), [Tag(1, "1")])], FRAME)
+    [one] = draw_overlay([(box(1, 1, 9, 9), [Tag(1, "1")])], FRAME)
     assert [(line.hue, line.dash) for line in one.outlines] == [(1, "")]
 
 
 def test_the_outline_of_a_shared_box_gives_each_chain_its_turn():
-    [one] = draw([(box(1, 1, 9, 9), [Tag(1, "1"), Tag(9, "9a"), Tag(4, "4")])], FRAME)
+    [one] = draw_overlay([(box(1, 1, 9, 9), [Tag(1, "1"), Tag(9, "9a"), Tag(4, "4")])], FRAME)
     lines = [(line.hue, line.dash, line.offset) for line in one.outlines]
     dash = f"{DASH} {2 * DASH}"
     assert lines == [(1, dash, 0), (1, dash, -DASH), (4, dash, -2 * DASH)]
 
 
 def test_tags_of_a_shared_box_stand_side_by_side():
-    [one] = draw([(box(100, 100, 200, 200), [Tag(1, "1a"), Tag(12, "12")])], FRAME)
+    [one] = draw_overlay([(box(100, 100, 200, 200), [Tag(1, "1a"), Tag(12, "12")])], FRAME)
     assert [placed.dx for placed in one.placed] == [0, one.placed[0].tag.width]
 
 
@@ -55,14 +55,14 @@ def test_tags_of_a_shared_box_stand_side_by_side():
     "corners", [(1, 1, 400, 300), (1, 1, 5, 5), (396, 296, 400, 300), (1, 290, 5, 300), (390, 1, 400, 4)]
 )
 def test_a_tag_stays_on_the_picture(corners: tuple[int, int, int, int]):
-    [one] = draw([(box(*corners), [Tag(1, "1"), Tag(2, "2b")])], FRAME)
+    [one] = draw_overlay([(box(*corners), [Tag(1, "1"), Tag(2, "2b")])], FRAME)
     left, top, right, bottom = patch(one, FRAME)
     assert left >= -0.01 and top >= -0.01
-    assert right <= NOMINAL + 0.01 and bottom <= NOMINAL * 0.75 + 0.01
+    assert right <= NOMINAL_WIDTH + 0.01 and bottom <= NOMINAL_WIDTH * 0.75 + 0.01
 
 
 def test_tags_of_boxes_at_one_corner_do_not_cover_each_other():
-    drawn = draw([(box(100, 100, 200 + i, 200 + i), [Tag(i, str(i))]) for i in range(1, 5)], FRAME)
+    drawn = draw_overlay([(box(100, 100, 200 + i, 200 + i), [Tag(i, str(i))]) for i in range(1, 5)], FRAME)
     patches = [patch(one, FRAME) for one in drawn]
     for i, (left, top, right, bottom) in enumerate(patches):
         for other in patches[i + 1 :]:
@@ -78,6 +78,6 @@ def test_every_box_is_drawn_once_with_all_its_tags(raw: list[tuple[int, ...]], s
         (box(min(a, c), min(b, d), max(a, c), max(b, d)), [Tag(i, f"{i}")])
         for i, (a, b, c, d) in enumerate(raw, start=1)
     ]
-    drawn = draw(boxes, Frame(*size))
+    drawn = draw_overlay(boxes, Frame(*size))
     assert sorted(one.numbers for one in drawn) == [[i] for i in range(1, len(boxes) + 1)]
     assert all(len(one.placed) == 1 for one in drawn)

@@ -55,22 +55,22 @@ def test_serving_asks_the_database_once(scenes: Corpus, reader: Client, django_a
 def test_an_address_stays_the_same_for_a_while_so_that_browsers_cache(
     scenes: Corpus, reader: Client, monkeypatch: pytest.MonkeyPatch
 ):
-    start = time.time() // addresses.STEP * addresses.STEP
+    start = time.time() // addresses.LIFETIME_STEP * addresses.LIFETIME_STEP
     monkeypatch.setattr(time, "time", lambda: start + 1)
     first = address_in(reader)
-    monkeypatch.setattr(time, "time", lambda: start + addresses.STEP - 1)
+    monkeypatch.setattr(time, "time", lambda: start + addresses.LIFETIME_STEP - 1)
     assert address_in(reader) == first
-    monkeypatch.setattr(time, "time", lambda: start + addresses.STEP)
+    monkeypatch.setattr(time, "time", lambda: start + addresses.LIFETIME_STEP)
     assert address_in(reader) != first
 
 
 def test_an_address_expires(scenes: Corpus, reader: Client, monkeypatch: pytest.MonkeyPatch):
-    start = time.time() // addresses.STEP * addresses.STEP
+    start = time.time() // addresses.LIFETIME_STEP * addresses.LIFETIME_STEP
     monkeypatch.setattr(time, "time", lambda: start)
     address = address_in(reader)
-    monkeypatch.setattr(time, "time", lambda: start + addresses.LIFETIME - 1)
+    monkeypatch.setattr(time, "time", lambda: start + addresses.PICTURE_LIFETIME - 1)
     assert reader.get(address).status_code == 200
-    monkeypatch.setattr(time, "time", lambda: start + addresses.LIFETIME + 1)
+    monkeypatch.setattr(time, "time", lambda: start + addresses.PICTURE_LIFETIME + 1)
     answer = reader.get(address)
     assert answer.status_code == 403
     assert "has expired" in answer.content.decode()

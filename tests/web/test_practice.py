@@ -16,7 +16,7 @@ from annotation.protocol import kinds
 from annotation.protocol import questions as q
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
-from annotation.task_types.practice import PRACTICE, Item, scene
+from annotation.task_types.practice import PRACTICE, PracticeItem, practice_scene
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.relevance.rules import RELEVANCE
 from tests.web import counted_desk, desk, world
@@ -53,11 +53,13 @@ def address(kind: str, number: int = 1, right: int = 0) -> str:
     return f"{desk.address(kind)}practice/?n={number}&right={right}"
 
 
-def answer(kind: str, item: Item, *, right: bool = True) -> dict[str, Any]:
+def answer(kind: str, item: PracticeItem, *, right: bool = True) -> dict[str, Any]:
     """What a form sends that answers an item rightly, or wrongly where it can be graded."""
     if kind == q.BOX_DRAWING:
         taken = set(item.boxes)
-        left = [box for box in scene(item.scene).boxes(item.mentions[0]) if tuple_of(box) not in taken]
+        left = [
+            box for box in practice_scene(item.scene).boxes(item.mentions[0]) if tuple_of(box) not in taken
+        ]
         if not (left and right):
             return {"answer": "none" if right or left else "drawn", **edges((1, 1, 50, 50))}
         return {"answer": "drawn", **edges(tuple_of(left[0]))}
@@ -178,7 +180,7 @@ def test_practice_ends_at_the_work(links: Campaign):
 
 
 def test_beside_a_text_of_ones_own_no_picture_of_ours_may_contradict_it(links: Campaign):
-    instructions.publish(campaign=links, kind=q.COREF_LINK, text="Say yes whenever you feel like it.")
+    instructions.publish_text(campaign=links, kind=q.COREF_LINK, text="Say yes whenever you feel like it.")
     page = ann().get(f"{desk.address()}instructions/").content.decode()
     assert "whenever you feel like it" in page and "<figure" not in page
 

@@ -101,7 +101,7 @@ def _built() -> dict[str, Any]:
     report(world, q.COREF_LINK)
     row = image(world)
     Ruling.objects.create(image=row, content=plain_ruling(Closure((HAT,), "none")))
-    link = invitations.make(campaign=world.campaign)
+    link = invitations.make_invitation(campaign=world.campaign)
     other = a_corpus("other", some_images(1))
     plain = world.campaign.settings
     Campaign.objects.create(name="apart", corpus=other, tasks="entities", settings=plain, state="open")

@@ -106,7 +106,7 @@ def test_whose_role_is_taken_away_is_out_at_once(campaign: Campaign):
     Token.objects.create(user=account)
     address = reverse("campaign", args=[campaign.name])
     assert bob.get(address).status_code == 200
-    assert granting.revoke(account=account, role=RESEARCHER, corpus=corpus)
+    assert granting.revoke_role(account=account, role=RESEARCHER, corpus=corpus)
     assert bob.get(address)["Location"].startswith(reverse("sign_in"))
     assert not Token.objects.exists()
     bob.force_login(account)

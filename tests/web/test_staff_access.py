@@ -79,7 +79,7 @@ def world(db):
         report(world, q.COREF_LINK)
         row = image(world)
         Ruling.objects.create(image=row, content=plain_ruling(Closure((HAT,), "none")))
-        invitations.make(campaign=world.campaign)
+        invitations.make_invitation(campaign=world.campaign)
         return world
 
     return worlds.again("a campaign with a report, a ruling and an invitation", build)

@@ -18,7 +18,7 @@ from annotation.models import AuditEntry, Campaign, Job, Judgment, OpenImage
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.work import StopSettings
-from annotation.queue.dispatch import Nothing
+from annotation.queue.dispatch import NoTask
 from annotation.web.staff.campaigns import SETTINGS_EXAMPLE
 from annotation.web.staff.wording import kind_quoted
 from annotation.workers.accounts import granting
@@ -91,12 +91,12 @@ def test_a_campaign_is_paused_in_mid_task_by_page_and_what_is_in_hand_still_coun
     assert "workers get no new tasks" in said(page)[0]
     assert "paused" in words(page) and "lunch" in words(page)
     nothing = world.take(1)
-    assert isinstance(nothing, Nothing) and nothing.code == "paused" and "lunch" in nothing.text
+    assert isinstance(nothing, NoTask) and nothing.code == "paused" and "lunch" in nothing.text
     receipt = world.submit(0, lease)
-    assert receipt.counted and isinstance(receipt.next, Nothing) and receipt.next.code == "paused"
+    assert receipt.counted and isinstance(receipt.next, NoTask) and receipt.next.code == "paused"
     assert Judgment.objects.count() == 1
     assert said(press(ada, PAGE, "Resume")) == ["Campaign resumed."]
-    assert not isinstance(world.take(1, q.CHAIN_VERIFICATION), Nothing)
+    assert not isinstance(world.take(1, q.CHAIN_VERIFICATION), NoTask)
 
 
 def test_a_campaign_is_closed_only_by_who_means_it(world, ada):
@@ -192,7 +192,7 @@ def test_a_campaign_is_opened_by_page_as_a_job(ada):
     campaign = Campaign.objects.get()
     assert (campaign.state, str(campaign.created_by)) == (Campaign.DRAFT, "ada")
     assert campaign.settings["link_votes"] == 3 and campaign.settings["pay"]["hourly"] == 12.5
-    jobs.run(Job.objects.get().pk)
+    jobs.run_queued_job(Job.objects.get().pk)
     campaign.refresh_from_db()
     assert campaign.state == Campaign.OPEN and OpenImage.objects.count() == 2
 
@@ -220,7 +220,7 @@ def test_what_earns_nothing_needs_a_word(ada):
 
 def test_a_campaign_is_duplicated_by_page_with_what_is_changed(world, ada):
     before = settings_of(world.campaign.settings)
-    instructions.publish(campaign=world.campaign, kind=q.COREF_LINK, text="Look twice.")
+    instructions.publish_text(campaign=world.campaign, kind=q.COREF_LINK, text="Look twice.")
     assert f'href="{reverse("open_campaign")}?like=review"' in ada.get(PAGE).content.decode()
     address = f"{reverse('open_campaign')}?like=review"
     (form,) = [form for form in forms(ada.get(address)) if "Open it" in form.buttons]
@@ -229,7 +229,7 @@ def test_a_campaign_is_duplicated_by_page_with_what_is_changed(world, ada):
     press(ada, address, "Open it", name="again", settings=settings, unpaid="yes")
     made = Campaign.objects.get(name="again")
     assert made.settings == {**world.campaign.settings, "verification_votes": 3}
-    assert instructions.current(campaign=made, kind=q.COREF_LINK).text == "Look twice."
+    assert instructions.current_text(campaign=made, kind=q.COREF_LINK).text == "Look twice."
     assert "duplicated another campaign of review" in words(ada.get("/campaigns/again/"))
 
 

@@ -9,7 +9,7 @@ from django.test import Client
 from annotation import campaigns
 from annotation.models import Control, Judgment, OpenImage
 from annotation.queue.submission import Answer
-from annotation.simulation_driver import CrowdPlan, rehearse
+from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 from tests.factories import a_corpus, some_images
 from tests.queue.test_counted import held, submit, workers
 from tests.web import world as people
@@ -37,7 +37,7 @@ def test_every_page_of_such_a_campaign_can_be_read(ada: Client, tasks: str):
     (worker,) = workers(1)
     submit(worker, held(campaign, worker), Answer(flag="offensive"), then=False)
     image = Judgment.objects.values_list("image__image__key", flat=True).get()
-    rehearse(campaign=campaign, plan=CrowdPlan(mix={"careful": 10}, seed=1, patience=0))
+    run_campaign_crowd(campaign=campaign, plan=CrowdPlan(mix={"careful": 10}, seed=1, patience=0))
     cache.clear()
     for page in (*PAGES, f"texts/{campaign.kinds[0]}/", f"images/{image}/"):
         response = ada.get(f"/campaigns/judging/{page}")

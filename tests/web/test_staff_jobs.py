@@ -27,7 +27,7 @@ JOBS = "/campaigns/quay/jobs/"
 def world(settings, tmp_path):
     settings.DATA_DIR = tmp_path
     world = answered()
-    layer_rows.refresh(world.campaign)
+    layer_rows.refresh_layer_rows(world.campaign)
     return world
 
 
@@ -42,7 +42,7 @@ def test_an_export_is_asked_for_made_and_fetched_by_page(world, ada, tmp_path):
     assert "Export of a dataset entities, quay queued" in words(page)
     assert 'data-live="on"' in page.content.decode()
     job = Job.objects.get()
-    assert jobs.run(job.pk) == Job.DONE
+    assert jobs.run_queued_job(job.pk) == Job.DONE
     page = ada.get(JOBS)
     assert "Download" in words(page) and job.kind and "SHA-256" in words(page)
     assert "layer is unchecked at links, verification" in words(page)
@@ -64,7 +64,7 @@ def test_an_export_is_asked_for_made_and_fetched_by_page(world, ada, tmp_path):
 def test_behind_a_proxy_the_proxy_sends_the_download(world, ada, settings):
     settings.PICTURE_PROXY_PREFIX = "/inside"
     press(ada, JOBS, "Export", layer="quay", format="jsonl")
-    jobs.run(Job.objects.get().pk)
+    jobs.run_queued_job(Job.objects.get().pk)
     answer = ada.get(reverse("download", args=["quay", Job.objects.get().pk]))
     assert answer["X-Accel-Redirect"].startswith("/inside/exports/quay-quay-jsonl-")
     assert answer.content == b""
@@ -75,7 +75,7 @@ def test_a_download_is_for_those_who_run_campaigns_and_of_the_campaign_that_made
     job = Job.objects.get()
     address = reverse("download", args=["quay", job.pk])
     assert ada.get(address).status_code == 404
-    jobs.run(job.pk)
+    jobs.run_queued_job(job.pk)
     assert people.signed_in("rev", "reviewer").get(address).status_code == 403
     Campaign.objects.create(name="elsewhere", corpus=world.corpus, tasks="entities")
     assert ada.get(reverse("download", args=["elsewhere", job.pk])).status_code == 404
@@ -84,7 +84,7 @@ def test_a_download_is_for_those_who_run_campaigns_and_of_the_campaign_that_made
 
 def test_an_export_that_is_no_longer_kept_says_so(world, ada, settings):
     press(ada, JOBS, "Export", layer="quay", format="jsonl")
-    jobs.run(Job.objects.get().pk)
+    jobs.run_queued_job(Job.objects.get().pk)
     for file in (settings.DATA_DIR / "exports").iterdir():
         file.unlink()
     assert "no longer available" in words(ada.get(JOBS))
@@ -95,7 +95,7 @@ def test_an_export_that_is_no_longer_kept_says_so(world, ada, settings):
 def test_a_job_that_fails_says_why_and_can_be_gone_on_with(world, ada):
     world = World(some_images(1), name="open-still")
     world.submit(0, world.held(0), then=False)
-    layer_rows.refresh(world.campaign)
+    layer_rows.refresh_layer_rows(world.campaign)
     address = "/campaigns/open-still/jobs/"
     # What is wrong is told before there is a job; what goes wrong meanwhile, by the job.
     refused = press(ada, address, "Export", layer="open-still", format="jsonl")
@@ -103,7 +103,7 @@ def test_a_job_that_fails_says_why_and_can_be_gone_on_with(world, ada):
     press(ada, address, "Export", layer="open-still", format="jsonl", unfinished="include")
     name = Layer.objects.filter(name="open-still")
     name.update(name="gone")
-    assert jobs.run(Job.objects.get().pk) == Job.FAILED
+    assert jobs.run_queued_job(Job.objects.get().pk) == Job.FAILED
     page = ada.get(address)
     assert "failed" in words(page) and "unknown layer" in words(page)
     assert said(press(ada, address, "Resume")) == ["Job resumed from where it stopped."]
@@ -169,7 +169,7 @@ def test_a_draft_is_opened_from_its_jobs(ada, world):
         name="draft", corpus=world.corpus, tasks="entities", settings=world.campaign.settings
     )
     press(ada, "/campaigns/draft/jobs/", "Open the images")
-    jobs.run(Job.objects.get().pk)
+    jobs.run_queued_job(Job.objects.get().pk)
     draft.refresh_from_db()
     assert draft.state == Campaign.OPEN
 
@@ -178,7 +178,7 @@ def test_a_text_is_published_as_a_new_version_by_page(world, ada):
     address = reverse("text", args=["quay", q.COREF_LINK])
     page = press(ada, address, "Publish as a new version", text="Say yes.\n\nGood: a man, the man: yes.")
     assert said(page) == ["Published: workers now read version 1."]
-    assert instructions.current(campaign=world.campaign, kind=q.COREF_LINK).text.startswith("Say yes.")
+    assert instructions.current_text(campaign=world.campaign, kind=q.COREF_LINK).text.startswith("Say yes.")
     assert "Version 1" in words(page) and str(Instructions.objects.get().created_by) == "ada"
     again = press(ada, address, "Publish as a new version")
     assert (
@@ -196,7 +196,7 @@ def test_instructions_cannot_be_empty_but_a_consent_text_can(world, ada):
 
 
 def test_what_is_typed_is_kept_where_it_is_too_long(world, ada, monkeypatch):
-    monkeypatch.setattr(instructions, "LONGEST", 20)
+    monkeypatch.setattr(instructions, "LONGEST_INSTRUCTIONS", 20)
     page = press(
         ada, reverse("text", args=["quay", q.COREF_LINK]), "Publish as a new version", text="long " * 9
     )

@@ -29,7 +29,7 @@ PAGE = "/campaigns/quay/order/"
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
     # Whoever asks gets the very first task, not one of the first.
-    monkeypatch.setattr(dispatch, "HEAD", 1)
+    monkeypatch.setattr(dispatch, "FIRST_LOOK", 1)
     return World(some_images(4))
 
 
@@ -114,7 +114,7 @@ def test_what_cannot_be_is_named_with_its_remedy_and_kept_for_mending(
 
 
 def test_many_images_are_moved_some_at_a_time(world: World, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("annotation.queue.image_rows.TOGETHER", 2)
+    monkeypatch.setattr("annotation.queue.image_rows._TOGETHER", 2)
     assert campaigns.prioritise_images(campaign=world.campaign, images=["1003", "1001", "1000"]) == 3
     assert asked_first() == ["1000", "1001", "1003", "1002"]
     assert priorities() == {"1000": 1, "1001": 1, "1002": 0, "1003": 1}

@@ -13,7 +13,7 @@ from annotation.models import Account, AuditEntry, Identity, Job, Judgment, Stan
 from annotation.protocol import questions as q
 from annotation.queue import image_state
 from annotation.queue.leases import Lease
-from annotation.selectors.workers.worker_table import Asked, worker_page
+from annotation.selectors.workers.worker_table import WorkerTableRequest, worker_page
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
 from tests.web import world as people
@@ -90,7 +90,7 @@ def test_the_table_filters_by_kind_standing_and_pseudonym(world, ada):
 def test_the_table_pages_by_key_and_keeps_its_order(world):
     found, after = [], 0
     for _ in range(3):
-        page = worker_page(world.campaign, Asked(sort="worker", up=True, after=after), size=2)
+        page = worker_page(world.campaign, WorkerTableRequest(sort="worker", up=True, after=after), size=2)
         found += [row.pseudonym for row, _figures in page.rows]
         after = page.after or 0
     assert found[:4] == [f"quay-w{i}" for i in range(4)] and page.total == 4
@@ -121,14 +121,14 @@ def test_answers_are_withdrawn_and_restored_by_page_as_jobs(world, ada):
     assert "Withdrawing their answers" in said(page)[0]
     job = Job.objects.get()
     assert (job.kind, job.campaign, str(job.created_by)) == ("discard", world.campaign, "ada")
-    assert jobs.run(job.pk) == Job.DONE
+    assert jobs.run_queued_job(job.pk) == Job.DONE
     mine = Judgment.objects.filter(worker__pseudonym="quay-w0")
     assert mine.exists() and not mine.filter(void=False).exists()
     assert any(not row.complete for row in world.images())
     assert "answers withdrawn" in words(ada.get(ONE))
     assert "restore them first" in said(press(ada, ONE, "Reinstate"))[-1]
     press(ada, ONE, "Restore their answers")
-    assert jobs.run(Job.objects.latest("pk").pk) == Job.DONE
+    assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
     assert not mine.filter(void=True).exists()
     assert [image_state.state_of(row).layer for row in world.images()] == before
 

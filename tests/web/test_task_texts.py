@@ -31,7 +31,9 @@ def test_who_has_answered_under_these_instructions_need_not_read_them_again(work
 
 def test_new_instructions_are_read_first_and_stand_on_the_page(work: World):
     ann = desk.at_work(work)
-    instructions.publish(campaign=work.campaign, kind=q.COREF_LINK, text="Look twice.\n\nGood: two looks.")
+    instructions.publish_text(
+        campaign=work.campaign, kind=q.COREF_LINK, text="Look twice.\n\nGood: two looks."
+    )
     assert ann.get(desk.address()).status_code == 303
     page = ann.post(desk.address() + "instructions/", follow=True)
     assert "Look twice." in text_of(page)
@@ -56,7 +58,7 @@ def test_consent_is_asked_first_and_once(db: None, tmp_path: Path):
 def test_who_agrees_to_an_older_text_reads_the_new_one(db: None, tmp_path: Path):
     work = desk.campaign(tmp_path / "drawn", consent="We keep your answers.")
     ann = desk.at_work(work)
-    instructions.publish(campaign=work.campaign, kind=instructions.CONSENT, text="And we publish them.")
+    instructions.publish_text(campaign=work.campaign, kind=instructions.CONSENT, text="And we publish them.")
     page = ann.post("/tasks/quay/consent/", {"version": "1"}, follow=True)
     assert "has changed since" in text_of(page) and "And we publish them." in text_of(page)
     assert ann.get(desk.address()).status_code == 303

@@ -97,7 +97,7 @@ def test_an_answer_after_the_lease_ran_out_is_stored(work: World, monkeypatch: p
     form = form_of(work, ann.get(desk.address()))
     later = database.now() + timedelta(hours=1)
     monkeypatch.setattr(database, "now", lambda: later)
-    leases.expire()
+    leases.end_expired_leases()
     sent = ann.post(desk.address(), form, follow=True)
     assert sent.status_code == 200
     assert Judgment.objects.get(assignment=form["assignment"]).answer == form["answer"]
@@ -108,7 +108,7 @@ def test_an_answer_that_others_made_needless_is_stored_and_looks_like_any_other(
     form = form_of(work, ann.get(desk.address()))
     held = Assignment.objects.get(pk=form["assignment"])
     Assignment.objects.filter(pk=held.pk).update(expires_at=database.now() - timedelta(minutes=1))
-    leases.expire()
+    leases.end_expired_leases()
     while held.task and held.task.state == "open":
         for worker in range(1, 4):
             lease = work.take(worker)
@@ -241,7 +241,7 @@ def test_what_comes_instead_of_the_next_task_is_told_by_its_code(work: World):
     ann, unread = desk.at_work(work), desk.at_work(work, read=False)
     assert unread.get(desk.address() + "?part=desk").json() == {"nothing": "instructions"}
     assert ann.get(desk.address(q.BOX_QUALITY) + "?part=desk").json() == {"nothing": "none_open"}
-    instructions.publish(campaign=work.campaign, kind=instructions.CONSENT, text="We keep your answers.")
+    instructions.publish_text(campaign=work.campaign, kind=instructions.CONSENT, text="We keep your answers.")
     assert ann.get(desk.address() + "?part=desk").json() == {"nothing": "no_consent"}
 
 

@@ -15,7 +15,7 @@ from annotation.common import database
 from annotation.models import Assignment, Campaign, Control, Identity, Standing
 from annotation.protocol import questions as q
 from annotation.quality import controls, qualification
-from annotation.quality.controls import KnownItem
+from annotation.quality.controls import ControlItem
 from annotation.queue import leases
 from annotation.queue.leases import Lease
 from annotation.task_types.practice import PRACTICE
@@ -44,12 +44,12 @@ def tested(db: None, tmp_path: Path) -> World:
 def set_test(work: World, *, only: str = "") -> None:
     """Items for three tests: links that are, and links that are not; or `only` those known to be so."""
     items = [
-        KnownItem(q.COREF_LINK, Control.QUALIFICATION, f"scene-{n}", mentions, known)
+        ControlItem(q.COREF_LINK, Control.QUALIFICATION, f"scene-{n}", mentions, known)
         for n in range(3)
         for mentions, known in ((DOGS, "yes"), ((COUPLE, WOMAN), "no"))
         if only in ("", known)
     ]
-    controls.add(campaign=work.campaign, items=enumerate(items, 1), source="page")
+    controls.add_control_items(campaign=work.campaign, items=enumerate(items, 1), source="page")
     work.campaign.refresh_from_db()
 
 
@@ -86,8 +86,8 @@ def test_a_row_tells_standing_pay_and_the_day(work: World):
     assert row.endswith("Start : Same or different?, quay")
     ann.post(desk.address(), form_of(work, ann.get(desk.address())))
     images = work.corpus.images.order_by("position")
-    known = KnownItem(q.COREF_LINK, Control.CONTROL, images[1].key, ("0:0-2", "1:0-2"), "no")
-    controls.add(campaign=work.campaign, items=[(1, known)], source="page")
+    known = ControlItem(q.COREF_LINK, Control.CONTROL, images[1].key, ("0:0-2", "1:0-2"), "no")
+    controls.add_control_items(campaign=work.campaign, items=[(1, known)], source="page")
     row = rows(ann)[LINK]
     assert "Warm-up: 1 of 1000 checked answers" in row
     assert "1 done today, 0.02 EUR" in row
@@ -159,7 +159,7 @@ def test_a_campaign_that_gives_nothing_says_so_once(work: World, state: str, sai
 def test_a_campaign_without_an_open_question_says_so_once_and_stands_below_those_with_work(work: World):
     work.work()
     other = World(name="zoo")
-    instructions.publish(campaign=other.campaign, kind=instructions.CONSENT, text="")
+    instructions.publish_text(campaign=other.campaign, kind=instructions.CONSENT, text="")
     page = text_of(desk.at_work(work).get("/tasks/"))
     assert page.count("No question is open here now: choose another campaign, or come back later.") == 1
     assert page.index("zoo") < page.index("quay") < page.index("No question is open here now")
@@ -273,11 +273,11 @@ def test_a_test_is_taken_and_leads_to_the_work(tested: World):
 def test_a_failed_test_is_told_and_can_be_taken_again_three_times_in_all(tested: World):
     set_test(tested)
     ann = desk.at_work(tested)
-    for attempt in range(qualification.ATTEMPTS):
+    for attempt in range(qualification.TEST_ATTEMPTS):
         assert "Take the test" in text_of(ann.get(desk.address()))
         ann.post(desk.address() + "test/")
         page = answer_all(ann, right=False)
-        if attempt < qualification.ATTEMPTS - 1:
+        if attempt < qualification.TEST_ATTEMPTS - 1:
             assert "You had 0 of 2 right in the test and 2 are needed" in text_of(page)
             assert "Take the test again" in rows(ann)[LINK]
     assert "the most allowed" in text_of(page)
@@ -295,14 +295,16 @@ def test_a_test_is_gone_on_with_after_a_pause(tested: World):
     Assignment.objects.filter(state=Assignment.LEASED).update(
         expires_at=database.now() - timedelta(minutes=1)
     )
-    leases.expire()
+    leases.end_expired_leases()
     assert "Continue the test" in rows(ann)[LINK]
     assert "Test: question 1 of 2" in text_of(ann.get(desk.address()))
 
 
 def test_a_test_does_not_begin_before_consent(tested: World):
     set_test(tested)
-    instructions.publish(campaign=tested.campaign, kind=instructions.CONSENT, text="We keep your answers.")
+    instructions.publish_text(
+        campaign=tested.campaign, kind=instructions.CONSENT, text="We keep your answers."
+    )
     ann = desk.at_work(tested)
     assert "/consent/" in ann.post(desk.address() + "test/", follow=True).redirect_chain[-1][0]
     assert not Assignment.objects.exists()

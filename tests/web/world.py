@@ -14,7 +14,7 @@ from PIL import Image as Pillow
 from PIL import ImageDraw
 
 from annotation.datasets.importing import import_records
-from annotation.datasets.layer_rows import Share, write_layer
+from annotation.datasets.layer_rows import LayerShare, write_layer
 from annotation.models import Account, Corpus, RoleGrant
 from annotation.protocol.terms import (
     NOT_VISUAL,
@@ -140,7 +140,7 @@ def unfinished_layer(corpus: Corpus, *, name: str = "campaign") -> None:
         stages = {chain.id: "BOXED" for chain in record.chains} | {"5": "NON_VISUAL"}
         if number == 0:
             stages["4"] = "DRAWING"
-        shares.append(Share(image.key, record, stages))
+        shares.append(LayerShare(image.key, record, stages))
     write_layer(corpus=corpus, name=name, source="simulation", records=shares)
 
 

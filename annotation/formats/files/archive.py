@@ -23,7 +23,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from annotation.formats.base import FormatError
-from annotation.formats.files.text import open_bytes, shown
+from annotation.formats.files.text import open_bytes, short_repr
 
 _CHUNK = 256 * 1024
 
@@ -49,7 +49,7 @@ _DAMAGED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ArchiveLimits:
     """What an archive may become: bytes in all, entries, and bytes per byte of archive.
 
     The ratio is asked only beyond `ratio_from` bytes, since small texts may shrink a lot.
@@ -62,7 +62,7 @@ class Limits:
     ratio_from: int = 64 * 1024**2
 
 
-DEFAULT_LIMITS = Limits()
+DEFAULT_LIMITS = ArchiveLimits()
 
 #: What a tar header may hold, long names included; tarfile reads headers whole.
 _LONGEST_HEADER = 1024 * 1024
@@ -74,7 +74,9 @@ def is_archive(path: Path) -> bool:
 
 
 @contextmanager
-def opened(path: Path, *, workdir: Path | None = None, limits: Limits = DEFAULT_LIMITS) -> Iterator[Path]:
+def unpacked_source(
+    path: Path, *, workdir: Path | None = None, limits: ArchiveLimits = DEFAULT_LIMITS
+) -> Iterator[Path]:
     """`path` itself, or for an archive a folder with what it held, gone when the context ends.
 
     The folder is made in `workdir`, else where temporary files go. Raises FormatError, leaving
@@ -94,7 +96,7 @@ def opened(path: Path, *, workdir: Path | None = None, limits: Limits = DEFAULT_
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _unpack(path: Path, folder: Path, limits: Limits) -> None:
+def _unpack(path: Path, folder: Path, limits: ArchiveLimits) -> None:
     unpacker = _Unpacker(path, folder, limits)
     try:
         if path.name.lower().endswith(".zip"):
@@ -114,7 +116,7 @@ def _unpack(path: Path, folder: Path, limits: Limits) -> None:
 class _Unpacker:
     """Writes entries below one folder and keeps count."""
 
-    def __init__(self, archive: Path, folder: Path, limits: Limits) -> None:
+    def __init__(self, archive: Path, folder: Path, limits: ArchiveLimits) -> None:
         self.archive = archive
         self.folder = folder
         self.limits = limits
@@ -134,7 +136,9 @@ class _Unpacker:
         posix = PurePosixPath(name.replace("\\", "/"))
         drive = posix.parts[0].endswith(":") if posix.parts else False
         if posix.is_absolute() or drive or ".." in posix.parts or "\x00" in name:
-            raise self.refuse(f"the entry {shown(name)} leads outside its folder", "entries below one folder")
+            raise self.refuse(
+                f"the entry {short_repr(name)} leads outside its folder", "entries below one folder"
+            )
         return self.folder.joinpath(*posix.parts)
 
     def make_folder(self, name: str) -> None:
@@ -147,7 +151,7 @@ class _Unpacker:
         try:
             file = target.open("xb")
         except FileExistsError as error:
-            raise self.refuse(f"the entry {shown(name)} appears twice", "each entry once") from error
+            raise self.refuse(f"the entry {short_repr(name)} appears twice", "each entry once") from error
         with file:
             while data := source.read(_CHUNK):
                 self.size += len(data)
@@ -171,7 +175,7 @@ def _unpack_zip(path: Path, unpacker: _Unpacker) -> None:
             mode = entry.external_attr >> 16
             if entry.flag_bits & 0x1:
                 raise unpacker.refuse(
-                    f"the entry {shown(entry.filename)} is encrypted", "an archive without password"
+                    f"the entry {short_repr(entry.filename)} is encrypted", "an archive without password"
                 )
             if entry.filename.endswith(("/", "\\")):
                 unpacker.make_folder(entry.filename)
@@ -206,7 +210,7 @@ def _decompressed(path: Path, packed: IO[bytes]) -> IO[bytes]:
 
 def _special(unpacker: _Unpacker, name: str, link: bool) -> FormatError:
     what = "a link" if link else "a device or another special file"
-    return unpacker.refuse(f"the entry {shown(name)} is {what}", "plain files and folders only")
+    return unpacker.refuse(f"the entry {short_repr(name)} is {what}", "plain files and folders only")
 
 
 class _Guarded:

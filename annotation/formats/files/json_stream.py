@@ -15,7 +15,7 @@ from annotation.formats.files.text import BOM, open_bytes
 
 _CHUNK = 64 * 1024
 #: How deep lists and objects may nest; a corpus needs five levels.
-DEEPEST = 100
+_DEEPEST = 100
 
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
 _NEITHER = bytes(byte for byte in range(256) if byte not in b'[]{}"')
@@ -42,11 +42,11 @@ class _Nesting:
         brackets = b"".join(parts[self._in_string :: 2])
         self._in_string ^= len(parts) % 2 == 0
         opening = brackets.count(b"[") + brackets.count(b"{")
-        if self.depth + opening > DEEPEST:
+        if self.depth + opening > _DEEPEST:
             depth = self.depth
             for bracket in brackets:
                 depth += 1 if bracket in b"[{" else -1
-                if depth > DEEPEST:
+                if depth > _DEEPEST:
                     return True
         self.depth += 2 * opening - len(brackets)
         return False
@@ -73,7 +73,7 @@ class _Source:
             self.offset += len(data)
             if self._nesting.too_deep(data):
                 raise FormatError(
-                    f"is nested more than {DEEPEST} deep",
+                    f"is nested more than {_DEEPEST} deep",
                     file=self.path,
                     line=_line_of(self.path, self.chunk_start),
                     expected="a corpus",

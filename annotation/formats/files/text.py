@@ -23,7 +23,7 @@ BOM = b"\xef\xbb\xbf"
 LONGEST_LINE = 16 * 1024 * 1024
 
 
-def shown(value: object, limit: int = 60) -> str:
+def short_repr(value: object, limit: int = 60) -> str:
     """`value` as one short line of a message."""
     try:
         text = repr(value)

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy
 
-from annotation.jobs import JobError, Progress, job_kind
+from annotation.jobs import JobError, JobProgress, job_kind
 from annotation.models import Campaign
 from annotation.moderation import discarding as service
 
@@ -16,12 +16,14 @@ REFUSALS = (JobError, service.CannotDo)
 
 
 @job_kind("discard", title=gettext_lazy("Withdrawing a worker's judgments"), refusals=REFUSALS)
-def discard(progress: Progress, *, worker: int, kind: str | None = None, reason: str = "") -> dict[str, Any]:
+def discard_job(
+    progress: JobProgress, *, worker: int, kind: str | None = None, reason: str = ""
+) -> dict[str, Any]:
     """Withdraw what `worker` (the row's id) answered to `kind`, or all; the result is `discard.Done`.
 
     Images that are done are not touched again, so a second run does what the first left.
     """
-    done = service.discard(
+    done = service.discard_worker(
         campaign=_campaign(progress),
         worker=worker,
         kind=kind,
@@ -33,9 +35,9 @@ def discard(progress: Progress, *, worker: int, kind: str | None = None, reason:
 
 
 @job_kind("restore", title=gettext_lazy("Restoring a worker's judgments"), refusals=REFUSALS)
-def restore(progress: Progress, *, worker: int, kind: str | None = None) -> dict[str, Any]:
-    """Undo `discard`; the result is `discard.Done`."""
-    done = service.restore(
+def restore_job(progress: JobProgress, *, worker: int, kind: str | None = None) -> dict[str, Any]:
+    """Undo `discard_job`; the result is `discard.Done`."""
+    done = service.restore_worker(
         campaign=_campaign(progress),
         worker=worker,
         kind=kind,
@@ -45,12 +47,12 @@ def restore(progress: Progress, *, worker: int, kind: str | None = None) -> dict
     return asdict(done)
 
 
-def _campaign(progress: Progress) -> Campaign:
+def _campaign(progress: JobProgress) -> Campaign:
     if progress.campaign is None:
         raise JobError("judgments are withdrawn in a campaign, and none was given")
     return progress.campaign
 
 
-def _images(progress: Progress) -> Callable[[int, int], None]:
+def _images(progress: JobProgress) -> Callable[[int, int], None]:
     progress.advance(phase="recomputing images")
     return lambda done, total: progress.advance(done / max(1, total))

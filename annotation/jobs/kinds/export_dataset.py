@@ -14,7 +14,7 @@ from annotation.common.registry import UnknownName
 from annotation.datasets.archives import pack
 from annotation.datasets.exporting import ExportError
 from annotation.datasets.exporting import export_dataset as write
-from annotation.jobs import Progress, job_kind
+from annotation.jobs import JobProgress, job_kind
 from annotation.protocol.terms import ImageRecord
 from annotation.selectors.corpora import AmbiguousLayer, corpus_named
 
@@ -29,8 +29,8 @@ WRITTEN_BEFORE_PICTURES = 0.2
     title=gettext_lazy("Export of a dataset"),
     refusals=(UnknownName, AmbiguousLayer, ExportError, OSError),
 )
-def export_dataset(
-    progress: Progress,
+def export_dataset_job(
+    progress: JobProgress,
     *,
     corpus: str,
     format: str,

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy
 
 from annotation import campaigns
 from annotation.common.registry import UnknownName
-from annotation.jobs import JobError, Progress, job_kind
+from annotation.jobs import JobError, JobProgress, job_kind
 
 
 @job_kind(
@@ -17,8 +17,8 @@ from annotation.jobs import JobError, Progress, job_kind
     title=gettext_lazy("Opening a campaign's images"),
     refusals=(JobError, campaigns.CampaignError, UnknownName),
 )
-def open_images(
-    progress: Progress, *, split: str | None = None, images: int | None = None, begin: bool = True
+def open_images_job(
+    progress: JobProgress, *, split: str | None = None, images: int | None = None, begin: bool = True
 ) -> dict[str, Any]:
     """Open the campaign's images, of a split or all, up to `images`; with `begin`, let people in after that.
 
@@ -27,7 +27,7 @@ def open_images(
     if progress.campaign is None:
         raise JobError("an open_images job is of a campaign, and none was given")
     progress.advance(0.0, phase="opening images")
-    done = campaigns.open_images(
+    done = campaigns.open_campaign_images(
         campaign=progress.campaign,
         split=split,
         images=images,
@@ -35,5 +35,5 @@ def open_images(
         progress=lambda done, total: progress.advance(done / max(1, total)),
     )
     if begin:
-        campaigns.begin(campaign=progress.campaign, actor=progress.actor)
+        campaigns.campaign_begin(campaign=progress.campaign, actor=progress.actor)
     return asdict(done)

@@ -6,13 +6,13 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy
 
-from annotation.jobs import Progress, emails, job_kind
+from annotation.jobs import JobProgress, emails, job_kind
 
 
-@job_kind(emails.KIND, title=gettext_lazy("Sending an e-mail"), refusals=(emails.NotSent,))
+@job_kind(emails.EMAIL_JOB_KIND, title=gettext_lazy("Sending an e-mail"), refusals=(emails.NotSent,))
 def send_letter(
-    progress: Progress, *, digest: str, domain: str, secure: bool, language: str
+    progress: JobProgress, *, digest: str, domain: str, secure: bool, language: str
 ) -> dict[str, Any]:
     """Send it. How many were sent is told to nobody: the row would say who has an account."""
-    emails.send(digest=digest, domain=domain, secure=secure, language=language)
+    emails.send_emails(digest=digest, domain=domain, secure=secure, language=language)
     return {}

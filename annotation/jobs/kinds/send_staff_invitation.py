@@ -6,12 +6,12 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy
 
-from annotation.jobs import Progress, emails, job_kind
+from annotation.jobs import JobProgress, emails, job_kind
 
 
 @job_kind(emails.INVITATION, title=gettext_lazy("Sending an invitation"), refusals=(emails.NotSent,))
 def send_staff_invitation(
-    progress: Progress, *, invitation: int, domain: str, secure: bool, language: str
+    progress: JobProgress, *, invitation: int, domain: str, secure: bool, language: str
 ) -> dict[str, Any]:
     """Send it; `sent` is false where the invitation was over by then."""
     sent = emails.send_invitation(invitation=invitation, domain=domain, secure=secure, language=language)

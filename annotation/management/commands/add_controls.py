@@ -11,13 +11,13 @@ from annotation.campaigns import campaign_named
 from annotation.common.registry import UnknownName
 from annotation.datasets.layers import layer_to_read
 from annotation.formats.base import FormatError
-from annotation.management.base import ReportCommand, table
+from annotation.management.base import ReportCommand, plain_table
 from annotation.models import Control
 from annotation.moderation import control_items
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.kinds import all_kinds
 from annotation.quality import controls, qualification
-from annotation.selectors.controls import known_items
+from annotation.selectors.controls import control_item_counts
 from annotation.selectors.corpora import check_split
 
 
@@ -113,11 +113,11 @@ class Command(ReportCommand):
             "passed_over": list(map(str, added.passed_over)) if added else [],
             "items": [
                 {"kind": kind, "purpose": purpose, "answer": answer, "items": items}
-                for (kind, purpose, answer), items in known_items(campaign).items()
+                for (kind, purpose, answer), items in control_item_counts(campaign).items()
             ],
             "warnings": [
-                *qualification.warnings(campaign=campaign, settings=settings).values(),
-                *controls.warnings(campaign=campaign, settings=settings.trust).values(),
+                *qualification.test_warnings(campaign=campaign, settings=settings).values(),
+                *controls.control_warnings(campaign=campaign, settings=settings.trust).values(),
             ],
         }
 
@@ -130,7 +130,7 @@ class Command(ReportCommand):
             )
         ]
         if rows:
-            lines.append(table(["question", "purpose", "gold answer", "items"], rows))
+            lines.append(plain_table(["question", "purpose", "gold answer", "items"], rows))
         if report["passed_over"]:
             lines.append("skipped: something contradicts their answer, or they are no longer asked:")
             lines += [f"  {item}" for item in report["passed_over"]]

@@ -11,7 +11,7 @@ from django.core.management.base import CommandParser
 
 from annotation.backups import BackupRefused, making
 from annotation.common.locks import Busy
-from annotation.management.base import ReportCommand, progress
+from annotation.management.base import ReportCommand, with_progress
 
 
 class Command(ReportCommand):
@@ -26,7 +26,7 @@ class Command(ReportCommand):
         parser.add_argument("file", type=Path, help="The file to write; it must not exist yet")
 
     def report(self, **options: Any) -> dict[str, Any]:
-        return asdict(making.backup(options["file"], progress=partial(progress, what="files")))
+        return asdict(making.backup(options["file"], progress=partial(with_progress, what="files")))
 
     def show(self, report: dict[str, Any]) -> str:
         r = report

@@ -11,11 +11,11 @@ from django.core.management.base import CommandParser
 
 from annotation.campaigns import campaign_named, monitoring
 from annotation.campaigns.monitoring import Alarm
-from annotation.management.base import ReportCommand, table
+from annotation.management.base import ReportCommand, plain_table
 from annotation.models import Campaign
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.selectors.campaign import Overview, money, overview, workers
-from annotation.selectors.campaign.crowd import PAGE, WorkerRow
+from annotation.selectors.campaign.crowd import WORKERS_PER_PAGE, WorkerRow
 from annotation.selectors.campaign.reasons import in_words
 from annotation.selectors.drawing_ways import drawing_ways
 
@@ -83,7 +83,7 @@ class Command(ReportCommand):
             f"images {funnel['images']}: begun {funnel['begun']}, complete {funnel['complete']}, "
             f"waiting for a reviewer {funnel['in_review']}\nchains: "
             + ", ".join(f"{stage.lower()} {count}" for stage, count in funnel["chains"].items()),
-            table(
+            plain_table(
                 [
                     "question",
                     "open",
@@ -151,7 +151,7 @@ def _drawing(ways: list[dict[str, Any]]) -> str:
         ]
         for way in ways
     ]
-    return table(["way of drawing", "boxes", "median s", "judged", "good"], lines)
+    return plain_table(["way of drawing", "boxes", "median s", "judged", "good"], lines)
 
 
 def _pace(pace: dict[str, Any]) -> str:
@@ -166,10 +166,10 @@ def _pace(pace: dict[str, Any]) -> str:
 
 def _all_workers(campaign: Campaign) -> Iterable[WorkerRow]:
     after = 0
-    while page := workers(campaign, after=after, limit=PAGE):
+    while page := workers(campaign, after=after, limit=WORKERS_PER_PAGE):
         yield from page
         after = page[-1].id
-        if len(page) < PAGE:
+        if len(page) < WORKERS_PER_PAGE:
             return
 
 
@@ -197,4 +197,4 @@ def _workers(rows: list[dict[str, Any]], currency: str) -> str:
                 ]
             )
     head = ["worker", "question", "standing", "answers", "control items right", "median s", "due"]
-    return table(head, lines) if lines else "no workers yet"
+    return plain_table(head, lines) if lines else "no workers yet"

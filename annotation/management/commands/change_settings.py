@@ -52,9 +52,11 @@ class Command(ReportCommand):
         for one in options["set"]:
             settings = _with(settings, one)
         if options["dry_run"]:
-            found, version, reopened = campaigns.differences(campaign, settings), None, 0
+            found, version, reopened = campaigns.settings_differences(campaign, settings), None, 0
         else:
-            done = campaigns.change_settings(campaign=campaign, settings=settings, seen=options["if_version"])
+            done = campaigns.change_campaign_settings(
+                campaign=campaign, settings=settings, seen=options["if_version"]
+            )
             found, version, reopened = done.differences, done.version, done.reopened
         return {
             "campaign": campaign.name,

@@ -8,11 +8,11 @@ from django.core.management.base import CommandError, CommandParser
 
 from annotation.campaigns import gold_layer
 from annotation.common.registry import UnknownName
-from annotation.management.base import ReportCommand, few_images, progress_bar, table
+from annotation.management.base import ReportCommand, few_images, plain_table, progress_bar
 from annotation.protocol.gold import Gold
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
-from annotation.simulation.study import MEASURES, RATES, SEEDS, as_dicts, study
+from annotation.simulation.study import MEASURES, RATES, SEEDS, as_dicts, study_costs
 from annotation.synthetic_corpus.generate import generate
 from annotation.task_types import discovery
 
@@ -34,7 +34,7 @@ class Command(ReportCommand):
         parser.add_argument("--resamples", type=int, default=1000)
 
     def report(self, **options: Any) -> dict[str, Any]:
-        discovery.load("simulate")
+        discovery.load_kind_modules("simulate")
         rates = _rates(options["rates"])
         for name in ("images", "seeds", "resamples"):
             if options[name] < 1:
@@ -42,7 +42,7 @@ class Command(ReportCommand):
         images = _images(options["corpus"], options["images"])
         total = len(images) * len(rates) * options["seeds"] * 2
         with progress_bar(what="images simulated", total=total) as bar:
-            rows = study(
+            rows = study_costs(
                 images, rates=rates, seeds=options["seeds"], resamples=options["resamples"], step=bar.update
             )
         return {
@@ -66,7 +66,7 @@ class Command(ReportCommand):
         return (
             f"{report['images']} images, {report['seeds']} seeds, "
             f"95 % bootstrap intervals over images{remark}\n"
-            f"{table(head, lines)}"
+            f"{plain_table(head, lines)}"
         )
 
 

@@ -8,10 +8,10 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from annotation.common.registry import UnknownName
-from annotation.datasets.layers import campaign_of, layer_to_read
-from annotation.management.base import ReportCommand, progress, table
+from annotation.datasets.layers import campaign_of_layer, layer_to_read
+from annotation.management.base import ReportCommand, plain_table, with_progress
 from annotation.models import Campaign
-from annotation.protocol.statistics import PRINTED, TOTAL, cost_figures
+from annotation.protocol.statistics import PRINTED_STATISTICS, TOTAL, cost_figures
 from annotation.selectors.campaign import funnel
 from annotation.selectors.corpora import AmbiguousLayer, check_split, corpus_named
 from annotation.selectors.layer_cost import cost_of
@@ -47,15 +47,17 @@ class Command(ReportCommand):
             corpus=corpus,
             layer=layer,
             split=options["split"],
-            progress=partial(progress, what="images", total=None if options["split"] else corpus.image_count),
+            progress=partial(
+                with_progress, what="images", total=None if options["split"] else corpus.image_count
+            ),
         )
-        made_by = campaign_of(layer)
+        made_by = campaign_of_layer(layer)
         return {
             "corpus": corpus.name,
             "layer": layer.name,
             "split": options["split"],
             **statistics.figures(),
-            "printed": PRINTED,
+            "printed": PRINTED_STATISTICS,
             # What a layer cost is known as a whole only.
             "cost": cost_figures(cost_of(layer, made_by)) if options["split"] is None else {},
             "campaign": None if made_by is None else _far(made_by),
@@ -112,7 +114,7 @@ def _by_image(report: dict[str, Any]) -> str:
         [name.replace("_", " "), _cell(report[name], form), _cell(report["printed"].get(name), form)]
         for name, form in forms.items()
     ]
-    return table(_head("", "here", "in print"), rows)
+    return plain_table(_head("", "here", "in print"), rows)
 
 
 def _groups(report: dict[str, Any]) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
@@ -130,7 +132,7 @@ def _by_category(report: dict[str, Any]) -> str:
         for name, here, printed in _groups(report)
     ]
     return (
-        table(_head(*head), rows)
+        plain_table(_head(*head), rows)
         + "\nmentions and boxes: per chain; images: share that mentions the category; "
         "in print: Plummer et al. 2015, Table 1 and section 2.4"
     )
@@ -142,7 +144,7 @@ def _shares(report: dict[str, Any]) -> str:
     rows = [[name, *(_cell(here[key], ".1%") for key in keys)] for name, here, _ in groups]
     rows.append(["in print", *(_cell(groups[-1][2][key], ".1%") for key in keys)])
     head = _head("share of chains with", "one box", "several", "none", "several mentions")
-    return table(head, rows)
+    return plain_table(head, rows)
 
 
 def _cost(cost: dict[str, Any]) -> str:
@@ -159,4 +161,4 @@ def _cost(cost: dict[str, Any]) -> str:
         for name, figures in [*cost["questions"].items(), (TOTAL, cost[TOTAL])]
     ]
     head = _head("cost", "judgments", "per image", "per mention", "controls", "double checks", "paid minutes")
-    return table(head, rows)
+    return plain_table(head, rows)

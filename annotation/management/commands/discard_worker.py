@@ -40,11 +40,11 @@ class Command(ReportCommand):
                 move_bar(bar, done, total)
 
             if options["restore"]:
-                done = discarding.restore(
+                done = discarding.restore_worker(
                     campaign=campaign, worker=worker, kind=options["kind"], progress=step
                 )
             else:
-                done = discarding.discard(
+                done = discarding.discard_worker(
                     campaign=campaign,
                     worker=worker,
                     kind=options["kind"],

@@ -34,7 +34,9 @@ class Command(ReportCommand):
             done = pseudonyms.erase_again()
         else:
             done = [
-                pseudonyms.erase(worker=pseudonyms.worker_called(options["worker"]), texts=options["texts"])
+                pseudonyms.erase_worker(
+                    worker=pseudonyms.worker_called(options["worker"]), texts=options["texts"]
+                )
             ]
         return {"erased": [asdict(one) for one in done], "list": str(pseudonyms.erasures_file())}
 

@@ -12,7 +12,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from annotation.common.registry import UnknownName
 from annotation.formats import FORMATS, FormatError
-from annotation.management.base import ReportCommand, few_images, progress, table
+from annotation.management.base import ReportCommand, few_images, plain_table, with_progress
 from annotation.protocol.mention_scores import MentionScores, score_mentions, span_f1
 from annotation.protocol.mentions import find_mentions
 from annotation.protocol.terms import CATEGORIES
@@ -39,7 +39,7 @@ class Command(ReportCommand):
         if options["resamples"] < 1:
             raise CommandError(f"--resamples is {options['resamples']}; expected at least 1")
         per_image, captions = [], 0
-        for record in progress(FORMATS.get("entities").read(options["folder"]), what="images"):
+        for record in with_progress(FORMATS.get("entities").read(options["folder"]), what="images"):
             if record.layer is not None:
                 captions += len(record.captions)
                 found = find_mentions([caption.words for caption in record.captions])
@@ -78,7 +78,7 @@ class Command(ReportCommand):
             f"F1 {report['f1']:.3f} ({between})",
             f"same categories on matched mentions: {report['category_agreement']:.3f}",
             "",
-            table(
+            plain_table(
                 ["category", "matched", "agreed"],
                 [[c["category"], c["matched"], c["agreed"]] for c in report["categories"]],
             ),

@@ -11,7 +11,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.campaigns import campaign_named
-from annotation.management.base import ReportCommand, progress
+from annotation.management.base import ReportCommand, with_progress
 from annotation.models import Judgment
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.selectors.answers import answers
@@ -40,7 +40,7 @@ class Command(ReportCommand):
         part = out.with_name(f"{out.name}.part")
         try:
             with part.open("w", encoding="utf-8") as file:
-                for record in progress(
+                for record in with_progress(
                     answers(campaign, known=options["known"]), what="answers", total=total
                 ):
                     file.write(json.dumps(record, ensure_ascii=False) + "\n")

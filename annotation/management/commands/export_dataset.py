@@ -12,7 +12,7 @@ from django.core.management.base import CommandParser
 from annotation.common.registry import UnknownName
 from annotation.datasets.exporting import ExportError, export_dataset
 from annotation.formats import FORMATS
-from annotation.management.base import ReportCommand, progress
+from annotation.management.base import ReportCommand, with_progress
 from annotation.management.resources import peak_mib
 from annotation.selectors.corpora import AmbiguousLayer, corpus_named
 from annotation.selectors.left_out import lacks
@@ -57,7 +57,7 @@ class Command(ReportCommand):
             include_unfinished=options["include_unfinished"],
             only_finished=options["only_finished"],
             with_pictures=options["with_pictures"],
-            progress=partial(progress, what="images", total=corpus_named(options["corpus"]).image_count),
+            progress=partial(with_progress, what="images", total=corpus_named(options["corpus"]).image_count),
         )
         seconds = time.monotonic() - began
         return {

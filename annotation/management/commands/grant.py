@@ -12,7 +12,7 @@ from annotation.common.roles import ROLES
 from annotation.management.base import ReportCommand
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.selectors.corpora import corpus_named
-from annotation.workers.accounts.granting import GrantError, account_named, grant, revoke
+from annotation.workers.accounts.granting import GrantError, account_named, grant, revoke_role
 
 
 class Command(ReportCommand):
@@ -35,7 +35,7 @@ class Command(ReportCommand):
         account = account_named(options["user"])
         corpus = corpus_named(options["corpus"]) if options["corpus"] else None
         campaign = campaign_named(options["campaign"]) if options["campaign"] else None
-        act = revoke if options["revoke"] else grant
+        act = revoke_role if options["revoke"] else grant
         changed = act(account=account, role=options["role"], corpus=corpus, campaign=campaign)
         return {
             "user": account.get_username(),

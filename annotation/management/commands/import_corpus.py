@@ -15,7 +15,7 @@ from annotation.datasets.importing import IntakeError, import_corpus
 from annotation.formats import FORMATS, FormatError
 from annotation.formats.digest import RepeatedImage
 from annotation.images.pictures import PictureError
-from annotation.management.base import ReportCommand, progress
+from annotation.management.base import ReportCommand, with_progress
 from annotation.management.resources import peak_mib
 
 
@@ -41,7 +41,7 @@ class Command(ReportCommand):
             path=options["path"],
             format=options["format"],
             images=options["images"],
-            progress=partial(progress, what="images"),
+            progress=partial(with_progress, what="images"),
         )
         return {
             **asdict(done),

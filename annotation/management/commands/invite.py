@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from annotation.campaigns import CampaignError, campaign_named
 from annotation.common import database
-from annotation.management.base import ReportCommand, table
+from annotation.management.base import ReportCommand, plain_table
 from annotation.models import Invitation
 from annotation.workers import invitations
 from annotation.workers.invitations import InvitationError
@@ -49,7 +49,7 @@ class Command(ReportCommand):
                 raise InvitationError(
                     f"campaign {campaign.name!r} has no invitation {options['revoke']}; see --list"
                 )
-            invitations.revoke(invitation=found)
+            invitations.revoke_invitation(invitation=found)
             found.refresh_from_db()
             made = [found]
         elif options["list"]:
@@ -57,7 +57,7 @@ class Command(ReportCommand):
         else:
             days = options["days"]
             made = [
-                invitations.make(
+                invitations.make_invitation(
                     campaign=campaign,
                     label=options["label"],
                     uses=options["uses"],
@@ -79,7 +79,7 @@ class Command(ReportCommand):
             for one in report["invitations"]
         ]
         return (
-            table(["no.", "for", "came", "at most", "link"], rows)
+            plain_table(["no.", "for", "came", "at most", "link"], rows)
             if rows
             else f"campaign {report['campaign']!r} has no invitations"
         )
@@ -94,5 +94,5 @@ def _told(row: Invitation, site: str) -> dict[str, Any]:
         "expires": row.expires_at.isoformat() if row.expires_at else None,
         "language": row.language,
         "over": invitations.why_over(row),
-        "link": site + reverse("invite", args=[invitations.token_of(row)]),
+        "link": site + reverse("invite", args=[invitations.invitation_token(row)]),
     }

@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 
 from annotation import jobs
 from annotation.common.registry import UnknownName
-from annotation.management.base import ReportCommand, table
+from annotation.management.base import ReportCommand, plain_table
 from annotation.models import Job
 from annotation.selectors.jobs import recent_jobs
 
@@ -35,11 +35,11 @@ class Command(ReportCommand):
 
     def report(self, **options: Any) -> dict[str, Any]:
         if options["sweep"]:
-            return {"swept": jobs.sweep()._asdict()}
+            return {"swept": jobs.sweep_jobs()._asdict()}
         if options["cancel"] is not None:
             return {"jobs": [_line(jobs.cancel(job_id=options["cancel"]))]}
         if options["resume"] is not None:
-            return {"jobs": [_line(jobs.resume(job_id=options["resume"]))]}
+            return {"jobs": [_line(jobs.resume_job(job_id=options["resume"]))]}
         found = recent_jobs(state=options["state"], limit=options["limit"])
         return {"jobs": [_line(job) for job in found]}
 
@@ -63,7 +63,7 @@ class Command(ReportCommand):
         ]
         if not rows:
             return "no jobs"
-        return table(["id", "kind", "campaign", "state", "share", "phase", "left", "error"], rows)
+        return plain_table(["id", "kind", "campaign", "state", "share", "phase", "left", "error"], rows)
 
 
 def _line(job: Job) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.campaigns import campaign_named
-from annotation.management.base import ReportCommand, table
+from annotation.management.base import ReportCommand, plain_table
 from annotation.moderation import rulings
 from annotation.moderation.rulings import CannotRule
 from annotation.protocol.campaign_settings import CampaignError
@@ -25,7 +25,9 @@ class Command(ReportCommand):
         super().add_arguments(parser)
         parser.add_argument("campaign")
         parser.add_argument("--all", action="store_true", help="Also handled reports")
-        parser.add_argument("--limit", type=int, default=review.PAGE, help="Reports at most (default 40)")
+        parser.add_argument(
+            "--limit", type=int, default=review.REVIEWS_PER_PAGE, help="Reports at most (default 40)"
+        )
         parser.add_argument(
             "--resolve", type=int, nargs="+", default=[], metavar="ID", help="Mark these as handled"
         )
@@ -33,7 +35,7 @@ class Command(ReportCommand):
     def report(self, **options: Any) -> dict[str, Any]:
         campaign = campaign_named(options["campaign"])
         resolved = [flag for flag in options["resolve"] if rulings.resolve_flag(campaign=campaign, flag=flag)]
-        found, after = review.reports(
+        found, after = review.review_reports(
             campaign=campaign.pk, unresolved=not options["all"], size=max(options["limit"], 1)
         )
         return {
@@ -75,7 +77,7 @@ class Command(ReportCommand):
             for f in report["flags"]
         ]
         head = ["id", "image", "reported", "question", "words", "worker", "comment", "handled"]
-        lines.append(table(head, rows))
+        lines.append(plain_table(head, rows))
         if report["more"]:
             lines.append("there are more: raise --limit")
         return "\n".join(lines)

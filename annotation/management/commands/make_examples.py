@@ -11,8 +11,8 @@ from django.core.management.base import CommandParser
 
 from annotation.management.base import ReportCommand
 from annotation.protocol.terms import ImageRecord
-from annotation.synthetic_corpus.generate import scene
-from annotation.task_types.practice.scenes import CHOSEN, PICTURES, SEED, TOLD
+from annotation.synthetic_corpus.generate import generate_scene
+from annotation.task_types.practice.scenes import SCENE_IMAGES, SCENE_PICTURES, SCENES_FILE, SCENES_SEED
 
 #: WebP's quality, from 0 to 100: flat drawings need little.
 QUALITY = 60
@@ -31,14 +31,14 @@ class Command(ReportCommand):
         parser.add_argument(
             "--pictures", type=Path, help="Folder of the pictures (default: the static files)"
         )
-        parser.add_argument("--told", type=Path, default=TOLD, help="File of captions and gold")
+        parser.add_argument("--told", type=Path, default=SCENES_FILE, help="File of captions and gold")
 
     def report(self, **options: Any) -> dict[str, Any]:
-        folder = options["pictures"] or settings.ASSETS / "static" / PICTURES
+        folder = options["pictures"] or settings.ASSETS / "static" / SCENE_PICTURES
         folder.mkdir(parents=True, exist_ok=True)
         told, size = {}, 0
-        for name, index in CHOSEN.items():
-            record, picture = scene(index, seed=SEED)
+        for name, index in SCENE_IMAGES.items():
+            record, picture = generate_scene(index, seed=SCENES_SEED)
             told[name] = tell(record)
             path = folder / f"{name}.webp"
             picture.save(path, "WEBP", quality=QUALITY, method=6)

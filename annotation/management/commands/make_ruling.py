@@ -7,12 +7,12 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.campaigns import campaign_named
-from annotation.management.base import ReportCommand, table
+from annotation.management.base import ReportCommand, plain_table
 from annotation.moderation import rulings
-from annotation.moderation.control_items import named
+from annotation.moderation.control_items import names_of_items
 from annotation.moderation.rulings import CannotRule
 from annotation.protocol.campaign_settings import CampaignError
-from annotation.protocol.contents import BadContent, mention_from, ruling_from
+from annotation.protocol.contents import BadPlainData, mention_from, ruling_from
 from annotation.protocol.rulings import Ruling
 from annotation.selectors.review import NoSuchImage, chain_title, open_image
 
@@ -22,7 +22,7 @@ class Command(ReportCommand):
         "Make or withdraw a ruling about an image of a campaign; without either, print its chains. A "
         "mention is named caption:start-end, as 0:3-5, and a chain by all its mentions, separated by commas."
     )
-    refusals = (CampaignError, CannotRule, BadContent, NoSuchImage)
+    refusals = (CampaignError, CannotRule, BadPlainData, NoSuchImage)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -56,16 +56,16 @@ class Command(ReportCommand):
         row = open_image(campaign=campaign.pk, key=options["image"])
         ruling, done = _ruling(options), None
         if options["withdraw"] is not None:
-            done = rulings.withdraw(campaign=campaign, ruling=options["withdraw"])
+            done = rulings.withdraw_ruling(campaign=campaign, ruling=options["withdraw"])
         elif ruling is not None:
-            done = rulings.rule(image=row.pk, ruling=ruling, comment=options["comment"])
+            done = rulings.make_ruling(image=row.pk, ruling=ruling, comment=options["comment"])
         row.refresh_from_db()
         mentions = {mention.id: mention for mention in map(mention_from, row.mentions)}
         return {
             "campaign": campaign.name,
             "image": options["image"],
             "ruling": done.ruling.pk if done else None,
-            "retired": list(map(str, named(done.retired))) if done else [],
+            "retired": list(map(str, names_of_items(done.retired))) if done else [],
             "withdrawn": options["withdraw"] is not None,
             "complete": row.complete,
             "chains": [
@@ -96,7 +96,7 @@ class Command(ReportCommand):
             ]
             for chain in report["chains"]
         ]
-        lines = [table(["chain", "called", "stage", "boxes"], rows)]
+        lines = [plain_table(["chain", "called", "stage", "boxes"], rows)]
         for merged in report["merged"]:
             lines.append(
                 f"merged {merged['what']} of {', '.join(merged['chains'])} at IoU {merged['iou']:.2f}"
@@ -142,5 +142,5 @@ def _corners(text: str) -> list[int]:
     try:
         xmin, ymin, xmax, ymax = map(int, text.split(","))
     except ValueError:
-        raise BadContent(f"box {text!r}: expected xmin,ymin,xmax,ymax in whole pixels from 1") from None
+        raise BadPlainData(f"box {text!r}: expected xmin,ymin,xmax,ymax in whole pixels from 1") from None
     return [xmin, ymin, xmax, ymax]

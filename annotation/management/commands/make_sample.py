@@ -14,7 +14,7 @@ from PIL import Image
 
 from annotation.common.registry import UnknownName
 from annotation.formats import FORMATS, FormatError
-from annotation.management.base import ReportCommand, progress
+from annotation.management.base import ReportCommand, with_progress
 from annotation.management.resources import peak_mib
 from annotation.selectors.left_out import lacks
 from annotation.synthetic_corpus.generate import generate
@@ -59,7 +59,7 @@ class Command(ReportCommand):
         partial = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.", suffix=".partial"))
         try:
             records = generate(count, seed=options["seed"], out=partial / PICTURES)
-            written = writer.write(progress(records, what="images", total=count), partial)
+            written = writer.write(with_progress(records, what="images", total=count), partial)
             os.chmod(partial, 0o755)
             os.replace(partial, out)
         finally:

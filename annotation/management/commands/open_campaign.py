@@ -19,7 +19,7 @@ from annotation.management.base import ReportCommand, move_bar, pages_text, prog
 from annotation.management.commands.campaign_status import alarms_of, alarms_text
 from annotation.models import Campaign
 from annotation.protocol.campaign_settings import settings_of
-from annotation.protocol.kinds import all_tasks, asked_by
+from annotation.protocol.kinds import all_tasks, kinds_of_tasks
 from annotation.selectors.pair_judgments import page_filling
 
 #: What helps where pages lack captions.
@@ -97,10 +97,10 @@ class Command(ReportCommand):
                 def tell(done: int, total: int) -> None:
                     move_bar(bar, done, total)
 
-                opened = campaigns.open_images(
+                opened = campaigns.open_campaign_images(
                     campaign=campaign, split=options["split"], images=options["images"], progress=tell
                 )
-            campaigns.begin(campaign=campaign)
+            campaigns.campaign_begin(campaign=campaign)
         of_pairs = options["pairs"] is not None and asks_pairs(campaign.tasks)
         return {
             "campaign": campaign.name,
@@ -134,7 +134,7 @@ class Command(ReportCommand):
                 f"images left out because the gold layer does not cover them: {report['images_without_gold']}"
             )
         if report["tasks"] != ENTITIES:
-            (kind,) = asked_by(report["tasks"])
+            (kind,) = kinds_of_tasks(report["tasks"])
             wanted = report["settings"]["answers"][kind]
             lines.append(f"at least {wanted} workers are needed: nobody answers a question twice")
         else:

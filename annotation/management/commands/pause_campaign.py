@@ -62,7 +62,7 @@ class Command(ReportCommand):
         if options["resume"]:
             if rules:
                 campaigns.set_stop_rules(campaign=campaign, rules=rules)
-            campaigns.resume(campaign=campaign)
+            campaigns.campaign_resume(campaign=campaign)
         elif options["close"]:
             campaigns.close(campaign=campaign, reason=options["reason"])
         else:

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.campaigns import CampaignError, campaign_named
-from annotation.management.base import ReportCommand, table
+from annotation.management.base import ReportCommand, plain_table
 from annotation.models import Campaign, Payout
 from annotation.selectors.campaign.cost import money
 from annotation.workers import payments, pseudonyms
@@ -72,7 +72,7 @@ class Command(ReportCommand):
                         for kind, of in account.kinds.items()
                     },
                 }
-                for account in payments.due(campaign=campaign, worker=worker)
+                for account in payments.due_accounts(campaign=campaign, worker=worker)
             ],
             "ledger": str(options["csv"]) if options["csv"] else None,
             "ledger_lines": lines,
@@ -94,7 +94,7 @@ class Command(ReportCommand):
             ]
             for row in report["workers"]
         ]
-        lines = [table([*HEADS, *([""] if unsure else [])], rows) if rows else "no answers yet"]
+        lines = [plain_table([*HEADS, *([""] if unsure else [])], rows) if rows else "no answers yet"]
         lines += [
             f"paid {money(made['amount'], currency)} to {made['worker']}"
             + (f", reference {made['reference']}" if made["reference"] else "")
@@ -123,7 +123,7 @@ def _record(campaign: Campaign, worker: int | None, options: dict[str, Any]) -> 
     else:
         before = Payout.objects.filter(campaign=campaign, worker=worker, reference=reference)
         repeated = before.first() if reference else None
-        accounts = payments.due(campaign=campaign, worker=worker)
+        accounts = payments.due_accounts(campaign=campaign, worker=worker)
         amount = repeated.amount if repeated else accounts[0].due if accounts else 0
     return [payments.pay(worker=worker, campaign=campaign, amount=amount, reference=reference)]
 

@@ -27,7 +27,7 @@ class Command(ReportCommand):
         parser.add_argument("--replace", action="store_true", help="Replace everything that exists")
 
     def report(self, **options: Any) -> dict[str, Any]:
-        return asdict(restoring.restore(options["file"], replace=options["replace"]))
+        return asdict(restoring.restore_backup(options["file"], replace=options["replace"]))
 
     def show(self, report: dict[str, Any]) -> str:
         r = report

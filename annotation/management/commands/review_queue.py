@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.campaigns import campaign_named
-from annotation.management.base import ReportCommand, table
+from annotation.management.base import ReportCommand, plain_table
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.selectors import review
 
@@ -20,7 +20,9 @@ class Command(ReportCommand):
         super().add_arguments(parser)
         parser.add_argument("campaign")
         parser.add_argument("--reason", choices=review.REASONS, default="", help="Only these")
-        parser.add_argument("--limit", type=int, default=review.PAGE, help="Images at most (default 40)")
+        parser.add_argument(
+            "--limit", type=int, default=review.REVIEWS_PER_PAGE, help="Images at most (default 40)"
+        )
 
     def report(self, **options: Any) -> dict[str, Any]:
         campaign = campaign_named(options["campaign"])
@@ -29,7 +31,7 @@ class Command(ReportCommand):
         )
         return {
             "campaign": campaign.name,
-            "waiting": review.waiting(campaign.pk),
+            "waiting": review.images_waiting(campaign.pk),
             "chains": [
                 {
                     "image": waiting.image.key,
@@ -52,7 +54,7 @@ class Command(ReportCommand):
             [c["image"], c["reason"], c["title"], c["boxes"], ",".join(c["mentions"]), c["changed_at"]]
             for c in report["chains"]
         ]
-        lines = [table(["image", "reason", "called", "boxes", "chain", "since"], rows)]
+        lines = [plain_table(["image", "reason", "called", "boxes", "chain", "since"], rows)]
         if report["more"]:
             lines.append("there are more: raise --limit")
         lines.append(

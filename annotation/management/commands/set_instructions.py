@@ -29,11 +29,11 @@ class Command(ReportCommand):
 
     def report(self, **options: Any) -> dict[str, Any]:
         campaign, kind = campaign_named(options["campaign"]), options["kind"]
-        before = instructions.current(campaign=campaign, kind=kind)
+        before = instructions.current_text(campaign=campaign, kind=kind)
         now = before
         if options["file"]:
             text = options["file"].read_text(encoding="utf-8")
-            now = instructions.publish(campaign=campaign, kind=kind, text=text)
+            now = instructions.publish_text(campaign=campaign, kind=kind, text=text)
         return {
             "campaign": campaign.name,
             "kind": kind,

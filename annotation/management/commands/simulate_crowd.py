@@ -16,15 +16,23 @@ from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
 from annotation.datasets.layer_rows import LayerError
 from annotation.formats.base import FormatError
-from annotation.management.base import ReportCommand, progress, table
+from annotation.management.base import ReportCommand, plain_table, with_progress
 from annotation.management.resources import peak_mib
 from annotation.models import Campaign
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.questions import QUESTIONS
-from annotation.protocol.scores import Scores
+from annotation.protocol.scores import LayerScores
 from annotation.simulation.visits import ORDERLY, USUAL
 from annotation.simulation.workers import PRESETS
-from annotation.simulation_driver import HTTP, PATIENCE, QUEUE, CrowdPlan, mix_of, rehearse, simulate_campaign
+from annotation.simulation_driver import (
+    CROWD_PATIENCE,
+    HTTP,
+    QUEUE,
+    CrowdPlan,
+    mix_of,
+    run_campaign_crowd,
+    simulate_campaign,
+)
 
 PROTOCOL = "protocol"
 #: Lines about what should not have happened that are shown in full.
@@ -78,9 +86,9 @@ class Command(ReportCommand):
         parser.add_argument(
             "--patience",
             type=float,
-            default=PATIENCE,
+            default=CROWD_PATIENCE,
             metavar="SECONDS",
-            help=f"How long to wait for leases to run out (queue, http; default {PATIENCE:.0f})",
+            help=f"How long to wait for leases to run out (queue, http; default {CROWD_PATIENCE:.0f})",
         )
         parser.add_argument("--orderly", action="store_true", help="No misconduct (queue, http)")
         parser.add_argument("--gold", metavar="LAYER", help="The layer to answer from")
@@ -112,7 +120,7 @@ class Command(ReportCommand):
     def _through_queue(
         self, campaign: Campaign, people: Mapping[str, int], options: Mapping[str, Any]
     ) -> dict[str, Any]:
-        done = rehearse(
+        done = run_campaign_crowd(
             campaign=campaign,
             plan=CrowdPlan(
                 mix=people,
@@ -156,7 +164,7 @@ class Command(ReportCommand):
             chunked=options["chunked"],
             gated=not options["trust_everyone"],
             judgments=options["judgments"],
-            each=partial(progress, what="images", total=campaign.corpus.image_count),
+            each=partial(with_progress, what="images", total=campaign.corpus.image_count),
         )
         seconds = perf_counter() - started
         given = done.cost.total + sum(done.cost.double_checks.values())
@@ -198,7 +206,7 @@ class Command(ReportCommand):
                 f"{cost.get('images', 0)} images, {cost.get('mentions', 0)} mentions; crowd: {crowd}; "
                 f"seed {report['seed']}; through {report['through']}"
             ),
-            table(head, rows),
+            plain_table(head, rows),
             (
                 f"reviewer's rulings {cost.get('rulings', 0)}, "
                 + (f"moot judgments {cost['moot']}, " if "moot" in cost else "")
@@ -228,7 +236,7 @@ def _only(options: Mapping[str, Any], way: str, **usual: Any) -> None:
             raise CampaignError(f"--{name.replace('_', '-')} goes with --through {way}; leave it out")
 
 
-def quality_of(scores: Scores) -> dict[str, Any]:
+def quality_of(scores: LayerScores) -> dict[str, Any]:
     """Scores against gold as plain data."""
     return {
         "chain_precision": scores.precision,

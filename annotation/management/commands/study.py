@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.campaigns import CampaignError, campaign_named
-from annotation.management.base import ReportCommand, table
+from annotation.management.base import ReportCommand, plain_table
 from annotation.models import Campaign, Study, Visit
 from annotation.workers import confirmation, platform_visits
 from annotation.workers.platform_visits import VisitError
@@ -66,7 +66,9 @@ class Command(ReportCommand):
         for part in ("visits", "studies"):
             if report.get(part):
                 head = list(report[part][0])
-                shown = table(head, [["-" if v == "" else v for v in row.values()] for row in report[part]])
+                shown = plain_table(
+                    head, [["-" if v == "" else v for v in row.values()] for row in report[part]]
+                )
                 return "\n".join([shown, *_advice(report)])
             if part in report:
                 break
@@ -127,7 +129,7 @@ def _visit(row: Visit) -> dict[str, Any]:
         "verification": row.verification,
         "by": row.verified_by,
         "begun": row.begun_at.isoformat(timespec="seconds"),
-        "answered": platform_visits.answered(row),
+        "answered": platform_visits.answers_of_visit(row),
         "outcome": row.outcome,
         "reported": row.reported,
     }

@@ -37,9 +37,9 @@ class Command(ReportCommand):
         campaign = campaign_named(options["campaign"])
         worker = discarding.worker_named(options["worker"], campaign)
         if options["reinstate"]:
-            kinds = discarding.reinstate(campaign=campaign, worker=worker, kind=options["kind"])
+            kinds = discarding.reinstate_worker(campaign=campaign, worker=worker, kind=options["kind"])
         else:
-            kinds = discarding.suspend(
+            kinds = discarding.suspend_worker(
                 campaign=campaign, worker=worker, kind=options["kind"], reason=options["reason"]
             )
         return {

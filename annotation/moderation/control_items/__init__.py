@@ -5,7 +5,11 @@ promote                     from questions that answers agree on; raises CannotP
 hold, recheck, named        retire and name what rulings and withdrawals contradict
 """
 
-from annotation.moderation.control_items.contradicted import hold, named, recheck
+from annotation.moderation.control_items.contradicted import (
+    lock_campaigns,
+    names_of_items,
+    retire_contradicted_items,
+)
 from annotation.moderation.control_items.from_answers import CannotPromote, promote
 from annotation.moderation.control_items.from_layer import NoGold, from_gold, from_golds
 
@@ -14,8 +18,8 @@ __all__ = [
     "NoGold",
     "from_gold",
     "from_golds",
-    "hold",
-    "named",
+    "lock_campaigns",
+    "names_of_items",
     "promote",
-    "recheck",
+    "retire_contradicted_items",
 ]

@@ -1,8 +1,9 @@
 """Control items that later rulings and withdrawals contradict: they are retired, and named.
 
 Promoted items rest on votes of their own campaign, items from a campaign's layer on that campaign's
-images. Rulings, withdrawals and joins change both. Each of them locks the campaign (`hold`), so that no
-items are made meanwhile, and then checks the items of the images concerned (`recheck`).
+images. Rulings, withdrawals and joins change both. Each of them locks the campaign (`lock_campaigns`), so
+that no
+items are made meanwhile, and then checks the items of the images concerned (`retire_contradicted_items`).
 """
 
 from __future__ import annotations
@@ -14,24 +15,24 @@ from django.db.models import Q
 
 from annotation.datasets.layer_rows import own_layers
 from annotation.models import Account, Campaign, Control, Judgment, OpenImage
-from annotation.moderation.control_items.from_answers import SOURCE as PROMOTED
+from annotation.moderation.control_items.from_answers import PROMOTED_SOURCE as PROMOTED
 from annotation.moderation.control_items.from_answers import consumed
-from annotation.moderation.control_items.from_layer import clear, known_of
+from annotation.moderation.control_items.from_layer import clear, gold_answer
 from annotation.protocol.contents import question_from
 from annotation.protocol.gold import Truth
 from annotation.protocol.state import ImageState
-from annotation.quality.controls.authoring import retire
-from annotation.quality.controls.items import ItemName, plain_known
+from annotation.quality.controls.authoring import retire_control_items
+from annotation.quality.controls.items import ControlItemName, plain_gold_answer
 from annotation.queue.image_state import state_of
 
 
-def hold(campaigns: Iterable[int]) -> None:
+def lock_campaigns(campaigns: Iterable[int]) -> None:
     """Lock campaigns (ids), so that nobody makes control items of their work. Before any image is locked."""
     rows = Campaign.objects.select_for_update(no_key=True).filter(pk__in=set(campaigns)).order_by("pk")
     list(rows.values_list("pk", flat=True))
 
 
-def recheck(images: Iterable[int], *, actor: Account | None = None) -> list[Control]:
+def retire_contradicted_items(images: Iterable[int], *, actor: Account | None = None) -> list[Control]:
     """Retire the active items that rest on these open images (ids) and that they no longer bear out.
 
     Returns those. Inside the act's transaction, which holds the campaign.
@@ -47,13 +48,13 @@ def recheck(images: Iterable[int], *, actor: Account | None = None) -> list[Cont
             found += [item for item in items if not _borne_out(item, row, state)]
     found.sort(key=lambda item: (item.campaign_id, item.pk))
     for campaign, own in groupby(found, key=lambda item: item.campaign):
-        retire(campaign=campaign, controls=[item.pk for item in own], actor=actor)
+        retire_control_items(campaign=campaign, controls=[item.pk for item in own], actor=actor)
     return found
 
 
-def named(items: Iterable[Control]) -> list[ItemName]:
+def names_of_items(items: Iterable[Control]) -> list[ControlItemName]:
     """The names of items."""
-    return [ItemName(item.kind, item.image.key, item.stratum) for item in items]
+    return [ControlItemName(item.kind, item.image.key, item.stratum) for item in items]
 
 
 def _borne_out(item: Control, row: OpenImage, state: ImageState) -> bool:
@@ -67,4 +68,4 @@ def _borne_out(item: Control, row: OpenImage, state: ImageState) -> bool:
     question = question_from(item.kind, item.key, item.content)
     if not truth.mentions.keys() >= set(question.mentions) or not clear(question, truth):
         return False
-    return bool(plain_known(known_of(question, truth)) == item.known)
+    return bool(plain_gold_answer(gold_answer(question, truth)) == item.known)

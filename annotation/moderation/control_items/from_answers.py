@@ -9,19 +9,19 @@ from django.db import connection
 from annotation.common import database
 from annotation.models import Account, Campaign, Control, Item, Judgment, Task
 from annotation.protocol.contents import question_from
-from annotation.protocol.controls import drawn
+from annotation.protocol.controls import draw_sample
 from annotation.protocol.kinds import all_kinds
 from annotation.protocol.questions import VOTE
 from annotation.protocol.state import ImageState
 from annotation.protocol.trust import SUSPENDED
-from annotation.quality.controls.authoring import Added, add
-from annotation.quality.controls.items import ItemName, KnownItem
+from annotation.quality.controls.authoring import Added, add_control_items
+from annotation.quality.controls.items import ControlItem, ControlItemName
 from annotation.queue.image_state import state_of
 
 #: Where they come from, as their rows say it.
-SOURCE = "promoted"
+PROMOTED_SOURCE = "promoted"
 #: The least number of workers whose agreement can be taken for the truth.
-LEAST = 2
+_LEAST = 2
 
 
 class CannotPromote(ValueError):
@@ -52,8 +52,8 @@ def promote(
     if kind not in promotable:
         known = ", ".join(promotable)
         raise CannotPromote(f"answers to {kind!r} cannot be promoted; those to these can: {known}")
-    if at_least < LEAST:
-        raise CannotPromote(f"{at_least} workers are too few to agree: expected {LEAST} or more")
+    if at_least < _LEAST:
+        raise CannotPromote(f"{at_least} workers are too few to agree: expected {_LEAST} or more")
     with database.writing():
         # Nobody rules or withdraws between our reading and our writing.
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
@@ -72,12 +72,12 @@ def _promoted(
 ) -> Added:
     found = {str(task): answer for task, answer in _agreed(campaign.pk, kind, at_least)}
     chosen: list[str] = []
-    unused: list[ItemName] = []
+    unused: list[ControlItemName] = []
     states: dict[int, ImageState] = {}
     for answer in sorted(set(found.values())):
         alike = [task for task, given in found.items() if given == answer]
         taken = 0
-        for name in drawn(alike, len(alike), campaign.seed, "promote"):
+        for name in draw_sample(alike, len(alike), campaign.seed, "promote"):
             if taken == per_answer:
                 break
             task = Task.objects.select_related("image__image").get(pk=int(name))
@@ -87,7 +87,7 @@ def _promoted(
                 chosen.append(name)
                 taken += 1
             else:
-                unused.append(ItemName(kind, task.image.image.key, answer))
+                unused.append(ControlItemName(kind, task.image.image.key, answer))
     contents = Item.objects.filter(task__in=map(int, chosen), position=0).order_by("task")
     items = []
     for number, row in enumerate(contents.select_related("task__image__image"), 1):
@@ -95,7 +95,7 @@ def _promoted(
         items.append(
             (
                 number,
-                KnownItem(
+                ControlItem(
                     kind,
                     purpose,
                     row.task.image.image.key,
@@ -107,7 +107,7 @@ def _promoted(
                 ),
             )
         )
-    added = add(campaign=campaign, items=items, source=SOURCE, actor=actor)
+    added = add_control_items(campaign=campaign, items=items, source=PROMOTED_SOURCE, actor=actor)
     return replace(added, passed_over=tuple(unused))
 
 

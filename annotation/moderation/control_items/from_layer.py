@@ -19,15 +19,15 @@ from annotation.common import database
 from annotation.datasets import layers
 from annotation.models import Account, Campaign, Control, Image, Layer, OpenImage
 from annotation.protocol.campaign_settings import settings_of
-from annotation.protocol.controls import draw, drawn
+from annotation.protocol.controls import draw_number, draw_sample
 from annotation.protocol.gold import Gold, Truth, questions_about
 from annotation.protocol.grading import stratum
-from annotation.protocol.kinds import CONTROLS, kind_of
+from annotation.protocol.kinds import MEASURED_ON_CONTROLS, kind_of
 from annotation.protocol.questions import Question
-from annotation.protocol.state import NEVER
+from annotation.protocol.state import BOXES_NEVER
 from annotation.protocol.terms import Box
-from annotation.quality.controls.authoring import Added, add
-from annotation.quality.controls.items import KnownItem, item_of
+from annotation.quality.controls.authoring import Added, add_control_items
+from annotation.quality.controls.items import ControlItem, control_item_of
 from annotation.selectors.records import stream_records
 
 #: From this IoU on a box plainly fits, and below the other it plainly does not. People who check
@@ -37,9 +37,9 @@ FITS, FAILS = 0.8, 0.5
 #: for some 900 items of a worker where there are two answers.
 PER_ANSWER: Mapping[str, int] = {Control.CONTROL: 15, Control.QUALIFICATION: 18}
 #: Items of one answer, kind and image that come together; more of an image come after all others.
-TOGETHER = 2
+_TOGETHER = 2
 #: An image's key, a question about it, and the gold answer.
-Candidate = tuple[str, Question, str | tuple[Box, ...]]
+_Candidate = tuple[str, Question, str | tuple[Box, ...]]
 
 
 class NoGold(ValueError):
@@ -67,7 +67,7 @@ def from_gold(
     the items are looked at again (`control_items.contradicted`). Raises NoGold where the layer covers none of
     the images.
     """
-    growing = layers.campaign_of(layer)
+    growing = layers.campaign_of_layer(layer)
     with database.writing() if growing is not None else contextlib.nullcontext():
         if growing is not None:
             # Nobody withdraws or rules between our reading and our writing.
@@ -104,31 +104,35 @@ def from_golds(
 
     Of images whose boxes the campaign would not ask about there are no items about boxes either.
     """
-    found: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
+    found: dict[tuple[str, str], list[_Candidate]] = defaultdict(list)
     protocol = settings_of(campaign.settings).protocol
     bare = set(Image.objects.filter(corpus=campaign.corpus_id, picture="").values_list("key", flat=True))
     for image, question, truth in questions_about(golds, seed=seed):
         if (
             kind_of(question.kind).about_boxes
-            and protocol.of_image(pictured=image not in bare).boxes == NEVER
+            and protocol.of_image(pictured=image not in bare).boxes == BOXES_NEVER
         ):
             continue
         if clear(question, truth):
-            known = known_of(question, truth)
+            known = gold_answer(question, truth)
             found[question.kind, stratum(question.kind, known)].append((image, question, known))
-    items: list[KnownItem] = []
+    items: list[ControlItem] = []
     for (kind, _), candidates in sorted(found.items()):
         ordered = _spread(candidates, seed)
-        serving = [p for p in purposes if p != Control.CONTROL or kind_of(kind).measured_on == CONTROLS]
+        serving = [
+            p for p in purposes if p != Control.CONTROL or kind_of(kind).measured_on == MEASURED_ON_CONTROLS
+        ]
         total = sum(per_answer[purpose] for purpose in serving)
         for purpose in serving:
             # Where there are too few for all purposes, each gets its share.
             share = len(candidates) * per_answer[purpose] // max(total, 1)
             items += [
-                item_of(question, image=image, purpose=purpose, known=known)
+                control_item_of(question, image=image, purpose=purpose, known=known)
                 for image, question, known in islice(ordered, min(per_answer[purpose], share))
             ]
-    return add(campaign=campaign, items=enumerate(items, 1), source="gold", actor=actor, layer=layer)
+    return add_control_items(
+        campaign=campaign, items=enumerate(items, 1), source="gold", actor=actor, layer=layer
+    )
 
 
 def clear(question: Question, truth: Truth) -> bool:
@@ -150,7 +154,7 @@ def clear(question: Question, truth: Truth) -> bool:
     return fit >= FITS or fit < FAILS
 
 
-def known_of(question: Question, truth: Truth) -> str | tuple[Box, ...]:
+def gold_answer(question: Question, truth: Truth) -> str | tuple[Box, ...]:
     """The gold answer to `question`: its word, or for drawing the boxes still to be drawn."""
     if kind_of(question.kind).draws:
         return tuple(truth.uncovered(truth.chain(question.mentions), question.boxes))
@@ -163,14 +167,14 @@ def _golds(
     """The gold of the images to use: of the layer that grows with the answers of `growing`, if it does."""
     covered = layer.covers.all()
     if growing is not None:
-        layers.bring_up(growing)
+        layers.update_layer(growing)
         done = OpenImage.objects.filter(campaign=growing, image=OuterRef("image"), complete=True)
         covered = covered.filter(Exists(done))
     if isinstance(images, int):
         asked = Exists(OpenImage.objects.filter(campaign=campaign, image=OuterRef("image")))
         pool = covered.values_list("image__key", flat=True)
-        apart = drawn(pool.exclude(asked), images, seed, "gold")
-        images = [*apart, *drawn(pool.filter(asked), images - len(apart), seed, "gold")]
+        apart = draw_sample(pool.exclude(asked), images, seed, "gold")
+        images = [*apart, *draw_sample(pool.filter(asked), images - len(apart), seed, "gold")]
     wanted = Image.objects.filter(key__in=images)
     if growing is not None:
         wanted = wanted.filter(pk__in=covered.values("image"))
@@ -181,13 +185,13 @@ def _golds(
     ]
 
 
-def _spread(candidates: Iterable[Candidate], seed: int) -> Iterator[Candidate]:
+def _spread(candidates: Iterable[_Candidate], seed: int) -> Iterator[_Candidate]:
     """The candidates in a drawn order, some of an image together, and images in the same order for every
     kind and answer: a worker meets an image of the campaign more than once, and so an item's."""
     taken: Counter[str] = Counter()
-    turns: list[tuple[int, float, int, Candidate]] = []
-    for candidate in sorted(candidates, key=lambda c: draw(seed, "question", c[0], c[1].key)):
+    turns: list[tuple[int, float, int, _Candidate]] = []
+    for candidate in sorted(candidates, key=lambda c: draw_number(seed, "question", c[0], c[1].key)):
         image = candidate[0]
-        turns.append((taken[image] // TOGETHER, draw(seed, "image", image), len(turns), candidate))
+        turns.append((taken[image] // _TOGETHER, draw_number(seed, "image", image), len(turns), candidate))
         taken[image] += 1
     return (candidate for *_, candidate in sorted(turns, key=lambda turn: turn[:3]))

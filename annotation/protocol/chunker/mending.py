@@ -13,12 +13,12 @@ from collections.abc import Sequence
 
 from annotation.protocol.chunker import verb_or_noun
 from annotation.protocol.chunker.tagged_caption import (
-    ADJECTIVE,
-    BE,
-    DETERMINER,
-    END,
-    NOMINAL,
-    NOUN,
+    ADJECTIVE_TAGS,
+    BE_TAGS,
+    DETERMINER_TAGS,
+    END_TAG,
+    NOMINAL_TAGS,
+    NOUN_TAGS,
     TaggedCaption,
 )
 from annotation.protocol.chunker.wordlists import entries, sections
@@ -27,7 +27,7 @@ from models_core.text.wordnet import singulars
 _LISTS = "caption_grammar.txt"
 
 
-def mend(words: Sequence[str], tags: list[str]) -> None:
+def mend_tags(words: Sequence[str], tags: list[str]) -> None:
     """Apply every rule to the C5 tags of one caption, in place. `words` are lower-cased."""
     caption = TaggedCaption(words, tags)
     _idioms(caption)
@@ -35,7 +35,7 @@ def mend(words: Sequence[str], tags: list[str]) -> None:
     _ing_forms(caption)
     _verbs_of_activity(caption)
     _infinitives(caption)
-    verb_or_noun.mend(caption)
+    verb_or_noun.settle_verbs_and_nouns(caption)
     _lone_determiners(caption)
     _said_colours(caption)
 
@@ -48,19 +48,19 @@ def _idioms(c: TaggedCaption) -> None:
         if (before, word) in (("each", "other"), ("one", "another")):
             c.tags[i - 1] = c.tags[i] = "PNX"
         elif (word, after) == ("upside", "down"):
-            c.tags[i] = c.tags[i + 1] = "AJ0" if c.tag(i + 2) in NOUN else "AV0"
+            c.tags[i] = c.tags[i + 1] = "AJ0" if c.tag(i + 2) in NOUN_TAGS else "AV0"
         elif (word, after) in (("next", "to"), ("close", "to"), ("close", "up")):
             c.tags[i] = "AV0"
         elif (
-            c.tags[i] in NOUN
+            c.tags[i] in NOUN_TAGS
             and c.word(i + 2) == word
             and c.tag(i + 1) == "PRP"
-            and c.tag(i - 1) not in DETERMINER
+            and c.tag(i - 1) not in DETERMINER_TAGS
         ):
             c.tags[i] = c.tags[i + 1] = c.tags[i + 2] = "AV0"  # "hand in hand"
         elif word == "something" and c.tag(i - 1) == "CRD":
             c.tags[i - 1] = c.tags[i] = "AJ0"
-        elif (before, word) == ("along", "side") or word == "past" and c.tag(i + 1) in DETERMINER:
+        elif (before, word) == ("along", "side") or word == "past" and c.tag(i + 1) in DETERMINER_TAGS:
             c.tags[i] = "PRP"
         elif word in ("number", "#") and c.tag(i + 1) == "CRD":
             c.tags[i] = c.tags[i + 1] = "NN1"
@@ -75,7 +75,7 @@ def _idioms(c: TaggedCaption) -> None:
         elif word == "home" and before in ("at", "from"):
             c.tags[i] = "NN1"
         elif word == "outdoors":
-            c.tags[i] = "NN1" if c.tag(i - 1) in DETERMINER | ADJECTIVE else "PNI"
+            c.tags[i] = "NN1" if c.tag(i - 1) in DETERMINER_TAGS | ADJECTIVE_TAGS else "PNI"
 
 
 def _modifiers(c: TaggedCaption) -> None:
@@ -83,24 +83,29 @@ def _modifiers(c: TaggedCaption) -> None:
     lists = sections(_LISTS)
     for i, word in enumerate(c.words):
         tag, before, after = c.tags[i], c.tag(i - 1), c.tag(i + 1)
-        nominal = after in NOMINAL | {"VVG", "VVN", "CRD"}
+        nominal = after in NOMINAL_TAGS | {"VVG", "VVN", "CRD"}
         if word in ("other", "same", "few", "many", "little", "several", "couple") and tag in ("AV0", "DT0"):
-            if before in DETERMINER or nominal:
+            if before in DETERMINER_TAGS or nominal:
                 c.tags[i] = "AJ0"
         elif word == "her" and nominal:
             c.tags[i] = "DPS"
         elif word == "more" and before == "CRD" and nominal:
             c.tags[i] = "AJ0"
         elif before == "AT0" and tag in ("AV0", "AVP", "PRP") and not word.endswith("ly"):
-            if after in NOMINAL:
+            if after in NOMINAL_TAGS:
                 c.tags[i] = "AJ0"
-            elif after in ("PUN", "PRP", "PRF", END):
+            elif after in ("PUN", "PRP", "PRF", END_TAG):
                 c.tags[i] = "NN1"  # "the well"
-        elif word.endswith("ed") and tag.startswith("V") and after in NOUN and before in ADJECTIVE | {"AT0"}:
+        elif (
+            word.endswith("ed")
+            and tag.startswith("V")
+            and after in NOUN_TAGS
+            and before in ADJECTIVE_TAGS | {"AT0"}
+        ):
             c.tags[i] = "VVN"
-        elif word == "looking" and tag == "VVG" and after in NOUN and before in NOMINAL:
+        elif word == "looking" and tag == "VVG" and after in NOUN_TAGS and before in NOMINAL_TAGS:
             c.tags[i] = "AJ0"  # "a funny looking hat": without "at", it has no object
-        elif word == "top" and tag == "AJ0" and before in NOMINAL | DETERMINER:
+        elif word == "top" and tag == "AJ0" and before in NOMINAL_TAGS | DETERMINER_TAGS:
             c.tags[i] = "NN1"  # the garment
         elif before == "NN1" and c.word(i - 1) == "button" and word in ("down", "up"):
             c.tags[i] = "AJ0"
@@ -116,40 +121,53 @@ def _modifiers(c: TaggedCaption) -> None:
 
 def _names_a_doer(c: TaggedCaption, i: int) -> bool:
     """Whether a word in -er, tagged as a comparative, is a noun: a person's, or one that ends a phrase."""
-    ends = c.tag(i - 1) in NOMINAL | {"AT0", "DPS"} and c.tag(i + 1) not in NOMINAL | {"VVG", "VVN", "CRD"}
+    ends = c.tag(i - 1) in NOMINAL_TAGS | {"AT0", "DPS"} and c.tag(i + 1) not in NOMINAL_TAGS | {
+        "VVG",
+        "VVN",
+        "CRD",
+    }
     return c.is_person(i) or ends and c.words[i] not in sections(_LISTS)["comparatives and adverbs in -er"]
 
 
 def _ing_forms(c: TaggedCaption) -> None:
     """An -ing form is an action, unless it is a noun by itself or stands where only a modifier can."""
     for i, word in enumerate(c.words):
-        if not word.endswith("ing") or len(word) < 5 or "-" in word or c.tags[i] not in NOMINAL | {"VVG"}:
+        if (
+            not word.endswith("ing")
+            or len(word) < 5
+            or "-" in word
+            or c.tags[i] not in NOMINAL_TAGS | {"VVG"}
+        ):
             continue
         back = i - 2 if c.tag(i - 1) == "AV0" else i - 1
         before, after = c.tag(back), c.tag(i + 1)
-        doer = c.is_person(back) and (before in NOUN or after not in NOUN)
-        doer |= c.is_colour_of_clothes(back) and after not in NOUN
-        opened = before in DETERMINER | ADJECTIVE | {"CRD", "POS"} and not doer
+        doer = c.is_person(back) and (before in NOUN_TAGS or after not in NOUN_TAGS)
+        doer |= c.is_colour_of_clothes(back) and after not in NOUN_TAGS
+        opened = before in DETERMINER_TAGS | ADJECTIVE_TAGS | {"CRD", "POS"} and not doer
         opened &= c.word(back) not in ("all", "both", "each")
         listed = word in entries("ing_nouns.txt")
-        if _is_compound(word, c.word(i + 1)) and before not in BE | {"CJS", "TO0"} and not c.is_person(back):
-            c.tags[i] = "AJ0" if c.tag(i - 1) not in NOUN else "NN1"
+        if (
+            _is_compound(word, c.word(i + 1))
+            and before not in BE_TAGS | {"CJS", "TO0"}
+            and not c.is_person(back)
+        ):
+            c.tags[i] = "AJ0" if c.tag(i - 1) not in NOUN_TAGS else "NN1"
             continue
         if word in sections(_LISTS)["transitive"] or word == "looking" and c.tags[i] != "AJ0":
             c.tags[i] = "VVG"
             continue
         if c.tags[i] == "VVG":
             many = before == "PRF" and c.word(i - 2) in entries("transparent.txt")
-            if after in NOMINAL and opened or after in NOUN and many:
+            if after in NOMINAL_TAGS and opened or after in NOUN_TAGS and many:
                 c.tags[i] = "AJ0"  # "a group of smiling women", but "the process of roping cattle"
             elif opened and before != "CRD" and after not in ("VVN", "VVG", "AT0", "DPS", "PNP"):
                 c.tags[i] = "NN1"
-            elif listed and c.word(i - 1) == "with" and after not in DETERMINER | NOMINAL:
+            elif listed and c.word(i - 1) == "with" and after not in DETERMINER_TAGS | NOMINAL_TAGS:
                 c.tags[i] = "NN1"
-        elif before in BE:
+        elif before in BE_TAGS:
             c.tags[i] = "VVG"
         elif not listed and word != "looking":
-            acting = before in NOUN | {"CJC"} or doer if after in NOMINAL else not opened
+            acting = before in NOUN_TAGS | {"CJC"} or doer if after in NOMINAL_TAGS else not opened
             if acting:
                 c.tags[i] = "VVG"
 
@@ -169,13 +187,13 @@ def _verbs_of_activity(c: TaggedCaption) -> None:
         ):
             start = c.phrase_start(i)
             if (
-                c.tag(i + 1) in NOUN
+                c.tag(i + 1) in NOUN_TAGS
                 and c.tags[start] == "AT0"
                 and start < i - 1
                 and not c.is_animate_or_worn(i - 1)
             ):
                 c.tags[i] = "NN1"
-            elif start == i - 1 and c.tag(start - 1) in BE or c.is_person(i - 2):
+            elif start == i - 1 and c.tag(start - 1) in BE_TAGS or c.is_person(i - 2):
                 c.tags[i - 1] = "VVG"
 
 
@@ -191,16 +209,16 @@ def _lone_determiners(c: TaggedCaption) -> None:
     """ "While another watches": a determiner without its noun stands for it."""
     for i, word in enumerate(c.words):
         if word in ("another", "some", "many", "several") and c.tags[i] in ("DT0", "AJ0"):
-            if c.tag(i + 1) not in NOMINAL | {"CRD", "VVN", "PUQ"}:
+            if c.tag(i + 1) not in NOMINAL_TAGS | {"CRD", "VVN", "PUQ"}:
                 c.tags[i] = "PNI"
 
 
 def _said_colours(c: TaggedCaption) -> None:
     """ "The wall is painted white": a colour that neither modifies a noun nor stands for clothes."""
     for i in range(1, len(c.words)):
-        if not c.is_colour(i) or c.tags[i] not in NOMINAL or c.is_colour(i - 1):
+        if not c.is_colour(i) or c.tags[i] not in NOMINAL_TAGS or c.is_colour(i - 1):
             continue
-        said_of = c.tags[i - 1] in BE | NOUN | {"VVN", "PNI", "PNP"}
-        alone = c.tag(i + 1) not in NOMINAL | {"VVN"} and c.word(i + 1) not in ("and", ",")
+        said_of = c.tags[i - 1] in BE_TAGS | NOUN_TAGS | {"VVN", "PNI", "PNP"}
+        alone = c.tag(i + 1) not in NOMINAL_TAGS | {"VVN"} and c.word(i + 1) not in ("and", ",")
         if said_of and alone and not c.is_colour_of_clothes(i):
             c.tags[i] = "AV0"

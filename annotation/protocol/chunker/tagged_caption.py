@@ -7,14 +7,14 @@ from functools import cache
 
 from annotation.protocol.chunker.wordlists import entries, sections
 
-NOUN = frozenset(("NN", "NN0", "NN1", "NN2", "NP0", "UNC", "ZZ0"))
-ADJECTIVE = frozenset(("AJ0", "AJC", "AJS", "ORD"))
-NOMINAL = NOUN | ADJECTIVE
-DETERMINER = frozenset(("AT0", "DPS", "DT0"))
-BE = frozenset(("VBZ", "VBB", "VBD", "VBN", "VBI", "VBG"))
-FINITE = frozenset(("VBZ", "VBB", "VBD", "VHZ", "VHB", "VHD", "VDZ", "VDB", "VDD", "VM0", "VVZ", "VVB"))
+NOUN_TAGS = frozenset(("NN", "NN0", "NN1", "NN2", "NP0", "UNC", "ZZ0"))
+ADJECTIVE_TAGS = frozenset(("AJ0", "AJC", "AJS", "ORD"))
+NOMINAL_TAGS = NOUN_TAGS | ADJECTIVE_TAGS
+DETERMINER_TAGS = frozenset(("AT0", "DPS", "DT0"))
+BE_TAGS = frozenset(("VBZ", "VBB", "VBD", "VBN", "VBI", "VBG"))
+FINITE_TAGS = frozenset(("VBZ", "VBB", "VBD", "VHZ", "VHB", "VHD", "VDZ", "VDB", "VDD", "VM0", "VVZ", "VVB"))
 #: Stands for the words before the first and after the last.
-END = "END"
+END_TAG = "END"
 
 _PLURALS = sections("caption_grammar.txt")["plural openers"]
 _WEAR = sections("caption_grammar.txt")["wear"]
@@ -33,7 +33,7 @@ class TaggedCaption:
 
     def tag(self, i: int) -> str:
         """Tag `i`, or END outside the caption."""
-        return self.tags[i] if 0 <= i < len(self.tags) else END
+        return self.tags[i] if 0 <= i < len(self.tags) else END_TAG
 
     def clause(self, at: int) -> range:
         """The stretch around `at` that wants one finite verb: up to a conjunction, a relative or a stop."""
@@ -54,26 +54,28 @@ class TaggedCaption:
 
     def has_finite(self, stretch: range) -> bool:
         """Whether a finite verb stands in `stretch`."""
-        return any(self.tags[j] in FINITE for j in stretch)
+        return any(self.tags[j] in FINITE_TAGS for j in stretch)
 
     def phrase_start(self, at: int) -> int:
         """Where the run of determiner, modifiers and nouns that ends before `at` begins; else `at`."""
         start = at
-        while start > 0 and (self.tags[start - 1] in NOMINAL | {"CRD"} or self._joins_modifiers(start - 1)):
+        while start > 0 and (
+            self.tags[start - 1] in NOMINAL_TAGS | {"CRD"} or self._joins_modifiers(start - 1)
+        ):
             start -= 1
-        if start > 0 and self.tags[start - 1] in DETERMINER:
+        if start > 0 and self.tags[start - 1] in DETERMINER_TAGS:
             start -= 1
         return start
 
     def _joins_modifiers(self, i: int) -> bool:
         """Whether an "and" or a comma at `i` joins two adjectives: "red and white"."""
-        joins = self.words[i] in ("and", ",") and self.tag(i + 1) in ADJECTIVE
-        return joins and (self.tag(i - 1) in ADJECTIVE or self.is_colour(i - 1))
+        joins = self.words[i] in ("and", ",") and self.tag(i + 1) in ADJECTIVE_TAGS
+        return joins and (self.tag(i - 1) in ADJECTIVE_TAGS or self.is_colour(i - 1))
 
     def subject_numbers(self, stretch: range) -> frozenset[str]:
         """What number the verb after the noun phrase that opens `stretch` may have; both after "of"."""
         end = stretch.start
-        while end < stretch.stop and self.tags[end] in NOMINAL | DETERMINER | {"CRD"}:
+        while end < stretch.stop and self.tags[end] in NOMINAL_TAGS | DETERMINER_TAGS | {"CRD"}:
             end += 1
         if end > stretch.start and end < stretch.stop and self.tags[end] == "PRF":
             return frozenset(("singular", "plural"))
@@ -96,7 +98,7 @@ class TaggedCaption:
 
     def is_person(self, i: int) -> bool:
         """Whether word `i` is a noun, or an adjective used as one, that names people ("an individual")."""
-        return self.tag(i) in NOMINAL and self.word(i) in _nouns(("people",))
+        return self.tag(i) in NOMINAL_TAGS and self.word(i) in _nouns(("people",))
 
     def is_animate_or_worn(self, i: int) -> bool:
         """Whether word `i` hardly ever modifies a noun: a person, an animal, clothes, a body part."""

@@ -15,35 +15,37 @@ from HanTa.HanoverTagger import HanoverTagger
 from annotation.protocol.chunker import mending
 from annotation.protocol.chunker.wordlists import entries
 
-ARTICLE = "A"  # a, an, the, no, every
-DETERMINER = "D"  # his, some, another
-PREDETERMINER = "Q"  # all, both, half, such
-NUMERAL = "C"
-ADJECTIVE = "J"
-COLOUR = "K"
-NOUN = "N"
-PARTICIPLE = "P"  # a past participle, modifier or verb
-VERB = "V"  # anything else of a verb, with every -ing form that is an action
-ADVERB = "R"  # one that may modify an adjective: very, brightly
-POSSESSIVE = "S"  # 's
-OF = "F"
-AND = "&"
-COMMA = ","
-PRONOUN = "U"  # stands for a noun phrase and is one: someone, others
-QUOTE = "q"
-PREPOSITION = "I"
-ELSE = "X"
+_ARTICLE = "A"  # a, an, the, no, every
+_DETERMINER = "D"  # his, some, another
+_PREDETERMINER = "Q"  # all, both, half, such
+_NUMERAL = "C"
+_ADJECTIVE = "J"
+_COLOUR = "K"
+_NOUN = "N"
+_PARTICIPLE = "P"  # a past participle, modifier or verb
+_VERB = "V"  # anything else of a verb, with every -ing form that is an action
+_ADVERB = "R"  # one that may modify an adjective: very, brightly
+_POSSESSIVE = "S"  # 's
+_OF = "F"
+_AND = "&"
+_COMMA = ","
+_PRONOUN = "U"  # stands for a noun phrase and is one: someone, others
+_QUOTE = "q"
+_PREPOSITION = "I"
+_ELSE = "X"
 
 _BY_TAG = {
-    "AT0": ARTICLE, "DPS": DETERMINER, "DT0": DETERMINER, "CRD": NUMERAL, "ORD": ADJECTIVE,
-    "AJ0": ADJECTIVE, "AJC": ADJECTIVE, "AJS": ADJECTIVE, "NN": NOUN, "NN0": NOUN, "NN1": NOUN, "NN2": NOUN,
-    "NP0": NOUN, "UNC": NOUN, "ZZ0": NOUN, "VVN": PARTICIPLE, "VVD": PARTICIPLE, "POS": POSSESSIVE,
-    "PRF": OF, "CJC": AND, "PRP": PREPOSITION, "IN": PREPOSITION, "AVP": PREPOSITION, "PNI": PRONOUN,
-    "PUQ": QUOTE,
+    "AT0": _ARTICLE, "DPS": _DETERMINER, "DT0": _DETERMINER, "CRD": _NUMERAL, "ORD": _ADJECTIVE,
+    "AJ0": _ADJECTIVE, "AJC": _ADJECTIVE, "AJS": _ADJECTIVE,
+    "NN": _NOUN, "NN0": _NOUN, "NN1": _NOUN, "NN2": _NOUN,
+    "NP0": _NOUN, "UNC": _NOUN, "ZZ0": _NOUN, "VVN": _PARTICIPLE, "VVD": _PARTICIPLE, "POS": _POSSESSIVE,
+    "PRF": _OF, "CJC": _AND, "PRP": _PREPOSITION, "IN": _PREPOSITION, "AVP": _PREPOSITION, "PNI": _PRONOUN,
+    "PUQ": _QUOTE,
 }  # fmt: skip
 _BY_WORD = {
-    ",": COMMA, "all": PREDETERMINER, "both": PREDETERMINER, "half": PREDETERMINER, "such": PREDETERMINER,
-    '"': QUOTE, "``": QUOTE, "''": QUOTE, "“": QUOTE, "”": QUOTE,
+    ",": _COMMA, "all": _PREDETERMINER, "both": _PREDETERMINER, "half": _PREDETERMINER,
+    "such": _PREDETERMINER,
+    '"': _QUOTE, "``": _QUOTE, "''": _QUOTE, "“": _QUOTE, "”": _QUOTE,
 }  # fmt: skip
 _DEGREES = frozenset("very too so more most quite rather well about almost over pretty".split())
 _AFTER_NOUN = ("looking", "down", "up")  # adjectives that follow a noun: "button down shirt"
@@ -71,10 +73,10 @@ class CaptionTagger:
         tags = list(
             self._hanta.tag_sent([self._shown(i, token) for i, token in enumerate(tokens)], taglevel=0)
         )
-        mending.mend(words, tags)
+        mending.mend_tags(words, tags)
         letters = map(_letter, words, tags)
         return "".join(
-            PARTICIPLE if letter == ADJECTIVE and place and token[:1].isupper() else letter
+            _PARTICIPLE if letter == _ADJECTIVE and place and token[:1].isupper() else letter
             for place, (letter, token) in enumerate(zip(letters, tokens, strict=True))
         )
 
@@ -89,11 +91,11 @@ class CaptionTagger:
 def _letter(word: str, tag: str) -> str:
     if word in _BY_WORD:
         return _BY_WORD[word]
-    letter = _BY_TAG.get(tag, VERB if tag.startswith("V") else ELSE)
-    if letter in (NOUN, ADJECTIVE) and word in entries("colours.txt"):
-        return COLOUR
+    letter = _BY_TAG.get(tag, _VERB if tag.startswith("V") else _ELSE)
+    if letter in (_NOUN, _ADJECTIVE) and word in entries("colours.txt"):
+        return _COLOUR
     if tag == "AV0" and (word.endswith("ly") or word in _DEGREES):
-        return ADVERB
+        return _ADVERB
     if tag == "AJ0" and (word.endswith("ed") or word in _AFTER_NOUN):
-        return PARTICIPLE
+        return _PARTICIPLE
     return letter

@@ -10,11 +10,17 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from annotation.protocol.chunker.tagged_caption import ADJECTIVE, END, NOMINAL, NOUN, TaggedCaption
+from annotation.protocol.chunker.tagged_caption import (
+    ADJECTIVE_TAGS,
+    END_TAG,
+    NOMINAL_TAGS,
+    NOUN_TAGS,
+    TaggedCaption,
+)
 from annotation.protocol.chunker.wordlists import sections
 
 #: What follows a verb, and follows a noun only where that noun ends its phrase.
-_AFTER_VERB = frozenset("AT0 DPS DT0 PRP AVP AV0 TO0 CJS CJT CJC PNP PNX PUN CRD PNI AVQ".split() + [END])
+_AFTER_VERB = frozenset("AT0 DPS DT0 PRP AVP AV0 TO0 CJS CJT CJC PNP PNX PUN CRD PNI AVQ".split() + [END_TAG])
 #: What follows a verb and hardly ever a noun.
 _OBJECT = frozenset(("AT0", "DPS", "PNP", "TO0", "AVP", "PNX"))
 _LISTS = sections("caption_grammar.txt")
@@ -34,7 +40,7 @@ class _Form(NamedTuple):
         return "VVZ" if self.singular else "VVB"
 
 
-def mend(c: TaggedCaption) -> None:
+def settle_verbs_and_nouns(c: TaggedCaption) -> None:
     """Settle, in place, the tags of words that may be verbs or nouns."""
     for i in range(1, len(c.words)):
         form = _forms().get(c.words[i])
@@ -57,12 +63,12 @@ def _is_verb(c: TaggedCaption, i: int, form: _Form) -> bool:
     """Whether the word at `i`, tagged as a noun, is the verb of its clause."""
     before, after = c.tags[i - 1], c.tag(i + 1)
     if before in ("PNP", "PNQ", "PNI"):
-        return after in _AFTER_VERB | NOMINAL
+        return after in _AFTER_VERB | NOMINAL_TAGS
     clause = c.clause(i)
     if before == "CJC":
         joins_on = after in _OBJECT or form.singular and (form.mostly_verb or c.word(i + 1) in _DIRECTIONS)
         return joins_on and c.has_finite(clause) or c.tag(i - 2) in ("VVZ", "VVB", "AVP", "AV0")
-    if after not in _AFTER_VERB | NOMINAL:
+    if after not in _AFTER_VERB | NOMINAL_TAGS:
         return False
     start = c.phrase_start(i)
     opener = c.words[start] if start < i else ""
@@ -73,7 +79,7 @@ def _is_verb(c: TaggedCaption, i: int, form: _Form) -> bool:
     ended = form.mostly_verb and c.words[i - 1] in ("on", "off", ",")
     ended |= c.words[i - 1] == "on" and c.is_animate_or_worn(i - 2)  # "with no shirt on stands"
     listed = before == "PUN" and after == "PUN" and not form.singular  # "two girls , in capes , bow ."
-    if not (before in NOUN | {"AVP", "AV0"} or clothed or ended or listed or c.words[i - 1] == "other"):
+    if not (before in NOUN_TAGS | {"AVP", "AV0"} or clothed or ended or listed or c.words[i - 1] == "other"):
         return False
     if any(c.tags[j - 1] != "CJC" and c.has_finite(range(j, j + 1)) for j in clause if j):
         return False
@@ -91,7 +97,7 @@ def _is_verb(c: TaggedCaption, i: int, form: _Form) -> bool:
 def _is_unlisted_verb(c: TaggedCaption, i: int) -> bool:
     """ "A goat treks": after "a", a person or an animal is followed by no plural noun."""
     start = c.phrase_start(i)
-    if start == i or not c.is_animate_or_worn(i - 1) or c.tag(i + 1) in NOUN | {"POS", "PRF", "CJC"}:
+    if start == i or not c.is_animate_or_worn(i - 1) or c.tag(i + 1) in NOUN_TAGS | {"POS", "PRF", "CJC"}:
         return False
     return c.words[i].endswith("s") and _number_forbids_noun(c, i, _Form(True, False), c.words[start])
 
@@ -100,7 +106,11 @@ def _number_forbids_noun(c: TaggedCaption, i: int, form: _Form, opener: str) -> 
     """ "A boy smiles": no plural after "a". "Two boys dance": plurals modify no noun."""
     if form.singular:
         counted = c.words[i - 1] in _LISTS["counting nouns"]
-        return opener in _SINGULAR and (c.tags[i - 1] in NOMINAL or c.words[i - 1] == opener) and not counted
+        return (
+            opener in _SINGULAR
+            and (c.tags[i - 1] in NOMINAL_TAGS or c.words[i - 1] == opener)
+            and not counted
+        )
     return c.tags[i - 1] in ("NN2", "NN0") and opener not in _SINGULAR
 
 
@@ -110,7 +120,12 @@ def _is_bare_noun(c: TaggedCaption, i: int) -> bool:
     if before in ("AT0", "DPS"):
         return True
     form = _forms().get(c.words[i])
-    if not form or form.mostly_verb or before not in NOMINAL or after not in ("PRP", "PUN", "PRF", END):
+    if (
+        not form
+        or form.mostly_verb
+        or before not in NOMINAL_TAGS
+        or after not in ("PRP", "PUN", "PRF", END_TAG)
+    ):
         return False
     start, clause = c.phrase_start(i), c.clause(i)
     if c.is_animate_or_worn(i - 1) or not _CAUSES.isdisjoint(c.words[clause.start : i]):
@@ -125,7 +140,7 @@ def _is_bare_noun(c: TaggedCaption, i: int) -> bool:
 def _is_second_verb(c: TaggedCaption, i: int) -> bool:
     """Whether the clause has its finite verb already: "has his face in a bag of presents"."""
     form = _forms().get(c.words[i])
-    if c.tags[i - 1] not in NOMINAL or (form.mostly_verb if form else c.tag(i + 1) != "PUN"):
+    if c.tags[i - 1] not in NOMINAL_TAGS or (form.mostly_verb if form else c.tag(i + 1) != "PUN"):
         return False
     clause = c.clause(i)
     earlier = range(clause.start, i)
@@ -137,18 +152,22 @@ def _is_second_verb(c: TaggedCaption, i: int) -> bool:
 def _ends_phrase_with_article(c: TaggedCaption, i: int) -> bool:
     """ "Pulling a red sled across": an article and its adjectives want a noun, not a participle."""
     start = c.phrase_start(i)
-    if start == i or c.words[start] not in ("a", "an") or c.tag(i + 1) in NOMINAL | {"VVN", "CJC", "PUN"}:
+    if (
+        start == i
+        or c.words[start] not in ("a", "an")
+        or c.tag(i + 1) in NOMINAL_TAGS | {"VVN", "CJC", "PUN"}
+    ):
         return False
     if start == i - 1:
         return True
-    described = c.tags[i - 1] in ADJECTIVE or c.is_colour(i - 1)
+    described = c.tags[i - 1] in ADJECTIVE_TAGS or c.is_colour(i - 1)
     return described and (not c.words[i].endswith("ed") or c.words[i] in _forms())
 
 
 def _takes_object(c: TaggedCaption, i: int) -> bool:
     """ "Two boys played soccer" tells the past; "a snow covered hill" has a participle."""
     doer = c.tags[i - 1] in ("NN2", "NN0", "PNP", "PNQ", "NP0") or c.is_person(i - 1)
-    return doer and c.tag(i + 1) in NOMINAL and not c.has_finite(c.clause(i))
+    return doer and c.tag(i + 1) in NOMINAL_TAGS and not c.has_finite(c.clause(i))
 
 
 @cache
@@ -158,11 +177,11 @@ def _forms() -> dict[str, _Form]:
     for title, mostly_verb in (("verbs or nouns", False), ("mostly verbs", True)):
         for verb in sections("verbs.txt")[title]:
             found[verb] = _Form(False, mostly_verb)
-            found[third_person(verb)] = _Form(True, mostly_verb)
+            found[_third_person(verb)] = _Form(True, mostly_verb)
     return found
 
 
-def third_person(verb: str) -> str:
+def _third_person(verb: str) -> str:
     """ "walk" -> "walks", "carry" -> "carries", "watch" -> "watches", "go" -> "goes"."""
     if verb.endswith("y") and verb[-2:-1] not in "aeiou":
         return verb[:-1] + "ies"

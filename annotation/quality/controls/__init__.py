@@ -12,52 +12,52 @@ Items made from a layer or from answers: `annotation.moderation.control_items`.
 """
 
 from annotation.protocol.kinds import BadItem
-from annotation.quality.controls.authoring import Added, BadItems, add, retire
+from annotation.quality.controls.authoring import Added, BadItems, add_control_items, retire_control_items
 from annotation.quality.controls.captions import from_captions, from_split
-from annotation.quality.controls.counted import CountedItem
-from annotation.quality.controls.items import ItemName, KnownItem
+from annotation.quality.controls.counted import CountedControlItem
+from annotation.quality.controls.items import ControlItem, ControlItemName
 from annotation.quality.controls.likeness import History, history, strangeness
 from annotation.quality.controls.pools import (
-    grade,
-    known,
-    known_from_plain,
-    measured,
+    control_counts,
+    control_pool,
+    control_warnings,
+    controls_seen,
+    gold_coverage,
+    gold_from_plain,
+    grade_control,
     measures_late,
-    pool,
-    rules,
-    seen,
-    shown,
+    shown_control,
     tells_of_drawer,
-    warnings,
+    trust_rules_in_force,
 )
-from annotation.quality.controls.sentences import install as install_sentences
+from annotation.quality.controls.sentences import install_sentences
 from annotation.quality.controls.table import from_csv
 
 __all__ = [
     "Added",
     "BadItem",
     "BadItems",
-    "CountedItem",
+    "CountedControlItem",
     "History",
-    "ItemName",
-    "KnownItem",
-    "add",
+    "ControlItemName",
+    "ControlItem",
+    "add_control_items",
     "from_captions",
     "from_csv",
     "from_split",
-    "grade",
+    "grade_control",
     "history",
     "install_sentences",
-    "known",
-    "known_from_plain",
-    "measured",
+    "gold_coverage",
+    "gold_from_plain",
+    "control_counts",
     "measures_late",
-    "pool",
-    "retire",
-    "rules",
-    "seen",
-    "shown",
+    "control_pool",
+    "retire_control_items",
+    "trust_rules_in_force",
+    "controls_seen",
+    "shown_control",
     "strangeness",
     "tells_of_drawer",
-    "warnings",
+    "control_warnings",
 ]

@@ -16,8 +16,8 @@ from annotation.audit import record
 from annotation.common import database
 from annotation.models import Account, Campaign, Control, Layer
 from annotation.protocol.kinds import BadItem
-from annotation.quality.controls.counted import CountedItem, counted_row
-from annotation.quality.controls.items import Images, ItemName, KnownItem, row_of
+from annotation.quality.controls.counted import CountedControlItem, counted_row
+from annotation.quality.controls.items import ControlItem, ControlItemName, Images, control_row
 
 
 class BadItems(ValueError):
@@ -35,13 +35,13 @@ class Added:
 
     added: int
     there: int
-    passed_over: tuple[ItemName, ...] = ()
+    passed_over: tuple[ControlItemName, ...] = ()
 
 
-def add(
+def add_control_items(
     *,
     campaign: Campaign,
-    items: Iterable[tuple[int, KnownItem | CountedItem]],
+    items: Iterable[tuple[int, ControlItem | CountedControlItem]],
     source: str,
     actor: Account | None = None,
     problems: Iterable[tuple[int, str]] = (),
@@ -66,20 +66,20 @@ def add(
         found = list(problems)
         fresh: dict[tuple[str, int, str], Control] = {}
         back: list[Control] = []
-        passed_over: list[ItemName] = []
+        passed_over: list[ControlItemName] = []
         for number, item in given:
             try:
-                if isinstance(item, CountedItem):
+                if isinstance(item, CountedControlItem):
                     row = counted_row(item, campaign=campaign, images=images)
                 else:
-                    row = row_of(item, campaign=campaign, images=images)
+                    row = control_row(item, campaign=campaign, images=images)
                 row.source, row.created_by, row.layer = source, actor, layer
                 name = (row.purpose, row.image_id, row.key)
                 other = standing.get(name) or fresh.get(name)
                 if other is None:
                     fresh[name] = row
                 elif other.known != row.known and layer is not None:
-                    passed_over.append(ItemName(item.kind, item.image, row.stratum))
+                    passed_over.append(ControlItemName(item.kind, item.image, row.stratum))
                 elif other.known != row.known:
                     raise BadItem(
                         f"this question about image {item.image!r} is already a {item.purpose} item with "
@@ -100,7 +100,7 @@ def add(
     return Added(changed, len(given) - changed - len(passed_over), tuple(passed_over))
 
 
-def retire(*, campaign: Campaign, controls: Sequence[int], actor: Account | None = None) -> int:
+def retire_control_items(*, campaign: Campaign, controls: Sequence[int], actor: Account | None = None) -> int:
     """Take control items (ids of their rows) out of the pools; answers given on them keep counting.
 
     Returns how many were in use until now.

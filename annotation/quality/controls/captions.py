@@ -18,16 +18,16 @@ from django.db.models import Exists, OuterRef
 from annotation.common.batching import chunks
 from annotation.models import Account, Campaign, Caption, Control, Image, Item, OpenImage
 from annotation.protocol.campaign_settings import settings_of
-from annotation.protocol.controls import draw, drawn
-from annotation.protocol.kinds import PAGE, PAIR, BadItem, Kind, all_kinds, only_kind
-from annotation.quality.controls.authoring import Added, add
-from annotation.quality.controls.counted import CaptionName, CountedItem
+from annotation.protocol.controls import draw_number, draw_sample
+from annotation.protocol.kinds import ABOUT_PAGE, ABOUT_PAIR, BadItem, Kind, all_kinds, only_kind
+from annotation.quality.controls.authoring import Added, add_control_items
+from annotation.quality.controls.counted import CaptionName, CountedControlItem
 from annotation.task_types.relevance.rules import TRUE_CAPTIONS
 from models_core.text.stems import stem
 from models_core.text.tokens import tokenise
 
 #: Words that say nothing of what a picture shows: two captions may share them and speak of different things.
-PLAIN = frozenset(
+_PLAIN = frozenset(
     "a an the and or of in on at to by with for from into over under near next up down out off is are be "
     "being was were has have had it its his her their he she they them him who that this these there as "
     "while one two three four some several other another".split()
@@ -40,7 +40,7 @@ ENOUGH, SAMPLE, NEAREST = 2000, 120, 20
 MOST_PAIRS, MOST_BLOCKS = 6, 2
 
 
-class Told(NamedTuple):
+class _CaptionWords(NamedTuple):
     """A caption as far as control items go: its name, the words that say something, its length in signs."""
 
     name: CaptionName
@@ -55,7 +55,7 @@ def from_captions(
     seed: int,
     per_page: int,
     purposes: Mapping[str, int],
-) -> Iterator[CountedItem]:
+) -> Iterator[CountedControlItem]:
     """Control items of `campaign`'s kind from `images` that it does not ask about: so many images for each
     purpose, each in as many items as the campaign asks about one of its own, within bounds.
 
@@ -65,7 +65,7 @@ def from_captions(
     those that share the fewest. Whether one describes it all the same, somebody has to look. A page's
     image has `per_page` captions; where there are too few images or captions, there are fewer items.
     """
-    place = {key: number for number, key in enumerate(drawn(images, len(images), seed, "known"))}
+    place = {key: number for number, key in enumerate(draw_sample(images, len(images), seed, "known"))}
     rows = list(Image.objects.filter(corpus=campaign.corpus, key__in=place))
     rows.sort(key=lambda row: place[row.key])
     own = _told(rows)
@@ -81,7 +81,7 @@ def from_captions(
                 return
             true = [caption.name for caption in own[image.key]]
             wrong = _wrong(image.key, own[image.key], asked or others, seed)
-            if kind.about == PAIR:
+            if kind.about == ABOUT_PAIR:
                 yield from _pairs(kind, purpose, image.key, true, wrong, seed, min(each, MOST_PAIRS))
             else:
                 blocks = min(ceil(each / per_page), MOST_BLOCKS)
@@ -119,12 +119,12 @@ def from_split(
             f"split {split!r} of corpus {campaign.corpus.name!r} has no image with captions that the "
             "campaign does not ask about; name another split"
         )
-    return add(campaign=campaign, items=enumerate(found, 1), source="captions", actor=actor)
+    return add_control_items(campaign=campaign, items=enumerate(found, 1), source="captions", actor=actor)
 
 
 def _made_from_captions(kind: Kind) -> bool:
     """Whether control items of `kind` can be made from captions that are known to be an image's own."""
-    return kind.about == PAGE or kind.pair_known is not None
+    return kind.about == ABOUT_PAGE or kind.pair_known is not None
 
 
 def _judging_pairs(campaign: Campaign) -> Kind | None:
@@ -133,20 +133,20 @@ def _judging_pairs(campaign: Campaign) -> Kind | None:
     return kind if kind is not None and _made_from_captions(kind) else None
 
 
-def _told(rows: Sequence[Image]) -> dict[str, list[Told]]:
+def _told(rows: Sequence[Image]) -> dict[str, list[_CaptionWords]]:
     """The captions of some images, by the image's key; in their order, named by their place."""
-    found: dict[str, list[Told]] = {row.key: [] for row in rows}
+    found: dict[str, list[_CaptionWords]] = {row.key: [] for row in rows}
     key_of = {row.pk: row.key for row in rows}
     for part in chunks(list(key_of), 500):
         for caption in Caption.objects.filter(image__in=part).order_by("image", "number"):
             words = [word.lower() for word in tokenise(caption.text)]
-            says = frozenset(stem(word) for word in words if word.isalnum() and word not in PLAIN)
+            says = frozenset(stem(word) for word in words if word.isalnum() and word not in _PLAIN)
             key = key_of[caption.image_id]
-            found[key].append(Told((key, len(found[key])), says, len(caption.text)))
+            found[key].append(_CaptionWords((key, len(found[key])), says, len(caption.text)))
     return found
 
 
-def _asked(campaign: Campaign) -> tuple[list[Told], int]:
+def _asked(campaign: Campaign) -> tuple[list[_CaptionWords], int]:
     """Captions that a campaign asks about, ENOUGH at most; and how many of them beside one image, usually."""
     items = Item.objects.filter(task__campaign=campaign).order_by("task", "position")
     contents = list(items.values_list("content", "task__image__image")[:ENOUGH])
@@ -163,15 +163,17 @@ def _asked(campaign: Campaign) -> tuple[list[Told], int]:
     return found, round(median(beside.values())) if beside else 2
 
 
-def _wrong(image: str, own: Sequence[Told], others: Sequence[Told], seed: int) -> Iterator[CaptionName]:
+def _wrong(
+    image: str, own: Sequence[_CaptionWords], others: Sequence[_CaptionWords], seed: int
+) -> Iterator[CaptionName]:
     """Captions that do not describe an image, one after the other, each once, as long as there are any."""
     said = frozenset[str]().union(*(caption.says for caption in own))
     left = [caption for caption in others if caption.name[0] != image]
     turn = 0
     while left:
         # As long as one that is drawn: what shares no word with the image's own is shorter than most.
-        length = left[int(draw(seed, "length", image, turn) * len(left))].length
-        sample = drawn(map(str, range(len(left))), SAMPLE, seed, "wrong", image, turn)
+        length = left[int(draw_number(seed, "length", image, turn) * len(left))].length
+        sample = draw_sample(map(str, range(len(left))), SAMPLE, seed, "wrong", image, turn)
         near = sorted(map(int, sample), key=lambda place: abs(left[place].length - length))[:NEAREST]
         # The nearest comes first, and of those that share as little it is taken.
         yield left.pop(min(near, key=lambda place: len(said & left[place].says))).name
@@ -186,14 +188,16 @@ def _pairs(
     wrong: Iterator[CaptionName],
     seed: int,
     number: int,
-) -> Iterator[CountedItem]:
+) -> Iterator[CountedControlItem]:
     """Graded pairs of an image: half of them true, each caption once."""
     assert kind.pair_known is not None
     fits, wrongly = kind.pair_known
-    known = [(fits, name) for name in sorted(true, key=lambda name: draw(seed, "known", image, fits, *name))]
+    known = [
+        (fits, name) for name in sorted(true, key=lambda name: draw_number(seed, "known", image, fits, *name))
+    ]
     for name, other in zip(known[: max(1, number // 2)], wrong, strict=False):
         for grade, caption in (name, (wrongly, other)):
-            yield CountedItem(kind.key, purpose, image, grade, (caption,))
+            yield CountedControlItem(kind.key, purpose, image, grade, (caption,))
 
 
 def _blocks(
@@ -205,17 +209,17 @@ def _blocks(
     seed: int,
     per_page: int,
     blocks: int,
-) -> Iterator[CountedItem]:
+) -> Iterator[CountedControlItem]:
     """An image of a page, in so many blocks as it has captions for: each caption stands in one."""
-    left = sorted(true, key=lambda name: draw(seed, "own", image, *name))
+    left = sorted(true, key=lambda name: draw_number(seed, "own", image, *name))
     for block in range(blocks):
         most = min(len(left) - (blocks - block - 1), max(TRUE_CAPTIONS), per_page - 1)
         if most < 1:
             return
-        number = 1 + int(draw(seed, "true", image, block) * most)
+        number = 1 + int(draw_number(seed, "true", image, block) * most)
         own, left = left[:number], left[number:]
         names = [*own, *islice(wrong, per_page - number)]
         if len(names) < per_page:
             return
-        names.sort(key=lambda name: draw(seed, "order", image, *name))
-        yield CountedItem(kind, purpose, image, tuple(name in own for name in names), tuple(names))
+        names.sort(key=lambda name: draw_number(seed, "order", image, *name))
+        yield CountedControlItem(kind, purpose, image, tuple(name in own for name in names), tuple(names))

@@ -13,8 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotation.models import Campaign, Control
-from annotation.protocol.grading import BadKnownAnswer, stratum
-from annotation.protocol.kinds import CONTROLS, BadItem, WrittenItem, all_kinds, is_counted, kind_of
+from annotation.protocol.grading import BadGoldAnswer, stratum
+from annotation.protocol.kinds import (
+    MEASURED_ON_CONTROLS,
+    BadItem,
+    WrittenControlItem,
+    all_kinds,
+    is_counted,
+    kind_of,
+)
 from annotation.quality.controls.items import Images
 
 #: A caption is named by its image's key and its place, from 0.
@@ -22,7 +29,7 @@ CaptionName = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class CountedItem:
+class CountedControlItem:
     """A control item of a question that is only counted, as people write it down.
 
     `image` is the image's key in the campaign's corpus. `captions` are those beside it (one to be
@@ -39,7 +46,7 @@ class CountedItem:
     explanation: str = ""
 
 
-def counted_row(item: CountedItem, *, campaign: Campaign, images: Images) -> Control:
+def counted_row(item: CountedControlItem, *, campaign: Campaign, images: Images) -> Control:
     """The row of a control item, not stored yet, its source left open. Raises BadItem."""
     kind = kind_of(item.kind) if is_counted(item.kind) else None
     if kind is None or kind.item is None:
@@ -49,12 +56,12 @@ def counted_row(item: CountedItem, *, campaign: Campaign, images: Images) -> Con
         raise BadItem(f"campaign {campaign.name!r} asks {', '.join(campaign.kinds)}; not {item.kind}")
     if item.purpose not in Control.PURPOSES:
         raise BadItem(f"unknown purpose {item.purpose!r}; known: {', '.join(Control.PURPOSES)}")
-    if item.purpose == Control.CONTROL and kind.measured_on != CONTROLS:
+    if item.purpose == Control.CONTROL and kind.measured_on != MEASURED_ON_CONTROLS:
         raise BadItem(f"{item.kind} has no control items; expected the purpose 'qualification'")
     if item.image not in images.rows:
         raise BadItem(f"there is no image {item.image!r} in corpus {campaign.corpus.name!r}")
     known: Any = list(item.known) if isinstance(item.known, tuple) else item.known
-    written = WrittenItem(
+    written = WrittenControlItem(
         item.image,
         images.rows[item.image].pk,
         item.known,
@@ -65,7 +72,7 @@ def counted_row(item: CountedItem, *, campaign: Campaign, images: Images) -> Con
     content, key = kind.item(written)
     try:
         answer = stratum(item.kind, kind.from_plain(known))
-    except (BadKnownAnswer, ValueError) as error:
+    except (BadGoldAnswer, ValueError) as error:
         raise BadItem(f"{error}, which {item.kind} cannot have") from error
     return Control(
         campaign=campaign,
@@ -80,7 +87,7 @@ def counted_row(item: CountedItem, *, campaign: Campaign, images: Images) -> Con
     )
 
 
-def _found(item: CountedItem, campaign: Campaign, images: Images) -> list[list[int]]:
+def _found(item: CountedControlItem, campaign: Campaign, images: Images) -> list[list[int]]:
     """The captions of an item, by their images' ids. Raises BadItem."""
     keys = {image for image, _ in item.captions}
     there = Images(campaign.corpus_id, keys - images.rows.keys())

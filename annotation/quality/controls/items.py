@@ -9,18 +9,18 @@ from typing import Any, NamedTuple
 
 from annotation.models import Campaign, Caption, Control, Image
 from annotation.protocol import questions as q
-from annotation.protocol.contents import content_of, corners
-from annotation.protocol.grading import BadKnownAnswer, stratum
-from annotation.protocol.kinds import CONTROLS, BadItem, judging_kinds, kind_of
+from annotation.protocol.contents import corners, question_content
+from annotation.protocol.grading import BadGoldAnswer, stratum
+from annotation.protocol.kinds import MEASURED_ON_CONTROLS, BadItem, judging_kinds, kind_of
 from annotation.protocol.questions import Question
 from annotation.protocol.terms import Box, Mention
-from annotation.quality.controls.pools import known_from_plain
+from annotation.quality.controls.pools import gold_from_plain
 
 _MENTION = re.compile(r"(\d+):(\d+)-(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
-class KnownItem:
+class ControlItem:
     """A question with its gold answer, as people write it down.
 
     `image` is the image's key in the campaign's corpus; `mentions` are ids (caption:start-end, all
@@ -40,7 +40,7 @@ class KnownItem:
     key: str = ""
 
 
-class ItemName(NamedTuple):
+class ControlItemName(NamedTuple):
     """A control item as people find it: the kind of question, the image's key, and the answer."""
 
     kind: str
@@ -61,11 +61,11 @@ class Images:
             self.words[caption.image_id][caption.number] = caption.words
 
 
-def item_of(
+def control_item_of(
     question: Question, *, image: str, purpose: str, known: str | tuple[Box, ...], **also: str
-) -> KnownItem:
+) -> ControlItem:
     """The control item that shows `question` about an image."""
-    return KnownItem(
+    return ControlItem(
         question.kind,
         purpose,
         image,
@@ -77,18 +77,18 @@ def item_of(
     )
 
 
-def plain_known(known: str | Sequence[Box]) -> Any:
+def plain_gold_answer(known: str | Sequence[Box]) -> Any:
     """A gold answer as its row holds it."""
     return known if isinstance(known, str) else [corners(box) for box in known]
 
 
-def row_of(item: KnownItem, *, campaign: Campaign, images: Images) -> Control:
+def control_row(item: ControlItem, *, campaign: Campaign, images: Images) -> Control:
     """The row of a control item, not stored yet, its source left open. Raises BadItem."""
     if item.kind not in campaign.kinds:
         raise BadItem(f"unknown kind {item.kind!r}; known: {', '.join(campaign.kinds)}")
     if item.purpose not in Control.PURPOSES:
         raise BadItem(f"unknown purpose {item.purpose!r}; known: {', '.join(Control.PURPOSES)}")
-    if item.purpose == Control.CONTROL and kind_of(item.kind).measured_on != CONTROLS:
+    if item.purpose == Control.CONTROL and kind_of(item.kind).measured_on != MEASURED_ON_CONTROLS:
         raise BadItem(
             f"{item.kind} has no control items, its accuracy is measured on "
             f"{kind_of(item.kind).measured_on}; expected the purpose 'qualification'"
@@ -97,12 +97,12 @@ def row_of(item: KnownItem, *, campaign: Campaign, images: Images) -> Control:
         raise BadItem(f"there is no image {item.image!r} in corpus {campaign.corpus.name!r}")
     image = images.rows[item.image]
     question = _question(item, image, images.words[image.pk])
-    plain = plain_known(item.known)
+    plain = plain_gold_answer(item.known)
     try:
         if isinstance(plain, str) == kind_of(item.kind).draws:
             raise BadItem(f"gold answer {plain!r} is not an answer to {item.kind}")
-        answer = stratum(item.kind, known_from_plain(item.kind, plain))
-    except BadKnownAnswer as error:
+        answer = stratum(item.kind, gold_from_plain(item.kind, plain))
+    except BadGoldAnswer as error:
         raise BadItem(f"{error}, which are the answers to {item.kind}") from error
     _check_boxes(image, item.known if not isinstance(item.known, str) else ())
     return Control(
@@ -111,14 +111,14 @@ def row_of(item: KnownItem, *, campaign: Campaign, images: Images) -> Control:
         purpose=item.purpose,
         image=image,
         key=question.key,
-        content=content_of(question),
+        content=question_content(question),
         known=plain,
         stratum=answer,
         explanation=item.explanation,
     )
 
 
-def _question(item: KnownItem, image: Image, words: Mapping[int, list[str]]) -> Question:
+def _question(item: ControlItem, image: Image, words: Mapping[int, list[str]]) -> Question:
     """The question that an item asks, under its key. Raises BadItem."""
     mentions = sorted((_mention(name, image, words) for name in item.mentions), key=lambda m: m.place)
     kind = kind_of(item.kind)

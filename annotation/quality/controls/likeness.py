@@ -34,7 +34,7 @@ class Met(NamedTuple):
     ago: int = LOOK_BACK
 
 
-NEVER = Met()
+NEVER_MET = Met()
 #: Numbers that say how a question looks; and how much they weigh against what was met.
 Looks = tuple[float, ...]
 WEIGHT = 0.5
@@ -67,11 +67,11 @@ def strangeness(
     """For each control item of a kind, by its id, how much it would stand out where the worker expects a
     task about `image` that shows `content`."""
     met, tested = past
-    expected, wanted = met.get(image, NEVER), looks(content)
+    expected, wanted = met.get(image, NEVER_MET), looks(content)
     return {
         control: OF_A_TEST
         if own in tested
-        else _apart(met.get(own, NEVER), expected) + WEIGHT * _unlike(seen, wanted)
+        else _apart(met.get(own, NEVER_MET), expected) + WEIGHT * _unlike(seen, wanted)
         for control, (own, seen) in _known(campaign, kind, revision).items()
     }
 
@@ -90,7 +90,8 @@ def looks(content: Mapping[str, Any]) -> Looks:
 
 @lru_cache(maxsize=256)
 def _known(campaign: int, kind: str, revision: int) -> Mapping[str, tuple[int, Looks]]:
-    """The image and the looks of each control item of a kind, by the item's id; kept as `pools.pool` is."""
+    """The image and the looks of each control item of a kind, by the item's id; kept as
+    `pools.control_pool` is."""
     rows = Control.objects.filter(campaign=campaign, kind=kind, purpose=Control.CONTROL, active=True)
     return {
         str(control): (image, looks(content))

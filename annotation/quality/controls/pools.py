@@ -17,19 +17,19 @@ from django.utils.translation import gettext as _
 
 from annotation.models import Assignment, Campaign
 from annotation.models import Control as Row
-from annotation.protocol.controls import Control, Measured
+from annotation.protocol.controls import ControlCounts, PooledControl
 from annotation.protocol.grading import is_right, needed_strata
-from annotation.protocol.kinds import CONTROLS, kind_of
+from annotation.protocol.kinds import MEASURED_ON_CONTROLS, kind_of
 from annotation.protocol.terms import Box
-from annotation.protocol.trust_settings import Known, TrustSettings, in_force
-from annotation.selectors.controls import facts
+from annotation.protocol.trust_settings import GoldCoverage, TrustSettings, in_force
+from annotation.selectors.controls import control_facts
 from annotation.selectors.same_question import asked_before
 
 #: Pools kept by a process; one is a tuple of some dozen ids.
 POOLS_KEPT = 256
 
 
-class Given(Protocol):
+class GivenAnswer(Protocol):
     """What a worker sent: an answer's word, a box where it is "drawn", or a flag."""
 
     @property
@@ -49,7 +49,7 @@ class Given(Protocol):
         """What was entered beside the word: ticks, a text, regions; None where there is nothing."""
 
 
-class Shown(NamedTuple):
+class ShownControl(NamedTuple):
     """What a control item shows: the id of its image, its key, and what `protocol.contents` makes of it."""
 
     image: int
@@ -58,41 +58,45 @@ class Shown(NamedTuple):
 
 
 @lru_cache(maxsize=POOLS_KEPT)
-def pool(campaign: int, kind: str, revision: int, purpose: str = Row.CONTROL) -> tuple[Control, ...]:
+def control_pool(
+    campaign: int, kind: str, revision: int, purpose: str = Row.CONTROL
+) -> tuple[PooledControl, ...]:
     """The active control items of a kind, each under its row's id as text.
 
     Kept by the process for each `revision` of the campaign, which rises with every change of them.
     """
     rows = Row.objects.filter(campaign=campaign, kind=kind, purpose=purpose, active=True).order_by("id")
-    return tuple(Control(str(row), stratum) for row, stratum in rows.values_list("id", "stratum"))
+    return tuple(PooledControl(str(row), stratum) for row, stratum in rows.values_list("id", "stratum"))
 
 
-def known(campaign: int, kind: str, revision: int) -> Known:
+def gold_coverage(campaign: int, kind: str, revision: int) -> GoldCoverage:
     """Whether a campaign has items for the test of `kind`, and something to measure accuracy by."""
-    return facts(campaign, revision).known[kind]
+    return control_facts(campaign, revision).known[kind]
 
 
-def rules(settings: TrustSettings, *, campaign: int, kind: str, revision: int) -> TrustSettings:
+def trust_rules_in_force(
+    settings: TrustSettings, *, campaign: int, kind: str, revision: int
+) -> TrustSettings:
     """The campaign's trust settings as they come out for `kind`, with the control items that there are."""
-    return in_force(settings, known(campaign, kind, revision))
+    return in_force(settings, gold_coverage(campaign, kind, revision))
 
 
 def tells_of_drawer(campaign: int, kind: str, revision: int, asked_at: datetime) -> bool:
     """Whether a verdict on a box of `kind` that was asked for then is a checked answer about who drew it."""
-    since = facts(campaign, revision).since.get(kind)
+    since = control_facts(campaign, revision).since.get(kind)
     return since is not None and asked_at >= since
 
 
-def warnings(
+def control_warnings(
     *, campaign: Campaign, settings: TrustSettings, named: Callable[[str], str] = str
 ) -> dict[str, str]:
     """Kind -> one line for the campaign page, where its control items cannot tell good workers from bad; the
     line calls it as `named` does."""
     found = {}
     for kind in campaign.kinds:
-        if kind_of(kind).measured_on != CONTROLS:
+        if kind_of(kind).measured_on != MEASURED_ON_CONTROLS:
             continue
-        there = Counter(item.stratum for item in pool(campaign.pk, kind, campaign.revision))
+        there = Counter(item.stratum for item in control_pool(campaign.pk, kind, campaign.revision))
         lacking = _(" or ").join(repr(answer) for answer in needed_strata(kind) if not there[answer])
         if not there:
             found[kind] = _("accuracy is not measured at %(kind)s: it has no control items; add some") % {
@@ -111,12 +115,12 @@ def warnings(
     return found
 
 
-def shown(control: int) -> Shown:
+def shown_control(control: int) -> ShownControl:
     """What the control item with this id shows. Raises Control.DoesNotExist."""
-    return Shown(*Row.objects.values_list("image_id", "key", "content").get(pk=control))
+    return ShownControl(*Row.objects.values_list("image_id", "key", "content").get(pk=control))
 
 
-def seen(*, worker: int, campaign: int, kind: str) -> frozenset[str]:
+def controls_seen(*, worker: int, campaign: int, kind: str) -> frozenset[str]:
     """Ids of the control items of a kind that are nothing new to a worker.
 
     They held them, whatever became of that, or they had the very question in another form
@@ -137,7 +141,7 @@ def seen(*, worker: int, campaign: int, kind: str) -> frozenset[str]:
     return frozenset(map(str, held | asked_before(worker=worker, campaign=campaign, kind=kind)))
 
 
-def measured(*, worker: int, campaign: int, kind: str) -> Measured:
+def control_counts(*, worker: int, campaign: int, kind: str) -> ControlCounts:
     """What the control items of a kind came to with a worker since their standing was given.
 
     Not of relevance, whose items stand on pages.
@@ -162,7 +166,7 @@ def measured(*, worker: int, campaign: int, kind: str) -> Measured:
                 known[stratum] += count
             elif active:
                 (in_hand if state == Assignment.LEASED else left_out)[stratum] += count
-    return Measured(known, in_hand, left_out)
+    return ControlCounts(known, in_hand, left_out)
 
 
 def measures_late(*, worker: int, campaign: int, kind: str, revision: int, stratum: str) -> bool:
@@ -170,21 +174,21 @@ def measures_late(*, worker: int, campaign: int, kind: str, revision: int, strat
 
     Not where it would bring its `stratum` ahead of the others: nobody chooses by what they are measured.
     """
-    others = {item.stratum for item in pool(campaign, kind, revision)}
-    return not measured(worker=worker, campaign=campaign, kind=kind).ahead(stratum, others)
+    others = {item.stratum for item in control_pool(campaign, kind, revision)}
+    return not control_counts(worker=worker, campaign=campaign, kind=kind).ahead(stratum, others)
 
 
-def grade(*, kind: str, known: Any, given: Given, settings: TrustSettings) -> bool:
-    """Whether what a worker sent on a control item is right; `known` as its row holds it.
+def grade_control(*, kind: str, known: Any, given: GivenAnswer, settings: TrustSettings) -> bool:
+    """Whether what a worker sent on a control item is right; `gold_coverage` as its row holds it.
 
     A flag is wrong: a control item has nothing to report, and whoever flags everything would
     otherwise never be measured.
     """
     if given.flag:
         return False
-    return is_right(kind, kind_of(kind).given(given), known_from_plain(kind, known), settings)
+    return is_right(kind, kind_of(kind).given(given), gold_from_plain(kind, known), settings)
 
 
-def known_from_plain(kind: str, known: Any) -> Any:
+def gold_from_plain(kind: str, known: Any) -> Any:
     """A gold answer as `protocol.grading` takes it, from the plain data of its row."""
     return kind_of(kind).from_plain(known)

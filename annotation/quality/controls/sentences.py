@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from annotation.models import Account, Campaign, Control, Image
 from annotation.protocol.kinds import kind_of
-from annotation.quality.controls.authoring import Added, add
-from annotation.quality.controls.counted import CountedItem
+from annotation.quality.controls.authoring import Added, add_control_items
+from annotation.quality.controls.counted import CountedControlItem
 
 
-def install(*, campaign: Campaign, kind: str, actor: Account | None = None) -> Added | None:
+def install_sentences(*, campaign: Campaign, kind: str, actor: Account | None = None) -> Added | None:
     """Add the sentences of `kind` to the campaign's test, under its first image; those that are there stay.
 
     None where no sentences come with the kind.
@@ -18,7 +18,7 @@ def install(*, campaign: Campaign, kind: str, actor: Account | None = None) -> A
         return None
     image = Image.objects.filter(corpus=campaign.corpus).order_by("position").values_list("key", flat=True)
     items = [
-        CountedItem(
+        CountedControlItem(
             kind,
             Control.QUALIFICATION,
             image[0],
@@ -28,4 +28,4 @@ def install(*, campaign: Campaign, kind: str, actor: Account | None = None) -> A
         )
         for one in sentences()
     ]
-    return add(campaign=campaign, items=enumerate(items, 1), source="page", actor=actor)
+    return add_control_items(campaign=campaign, items=enumerate(items, 1), source="page", actor=actor)

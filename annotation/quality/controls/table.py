@@ -31,15 +31,15 @@ from annotation.formats.files.text import lines
 from annotation.models import Account, Campaign
 from annotation.protocol.kinds import BadItem, draws, is_counted, kind_of
 from annotation.protocol.terms import Box
-from annotation.quality.controls.authoring import Added, add
-from annotation.quality.controls.counted import CountedItem
-from annotation.quality.controls.items import KnownItem
+from annotation.quality.controls.authoring import Added, add_control_items
+from annotation.quality.controls.counted import CountedControlItem
+from annotation.quality.controls.items import ControlItem
 
-REQUIRED = ("kind", "purpose", "image", "known")
+_REQUIRED = ("kind", "purpose", "image", "known")
 #: Needed unless the file has the columns of questions that are only counted.
 OF_CHAIN = ("mentions", "boxes", "pending")
 OF_COUNTED = ("captions", "sentence")
-COLUMNS = (*REQUIRED, *OF_CHAIN, "explanation", *OF_COUNTED)
+_COLUMNS = (*_REQUIRED, *OF_CHAIN, "explanation", *OF_COUNTED)
 #: The gold answer to a drawing where nothing is left to draw.
 NOTHING_LEFT = "none"
 
@@ -50,7 +50,7 @@ def from_csv(*, campaign: Campaign, file: Path, actor: Account | None = None) ->
     Rows that stand there already are left alone. Raises BadItems, naming the line of every bad row,
     and FormatError where the file is no such table.
     """
-    items: list[tuple[int, KnownItem | CountedItem]] = []
+    items: list[tuple[int, ControlItem | CountedControlItem]] = []
     problems: list[tuple[int, str]] = []
     for line, cells in _rows(file):
         try:
@@ -59,7 +59,7 @@ def from_csv(*, campaign: Campaign, file: Path, actor: Account | None = None) ->
             problems.append((line, str(error)))
     if not items and not problems:
         raise FormatError("holds no rows", file=file, expected="one control item per row")
-    return add(campaign=campaign, items=items, source="csv", actor=actor, problems=problems)
+    return add_control_items(campaign=campaign, items=items, source="csv", actor=actor, problems=problems)
 
 
 def _rows(file: Path) -> Iterator[tuple[int, Mapping[str | None, Any]]]:
@@ -67,19 +67,19 @@ def _rows(file: Path) -> Iterator[tuple[int, Mapping[str | None, Any]]]:
     reader = csv.DictReader((text for _, text in lines(file, keep_ends=True)), strict=True)
     try:
         head = list(reader.fieldnames or ())
-        needed = REQUIRED if set(head) & set(OF_COUNTED) else (*REQUIRED, *OF_CHAIN)
+        needed = _REQUIRED if set(head) & set(OF_COUNTED) else (*_REQUIRED, *OF_CHAIN)
         missing = [name for name in needed if name not in head]
-        unknown = [name for name in head if name not in COLUMNS or head.count(name) > 1]
+        unknown = [name for name in head if name not in _COLUMNS or head.count(name) > 1]
         if missing or unknown:
             problem = f"lacks the column {missing[0]!r}" if missing else f"has a column {unknown[0]!r}"
-            raise FormatError(problem, file=file, line=1, expected=f"{', '.join(COLUMNS)}, each once")
+            raise FormatError(problem, file=file, line=1, expected=f"{', '.join(_COLUMNS)}, each once")
         for row in reader:
             yield reader.line_num, row
     except csv.Error as error:
         raise FormatError(str(error), file=file, line=reader.line_num, expected="CSV") from error
 
 
-def _item(cells: Mapping[str | None, Any]) -> KnownItem | CountedItem:
+def _item(cells: Mapping[str | None, Any]) -> ControlItem | CountedControlItem:
     """The control item of one row. Raises BadItem on what cannot be read."""
     # csv puts what a row has too much under None, and None where it has too little.
     if None in cells or None in cells.values():
@@ -95,7 +95,7 @@ def _item(cells: Mapping[str | None, Any]) -> KnownItem | CountedItem:
     pending = _boxes(row.get("pending", ""), "pending")
     if len(pending) > 1:
         raise BadItem(f"pending holds {len(pending)} boxes; expected one")
-    return KnownItem(
+    return ControlItem(
         kind=row["kind"],
         purpose=row["purpose"],
         image=row["image"],
@@ -107,12 +107,12 @@ def _item(cells: Mapping[str | None, Any]) -> KnownItem | CountedItem:
     )
 
 
-def _counted(row: Mapping[str, str]) -> CountedItem:
+def _counted(row: Mapping[str, str]) -> CountedControlItem:
     """The control item of a row about a question that is only counted. Raises BadItem."""
     captions = tuple(_caption(name) for name in row.get("captions", "").split())
     read = kind_of(row["kind"]).written_known
     known: str | tuple[bool, ...] = read(row["known"], captions) if read is not None else row["known"]
-    return CountedItem(
+    return CountedControlItem(
         kind=row["kind"],
         purpose=row["purpose"],
         image=row["image"],

@@ -12,8 +12,16 @@ Locks: the worker's standing of the kind, by which one worker's requests go one 
 then a claimed task, without waiting. Whoever ends a lease holds image, task and assignment.
 """
 
-from annotation.queue.dispatch import Nothing
-from annotation.queue.leases.ending import expire, give_back, renew
-from annotation.queue.leases.taking import Lease, following, take
+from annotation.queue.dispatch import NoTask
+from annotation.queue.leases.ending import end_expired_leases, renew_lease, return_lease
+from annotation.queue.leases.taking import Lease, take_lease, take_next_lease
 
-__all__ = ["Lease", "Nothing", "expire", "following", "give_back", "renew", "take"]
+__all__ = [
+    "Lease",
+    "NoTask",
+    "end_expired_leases",
+    "take_next_lease",
+    "return_lease",
+    "renew_lease",
+    "take_lease",
+]

@@ -13,11 +13,12 @@ from annotation.models import Assignment
 from annotation.queue import lease_terms
 
 
-def renew(*, worker: int, assignment: int) -> datetime | None:
+def renew_lease(*, worker: int, assignment: int) -> datetime | None:
     """Sign of life: the lease's new end, or None where it is no longer this worker's."""
     with database.writing(), connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT {lease_terms.COLUMNS}, {lease_terms.CARRIED} FROM annotation_assignment a
+            f"""SELECT {lease_terms.TERMS_COLUMNS}, {lease_terms.CARRIED_SETTINGS_COLUMNS}
+            FROM annotation_assignment a
                JOIN annotation_campaign c ON c.id = a.campaign_id
                WHERE a.id = %s AND a.worker_id = %s AND a.state = 'leased'""",
             [assignment, worker],
@@ -26,16 +27,16 @@ def renew(*, worker: int, assignment: int) -> datetime | None:
         if row is None:
             return None
         now, carried = database.split_row(row, lease_terms.Terms, lease_terms.CarriedSettings)
-        terms = lease_terms.under(lease_terms.terms_from(now), carried)
+        terms = lease_terms.terms_of_lease(lease_terms.terms_from(now), carried)
         expires = database.now() + timedelta(minutes=terms.settings.lease.minutes)
         cursor.execute(
             "UPDATE annotation_assignment SET expires_at = %s WHERE id = %s AND state = 'leased'",
-            [database.moment(expires), assignment],
+            [database.sql_time(expires), assignment],
         )
         return expires if cursor.rowcount else None
 
 
-def give_back(*, worker: int, assignment: int) -> bool:
+def return_lease(*, worker: int, assignment: int) -> bool:
     """Return a task unanswered: its place is free again, for others. False where it was not in hand."""
     with database.writing():
         return bool(
@@ -49,14 +50,18 @@ def give_back(*, worker: int, assignment: int) -> bool:
         )
 
 
-def expire(*, limit: int = 1000) -> int:
+def end_expired_leases(*, limit: int = 1000) -> int:
     """End the leases whose time has run out, at most `limit`; how many there were.
 
     Those that somebody is just handing in are passed over.
     """
     with database.writing():
         return _end(
-            Assignment.EXPIRED, "a.expires_at < %s", [database.moment(database.now())], limit=limit, skip=True
+            Assignment.EXPIRED,
+            "a.expires_at < %s",
+            [database.sql_time(database.now())],
+            limit=limit,
+            skip=True,
         )
 
 

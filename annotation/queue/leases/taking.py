@@ -15,21 +15,21 @@ from annotation.common import database
 from annotation.models import Assignment, Campaign, Worker
 from annotation.models import Standing as StandingRow
 from annotation.protocol import trust
-from annotation.protocol.controls import choose, due
+from annotation.protocol.controls import choose_control, is_control_due
 from annotation.protocol.kinds import is_page
 from annotation.quality import controls, qualification, worker_trust
 from annotation.queue import dispatch, relevance_pages
-from annotation.queue.dispatch import Holder, Nothing
+from annotation.queue.dispatch import NoTask, WorkerState
 from annotation.queue.lease_terms import (
-    CARRIED,
-    HOLDER,
+    CARRIED_SETTINGS_COLUMNS,
+    WORKER_STATE_COLUMNS,
     CarriedSettings,
     Terms,
-    holder_from,
-    refused_to,
-    rules_of,
     terms_of,
-    under,
+    terms_of_lease,
+    terms_trust_rules,
+    why_refused,
+    worker_state_from,
 )
 
 _ROLE_CONTROL = "control"
@@ -39,7 +39,7 @@ class _Request(NamedTuple):
     """Who asks for something new of which kind, on what terms, when, and until when it would be theirs."""
 
     terms: Terms
-    holder: Holder
+    holder: WorkerState
     kind: str
     at: datetime
     expires: datetime
@@ -79,7 +79,9 @@ class Lease:
     version: int = 1
 
 
-def take(*, worker: int, campaign: Campaign, kind: str, holding: Collection[int] = ()) -> Lease | Nothing:
+def take_lease(
+    *, worker: int, campaign: Campaign, kind: str, holding: Collection[int] = ()
+) -> Lease | NoTask:
     """What this worker has in hand of `kind` and does not name in `holding`; else something new, or why not.
 
     `holding` are the assignments that the worker's page shows already. Whether they have agreed to the
@@ -90,37 +92,41 @@ def take(*, worker: int, campaign: Campaign, kind: str, holding: Collection[int]
         terms = terms_of(cursor, campaign.pk)
         holder = _holder(cursor, campaign.pk, worker, kind)
         if holder is None:
-            worker_trust.join(worker=worker, campaign=campaign, kind=kind, settings=rules_of(terms, kind))
+            worker_trust.join_campaign(
+                worker=worker, campaign=campaign, kind=kind, settings=terms_trust_rules(terms, kind)
+            )
             holder = _holder(cursor, campaign.pk, worker, kind)
             if holder is None:
                 raise Worker.DoesNotExist("the worker has just become another one")
-        return following(cursor, terms, holder, kind, holding, database.now())
+        return take_next_lease(cursor, terms, holder, kind, holding, database.now())
 
 
-def _holder(cursor: Any, campaign: int, worker: int, kind: str) -> Holder | None:
+def _holder(cursor: Any, campaign: int, worker: int, kind: str) -> WorkerState | None:
     """The worker's standing, locked; None where they have none yet."""
     database.execute(
         cursor,
-        f"""SELECT {HOLDER} FROM annotation_standing s JOIN annotation_worker w ON w.id = s.worker_id
+        f"""SELECT {WORKER_STATE_COLUMNS}
+        FROM annotation_standing s JOIN annotation_worker w ON w.id = s.worker_id
             WHERE s.campaign_id = %s AND s.worker_id = %s AND s.kind = %s"""
         + database.locking("s"),
         [campaign, worker, kind],
     )
     row = cursor.fetchone()
-    return holder_from(row) if row else None
+    return worker_state_from(row) if row else None
 
 
-def following(
+def take_next_lease(
     cursor: Any,
     terms: Terms,
-    holder: Holder,
+    holder: WorkerState,
     kind: str,
     holding: Collection[int],
     at: datetime,
     *,
     after: Sequence[database.Statement] = (),
-) -> Lease | Nothing:
-    """`take` within a transaction that holds the worker's standing, once the statements `after` are done."""
+) -> Lease | NoTask:
+    """`take_lease` within a transaction that holds the worker's standing, once the statements `after` are
+    done."""
     expires = at + timedelta(minutes=terms.settings.lease.minutes)
     if database.in_one_trip() and _is_plain(terms, holder, kind, len(holding)):
         found = dispatch.claim_and_lease(
@@ -136,10 +142,10 @@ def following(
         if found is not None:
             return _lease(*found, kind, expires, terms)
     else:
-        database.send(cursor, after)
+        database.send_statements(cursor, after)
     database.execute(
         cursor,
-        f"""SELECT {_IN_HAND}, {CARRIED}
+        f"""SELECT {_IN_HAND}, {CARRIED_SETTINGS_COLUMNS}
            FROM annotation_assignment a JOIN annotation_campaign c ON c.id = a.campaign_id
            WHERE a.worker_id = %s AND a.campaign_id = %s AND a.kind = %s AND a.state = 'leased'
            ORDER BY a.id""",
@@ -149,20 +155,22 @@ def following(
     for in_hand, carried in held:
         if in_hand.id not in holding:
             return _held(cursor, terms, kind, in_hand, carried, at)
-    refused = dispatch.closed(terms) or refused_to(holder, terms)
+    refused = dispatch.why_closed(terms) or why_refused(holder, terms)
     if refused is not None:
         return _test(cursor, terms, holder, kind, refused, holding, at)
     request = _Request(terms, holder, kind, at, expires)
     if len(held) >= terms.settings.lease.in_hand:
-        return Nothing(
+        return NoTask(
             "in_hand", _("You already have this task open, perhaps in another tab: answer it first.")
         )
-    ahead = dispatch.ahead(cursor, holder, rules_of(terms, kind), at)
+    ahead = dispatch.why_drawer_waits(cursor, holder, terms_trust_rules(terms, kind), at)
     if ahead is not None:
         return ahead
     known = 0
     if is_page(kind):
-        known = relevance_pages.due(terms.settings, seed=terms.seed, holder=holder, held=len(held))
+        known = relevance_pages.control_images_due(
+            terms.settings, seed=terms.seed, holder=holder, held=len(held)
+        )
         control = _known_page(cursor, request, known)
     else:
         control = _control(cursor, request, holder.standing.items + len(held) + 1)
@@ -170,19 +178,19 @@ def following(
         return control
     claim = dispatch.claim(cursor, holder, kind)
     if claim is None:
-        revived = dispatch.again(cursor, holder, kind)
+        revived = dispatch.claim_again(cursor, holder, kind)
         if revived is None:
             return dispatch.why_none(cursor, holder, kind, at)
         assignment, claim = revived
         cursor.execute(
             """UPDATE annotation_assignment SET state = 'leased', role = %s, settings_version = %s,
                    leased_at = %s, expires_at = %s, ended_at = NULL WHERE id = %s""",
-            [claim.role, terms.version, database.moment(at), database.moment(expires), assignment],
+            [claim.role, terms.version, database.sql_time(at), database.sql_time(expires), assignment],
         )
     else:
         assignment = _insert(cursor, request, claim.role, task=claim.task)
         if known:
-            relevance_pages.enclose(
+            relevance_pages.enclose_control_images(
                 terms.settings,
                 seed=terms.seed,
                 holder=holder,
@@ -199,7 +207,7 @@ def _shown(lease: Lease, terms: Terms) -> Lease:
         return lease
     page = relevance_pages.blocks(lease.id, seed=terms.seed, settings=terms.settings)
     # A page's own image is one that is asked about; who is told it must not learn which.
-    return replace(lease, image=page[0].image, content=relevance_pages.content_of(page))
+    return replace(lease, image=page[0].image, content=relevance_pages.page_content(page))
 
 
 def _known_page(cursor: Any, request: _Request, known: int) -> Lease | None:
@@ -213,25 +221,25 @@ def _known_page(cursor: Any, request: _Request, known: int) -> Lease | None:
     instead_of = dispatch.next_task(cursor, holder, kind)
     if instead_of is None:
         return None
-    chosen = relevance_pages.known_only(
+    chosen = relevance_pages.control_images_only(
         terms.settings, seed=terms.seed, holder=holder, revision=terms.revision, instead_of=instead_of.id
     )
     if not chosen:
         return None
     first = chosen[0].control
     assignment = _insert(cursor, request, _ROLE_CONTROL, control=first)
-    relevance_pages.put(assignment, chosen)
+    relevance_pages.store_control_images(assignment, chosen)
     return _shown(_known_lease(assignment, kind, _ROLE_CONTROL, first, request.expires, terms.version), terms)
 
 
-def _is_plain(terms: Terms, holder: Holder, kind: str, held: int) -> bool:
+def _is_plain(terms: Terms, holder: WorkerState, kind: str, held: int) -> bool:
     """Whether a worker who holds `held` of the kind is to get a task like any other, or nothing."""
     return (
         held < terms.settings.lease.in_hand
         and not is_page(kind)
-        and dispatch.closed(terms) is None
-        and refused_to(holder, terms) is None
-        and not trust.watched(holder.standing, rules_of(terms, kind))
+        and dispatch.why_closed(terms) is None
+        and why_refused(holder, terms) is None
+        and not trust.is_drawer_watched(holder.standing, terms_trust_rules(terms, kind))
         and not _control_due(terms, holder, kind, holder.standing.items + held + 1)
     )
 
@@ -256,7 +264,7 @@ def _known_lease(
     assignment: int, kind: str, role: str, control: int, expires: datetime, version: int
 ) -> Lease:
     """A lease of a control item."""
-    shown = controls.shown(control)
+    shown = controls.shown_control(control)
     return Lease(
         assignment, kind, role, shown.image, shown.content, shown.key, expires, None, control, version
     )
@@ -275,7 +283,7 @@ def _insert(
            VALUES (%s, %s, %s, %s, %s, 0, %s, %s, 'leased', %s, %s, NULL, '', 0, 0, NULL) RETURNING id""",
         [
             *[terms.id, holder.worker, kind, task, control, role, terms.version],
-            *[database.moment(at), database.moment(expires)],
+            *[database.sql_time(at), database.sql_time(expires)],
         ],
     )
     (assignment,) = cursor.fetchone()
@@ -287,12 +295,12 @@ def _held(
 ) -> Lease:
     """A lease that is still in hand, renewed where its time has run out and nobody has taken it back."""
     assignment, role, task, control, expires_at = held
-    expires, terms = database.moment_from(expires_at), under(terms, carried)
+    expires, terms = database.time_from_sql(expires_at), terms_of_lease(terms, carried)
     if expires <= at:
         expires = at + timedelta(minutes=terms.settings.lease.minutes)
         cursor.execute(
             "UPDATE annotation_assignment SET expires_at = %s WHERE id = %s",
-            [database.moment(expires), assignment],
+            [database.sql_time(expires), assignment],
         )
     if control is not None:
         return _shown(_known_lease(assignment, kind, role, control, expires, carried.version), terms)
@@ -312,28 +320,28 @@ def _held(
 def _test(
     cursor: Any,
     terms: Terms,
-    holder: Holder,
+    holder: WorkerState,
     kind: str,
-    refused: Nothing,
+    refused: NoTask,
     holding: Collection[int],
     at: datetime,
-) -> Lease | Nothing:
+) -> Lease | NoTask:
     """The next item of the qualification test under way, where that is what keeps the worker out."""
     if refused.code not in qualification.NEED_A_TEST:
         return refused
     row = StandingRow.objects.get(pk=holder.id)
-    assignment = qualification.hold(
+    assignment = qualification.lease_test_item(
         row, settings=terms.settings, version=terms.version, holding=holding, at=at
     )
     if assignment is not None:
         planned = Assignment.objects.get(pk=assignment)
         held = _InHand(planned.pk, planned.role, planned.task_id, planned.control_id, planned.expires_at)
         return _held(cursor, terms, kind, held, CarriedSettings(planned.settings_version, None), at)
-    if qualification.progress(row) is None:
+    if qualification.test_under_way(row) is None:
         campaign = Campaign.objects.get(pk=terms.id)
-        obstacle = qualification.obstacle(row, campaign=campaign, settings=terms.settings)
+        obstacle = qualification.test_obstacle(row, campaign=campaign, settings=terms.settings)
         if obstacle is not None:
-            return Nothing(obstacle.code, obstacle.text)
+            return NoTask(obstacle.code, obstacle.text)
     return refused
 
 
@@ -356,13 +364,13 @@ def _control(cursor: Any, request: _Request, number: int) -> Lease | None:
         kind=kind,
         revision=terms.revision,
     )
-    chosen = choose(
-        controls.pool(terms.id, kind, terms.revision),
+    chosen = choose_control(
+        controls.control_pool(terms.id, kind, terms.revision),
         seed=terms.seed,
         worker=holder.pseudonym,
         kind=kind,
-        seen=controls.seen(worker=holder.worker, campaign=terms.id, kind=kind),
-        measured=controls.measured(worker=holder.worker, campaign=terms.id, kind=kind),
+        seen=controls.controls_seen(worker=holder.worker, campaign=terms.id, kind=kind),
+        measured=controls.control_counts(worker=holder.worker, campaign=terms.id, kind=kind),
         strange=strange,
     ).control
     if chosen is None:
@@ -372,9 +380,9 @@ def _control(cursor: Any, request: _Request, number: int) -> Lease | None:
     return _known_lease(assignment, kind, _ROLE_CONTROL, control, request.expires, terms.version)
 
 
-def _control_due(terms: Terms, holder: Holder, kind: str, number: int) -> bool:
+def _control_due(terms: Terms, holder: WorkerState, kind: str, number: int) -> bool:
     """Whether this worker's item `number` of the kind is to be a control item, where there are any."""
-    return controls.known(terms.id, kind, terms.revision).accuracy and due(
+    return controls.gold_coverage(terms.id, kind, terms.revision).accuracy and is_control_due(
         terms.settings.trust,
         seed=terms.seed,
         worker=holder.pseudonym,

@@ -4,9 +4,9 @@
 are slow (`kept`); sums over answers are kept and added to (`sums`); all else is read from few rows.
 """
 
-from annotation.selectors.campaign.cost import Cost, costs, in_hand, money, paid, spent
+from annotation.selectors.campaign.cost import CampaignCost, costs, in_hand, money, paid, spent
 from annotation.selectors.campaign.crowd import KindRow, WorkerRow, workers
-from annotation.selectors.campaign.double_checks import Agreement, agreement
+from annotation.selectors.campaign.double_checks import DoubleCheckAgreement, agreement
 from annotation.selectors.campaign.forecast import Forecast, forecast
 from annotation.selectors.campaign.glance import Overview, overview
 from annotation.selectors.campaign.progress import (
@@ -15,14 +15,14 @@ from annotation.selectors.campaign.progress import (
     TaskCounts,
     complete_images,
     funnel,
+    open_tasks_by_kind,
     pace,
-    tasks,
 )
 from annotation.selectors.campaign.sums import Earned, earned
 
 __all__ = [
-    "Agreement",
-    "Cost",
+    "DoubleCheckAgreement",
+    "CampaignCost",
     "Earned",
     "Forecast",
     "Funnel",
@@ -43,6 +43,6 @@ __all__ = [
     "pace",
     "paid",
     "spent",
-    "tasks",
+    "open_tasks_by_kind",
     "workers",
 ]

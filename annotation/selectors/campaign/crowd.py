@@ -12,15 +12,15 @@ from django.db import connection
 from django.db.models import Q
 
 from annotation.models import Campaign, Standing, Worker
-from annotation.protocol.kinds import place_of
-from annotation.protocol.trust import STATES, reading
-from annotation.protocol.trust_settings import Known
-from annotation.selectors.campaign.cost import QUALIFICATION, hourly, paid
+from annotation.protocol.kinds import kind_order
+from annotation.protocol.trust import TRUST_STATES, trust_reading
+from annotation.protocol.trust_settings import GoldCoverage
+from annotation.selectors.campaign.cost import QUALIFICATION_COST, hourly, paid
 from annotation.selectors.campaign.sums import earned
-from annotation.selectors.controls import facts
+from annotation.selectors.controls import control_facts
 
 #: Workers on a page.
-PAGE = 50
+WORKERS_PER_PAGE = 50
 #: Answers of a kind, the newest ones, whose median time is told.
 TIMED = 101
 #: Subqueries in one statement; SQLite takes 500.
@@ -68,7 +68,7 @@ def workers(
     campaign: Campaign,
     *,
     after: int = 0,
-    limit: int = PAGE,
+    limit: int = WORKERS_PER_PAGE,
     state: str = "",
     only: Sequence[int] | None = None,
 ) -> list[WorkerRow]:
@@ -77,7 +77,7 @@ def workers(
     `state` keeps those whose standing reads so for any kind, `only` those with these ids.
     """
     standings = Standing.objects.filter(campaign=campaign)
-    known = facts(campaign.pk, campaign.revision).known
+    known = control_facts(campaign.pk, campaign.revision).known
     who = standings.filter(_reading(state, known)) if state else standings
     if only is not None:
         who = who.filter(worker__in=only)
@@ -95,7 +95,7 @@ def workers(
             continue
         row.seconds += line.seconds
         row.earned += line.pay
-        if line.role != QUALIFICATION:
+        if line.role != QUALIFICATION_COST:
             row.answers += line.answers
             answers[line.worker, line.kind] += line.answers
     for worker, sum_paid in paid(campaign).items():
@@ -104,13 +104,13 @@ def workers(
     for row in rows.values():
         row.hourly = hourly(row.earned, row.seconds)
     found = list(standings.filter(worker__in=rows))
-    found.sort(key=lambda standing: place_of(standing.kind))
+    found.sort(key=lambda standing: kind_order(standing.kind))
     medians = _medians(campaign, [(s.worker_id, s.kind) for s in found if answers[s.worker_id, s.kind]])
     for standing in found:
         rows[standing.worker_id].kinds.append(
             KindRow(
                 kind=standing.kind,
-                state=reading(
+                state=trust_reading(
                     standing.kind,
                     standing.state,
                     known[standing.kind],
@@ -129,13 +129,13 @@ def workers(
     return list(rows.values())
 
 
-def _reading(state: str, known: Mapping[str, Known]) -> Q:
+def _reading(state: str, known: Mapping[str, GoldCoverage]) -> Q:
     """The standings that read `state`."""
     found = Q(pk__in=())
     for kind in known:
-        for stored in STATES:
+        for stored in TRUST_STATES:
             for examined in (True, False):
-                if reading(kind, stored, known[kind], examined=examined) == state:
+                if trust_reading(kind, stored, known[kind], examined=examined) == state:
                     found |= Q(kind=kind, state=stored, examined_asked__isnull=not examined)
     return found
 

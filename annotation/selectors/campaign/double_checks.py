@@ -17,13 +17,13 @@ from django.db import connection
 from annotation.common import database
 from annotation.models import Campaign
 from annotation.protocol.terms import Box
-from annotation.selectors.campaign.kept import kept
+from annotation.selectors.campaign.kept import kept_count
 
 #: Double checks looked at, the newest ones: more of them tell no more about today's crowd.
-NEWEST = 5_000
+NEWEST_DOUBLE_CHECKS = 5_000
 
 #: First answer, second answer, and the IoU of their boxes where both drew one.
-Pair = tuple[str, str, float | None]
+_Pair = tuple[str, str, float | None]
 
 
 class _Answer(NamedTuple):
@@ -48,7 +48,7 @@ _ANSWER = "{of}.answer, {of}.x_min, {of}.y_min, {of}.x_max, {of}.y_max"
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class DoubleCheckAgreement:
     """Of one kind: pairs of answers, the share that are equal, kappa, and for drawings the mean IoU of
     the boxes where both drew one."""
 
@@ -58,12 +58,12 @@ class Agreement:
     iou: float | None
 
 
-def agreement(campaign: Campaign, *, fresh: bool = False) -> dict[str, Agreement]:
+def agreement(campaign: Campaign, *, fresh: bool = False) -> dict[str, DoubleCheckAgreement]:
     """Kind -> agreement over the newest double checks; kinds without any are not there. Kept as `funnel`."""
-    return kept(campaign, "agreement", lambda: _agreement(campaign), fresh=fresh)
+    return kept_count(campaign, "agreement", lambda: _agreement(campaign), fresh=fresh)
 
 
-def _agreement(campaign: Campaign) -> dict[str, Agreement]:
+def _agreement(campaign: Campaign) -> dict[str, DoubleCheckAgreement]:
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT d.kind, {_ANSWER.format(of="v")}, {_ANSWER.format(of="d")}
@@ -76,9 +76,9 @@ def _agreement(campaign: Campaign) -> dict[str, Agreement]:
                    JOIN annotation_judgment j ON j.assignment_id = a.id
                    WHERE a.task_id = b.task_id AND a.id <> b.id
                        AND j.role = 'vote' AND j.flag = '' AND NOT j.void)""",
-            [campaign.pk, NEWEST],
+            [campaign.pk, NEWEST_DOUBLE_CHECKS],
         )
-        pairs: dict[str, list[Pair]] = {}
+        pairs: dict[str, list[_Pair]] = {}
         for kind, *answers in cursor.fetchall():
             first, second = database.split_row(answers, _Answer, _Answer)
             iou = first.box.iou(second.box) if first.box and second.box else None
@@ -86,7 +86,7 @@ def _agreement(campaign: Campaign) -> dict[str, Agreement]:
     return {kind: measured(found) for kind, found in sorted(pairs.items())}
 
 
-def measured(pairs: Sequence[Pair]) -> Agreement:
+def measured(pairs: Sequence[_Pair]) -> DoubleCheckAgreement:
     """The agreement of some pairs, one at least."""
     count = len(pairs)
     observed = sum(first == second for first, second, _ in pairs) / count
@@ -94,7 +94,7 @@ def measured(pairs: Sequence[Pair]) -> Agreement:
     seconds = Counter(second for _, second, _ in pairs)
     expected = sum(firsts[answer] * seconds[answer] for answer in firsts) / count**2
     overlaps = [iou for *_, iou in pairs if iou is not None]
-    return Agreement(
+    return DoubleCheckAgreement(
         pairs=count,
         equal=observed,
         kappa=(observed - expected) / (1 - expected) if expected < 1 else None,

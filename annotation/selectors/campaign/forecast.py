@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from annotation.models import Campaign
 from annotation.protocol.work import PaySettings
-from annotation.selectors.campaign.cost import Cost, costs
-from annotation.selectors.campaign.progress import Funnel, TaskCounts, funnel, tasks, to_come
+from annotation.selectors.campaign.cost import CampaignCost, costs
+from annotation.selectors.campaign.progress import Funnel, TaskCounts, funnel, open_tasks_by_kind, to_come
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,17 +22,19 @@ class Forecast:
 
 def forecast(campaign: Campaign, pay: PaySettings, *, fresh: bool = False) -> Forecast:
     """The forecast of a campaign; counted anew with `fresh`, else kept as its counts are."""
-    now, asked = funnel(campaign, fresh=fresh), tasks(campaign, fresh=fresh)
+    now, asked = funnel(campaign, fresh=fresh), open_tasks_by_kind(campaign, fresh=fresh)
     return foretold(campaign, now, asked, costs(campaign, pay))
 
 
-def foretold(campaign: Campaign, now: Funnel, asked: Mapping[str, TaskCounts], so_far: Cost) -> Forecast:
+def foretold(
+    campaign: Campaign, now: Funnel, asked: Mapping[str, TaskCounts], so_far: CampaignCost
+) -> Forecast:
     """The forecast of a campaign that is as far, and cost as much, as is said."""
     answers = to_come(campaign, now, asked)
     return Forecast(answers, _will_earn(answers, so_far))
 
 
-def _will_earn(answers: int | None, so_far: Cost) -> int | None:
+def _will_earn(answers: int | None, so_far: CampaignCost) -> int | None:
     """What so many answers will earn, control items among them, at what one earned so far."""
     if not answers:
         return answers

@@ -7,11 +7,19 @@ from datetime import datetime
 
 from annotation.models import Campaign
 from annotation.protocol.work import PaySettings
-from annotation.selectors.campaign.cost import Cost, costs
-from annotation.selectors.campaign.double_checks import Agreement, agreement
+from annotation.selectors.campaign.cost import CampaignCost, costs
+from annotation.selectors.campaign.double_checks import DoubleCheckAgreement, agreement
 from annotation.selectors.campaign.forecast import foretold
 from annotation.selectors.campaign.kept import counted_at
-from annotation.selectors.campaign.progress import Funnel, Pace, TaskCounts, funnel, pace, submitted, tasks
+from annotation.selectors.campaign.progress import (
+    Funnel,
+    Pace,
+    TaskCounts,
+    funnel,
+    open_tasks_by_kind,
+    pace,
+    submitted,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +32,9 @@ class Overview:
     funnel: Funnel
     tasks: dict[str, TaskCounts]
     pace: Pace
-    cost: Cost
+    cost: CampaignCost
     pay_to_come: int | None
-    agreement: dict[str, Agreement]
+    agreement: dict[str, DoubleCheckAgreement]
     counted_at: datetime | None
     since: int
 
@@ -35,7 +43,7 @@ def overview(
     campaign: Campaign, pay: PaySettings, *, at: datetime | None = None, fresh: bool = False
 ) -> Overview:
     """All figures of a campaign; counted anew with `fresh`, or where that is quick."""
-    now, asked = funnel(campaign, fresh=fresh), tasks(campaign, fresh=fresh)
+    now, asked = funnel(campaign, fresh=fresh), open_tasks_by_kind(campaign, fresh=fresh)
     so_far, agreed = costs(campaign, pay), agreement(campaign, fresh=fresh)
     counted = counted_at(campaign, ("funnel", "tasks", "agreement"))
     return Overview(

@@ -15,29 +15,31 @@ from django.utils import timezone
 from annotation.models import AuditEntry, Campaign
 
 #: Seconds for which figures are kept at most: at the size of Flickr30k, counting them takes seconds.
-KEPT = 60
+_KEPT = 60
 #: What takes less is counted whenever it is read.
 SLOW = 0.2
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class Counted(Generic[T]):
+class Counted(Generic[_T]):
     """A figure and when it was counted."""
 
     at: datetime
-    value: T
+    value: _T
 
 
-def kept(campaign: Campaign, what: str, count: Callable[[], T], *, fresh: bool, seconds: int = KEPT) -> T:
+def kept_count(
+    campaign: Campaign, what: str, count: Callable[[], _T], *, fresh: bool, seconds: int = _KEPT
+) -> _T:
     """What `count` gives, or gave at most so many `seconds` ago; `fresh` counts anew in any case.
 
     Nothing is kept that was counted quickly, nor beyond an act of a researcher or reviewer: answers alone
     may be newer. `counted_at` tells since when.
     """
     name = _name(campaign, what)
-    found: Counted[T] | None = None if fresh else cache.get(name)
+    found: Counted[_T] | None = None if fresh else cache.get(name)
     if found is None:
         began, at = time.perf_counter(), timezone.now()
         found = Counted(at, count())

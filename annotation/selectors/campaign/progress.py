@@ -12,16 +12,16 @@ from django.db.models import Count, Max, OuterRef, QuerySet, Subquery, Sum
 from django.utils import timezone
 
 from annotation.models import Assignment, Campaign, OpenImage, Standing
-from annotation.protocol.boxes import STAGES
+from annotation.protocol.boxes import BOX_STAGES
 from annotation.protocol.kinds import is_counted
 from annotation.protocol.questions import CONTROL, DOUBLE_CHECK
 from annotation.protocol.state import LINKING, UNSEEN, VERIFICATION
-from annotation.selectors.campaign.cost import QUALIFICATION
-from annotation.selectors.campaign.kept import kept
-from annotation.selectors.campaign.sums import held
+from annotation.selectors.campaign.cost import QUALIFICATION_COST
+from annotation.selectors.campaign.kept import kept_count
+from annotation.selectors.campaign.sums import pay_in_hand
 
 #: Stages of a chain, in the order in which one goes through them.
-CHAIN_STAGES = (LINKING, VERIFICATION, *STAGES, UNSEEN)
+CHAIN_STAGES = (LINKING, VERIFICATION, *BOX_STAGES, UNSEEN)
 #: Finished images from which on they tell what an image takes. The first to be finished are the easy ones.
 TELLING = 20
 #: The hours over which the pace is taken that tells the end: nights and evenings are in it.
@@ -83,7 +83,7 @@ def complete_images(campaign: Campaign) -> int:
 def funnel(campaign: Campaign, *, fresh: bool = False) -> Funnel:
     """Images and chains by stage; three passes over the campaign's images. Kept for a minute where that is
     slow (`kept`)."""
-    return kept(campaign, "funnel", lambda: _funnel(campaign), fresh=fresh)
+    return kept_count(campaign, "funnel", lambda: _funnel(campaign), fresh=fresh)
 
 
 class _Images(NamedTuple):
@@ -138,9 +138,9 @@ def _funnel(campaign: Campaign) -> Funnel:
     )
 
 
-def tasks(campaign: Campaign, *, fresh: bool = False) -> dict[str, TaskCounts]:
+def open_tasks_by_kind(campaign: Campaign, *, fresh: bool = False) -> dict[str, TaskCounts]:
     """Kind -> its open tasks; every kind that the campaign asks is there. Kept as `funnel` is."""
-    return kept(campaign, "tasks", lambda: _tasks(campaign), fresh=fresh)
+    return kept_count(campaign, "tasks", lambda: _tasks(campaign), fresh=fresh)
 
 
 def _tasks(campaign: Campaign) -> dict[str, TaskCounts]:
@@ -156,8 +156,8 @@ def _tasks(campaign: Campaign) -> dict[str, TaskCounts]:
             of.open += number
             of.wanting += wanting
             of.double_checks += number if role == DOUBLE_CHECK else 0
-    for (kind, role, _version), number in held(campaign).items():
-        if role not in (CONTROL, QUALIFICATION):
+    for (kind, role, _version), number in pay_in_hand(campaign).items():
+        if role not in (CONTROL, QUALIFICATION_COST):
             counts.setdefault(kind, TaskCounts()).in_hand += number
     return counts
 
@@ -170,7 +170,7 @@ def pace(
     counts: tuple[Funnel, Mapping[str, TaskCounts]] | None = None,
 ) -> Pace:
     """Answers an hour, and the expected end; `counts` are the campaign's where they are at hand."""
-    now, asked = counts or (funnel(campaign, fresh=fresh), tasks(campaign, fresh=fresh))
+    now, asked = counts or (funnel(campaign, fresh=fresh), open_tasks_by_kind(campaign, fresh=fresh))
     at = at or timezone.now()
     begun = campaign.opened_at or campaign.created_at
     hours = min(float(LONG), max(1.0, (at - begun).total_seconds() / 3600))
@@ -179,7 +179,7 @@ def pace(
     return Pace(
         last_hour=submitted(campaign, since=at - timedelta(hours=1)),
         per_hour=per_hour,
-        newest_at=newest(campaign),
+        newest_at=newest_answer(campaign),
         to_come=left,
         ends_at=at + timedelta(hours=left / per_hour) if left and per_hour else None,
     )
@@ -211,7 +211,7 @@ def submitted(campaign: Campaign, *, since: datetime, state: str = Assignment.SU
     return found["sum"] or 0
 
 
-def newest(campaign: Campaign) -> datetime | None:
+def newest_answer(campaign: Campaign) -> datetime | None:
     """When the newest answer came: the end of an index range for each worker and kind."""
     last = Subquery(
         _of_standing(Assignment.SUBMITTED)

@@ -21,7 +21,7 @@ from annotation.models import Assignment, Campaign
 #: After this long, whatever ended is committed, whichever clock it was read from.
 UNSETTLED = timedelta(minutes=10)
 #: Seconds after which the sums are made anew.
-KEPT = 24 * 3600
+_KEPT = 24 * 3600
 
 #: The assignments of a standing. SQLite keeps to the order of a CROSS JOIN: an index range for each one.
 _ITS_OWN = "a.campaign_id = s.campaign_id AND a.worker_id = s.worker_id AND a.kind = s.kind"
@@ -76,10 +76,10 @@ def _of_all(campaign: Campaign) -> Sums:
     until, sums = cache.get(name) or (None, {})
     if until is None:
         until, sums = settled, _first(campaign, settled)
-        cache.set(name, (until, sums), KEPT)
+        cache.set(name, (until, sums), _KEPT)
     elif settled - until > UNSETTLED:
         until, sums = settled, _added(sums, _newer(campaign, until, settled))
-        cache.set(name, (until, sums), KEPT)
+        cache.set(name, (until, sums), _KEPT)
     return _added(sums, _newer(campaign, until))
 
 
@@ -124,7 +124,7 @@ def _newer(campaign: Campaign, after: datetime, until: datetime | None = None) -
         }
 
 
-def held(campaign: Campaign) -> dict[tuple[str, str, int], int]:
+def pay_in_hand(campaign: Campaign) -> dict[tuple[str, str, int], int]:
     """(kind, role, version of the settings) -> how many leases are in workers' hands."""
     with connection.cursor() as cursor:
         # Written out, as the condition of the index of leases is.

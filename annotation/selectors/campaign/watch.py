@@ -10,7 +10,7 @@ from django.db import connection
 from django.db.models import Count, Exists, F, OuterRef
 
 from annotation.models import Assignment, Campaign, Control, Image, OpenImage, PageControl, Standing
-from annotation.protocol.kinds import PAGE, all_kinds
+from annotation.protocol.kinds import ABOUT_PAGE, all_kinds
 from annotation.protocol.trust import PROBATION, TRUSTED
 from annotation.selectors.same_question import met_as_control
 
@@ -89,7 +89,7 @@ def controls_met(campaign: Campaign, able: Mapping[str, Sequence[int]]) -> dict[
     pools = dict(of_kind.values("kind").annotate(n=Count("id")).values_list("kind", "n"))
     met: dict[str, list[int]] = {kind: [] for kind in pools}
     held = Assignment.objects.filter(control__in=of_kind).exclude(
-        kind__in=[kind.key for kind in all_kinds() if kind.about == PAGE]
+        kind__in=[kind.key for kind in all_kinds() if kind.about == ABOUT_PAGE]
     )
     grouped = held.values("kind", "worker").annotate(n=Count("control", distinct=True))
     on_pages = PageControl.objects.filter(control__in=of_kind).annotate(

@@ -16,10 +16,10 @@ from django.db.models import Count, Max, Min
 from annotation.models import Account, Consent, Flag, Identity, Judgment, Payout, Worker
 from annotation.protocol.kinds import is_page
 from annotation.protocol.work import MICROS
-from annotation.selectors.answers import told
+from annotation.selectors.answers import answer_details
 
 #: Answers read at once.
-PAGE = 500
+_PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def comments(worker: Worker) -> int:
     return Flag.objects.filter(judgment__worker=worker).exclude(comment="").count()
 
 
-def as_json(account: Account, worker: Worker) -> Iterator[str]:
+def own_data_json(account: Account, worker: Worker) -> Iterator[str]:
     """All of it as one JSON document, in pieces: answers are streamed."""
     identity = Identity.objects.filter(worker=worker).first()
     about = {
@@ -94,7 +94,7 @@ def _answers(worker: Worker) -> Iterator[dict[str, Any]]:
     rows = Judgment.objects.filter(worker=worker).select_related(
         "campaign", "image__image", "assignment__control__image", "report"
     )
-    for row in rows.order_by("pk").iterator(chunk_size=PAGE):
+    for row in rows.order_by("pk").iterator(chunk_size=_PAGE):
         control = row.assignment.control if row.assignment else None
         image = row.image.image if row.image else control.image if control else None
         box = [row.xmin, row.ymin, row.xmax, row.ymax] if row.xmin is not None else None
@@ -117,7 +117,7 @@ def _answers(worker: Worker) -> Iterator[dict[str, Any]]:
 
 def _said(row: Judgment) -> dict[str, Any]:
     """What an answer says beside its word; of a page's pairs not what each was there for."""
-    said = told(row.kind, row.key, row.content or {})
+    said = answer_details(row.kind, row.key, row.content or {})
     pairs = [
         {name: value for name, value in pair.items() if name != "role"} for pair in said.get("pairs", ())
     ]

@@ -10,20 +10,20 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from annotation.models import Campaign, Standing
-from annotation.protocol.trust import READINGS, reading
+from annotation.protocol.trust import READINGS, trust_reading
 from annotation.selectors.campaign import WorkerRow, earned, workers
-from annotation.selectors.campaign.cost import QUALIFICATION, paid
-from annotation.selectors.controls import facts
+from annotation.selectors.campaign.cost import QUALIFICATION_COST, paid
+from annotation.selectors.controls import control_facts
 
 #: What the table can be sorted by.
 SORTS = ("worker", "answers", "accuracy", "seconds", "earned", "due")
 #: How workers stand, as the table can be filtered.
-STATES = (*READINGS, "blocked", "withdrawn")
-PAGE = 50
+WORKER_STATES = (*READINGS, "blocked", "withdrawn")
+_PAGE = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class WorkerTableRequest:
     """Which workers, in which order; empty fields ask for all. `after`: the last one of the page before."""
 
     sort: str = "answers"
@@ -35,7 +35,7 @@ class Asked:
 
 
 @dataclass(slots=True)
-class Figures:
+class WorkerFigures:
     """What a worker is sorted by: of one kind of question or of all, but for what they are due.
 
     `known` and `right` are of one kind the newest checked answers, by which the worker is judged.
@@ -74,34 +74,34 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class _Page:
     """A page of the table, and the worker to go on after, None at the end; `total` are all that match."""
 
-    rows: list[tuple[WorkerRow, Figures]]
+    rows: list[tuple[WorkerRow, WorkerFigures]]
     after: int | None
     total: int
 
 
-def worker_page(campaign: Campaign, asked: Asked, *, size: int = PAGE) -> Page:
+def worker_page(campaign: Campaign, asked: WorkerTableRequest, *, size: int = _PAGE) -> _Page:
     """The workers of a campaign that are asked for, from the one after `asked.after` on."""
     found = _matching(campaign, asked)
     ids = _sorted(found, asked)
     start = ids.index(asked.after) + 1 if asked.after in found else 0
     page = ids[start : start + size]
     rows = {row.id: row for row in workers(campaign, only=page, limit=size)} if page else {}
-    return Page(
+    return _Page(
         rows=[(rows[worker], found[worker]) for worker in page],
         after=page[-1] if start + size < len(ids) else None,
         total=len(ids),
     )
 
 
-def _matching(campaign: Campaign, asked: Asked) -> dict[int, Figures]:
-    found: dict[int, Figures] = defaultdict(Figures)
+def _matching(campaign: Campaign, asked: WorkerTableRequest) -> dict[int, WorkerFigures]:
+    found: dict[int, WorkerFigures] = defaultdict(WorkerFigures)
     rows = Standing.objects.filter(campaign=campaign)
     if asked.kind:
         rows = rows.filter(kind=asked.kind)
-    there = facts(campaign.pk, campaign.revision).known
+    there = control_facts(campaign.pk, campaign.revision).known
     for worker, name, kind, state, examined, known, right, last, blocked, withdrawn in rows.values_list(
         "worker",
         "worker__pseudonym",
@@ -116,7 +116,7 @@ def _matching(campaign: Campaign, asked: Asked) -> dict[int, Figures]:
     ):
         one = found[worker]
         one.name = name
-        reads = reading(kind, state, there[kind], examined=examined is not None)
+        reads = trust_reading(kind, state, there[kind], examined=examined is not None)
         one.states |= {reads} | ({"blocked"} if blocked else set()) | ({"withdrawn"} if withdrawn else set())
         one.known += len(last) if asked.kind else known
         one.right += last.count("1") if asked.kind else right
@@ -125,7 +125,7 @@ def _matching(campaign: Campaign, asked: Asked) -> dict[int, Figures]:
             continue
         one = found[line.worker]
         one.due += line.pay
-        if asked.kind in ("", line.kind) and line.role != QUALIFICATION:
+        if asked.kind in ("", line.kind) and line.role != QUALIFICATION_COST:
             one.answers += line.answers
             one.seconds += line.seconds
         if asked.kind in ("", line.kind):
@@ -140,7 +140,7 @@ def _matching(campaign: Campaign, asked: Asked) -> dict[int, Figures]:
     }
 
 
-def _sorted(found: dict[int, Figures], asked: Asked) -> list[int]:
+def _sorted(found: dict[int, WorkerFigures], asked: WorkerTableRequest) -> list[int]:
     """The workers in order; those of whom it is not known come last, whichever way one sorts."""
     values = {worker: (one.value(asked.sort), one.name) for worker, one in found.items()}
     told = [worker for worker, (value, _name) in values.items() if value is not None]

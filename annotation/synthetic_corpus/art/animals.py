@@ -277,7 +277,7 @@ def sheep(pen: Pen, coat: tuple[Colour, Colour], pose: str) -> None:
 
 Beast = Callable[[Pen, tuple[Colour, Colour], str], None]
 
-ANIMALS: dict[str, Beast] = {
+ANIMAL_PAINTERS: dict[str, Beast] = {
     "dog": dog,
     "cat": cat,
     "horse": horse,

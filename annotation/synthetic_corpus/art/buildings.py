@@ -115,7 +115,7 @@ def window(pen: Pen, sky: Colour, land: Colour, drape: Colour) -> None:
     pen.line([(-0.66, -0.62), (0.66, -0.62)], 0.04, (150, 112, 84))
 
 
-def framed(pen: Pen, rng: Random, colour: Colour) -> None:
+def draw_framed_picture(pen: Pen, rng: Random, colour: Colour) -> None:
     """A framed picture on a wall, its middle at the origin; the unit is its width."""
     pen.block(-0.5, -0.38, 0.5, 0.38, (150, 112, 84))
     pen.block(-0.44, -0.32, 0.44, 0.32, (248, 242, 230))
@@ -168,7 +168,7 @@ def fridge(pen: Pen, colour: Colour) -> None:
         pen.line([(0.14, y - 0.06), (0.14, y + 0.06)], 0.016, (250, 250, 250))
 
 
-def crowd(pen: Pen, rng: Random, width: float, base: float, height: float, colour: Colour) -> None:
+def draw_audience(pen: Pen, rng: Random, width: float, base: float, height: float, colour: Colour) -> None:
     """The heads and raised hands of an audience along the lower edge, seen from behind."""
     for row, (lift, tone) in enumerate(((0.62, 0.0), (0.36, 0.16))):
         x = rng.uniform(-14, 6)

@@ -23,7 +23,7 @@ Point = tuple[float, float]
 SUPERSAMPLE = 3
 
 #: The part number of whatever nobody will ask about.
-NOBODY = 0
+_NOBODY = 0
 LAST_PART = 255
 
 _STEPS = 6
@@ -103,9 +103,9 @@ class Canvas:
         self.width = width
         self.height = height
         self.mirrored = mirrored
-        self.image = Image.new("RGBA", (width * SUPERSAMPLE, height * SUPERSAMPLE), (255, 255, 255, NOBODY))
+        self.image = Image.new("RGBA", (width * SUPERSAMPLE, height * SUPERSAMPLE), (255, 255, 255, _NOBODY))
         self.draw = ImageDraw.Draw(self.image)
-        self._parts = NOBODY
+        self._parts = _NOBODY
 
     def part(self) -> int:
         """A fresh part number. Raises ValueError past LAST_PART: a picture holds no more."""
@@ -114,7 +114,7 @@ class Canvas:
         self._parts += 1
         return self._parts
 
-    def pen(self, part: int = NOBODY) -> Pen:
+    def pen(self, part: int = _NOBODY) -> Pen:
         """A pen in picture coordinates: pixels from the left top corner."""
         if self.mirrored:
             return Pen(self, (-SUPERSAMPLE, 0, 0, SUPERSAMPLE, self.width * SUPERSAMPLE, 0), part)

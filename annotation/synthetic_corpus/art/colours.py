@@ -10,7 +10,7 @@ WHITE: Colour = (250, 247, 240)
 INK: Colour = (44, 46, 58)
 
 #: The colours a caption may name. Clothes, balls, cars and the like take theirs from here.
-NAMED: dict[str, Colour] = {
+NAMED_COLOURS: dict[str, Colour] = {
     "red": (214, 72, 66),
     "orange": (238, 138, 66),
     "yellow": (246, 198, 82),

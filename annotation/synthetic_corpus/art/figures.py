@@ -21,7 +21,7 @@ Hook = Callable[[Pen], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class BodyLook:
     """What a person is like, whatever the pose."""
 
     build: Build
@@ -38,7 +38,7 @@ class Look:
 
 
 @dataclass
-class Figure:
+class BodyFigure:
     """One posed person at a place in the picture.
 
     `x`, `y`: the ground between the feet in pixels; `height` in pixels; `flip` faces left;
@@ -48,7 +48,7 @@ class Figure:
     the body, `between` after the trunk and before the near arm, `over` last.
     """
 
-    look: Look
+    look: BodyLook
     pose: Pose
     x: float
     y: float
@@ -147,7 +147,9 @@ class Figure:
         for slot in ("bottom", "top", "dress", "coat", "apron"):
             garment = look.worn(slot)
             if garment:
-                garments.DRAWN[slot](trunk, garment, self._piece(slot), pen, legs, self.pose.hip is not None)
+                garments.DRAWN_GARMENTS[slot](
+                    trunk, garment, self._piece(slot), pen, legs, self.pose.hip is not None
+                )
 
     def _collars(self, trunk: Trunk) -> None:
         outer = self.look.worn("coat") or self.look.worn("top") or self.look.worn("dress")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from annotation.synthetic_corpus.art.canvas import Pen
-from annotation.synthetic_corpus.art.colours import INK, NAMED, WHITE, Colour, darker, lighter
+from annotation.synthetic_corpus.art.colours import INK, NAMED_COLOURS, WHITE, Colour, darker, lighter
 
 WOOD: Colour = (176, 124, 80)
 
@@ -11,7 +11,7 @@ WOOD: Colour = (176, 124, 80)
 _STEEL: Colour = (184, 190, 200)
 
 
-def bench(pen: Pen, colour: Colour = WOOD) -> None:
+def draw_bench(pen: Pen, colour: Colour = WOOD) -> None:
     """A park bench from the front; the unit is its width, its seat at height 0.26."""
     for x in (-0.42, 0.42):
         pen.line([(x, 0), (x, -0.52)], 0.028, (70, 72, 84))
@@ -22,7 +22,7 @@ def bench(pen: Pen, colour: Colour = WOOD) -> None:
     pen.block(-0.5, -0.215, 0.5, -0.175, darker(colour, 0.16), round_=0.012)
 
 
-def table(pen: Pen, colour: Colour = WOOD, cloth: Colour | None = None) -> None:
+def draw_table(pen: Pen, colour: Colour = WOOD, cloth: Colour | None = None) -> None:
     """A table from the front; the unit is its width, its top at height 0.42."""
     for x in (-0.43, 0.43):
         pen.block(x - 0.022, -0.40, x + 0.022, 0, darker(colour, 0.22))
@@ -86,7 +86,7 @@ def cake(pen: Pen, colour: Colour, tiers: int = 2, candles: int = 3) -> None:
         y, half = y - 0.28, half * 0.72
     for k in range(candles):
         x = (k - (candles - 1) / 2) * half * 1.6 / max(1, candles - 1)
-        pen.block(x - 0.018, y - 0.22, x + 0.018, y - 0.02, NAMED["turquoise"])
+        pen.block(x - 0.018, y - 0.22, x + 0.018, y - 0.02, NAMED_COLOURS["turquoise"])
         pen.oval(x, y - 0.27, 0.03, 0.05, (255, 200, 90))
     if not candles:
         for x in (-0.06, 0.06):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from annotation.synthetic_corpus.art.canvas import Pen, Point, smooth
-from annotation.synthetic_corpus.art.colours import NAMED, WHITE, Colour, darker, lighter
+from annotation.synthetic_corpus.art.colours import NAMED_COLOURS, WHITE, Colour, darker, lighter
 from annotation.synthetic_corpus.art.trunk import Joints, Trunk, along_limb
 
 #: Where sleeves end: 0 at the shoulder, 1 at the elbow, 2 at the wrist.
@@ -38,12 +38,12 @@ class Garment:
     @property
     def paint(self) -> Colour:
         """The colour it is painted in; jeans have shades of denim."""
-        return _DENIM[self.colour] if self.style == "jeans" else NAMED[self.colour]
+        return _DENIM[self.colour] if self.style == "jeans" else NAMED_COLOURS[self.colour]
 
     @property
     def second(self) -> Colour:
         """The colour of its trim; without one, a darker shade of its own."""
-        return NAMED[self.trim] if self.trim else darker(self.paint, 0.2)
+        return NAMED_COLOURS[self.trim] if self.trim else darker(self.paint, 0.2)
 
 
 def trouser(
@@ -268,10 +268,16 @@ def _apron(
     p.block(-0.03 + shift, -0.10 * tall, 0.036 + shift, 0.12 * tall, darker(garment.paint, 0.1), round_=0.008)
 
 
-Drawn = Callable[[Trunk, Garment, int, Pen, tuple[Joints, Joints], bool], None]
+_Drawn = Callable[[Trunk, Garment, int, Pen, tuple[Joints, Joints], bool], None]
 
 #: What is drawn over trunk and legs, by slot.
-DRAWN: dict[str, Drawn] = {"bottom": _bottom, "top": _top, "dress": _dress, "coat": _coat, "apron": _apron}
+DRAWN_GARMENTS: dict[str, _Drawn] = {
+    "bottom": _bottom,
+    "top": _top,
+    "dress": _dress,
+    "coat": _coat,
+    "apron": _apron,
+}
 
 
 def collar(trunk: Trunk, garment: Garment, part: int, skin: Colour, body: int) -> None:

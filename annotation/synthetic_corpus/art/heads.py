@@ -221,10 +221,10 @@ def _wisp(pen: Pen, hair: Colour) -> None:
     pen.line([(0.0, -1.04), (0.14, -1.26), (0.32, -1.16)], 0.1, hair, curved=True)
 
 
-Painter = Callable[[Pen, Colour], None]
+_Painter = Callable[[Pen, Colour], None]
 
 #: Hair styles: what is painted before the body, and what over the face.
-STYLES: dict[str, tuple[Painter, Painter]] = {
+STYLES: dict[str, tuple[_Painter, _Painter]] = {
     "short": (_nothing, _short),
     "tousled": (_nothing, _tousled),
     "receding": (_nothing, _receding),

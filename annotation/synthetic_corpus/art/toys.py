@@ -5,12 +5,12 @@ from __future__ import annotations
 from math import cos, pi, sin
 
 from annotation.synthetic_corpus.art.canvas import Pen, Point, smooth
-from annotation.synthetic_corpus.art.colours import INK, NAMED, WHITE, Colour, darker, lighter
+from annotation.synthetic_corpus.art.colours import INK, NAMED_COLOURS, WHITE, Colour, darker, lighter
 
-WOOD: Colour = (176, 124, 80)
+_WOOD: Colour = (176, 124, 80)
 
 
-def ball(pen: Pen, colour: Colour, style: str = "plain") -> None:
+def draw_ball(pen: Pen, colour: Colour, style: str = "plain") -> None:
     """A ball about the origin; the unit is its radius. Styles: plain, beach, soccer, basketball, snow."""
     pen.oval(0, 0, 1, 1, colour)
     if style == "beach":
@@ -57,7 +57,7 @@ def kite(pen: Pen, colour: Colour, trim: Colour) -> None:
 
 def flag(pen: Pen, colours: tuple[Colour, ...]) -> None:
     """A waving flag in stripes on a pole that stands on the origin; the unit is the pole's length."""
-    pen.line([(0, 0), (0, -1)], 0.026, WOOD)
+    pen.line([(0, 0), (0, -1)], 0.026, _WOOD)
     count = len(colours)
     for k, colour in enumerate(colours):
         top, bottom = -0.98 + 0.40 * k / count, -0.98 + 0.40 * (k + 1) / count
@@ -65,10 +65,10 @@ def flag(pen: Pen, colours: tuple[Colour, ...]) -> None:
         over = smooth([(x, top + y) for x, y in wave], closed=False)
         under = smooth([(x, bottom + y) for x, y in wave], closed=False)
         pen.fill(over + under[::-1], colour)
-    pen.oval(0, -1.0, 0.026, 0.026, NAMED["yellow"])
+    pen.oval(0, -1.0, 0.026, 0.026, NAMED_COLOURS["yellow"])
 
 
-def umbrella(pen: Pen, colour: Colour) -> None:
+def draw_umbrella(pen: Pen, colour: Colour) -> None:
     """An open umbrella held at the origin; the unit is the span of its canopy."""
     pen.line([(0, 0.06), (0, -0.86)], 0.022, (120, 92, 76))
     pen.line([(0, 0.04), (0.03, 0.09), (0.07, 0.06)], 0.026, (120, 92, 76))
@@ -133,7 +133,7 @@ def bucket(pen: Pen, colour: Colour) -> None:
     pen.fill([(0.1, -0.86), (0.3, -0.86), (0.24, 0), (0.08, 0)], darker(colour, 0.12))
 
 
-def castle(pen: Pen) -> None:
+def draw_castle(pen: Pen) -> None:
     """A sandcastle on the origin; the unit is its width."""
     sand: Colour = (226, 182, 118)
     shade = darker(sand, 0.14)
@@ -144,8 +144,8 @@ def castle(pen: Pen) -> None:
         for dx in (-0.105, 0.0, 0.105):
             pen.block(x + dx - 0.034, top - 0.06, x + dx + 0.034, top + 0.01, lighter(sand, 0.16))
     pen.block(-0.07, -0.2, 0.07, 0.02, shade, round_=0.05)
-    pen.line([(0, -0.82), (0, -1.06)], 0.02, WOOD)
-    pen.fill([(0, -1.06), (0.18, -1.0), (0, -0.93)], NAMED["red"])
+    pen.line([(0, -0.82), (0, -1.06)], 0.02, _WOOD)
+    pen.fill([(0, -1.06), (0.18, -1.0), (0, -0.93)], NAMED_COLOURS["red"])
 
 
 def surfboard(pen: Pen, colour: Colour, trim: Colour) -> None:
@@ -156,7 +156,7 @@ def surfboard(pen: Pen, colour: Colour, trim: Colour) -> None:
     pen.fill([(-0.121, -0.40), (0.121, -0.40), (0.115, -0.30), (-0.115, -0.30)], trim)
 
 
-def snowman(pen: Pen, scarf: Colour, hat: Colour) -> None:
+def draw_snowman(pen: Pen, scarf: Colour, hat: Colour) -> None:
     """A snowman on the origin; the unit is his height."""
     snow: Colour = (250, 251, 253)
     shade: Colour = (216, 226, 240)
@@ -230,7 +230,7 @@ def rod(pen: Pen, tip: Point, float_: Point) -> None:
     """A fishing rod from the origin to `tip`, its line down to `float_`."""
     pen.line([(0, 0), (tip[0] * 0.5, tip[1] * 0.56), tip], 0.012, (126, 86, 58), curved=True)
     pen.line([tip, float_], 0.004, (236, 236, 236))
-    pen.oval(*float_, 0.018, 0.014, NAMED["red"])
+    pen.oval(*float_, 0.018, 0.014, NAMED_COLOURS["red"])
 
 
 def skis(pen: Pen, length: float, colour: Colour, *, slope: float) -> None:

@@ -154,7 +154,7 @@ def rowboat(pen: Pen, colour: Colour) -> None:
     pen.line([(-0.45, -0.07), (0.0, -0.055), (0.45, -0.085)], 0.010, darker(colour, 0.2), curved=True)
 
 
-def tractor(pen: Pen, colour: Colour) -> None:
+def draw_tractor(pen: Pen, colour: Colour) -> None:
     """A farm tractor."""
     pen.line([(0.28, -0.36), (0.28, -0.62)], 0.03, TYRE)
     pen.block(-0.40, -0.78, 0.02, -0.74, darker(colour, 0.2), round_=0.015)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from annotation.protocol.terms import OTHER, SCENE
 from annotation.synthetic_corpus.art import buildings
 from annotation.synthetic_corpus.art.canvas import Pen
-from annotation.synthetic_corpus.art.colours import NAMED, WHITE, Colour, darker, lighter, mix
+from annotation.synthetic_corpus.art.colours import NAMED_COLOURS, WHITE, Colour, darker, lighter, mix
 from annotation.synthetic_corpus.board import Floor
 from annotation.synthetic_corpus.stage import Placement, Stage
 
@@ -88,7 +88,7 @@ def kitchen(s: Stage) -> None:
     spine = s.canvas.pen(shelf.parts[0])
     for k in range(6):
         x = x0 + 10 + k * 22
-        paint = NAMED[s.rng.choice(s.harmony)]
+        paint = NAMED_COLOURS[s.rng.choice(s.harmony)]
         if k % 2:
             spine.block(x - 6, shelf_y - 20, x + 6, shelf_y, lighter(paint, 0.1), round_=2)
         else:
@@ -133,9 +133,9 @@ def living_room(s: Stage) -> None:
     for k in range(s.rng.randint(1, 3)):
         x = (1 - side) * s.width + (k - 1) * 52 + s.rng.uniform(-6, 6)
         frame = s.entity(OTHER, (("picture", 3), ("painting", 2)))
-        buildings.framed(s.canvas.pen(frame.parts[0]).at(x, skirting * s.rng.uniform(0.22, 0.34),
+        buildings.draw_framed_picture(s.canvas.pen(frame.parts[0]).at(x, skirting * s.rng.uniform(0.22, 0.34),
             scale=s.rng.uniform(34, 48)), s.rng,
-                       mix(accent, NAMED[s.colour()], 0.4))  # fmt: skip
+                       mix(accent, NAMED_COLOURS[s.colour()], 0.4))  # fmt: skip
         hung.append(frame)
     if len(hung) > 1:
         s.backdrops.append(
@@ -179,7 +179,7 @@ def hall(s: Stage) -> None:
     pen.glow(s.width / 2, s.height * 0.3, s.width * 0.6, s.height * 0.5, (255, 246, 222), 0.55)
     string = s.entity(OTHER, (("decorations", 3), ("colorful decorations", 1)), form="plenty")
     strung = s.canvas.pen(string.parts[0])
-    paints = tuple(lighter(NAMED[c], 0.1) for c in (*s.harmony, "yellow"))
+    paints = tuple(lighter(NAMED_COLOURS[c], 0.1) for c in (*s.harmony, "yellow"))
     for k in range(3):
         a, b = s.width * (k / 3), s.width * ((k + 1) / 3)
         buildings.bunting(strung, (a, 14 + 8 * (k % 2)), (b, 14 + 8 * ((k + 1) % 2)), paints)

@@ -6,7 +6,7 @@ from functools import partial
 
 from annotation.protocol.terms import SCENE
 from annotation.synthetic_corpus.art import landscape, vehicles
-from annotation.synthetic_corpus.art.colours import NAMED, WHITE, Colour, darker, lighter, mix
+from annotation.synthetic_corpus.art.colours import NAMED_COLOURS, WHITE, Colour, darker, lighter, mix
 from annotation.synthetic_corpus.board import Floor
 from annotation.synthetic_corpus.referents import Entity
 from annotation.synthetic_corpus.settings.sky import SKIES, outside, paint_sky
@@ -77,7 +77,7 @@ def _sails(s: Stage, horizon: float, sea: Entity) -> None:
         boats.append(
             s.vehicle(
                 (("sailboat", 4), ("boat", 3)),
-                partial(vehicles.sailboat, colour=NAMED[name], sail=WHITE),
+                partial(vehicles.sailboat, colour=NAMED_COLOURS[name], sail=WHITE),
                 Placement(x, horizon + s.height * 0.035 + 4 * k, size, order=horizon),
             )
         )

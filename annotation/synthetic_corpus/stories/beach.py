@@ -5,7 +5,7 @@ from __future__ import annotations
 from annotation.synthetic_corpus import acts
 from annotation.synthetic_corpus.acts import ADULT, CHILD
 from annotation.synthetic_corpus.art import toys
-from annotation.synthetic_corpus.art.colours import NAMED, WHITE
+from annotation.synthetic_corpus.art.colours import NAMED_COLOURS, WHITE
 from annotation.synthetic_corpus.stage import Grip, Placement, Stage, Standpoint
 
 
@@ -23,7 +23,7 @@ def beach_ball(s: Stage) -> None:
         )
         players.append(who)
     ground, tall = s.floor.at(0.8)
-    ball = acts.ball(
+    ball = acts.ball_in_scene(
         s,
         0.48 if count == 2 else 0.35,
         ground - tall * s.rng.uniform(0.6, 1.0),
@@ -53,7 +53,7 @@ def castle(s: Stage) -> None:
     at = 0.54 if count == 1 else 0.5
     tower = s.thing(
         (("sandcastle", 4), ("sand castle", 2)),
-        toys.castle,
+        toys.draw_castle,
         Placement(at, ground - 4, tall * 0.62, shadow=0.6),
         adjectives=("large", "big"),
     )
@@ -76,7 +76,7 @@ def castle(s: Stage) -> None:
     name = s.colour("white", "tan")
     pail = s.thing(
         (("bucket", 3), ("pail", 1)),
-        lambda p: toys.bucket(p, NAMED[name]),
+        lambda p: toys.bucket(p, NAMED_COLOURS[name]),
         Placement(at + 0.11, ground + 12, tall * 0.16, shadow=0.7),
         colour=name,
         adjectives=("plastic",),
@@ -98,7 +98,7 @@ def sunshade(s: Stage) -> None:
     at = 0.5
     shade = s.thing(
         (("umbrella", 4), ("beach umbrella", 3)),
-        lambda p: toys.parasol(p, NAMED[name], WHITE),
+        lambda p: toys.parasol(p, NAMED_COLOURS[name], WHITE),
         Placement(at, ground - 6, tall * 1.0),
         colour=s.rng.choice((name, f"{name} and white")),
         adjectives=("striped",),
@@ -127,7 +127,7 @@ def sunshade(s: Stage) -> None:
     else:
         s.says(sitters[0], f"*enjoy {rest}", weight=0.8)
     if s.rng.random() < 0.6:
-        ball = acts.ball(s, 0.86, s.floor.at(0.9)[0] - tall * 0.08, tall * 0.09, "beach")
+        ball = acts.ball_in_scene(s, 0.86, s.floor.at(0.9)[0] - tall * 0.08, tall * 0.09, "beach")
         s.around.append(f"near {ball}")
     if s.rng.random() < 0.5:
         child, _ = s.person(
@@ -158,7 +158,7 @@ def surfing(s: Stage) -> None:
     board = s.held(
         figure,
         (("surfboard", 1.0),),
-        lambda p: toys.surfboard(p, NAMED[name], NAMED[trim] if trim != name else WHITE),
+        lambda p: toys.surfboard(p, NAMED_COLOURS[name], NAMED_COLOURS[trim] if trim != name else WHITE),
         Grip(1.08, at=(0.20, 0.01), turn=5, layer="behind"),
         colour=name,
     )

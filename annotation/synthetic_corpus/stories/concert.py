@@ -5,8 +5,8 @@ from __future__ import annotations
 from annotation.protocol.terms import INSTRUMENTS, PEOPLE
 from annotation.synthetic_corpus import acts
 from annotation.synthetic_corpus.art import buildings, instruments
-from annotation.synthetic_corpus.art.colours import NAMED
-from annotation.synthetic_corpus.referents import Entity, Person
+from annotation.synthetic_corpus.art.colours import NAMED_COLOURS
+from annotation.synthetic_corpus.referents import Entity, ScenePerson
 from annotation.synthetic_corpus.stage import Placement, Stage, Standpoint
 
 
@@ -16,7 +16,9 @@ def _audience(s: Stage) -> None:
     tone = s.rng.choice(((44, 36, 66), (36, 42, 72), (58, 38, 60)))
     s.paint(
         s.height + 10,
-        lambda p: buildings.crowd(p.of(made.parts[0]), s.rng, s.width, s.height, s.height * 0.26, tone),
+        lambda p: buildings.draw_audience(
+            p.of(made.parts[0]), s.rng, s.width, s.height, s.height * 0.26, tone
+        ),
     )
     s.floor.front -= s.height * 0.06
     s.landmarks["crowd"] = made
@@ -31,7 +33,7 @@ def band(s: Stage) -> None:
     count = s.rng.choice((2, 3, 4)) if s.wide else 2
     xs = {2: (0.34, 0.66), 3: (0.26, 0.50, 0.74), 4: (0.20, 0.40, 0.60, 0.80)}[count]
     drums_at = s.rng.randrange(count) if s.rng.random() < 0.6 else -1
-    players: list[Person] = []
+    players: list[ScenePerson] = []
     tools: list[Entity] = []
     for k, x in enumerate(xs):
         if k == drums_at:
@@ -88,7 +90,7 @@ def band(s: Stage) -> None:
     s.around.append(f"near {box}")
 
 
-def _player(s: Stage, x: float, depth: float) -> tuple[Person, Entity]:
+def _player(s: Stage, x: float, depth: float) -> tuple[ScenePerson, Entity]:
     kind = s.rng.choice(("guitar", "guitar", "violin", "trumpet", "keyboard", "accordion"))
     roles = {
         "guitar": (("guitarist", 2.0), ("guitar player", 1.0), ("musician", 1.0)),
@@ -105,7 +107,7 @@ def _player(s: Stage, x: float, depth: float) -> tuple[Person, Entity]:
         name = s.rng.choice(("black", "red", "blue"))
         tool = s.thing(
             (("keyboard", 5), ("piano", 1)),
-            lambda p: instruments.keyboard(p, NAMED[name]),
+            lambda p: instruments.keyboard(p, NAMED_COLOURS[name]),
             Placement(x + side * 0.26 * figure.height / s.width, ground + 4, size, order=ground + 1),
             category=INSTRUMENTS,
             colour=name,
@@ -123,7 +125,7 @@ def _player(s: Stage, x: float, depth: float) -> tuple[Person, Entity]:
     return who, tool
 
 
-def _drums(s: Stage, x: float) -> tuple[Person, Entity]:
+def _drums(s: Stage, x: float) -> tuple[ScenePerson, Entity]:
     ground, tall = s.floor.at(0.35)
     who, figure = s.person(
         ("man", "woman"),
@@ -134,7 +136,7 @@ def _drums(s: Stage, x: float) -> tuple[Person, Entity]:
     name = s.colour("white", "black")
     kit = s.thing(
         (("drums", 1.0),),
-        lambda p: instruments.drum_kit(p, NAMED[name]),
+        lambda p: instruments.drum_kit(p, NAMED_COLOURS[name]),
         Placement(x, ground, tall * 0.74, order=ground),
         category=INSTRUMENTS,
         form="plenty",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from annotation.synthetic_corpus import acts
 from annotation.synthetic_corpus.acts import ADULT, CHILD
 from annotation.synthetic_corpus.art import furniture, toys, vehicles
-from annotation.synthetic_corpus.art.colours import NAMED
+from annotation.synthetic_corpus.art.colours import NAMED_COLOURS
 from annotation.synthetic_corpus.referents import Entity
 from annotation.synthetic_corpus.stage import Grip, Placement, Stage, Standpoint
 
@@ -85,7 +85,11 @@ def feeding_hens(s: Stage) -> None:
     who, figure = s.person(("girl", "woman", "boy", "old woman"), Standpoint(0.26, 0.85), "reach")
     name = s.colour("white")
     pail = s.held(
-        figure, "bucket", lambda p: toys.bucket(p, NAMED[name]), Grip(0.13, lift=(0.0, 0.17)), colour=name
+        figure,
+        "bucket",
+        lambda p: toys.bucket(p, NAMED_COLOURS[name]),
+        Grip(0.13, lift=(0.0, 0.17)),
+        colour=name,
     )
     hens = []
     coat = s.rng.choice(("white", "brown"))
@@ -114,7 +118,7 @@ def tractor(s: Stage) -> None:
     name = s.rng.choice(("green", "red", "blue"))
     machine = s.vehicle(
         "tractor",
-        lambda p: vehicles.tractor(p, NAMED[name]),
+        lambda p: vehicles.draw_tractor(p, NAMED_COLOURS[name]),
         Placement(0.62, ground, tall * 1.35, shadow=0.55),
         colour=name,
         adjectives=("large", "old"),

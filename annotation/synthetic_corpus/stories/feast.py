@@ -5,7 +5,7 @@ from __future__ import annotations
 from annotation.synthetic_corpus import acts
 from annotation.synthetic_corpus.acts import CHILD
 from annotation.synthetic_corpus.art import furniture, toys
-from annotation.synthetic_corpus.art.colours import NAMED, WHITE
+from annotation.synthetic_corpus.art.colours import NAMED_COLOURS, WHITE
 from annotation.synthetic_corpus.stage import Grip, Placement, Stage, Standpoint
 from annotation.synthetic_corpus.stories.table import long_table
 
@@ -31,7 +31,7 @@ def wedding(s: Stage) -> None:
     wide = s.width * (0.30 if s.wide else 0.38)
     table = s.thing(
         "table",
-        lambda p: furniture.table(p, furniture.WOOD, WHITE),
+        lambda p: furniture.draw_table(p, furniture.WOOD, WHITE),
         Placement(at, ground + 2, wide, order=ground, shadow=0.55),
         adjectives=("small",),
     )
@@ -39,7 +39,7 @@ def wedding(s: Stage) -> None:
     icing = s.rng.choice(("pink", "yellow", "turquoise", "purple"))
     cake = s.thing(
         (("wedding cake", 4), ("cake", 3)),
-        lambda p: furniture.cake(p, NAMED[icing], 3, 0),
+        lambda p: furniture.cake(p, NAMED_COLOURS[icing], 3, 0),
         Placement(at, top, wide * 0.52, order=ground + 1),
         adjectives=("large", "white"),
     )
@@ -47,7 +47,7 @@ def wedding(s: Stage) -> None:
     flowers = s.held(
         b,
         "flowers",
-        lambda p: toys.bouquet(p, NAMED[name]),
+        lambda p: toys.bouquet(p, NAMED_COLOURS[name]),
         Grip(0.15, at=(b.hip[0] + 0.04, b.hip[1] - 0.07)),
         form="plenty",
     )
@@ -95,7 +95,7 @@ def birthday(s: Stage) -> None:
     icing = s.rng.choice(("pink", "yellow", "turquoise", "purple"))
     cake = s.thing(
         (("birthday cake", 4), ("cake", 3)),
-        lambda p: furniture.cake(p, NAMED[icing], 2, 3),
+        lambda p: furniture.cake(p, NAMED_COLOURS[icing], 2, 3),
         Placement(0.5, top + 2, tall * 0.36, order=ground + 1),
         adjectives=("large",),
     )
@@ -142,7 +142,7 @@ def birthday(s: Stage) -> None:
         trim = "yellow" if name != "yellow" else "red"
         gift = s.thing(
             (("present", 3), ("gift", 3)),
-            lambda p: toys.gift(p, NAMED[name], NAMED[trim]),
+            lambda p: toys.gift(p, NAMED_COLOURS[name], NAMED_COLOURS[trim]),
             Placement(0.62 if s.wide else 0.68, top + 2, tall * 0.15, order=ground + 1),
             colour=name,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from annotation.synthetic_corpus import acts
 from annotation.synthetic_corpus.art import furniture, toys
-from annotation.synthetic_corpus.art.colours import NAMED
+from annotation.synthetic_corpus.art.colours import NAMED_COLOURS
 from annotation.synthetic_corpus.stage import Grip, Placement, Stage, Standpoint
 
 
@@ -15,7 +15,7 @@ def on_the_sofa(s: Stage) -> None:
     name = s.colour("white", "tan", "black")
     sofa = s.thing(
         (("couch", 4), ("sofa", 3)),
-        lambda p: furniture.sofa(p, NAMED[name]),
+        lambda p: furniture.sofa(p, NAMED_COLOURS[name]),
         Placement(0.5, ground, wide, shadow=0.54),
         colour=name,
     )
@@ -42,7 +42,7 @@ def on_the_sofa(s: Stage) -> None:
         thing = s.held(
             lead,
             "book",
-            lambda p: toys.book(p, NAMED[tint]),
+            lambda p: toys.book(p, NAMED_COLOURS[tint]),
             Grip(0.18, lift=(0.03, -0.05), upright=True),
             colour=tint,
         )
@@ -97,7 +97,7 @@ def playing_at_home(s: Stage) -> None:
     ground, tall = s.floor.at(0.95)
     style = s.rng.choice(("ball", "gift", "cat"))
     if style == "ball":
-        toy = acts.ball(
+        toy = acts.ball_in_scene(
             s, 0.53, ground - tall * 0.07, tall * 0.08, s.rng.choice(("plain", "beach")), order=ground
         )
     elif style == "gift":
@@ -105,7 +105,7 @@ def playing_at_home(s: Stage) -> None:
         trim = "yellow" if name != "yellow" else "red"
         toy = s.thing(
             (("present", 3), ("gift", 3)),
-            lambda p: toys.gift(p, NAMED[name], NAMED[trim]),
+            lambda p: toys.gift(p, NAMED_COLOURS[name], NAMED_COLOURS[trim]),
             Placement(0.53, ground + 3, tall * 0.26, shadow=0.6),
             colour=name,
             adjectives=("wrapped",),

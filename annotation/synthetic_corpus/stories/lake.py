@@ -9,7 +9,7 @@ from annotation.synthetic_corpus.acts import ADULT
 from annotation.synthetic_corpus.art import landscape, toys, vehicles
 from annotation.synthetic_corpus.art.anatomy import Pose
 from annotation.synthetic_corpus.art.canvas import Pen
-from annotation.synthetic_corpus.art.colours import NAMED, WHITE
+from annotation.synthetic_corpus.art.colours import NAMED_COLOURS, WHITE
 from annotation.synthetic_corpus.stage import Grip, Placement, Stage, Standpoint
 
 
@@ -36,7 +36,7 @@ def rowing(s: Stage) -> None:
             rower = figure
     boat = s.vehicle(
         (("boat", 5), ("rowboat", 2)),
-        lambda p: vehicles.rowboat(p, NAMED[name]),
+        lambda p: vehicles.rowboat(p, NAMED_COLOURS[name]),
         Placement(at, y, size, order=y),
         colour=name,
         adjectives=("small",),
@@ -212,7 +212,7 @@ def shore_couple(s: Stage) -> None:
         boats.append(
             s.vehicle(
                 (("sailboat", 4), ("boat", 2)),
-                partial(vehicles.sailboat, colour=NAMED[name], sail=WHITE),
+                partial(vehicles.sailboat, colour=NAMED_COLOURS[name], sail=WHITE),
                 Placement(
                     0.12 + 0.36 * k,
                     s.waterline - s.height * (0.16 - 0.07 * (k % 2)),

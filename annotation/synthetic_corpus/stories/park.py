@@ -5,8 +5,8 @@ from __future__ import annotations
 from annotation.synthetic_corpus import acts
 from annotation.synthetic_corpus.acts import ADULT, ANYONE, CHILD
 from annotation.synthetic_corpus.art import furniture, toys
-from annotation.synthetic_corpus.art.colours import NAMED, WHITE, lighter
-from annotation.synthetic_corpus.referents import Person
+from annotation.synthetic_corpus.art.colours import NAMED_COLOURS, WHITE, lighter
+from annotation.synthetic_corpus.referents import ScenePerson
 from annotation.synthetic_corpus.stage import Grip, Placement, Stage, Standpoint
 
 
@@ -17,12 +17,12 @@ def picnic(s: Stage) -> None:
     wide = s.width * (0.62 if s.wide else 0.86)
     rug = s.thing(
         (("blanket", 5), ("picnic blanket", 1)),
-        lambda p: furniture.blanket(p, NAMED[name], WHITE),
+        lambda p: furniture.blanket(p, NAMED_COLOURS[name], WHITE),
         Placement(0.5, ground - 2, wide, order=0),
         colour=name,
         adjectives=("checkered",),
     )
-    people: list[Person] = []
+    people: list[ScenePerson] = []
     spots = (
         ((0.30, False), (0.72, True))
         if not s.wide or s.rng.random() < 0.5
@@ -66,14 +66,14 @@ def bench(s: Stage) -> None:
     at = s.rng.uniform(0.36, 0.6) if s.wide else 0.5
     seat = s.thing(
         (("bench", 5), ("park bench", 2)),
-        furniture.bench,
+        furniture.draw_bench,
         Placement(at, ground, wide, shadow=0.55),
         adjectives=("wooden",),
     )
     seat_y = ground - 0.265 * wide
     two = s.rng.random() < 0.5
     xs = [at - 0.24 * wide / s.width, at + 0.22 * wide / s.width] if two else [at - 0.05 * wide / s.width]
-    sitters: list[Person] = []
+    sitters: list[ScenePerson] = []
     for k, x in enumerate(xs):
         who, figure = acts.seated(
             s,
@@ -91,7 +91,7 @@ def bench(s: Stage) -> None:
         thing = s.held(
             first,
             "book",
-            lambda p: toys.book(p, NAMED[name]),
+            lambda p: toys.book(p, NAMED_COLOURS[name]),
             Grip(0.17, lift=(0.03, -0.04), upright=True),
             colour=name,
         )
@@ -159,7 +159,7 @@ def flying_kite(s: Stage) -> None:
     name, trim = s.colour("white"), s.rng.choice(("yellow", "white", "red"))
     kite = s.thing(
         "kite",
-        lambda p: toys.kite(p, NAMED[name], NAMED[trim] if trim != name else WHITE),
+        lambda p: toys.kite(p, NAMED_COLOURS[name], NAMED_COLOURS[trim] if trim != name else WHITE),
         Placement(x, y, s.height * 0.2, turn=24, order=s.height),
         colour=name,
         adjectives=("colorful",),
@@ -200,7 +200,7 @@ def strolling(s: Stage) -> None:
         size = tall * 0.62
         baby_cart = s.thing(
             (("stroller", 4), ("baby carriage", 1)),
-            lambda p: furniture.stroller(p, NAMED[name]),
+            lambda p: furniture.stroller(p, NAMED_COLOURS[name]),
             Placement(
                 0.53 + (0.46 * size + 0.16 * tall) / s.width, ground + 1, size, shadow=0.5, order=ground + 0.4
             ),
@@ -215,7 +215,7 @@ def strolling(s: Stage) -> None:
         flowers = s.held(
             b,
             (("flowers", 1.0),),
-            lambda p: toys.bouquet(p, lighter(NAMED[name], 0.2)),
+            lambda p: toys.bouquet(p, lighter(NAMED_COLOURS[name], 0.2)),
             Grip(0.13, at="far arm", lift=(0.0, -0.03)),
             form="plenty",
         )

@@ -8,8 +8,8 @@ from annotation.synthetic_corpus import acts
 from annotation.synthetic_corpus.acts import ADULT, ANYONE, CHILD
 from annotation.synthetic_corpus.art import furniture, toys
 from annotation.synthetic_corpus.art.canvas import Pen
-from annotation.synthetic_corpus.art.colours import NAMED, lighter
-from annotation.synthetic_corpus.referents import Entity, Person
+from annotation.synthetic_corpus.art.colours import NAMED_COLOURS, lighter
+from annotation.synthetic_corpus.referents import Entity, ScenePerson
 from annotation.synthetic_corpus.stage import Grip, Placement, Stage, Standpoint
 from annotation.synthetic_corpus.stories.street import traffic
 
@@ -18,7 +18,7 @@ def parade(s: Stage) -> None:
     """Marchers, each with a flag, perhaps one with a drum."""
     count = s.rng.choice((3, 4, 5)) if s.wide else s.rng.choice((2, 3))
     design = acts.flag_of(s)
-    people: list[Person] = []
+    people: list[ScenePerson] = []
     flags: list[Entity] = []
     kinds = s.rng.choice((ANYONE, ADULT, CHILD, ("man", "woman", "boy", "girl")))
     for k in range(count):
@@ -116,7 +116,7 @@ def in_the_rain(s: Stage) -> None:
             ("walk", "stand", "stroll")[k % 3],
         )
         figure.reach("near arm", figure.outside((0.06, figure.neck[1] + 0.13)), outward=-1)
-        shade = acts.umbrella(s, figure)
+        shade = acts.umbrella_in_hand(s, figure)
         people.append(who)
         shades.append(shade)
         s.says(
@@ -169,7 +169,7 @@ def vendor(s: Stage) -> None:
     )
     stand = s.thing(
         (("cart", 2), ("food cart", 2), ("ice cream cart", 1), ("stand", 1)),
-        lambda p: furniture.cart(p, NAMED[name], NAMED[trim]),
+        lambda p: furniture.cart(p, NAMED_COLOURS[name], NAMED_COLOURS[trim]),
         Placement(at, ground, size, shadow=0.5),
         colour=name,
     )
@@ -190,7 +190,7 @@ def vendor(s: Stage) -> None:
         cone = s.held(
             figure,
             (("ice cream cone", 3), ("ice cream", 1)),
-            partial(toys.ice_cream, colour=lighter(NAMED[flavour], 0.2)),
+            partial(toys.ice_cream, colour=lighter(NAMED_COLOURS[flavour], 0.2)),
             Grip(0.17, lift=(0.0, -0.03)),
         )
         buyers.append(buyer)

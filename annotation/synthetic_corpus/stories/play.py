@@ -5,7 +5,7 @@ from __future__ import annotations
 from annotation.synthetic_corpus import acts
 from annotation.synthetic_corpus.acts import ADULT, ANYONE, CHILD
 from annotation.synthetic_corpus.art import toys
-from annotation.synthetic_corpus.art.colours import NAMED
+from annotation.synthetic_corpus.art.colours import NAMED_COLOURS
 from annotation.synthetic_corpus.stage import Placement, Stage, Standpoint
 
 
@@ -25,12 +25,12 @@ def fetch(s: Stage) -> None:
         name = s.colour("white", "tan")
         toy = s.thing(
             (("frisbee", 1.0),),
-            lambda p: toys.frisbee(p, NAMED[name]),
+            lambda p: toys.frisbee(p, NAMED_COLOURS[name]),
             Placement(mid, height, tall * 0.22, order=s.height, turn=-12),
             colour=name,
         )
     else:
-        toy = acts.ball(s, mid, height, tall * 0.055, "plain", order=s.height, flying=True)
+        toy = acts.ball_in_scene(s, mid, height, tall * 0.055, "plain", order=s.height, flying=True)
     fetching = s.notion("fetch")
     s.says(
         who,
@@ -95,7 +95,7 @@ def soccer(s: Stage) -> None:
         )
         players.append(who)
     ground, tall = s.floor.at(0.9)
-    ball = acts.ball(s, xs[0] + 0.17, ground - tall * 0.045, tall * 0.06, "soccer", order=ground + 4)
+    ball = acts.ball_in_scene(s, xs[0] + 0.17, ground - tall * 0.045, tall * 0.06, "soccer", order=ground + 4)
     game = s.notion("soccer", "a soccer game", "a game")
     team = s.group(players, "soccer player" if not kinds == CHILD else "")
     s.says(

@@ -11,8 +11,8 @@ from annotation.synthetic_corpus.acts import ADULT, ANYONE, CHILD
 from annotation.synthetic_corpus.art import toys, vehicles
 from annotation.synthetic_corpus.art.anatomy import Pose
 from annotation.synthetic_corpus.art.canvas import Pen
-from annotation.synthetic_corpus.art.colours import NAMED
-from annotation.synthetic_corpus.art.figures import Figure
+from annotation.synthetic_corpus.art.colours import NAMED_COLOURS
+from annotation.synthetic_corpus.art.figures import BodyFigure
 from annotation.synthetic_corpus.referents import Entity
 from annotation.synthetic_corpus.stage import Placement, Stage, Standpoint
 
@@ -28,7 +28,7 @@ def sledding(s: Stage) -> None:
     turn = 7.0
     sled = s.vehicle(
         (("sled", 4), ("wooden sled", 1), ("sleigh", 0.5)),
-        lambda p: vehicles.sled(p, NAMED[name]),
+        lambda p: vehicles.sled(p, NAMED_COLOURS[name]),
         Placement(at, ground, size, order=ground - 1, turn=turn),
         colour=name,
     )
@@ -92,14 +92,14 @@ def skiing(s: Stage) -> None:
             toys.skis(
                 p.at(x * s.width + 0.02 * length, ground, scale=length).of(skis.parts[0]),
                 1.0,
-                NAMED[name],
+                NAMED_COLOURS[name],
                 slope=0,
             )
 
         s.paint(ground - 0.5, planks)
         poles = s.entity(OTHER, (("poles", 2), ("ski poles", 2)), form="pair")
 
-        def sticks(p: Pen, figure: Figure = figure, part: int = poles.parts[0]) -> None:
+        def sticks(p: Pen, figure: BodyFigure = figure, part: int = poles.parts[0]) -> None:
             for limb in ("near arm", "far arm"):
                 hx, hy = figure.limbs[limb][2]
                 p.of(part).line([(hx + 0.03, hy - 0.05), (hx - 0.17, hy + 0.36)], 0.010, (92, 96, 110))
@@ -138,7 +138,7 @@ def snowman(s: Stage) -> None:
     scarf, hat = s.colour("white"), s.rng.choice(("black", "brown", "purple"))
     man = s.thing(
         "snowman",
-        lambda p: toys.snowman(p, NAMED[scarf], NAMED[hat]),
+        lambda p: toys.draw_snowman(p, NAMED_COLOURS[scarf], NAMED_COLOURS[hat]),
         Placement(0.5, ground, tall * 0.84, shadow=0.34),
         adjectives=("large", "big"),
     )
@@ -184,7 +184,7 @@ def snowballs(s: Stage) -> None:
         ("girl", "boy", "woman"), Standpoint(0.78, 0.7, flip=True), s.rng.choice(("jump", "throw", "cheer"))
     )
     ground, tall = s.floor.at(0.8)
-    ball = acts.ball(s, 0.5, ground - tall * 0.66, tall * 0.05, "snow", order=s.height, flying=True)
+    ball = acts.ball_in_scene(s, 0.5, ground - tall * 0.66, tall * 0.05, "snow", order=s.height, flying=True)
     fight = s.notion("a snowball fight")
     s.says(s.group([one, two]), f"*have {fight}", "*play", f"*enjoy {fight}", weight=4)
     s.says((one, two), f"*have {fight}", "*play", weight=1)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from annotation.synthetic_corpus.acts import ANYONE, CHILD
 from annotation.synthetic_corpus.art import vehicles
 from annotation.synthetic_corpus.art.anatomy import Pose
-from annotation.synthetic_corpus.art.colours import NAMED
+from annotation.synthetic_corpus.art.colours import NAMED_COLOURS
 from annotation.synthetic_corpus.referents import Entity
 from annotation.synthetic_corpus.stage import Placement, Stage, Standpoint
 from annotation.synthetic_corpus.stories.play import cycling
@@ -17,11 +17,11 @@ def traffic(s: Stage, kinds: Sequence[str], x: float) -> Entity:
     """A parked or passing car, bus or truck at the far side of the road."""
     kind = s.rng.choice(list(kinds))
     name = s.rng.choice(("red", "blue", "yellow", "green", "white", "orange", "turquoise"))
-    paint = NAMED[name]
+    paint = NAMED_COLOURS[name]
     size = s.unit * {"car": 1.15, "bus": 1.9, "truck": 1.7, "taxi": 1.15}[kind]
     painter = {"car": vehicles.car, "bus": vehicles.bus, "truck": vehicles.truck, "taxi": vehicles.car}[kind]
     if kind == "taxi":
-        name, paint = "yellow", NAMED["yellow"]
+        name, paint = "yellow", NAMED_COLOURS["yellow"]
     nouns = {
         "car": (("car", 5), ("vehicle", 0.5)),
         "bus": (("bus", 5), ("city bus", 1)),
@@ -77,7 +77,7 @@ def bus_stop(s: Stage) -> None:
     y = s.height * 0.76
     bus = s.vehicle(
         (("bus", 5), ("city bus", 1)),
-        lambda p: vehicles.bus(p, NAMED[name]),
+        lambda p: vehicles.bus(p, NAMED_COLOURS[name]),
         Placement(0.58 if s.wide else 0.5, y, size, shadow=0.55),
         colour=name,
     )
@@ -115,7 +115,7 @@ def skateboarding(s: Stage) -> None:
     turn = -10 if high else 0
     board = s.vehicle(
         "skateboard",
-        lambda p: vehicles.skateboard(p, NAMED[name]),
+        lambda p: vehicles.skateboard(p, NAMED_COLOURS[name]),
         Placement(at, ground - lift, size, order=ground - 1, turn=turn),
         colour=name,
     )
@@ -159,7 +159,7 @@ def scooting(s: Stage) -> None:
     at = 0.40 + 0.10 * size / s.width
     scooter = s.vehicle(
         "scooter",
-        lambda p: vehicles.scooter(p, NAMED[name]),
+        lambda p: vehicles.scooter(p, NAMED_COLOURS[name]),
         Placement(at, ground, size, order=ground - 0.5, shadow=0.5),
         colour=name,
     )

@@ -7,7 +7,7 @@ from functools import partial
 from annotation.synthetic_corpus.acts import ADULT, ANYONE, CHILD
 from annotation.synthetic_corpus.art import furniture
 from annotation.synthetic_corpus.art.canvas import Pen
-from annotation.synthetic_corpus.art.colours import NAMED, WHITE, darker
+from annotation.synthetic_corpus.art.colours import NAMED_COLOURS, WHITE, darker
 from annotation.synthetic_corpus.referents import Entity
 from annotation.synthetic_corpus.stage import Placement, Stage, Standpoint
 
@@ -155,7 +155,7 @@ def long_table(pen: Pen, wide: float, high: float, cloth: object) -> None:
 def _dish(s: Stage, kind: str, x: float, y: float, tall: float, order: float) -> Entity:
     """Something to eat, or to cook with, on a table."""
     name = s.colour("white", "tan", "brown")
-    paint = NAMED[name]
+    paint = NAMED_COLOURS[name]
     if kind == "pot":
         return s.thing(
             (("pot", 4), ("large pot", 1)),
@@ -164,7 +164,7 @@ def _dish(s: Stage, kind: str, x: float, y: float, tall: float, order: float) ->
             colour=name,
         )
     if kind == "bowl":
-        food = NAMED[s.rng.choice(("red", "green", "orange", "yellow"))]
+        food = NAMED_COLOURS[s.rng.choice(("red", "green", "orange", "yellow"))]
         return s.thing(
             (("bowl", 4), ("mixing bowl", 1)),
             lambda p: furniture.bowl(p, paint, food),
@@ -175,7 +175,7 @@ def _dish(s: Stage, kind: str, x: float, y: float, tall: float, order: float) ->
         icing = s.rng.choice(("pink", "yellow", "turquoise"))
         return s.thing(
             (("cake", 1.0),),
-            lambda p: furniture.cake(p, NAMED[icing], 2, 0),
+            lambda p: furniture.cake(p, NAMED_COLOURS[icing], 2, 0),
             Placement(x, y, tall * 0.24, order=order),
             colour=icing,
             adjectives=("large",),

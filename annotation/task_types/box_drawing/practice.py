@@ -7,37 +7,37 @@ from django.utils.translation import gettext_lazy as _
 from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
 from annotation.task_types.box_drawing.type import BoxDrawing
-from annotation.task_types.practice.records import Example, Item, Verdict
+from annotation.task_types.practice.records import PracticeExample, PracticeItem, Verdict
 from annotation.task_types.practice.registry import PRACTICE, Practice
-from annotation.task_types.practice.scenes import TREES, WOMAN_WITH_VIOLIN, scene
+from annotation.task_types.practice.scenes import TREES, WOMAN_WITH_VIOLIN, practice_scene
 
 _ITEMS = (
-    Item(
+    PracticeItem(
         "frisbee",
         _("The right box reaches from the dog's nose to the tip of its tail, and from its head to its paws."),
         "drawn",
         ("0:0-2",),
     ),
-    Item(
+    PracticeItem(
         "frisbee",
         _("The hat, the outstretched hand and both shoes belong inside."),
         "drawn",
         ("1:0-3",),
     ),
-    Item(
+    PracticeItem(
         "stage",
         _("The woman has a box already, so the man gets one of his own, from his hair to his shoes."),
         "drawn",
         ("3:0-2",),
         (WOMAN_WITH_VIOLIN,),
     ),
-    Item(
+    PracticeItem(
         "wedding",
         _("The box holds only the flowers: dress and arms stay outside as far as possible."),
         "drawn",
         ("0:4-5",),
     ),
-    Item(
+    PracticeItem(
         "kite",
         _("The phrase means two trees, and both have a box: no further one is needed."),
         "none",
@@ -47,13 +47,15 @@ _ITEMS = (
 )
 
 _EXAMPLES = (
-    Example(
+    PracticeExample(
         True,
-        Item("kite", _("it touches hat, shoes and arm"), "drawn", ("1:0-1",), pending=(74, 254, 172, 455)),
+        PracticeItem(
+            "kite", _("it touches hat, shoes and arm"), "drawn", ("1:0-1",), pending=(74, 254, 172, 455)
+        ),
     ),
-    Example(
+    PracticeExample(
         False,
-        Item("kite", _("the feet are left out"), "drawn", ("4:0-3",), pending=(170, 175, 270, 370)),
+        PracticeItem("kite", _("the feet are left out"), "drawn", ("4:0-3",), pending=(170, 175, 270, 370)),
     ),
 )
 
@@ -64,9 +66,9 @@ GOOD_FIT = 0.8
 class DrawingPractice(Practice):
     """A box is right where it fits one that the scene's gold has and the item has not shown."""
 
-    def judged(self, item: Item, answer: Answer) -> Verdict:
+    def judged(self, item: PracticeItem, answer: Answer) -> Verdict:
         taken = {Box(*corners) for corners in item.boxes}
-        wanted = tuple(box for box in scene(item.scene).boxes(item.mentions[0]) if box not in taken)
+        wanted = tuple(box for box in practice_scene(item.scene).boxes(item.mentions[0]) if box not in taken)
         if answer.box is None:
             return Verdict(not wanted, wanted)
         overlap = max(map(answer.box.iou, wanted), default=None)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from annotation.protocol.grading import Grader
-from annotation.protocol.kinds import KINDS, VERDICTS, Kind
+from annotation.protocol.kinds import KINDS, MEASURED_ON_VERDICTS, Kind
 from annotation.protocol.questions import ANSWERS, BOX_DRAWING
 from annotation.protocol.terms import Box
 from annotation.protocol.trust_settings import TrustSettings
@@ -45,7 +45,7 @@ RULES = Kind(
     shows_boxes=True,
     grader=Grader(_right, _stratum),
     strata=ANSWERS[BOX_DRAWING],
-    measured_on=VERDICTS,
+    measured_on=MEASURED_ON_VERDICTS,
     bar="drawing_bar",
     verdict="drawing_known",
     window="drawing_window",

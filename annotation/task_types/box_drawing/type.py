@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotation.protocol.questions import BOX_DRAWING, WAYS
+from annotation.protocol.questions import BOX_DRAWING, DRAWING_WAYS
 from annotation.task_types.base import TASK_TYPES, BadAnswer, Choice, TaskType
 
 #: Pixels of a side: what is drawn by hand and smaller was a slip. Programs do not slip.
@@ -53,7 +53,7 @@ class BoxDrawing(TaskType):
             "properties": {
                 "answer": {"const": "drawn"},
                 "box": {"type": "array", "items": corner, "minItems": 4, "maxItems": 4},
-                "way": {"enum": ["", *WAYS]},
+                "way": {"enum": ["", *DRAWING_WAYS]},
             },
             "required": ["answer", "box"],
         }
@@ -81,7 +81,7 @@ class BoxDrawing(TaskType):
             )
         # An editor that says something new is no reason to lose a box.
         way = form.get("way", "")
-        return {**data, "box": box, "way": way if way in WAYS else ""}
+        return {**data, "box": box, "way": way if way in DRAWING_WAYS else ""}
 
 
 TASK_TYPES.register(BoxDrawing.key, BoxDrawing())

@@ -5,40 +5,40 @@ from __future__ import annotations
 from django.utils.translation import gettext_lazy as _
 
 from annotation.task_types.box_quality.type import BoxQuality
-from annotation.task_types.practice.records import Example, Item
+from annotation.task_types.practice.records import PracticeExample, PracticeItem
 from annotation.task_types.practice.registry import PRACTICE, Practice
 from annotation.task_types.practice.scenes import WOMAN_WITH_VIOLIN
 
 _ITEMS = (
-    Item(
+    PracticeItem(
         "frisbee",
         _("The box holds the whole dog, from nose to tail, and hardly anything else."),
         "good",
         ("0:0-2",),
         pending=(318, 261, 401, 333),
     ),
-    Item(
+    PracticeItem(
         "wedding",
         _("The bride and the groom stand apart, so each of them gets a box: this one holds both."),
         "bad",
         ("3:0-2",),
         pending=(130, 94, 288, 303),
     ),
-    Item(
+    PracticeItem(
         "frisbee",
         _("There is a broad strip of background on every side of the boy."),
         "bad",
         ("1:0-3",),
         pending=(48, 118, 222, 374),
     ),
-    Item(
+    PracticeItem(
         "stage",
         _("The box ends at the man's belt, though his legs can be seen."),
         "bad",
         ("0:0-3",),
         pending=(283, 92, 353, 195),
     ),
-    Item(
+    PracticeItem(
         "stage",
         _("The woman already had a box: this one duplicates it, and the man still has none."),
         "bad",
@@ -49,13 +49,13 @@ _ITEMS = (
 )
 
 _EXAMPLES = (
-    Example(
+    PracticeExample(
         True,
-        Item("umbrella", _("tight, with its pole"), "good", ("0:4-8",), pending=(141, 85, 370, 277)),
+        PracticeItem("umbrella", _("tight, with its pole"), "good", ("0:4-8",), pending=(141, 85, 370, 277)),
     ),
-    Example(
+    PracticeExample(
         False,
-        Item(
+        PracticeItem(
             "umbrella",
             _("one box around two people who lie apart"),
             "good",

@@ -5,29 +5,29 @@ from __future__ import annotations
 from django.utils.translation import gettext_lazy as _
 
 from annotation.task_types.caption_writing.type import CaptionWriting
-from annotation.task_types.practice.records import Example, Item
+from annotation.task_types.practice.records import PracticeExample, PracticeItem
 from annotation.task_types.practice.registry import PRACTICE, Practice
 
 _ITEMS = (
-    Item(
+    PracticeItem(
         "stage",
         _("“performs” should be “perform”: there are two people."),
         "incorrect",
         sentence="Two people performs on a stage.",
     ),
-    Item(
+    PracticeItem(
         "frisbee",
         _("Spelling and grammar are right."),
         "correct",
         sentence="A boy throws a frisbee, and his dog waits for it.",
     ),
-    Item(
+    PracticeItem(
         "sheep",
         _("“there” names a place; whose sheep they are is said by “their”."),
         "incorrect",
         sentence="A farmer and a dog look after there sheep.",
     ),
-    Item(
+    PracticeItem(
         "frisbee",
         _("Both sentences say who is there and what they do, and nothing that cannot be seen."),
         models=(
@@ -35,7 +35,7 @@ _ITEMS = (
             "A child is playing fetch with a dog in an open field.",
         ),
     ),
-    Item(
+    PracticeItem(
         "umbrella",
         _("Both sentences begin with the two men in the middle and say where they are."),
         models=(
@@ -46,17 +46,19 @@ _ITEMS = (
 )
 
 _EXAMPLES = (
-    Example(
+    PracticeExample(
         True,
-        Item(
+        PracticeItem(
             "kite",
             _("who, what they do, and where"),
             sentence="A girl in a hat flies a yellow kite in a park.",
         ),
     ),
-    Example(
+    PracticeExample(
         False,
-        Item("kite", _("who they are to each other cannot be seen"), sentence="Grandma visits on a Sunday."),
+        PracticeItem(
+            "kite", _("who they are to each other cannot be seen"), sentence="Grandma visits on a Sunday."
+        ),
     ),
 )
 
@@ -64,7 +66,7 @@ _EXAMPLES = (
 class WritingPractice(Practice):
     """With a sentence the item is one of the test; without, one is to be written."""
 
-    def content(self, item: Item) -> dict[str, object]:
+    def content(self, item: PracticeItem) -> dict[str, object]:
         return {"sentence": item.sentence} if item.sentence else {}
 
 

@@ -14,14 +14,14 @@ from typing import Any
 
 from annotation.protocol.grading import one_of
 from annotation.protocol.kinds import (
-    IMAGE,
+    ABOUT_IMAGE,
     KINDS,
-    NOTHING,
+    MEASURED_ON_NOTHING,
     BadItem,
     Kind,
     Number,
     TestSentence,
-    WrittenItem,
+    WrittenControlItem,
 )
 from annotation.protocol.words import gettext_noop as _
 
@@ -72,7 +72,7 @@ INCORRECT = (
 )
 
 
-def _item(item: WrittenItem) -> tuple[dict[str, Any], str]:
+def _item(item: WrittenControlItem) -> tuple[dict[str, Any], str]:
     sentence = " ".join(item.sentence.split())
     if not sentence or item.found:
         raise BadItem("the test of spelling asks about a sentence; expected one, and no captions")
@@ -91,14 +91,14 @@ RULES = Kind(
     key=CAPTION_WRITING,
     tasks="captions",
     answers=("written", *SPELLING),
-    about=IMAGE,
+    about=ABOUT_IMAGE,
     place=90,
     with_content=frozenset({"written"}),
     test_answers=SPELLING,
     writes=True,
     # Of the test alone.
     grader=one_of(SPELLING),
-    measured_on=NOTHING,
+    measured_on=MEASURED_ON_NOTHING,
     item=_item,
     test_sentences=_test_sentences,
     numbers={

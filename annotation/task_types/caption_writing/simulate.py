@@ -7,12 +7,12 @@ from typing import Any
 
 from annotation.protocol.dice import Dice
 from annotation.protocol.questions import Answer
-from annotation.simulation.judging import Known, Someone
+from annotation.simulation.judging import KnownRelevance, Someone
 from annotation.simulation.kinds import SIMULATED, SimulatedKind, fields
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING, CORRECT, SPELLING
 
 
-def _judge(worker: Someone, image: str, content: Mapping[str, Any], known: Known) -> Answer:
+def _judge(worker: Someone, image: str, content: Mapping[str, Any], known: KnownRelevance) -> Answer:
     if sentence := content.get("sentence"):
         return Answer(_spelling(worker, sentence))
     return Answer("written", content={"text": _caption(worker, image, known)})
@@ -27,7 +27,7 @@ def _spelling(worker: Someone, sentence: str) -> str:
     return SPELLING[0] if (sentence in CORRECT) != worker.errs(CAPTION_WRITING, dice) else SPELLING[1]
 
 
-def _caption(worker: Someone, image: str, known: Known) -> str:
+def _caption(worker: Someone, image: str, known: KnownRelevance) -> str:
     """One of the captions that the image has, as if it were theirs."""
     captions = known.captions.get(image) or ("Something can be seen here.",)
     return Dice(worker.seed, worker.name, CAPTION_WRITING, image).choice(list(captions))

@@ -17,7 +17,7 @@ from annotation.task_types.caption_writing.rules import CAPTION_WRITING, SPELLIN
 from annotation.task_types.shown import ShownImage
 
 #: Words a caption has at least, and characters at most.
-FEWEST_WORDS, LONGEST = 3, 400
+FEWEST_WORDS, LONGEST_CAPTION = 3, 400
 
 
 class CaptionWriting(TaskType):
@@ -27,7 +27,7 @@ class CaptionWriting(TaskType):
     """
 
     key = CAPTION_WRITING
-    fewest, longest = FEWEST_WORDS, LONGEST
+    fewest, longest = FEWEST_WORDS, LONGEST_CAPTION
     title = gettext_lazy("Describe a picture")
     summary = gettext_lazy("A picture: write one sentence that says what it shows.")
     name = gettext_lazy("caption writing")
@@ -62,7 +62,7 @@ class CaptionWriting(TaskType):
         written = {
             "properties": {
                 "answer": {"const": "written"},
-                "text": {"type": "string", "minLength": 1, "maxLength": LONGEST},
+                "text": {"type": "string", "minLength": 1, "maxLength": LONGEST_CAPTION},
             },
             "required": ["answer", "text"],
         }
@@ -73,11 +73,11 @@ class CaptionWriting(TaskType):
         if answer.flag or answer.answer in SPELLING:
             return answer
         text = " ".join(text_in(data, "text").split())
-        if len(text) > LONGEST:
+        if len(text) > LONGEST_CAPTION:
             raise BadAnswer(
                 "text",
                 _("This has %(length)d characters: write one sentence of at most %(most)d.")
-                % {"length": len(text), "most": LONGEST},
+                % {"length": len(text), "most": LONGEST_CAPTION},
             )
         if len([word for word in text.split() if any(map(str.isalpha, word))]) < FEWEST_WORDS:
             raise BadAnswer(

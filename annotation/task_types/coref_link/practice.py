@@ -5,35 +5,35 @@ from __future__ import annotations
 from django.utils.translation import gettext_lazy as _
 
 from annotation.task_types.coref_link.type import CorefLink
-from annotation.task_types.practice.records import Example, Item
+from annotation.task_types.practice.records import PracticeExample, PracticeItem
 from annotation.task_types.practice.registry import PRACTICE, Practice
 
 _ITEMS = (
-    Item(
+    PracticeItem(
         "stage",
         _("There is one man on the stage: the one with the beard, at the keyboard."),
         "yes",
         ("1:4-6", "2:0-3"),
     ),
-    Item(
+    PracticeItem(
         "stage",
         _("The young lady is one of the two people, not both of them."),
         "no",
         ("0:8-11", "3:0-2"),
     ),
-    Item(
+    PracticeItem(
         "kite",
         _("There is one child in the picture, the girl with the hat, and both phrases mean her."),
         "yes",
         ("0:0-3", "4:4-6"),
     ),
-    Item(
+    PracticeItem(
         "kite",
         _("The older lady stands behind, with raised arms; the girl is the child who holds the string."),
         "no",
         ("1:0-1", "4:0-3"),
     ),
-    Item(
+    PracticeItem(
         "wedding",
         _("The words differ, but the young woman with the flowers is the bride."),
         "yes",
@@ -42,13 +42,13 @@ _ITEMS = (
 )
 
 _EXAMPLES = (
-    Example(
+    PracticeExample(
         True,
-        Item("wedding", _("both mean the blond man in the suit"), "yes", ("1:3-6", "4:3-6")),
+        PracticeItem("wedding", _("both mean the blond man in the suit"), "yes", ("1:3-6", "4:3-6")),
     ),
-    Example(
+    PracticeExample(
         False,
-        Item("wedding", _("the bride is one of the couple, not both"), "yes", ("1:0-2", "3:0-2")),
+        PracticeItem("wedding", _("the bride is one of the couple, not both"), "yes", ("1:0-2", "3:0-2")),
     ),
 )
 

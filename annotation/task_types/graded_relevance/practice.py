@@ -6,36 +6,36 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.task_types.base import Page
 from annotation.task_types.graded_relevance.type import GradedRelevance
-from annotation.task_types.practice.records import Example, Item
+from annotation.task_types.practice.records import PracticeExample, PracticeItem
 from annotation.task_types.practice.registry import PRACTICE, Practice
 from annotation.task_types.shown import ShownImage
 
 _ITEMS = (
-    Item(
+    PracticeItem(
         "frisbee",
         _("The boy, the frisbee and the white dog are all there, and he is throwing."),
         "4",
         sentence="A boy throws a frisbee for his white dog.",
     ),
-    Item(
+    PracticeItem(
         "wedding",
         _("Bride, groom and cake are right; only the colour of the cake is wrong: it is purple."),
         "3",
         sentence="A bride and a groom stand beside a green cake.",
     ),
-    Item(
+    PracticeItem(
         "stage",
         _("A man and a woman are there, but they make music: it is another scene."),
         "2",
         sentence="A man paints a picture while a woman looks on.",
     ),
-    Item(
+    PracticeItem(
         "sheep",
         _("None of this can be seen: no car, no street, no night."),
         "1",
         sentence="Cars wait in a busy street at night.",
     ),
-    Item(
+    PracticeItem(
         "kite",
         _("What it says is true; leaving out the older lady is not an error."),
         "4",
@@ -44,18 +44,18 @@ _ITEMS = (
 )
 
 _EXAMPLES = (
-    Example(
+    PracticeExample(
         True,
-        Item(
+        PracticeItem(
             "umbrella",
             _("the umbrella is yellow and white: one detail is wrong"),
             "3",
             sentence="Two men lie under a blue umbrella on a beach.",
         ),
     ),
-    Example(
+    PracticeExample(
         False,
-        Item(
+        PracticeItem(
             "umbrella",
             _("a beach alone is not enough: it is another scene"),
             "3",
@@ -68,7 +68,7 @@ _EXAMPLES = (
 class GradingPractice(Practice):
     """The sentence of an item is its own: no corpus has it."""
 
-    def page(self, item: Item, image: ShownImage) -> Page:
+    def page(self, item: PracticeItem, image: ShownImage) -> Page:
         return Page(choices=self.type.choices, about=item.sentence)
 
 

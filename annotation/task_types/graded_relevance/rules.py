@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from annotation.protocol.grading import GRADES, BadKnownAnswer, Grader
-from annotation.protocol.kinds import KINDS, PAIR, BadItem, Kind, Number, WrittenItem
+from annotation.protocol.grading import GRADES, BadGoldAnswer, Grader
+from annotation.protocol.kinds import ABOUT_PAIR, KINDS, BadItem, Kind, Number, WrittenControlItem
 from annotation.protocol.questions import pair_key
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.protocol.words import gettext_noop as _
@@ -25,14 +25,14 @@ def _right(answer: int, known: int, settings: TrustSettings) -> bool:
 
 def _stratum(known: int) -> str:
     if known not in KNOWN_GRADES:
-        raise BadKnownAnswer(
+        raise BadGoldAnswer(
             f"gold grade {known!r}: expected 1 or 4, since judges disagree on what lies between "
             "and a worker who always says 2 would be within one grade of it"
         )
     return str(known)
 
 
-def _item(item: WrittenItem) -> tuple[dict[str, Any], str]:
+def _item(item: WrittenControlItem) -> tuple[dict[str, Any], str]:
     if len(item.found) != 1:
         raise BadItem(f"{len(item.found)} captions to be graded; expected one")
     key, place = item.captions[0]
@@ -51,7 +51,7 @@ RULES = Kind(
     key=GRADED_RELEVANCE,
     tasks="graded",
     answers=tuple(map(str, GRADES)),
-    about=PAIR,
+    about=ABOUT_PAIR,
     place=80,
     grader=Grader(_right, _stratum),
     strata=tuple(map(str, KNOWN_GRADES)),

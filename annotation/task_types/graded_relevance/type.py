@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.task_types.base import TASK_TYPES, Choice, Page, TaskType
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
-from annotation.task_types.shown import ShownImage, sentence
+from annotation.task_types.shown import ShownImage, caption_text
 
 
 class GradedRelevance(TaskType):
@@ -37,13 +37,13 @@ class GradedRelevance(TaskType):
     )
 
     def page(self, content: Mapping[str, Any], image: ShownImage) -> Page:
-        return Page(choices=self.choices, about=sentence(*content["caption"]))
+        return Page(choices=self.choices, about=caption_text(*content["caption"]))
 
     def words_of_item(self, content: Mapping[str, Any], known: Any) -> tuple[str, ...]:
-        return (sentence(*content["caption"]),)
+        return (caption_text(*content["caption"]),)
 
     def told(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
-        return {"caption": sentence(*content["caption"])}
+        return {"caption": caption_text(*content["caption"])}
 
 
 TASK_TYPES.register(GradedRelevance.key, GradedRelevance())

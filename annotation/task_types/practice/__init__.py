@@ -7,29 +7,29 @@ is not stored, not paid, and no part of anybody's standing; a campaign's control
 
 from annotation.protocol.questions import Answer
 from annotation.task_types.base import Page
-from annotation.task_types.practice.records import Example, Item, NamedBox, Verdict
+from annotation.task_types.practice.records import NamedBox, PracticeExample, PracticeItem, Verdict
 from annotation.task_types.practice.registry import PRACTICE, Practice
-from annotation.task_types.practice.scenes import scene
+from annotation.task_types.practice.scenes import practice_scene
 from annotation.task_types.shown import ShownImage
 
 __all__ = [
     "PRACTICE",
-    "Example",
-    "Item",
+    "PracticeExample",
+    "PracticeItem",
     "NamedBox",
     "Practice",
     "Verdict",
-    "judged",
-    "posed",
-    "scene",
+    "judge_practice",
+    "pose_practice",
+    "practice_scene",
 ]
 
 
-def posed(kind: str, item: Item) -> tuple[Page, ShownImage]:
+def pose_practice(kind: str, item: PracticeItem) -> tuple[Page, ShownImage]:
     """What a question's page shows of an item of `kind`, and over which picture."""
     return PRACTICE.get(kind).posed(item)
 
 
-def judged(kind: str, item: Item, answer: Answer) -> Verdict:
+def judge_practice(kind: str, item: PracticeItem, answer: Answer) -> Verdict:
     """The verdict on an answer to an item of `kind` that `TaskType.parse` took."""
     return PRACTICE.get(kind).judged(item, answer)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from annotation.protocol.terms import Box
-from annotation.task_types.base import Words
-from annotation.task_types.practice.scenes import SHOWS, Corners
+from annotation.task_types.base import TranslatableText
+from annotation.task_types.practice.scenes import SCENE_DESCRIPTIONS, Corners
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class PracticeItem:
     """One question about a scene, what is right, and why.
 
     `mentions` ("caption:start-end"), `boxes` (accepted so far) and `pending` (the one in question) are what
@@ -21,7 +21,7 @@ class Item:
     """
 
     scene: str
-    why: Words
+    why: TranslatableText
     right: str = ""
     mentions: tuple[str, ...] = ()
     boxes: tuple[Corners, ...] = ()
@@ -33,19 +33,19 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class PracticeExample:
     """A picture beside the built-in instructions: an answer to an item, and whether that is good.
 
     The item's `right` is what was answered, its `why` what is good or bad in it.
     """
 
     good: bool
-    item: Item
+    item: PracticeItem
 
     @property
-    def shows(self) -> Words:
+    def shows(self) -> TranslatableText:
         """What the picture shows: its alternative text."""
-        return SHOWS[self.item.scene]
+        return SCENE_DESCRIPTIONS[self.item.scene]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from annotation.common.registry import Registry
 from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
 from annotation.task_types.base import TASK_TYPES, Page, TaskType
-from annotation.task_types.practice.records import Example, Item, NamedBox, Verdict
-from annotation.task_types.practice.scenes import scene
+from annotation.task_types.practice.records import NamedBox, PracticeExample, PracticeItem, Verdict
+from annotation.task_types.practice.scenes import practice_scene
 from annotation.task_types.shown import ShownImage
 
 
@@ -27,24 +27,24 @@ class Practice:
     """
 
     kind: str
-    items: tuple[Item, ...]
-    examples: tuple[Example, ...]
+    items: tuple[PracticeItem, ...]
+    examples: tuple[PracticeExample, ...]
 
     @property
     def type(self) -> TaskType:
         """The type of the kind that is practised."""
         return TASK_TYPES.get(self.kind)
 
-    def posed(self, item: Item) -> tuple[Page, ShownImage]:
+    def posed(self, item: PracticeItem) -> tuple[Page, ShownImage]:
         """What a question's page shows of `item`, and over which picture."""
-        image = scene(item.scene).image
+        image = practice_scene(item.scene).image
         return self.page(item, image), image
 
-    def page(self, item: Item, image: ShownImage) -> Page:
+    def page(self, item: PracticeItem, image: ShownImage) -> Page:
         """What the question's page shows of `item`."""
         return self.type.page(self.content(item), image)
 
-    def content(self, item: Item) -> dict[str, object]:
+    def content(self, item: PracticeItem) -> dict[str, object]:
         """`item` as the content of a lease, for `TaskType.page`."""
         return {
             "mentions": list(item.mentions),
@@ -52,16 +52,16 @@ class Practice:
             "pending": list(item.pending) if item.pending else None,
         }
 
-    def pictured(self, item: Item) -> tuple[Page, str]:
+    def pictured(self, item: PracticeItem) -> tuple[Page, str]:
         """What the picture of an example shows: the page, with the box in question, and the sentence."""
         page, _image = self.posed(item)
         return (replace(page, pending=Box(*item.pending)) if item.pending else page), item.sentence
 
-    def judged(self, item: Item, answer: Answer) -> Verdict:
+    def judged(self, item: PracticeItem, answer: Answer) -> Verdict:
         """The verdict on an answer that `TaskType.parse` took."""
         return Verdict(answer.answer == item.right if item.right else None)
 
-    def named_boxes(self, item: Item, answer: Answer) -> tuple[NamedBox, ...]:
+    def named_boxes(self, item: PracticeItem, answer: Answer) -> tuple[NamedBox, ...]:
         """Boxes with names and words, shown with the verdict instead of the question's; usually none."""
         return ()
 

@@ -15,20 +15,20 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from annotation.protocol.terms import Box
-from annotation.task_types.base import Words
+from annotation.task_types.base import TranslatableText
 from annotation.task_types.shown import ShownCaption, ShownImage
 
 #: Of the sample corpus: its seed, and which of its images are called what here.
-SEED = 20
-CHOSEN = {"skiers": 0, "frisbee": 1, "kite": 7, "stage": 11, "sheep": 12, "wedding": 14, "umbrella": 22}
+SCENES_SEED = 20
+SCENE_IMAGES = {"skiers": 0, "frisbee": 1, "kite": 7, "stage": 11, "sheep": 12, "wedding": 14, "umbrella": 22}
 #: Where the scenes are told, and where their pictures lie among the static files.
-TOLD = Path(__file__).parent / "scenes.json"
-PICTURES = "annotation/examples"
+SCENES_FILE = Path(__file__).parent / "scenes.json"
+SCENE_PICTURES = "annotation/examples"
 
 Corners = tuple[int, int, int, int]
 
 #: What the pictures of examples show.
-SHOWS: dict[str, Words] = {
+SCENE_DESCRIPTIONS: dict[str, TranslatableText] = {
     "stage": _("A woman plays the violin on a stage, and a bearded man the keyboard."),
     "frisbee": _("A boy in a brown hat throws a pink frisbee; a white dog sits in the field."),
     "kite": _("A girl in a hat flies a yellow kite; an older lady behind her raises her arms."),
@@ -57,11 +57,11 @@ class Scene:
 
 def picture_of(name: str) -> str:
     """The static file with a scene's picture."""
-    return f"{PICTURES}/{name}.webp"
+    return f"{SCENE_PICTURES}/{name}.webp"
 
 
 @cache
-def scene(name: str) -> Scene:
+def practice_scene(name: str) -> Scene:
     """The scene of this name. Raises KeyError where there is none."""
     told: dict[str, Any] = _told()[name]
     captions = tuple(ShownCaption(text, tuple(text.split())) for text in told["captions"])
@@ -76,5 +76,5 @@ def scene(name: str) -> Scene:
 
 @cache
 def _told() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(TOLD.read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(SCENES_FILE.read_text(encoding="utf-8"))
     return found

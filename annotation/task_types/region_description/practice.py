@@ -9,12 +9,12 @@ from django.utils.translation import gettext_lazy as _
 from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
 from annotation.task_types.base import Page
-from annotation.task_types.practice.records import Example, Item, NamedBox
+from annotation.task_types.practice.records import NamedBox, PracticeExample, PracticeItem
 from annotation.task_types.practice.registry import PRACTICE, Practice
 from annotation.task_types.region_description.type import RegionDescription
 
 _ITEMS = (
-    Item(
+    PracticeItem(
         "frisbee",
         _("The boxes hold three different things tightly, and two or three words say what each is."),
         regions=(
@@ -23,7 +23,7 @@ _ITEMS = (
             ((211, 148, 259, 165), "pink frisbee"),
         ),
     ),
-    Item(
+    PracticeItem(
         "wedding",
         _("Small parts count as well: the flowers lie within the box of the dress."),
         regions=(
@@ -35,17 +35,17 @@ _ITEMS = (
 )
 
 _EXAMPLES = (
-    Example(
+    PracticeExample(
         True,
-        Item(
+        PracticeItem(
             "stage",
             _("tight, and the words set it apart from others"),
             regions=(((285, 132, 345, 206), "white shirt"),),
         ),
     ),
-    Example(
+    PracticeExample(
         False,
-        Item(
+        PracticeItem(
             "stage",
             _("nearly the whole picture, not a part of it"),
             regions=(((20, 20, 480, 320), "music"),),
@@ -57,16 +57,16 @@ _EXAMPLES = (
 class RegionPractice(Practice):
     """Nobody can grade a description: ours are shown beside those that were given."""
 
-    def content(self, item: Item) -> dict[str, object]:
+    def content(self, item: PracticeItem) -> dict[str, object]:
         return {"regions": len(item.regions)}
 
-    def pictured(self, item: Item) -> tuple[Page, str]:
+    def pictured(self, item: PracticeItem) -> tuple[Page, str]:
         """The one region of an example, and its words."""
         (corners, words), *_others = item.regions
         page, _image = self.posed(item)
         return replace(page, pending=Box(*corners)), words
 
-    def named_boxes(self, item: Item, answer: Answer) -> tuple[NamedBox, ...]:
+    def named_boxes(self, item: PracticeItem, answer: Answer) -> tuple[NamedBox, ...]:
         """Ours as A, B, C, then those of the answer as 1, 2, 3."""
         ours = [
             NamedBox(Box(*corners), "ABCDEFGH"[place], words, True)

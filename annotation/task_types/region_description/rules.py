@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from annotation.protocol.kinds import IMAGE, KINDS, NOTHING, BadContent, Kind, Number
+from annotation.protocol.kinds import ABOUT_IMAGE, KINDS, MEASURED_ON_NOTHING, BadContent, Kind, Number
 from annotation.protocol.words import gettext_noop as _
 
 REGION_DESCRIPTION = "region_description"
@@ -31,12 +31,12 @@ RULES = Kind(
     key=REGION_DESCRIPTION,
     tasks="regions",
     answers=("described",),
-    about=IMAGE,
+    about=ABOUT_IMAGE,
     place=100,
     with_content=frozenset({"described"}),
     writes=True,
     tested=False,
-    measured_on=NOTHING,
+    measured_on=MEASURED_ON_NOTHING,
     numbers={
         REGION_DESCRIPTION: Number(9, _SOURCE, _("Workers who describe regions of each image")),
         REGIONS: Number(5, _SOURCE, _("Regions that each of them describes")),

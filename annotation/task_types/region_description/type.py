@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.protocol.contents import corners
-from annotation.protocol.questions import WAYS, Answer
+from annotation.protocol.questions import DRAWING_WAYS, Answer
 from annotation.protocol.terms import Box
 from annotation.task_types.base import TASK_TYPES, BadAnswer, Choice, Page, TaskType, box_in, text_in
 from annotation.task_types.box_drawing.type import EDGES, SMALLEST_SIDE
@@ -17,7 +17,7 @@ from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.shown import ShownImage
 
 #: Characters of a region's text, at most, and regions that one answer may have.
-LONGEST, MOST = 120, 50
+LONGEST_REGION_TEXT, _MOST_REGIONS = 120, 50
 
 
 class Region(NamedTuple):
@@ -63,8 +63,8 @@ class RegionDescription(TaskType):
             "type": "object",
             "properties": {
                 "box": {"type": "array", "items": corner, "minItems": 4, "maxItems": 4},
-                "text": {"type": "string", "minLength": 1, "maxLength": LONGEST},
-                "way": {"enum": ["", *WAYS]},
+                "text": {"type": "string", "minLength": 1, "maxLength": LONGEST_REGION_TEXT},
+                "way": {"enum": ["", *DRAWING_WAYS]},
             },
             "required": ["box", "text"],
         }
@@ -72,7 +72,7 @@ class RegionDescription(TaskType):
             "type": "array",
             "items": region,
             "minItems": 1,
-            "maxItems": MOST,
+            "maxItems": _MOST_REGIONS,
         }
         answers["required"].append("regions")
         return {**schema, "oneOf": [answers, flags]}
@@ -82,7 +82,7 @@ class RegionDescription(TaskType):
         if answer.flag:
             return answer
         given = data.get("regions")
-        if not isinstance(given, list) or not 0 < len(given) <= MOST:
+        if not isinstance(given, list) or not 0 < len(given) <= _MOST_REGIONS:
             raise BadAnswer("regions", _("Draw the regions first, and say what each shows."))
         regions = [_region(number, one) for number, one in enumerate(given, 1)]
         if len({region.box for region in regions}) < len(regions):
@@ -101,9 +101,9 @@ class RegionDescription(TaskType):
         if data["answer"] != "described":
             return data
         regions: list[dict[str, Any]] = []
-        for number in range(MOST):
-            given = [form.get(field_of(number, edge), "").strip() for edge in EDGES]
-            text = form.get(field_of(number, "text"), "")
+        for number in range(_MOST_REGIONS):
+            given = [form.get(region_field_name(number, edge), "").strip() for edge in EDGES]
+            text = form.get(region_field_name(number, "text"), "")
             if not any(given) and not text.strip():
                 continue
             if not all(edge.isascii() and edge.isdigit() and len(edge) < 7 for edge in given):
@@ -115,12 +115,12 @@ class RegionDescription(TaskType):
                     _("Region %(number)d is too small: each side needs at least %(pixels)d pixels.")
                     % {"number": len(regions) + 1, "pixels": SMALLEST_SIDE},
                 )
-            way = form.get(field_of(number, "way"), "")
-            regions.append({"box": box, "text": text, "way": way if way in WAYS else ""})
+            way = form.get(region_field_name(number, "way"), "")
+            regions.append({"box": box, "text": text, "way": way if way in DRAWING_WAYS else ""})
         return {**data, "regions": regions}
 
 
-def field_of(number: int, name: str) -> str:
+def region_field_name(number: int, name: str) -> str:
     """The name of a field of region `number` (from 0)."""
     return f"region-{number}-{name}"
 
@@ -131,14 +131,14 @@ def _region(number: int, given: Any) -> Region:
     text = " ".join(text_in(given, "text").split())
     if not text:
         raise BadAnswer("regions", _("Say what region %(number)d shows.") % {"number": number})
-    if len(text) > LONGEST:
+    if len(text) > LONGEST_REGION_TEXT:
         raise BadAnswer(
             "regions",
             _("Region %(number)d has %(length)d characters: a few words are enough, %(most)d at most.")
-            % {"number": number, "length": len(text), "most": LONGEST},
+            % {"number": number, "length": len(text), "most": LONGEST_REGION_TEXT},
         )
     way = text_in(given, "way")
-    if way and way not in WAYS:
+    if way and way not in DRAWING_WAYS:
         raise BadAnswer("way", _("“%(given)s” is not a way of drawing a box.") % {"given": way})
     return Region(box_in(given.get("box")), text, way)
 

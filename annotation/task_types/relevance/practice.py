@@ -6,14 +6,14 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.protocol.questions import Answer
 from annotation.task_types.base import Page
-from annotation.task_types.practice.records import Example, Item, Verdict
+from annotation.task_types.practice.records import PracticeExample, PracticeItem, Verdict
 from annotation.task_types.practice.registry import PRACTICE, Practice
-from annotation.task_types.practice.scenes import scene
-from annotation.task_types.relevance.type import Relevance, ShownBlock, field_of
+from annotation.task_types.practice.scenes import practice_scene
+from annotation.task_types.relevance.type import RelevancePages, ShownBlock, checkbox_name
 from annotation.task_types.shown import ShownImage
 
 _ITEMS = (
-    Item(
+    PracticeItem(
         "frisbee",
         _("The boy's hat is brown. That is a small mistake: the sentence still fits."),
         "judged",
@@ -38,7 +38,7 @@ _ITEMS = (
             ),
         ),
     ),
-    Item(
+    PracticeItem(
         "sheep",
         _("An umbrella in the rain and sheep at a river are other scenes, with the same things in them."),
         "judged",
@@ -63,7 +63,7 @@ _ITEMS = (
             ),
         ),
     ),
-    Item(
+    PracticeItem(
         "kite",
         _("None of the sentences beside the kite fits, so none is ticked."),
         "judged",
@@ -89,17 +89,17 @@ _ITEMS = (
 )
 
 _EXAMPLES = (
-    Example(
+    PracticeExample(
         True,
-        Item(
+        PracticeItem(
             "frisbee",
             _("ticked: it says exactly what can be seen"),
             sentence="A boy plays with his dog in a field.",
         ),
     ),
-    Example(
+    PracticeExample(
         False,
-        Item("frisbee", _("ticked, only because there is a dog"), sentence="A dog swims in a lake."),
+        PracticeItem("frisbee", _("ticked, only because there is a dog"), sentence="A dog swims in a lake."),
     ),
 )
 
@@ -107,17 +107,17 @@ _EXAMPLES = (
 class PagePractice(Practice):
     """A page is right where every sentence is ticked that fits, and no other."""
 
-    def page(self, item: Item, image: ShownImage) -> Page:
+    def page(self, item: PracticeItem, image: ShownImage) -> Page:
         blocks = tuple(
             ShownBlock(
-                scene(name).image,
-                tuple((field_of(place, number), text) for number, (text, _fits) in enumerate(sentences)),
+                practice_scene(name).image,
+                tuple((checkbox_name(place, number), text) for number, (text, _fits) in enumerate(sentences)),
             )
             for place, (name, sentences) in enumerate(item.blocks)
         )
         return Page(choices=self.type.choices, about=blocks)
 
-    def judged(self, item: Item, answer: Answer) -> Verdict:
+    def judged(self, item: PracticeItem, answer: Answer) -> Verdict:
         given = (answer.content or {}).get("ticked", [])
         wrong = tuple(
             (place, number)
@@ -133,4 +133,4 @@ def _at(ticked: list[list[bool]], place: int, number: int) -> bool:
     return place < len(ticked) and number < len(ticked[place]) and ticked[place][number]
 
 
-PRACTICE.register(Relevance.key, PagePractice(Relevance.key, _ITEMS, _EXAMPLES))
+PRACTICE.register(RelevancePages.key, PagePractice(RelevancePages.key, _ITEMS, _EXAMPLES))

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from annotation.protocol.grading import BadKnownAnswer, Grader
-from annotation.protocol.kinds import KINDS, PAGE, BadItem, Kind, Number, WrittenItem
-from annotation.protocol.paging import ROLES
+from annotation.protocol.grading import BadGoldAnswer, Grader
+from annotation.protocol.kinds import ABOUT_PAGE, KINDS, BadItem, Kind, Number, WrittenControlItem
+from annotation.protocol.paging import PAGE_ROLES
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.protocol.words import gettext_noop as _
 
@@ -40,7 +40,7 @@ def _right(answer: Sequence[bool], known: Sequence[bool], settings: TrustSetting
 
 def _stratum(known: Sequence[bool]) -> str:
     if sum(known) not in TRUE_CAPTIONS:
-        raise BadKnownAnswer(f"a control image with {sum(known)} true captions: expected 1 to 3")
+        raise BadGoldAnswer(f"a control image with {sum(known)} true captions: expected 1 to 3")
     return str(sum(known))
 
 
@@ -64,7 +64,7 @@ def _written_known(text: str, captions: tuple[tuple[str, int], ...]) -> tuple[bo
     return tuple(name in true for name in captions)
 
 
-def _item(item: WrittenItem) -> tuple[dict[str, Any], str]:
+def _item(item: WrittenControlItem) -> tuple[dict[str, Any], str]:
     if not isinstance(item.known, tuple) or len(item.known) != len(item.found):
         raise BadItem(f"{len(item.found)} captions; expected whether each is true")
     if len(set(item.captions)) < len(item.captions):
@@ -80,7 +80,7 @@ def _told(key: str, content: Mapping[str, Any]) -> dict[str, Any]:
         {
             "image": block["image"],
             "caption": [image, place],
-            "role": ROLES[role],
+            "role": PAGE_ROLES[role],
             "yes": block["yes"][number] if "yes" in block else None,
         }
         for block in content.get("blocks", ())
@@ -93,7 +93,7 @@ RULES = Kind(
     key=RELEVANCE,
     tasks="relevance",
     answers=("judged",),
-    about=PAGE,
+    about=ABOUT_PAGE,
     place=70,
     with_content=frozenset({"judged"}),
     grader=Grader(_right, _stratum),

@@ -11,10 +11,10 @@ from django.utils.translation import gettext_lazy
 from annotation.protocol.questions import Answer
 from annotation.task_types.base import TASK_TYPES, BadAnswer, Choice, Page, TaskType
 from annotation.task_types.relevance.rules import RELEVANCE
-from annotation.task_types.shown import ShownImage, sentence, shown_image
+from annotation.task_types.shown import ShownImage, caption_text, shown_image
 
 #: No page has more images, or captions beside one, than this.
-MOST = 100
+_MOST = 100
 
 
 class ShownBlock(NamedTuple):
@@ -24,7 +24,7 @@ class ShownBlock(NamedTuple):
     sentences: tuple[tuple[str, str], ...]
 
 
-class Relevance(TaskType):
+class RelevancePages(TaskType):
     """A page of pictures, each with sentences to be ticked.
 
     Content: {"blocks": [{"image": id, "captions": [[image, number], ...]}, ...]} in the order shown;
@@ -54,7 +54,7 @@ class Relevance(TaskType):
                 ShownBlock(
                     shown_image(block["image"]),
                     tuple(
-                        (field_of(place, number), sentence(*caption))
+                        (checkbox_name(place, number), caption_text(*caption))
                         for number, caption in enumerate(block["captions"])
                     ),
                 )
@@ -66,8 +66,8 @@ class Relevance(TaskType):
     def schema(self) -> dict[str, Any]:
         schema = super().schema
         answers, flags = schema["oneOf"]
-        row = {"type": "array", "items": {"type": "boolean"}, "maxItems": MOST}
-        answers["properties"]["ticked"] = {"type": "array", "items": row, "minItems": 1, "maxItems": MOST}
+        row = {"type": "array", "items": {"type": "boolean"}, "maxItems": _MOST}
+        answers["properties"]["ticked"] = {"type": "array", "items": row, "minItems": 1, "maxItems": _MOST}
         answers["required"].append("ticked")
         return {**schema, "oneOf": [answers, flags]}
 
@@ -76,7 +76,7 @@ class Relevance(TaskType):
             "blocks": [
                 {
                     "image": image(shown_image(block["image"])),
-                    "captions": [sentence(*caption) for caption in block["captions"]],
+                    "captions": [caption_text(*caption) for caption in block["captions"]],
                 }
                 for block in content["blocks"]
             ]
@@ -91,7 +91,7 @@ class Relevance(TaskType):
     def words_of_item(self, content: Mapping[str, Any], known: Any) -> tuple[str, ...]:
         """The true captions of the image."""
         (block,) = content["blocks"]
-        return tuple(sentence(*c) for c, true in zip(block["captions"], known, strict=True) if true)
+        return tuple(caption_text(*c) for c, true in zip(block["captions"], known, strict=True) if true)
 
     def from_form(self, form: Mapping[str, str]) -> dict[str, Any]:
         data = super().from_form(form)
@@ -101,15 +101,16 @@ class Relevance(TaskType):
             sizes = [int(size) for size in form.get("sizes", "").split(",")]
         except ValueError:
             sizes = []
-        if not sizes or len(sizes) > MOST or not all(0 < size <= MOST for size in sizes):
+        if not sizes or len(sizes) > _MOST or not all(0 < size <= _MOST for size in sizes):
             raise BadAnswer("ticked", _("This page is incomplete: reload it."))
         ticked = [
-            [field_of(place, number) in form for number in range(size)] for place, size in enumerate(sizes)
+            [checkbox_name(place, number) in form for number in range(size)]
+            for place, size in enumerate(sizes)
         ]
         return {**data, "ticked": ticked}
 
 
-def field_of(block: int, caption: int) -> str:
+def checkbox_name(block: int, caption: int) -> str:
     """The name of a checkbox."""
     return f"tick-{block}-{caption}"
 
@@ -117,9 +118,9 @@ def field_of(block: int, caption: int) -> str:
 def _ticked(given: Any) -> list[list[bool]]:
     whole = (
         isinstance(given, Sequence)
-        and 0 < len(given) <= MOST
+        and 0 < len(given) <= _MOST
         and all(
-            isinstance(row, list) and len(row) <= MOST and all(isinstance(tick, bool) for tick in row)
+            isinstance(row, list) and len(row) <= _MOST and all(isinstance(tick, bool) for tick in row)
             for row in given
         )
     )
@@ -128,4 +129,4 @@ def _ticked(given: Any) -> list[list[bool]]:
     return [list(row) for row in given]
 
 
-TASK_TYPES.register(Relevance.key, Relevance())
+TASK_TYPES.register(RelevancePages.key, RelevancePages())

@@ -25,13 +25,13 @@ from annotation.protocol.campaign_settings import CampaignSettings
 from annotation.protocol.questions import Answer
 from annotation.queue.leases import Lease
 from annotation.task_types.base import BadAnswer, Page, TaskType
-from annotation.task_types.practice import PRACTICE, Item, NamedBox, Verdict, scene
+from annotation.task_types.practice import PRACTICE, NamedBox, PracticeItem, Verdict, practice_scene
 from annotation.task_types.shown import ShownImage
-from annotation.web.annotator.task_page import Desk, RefusedForm, WorkSoFar, boxes_of, desk
-from annotation.web.annotator.task_place import Place, place_of
+from annotation.web.annotator.task_page import RefusedForm, TaskPage, WorkSoFar, boxes_of, build_task_page
+from annotation.web.annotator.task_place import WorkPlaceOfRequest, place_of_request
 from annotation.web.annotator.task_texts import note_practice, practice_due, text_of
 from annotation.web.common.access import for_roles
-from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw
+from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay
 
 #: The parts of a kind's own template that practice shows in a frame of its own, as `_parts.html` has them.
 PARTS, BETWEEN = "annotation/tasks/_parts.html", "<!-- next part -->"
@@ -51,7 +51,7 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class _Told:
     """A verdict in words: what was answered, what would have been right, sentences taken wrongly.
 
     `ticks` are those sentences: the picture, the text, whether it describes it. `regions` are boxes as the
@@ -89,7 +89,7 @@ class Shown:
 @for_roles(ANNOTATOR)
 def practice(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     """Item `n` (from 1) of a kind; POST answers it and shows the verdict; behind the last, how it went."""
-    place = place_of(request, name, kind)
+    place = place_of_request(request, name, kind)
     practice = PRACTICE.get(kind)
     items = practice.items
     number = _between(request.GET.get("n", ""), 1, len(items) + 1)
@@ -130,10 +130,10 @@ def practice(request: HttpRequest, name: str, kind: str) -> HttpResponse:
 
 
 def _desk(
-    place: Place, page: Page, image: ShownImage, entered: dict[str, str], wrong: BadAnswer | None
-) -> Desk:
+    place: WorkPlaceOfRequest, page: Page, image: ShownImage, entered: dict[str, str], wrong: BadAnswer | None
+) -> TaskPage:
     """The item laid out as a task is, with what a task has and practice has not left empty."""
-    return desk(
+    return build_task_page(
         replace(place, type=cast(TaskType, Shown(place.type, page))),
         lease=Lease(0, place.kind, "", 0, {}, "", timezone.now(), None, None),
         image=image,
@@ -144,18 +144,20 @@ def _desk(
     )
 
 
-def _parts(request: HttpRequest, place: Place, shown: Desk) -> Parts:
+def _parts(request: HttpRequest, place: WorkPlaceOfRequest, shown: TaskPage) -> Parts:
     """The parts of the kind's template, which its author wrote for a task's frame."""
     whole = render_to_string(place.type.template, {"desk": shown, "around": PARTS}, request)
     # The template escaped what is not its own.
     return Parts(*(mark_safe(part.strip()) for part in whole.split(BETWEEN)))
 
 
-def _told(item: Item, page: Page, answer: Answer, verdict: Verdict, named: tuple[NamedBox, ...]) -> Told:
+def _told(
+    item: PracticeItem, page: Page, answer: Answer, verdict: Verdict, named: tuple[NamedBox, ...]
+) -> _Told:
     labels = {choice.value: choice.label for choice in page.choices}
     content = answer.content or {}
     several = len(labels) > 1
-    return Told(
+    return _Told(
         verdict,
         item.why,
         given=labels.get(answer.answer, "") if several else "",
@@ -172,16 +174,16 @@ def _told(item: Item, page: Page, answer: Answer, verdict: Verdict, named: tuple
 
 
 def _boxes(
-    item: Item, page: Page, answer: Answer, verdict: Verdict, named: tuple[NamedBox, ...]
+    item: PracticeItem, page: Page, answer: Answer, verdict: Verdict, named: tuple[NamedBox, ...]
 ) -> list[DrawnBox]:
     """The boxes of the question, with those that were drawn and those that were wanted beside them."""
-    size = scene(item.scene).image
+    size = practice_scene(item.scene).image
     frame = Frame(size.width, size.height)
     if named:
         tagged: list[tuple[Any, list[Tag]]] = [
             (each.box, [Tag(OURS if each.ours else THEIRS, each.name)]) for each in named
         ]
-        return draw(tagged, frame)
+        return draw_overlay(tagged, frame)
     wanted = (*page.boxes, *verdict.right_boxes)
     return boxes_of(replace(page, boxes=wanted, pending=answer.box or page.pending), frame)
 

@@ -7,20 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from annotation.instructions import Text
+from annotation.instructions import CampaignText
 from annotation.models import Campaign
 from annotation.protocol.campaign_settings import CampaignSettings
 from annotation.protocol.work import PaySettings
-from annotation.quality.qualification import Test
+from annotation.quality.qualification import QualificationTest
 from annotation.queue.available_tasks import Today
 from annotation.queue.leases import Lease
 from annotation.selectors.campaign import money
 from annotation.task_types.base import Choice, Page, Pointed, TaskType
 from annotation.task_types.box_drawing.type import EDGES, SMALLEST_SIDE
 from annotation.task_types.shown import ShownCaption, ShownImage
-from annotation.web.annotator.task_place import Place
+from annotation.web.annotator.task_place import WorkPlaceOfRequest
 from annotation.web.common.marking import POINT, laid_out
-from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw
+from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay
 from annotation.web.common.palette import letters
 
 #: The number of the phrase, where there is one; the colour and the name of the box that is asked about.
@@ -52,7 +52,7 @@ class Bit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class TaskPage:
     """All that a task page's template needs.
 
     `owner` is the worker, under whose id a browser keeps what it has not sent. `phrases` are the
@@ -74,8 +74,8 @@ class Desk:
     frame: Frame | None
     boxes: list[DrawnBox]
     choices: list[tuple[str, Choice]]
-    text: Text
-    test: Test | None
+    text: CampaignText
+    test: QualificationTest | None
     ahead: int
     today: Today
     earned: str
@@ -118,7 +118,7 @@ class WorkSoFar:
     """What a worker has done: today, and in the test that they are in. Fields as of Desk."""
 
     today: Today = Today()
-    test: Test | None = None
+    test: QualificationTest | None = None
     ahead: int = 0
 
 
@@ -131,16 +131,16 @@ class RefusedForm:
     field: str = ""
 
 
-def desk(
-    place: Place,
+def build_task_page(
+    place: WorkPlaceOfRequest,
     *,
     lease: Lease,
     image: ShownImage,
-    text: Text,
+    text: CampaignText,
     settings: CampaignSettings,
     done: WorkSoFar,
     sent: RefusedForm,
-) -> Desk:
+) -> TaskPage:
     """Lay out a lease's question over its image; `settings` are those that the lease carries."""
     page = place.type.page(lease.content, image)
     captions = [
@@ -150,7 +150,7 @@ def desk(
     phrases = sorted((bit for caption in captions for bit in caption if bit.number), key=lambda b: b.number)
     frame = Frame(image.width, image.height) if image.width and image.height else None
     pay, seconds = settings.pay, settings.lease.minutes * 60
-    return Desk(
+    return TaskPage(
         owner=place.worker.pk,
         campaign=place.campaign,
         type=place.type,
@@ -221,4 +221,4 @@ def boxes_of(page: Page, frame: Frame) -> list[DrawnBox]:
     ]
     if page.pending:
         tagged.append((page.pending, [Tag(ASKED, MARK)]))
-    return draw(tagged, frame)
+    return draw_overlay(tagged, frame)

@@ -25,7 +25,7 @@ class SeeOther(HttpResponseRedirect):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WorkPlaceOfRequest:
     """Where somebody works: who, in which campaign, on which kind of question."""
 
     worker: Worker
@@ -43,16 +43,16 @@ class Place:
         return reverse("task", args=[self.campaign.name, self.kind])
 
 
-def place_of(request: HttpRequest, name: str, kind: str) -> Place:
+def place_of_request(request: HttpRequest, name: str, kind: str) -> WorkPlaceOfRequest:
     """The place that an address names; 404 where there is none."""
-    campaign = campaign_of(request, name)
+    campaign = campaign_of_request(request, name)
     if kind not in kinds_of(campaign):
         said = _("Campaign “%(name)s” has no task “%(kind)s”.") % {"name": name, "kind": kind}
         raise Http404(said)
-    return Place(worker_at(request), campaign, TASK_TYPES.get(kind))
+    return WorkPlaceOfRequest(worker_at(request), campaign, TASK_TYPES.get(kind))
 
 
-def campaign_of(request: HttpRequest, name: str) -> Campaign:
+def campaign_of_request(request: HttpRequest, name: str) -> Campaign:
     """The campaign of that name, where it has begun and whoever asks may work on it; else 404."""
     open_to_them = campaigns_to_work_on(worker_at(request).pk)
     found = open_to_them.filter(name=name).exclude(state=Campaign.DRAFT).first()
@@ -68,7 +68,7 @@ def worker_at(request: HttpRequest) -> Worker:
     return worker_of(account)
 
 
-def number_in(text: str) -> int:
+def form_number(text: str) -> int:
     """A number of a form, 0 (which is nobody's) where it is none."""
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0
     return number if number <= database.LARGEST_ID else 0

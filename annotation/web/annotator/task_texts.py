@@ -12,14 +12,21 @@ from django.views.decorators.http import require_http_methods
 
 from annotation import instructions
 from annotation.common.roles import ANNOTATOR
-from annotation.instructions import CONSENT, Text
+from annotation.instructions import CONSENT, CampaignText
 from annotation.models import Campaign, Judgment, Standing
 from annotation.protocol.campaign_settings import settings_of
-from annotation.protocol.trust_settings import Known, practice_is_entry
+from annotation.protocol.trust_settings import GoldCoverage, practice_is_entry
 from annotation.quality import controls
 from annotation.queue.available_tasks import kinds_of
 from annotation.task_types.practice import PRACTICE
-from annotation.web.annotator.task_place import Place, SeeOther, campaign_of, number_in, place_of, worker_at
+from annotation.web.annotator.task_place import (
+    SeeOther,
+    WorkPlaceOfRequest,
+    campaign_of_request,
+    form_number,
+    place_of_request,
+    worker_at,
+)
 from annotation.web.common.access import for_roles
 
 #: What a session remembers of the instructions that were read: "campaign:kind" -> version.
@@ -33,7 +40,7 @@ PRACTISED = "practised"
 @for_roles(ANNOTATOR)
 def instructions_page(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     """What this task asks of one; POST says that it was read, and goes on to the work."""
-    place = place_of(request, name, kind)
+    place = place_of_request(request, name, kind)
     text = text_of(campaign=place.campaign, kind=kind)
     practise = practice_due(request, place)
     if request.method == "POST":
@@ -48,15 +55,15 @@ def instructions_page(request: HttpRequest, name: str, kind: str) -> HttpRespons
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 @for_roles(ANNOTATOR)
-def consent(request: HttpRequest, name: str) -> HttpResponse:
+def consent_page(request: HttpRequest, name: str) -> HttpResponse:
     """How a campaign uses what its workers give; POST agrees to it."""
-    campaign, worker = campaign_of(request, name), worker_at(request)
+    campaign, worker = campaign_of_request(request, name), worker_at(request)
     kind = request.GET.get("kind", "")
     then = reverse("task", args=[name, kind]) if kind in kinds_of(campaign) else reverse("tasks")
     if request.method == "POST":
-        version = number_in(request.POST.get("version", ""))
+        version = form_number(request.POST.get("version", ""))
         try:
-            instructions.consent(worker=worker.pk, campaign=campaign, version=version)
+            instructions.record_consent(worker=worker.pk, campaign=campaign, version=version)
         except instructions.StaleText as error:
             messages.warning(request, str(error))
             return SeeOther(request.get_full_path())
@@ -70,12 +77,14 @@ def consent(request: HttpRequest, name: str) -> HttpResponse:
     )
 
 
-def text_of(*, campaign: Campaign, kind: str) -> Text:
+def text_of(*, campaign: Campaign, kind: str) -> CampaignText:
     """What workers read of a kind, in the language of the page where it says the same in that."""
-    return instructions.in_language(instructions.current(campaign=campaign, kind=kind), get_language())
+    return instructions.text_in_language(
+        instructions.current_text(campaign=campaign, kind=kind), get_language()
+    )
 
 
-def has_read(request: HttpRequest, place: Place, text: Text) -> bool:
+def has_read(request: HttpRequest, place: WorkPlaceOfRequest, text: CampaignText) -> bool:
     """Whether they said so in this session, or answered under these very instructions."""
     if request.session.get(READ, {}).get(_mark(place)) == text.version:
         return True
@@ -84,7 +93,7 @@ def has_read(request: HttpRequest, place: Place, text: Text) -> bool:
     ).exists()
 
 
-def practice_due(request: HttpRequest, place: Place) -> bool:
+def practice_due(request: HttpRequest, place: WorkPlaceOfRequest) -> bool:
     """Whether they have to practise before they begin: where there is no test, practice is all the entry.
 
     It is done once enough of the graded items were right in this session; whoever has worked needs none.
@@ -101,7 +110,7 @@ def practice_due(request: HttpRequest, place: Place) -> bool:
     return right < rules.bar_of(place.kind) * len(graded)
 
 
-def note_practice(request: HttpRequest, place: Place, number: int, right: bool) -> None:
+def note_practice(request: HttpRequest, place: WorkPlaceOfRequest, number: int, right: bool) -> None:
     """Remember in the session how an item of practice was answered last, where practice is the entry."""
     if practice_is_entry(place.kind, settings_of(place.campaign.settings).trust, known_at(place)):
         before = request.session.get(PRACTISED, {})
@@ -109,10 +118,10 @@ def note_practice(request: HttpRequest, place: Place, number: int, right: bool) 
         request.session[PRACTISED] = {**before, _mark(place): of_kind}
 
 
-def known_at(place: Place) -> Known:
+def known_at(place: WorkPlaceOfRequest) -> GoldCoverage:
     """What the campaign knows of the kind of question."""
-    return controls.known(place.campaign.pk, place.kind, place.campaign.revision)
+    return controls.gold_coverage(place.campaign.pk, place.kind, place.campaign.revision)
 
 
-def _mark(place: Place) -> str:
+def _mark(place: WorkPlaceOfRequest) -> str:
     return f"{place.campaign.pk}:{place.kind}"

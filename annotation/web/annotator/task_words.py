@@ -10,8 +10,8 @@ from django.utils.translation import ngettext
 
 from annotation.protocol.trust import PROBATION, TRUSTED, UNCHECKED
 from annotation.protocol.work import MICROS, PER_HOUR, PER_ITEM
-from annotation.queue.available_tasks import Offer
-from annotation.queue.dispatch import Nothing
+from annotation.queue.available_tasks import AvailableTask
+from annotation.queue.dispatch import NoTask
 from annotation.selectors.campaign import money
 from annotation.task_types.base import TASK_TYPES, TaskType
 
@@ -25,7 +25,7 @@ NO_WORK = (NONE_OPEN, "all_judged", "busy", "unjudged")
 class Line:
     """An offer in words. `go` is what the way in is called, "" where there is none; others may be empty."""
 
-    offer: Offer
+    offer: AvailableTask
     type: TaskType
     go: str
     standing: str
@@ -49,7 +49,7 @@ class Line:
         return self.offer.nothing is not None and self.offer.nothing.code not in NO_WORK
 
 
-def line(offer: Offer) -> Line:
+def line(offer: AvailableTask) -> Line:
     """`offer` as the list shows it."""
     return Line(
         offer,
@@ -61,17 +61,17 @@ def line(offer: Offer) -> Line:
     )
 
 
-def whole(offers: Sequence[Offer]) -> Nothing | None:
+def whole(offers: Sequence[AvailableTask]) -> NoTask | None:
     """Why there is nothing to do in the whole of a campaign, where one reason holds for all of it."""
     found = [offer.nothing for offer in offers]
     if all(nothing is not None and nothing.code == NONE_OPEN for nothing in found):
-        return Nothing(
+        return NoTask(
             NONE_OPEN, _("No question is open here now: choose another campaign, or come back later.")
         )
     return next((nothing for nothing in found if nothing is not None and nothing.code in WHOLE), None)
 
 
-def _go(offer: Offer) -> str:
+def _go(offer: AvailableTask) -> str:
     if offer.in_hand:
         return _("Continue")
     if offer.nothing is None:
@@ -83,7 +83,7 @@ def _go(offer: Offer) -> str:
     return _("Take the test") if offer.nothing.code == "no_test" else _("Take the test again")
 
 
-def _standing(offer: Offer) -> str:
+def _standing(offer: AvailableTask) -> str:
     trust, standing = offer.settings.trust, offer.standing
     if offer.nothing is not None and offer.nothing.code == "blocked":
         return ""
@@ -110,7 +110,7 @@ def _standing(offer: Offer) -> str:
     return ""
 
 
-def _pay(offer: Offer) -> str:
+def _pay(offer: AvailableTask) -> str:
     pay = offer.settings.pay
     if pay.basis == PER_ITEM:
         return _("%(sum)s each") % {"sum": money(pay.amount(offer.kind, 0), pay.currency)}
@@ -119,7 +119,7 @@ def _pay(offer: Offer) -> str:
     return ""
 
 
-def _today(offer: Offer) -> str:
+def _today(offer: AvailableTask) -> str:
     done = offer.today
     if not done.answers:
         return ""

@@ -15,20 +15,26 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.common.roles import ANNOTATOR
-from annotation.instructions import Text
+from annotation.instructions import CampaignText
 from annotation.models import Assignment, Campaign, Standing
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.trust import Refusal
 from annotation.quality import qualification
 from annotation.queue import leases, submission
-from annotation.queue.available_tasks import Offer, no_consent, offers, today
-from annotation.queue.dispatch import Nothing
+from annotation.queue.available_tasks import AvailableTask, available_tasks, no_consent, today
+from annotation.queue.dispatch import NoTask
 from annotation.queue.leases import Lease
 from annotation.selectors.settings_versions import settings_by_version
 from annotation.task_types.base import BadAnswer
 from annotation.task_types.shown import shown_image
-from annotation.web.annotator.task_page import Desk, RefusedForm, WorkSoFar, desk
-from annotation.web.annotator.task_place import Place, SeeOther, number_in, place_of, worker_at
+from annotation.web.annotator.task_page import RefusedForm, TaskPage, WorkSoFar, build_task_page
+from annotation.web.annotator.task_place import (
+    SeeOther,
+    WorkPlaceOfRequest,
+    form_number,
+    place_of_request,
+    worker_at,
+)
 from annotation.web.annotator.task_texts import has_read, text_of
 from annotation.web.annotator.task_words import line, whole
 from annotation.web.common.access import for_roles
@@ -39,18 +45,18 @@ ELSEWHERE = 4
 #: What stands around a task: the whole page, or nothing, where a page that is open goes on to its next task.
 WHOLE, PART = "annotation/base.html", "annotation/tasks/_part.html"
 #: Tasks that a page may name as in hand; none has that many.
-MOST_HELD = 100
+MOST_LEASES_ON_PAGE = 100
 
 
 @require_safe
 @never_cache
 @for_roles(ANNOTATOR)
-def tasks(request: HttpRequest) -> HttpResponse:
+def task_list(request: HttpRequest) -> HttpResponse:
     """What there is for me: every campaign and kind, how I stand, what waits, and why not."""
-    found: dict[Campaign, list[Offer]] = {}
+    found: dict[Campaign, list[AvailableTask]] = {}
     worker = worker_at(request)
-    visit = platform_visits.current(request.session, request.user)
-    for offer in offers(worker=worker):
+    visit = platform_visits.current_visit(request.session, request.user)
+    for offer in available_tasks(worker=worker):
         # Who comes from a platform is paid there for one campaign.
         if visit is not None and offer.campaign.pk != visit.study.campaign_id:
             continue
@@ -73,7 +79,7 @@ def task(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     name in `holding` (ids, with commas between). Where there is none, or something else comes first, that is
     told by its code, as JSON; the whole page then says the rest.
     """
-    place = place_of(request, name, kind)
+    place = place_of_request(request, name, kind)
     if request.method == "POST":
         return _handed_in(request, place)
     part = request.GET.get("part") == "desk"
@@ -82,14 +88,14 @@ def task(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     if refused is not None:
         consent_first = f"{reverse('task_consent', args=[name])}?{urlencode({'kind': kind})}"
         return JsonResponse({"nothing": refused.code}) if part else SeeOther(consent_first)
-    visit = platform_visits.current(request.session, request.user)
-    if visit is not None and platform_visits.over(visit, holding=len(holding)):
+    visit = platform_visits.current_visit(request.session, request.user)
+    if visit is not None and platform_visits.visit_over(visit, holding=len(holding)):
         return JsonResponse({"nothing": "done"}) if part else SeeOther(reverse("visit"))
-    found = leases.take(worker=place.worker.pk, campaign=place.campaign, kind=kind, holding=holding)
-    if isinstance(found, Nothing):
+    found = leases.take_lease(worker=place.worker.pk, campaign=place.campaign, kind=kind, holding=holding)
+    if isinstance(found, NoTask):
         if part:
             return JsonResponse({"nothing": found.code})
-        progress = platform_visits.progress(visit) if visit is not None else None
+        progress = platform_visits.visit_progress(visit) if visit is not None else None
         if progress is not None and progress.may_end:
             return SeeOther(reverse("visit"))
         return _nothing(request, place, found, progress)
@@ -103,25 +109,25 @@ def task(request: HttpRequest, name: str, kind: str) -> HttpResponse:
 
 @require_POST
 @for_roles(ANNOTATOR)
-def test(request: HttpRequest, name: str, kind: str) -> HttpResponse:
+def test_begin(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     """Begin the qualification test, or go on with it."""
-    place = place_of(request, name, kind)
+    place = place_of_request(request, name, kind)
     if no_consent(worker=place.worker.pk, campaign=place.campaign) is None:
-        begun = qualification.begin(worker=place.worker.pk, campaign=place.campaign, kind=kind)
+        begun = qualification.begin_qualification(worker=place.worker.pk, campaign=place.campaign, kind=kind)
         if isinstance(begun, Refusal):
             messages.warning(request, begun.text)
     return SeeOther(place.address)
 
 
-def _handed_in(request: HttpRequest, place: Place) -> HttpResponse:
+def _handed_in(request: HttpRequest, place: WorkPlaceOfRequest) -> HttpResponse:
     """Take what a task page sent, say what became of it where that is worth a word, and go on."""
     sent = request.POST
-    assignment = number_in(sent.get("assignment", ""))
+    assignment = form_number(sent.get("assignment", ""))
     elsewhere = Assignment.objects.filter(pk=assignment).exclude(campaign=place.campaign)
     if elsewhere.exists():  # of a campaign that may not be open to them any more
         assignment = 0
     if sent.get("act") == "return":
-        if leases.give_back(worker=place.worker.pk, assignment=assignment):
+        if leases.return_lease(worker=place.worker.pk, assignment=assignment):
             messages.info(request, _("Skipped: somebody else will answer it."))
         return SeeOther(place.address)
     try:
@@ -146,12 +152,14 @@ def _handed_in(request: HttpRequest, place: Place) -> HttpResponse:
     return SeeOther(place.address)
 
 
-def _again(request: HttpRequest, place: Place, assignment: int, error: ValueError) -> HttpResponse:
+def _again(
+    request: HttpRequest, place: WorkPlaceOfRequest, assignment: int, error: ValueError
+) -> HttpResponse:
     """The same task once more, with what was entered and what is wrong with it."""
     others = Assignment.objects.filter(
         worker=place.worker, campaign=place.campaign, kind=place.kind, state=Assignment.LEASED
     ).exclude(pk=assignment)
-    found = leases.take(
+    found = leases.take_lease(
         worker=place.worker.pk,
         campaign=place.campaign,
         kind=place.kind,
@@ -167,17 +175,20 @@ def _again(request: HttpRequest, place: Place, assignment: int, error: ValueErro
 
 
 def _nothing(
-    request: HttpRequest, place: Place, found: Nothing, progress: platform_visits.Progress | None
+    request: HttpRequest,
+    place: WorkPlaceOfRequest,
+    found: NoTask,
+    progress: platform_visits.VisitProgress | None,
 ) -> HttpResponse:
     """Why there is nothing to do here, and what to do instead; how far a platform's visitor is."""
     test = instead = None
     text = None
     if found.code in qualification.NEED_A_TEST:
         row = Standing.objects.get(worker=place.worker, campaign=place.campaign, kind=place.kind)
-        test = qualification.progress(row)
+        test = qualification.test_under_way(row)
         text = text_of(campaign=place.campaign, kind=place.kind)
     else:
-        instead = [line(offer) for offer in offers(worker=place.worker) if _open(offer)][:ELSEWHERE]
+        instead = [line(offer) for offer in available_tasks(worker=place.worker) if _open(offer)][:ELSEWHERE]
     about = {
         "place": place,
         "nothing": found,
@@ -190,31 +201,31 @@ def _nothing(
     return render(request, "annotation/tasks/nothing.html", about)
 
 
-def _open(offer: Offer) -> bool:
+def _open(offer: AvailableTask) -> bool:
     return offer.nothing is None
 
 
 def _desk(
-    place: Place,
+    place: WorkPlaceOfRequest,
     lease: Lease,
-    text: Text,
+    text: CampaignText,
     *,
     holding: Sequence[int] = (),
     request: HttpRequest | None = None,
     error: ValueError | None = None,
-) -> Desk:
+) -> TaskPage:
     settings = settings_of(place.campaign.settings)
     if lease.version != place.campaign.settings_version:
         settings = settings_by_version(place.campaign).get(lease.version, settings)
     test, ahead = None, 0
-    if lease.role == qualification.ROLE:
-        test = qualification.progress(
+    if lease.role == qualification.QUALIFICATION_ROLE:
+        test = qualification.test_under_way(
             Standing.objects.get(worker=place.worker, campaign=place.campaign, kind=place.kind)
         )
         ahead = Assignment.objects.filter(
             pk__in=holding, worker=place.worker, role=lease.role, state=Assignment.LEASED
         ).count()
-    return desk(
+    return build_task_page(
         place,
         lease=lease,
         image=shown_image(lease.image),
@@ -233,7 +244,7 @@ def _desk(
 
 def _held(text: str) -> list[int]:
     """The ids that a page names as in hand, as far as they are any."""
-    return [number for each in text.split(",")[:MOST_HELD] if (number := number_in(each))]
+    return [number for each in text.split(",")[:MOST_LEASES_ON_PAGE] if (number := form_number(each))]
 
 
 def _seconds(text: str) -> float | None:

@@ -3,14 +3,14 @@
 from django.urls import path
 
 from annotation.web.annotator.practice import practice
-from annotation.web.annotator.task_texts import consent, instructions_page
-from annotation.web.annotator.tasks import task, tasks, test
+from annotation.web.annotator.task_texts import consent_page, instructions_page
+from annotation.web.annotator.tasks import task, task_list, test_begin
 
 urlpatterns = [
-    path("", tasks, name="tasks"),
-    path("<slug:name>/consent/", consent, name="task_consent"),
+    path("", task_list, name="tasks"),
+    path("<slug:name>/consent/", consent_page, name="task_consent"),
     path("<slug:name>/<slug:kind>/", task, name="task"),
     path("<slug:name>/<slug:kind>/instructions/", instructions_page, name="task_instructions"),
     path("<slug:name>/<slug:kind>/practice/", practice, name="task_practice"),
-    path("<slug:name>/<slug:kind>/test/", test, name="task_test"),
+    path("<slug:name>/<slug:kind>/test/", test_begin, name="task_test"),
 ]

@@ -11,11 +11,11 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 
-from annotation.common.roles import ADMIN, ANNOTATOR, EVERYTHING, RESEARCHER, REVIEWER, Scope
+from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER, REVIEWER, WHOLE_SERVER, Scope
 from annotation.models import Account
 from annotation.workers import sessions
 
-View = Callable[..., HttpResponseBase]
+_View = Callable[..., HttpResponseBase]
 
 #: Who may look at corpora and pictures; admins hold every role.
 BROWSING = (REVIEWER, RESEARCHER)
@@ -34,17 +34,17 @@ class Scoped(Protocol):
 
 
 P = ParamSpec("P")
-T = TypeVar("T", bound=Scoped)
+_T = TypeVar("_T", bound=Scoped)
 
 
 @dataclass(frozen=True)
-class At(Generic[T]):
+class At(Generic[_T]):
     """How the thing of an address is found by its name, and what is said where it is not there."""
 
-    find: Callable[[str], T | None]
+    find: Callable[[str], _T | None]
     missing: Any  # a text with %(name)s, translated when it is shown
 
-    def __call__(self, name: str) -> T:
+    def __call__(self, name: str) -> _T:
         """The thing of that name; else a page that says that there is none."""
         found = self.find(name)
         if found is None:
@@ -56,7 +56,7 @@ class At(Generic[T]):
         return Http404(str(self.missing) % {"name": name})
 
 
-def for_roles(*roles: str, corpora: bool = False) -> Callable[[View], View]:
+def for_roles(*roles: str, corpora: bool = False) -> Callable[[_View], _View]:
     """Let a view be opened by accounts that hold one of `roles` for anything, or, with `corpora`, for a
     corpus at least: lists and forms, which must show and take no more than those roles are for.
 
@@ -64,7 +64,7 @@ def for_roles(*roles: str, corpora: bool = False) -> Callable[[View], View]:
     anonymous visitors go to the sign-in page and come back.
     """
 
-    def guard(view: View) -> View:
+    def guard(view: _View) -> _View:
         @wraps(view)
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if account_of(request).has_role_somewhere(*roles, corpora=corpora):
@@ -77,8 +77,8 @@ def for_roles(*roles: str, corpora: bool = False) -> Callable[[View], View]:
 
 
 def for_roles_on(
-    at: At[T], *roles: str
-) -> Callable[[Callable[Concatenate[HttpRequest, T, P], HttpResponseBase]], View]:
+    at: At[_T], *roles: str
+) -> Callable[[Callable[Concatenate[HttpRequest, _T, P], HttpResponseBase]], _View]:
     """Let a view be opened by accounts that hold one of `roles` for the thing that its address names.
 
     The view gets the thing in the place of its `name`. Who holds none of `roles` for anything gets a page
@@ -86,7 +86,7 @@ def for_roles_on(
     staff is for is not there: its page is the one of a name that nothing bears.
     """
 
-    def guard(view: Callable[Concatenate[HttpRequest, T, P], HttpResponseBase]) -> View:
+    def guard(view: Callable[Concatenate[HttpRequest, _T, P], HttpResponseBase]) -> _View:
         @wraps(view)
         def guarded(request: HttpRequest, *args: Any, name: str, **kwargs: Any) -> HttpResponseBase:
             account = account_of(request)
@@ -104,26 +104,26 @@ def for_roles_on(
     return guard
 
 
-def for_admins(view: View) -> View:
+def for_admins(view: _View) -> _View:
     """Let a view be opened by admins of the whole server."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        if account_of(request).has_role(ADMIN, on=EVERYTHING):
+        if account_of(request).has_role(ADMIN, on=WHOLE_SERVER):
             return view(request, *args, **kwargs)
         return role_missing(request, ADMIN)
 
     return login_required(guarded)
 
 
-def _for_work(view: View, roles: tuple[str, ...]) -> View:
+def _for_work(view: _View, roles: tuple[str, ...]) -> _View:
     """Mark a view that is for annotators and nobody else: sessions that may only work may open it."""
     marked: Any = view
     marked.for_work = roles == (ANNOTATOR,)
     return view
 
 
-def only_work(request: HttpRequest, view: View) -> HttpResponse | None:
+def only_work(request: HttpRequest, view: _View) -> HttpResponse | None:
     """What a session gets that somebody opened by the address of a crowd platform, where it asks for anything
     but work: a page that says why, whatever roles the account has. None where `view` is open to it.
 

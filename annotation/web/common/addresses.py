@@ -22,17 +22,17 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from annotation.images.pictures import picture_path
-from annotation.task_types.practice.scenes import PICTURES as EXAMPLES
+from annotation.task_types.practice.scenes import SCENE_PICTURES as EXAMPLES
 from annotation.web.common.thumbnails import thumbnail
 from annotation.workers import sessions
 
 #: Seconds that an address is good for, at most; and the step in which its time is told.
-LIFETIME = 3600
-STEP = 900
+PICTURE_LIFETIME = 3600
+LIFETIME_STEP = 900
 #: What an address can show: the file itself, or a small copy for grids.
 FULL, SMALL = "full", "small"
 #: How the header of a program begins that sends its token.
-SCHEME = "Token "
+_SCHEME = "Token "
 #: Spelled out: what the machine's own table of types lacks would go out as a download.
 TYPES = {".gif": "image/gif", ".jpg": "image/jpeg", ".png": "image/png", ".webp": "image/webp"}
 
@@ -41,20 +41,20 @@ class _SteppedSigner(TimestampSigner):
     """Rounds the time down, so that one picture has one address for a while."""
 
     def timestamp(self) -> str:
-        return b62_encode(int(time.time()) // STEP * STEP)
+        return b62_encode(int(time.time()) // LIFETIME_STEP * LIFETIME_STEP)
 
 
 def _secret(request: HttpRequest) -> str | None:
     """What nobody else sends: the key of a session, or a program's token."""
     header = request.headers.get("Authorization", "")
-    return header if header.startswith(SCHEME) else request.session.session_key
+    return header if header.startswith(_SCHEME) else request.session.session_key
 
 
 def _signer(request: HttpRequest) -> TimestampSigner:
     return _SteppedSigner(salt=f"annotation.picture.{_secret(request)}")
 
 
-def picture_address(request: HttpRequest, name: str, size: str = FULL) -> str:
+def signed_picture_address(request: HttpRequest, name: str, size: str = FULL) -> str:
     """The address under which the sender of `request` may fetch picture `name` (of `Image.picture`).
 
     A picture of examples and practice is a static file, which anybody may see.
@@ -74,8 +74,8 @@ def picture(request: HttpRequest, token: str) -> HttpResponseBase:
         secret = _secret(request)
         if secret is None:
             raise BadSignature("no session")
-        size, account, name = _signer(request).unsign(token, max_age=LIFETIME).split("-", 2)
-        held = {"token" if secret.startswith(SCHEME) else "session": secret.removeprefix(SCHEME).strip()}
+        size, account, name = _signer(request).unsign(token, max_age=PICTURE_LIFETIME).split("-", 2)
+        held = {"token" if secret.startswith(_SCHEME) else "session": secret.removeprefix(_SCHEME).strip()}
         # One query: signing out, and losing one's account or roles, end the address at once.
         if not sessions.may_look(int(account), **held):
             raise BadSignature("not signed in any more")
@@ -90,7 +90,7 @@ def picture(request: HttpRequest, token: str) -> HttpResponseBase:
         path = thumbnail(path)
     response = _file(path)
     response["Content-Type"] = TYPES[path.suffix]
-    response["Cache-Control"] = f"private, max-age={LIFETIME}, immutable"
+    response["Cache-Control"] = f"private, max-age={PICTURE_LIFETIME}, immutable"
     response["X-Content-Type-Options"] = "nosniff"
     response["Content-Disposition"] = "inline"
     return response

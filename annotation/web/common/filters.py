@@ -24,13 +24,13 @@ def layer_in(query: Mapping[str, str]) -> str:
     return _clean(query, "layer")
 
 
-def number_in(query: Mapping[str, str], name: str) -> int | None:
+def query_number(query: Mapping[str, str], name: str) -> int | None:
     """A whole number that an address asks for, None where there is none."""
     value = query.get(name, "")
     return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else None
 
 
-def as_query(wanted: Filter, layer: str = "", **more: str | int | None) -> str:
+def filter_query(wanted: Filter, layer: str = "", **more: str | int | None) -> str:
     """`?...` for a filter, a layer and whatever else, empty ones left out; "" where nothing is asked."""
     asked: dict[str, str | int | None] = {
         "split": wanted.split,

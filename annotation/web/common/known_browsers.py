@@ -12,8 +12,8 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 
 _SALT = "annotation.known_browser"
 #: Seconds for which a browser is known, and names that it is known for: the last ones.
-LIFETIME = 365 * 24 * 3600
-MOST = 5
+_LIFETIME = 365 * 24 * 3600
+_MOST = 5
 
 
 def knows(request: HttpRequest, name: str) -> bool:
@@ -26,8 +26,8 @@ def remember(request: HttpRequest, response: HttpResponse, name: str) -> None:
     others = [held for held in _held(request) if held != _digest(name)]
     response.set_cookie(
         settings.KNOWN_BROWSER_COOKIE_NAME,
-        signing.dumps([*others, _digest(name)][-MOST:], salt=_SALT),
-        max_age=LIFETIME,
+        signing.dumps([*others, _digest(name)][-_MOST:], salt=_SALT),
+        max_age=_LIFETIME,
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
         samesite="Lax",
@@ -38,7 +38,7 @@ def _held(request: HttpRequest) -> list[str]:
     """The digests in the cookie; none where it is not of our making, or too old."""
     given = request.COOKIES.get(settings.KNOWN_BROWSER_COOKIE_NAME, "")
     try:
-        held: list[str] = signing.loads(given, salt=_SALT, max_age=LIFETIME)
+        held: list[str] = signing.loads(given, salt=_SALT, max_age=_LIFETIME)
     except signing.BadSignature:
         return []
     return held

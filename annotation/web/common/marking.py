@@ -46,7 +46,7 @@ class MarkedCaption:
     beside: list[Piece]
 
 
-def mark(caption: Caption, mentions: Sequence[Mention], numbers: Mapping[int, int]) -> MarkedCaption:
+def mark_words(caption: Caption, mentions: Sequence[Mention], numbers: Mapping[int, int]) -> MarkedCaption:
     """Cut `caption` at its `mentions`; `numbers` are the chains' by primary key.
 
     Noun-phrase chunks do not overlap; imports from elsewhere may bring some that do. The

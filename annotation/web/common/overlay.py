@@ -15,7 +15,7 @@ from annotation.web.common.palette import hue
 #: CSS pixels: a tag's height, and its width as `TAG_PAD + TAG_LETTER * letters`.
 TAG_HEIGHT, TAG_PAD, TAG_LETTER = 20, 10, 8
 #: The width, in CSS pixels, for which tags are kept from covering each other.
-NOMINAL = 450.0
+NOMINAL_WIDTH = 450.0
 #: How far a picture is blown up on a large screen, at most.
 ENLARGED = 5
 #: Pixels of one colour in the outline of a box that several chains share.
@@ -109,7 +109,7 @@ class DrawnBox:
             yield Outline(tag.hue, dash, -DASH * i)
 
 
-def draw(boxes: list[tuple[Box, list[Tag]]], frame: Frame) -> list[DrawnBox]:
+def draw_overlay(boxes: list[tuple[Box, list[Tag]]], frame: Frame) -> list[DrawnBox]:
     """Lay `boxes` over `frame`, the largest first so that the small ones can be reached.
 
     Tags go to the first place about their box where they cover no tag that stands already:
@@ -121,13 +121,13 @@ def draw(boxes: list[tuple[Box, list[Tag]]], frame: Frame) -> list[DrawnBox]:
         one = DrawnBox(box, tags)
         left, top = (box.xmin - 1) / frame.width, (box.ymin - 1) / frame.height
         wide, high = (box.xmax - box.xmin + 1) / frame.width, (box.ymax - box.ymin + 1) / frame.height
-        one.x, one.y, one.width, one.height = map(percent, (left, top, wide, high))
+        one.x, one.y, one.width, one.height = map(_percent, (left, top, wide, high))
         _hang(one, (left, top, wide, high), frame.height / frame.width, placed)
         drawn.append(one)
     return drawn
 
 
-def percent(share: float) -> str:
+def _percent(share: float) -> str:
     """A share as SVG wants it, whatever the language's decimal sign."""
     return f"{100 * share:.3f}%"
 
@@ -154,7 +154,7 @@ def _hang(one: DrawnBox, at: tuple[float, float, float, float], aspect: float, p
     """Choose the corner and the side of it where the tags of `one` go, and keep the place."""
     left, top, wide, high = at
     row = sum(tag.width for tag in one.tags)
-    deep = NOMINAL * aspect
+    deep = NOMINAL_WIDTH * aspect
     places = [
         (left, top, 0, -TAG_HEIGHT),
         (left + wide, top, -row, -TAG_HEIGHT),
@@ -165,18 +165,18 @@ def _hang(one: DrawnBox, at: tuple[float, float, float, float], aspect: float, p
         (left + wide, top + high, -row, -TAG_HEIGHT),
         (left + wide, top + high, -row, 0),
     ]
-    patches = [_Patch(x * NOMINAL + dx, y * deep + dy, row, TAG_HEIGHT) for x, y, dx, dy in places]
+    patches = [_Patch(x * NOMINAL_WIDTH + dx, y * deep + dy, row, TAG_HEIGHT) for x, y, dx, dy in places]
     inside = [
         i
         for i, p in enumerate(patches)
-        if p.x >= 0 and p.y >= 0 and p.x + p.width <= NOMINAL and p.y + p.height <= deep
+        if p.x >= 0 and p.y >= 0 and p.x + p.width <= NOMINAL_WIDTH and p.y + p.height <= deep
     ]
     free = [i for i in inside if not any(patches[i].covers(other) for other in placed)]
     # Where all are taken, over another; on a picture smaller than its tags, in the box's corner.
     chosen = (free or inside or [2])[0]
     x, y, dx, dy = places[chosen]
     placed.append(patches[chosen])
-    one.corner_x, one.corner_y = percent(x), percent(y)
+    one.corner_x, one.corner_y = _percent(x), _percent(y)
     for tag in one.tags:
         one.placed.append(PlacedTag(tag, dx, dy))
         dx += tag.width

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.roles import ADMIN, ANNOTATOR, EVERYTHING
+from annotation.common.roles import ADMIN, ANNOTATOR, WHOLE_SERVER
 from annotation.models import Account
 from annotation.web.common.access import BROWSING
 
 
-class Part(NamedTuple):
+class NavigationPart(NamedTuple):
     """A part: how its addresses begin, its title, the name of its first page's route, and for whom it is:
     who holds one of `roles` for anything, with `corpora` for a corpus at least, with `everything` for all."""
 
@@ -25,20 +25,20 @@ class Part(NamedTuple):
     def is_open_to(self, account: Account) -> bool:
         """Whether an account has a role that opens this part."""
         if self.everything:
-            return account.has_role(*self.roles, on=EVERYTHING)
+            return account.has_role(*self.roles, on=WHOLE_SERVER)
         return account.has_role_somewhere(*self.roles, corpora=self.corpora)
 
 
 #: In the order in which they are linked.
 PARTS = [
-    Part("corpora", _("Corpora"), "home", BROWSING, corpora=True),
-    Part("campaign", _("Campaigns"), "campaigns", BROWSING),
-    Part("tasks", _("Tasks"), "tasks", (ANNOTATOR,)),
-    Part("roles", _("Roles"), "roles", (ADMIN,), everything=True),
+    NavigationPart("corpora", _("Corpora"), "home", BROWSING, corpora=True),
+    NavigationPart("campaign", _("Campaigns"), "campaigns", BROWSING),
+    NavigationPart("tasks", _("Tasks"), "tasks", (ANNOTATOR,)),
+    NavigationPart("roles", _("Roles"), "roles", (ADMIN,), everything=True),
 ]
 
 
-def add(part: Part, *, after: str) -> None:
+def add_part(part: NavigationPart, *, after: str) -> None:
     """Link `part` behind the part `after`; once, however often it is said."""
     if part not in PARTS:
         PARTS.insert(1 + [each.key for each in PARTS].index(after), part)

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 #: The largest whole number that a row holds.
-LARGEST = 2**63 - 1
+_LARGEST = 2**63 - 1
 #: Brackets within brackets, at most; nothing that we ask for needs a third of them.
 DEEPEST = 30
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
@@ -19,7 +19,7 @@ class BadJson(ValueError):
     """Bytes that are no JSON, or hold what nothing here can store; one line that says which."""
 
 
-def read(body: bytes) -> Any:
+def read_plain_json(body: bytes) -> Any:
     """What `body` says. Raises BadJson.
 
     RFC 8259: UTF-8 alone. Python's own reader takes halves of characters (lone surrogates), NaN, numbers
@@ -42,8 +42,8 @@ def read(body: bytes) -> Any:
 
 
 def _whole(digits: str) -> int:
-    if len(digits) > 20 or abs(int(digits)) > LARGEST:
-        raise BadJson(_("A number is too large: at most %(most)d is allowed.") % {"most": LARGEST})
+    if len(digits) > 20 or abs(int(digits)) > _LARGEST:
+        raise BadJson(_("A number is too large: at most %(most)d is allowed.") % {"most": _LARGEST})
     return int(digits)
 
 

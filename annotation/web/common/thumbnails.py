@@ -16,7 +16,7 @@ from PIL import Image
 
 #: Pixels of the longer side: enough for tiles of 200 to 300 px on a dense screen.
 LONG_SIDE = 400
-QUALITY = 80
+_QUALITY = 80
 
 
 def thumbnail(picture: Path) -> Path:
@@ -37,7 +37,7 @@ def _make(picture: Path, small: Path) -> None:
         handle, unfinished = tempfile.mkstemp(dir=small.parent, suffix=".part")
         try:
             with os.fdopen(handle, "wb") as file:
-                copy.save(file, "WEBP", quality=QUALITY, icc_profile=profile)
+                copy.save(file, "WEBP", quality=_QUALITY, icc_profile=profile)
             # The proxy serves it as another user.
             os.chmod(unfinished, 0o444)
             os.replace(unfinished, small)

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from annotation.common.roles import ANNOTATOR, RESEARCHER
-from annotation.datasets.layers import bring_up_image, brought_up
+from annotation.datasets.layers import update_layers, update_layers_of_image
 from annotation.images.pictures import picture_size
 from annotation.models import Campaign, Corpus, Image, Layer
 from annotation.protocol.terms import CATEGORIES
@@ -22,7 +22,7 @@ from annotation.selectors import browse
 from annotation.selectors.browse import Filter
 from annotation.selectors.scopes import corpora_of
 from annotation.web.common.access import BROWSING, At, account_of, for_roles, for_roles_on
-from annotation.web.common.filters import as_query, filter_in, layer_in, number_in
+from annotation.web.common.filters import filter_in, filter_query, layer_in, query_number
 from annotation.web.corpus.inspection import inspect
 
 #: The corpus of an address.
@@ -49,17 +49,21 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @for_roles_on(CORPUS, *BROWSING)
-def corpus(request: HttpRequest, shown: Corpus) -> HttpResponse:
+def corpus_page(request: HttpRequest, shown: Corpus) -> HttpResponse:
     """One corpus: what its layers hold, and its images by the filter in the address."""
     wanted = filter_in(request.GET)
-    behind = brought_up(shown)
+    behind = update_layers(shown)
     layers = browse.layers_of(shown)
     layer = _layer(layers, layer_in(request.GET))
     page = browse.page_of(
-        shown, layer, wanted, after=number_in(request.GET, "after"), before=number_in(request.GET, "before")
+        shown,
+        layer,
+        wanted,
+        after=query_number(request.GET, "after"),
+        before=query_number(request.GET, "before"),
     )
     asked = layer_in(request.GET)
-    figures = browse.figures_of(layers)
+    figures = browse.corpus_figures(layers)
     return render(
         request,
         "annotation/corpus.html",
@@ -67,41 +71,41 @@ def corpus(request: HttpRequest, shown: Corpus) -> HttpResponse:
             "corpus": shown,
             "wanted": wanted,
             "layer": layer,
-            "layers": [(each, figures[each.pk], as_query(wanted, each.name)) for each in layers],
+            "layers": [(each, figures[each.pk], filter_query(wanted, each.name)) for each in layers],
             "figures": figures[layer.pk] if layer else None,
             "behind": _late(request, shown, behind),
-            "splits": _with(browse.splits_of(shown), wanted.split),
+            "splits": _with(browse.splits_in_order(shown), wanted.split),
             "categories": _with(CATEGORIES, wanted.category),
             "count": browse.images_matching(shown, layer, wanted).count() if wanted else shown.image_count,
             "tiles": page.tiles,
-            "query": as_query(wanted, asked),
+            "query": filter_query(wanted, asked),
             "drop": _dropping(wanted, asked),
-            "unfinished_query": as_query(Filter(unfinished=True), layer.name if layer else ""),
-            "earlier": as_query(wanted, asked, before=page.before) if page.before is not None else "",
-            "later": as_query(wanted, asked, after=page.after) if page.after is not None else "",
+            "unfinished_query": filter_query(Filter(unfinished=True), layer.name if layer else ""),
+            "earlier": filter_query(wanted, asked, before=page.before) if page.before is not None else "",
+            "later": filter_query(wanted, asked, after=page.after) if page.after is not None else "",
         },
     )
 
 
 @require_safe
 @for_roles_on(CORPUS, *BROWSING)
-def image(request: HttpRequest, corpus: Corpus, key: str) -> HttpResponse:
+def image_page(request: HttpRequest, corpus: Corpus, key: str) -> HttpResponse:
     """One image: the picture with its boxes, its captions with their mentions, its chains."""
     shown = _image(corpus, key)
     wanted = filter_in(request.GET)
-    bring_up_image(shown)
+    update_layers_of_image(shown)
     layers = browse.layers_of(corpus)
     layer = _layer(layers, layer_in(request.GET))
     asked = layer_in(request.GET)
     seen = inspect(
         shown,
-        browse.captions_of(shown),
+        browse.captions_shown(shown),
         browse.layer_rows(shown, layer) if layer else None,
         size=size_of(shown),
-        lit=number_in(request.GET, "chain") or 0,
+        lit=query_number(request.GET, "chain") or 0,
     )
     before, after = browse.neighbours(shown, layer, wanted)
-    query = as_query(wanted, asked)
+    query = filter_query(wanted, asked)
     return render(
         request,
         "annotation/image.html",
@@ -109,14 +113,14 @@ def image(request: HttpRequest, corpus: Corpus, key: str) -> HttpResponse:
             "corpus": shown.corpus,
             "image": shown,
             "layer": layer,
-            "layers": [(each, as_query(wanted, each.name)) for each in layers],
+            "layers": [(each, filter_query(wanted, each.name)) for each in layers],
             "seen": seen,
             "before": before,
             "after": after,
             "before_address": _address(shown.corpus, before, query),
             "after_address": _address(shown.corpus, after, query),
             "query": query,
-            "back": as_query(wanted, asked, after=shown.position - 1 if shown.position else None),
+            "back": filter_query(wanted, asked, after=shown.position - 1 if shown.position else None),
             "filtered": bool(wanted),
         },
     )
@@ -173,7 +177,7 @@ def _dropping(wanted: Filter, layer: str) -> list[tuple[str, str]]:
         drops.append((_("captions with “%(text)s”") % {"text": wanted.text}, {"text": ""}))
     if wanted.unfinished:
         drops.append((_("only unfinished"), {"unfinished": False}))
-    return [(said, as_query(replace(wanted, **change), layer) or "?") for said, change in drops]
+    return [(said, filter_query(replace(wanted, **change), layer) or "?") for said, change in drops]
 
 
 def size_of(shown: Image) -> tuple[int, int] | None:

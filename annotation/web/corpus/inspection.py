@@ -11,10 +11,10 @@ from django.utils.translation import gettext_lazy, ngettext
 from annotation.models import Box, Caption, Chain, Image, Mention
 from annotation.protocol import terms
 from annotation.protocol.boxes import COVERAGE, DRAWING, EXCLUDED, QUALITY, REQUIREMENT, REVIEW
-from annotation.protocol.state import CLOSED, UNSEEN
+from annotation.protocol.state import CLOSED_STAGES, UNSEEN
 from annotation.selectors.browse import LayerRows
-from annotation.web.common.marking import MarkedCaption, mark
-from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw
+from annotation.web.common.marking import MarkedCaption, mark_words
+from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay
 from annotation.web.common.palette import hue, letters
 
 #: The stages at which a chain waits for somebody, in words.
@@ -48,7 +48,7 @@ class ShownChain:
     def verdict(self) -> str:
         """Its boxes, or why it has none, or where its box loop stands."""
         chain = self.chain
-        if chain.stage and chain.stage not in CLOSED:
+        if chain.stage and chain.stage not in CLOSED_STAGES:
             said = OPEN.get(chain.stage, chain.stage)
             return f"{said}, {self._boxes}" if self.boxes else str(said)
         if chain.stage == EXCLUDED:
@@ -102,7 +102,9 @@ def inspect(
     laid over a blank that just holds them. `lit` is the number of the chain to bring out.
     """
     if rows is None:
-        return Inspection([mark(caption, [], {}) for caption in captions], frame=_frame(image, None, size))
+        return Inspection(
+            [mark_words(caption, [], {}) for caption in captions], frame=_frame(image, None, size)
+        )
     by_caption: dict[int, list[Mention]] = defaultdict(list)
     by_chain: dict[int | None, list[Mention]] = defaultdict(list)
     for mention in rows.mentions:
@@ -117,9 +119,9 @@ def inspect(
     tagged = _tagged(rows, shown)
     frame = _frame(image, rows, size)
     return Inspection(
-        captions=[mark(caption, by_caption[caption.pk], numbers) for caption in captions],
+        captions=[mark_words(caption, by_caption[caption.pk], numbers) for caption in captions],
         chains=list(shown.values()),
-        boxes=draw(tagged, frame) if frame else [],
+        boxes=draw_overlay(tagged, frame) if frame else [],
         frame=frame,
         not_visual=[_phrase(mention, words) for mention in by_chain[None]],
         lit=lit if 1 <= lit <= len(shown) else 0,

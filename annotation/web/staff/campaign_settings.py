@@ -20,12 +20,12 @@ from annotation.common.roles import RESEARCHER
 from annotation.models import Campaign, OpenImage, SettingsVersion
 from annotation.protocol.campaign_settings import CampaignError, CampaignSettings, as_toml, settings_of
 from annotation.protocol.counted import AnswerSettings
-from annotation.protocol.kinds import asked_by, is_page, kind_of
+from annotation.protocol.kinds import is_page, kind_of, kinds_of_tasks
 from annotation.protocol.work import StopSettings
 from annotation.selectors.settings_versions import images_by_version, settings_versions
 from annotation.web.common.access import BROWSING, account_of, for_roles_on, role_missing
-from annotation.web.common.filters import number_in
-from annotation.web.staff.frame import CAMPAIGN, framed
+from annotation.web.common.filters import query_number
+from annotation.web.staff.frame import CAMPAIGN_FRAME, campaign_frame
 from annotation.web.staff.wording import kind_in_words
 from models_core.checked_fields import field_rules
 
@@ -93,7 +93,7 @@ class SettingTable:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_roles_on(CAMPAIGN, *BROWSING)
+@for_roles_on(CAMPAIGN_FRAME, *BROWSING)
 def settings_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """All settings of a campaign and their versions. A POST by a researcher sets the stop rules."""
     wrong, status = "", 200
@@ -114,7 +114,7 @@ def settings_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     return render(
         request,
         "annotation/staff/settings.html",
-        framed(
+        campaign_frame(
             request,
             campaign,
             "settings",
@@ -129,18 +129,18 @@ def settings_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_roles_on(CAMPAIGN, RESEARCHER)
-def change(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
+def settings_change(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Change a campaign's settings: as TOML, first looked at, then put in force as the next version."""
     wrong, status = "", 200
-    found: tuple[campaigns.Difference, ...] | None = None
+    found: tuple[campaigns.SettingsDifference, ...] | None = None
     text = request.POST.get("settings", as_toml(settings_of(campaign.settings)))
     if request.method == "POST":
         try:
             wanted = settings_in(text)
             seen = seen_version(request.POST)
             campaigns.check_seen(campaign, seen)
-            found = campaigns.differences(campaign, wanted)
+            found = campaigns.settings_differences(campaign, wanted)
             if request.POST.get("act") == "change":
                 _check_unpaid(campaign, wanted, request.POST.get("unpaid") == "yes")
                 if _images_to_reopen(campaign, found) > MOST_REOPENED:
@@ -153,7 +153,7 @@ def change(request: HttpRequest, campaign: Campaign) -> HttpResponse:
                     )
                     messages.success(request, _("The new settings take effect once the images are reopened."))
                     return redirect("jobs", campaign.name)
-                done = campaigns.change_settings(
+                done = campaigns.change_campaign_settings(
                     campaign=campaign, settings=wanted, seen=seen, actor=account_of(request)
                 )
                 messages.success(request, _told_change(done))
@@ -165,20 +165,20 @@ def change(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     about = {
         "text": text,
         "found": [
-            (each, told(each.before), told(each.after), str(campaigns.WHEN[each.when]))
+            (each, _told(each.before), _told(each.after), str(campaigns.WHEN[each.when]))
             for each in found or ()
         ],
         "same": found == (),
         "unpaid": bool(found) and _newly_unpaid(campaign, settings_in(text)),
         "reopened": _images_to_reopen(campaign, found or ()),
         "in_force": as_toml(settings_of(campaign.settings)) if stale else None,
-        "begun": campaigns.begun(campaign),
+        "begun": campaigns.work_has_begun(campaign),
         "wrong": wrong,
     }
     return render(
         request,
         "annotation/staff/change_settings.html",
-        framed(request, campaign, "settings", **about),
+        campaign_frame(request, campaign, "settings", **about),
         status=status,
     )
 
@@ -193,7 +193,7 @@ def settings_in(text: str) -> dict[str, Any]:
 
 def seen_version(data: Mapping[str, str]) -> int:
     """The version of the settings that a form was made from. Raises StaleSettings where it names none."""
-    number = number_in(data, "version")
+    number = query_number(data, "version")
     if number is None:
         raise campaigns.StaleSettings(
             _("The form does not say which version of the settings it shows: open the page again.")
@@ -220,12 +220,12 @@ def _check_unpaid(campaign: Campaign, wanted: Mapping[str, Any], meant: bool) ->
         )
 
 
-def _images_to_reopen(campaign: Campaign, found: Sequence[campaigns.Difference]) -> int:
+def _images_to_reopen(campaign: Campaign, found: Sequence[campaigns.SettingsDifference]) -> int:
     """How many images a change reopens."""
     return OpenImage.objects.filter(campaign=campaign).count() if campaigns.reopens(found) else 0
 
 
-def _told_change(done: campaigns.Change) -> str:
+def _told_change(done: campaigns.SettingsChange) -> str:
     if not done.differences:
         return _("The settings are the same as before; nothing was changed.")
     said = _("Version %(number)d of the settings is in force.") % {"number": done.version}
@@ -252,7 +252,7 @@ def versions_of(campaign: Campaign) -> list[ShownVersion]:
         ShownVersion(
             row,
             [
-                (name, told(before[name]), told(value))
+                (name, _told(before[name]), _told(value))
                 for name, value in own.items()
                 if before is not None and before[name] != value
             ],
@@ -267,7 +267,7 @@ def tables_of(settings: CampaignSettings, tasks: str) -> list[SettingTable]:
     of_images: dict[str, Any] = {"limits": protocol.limits, "merging": protocol.merging}
     if tasks != campaigns.ENTITIES:
         of_images = {"answers": settings.answers}
-        of_images |= {"page": settings.page} if any(map(is_page, asked_by(tasks))) else {}
+        of_images |= {"page": settings.page} if any(map(is_page, kinds_of_tasks(tasks))) else {}
     records: dict[str, Any] = {
         "protocol": protocol,
         **of_images,
@@ -280,7 +280,7 @@ def tables_of(settings: CampaignSettings, tasks: str) -> list[SettingTable]:
         SettingTable(
             "" if name == "protocol" else name,
             str(TITLES[name]),
-            _numbers(record, asked_by(tasks)) if isinstance(record, AnswerSettings) else _rows(record),
+            _numbers(record, kinds_of_tasks(tasks)) if isinstance(record, AnswerSettings) else _rows(record),
         )
         for name, record in records.items()
     ]
@@ -328,8 +328,8 @@ def _numbers(answers: AnswerSettings, kinds: Sequence[str]) -> list[SettingRow]:
     return [
         SettingRow(
             name,
-            told(answers.number(name)),
-            told(number.default) if answers.number(name) != number.default else "",
+            _told(answers.number(name)),
+            _told(number.default) if answers.number(name) != number.default else "",
             number.source,
             _(number.help) if number.help else "",
         )
@@ -353,14 +353,14 @@ def _row(each: Field[Any], record: Any, help_text: str) -> SettingRow:
     changed = value != default
     return SettingRow(
         each.name,
-        told(value),
-        told(default) if changed else "",
+        _told(value),
+        _told(default) if changed else "",
         each.metadata.get("source", ""),
         _(help_text) if help_text else "",
     )
 
 
-def told(value: Any) -> str:
+def _told(value: Any) -> str:
     """A value as people read it."""
     if value is None:
         return _("never")

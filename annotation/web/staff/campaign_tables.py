@@ -17,9 +17,9 @@ from annotation.models import AuditEntry, Campaign
 from annotation.protocol import kinds
 from annotation.protocol.boxes import REVIEW
 from annotation.protocol.work import UNPAID
-from annotation.selectors.campaign import Agreement, Funnel, Overview, TaskCounts, money
+from annotation.selectors.campaign import DoubleCheckAgreement, Funnel, Overview, TaskCounts, money
 from annotation.selectors.campaign.reasons import in_words
-from annotation.web.staff.wording import ACTS, STAGES, kind_in_words
+from annotation.web.staff.wording import ACTS, STAGES_IN_WORDS, kind_in_words
 
 #: The page that opens campaigns: it is of no campaign.
 OPENS = "open_campaign"
@@ -44,7 +44,7 @@ HELPS = {
 
 
 #: What a line of the audit may name, in the order in which it is told.
-NAMED = (
+_NAMED = (
     "of",
     "image",
     "worker",
@@ -104,7 +104,7 @@ class QuestionRow:
     double_checks: int
     seconds: float | None
     pay: str
-    agreement: Agreement | None
+    agreement: DoubleCheckAgreement | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,9 @@ def acts_next(campaign: Campaign, alarms: Iterable[Alarm], *, runs: bool, opens:
     return list(found.values())
 
 
-def facts(seen: Overview, *, basis: str, paged: bool = False, unchecked: Sequence[str] = ()) -> list[Fact]:
+def campaign_facts(
+    seen: Overview, *, basis: str, paged: bool = False, unchecked: Sequence[str] = ()
+) -> list[Fact]:
     """The figures at the top of the page; `basis` is how work is paid, `paged` whether pages are asked,
     `unchecked` the kinds of question at which nobody's accuracy is measured."""
     found = [_images(seen.funnel, paged), _pace(seen), _end(seen), _cost(seen, basis)]
@@ -196,7 +198,7 @@ def _cost(seen: Overview, basis: str) -> Fact:
     return Fact(_("cost so far"), cents(cost.earned, cost.currency), "; ".join(parts))
 
 
-def _agreement(kinds: dict[str, Agreement]) -> Fact:
+def _agreement(kinds: dict[str, DoubleCheckAgreement]) -> Fact:
     pairs = sum(kind.pairs for kind in kinds.values())
     equal = sum(kind.pairs * kind.equal for kind in kinds.values()) / pairs
     says = ngettext(
@@ -216,7 +218,9 @@ def funnel_rows(funnel: Funnel) -> list[StageRow]:
     """Chains by stage, in the order in which one goes through them."""
     most = max(funnel.chains.values(), default=0) or 1
     return [
-        StageRow(str(STAGES.get(stage, stage)), chains, f"{100 * chains / most:.2f}%", stage == REVIEW)
+        StageRow(
+            str(STAGES_IN_WORDS.get(stage, stage)), chains, f"{100 * chains / most:.2f}%", stage == REVIEW
+        )
         for stage, chains in funnel.chains.items()
     ]
 
@@ -256,7 +260,7 @@ def told_acts(entries: Iterable[AuditEntry]) -> list[ToldAct]:
 
 def _named(about: dict[str, object]) -> Sequence[str]:
     found = []
-    for key in NAMED:
+    for key in _NAMED:
         value = about.get(key)
         if isinstance(value, list):
             value = " ".join(map(str, value)) if len(value) < len(kinds.names()) else None

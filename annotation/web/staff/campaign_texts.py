@@ -13,27 +13,27 @@ from annotation.common.roles import RESEARCHER
 from annotation.models import Campaign, Consent, Instructions
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.web.common.access import account_of, for_roles_on
-from annotation.web.common.filters import number_in
-from annotation.web.staff.frame import CAMPAIGN, framed
+from annotation.web.common.filters import query_number
+from annotation.web.staff.frame import CAMPAIGN_FRAME, campaign_frame
 from annotation.web.staff.wording import kind_in_words
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_roles_on(CAMPAIGN, RESEARCHER)
+@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
 def texts(request: HttpRequest, campaign: Campaign, kind: str = instructions.CONSENT) -> HttpResponse:
     """One text of a campaign: what workers read, a form to write it anew, all versions. A POST writes."""
     if kind not in (instructions.CONSENT, *campaign.kinds):
         raise Http404(_("There is no text of “%(kind)s”.") % {"kind": kind})
-    now = instructions.current(campaign=campaign, kind=kind)
+    now = instructions.current_text(campaign=campaign, kind=kind)
     wrong, status, given = "", 200, now.text
     if request.method == "POST":
         given = request.POST.get("text", "").replace("\0", "")
         try:
-            new = instructions.publish(
+            new = instructions.publish_text(
                 campaign=campaign,
                 kind=kind,
                 text=given,
-                seen=number_in(request.POST, "version") or 0,
+                seen=query_number(request.POST, "version") or 0,
                 actor=account_of(request),
             )
             said = _("Published: workers now read version %(number)d.") % {"number": new.version}
@@ -46,11 +46,11 @@ def texts(request: HttpRequest, campaign: Campaign, kind: str = instructions.CON
         except CampaignError as error:
             wrong, status = str(error), 409
     agreed = Consent.objects.filter(text__campaign=campaign, text__version=now.version).count()
-    versions: list[Instructions] = instructions.versions(campaign=campaign, kind=kind)
+    versions: list[Instructions] = instructions.text_versions(campaign=campaign, kind=kind)
     return render(
         request,
         "annotation/staff/texts.html",
-        framed(
+        campaign_frame(
             request,
             campaign,
             "texts",

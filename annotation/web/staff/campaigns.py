@@ -17,18 +17,18 @@ from annotation.common.roles import RESEARCHER
 from annotation.datasets.layer_rows import LayerError
 from annotation.models import Account, AuditEntry, Campaign
 from annotation.protocol.campaign_settings import CampaignError, as_toml, settings_of
-from annotation.protocol.kinds import all_tasks, asked_by, is_page
+from annotation.protocol.kinds import all_tasks, is_page, kinds_of_tasks
 from annotation.selectors.campaign import overview
 from annotation.selectors.campaign.reasons import PAUSED, coded
-from annotation.selectors.campaigns import listed
+from annotation.selectors.campaigns import campaigns_listed
 from annotation.selectors.controls import unchecked_kinds
 from annotation.selectors.drawing_ways import drawing_ways
 from annotation.selectors.scopes import campaigns_of, corpora_of
 from annotation.web.common.access import BROWSING, account_of, for_roles, for_roles_on
 from annotation.web.staff.campaign_settings import settings_in
-from annotation.web.staff.campaign_tables import acts_next, facts, funnel_rows, kind_rows, told_acts
-from annotation.web.staff.frame import CAMPAIGN, framed, said
-from annotation.web.staff.wording import WAYS, kind_in_words, kind_quoted
+from annotation.web.staff.campaign_tables import acts_next, campaign_facts, funnel_rows, kind_rows, told_acts
+from annotation.web.staff.frame import CAMPAIGN_FRAME, campaign_frame, said
+from annotation.web.staff.wording import WAYS_IN_WORDS, kind_in_words, kind_quoted
 
 #: Acts of the audit on the first page.
 HISTORY = 12
@@ -46,14 +46,14 @@ def index(request: HttpRequest) -> HttpResponse:
     """All campaigns that are open to one, the newest first."""
     account = account_of(request)
     about = {
-        "rows": listed(campaigns_of(account, *BROWSING)),
+        "rows": campaigns_listed(campaigns_of(account, *BROWSING)),
         "runs": account.has_role_somewhere(RESEARCHER, corpora=True),
     }
     return render(request, "annotation/staff/campaigns.html", about)
 
 
 @require_safe
-@for_roles_on(CAMPAIGN, *BROWSING)
+@for_roles_on(CAMPAIGN_FRAME, *BROWSING)
 def campaign(request: HttpRequest, shown: Campaign) -> HttpResponse:
     """One campaign: what to do next, where it stands, its funnel, its questions, who did what."""
     settings = settings_of(shown.settings)
@@ -63,7 +63,7 @@ def campaign(request: HttpRequest, shown: Campaign) -> HttpResponse:
     return render(
         request,
         "annotation/staff/campaign.html",
-        framed(
+        campaign_frame(
             request,
             shown,
             "overview",
@@ -73,7 +73,7 @@ def campaign(request: HttpRequest, shown: Campaign) -> HttpResponse:
                 runs=account_of(request).has_role(RESEARCHER, on=shown.scope),
                 opens=account_of(request).has_role(RESEARCHER, on=shown.corpus.scope),
             ),
-            facts=facts(
+            facts=campaign_facts(
                 seen,
                 basis=settings.pay.basis,
                 paged=any(map(is_page, shown.kinds)),
@@ -81,7 +81,7 @@ def campaign(request: HttpRequest, shown: Campaign) -> HttpResponse:
             ),
             stages=funnel_rows(seen.funnel) if shown.tasks == campaigns.ENTITIES else [],
             kinds=kind_rows(seen),
-            ways=[(WAYS.get(each.way, each.way), each) for each in drawing_ways(shown, fresh=fresh)],
+            ways=[(WAYS_IN_WORDS.get(each.way, each.way), each) for each in drawing_ways(shown, fresh=fresh)],
             counted_at=seen.counted_at,
             since=seen.since,
             history=told_acts(history[:HISTORY]),
@@ -91,7 +91,7 @@ def campaign(request: HttpRequest, shown: Campaign) -> HttpResponse:
 
 
 @require_POST
-@for_roles_on(CAMPAIGN, RESEARCHER)
+@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
 def move(request: HttpRequest, shown: Campaign) -> HttpResponse:
     """Pause, resume or close a campaign, as the button says."""
     actor = account_of(request)
@@ -102,7 +102,7 @@ def move(request: HttpRequest, shown: Campaign) -> HttpResponse:
                 campaigns.pause(campaign=shown, reason=reason or coded(PAUSED), actor=actor)
                 tell(_("Campaign paused: workers get no new tasks. Answers to open tasks still count."))
             case "resume":
-                campaigns.resume(campaign=shown, actor=actor)
+                campaigns.campaign_resume(campaign=shown, actor=actor)
                 tell(_("Campaign resumed."))
             case "close":
                 if request.POST.get("sure") != "yes":
@@ -115,15 +115,15 @@ def move(request: HttpRequest, shown: Campaign) -> HttpResponse:
 
 
 @require_POST
-@for_roles_on(CAMPAIGN, RESEARCHER)
-def delete(request: HttpRequest, shown: Campaign) -> HttpResponse:
+@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
+def campaign_delete_page(request: HttpRequest, shown: Campaign) -> HttpResponse:
     """Delete a campaign that nobody has come to."""
     name, actor = shown.name, account_of(request)
     then = redirect("campaign", name)
     with said(request, CampaignError) as tell:
         if request.POST.get("sure") != "yes":
             raise CampaignError(_("Deleting cannot be undone: tick the box to confirm."))
-        campaigns.delete(campaign=shown, actor=actor)
+        campaigns.campaign_delete(campaign=shown, actor=actor)
         tell(_("Campaign “%(name)s” deleted. Its history stays in the audit log.") % {"name": name})
         then = redirect("campaigns")
     return then
@@ -174,9 +174,9 @@ def _like(account: Account, name: str) -> Campaign | None:
     """The campaign that a new one shall be like, where it is open to whoever asks; None without a name."""
     if not name:
         return None
-    found = CAMPAIGN(name)
+    found = CAMPAIGN_FRAME(name)
     if not account.has_role(RESEARCHER, on=found.scope):
-        raise CAMPAIGN.none(name)
+        raise CAMPAIGN_FRAME.none(name)
     return found
 
 
@@ -196,7 +196,7 @@ def _draft(given: Any, like: Campaign | None, actor: Account) -> Campaign:
         "tasks": given.get("tasks", ""),
         "settings": settings_in(given.get("settings", "")),
     }
-    unpaid = settings_of(asked["settings"]).pay.unpaid(asked_by(asked["tasks"]))
+    unpaid = settings_of(asked["settings"]).pay.unpaid(kinds_of_tasks(asked["tasks"]))
     if unpaid and given.get("unpaid") != "yes":
         raise CampaignError(
             _(

@@ -15,16 +15,16 @@ from annotation.models import Campaign, Control, Image, OpenImage
 from annotation.moderation.rulings import CannotRule
 from annotation.protocol import questions as q
 from annotation.protocol.contents import mention_from
-from annotation.protocol.kinds import CONTROLS, draws, kind_of
+from annotation.protocol.kinds import MEASURED_ON_CONTROLS, draws, kind_of
 from annotation.protocol.terms import Box, Mention
 from annotation.quality import controls
-from annotation.quality.controls import BadItems, KnownItem
-from annotation.selectors.browse import captions_of
+from annotation.quality.controls import BadItems, ControlItem
+from annotation.selectors.browse import captions_shown
 from annotation.selectors.records import image_record, layer_of
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.common.overlay import Frame
 from annotation.web.corpus.browse import size_of
-from annotation.web.staff.frame import CAMPAIGN, framed, query
+from annotation.web.staff.frame import CAMPAIGN_FRAME, campaign_frame, query_without
 from annotation.web.staff.review_forms import boxes_in
 from annotation.web.staff.review_tables import Reviewed, marked_captions
 from annotation.web.staff.wording import PURPOSES, answer_in_words, kinds_in_words, question_in_words
@@ -33,7 +33,7 @@ from annotation.web.staff.wording import PURPOSES, answer_in_words, kinds_in_wor
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_roles_on(CAMPAIGN, RESEARCHER)
+@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
 def new(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Choose an image and a kind of question; then its mentions and the answer. A POST adds the item."""
     asked = request.POST if request.method == "POST" else request.GET
@@ -54,7 +54,9 @@ def new(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         try:
             _add(campaign, image, kind, request)
             messages.success(request, _("Control item added. Add another about this image, or go back."))
-            return redirect(reverse("new_known_item", args=[campaign.name]) + query(image=key, kind=kind))
+            return redirect(
+                reverse("new_known_item", args=[campaign.name]) + query_without(image=key, kind=kind)
+            )
         except (BadItems, CannotRule) as error:
             wrong = error.problems[0][1] if isinstance(error, BadItems) else str(error)
             status = 409
@@ -64,7 +66,7 @@ def new(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     return render(
         request,
         "annotation/staff/known_item.html",
-        framed(
+        campaign_frame(
             request,
             campaign,
             "known",
@@ -80,7 +82,8 @@ def new(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             purposes=[
                 purpose
                 for purpose in PURPOSES.items()
-                if purpose[0] != Control.CONTROL or (asked_about and asked_about.measured_on == CONTROLS)
+                if purpose[0] != Control.CONTROL
+                or (asked_about and asked_about.measured_on == MEASURED_ON_CONTROLS)
             ],
             answers=[(a, answer_in_words(kind, a)) for a in asked_about.answers]
             if asked_about and not asked_about.draws
@@ -102,7 +105,7 @@ def _add(campaign: Campaign, image: Image, kind: str, request: HttpRequest) -> N
     if draws(kind):
         known = _boxes(data.get("left", ""))
     pending = _boxes(data.get("pending", "")) if kind_of(kind).judges else ()
-    item = KnownItem(
+    item = ControlItem(
         kind=kind,
         purpose=data.get("purpose", ""),
         image=image.key,
@@ -112,7 +115,7 @@ def _add(campaign: Campaign, image: Image, kind: str, request: HttpRequest) -> N
         pending=pending[0] if pending else None,
         explanation=data.get("explanation", "").replace("\0", "").strip(),
     )
-    controls.add(campaign=campaign, items=[(1, item)], source="page", actor=account_of(request))
+    controls.add_control_items(campaign=campaign, items=[(1, item)], source="page", actor=account_of(request))
 
 
 def _boxes(text: str) -> tuple[Box, ...]:
@@ -126,7 +129,9 @@ def _mentions(campaign: Campaign, image: Image) -> tuple[Mention, ...]:
         return tuple(mention_from(plain) for plain in row.mentions)
     layer = gold_layer(campaign.corpus)
     record = layer_of(image, layer) if layer else None
-    return mentions_of(image_record(image, captions_of(image), record if record and record.chains else None))
+    return mentions_of(
+        image_record(image, captions_shown(image), record if record and record.chains else None)
+    )
 
 
 def _seen(image: Image, mentions: tuple[Mention, ...]) -> Reviewed:
@@ -134,7 +139,7 @@ def _seen(image: Image, mentions: tuple[Mention, ...]) -> Reviewed:
     numbers = {mention.id: number for number, mention in enumerate(mentions, 1)}
     size = (image.width, image.height) if image.width and image.height else size_of(image)
     return Reviewed(
-        captions=marked_captions(captions_of(image), mentions, numbers),
+        captions=marked_captions(captions_shown(image), mentions, numbers),
         boxes=[],
         frame=Frame(*size) if size else None,
         lit=0,

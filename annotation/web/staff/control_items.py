@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation import campaigns
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
-from annotation.datasets.layers import AT_ONCE, LayerBehind, layer_to_read
+from annotation.datasets.layers import MOST_IMAGES_UPDATED_FOR_PAGE, LayerBehind, layer_to_read
 from annotation.formats.base import FormatError
 from annotation.models import Campaign, Control
 from annotation.moderation import control_items, discarding
@@ -26,13 +26,20 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import question_from
 from annotation.protocol.kinds import draws, kind_of
 from annotation.quality import controls, qualification
-from annotation.selectors.controls import answered, known_items
-from annotation.selectors.corpora import check_split, splits_of
+from annotation.selectors.controls import answered_controls, control_item_counts
+from annotation.selectors.corpora import check_split, split_names
 from annotation.task_types.base import TASK_TYPES
 from annotation.task_types.shown import shown_image
 from annotation.web.common.access import account_of, for_roles_on
-from annotation.web.common.filters import number_in
-from annotation.web.staff.frame import CAMPAIGN, framed, layer_is_open, layers_open, query, said
+from annotation.web.common.filters import query_number
+from annotation.web.staff.frame import (
+    CAMPAIGN_FRAME,
+    campaign_frame,
+    layer_is_open,
+    layers_open,
+    query_without,
+    said,
+)
 from annotation.web.staff.wording import (
     PURPOSES,
     SOURCES,
@@ -44,9 +51,9 @@ from annotation.web.staff.wording import (
 )
 
 #: Control items on a page.
-PAGE = 40
+_PAGE = 40
 #: Bytes of a file of control items, at most: some ten thousand of them.
-LARGEST = 4 * 2**20
+_LARGEST = 4 * 2**20
 #: Images whose questions are looked at when control items are made from a layer.
 IMAGES = 60
 
@@ -66,8 +73,8 @@ class ShownItem:
 
 
 @require_safe
-@for_roles_on(CAMPAIGN, RESEARCHER)
-def listing(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
+def control_items_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """What control items there are, counted and one by one, and the ways to add more."""
     kind, purpose = request.GET.get("kind", ""), request.GET.get("purpose", "")
     kind = kind if kind in TASK_TYPES else ""
@@ -77,26 +84,32 @@ def listing(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         rows = rows.filter(kind=kind)
     if purpose:
         rows = rows.filter(purpose=purpose)
-    before = number_in(request.GET, "before")
+    before = query_number(request.GET, "before")
     if before is not None:
         rows = rows.filter(pk__lt=before)
-    found = list(rows.order_by("-pk")[: PAGE + 1])
+    found = list(rows.order_by("-pk")[: _PAGE + 1])
     settings = settings_of(campaign.settings)
     return render(
         request,
         "annotation/staff/known.html",
-        framed(
+        campaign_frame(
             request,
             campaign,
             "known",
             counts=_counts(campaign),
             warnings=[
-                *qualification.warnings(campaign=campaign, settings=settings, named=kind_quoted).values(),
-                *controls.warnings(campaign=campaign, settings=settings.trust, named=kind_quoted).values(),
+                *qualification.test_warnings(
+                    campaign=campaign, settings=settings, named=kind_quoted
+                ).values(),
+                *controls.control_warnings(
+                    campaign=campaign, settings=settings.trust, named=kind_quoted
+                ).values(),
             ],
-            items=_shown(found[:PAGE]),
-            later=query(kind=kind, purpose=purpose, before=found[PAGE - 1].pk) if len(found) > PAGE else "",
-            first=(query(kind=kind, purpose=purpose) or "?") if before is not None else "",
+            items=_shown(found[:_PAGE]),
+            later=query_without(kind=kind, purpose=purpose, before=found[_PAGE - 1].pk)
+            if len(found) > _PAGE
+            else "",
+            first=(query_without(kind=kind, purpose=purpose) or "?") if before is not None else "",
             kind=kind,
             purpose=purpose,
             kinds=kinds_in_words(campaign),
@@ -104,15 +117,15 @@ def listing(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             promotable=[(each, kind_in_words(each)) for each in q.QUESTIONS if kind_of(each).promotable],
             layers=[layer for layer in layers_open(request, campaign) if layer.name != campaign.name],
             chained=campaign.kinds == q.QUESTIONS,
-            splits=splits_of(campaign.corpus) if campaigns.asks_pairs(campaign.tasks) else [],
+            splits=split_names(campaign.corpus) if campaigns.asks_pairs(campaign.tasks) else [],
             images=IMAGES,
         ),
     )
 
 
 @require_POST
-@for_roles_on(CAMPAIGN, RESEARCHER)
-def add(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
+def control_items_add(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Add control items from a CSV file, from a layer, or from what workers agree on."""
     refusals = (
         controls.BadItem,
@@ -143,8 +156,8 @@ def add(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 
 @require_POST
-@for_roles_on(CAMPAIGN, RESEARCHER)
-def retire(request: HttpRequest, campaign: Campaign, item: int) -> HttpResponse:
+@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
+def control_item_retire(request: HttpRequest, campaign: Campaign, item: int) -> HttpResponse:
     """Take a control item out of use. Answers given on it keep counting, unless the item was wrong itself."""
     actor = account_of(request)
     found = Control.objects.filter(campaign=campaign, pk=item, active=True)
@@ -152,7 +165,7 @@ def retire(request: HttpRequest, campaign: Campaign, item: int) -> HttpResponse:
         if not found.exists():
             tell(_("It was not in use: nothing changed."))
         elif request.POST.get("act") == "disown":
-            changed = discarding.disown(campaign=campaign, control=item, actor=actor)
+            changed = discarding.disown_control_item(campaign=campaign, control=item, actor=actor)
             text = ngettext(
                 "Item retired. The accuracy of %(n)d worker no longer counts it.",
                 "Item retired. The accuracy of %(n)d workers no longer counts it.",
@@ -160,7 +173,7 @@ def retire(request: HttpRequest, campaign: Campaign, item: int) -> HttpResponse:
             )
             tell(text % {"n": changed})
         else:
-            controls.retire(campaign=campaign, controls=[item], actor=actor)
+            controls.retire_control_items(campaign=campaign, controls=[item], actor=actor)
             tell(_("Item retired. Answers already given to it still count."))
     return redirect("known_items", campaign.name)
 
@@ -177,7 +190,7 @@ def _added(request: HttpRequest, campaign: Campaign) -> controls.Added:
         case "csv":
             return _from_file(request.FILES.get("file"), campaign, actor)
         case "promote":
-            least = number_in(request.POST, "at_least") or 3
+            least = query_number(request.POST, "at_least") or 3
             return control_items.promote(
                 campaign=campaign,
                 kind=request.POST.get("kind", ""),
@@ -189,7 +202,7 @@ def _added(request: HttpRequest, campaign: Campaign) -> controls.Added:
             wanted = request.POST.get("layer", "")
             if not layer_is_open(request, campaign, wanted):
                 raise UnknownName(_("Your role covers only this campaign, not the layers of its corpus."))
-            layer = layer_to_read(campaign.corpus, wanted, most=AT_ONCE)
+            layer = layer_to_read(campaign.corpus, wanted, most=MOST_IMAGES_UPDATED_FOR_PAGE)
             assert layer is not None  # A name was given.
             return control_items.from_gold(campaign=campaign, layer=layer, images=IMAGES, actor=actor)
         case "captions":
@@ -204,10 +217,10 @@ def _from_file(file: Any, campaign: Campaign, actor: Any) -> controls.Added:
     """The items of an uploaded CSV file; messages name it as its sender does."""
     if not isinstance(file, UploadedFile):
         raise BadUpload(_("No file was sent: choose a CSV file first."))
-    if (file.size or 0) > LARGEST:
+    if (file.size or 0) > _LARGEST:
         raise BadUpload(
             _("The file has %(size)d MiB; at most %(most)d are allowed.")
-            % {"size": (file.size or 0) // 2**20 + 1, "most": LARGEST // 2**20}
+            % {"size": (file.size or 0) // 2**20 + 1, "most": _LARGEST // 2**20}
         )
     with TemporaryDirectory() as folder:
         path = Path(folder) / "items.csv"
@@ -221,7 +234,7 @@ def _from_file(file: Any, campaign: Campaign, actor: Any) -> controls.Added:
 def _counts(campaign: Campaign) -> list[tuple[str, list[str]]]:
     """Kind -> for each purpose how many items there are of each answer, in words."""
     found: dict[str, dict[str, list[str]]] = {}
-    for (kind, purpose, answer), items in known_items(campaign).items():
+    for (kind, purpose, answer), items in control_item_counts(campaign).items():
         of = found.setdefault(kind, {each: [] for each in PURPOSES})
         of[purpose].append(f"{answer_in_words(kind, answer)} {items}")
     return [
@@ -230,7 +243,7 @@ def _counts(campaign: Campaign) -> list[tuple[str, list[str]]]:
 
 
 def _shown(rows: list[Control]) -> list[ShownItem]:
-    told = answered(row.pk for row in rows)
+    told = answered_controls(row.pk for row in rows)
     found = []
     for row in rows:
         answer = row.stratum if not draws(row.kind) else ("drawn" if row.known else "none")

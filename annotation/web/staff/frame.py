@@ -11,29 +11,29 @@ from django.http import HttpRequest
 from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy
 
-from annotation.common.roles import ADMIN, EVERYTHING, RESEARCHER
+from annotation.common.roles import ADMIN, RESEARCHER, WHOLE_SERVER
 from annotation.models import Campaign, Layer
 from annotation.selectors.browse import layers_of
-from annotation.selectors.review import waiting
+from annotation.selectors.review import images_waiting
 from annotation.web.common.access import BROWSING, At, account_of
 
 #: The campaign of an address, with its corpus.
-CAMPAIGN = At(
+CAMPAIGN_FRAME = At(
     lambda name: Campaign.objects.select_related("corpus").filter(name=name).first(),
     gettext_lazy("There is no campaign “%(name)s” here."),
 )
 
 
-def framed(request: HttpRequest, campaign: Campaign, tab: str, **more: Any) -> dict[str, Any]:
+def campaign_frame(request: HttpRequest, campaign: Campaign, tab: str, **more: Any) -> dict[str, Any]:
     """What every page of a campaign needs: which of its pages this is, and what its reader may do."""
     account = account_of(request)
     scope = campaign.scope
     return {
         "campaign": campaign,
         "tab": tab,
-        "in_review": waiting(campaign.pk),
+        "in_review": images_waiting(campaign.pk),
         "runs": account.has_role(RESEARCHER, on=scope),
-        "administers": account.has_role(ADMIN, on=EVERYTHING),
+        "administers": account.has_role(ADMIN, on=WHOLE_SERVER),
         "corpus_open": account.has_role(*BROWSING, on=campaign.corpus.scope),
         **more,
     }
@@ -61,7 +61,7 @@ def said(request: HttpRequest, *refusals: type[Exception]) -> Iterator[Callable[
         messages.error(request, str(error))
 
 
-def query(**held: str | int | None) -> str:
+def query_without(**held: str | int | None) -> str:
     """`?...` of what is held, empty ones left out; "" where nothing is."""
     asked = {name: value for name, value in held.items() if value not in ("", None)}
     return f"?{urlencode(asked)}" if asked else ""

@@ -16,11 +16,11 @@ from annotation.models import Campaign
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.selectors.image_order import prioritised
 from annotation.web.common.access import account_of, for_roles_on
-from annotation.web.staff.frame import CAMPAIGN, framed
+from annotation.web.staff.frame import CAMPAIGN_FRAME, campaign_frame
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_roles_on(CAMPAIGN, RESEARCHER)
+@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
 def order(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Which images come first. A POST gives some a priority; what is refused is kept for mending."""
     wrong, status = "", 200
@@ -49,7 +49,7 @@ def order(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     return render(
         request,
         "annotation/staff/order.html",
-        framed(request, campaign, "overview", **about),
+        campaign_frame(request, campaign, "overview", **about),
         status=status,
     )
 

@@ -20,7 +20,7 @@ from annotation.common.registry import UnknownName
 from annotation.models import Job
 from annotation.web.staff.frame import account_of, said
 
-STATES = {
+_STATES = {
     Job.QUEUED: gettext_lazy("queued"),
     Job.RUNNING: gettext_lazy("running"),
     Job.DONE: gettext_lazy("done"),
@@ -28,7 +28,7 @@ STATES = {
     Job.CANCELLED: gettext_lazy("cancelled"),
 }
 #: Arguments that set a job apart from others of its kind.
-TELLING = ("name", "system", "batch", "format", "layer", "kind", "split")
+_TELLING = ("name", "system", "batch", "format", "layer", "kind", "split")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class ShownJob:
         return self.job.state in (Job.FAILED, Job.CANCELLED)
 
 
-def shown(
+def job_line(
     job: Job,
     steer: str,
     *,
@@ -85,7 +85,7 @@ def shown(
         job=job,
         title=title,
         about=_about(job),
-        state=str(STATES.get(job.state, job.state)),
+        state=str(_STATES.get(job.state, job.state)),
         left=timesince(timezone.now() - timedelta(seconds=left)) if left is not None else "",
         steer=steer,
         download=download,
@@ -101,7 +101,7 @@ def steer_as_asked(request: HttpRequest, job: Job) -> None:
     actor = account_of(request)
     with said(request, jobs.JobError, UnknownName) as tell:
         if request.POST.get("act") == "resume":
-            jobs.resume(job_id=job.pk, actor=actor)
+            jobs.resume_job(job_id=job.pk, actor=actor)
             tell(_("Job resumed from where it stopped."))
         else:
             jobs.cancel(job_id=job.pk, actor=actor)
@@ -110,4 +110,4 @@ def steer_as_asked(request: HttpRequest, job: Job) -> None:
 
 def _about(job: Job) -> str:
     given: dict[str, Any] = job.arguments
-    return ", ".join(str(given[name]) for name in TELLING if given.get(name))
+    return ", ".join(str(given[name]) for name in _TELLING if given.get(name))

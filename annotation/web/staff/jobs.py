@@ -16,8 +16,8 @@ from annotation import jobs
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from annotation.datasets import archives
-from annotation.datasets.exporting import ExportError, check
-from annotation.datasets.layers import brought_up
+from annotation.datasets.exporting import ExportError, check_export
+from annotation.datasets.layers import update_layers
 from annotation.formats import FORMATS
 from annotation.models import Campaign, Job
 from annotation.selectors.controls import unchecked_kinds
@@ -25,27 +25,27 @@ from annotation.selectors.corpora import AmbiguousLayer
 from annotation.selectors.jobs import recent_jobs
 from annotation.selectors.left_out import lacks
 from annotation.web.common.access import account_of, for_roles_on
-from annotation.web.staff.frame import CAMPAIGN, framed, layer_is_open, layers_open, said
-from annotation.web.staff.job_lines import ShownJob, shown, steer_as_asked
+from annotation.web.staff.frame import CAMPAIGN_FRAME, campaign_frame, layer_is_open, layers_open, said
+from annotation.web.staff.job_lines import ShownJob, job_line, steer_as_asked
 from annotation.web.staff.wording import kind_in_words
 
 #: Jobs on the page, the newest.
-NEWEST = 30
+_NEWEST = 30
 EXPORT = "export_dataset"
 
 
 @require_safe
-@for_roles_on(CAMPAIGN, RESEARCHER)
-def listing(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
+def campaign_jobs(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """The campaign's newest jobs, and the form for an export."""
-    behind = brought_up(campaign.corpus, campaign.name)
+    behind = update_layers(campaign.corpus, campaign.name)
     layers = layers_open(request, campaign)
-    found = recent_jobs(campaign=campaign, limit=NEWEST)
+    found = recent_jobs(campaign=campaign, limit=_NEWEST)
     shown = [_shown(job) for job in found if _is_open(request, campaign, job)]
     return render(
         request,
         "annotation/staff/jobs.html",
-        framed(
+        campaign_frame(
             request,
             campaign,
             "jobs",
@@ -61,7 +61,7 @@ def listing(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 
 @require_POST
-@for_roles_on(CAMPAIGN, RESEARCHER)
+@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
 def start(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Ask for a job: an export, the layer brought up to date, or the opening of a draft."""
     actor = account_of(request)
@@ -82,7 +82,7 @@ def start(request: HttpRequest, campaign: Campaign) -> HttpResponse:
                     "only_finished": request.POST.get("unfinished") == "leave",
                     "with_pictures": request.POST.get("pictures") == "1",
                 }
-                check(**arguments)
+                check_export(**arguments)
                 jobs.enqueue(kind=EXPORT, arguments=arguments, campaign=campaign, actor=actor)
                 tell(_("Building the export. It will appear here."))
             case "refresh":
@@ -97,23 +97,23 @@ def start(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 
 @require_POST
-@for_roles_on(CAMPAIGN, RESEARCHER)
-def steer(request: HttpRequest, campaign: Campaign, job: int) -> HttpResponse:
+@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
+def campaign_job_steer(request: HttpRequest, campaign: Campaign, job: int) -> HttpResponse:
     """Cancel a job, or go on with one that was cancelled or failed."""
     steer_as_asked(request, _job(request, campaign, job))
     return redirect("jobs", campaign.name)
 
 
 @require_safe
-@for_roles_on(CAMPAIGN, RESEARCHER)
-def download(request: HttpRequest, campaign: Campaign, job: int) -> HttpResponseBase:
+@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
+def job_download(request: HttpRequest, campaign: Campaign, job: int) -> HttpResponseBase:
     """The archive that an export made, while it is kept."""
     found = _job(request, campaign, job)
     if found.kind != EXPORT or found.state != Job.DONE:
         raise Http404(_("Job %(job)d has no download.") % {"job": job})
     try:
         file = archives.file_of(found.result["path"])
-    except archives.Gone as error:
+    except archives.DownloadExpired as error:
         raise Http404(str(error)) from error
     prefix = settings.PICTURE_PROXY_PREFIX
     if not prefix:
@@ -142,12 +142,12 @@ def _shown(job: Job) -> ShownJob:
     assert job.campaign is not None  # the listing is of one campaign's
     steered = reverse("steer_job", args=[job.campaign.name, job.pk])
     if job.kind != EXPORT or job.state != Job.DONE:
-        return shown(job, steered)
+        return job_line(job, steered)
     try:
         archives.file_of(job.result["path"])
-    except archives.Gone:
-        return shown(job, steered, gone=True)
+    except archives.DownloadExpired:
+        return job_line(job, steered, gone=True)
     fetched = reverse("download", args=[job.campaign.name, job.pk])
     # Exports made before anything was counted have no such entry.
     lacking = tuple(lacks(job.result.get("left_out", {})))
-    return shown(job, steered, download=fetched, size=filesizeformat(job.result["size"]), lacks=lacking)
+    return job_line(job, steered, download=fetched, size=filesizeformat(job.result["size"]), lacks=lacking)

@@ -20,14 +20,14 @@ from annotation import campaigns
 from annotation.common.roles import RESEARCHER
 from annotation.models import Campaign, Invitation, Study, Visit
 from annotation.web.common.access import account_of, for_roles_on
-from annotation.web.staff.frame import CAMPAIGN, framed, said
+from annotation.web.staff.frame import CAMPAIGN_FRAME, campaign_frame, said
 from annotation.workers import confirmation, invitations, platform_visits
 from annotation.workers.invitations import InvitationError
 from annotation.workers.platform_visits import MTURK, PROLIFIC, VisitError
 
 PLATFORMS = {PROLIFIC: "Prolific", MTURK: "Mechanical Turk"}
 #: How platforms say who comes, in words.
-WAYS = {
+_WAYS = {
     Visit.LINK: gettext_lazy("signed links"),
     Visit.WEBHOOK: gettext_lazy("webhooks"),
     Visit.API: gettext_lazy("the API"),
@@ -65,8 +65,8 @@ class ShownStudy:
 
 
 @require_safe
-@for_roles_on(CAMPAIGN, RESEARCHER)
-def entry(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
+def recruiting_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """How people come to this campaign."""
     languages = dict(settings.LANGUAGES)
     rows = campaign.invitations.select_related("campaign").order_by("-pk")
@@ -75,14 +75,14 @@ def entry(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     return render(
         request,
         "annotation/staff/entry.html",
-        framed(
+        campaign_frame(
             request,
             campaign,
             "entry",
             invitations=[
                 ShownInvitation(
                     row,
-                    request.build_absolute_uri(reverse("invite", args=[invitations.token_of(row)])),
+                    request.build_absolute_uri(reverse("invite", args=[invitations.invitation_token(row)])),
                     str(languages.get(row.language, row.language)),
                     invitations.why_over(row),
                 )
@@ -101,7 +101,7 @@ def entry(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 
 @require_POST
-@for_roles_on(CAMPAIGN, RESEARCHER)
+@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
 def open_to_all(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Say whether every annotator of the server may work on the campaign."""
     wanted = request.POST.get("open") == "1"
@@ -116,11 +116,11 @@ def open_to_all(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 
 @require_POST
-@for_roles_on(CAMPAIGN, RESEARCHER)
-def invite(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
+def invitation_make(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Make a link."""
     with said(request, InvitationError) as tell:
-        invitations.make(
+        invitations.make_invitation(
             campaign=campaign,
             label=_plain(request.POST.get("label", "")),
             uses=_uses(request.POST.get("uses", "")),
@@ -133,19 +133,19 @@ def invite(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 
 @require_POST
-@for_roles_on(CAMPAIGN, RESEARCHER)
-def revoke(request: HttpRequest, campaign: Campaign, invitation: int) -> HttpResponse:
+@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
+def invitation_revoke(request: HttpRequest, campaign: Campaign, invitation: int) -> HttpResponse:
     """Take a link back."""
     found = _of(campaign, invitation)
     with said(request) as tell:
-        revoked = invitations.revoke(invitation=found, actor=account_of(request))
+        revoked = invitations.revoke_invitation(invitation=found, actor=account_of(request))
         tell(_("Link revoked.") if revoked else _("This link is already revoked."))
     return redirect("entry", campaign.name)
 
 
 @require_POST
-@for_roles_on(CAMPAIGN, RESEARCHER)
-def study(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
+def study_edit(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Tell of a study on a platform, or change one."""
     sent = request.POST
     with said(request, InvitationError, VisitError) as tell:
@@ -175,7 +175,7 @@ def _study(request: HttpRequest, row: Study) -> ShownStudy:
         sum(outcomes.values()),
         outcomes[Visit.COMPLETE],
         outcomes[Visit.SCREENED_OUT],
-        [str(WAYS[way]) for way in confirmation.ways(row.provider)],
+        [str(_WAYS[way]) for way in confirmation.ways(row.provider)],
         *(verified[each] for each in (Visit.CONFIRMED, Visit.WAITING, Visit.UNVERIFIED, Visit.REFUSED)),
     )
 

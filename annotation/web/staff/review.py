@@ -19,64 +19,65 @@ from annotation.moderation.rulings import CannotRule
 from annotation.queue import image_state
 from annotation.selectors import review as selector
 from annotation.web.common.access import BROWSING, account_of, for_roles_on
-from annotation.web.common.filters import number_in
+from annotation.web.common.filters import query_number
 from annotation.web.corpus.browse import size_of
-from annotation.web.staff.frame import CAMPAIGN, framed, query
+from annotation.web.staff.frame import CAMPAIGN_FRAME, campaign_frame, query_without
 from annotation.web.staff.review_forms import NEW, ruling_in
 from annotation.web.staff.review_tables import reviewed
-from annotation.web.staff.wording import FLAGS, REASONS, item_in_words, question_in_words
+from annotation.web.staff.wording import FLAGS_IN_WORDS, REASONS_IN_WORDS, item_in_words, question_in_words
 
 
 @require_safe
-@for_roles_on(CAMPAIGN, *BROWSING)
+@for_roles_on(CAMPAIGN_FRAME, *BROWSING)
 def queue(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """The chains that wait for a reviewer, and what workers reported."""
     reason = request.GET.get("reason", "")
     reason = reason if reason in selector.REASONS else ""
     found = selector.review_queue(campaign=campaign.pk, reason=reason, after=request.GET.get("after", ""))
     everything = request.GET.get("reports") == "all"
-    reports, before = selector.reports(
-        campaign=campaign.pk, unresolved=not everything, before=number_in(request.GET, "before")
+    reports, before = selector.review_reports(
+        campaign=campaign.pk, unresolved=not everything, before=query_number(request.GET, "before")
     )
     kept: dict[str, Any] = {"reason": reason, "reports": "all" if everything else ""}
     return render(
         request,
         "annotation/staff/queue.html",
-        framed(
+        campaign_frame(
             request,
             campaign,
             "review",
             queue=found,
-            waiting=selector.waiting(campaign.pk),
+            waiting=selector.images_waiting(campaign.pk),
             reason=reason,
-            reasons=[(each, REASONS[each]) for each in selector.REASONS],
-            words=REASONS,
+            reasons=[(each, REASONS_IN_WORDS[each]) for each in selector.REASONS],
+            words=REASONS_IN_WORDS,
             reports=[
-                (one, question_in_words(one.kind), FLAGS.get(one.flag.judgment.flag, "")) for one in reports
+                (one, question_in_words(one.kind), FLAGS_IN_WORDS.get(one.flag.judgment.flag, ""))
+                for one in reports
             ],
             everything=everything,
-            later=query(**kept, after=found.after) if found.after else "",
-            earlier_reports=query(**kept, before=before) if before else "",
-            first="" if not request.GET.get("after") else query(**kept) or "?",
+            later=query_without(**kept, after=found.after) if found.after else "",
+            earlier_reports=query_without(**kept, before=before) if before else "",
+            first="" if not request.GET.get("after") else query_without(**kept) or "?",
         ),
     )
 
 
 @require_safe
-@for_roles_on(CAMPAIGN, *BROWSING)
-def image(request: HttpRequest, campaign: Campaign, key: str) -> HttpResponse:
+@for_roles_on(CAMPAIGN_FRAME, *BROWSING)
+def review_image(request: HttpRequest, campaign: Campaign, key: str) -> HttpResponse:
     """An image of a campaign: chains, judgments, steps, rulings, and the forms to rule."""
     return _image(request, campaign, key)
 
 
 @require_POST
-@for_roles_on(CAMPAIGN, *BROWSING)
-def rule(request: HttpRequest, campaign: Campaign, key: str) -> HttpResponse:
+@for_roles_on(CAMPAIGN_FRAME, *BROWSING)
+def review_rule(request: HttpRequest, campaign: Campaign, key: str) -> HttpResponse:
     """Make the ruling that a form asks for; where it is refused, say why and keep what was typed."""
     row = _open(campaign, key)
     try:
         ruling, seen = ruling_in(request.POST)
-        done = rulings.rule(
+        done = rulings.make_ruling(
             image=row.pk,
             ruling=ruling,
             seen=seen,
@@ -104,16 +105,16 @@ def _tell_retired(request: HttpRequest, items: Sequence[Control]) -> None:
             "%(n)d control items contradict the ruling and were retired: %(items)s.",
             len(items),
         )
-        names = "; ".join(map(item_in_words, control_items.named(items)))
+        names = "; ".join(map(item_in_words, control_items.names_of_items(items)))
         messages.warning(request, told % {"n": len(items), "items": names})
 
 
 @require_POST
-@for_roles_on(CAMPAIGN, *BROWSING)
-def withdraw(request: HttpRequest, campaign: Campaign, key: str, ruling: int) -> HttpResponse:
+@for_roles_on(CAMPAIGN_FRAME, *BROWSING)
+def review_withdraw(request: HttpRequest, campaign: Campaign, key: str, ruling: int) -> HttpResponse:
     """Take a ruling back."""
     try:
-        done = rulings.withdraw(campaign=campaign, ruling=ruling, actor=account_of(request))
+        done = rulings.withdraw_ruling(campaign=campaign, ruling=ruling, actor=account_of(request))
         messages.success(request, _("Ruling withdrawn. The workers' answers decide again."))
         _tell_retired(request, done.retired)
     except CannotRule as error:
@@ -122,7 +123,7 @@ def withdraw(request: HttpRequest, campaign: Campaign, key: str, ruling: int) ->
 
 
 @require_POST
-@for_roles_on(CAMPAIGN, *BROWSING)
+@for_roles_on(CAMPAIGN_FRAME, *BROWSING)
 def resolve(request: HttpRequest, campaign: Campaign, flag: int) -> HttpResponse:
     """Say that a report was seen to; back to the page it was said on."""
     try:
@@ -142,14 +143,14 @@ def resolve(request: HttpRequest, campaign: Campaign, flag: int) -> HttpResponse
 def _image(request: HttpRequest, campaign: Campaign, key: str, *, wrong: str = "") -> HttpResponse:
     """The page of an image; with status 409 and what was typed where a ruling was refused."""
     try:
-        found = selector.behind(campaign=campaign.pk, key=key)
+        found = selector.review_behind(campaign=campaign.pk, key=key)
     except selector.NoSuchImage:
         raise _missing(campaign, key) from None
     state = image_state.state_of(found.open)
     given = request.POST if wrong else {}
     shown = found.open.image
     seen = reviewed(
-        found, moot=frozenset(state.moot), size=size_of(shown), lit=number_in(request.GET, "chain")
+        found, moot=frozenset(state.moot), size=size_of(shown), lit=query_number(request.GET, "chain")
     )
     if wrong:
         for chain in seen.chains:
@@ -158,7 +159,7 @@ def _image(request: HttpRequest, campaign: Campaign, key: str, *, wrong: str = "
     return render(
         request,
         "annotation/staff/image.html",
-        framed(
+        campaign_frame(
             request,
             campaign,
             "review",
@@ -170,7 +171,7 @@ def _image(request: HttpRequest, campaign: Campaign, key: str, *, wrong: str = "
             new=NEW,
             following=selector.next_waiting(found.open),
             reports=[one for one in found.said if one.flag and one.flag.resolved_at is None],
-            flags=FLAGS,
+            flags=FLAGS_IN_WORDS,
             wrong=wrong,
             given=given,
         ),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from django.utils.translation import gettext as _
 
 from annotation.moderation.rulings import CannotRule
-from annotation.protocol.contents import BadContent, ruling_from
+from annotation.protocol.contents import BadPlainData, ruling_from
 from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume, Ruling
 from annotation.protocol.terms import Box
 
@@ -95,7 +95,7 @@ def _regrouped(chain: tuple[str, ...], data: Mapping[str, str]) -> tuple[Partiti
         raise CannotRule(_("No mention was moved: choose where each one belongs, or keep the chain."))
     try:
         asked = ruling_from({"kind": "partition", "groups": groups})
-    except BadContent as error:
+    except BadPlainData as error:
         raise CannotRule(str(error)) from error
     assert isinstance(asked, Partition)
     return asked, [chain, *joined]

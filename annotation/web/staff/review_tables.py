@@ -20,15 +20,15 @@ from annotation.protocol.kinds import kind_of
 from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume
 from annotation.protocol.state import LINKING
 from annotation.protocol.terms import Chain, Mention
-from annotation.selectors.review import Behind, Given, Said, chain_title
-from annotation.web.common.marking import MarkedCaption, mark
-from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw
+from annotation.selectors.review import AnswerUnderReview, Behind, Said, chain_title
+from annotation.web.common.marking import MarkedCaption, mark_words
+from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay
 from annotation.web.common.palette import hue, letters
 from annotation.web.staff.wording import (
-    FLAGS,
-    REASONS,
-    ROLES,
-    STAGES,
+    FLAGS_IN_WORDS,
+    REASONS_IN_WORDS,
+    ROLES_IN_WORDS,
+    STAGES_IN_WORDS,
     WHY,
     answer_in_words,
     question_in_words,
@@ -104,13 +104,13 @@ class ReviewedChain:
     def verdict(self) -> str:
         """Where it stands, in words: why it is in review, how many boxes, or its stage."""
         if self.stage == loop.REVIEW:
-            return f"{STAGES[self.stage]}: {REASONS.get(self.reason, self.reason)}"
+            return f"{STAGES_IN_WORDS[self.stage]}: {REASONS_IN_WORDS.get(self.reason, self.reason)}"
         if self.stage == loop.BOXED:
             count = len(self.boxes)
             return ngettext("%(count)d box", "%(count)d boxes", count) % {"count": count}
         if self.stage == loop.NON_VISUAL and self.kind == "scene":
             return _("scene, no box")
-        return str(STAGES.get(self.stage, self.stage))
+        return str(STAGES_IN_WORDS.get(self.stage, self.stage))
 
     @property
     def why(self) -> str:
@@ -132,7 +132,7 @@ class ReviewedChain:
 class SpokenRuling:
     """A ruling in words. `closes`: it says what became of a chain."""
 
-    given: Given
+    given: AnswerUnderReview
     text: str
     closes: bool
 
@@ -193,7 +193,7 @@ def reviewed(
             found.mentions.values(),
             {mention.id: chain.number for chain in chains for mention in chain.mentions},
         ),
-        boxes=draw(tagged, frame) if frame else [],
+        boxes=draw_overlay(tagged, frame) if frame else [],
         frame=frame,
         lit=lit if any(chain.lit for chain in chains) else 0,
         chains=chains,
@@ -247,7 +247,7 @@ def marked_captions(
         )
         by_caption[mention.caption].append(row)
     numbers = {number: number for number in number_of.values()}
-    return [mark(caption, by_caption[caption.number], numbers) for caption in captions]
+    return [mark_words(caption, by_caption[caption.number], numbers) for caption in captions]
 
 
 def _answered(
@@ -261,7 +261,7 @@ def _answered(
         if others:
             question = _("same thing as %(number)d?") % {"number": others[0]}
     answer = str(
-        FLAGS.get(judgment.flag, judgment.flag)
+        FLAGS_IN_WORDS.get(judgment.flag, judgment.flag)
         if judgment.flag
         else answer_in_words(judgment.kind, judgment.answer)
     )
@@ -269,13 +269,13 @@ def _answered(
     if judgment.void:
         weight = _("withdrawn")
     elif judgment.role != q.VOTE:
-        weight = str(ROLES.get(judgment.role, judgment.role))
+        weight = str(ROLES_IN_WORDS.get(judgment.role, judgment.role))
     elif judgment.name in moot:
         weight = _("not needed")
     return Answered(said, question, answer, weight)
 
 
-def _ruling(given: Given, chains: Sequence[ReviewedChain]) -> SpokenRuling:
+def _ruling(given: AnswerUnderReview, chains: Sequence[ReviewedChain]) -> SpokenRuling:
     """A ruling in words; mentions that the image no longer has are told by their ids."""
     words = {m.id: m.text for chain in chains for m in chain.mentions}
     count = Counter(words.values())

@@ -16,13 +16,13 @@ from annotation.common.roles import ANNOTATOR, ROLES
 from annotation.jobs import emails
 from annotation.models import Account, Campaign, Corpus, Job, RoleGrant, StaffInvitation
 from annotation.web.common.access import account_of, for_admins
-from annotation.web.common.filters import number_in
+from annotation.web.common.filters import query_number
 from annotation.web.staff.frame import said
 from annotation.workers.accounts import granting, inviting
 from annotation.workers.accounts.granting import GrantError
 
 #: Grants on the page. People who came by a link or a study are on their campaign's page of workers.
-MOST = 500
+_MOST = 500
 
 
 @require_safe
@@ -36,10 +36,10 @@ def roles(request: HttpRequest) -> HttpResponse:
     unused = StaffInvitation.objects.select_related("corpus", "campaign", "created_by").filter(
         used_at=None, revoked_at=None
     )
-    waiting = [row for row in unused if not inviting.over(row)]
+    waiting = [row for row in unused if not inviting.staff_invitation_over(row)]
     sending = emails.invitation_jobs(row.pk for row in waiting)
     about: dict[str, Any] = {
-        "grants": rows[:MOST],
+        "grants": rows[:_MOST],
         "invitations": [(row, _address(request, row), _delivery(sending.get(row.pk))) for row in waiting],
         "roles": ROLES,
         "staff_roles": [role for role in ROLES if role != ANNOTATOR],
@@ -52,7 +52,7 @@ def roles(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @for_admins
-def change(request: HttpRequest) -> HttpResponse:
+def _change(request: HttpRequest) -> HttpResponse:
     """Grant a role, revoke one, invite somebody, or take an invitation back, as the button says."""
     sent, actor = request.POST, account_of(request)
     with said(request, GrantError) as tell:
@@ -63,16 +63,16 @@ def change(request: HttpRequest) -> HttpResponse:
                 made = granting.grant(account=account, role=role, actor=actor, **_scope(sent))
                 tell(_("Role granted.") if made else _("They already have this role."))
             case "revoke":
-                _revoke(number_in(sent, "grant") or 0, actor)
+                _revoke(query_number(sent, "grant") or 0, actor)
                 tell(_("Role revoked."))
             case "invite":
-                invitation = inviting.invite(
+                invitation = inviting.invite_staff(
                     email=_plain(sent, "email"), role=_plain(sent, "role"), actor=actor, **_scope(sent)
                 )
                 tell(_post(request, invitation))
             case "take_back":
-                found = StaffInvitation.objects.filter(pk=number_in(sent, "invitation") or 0).first()
-                if found is None or not inviting.revoke(invitation=found, actor=actor):
+                found = StaffInvitation.objects.filter(pk=query_number(sent, "invitation") or 0).first()
+                if found is None or not inviting.revoke_staff_invitation(invitation=found, actor=actor):
                     raise GrantError(_("This invitation is no longer valid."))
                 tell(_("Invitation revoked."))
             case _other:
@@ -85,7 +85,9 @@ def _revoke(number: int, actor: Account) -> None:
     row = found.select_related("account", "corpus", "campaign").first()
     if row is None:
         raise GrantError(_("This role is already revoked."))
-    granting.revoke(account=row.account, role=row.role, corpus=row.corpus, campaign=row.campaign, actor=actor)
+    granting.revoke_role(
+        account=row.account, role=row.role, corpus=row.corpus, campaign=row.campaign, actor=actor
+    )
 
 
 def _scope(sent: QueryDict) -> dict[str, Any]:
@@ -105,7 +107,7 @@ def _plain(sent: QueryDict, name: str) -> str:
 
 
 def _address(request: HttpRequest, row: StaffInvitation) -> str:
-    return request.build_absolute_uri(reverse("staff_invite", args=[inviting.token_of(row)]))
+    return request.build_absolute_uri(reverse("staff_invite", args=[inviting.staff_invitation_token(row)]))
 
 
 def _post(request: HttpRequest, row: StaffInvitation) -> str:
@@ -134,5 +136,5 @@ def _delivery(job: Job | None) -> str:
 
 urlpatterns = [
     path("", roles, name="roles"),
-    path("change/", change, name="change_role"),
+    path("change/", _change, name="change_role"),
 ]

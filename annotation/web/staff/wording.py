@@ -10,11 +10,11 @@ from annotation.models import Campaign
 from annotation.protocol import boxes as loop
 from annotation.protocol import questions as q
 from annotation.protocol.state import LINKING, UNSEEN, VERIFICATION
-from annotation.quality.controls import ItemName
-from annotation.task_types.base import TASK_TYPES, Words
+from annotation.quality.controls import ControlItemName
+from annotation.task_types.base import TASK_TYPES, TranslatableText
 
 #: Stages of a chain, in words.
-STAGES = {
+STAGES_IN_WORDS = {
     LINKING: gettext_lazy("open: links"),
     VERIFICATION: gettext_lazy("open: verification"),
     loop.REQUIREMENT: gettext_lazy("open: requirement"),
@@ -29,7 +29,7 @@ STAGES = {
 }
 
 
-def kind_in_words(kind: str) -> Words:
+def kind_in_words(kind: str) -> TranslatableText:
     """A kind of question as a noun, for tables; one that is no longer there by its key."""
     return TASK_TYPES.get(kind).name if kind in TASK_TYPES else kind
 
@@ -39,23 +39,23 @@ def kind_quoted(kind: str) -> str:
     return _("“%(kind)s”") % {"kind": kind_in_words(kind)}
 
 
-def kinds_in_words(campaign: Campaign) -> list[tuple[str, Words]]:
+def kinds_in_words(campaign: Campaign) -> list[tuple[str, TranslatableText]]:
     """The kinds that a campaign asks, for choices and tables."""
     return [(kind, kind_in_words(kind)) for kind in campaign.kinds]
 
 
-def question_in_words(kind: str) -> Words:
+def question_in_words(kind: str) -> TranslatableText:
     """What a kind of question asks, in a few words."""
     return TASK_TYPES.get(kind).question_words if kind in TASK_TYPES else kind
 
 
-def answer_in_words(kind: str, answer: str) -> Words:
+def answer_in_words(kind: str, answer: str) -> TranslatableText:
     """What was answered to a question of a kind; as it is stored where the kind has no words for it."""
     return TASK_TYPES.get(kind).answer_words.get(answer, answer) if kind in TASK_TYPES else answer
 
 
 #: How a box came about, for tables.
-WAYS = {
+WAYS_IN_WORDS = {
     "drag": gettext_lazy("dragged"),
     "extreme": gettext_lazy("four extreme points"),
     "keys": gettext_lazy("by keys"),
@@ -63,7 +63,7 @@ WAYS = {
     "": gettext_lazy("not known"),
 }
 #: Why a chain is in review: a word for lists, and a sentence for whoever has to settle it.
-REASONS = {
+REASONS_IN_WORDS = {
     "refused": gettext_lazy("rejected"),
     "flagged": gettext_lazy("reported"),
     "fruitless": gettext_lazy("no box found"),
@@ -88,12 +88,12 @@ WHY = {
     ),
 }
 #: What was reported, in words.
-FLAGS = {
+FLAGS_IN_WORDS = {
     "chunk_wrong": gettext_lazy("words marked wrongly"),
     "image_missing": gettext_lazy("picture missing"),
     "offensive": gettext_lazy("offensive"),
 }
-ROLES = {
+ROLES_IN_WORDS = {
     q.DOUBLE_CHECK: gettext_lazy("second opinion"),
     q.SURPLUS: gettext_lazy("late"),
 }
@@ -160,6 +160,6 @@ SOURCES = {
 }
 
 
-def item_in_words(item: ItemName) -> str:
+def item_in_words(item: ControlItemName) -> str:
     """A control item: its question, its image, and its answer."""
     return f"{kind_in_words(item.kind)}, {item.image}, {answer_in_words(item.kind, item.answer)}"

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation import jobs
 from annotation.common.registry import UnknownName
-from annotation.common.roles import ADMIN, EVERYTHING, RESEARCHER
+from annotation.common.roles import ADMIN, RESEARCHER, WHOLE_SERVER
 from annotation.models import Campaign, Worker
 from annotation.moderation import discarding
 from annotation.moderation.discarding import CannotDo
@@ -22,10 +22,16 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.work import UNPAID
 from annotation.selectors.campaign import KindRow, WorkerRow
 from annotation.selectors.campaign import workers as worker_rows
-from annotation.selectors.workers.worker_table import SORTS, STATES, Asked, Figures, worker_page
+from annotation.selectors.workers.worker_table import (
+    SORTS,
+    WORKER_STATES,
+    WorkerFigures,
+    WorkerTableRequest,
+    worker_page,
+)
 from annotation.web.common.access import account_of, for_roles_on, role_missing
 from annotation.web.staff.campaign_tables import cents
-from annotation.web.staff.frame import CAMPAIGN, framed, query, said
+from annotation.web.staff.frame import CAMPAIGN_FRAME, campaign_frame, query_without, said
 from annotation.web.staff.wording import STANDINGS, kind_in_words, kinds_in_words
 from annotation.workers import pseudonyms
 from annotation.workers.pseudonyms import CannotErase
@@ -62,7 +68,7 @@ class ShownWorker:
     """A worker as a line of the table; of one kind of question where the table is of one."""
 
     row: WorkerRow
-    figures: Figures
+    figures: WorkerFigures
     earned: str
     due: str
     standing: str
@@ -70,8 +76,8 @@ class ShownWorker:
 
 
 @require_safe
-@for_roles_on(CAMPAIGN, RESEARCHER)
-def table(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
+def worker_table_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """All workers of a campaign; sorted, filtered and paged by the address."""
     asked = asked_in(request.GET)
     page = worker_page(campaign, asked)
@@ -79,11 +85,11 @@ def table(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     return render(
         request,
         "annotation/staff/workers.html",
-        framed(
+        campaign_frame(
             request,
             campaign,
             "workers",
-            rows=[shown(row, figures, asked.kind, pay.currency) for row, figures in page.rows],
+            rows=[_shown(row, figures, asked.kind, pay.currency) for row, figures in page.rows],
             total=page.total,
             asked=asked,
             heads=[
@@ -92,14 +98,14 @@ def table(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             paid=pay.basis != UNPAID,
             kinds=kinds_in_words(campaign),
             states=FILTERS.items(),
-            later=as_query(replace(asked, after=page.after)) if page.after else "",
-            first=as_query(replace(asked, after=0)) or "?" if asked.after else "",
+            later=_as_query(replace(asked, after=page.after)) if page.after else "",
+            first=_as_query(replace(asked, after=0)) or "?" if asked.after else "",
         ),
     )
 
 
 @require_safe
-@for_roles_on(CAMPAIGN, RESEARCHER)
+@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
 def worker(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
     """One worker of a campaign, by kind of question, with what can be done about them."""
     row = worker_rows(campaign, only=[_worker(campaign, pseudonym)])[0]
@@ -107,7 +113,7 @@ def worker(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResp
     return render(
         request,
         "annotation/staff/worker.html",
-        framed(
+        campaign_frame(
             request,
             campaign,
             "workers",
@@ -122,8 +128,8 @@ def worker(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResp
 
 
 @require_POST
-@for_roles_on(CAMPAIGN, RESEARCHER)
-def act(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
+@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
+def worker_act(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
     """Take a worker off a kind or all, let them back, withdraw their answers or restore them."""
     found, actor = _worker(campaign, pseudonym), account_of(request)
     kind = request.POST.get("kind", "") or None
@@ -133,12 +139,12 @@ def act(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpRespons
             raise CannotDo(_("“%(kind)s” is not a kind of question.") % {"kind": kind[:60]})
         match request.POST.get("act", ""):
             case "suspend":
-                changed = discarding.suspend(
+                changed = discarding.suspend_worker(
                     campaign=campaign, worker=found, kind=kind, reason=reason, actor=actor
                 )
                 tell(_changed(changed, _("Suspended: %(kinds)s."), _("They are already suspended.")))
             case "reinstate":
-                changed = discarding.reinstate(campaign=campaign, worker=found, kind=kind, actor=actor)
+                changed = discarding.reinstate_worker(campaign=campaign, worker=found, kind=kind, actor=actor)
                 tell(
                     _changed(
                         changed, _("Reinstated: %(kinds)s."), _("They were not suspended: nothing changed.")
@@ -158,22 +164,22 @@ def act(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpRespons
 
 
 @require_POST
-@for_roles_on(CAMPAIGN, ADMIN)
-def erase(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
+@for_roles_on(CAMPAIGN_FRAME, ADMIN)
+def worker_erase(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
     """Forget who a worker is; their answers stay under the pseudonym. For admins of the whole server: who
     they are is known, and forgotten, in every campaign."""
-    if not account_of(request).has_role(ADMIN, on=EVERYTHING):
+    if not account_of(request).has_role(ADMIN, on=WHOLE_SERVER):
         return role_missing(request, ADMIN)
     found = Worker.objects.get(pk=_worker(campaign, pseudonym))
     with said(request, CannotErase) as tell:
         if request.POST.get("sure") != "yes":
             raise CannotErase(_("Deleting cannot be undone: tick the box to confirm."))
-        pseudonyms.erase(worker=found, actor=account_of(request))
+        pseudonyms.erase_worker(worker=found, actor=account_of(request))
         tell(_("Worker erased: nothing links the pseudonym to a person any more."))
     return redirect("worker", campaign.name, pseudonym)
 
 
-def shown(row: WorkerRow, figures: Figures, kind: str, currency: str) -> ShownWorker:
+def _shown(row: WorkerRow, figures: WorkerFigures, kind: str, currency: str) -> ShownWorker:
     """A worker's line: all kinds together, or one of them."""
     kinds = [each for each in row.kinds if kind in ("", each.kind)]
     off = sorted({standing_of(each) for each in kinds if _off(each)})
@@ -197,23 +203,23 @@ def standing_of(kind: KindRow) -> str:
     return str(STANDINGS.get(kind.state, kind.state))
 
 
-def asked_in(given: Mapping[str, str]) -> Asked:
+def asked_in(given: Mapping[str, str]) -> WorkerTableRequest:
     """Which workers an address asks for; what it cannot mean is left out."""
     sort, after = given.get("sort", ""), given.get("after", "")
     kind, state = given.get("kind", ""), given.get("state", "")
-    return Asked(
+    return WorkerTableRequest(
         sort=sort if sort in SORTS else "answers",
         up=given.get("way", "") == "up",
         kind=kind if kind in kinds.names() else "",
-        state=state if state in STATES else "",
+        state=state if state in WORKER_STATES else "",
         find=given.get("find", "").replace("\0", "").strip(),
         after=int(after) if after.isascii() and after.isdigit() and len(after) < 18 else 0,
     )
 
 
-def as_query(asked: Asked) -> str:
+def _as_query(asked: WorkerTableRequest) -> str:
     """The address of what is asked for."""
-    return query(
+    return query_without(
         sort=asked.sort if asked.sort != "answers" else "",
         way="up" if asked.up else "",
         kind=asked.kind,
@@ -223,12 +229,12 @@ def as_query(asked: Asked) -> str:
     )
 
 
-def _head(asked: Asked, sort: str) -> Head:
+def _head(asked: WorkerTableRequest, sort: str) -> Head:
     """Sorting by another column begins with the most, by name with the first; again turns it round."""
     now = asked.sort == sort
     up = not asked.up if now else sort == "worker"
     way = ("ascending" if asked.up else "descending") if now else ""
-    return Head(sort, str(HEADS[sort]), as_query(replace(asked, sort=sort, up=up, after=0)) or "?", way)
+    return Head(sort, str(HEADS[sort]), _as_query(replace(asked, sort=sort, up=up, after=0)) or "?", way)
 
 
 def _off(kind: KindRow) -> bool:

@@ -56,7 +56,7 @@ def is_open(given: str) -> bool:
     return hmac.compare_digest(expected, given.encode()) and not Account.objects.exists()
 
 
-def make(*, given: str, username: str, password: str) -> Account:
+def make_first_account(*, given: str, username: str, password: str) -> Account:
     """The first account, an admin of the whole server. Raises TooLate."""
     with exclusive_folder(_FILE, busy="somebody else is creating the first account"), database.writing():
         if not is_open(given):

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.roles import ADMIN, EVERYTHING, ROLES
+from annotation.common.roles import ADMIN, ROLES, WHOLE_SERVER
 from annotation.models import Account, Campaign, Corpus, RoleGrant
 from annotation.workers import sessions
 
@@ -31,7 +31,7 @@ def grant(
 
     Raises GrantError.
     """
-    check(role=role, corpus=corpus, campaign=campaign, actor=actor)
+    check_grant(role=role, corpus=corpus, campaign=campaign, actor=actor)
     if actor is not None and account.pk == actor.pk:
         raise GrantError(_("You cannot grant a role to yourself: ask another admin."))
     if not account.is_active:
@@ -45,7 +45,7 @@ def grant(
     return made
 
 
-def revoke(
+def revoke_role(
     *,
     account: Account,
     role: str,
@@ -59,7 +59,7 @@ def revoke(
 
     Raises GrantError, also where nobody could grant roles any more.
     """
-    check(role=role, corpus=corpus, campaign=campaign, actor=actor)
+    check_grant(role=role, corpus=corpus, campaign=campaign, actor=actor)
     with database.writing():
         admins = _admins()
         if role == ADMIN and corpus is None and campaign is None and admins == {account.pk}:
@@ -75,9 +75,11 @@ def revoke(
     return gone
 
 
-def check(*, role: str, corpus: Corpus | None, campaign: Campaign | None, actor: Account | None) -> None:
+def check_grant(
+    *, role: str, corpus: Corpus | None, campaign: Campaign | None, actor: Account | None
+) -> None:
     """Raise GrantError unless there is such a role, and `actor` (None: the command line) may grant it."""
-    if actor is not None and not actor.has_role(ADMIN, on=EVERYTHING):
+    if actor is not None and not actor.has_role(ADMIN, on=WHOLE_SERVER):
         raise GrantError(_("Only admins of the whole server can grant roles."))
     if role not in ROLES:
         raise GrantError(

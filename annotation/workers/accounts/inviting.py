@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.roles import ADMIN, ANNOTATOR, EVERYTHING
+from annotation.common.roles import ADMIN, ANNOTATOR, WHOLE_SERVER
 from annotation.models import Account, Campaign, Corpus, StaffInvitation
-from annotation.workers.accounts.granting import GrantError, check, grant
+from annotation.workers.accounts.granting import GrantError, check_grant, grant
 
 DAYS = 7
 #: Characters of an e-mail address.
@@ -21,7 +21,7 @@ LONGEST_EMAIL = 254
 _SIGNER = Signer(salt="annotation.staff_invitation")
 
 
-def invite(
+def invite_staff(
     *,
     email: str,
     role: str,
@@ -30,7 +30,7 @@ def invite(
     actor: Account | None = None,
 ) -> StaffInvitation:
     """A link for the person whose e-mail address is `email`. Raises GrantError."""
-    check(role=role, corpus=corpus, campaign=campaign, actor=actor)
+    check_grant(role=role, corpus=corpus, campaign=campaign, actor=actor)
     if role == ANNOTATOR:
         raise GrantError(
             _("Annotators join by an invitation link of their campaign: create one on the campaign's page.")
@@ -54,7 +54,7 @@ def invite(
     return made
 
 
-def revoke(*, invitation: StaffInvitation, actor: Account | None = None) -> bool:
+def revoke_staff_invitation(*, invitation: StaffInvitation, actor: Account | None = None) -> bool:
     """End a link. False where it was over before."""
     with database.writing():
         waiting = StaffInvitation.objects.filter(pk=invitation.pk, used_at=None, revoked_at=None)
@@ -64,12 +64,12 @@ def revoke(*, invitation: StaffInvitation, actor: Account | None = None) -> bool
     return ended
 
 
-def token_of(invitation: StaffInvitation) -> str:
+def staff_invitation_token(invitation: StaffInvitation) -> str:
     """What the link's address ends with."""
     return _SIGNER.sign(str(invitation.pk))
 
 
-def opened(token: str) -> StaffInvitation:
+def open_staff_invitation(token: str) -> StaffInvitation:
     """The invitation of a link. Raises GrantError where it lets nobody in: why, and whom to ask."""
     try:
         number = int(_SIGNER.unsign(token))
@@ -79,27 +79,27 @@ def opened(token: str) -> StaffInvitation:
         ) from None
     found = StaffInvitation.objects.select_related("corpus", "campaign", "created_by").filter(pk=number)
     invitation = found.first()
-    if invitation is None or over(invitation):
+    if invitation is None or staff_invitation_over(invitation):
         raise GrantError(_("This invitation was used or revoked, or is seven days old. Ask for a new one."))
     return invitation
 
 
-def over(invitation: StaffInvitation) -> bool:
+def staff_invitation_over(invitation: StaffInvitation) -> bool:
     """Whether an invitation lets nobody in any more; whoever sent it must still be allowed to."""
     sender = invitation.created_by
     return (
         invitation.used_at is not None
         or invitation.revoked_at is not None
         or invitation.expires_at <= database.now()
-        or (sender is not None and not sender.has_role(ADMIN, on=EVERYTHING))
+        or (sender is not None and not sender.has_role(ADMIN, on=WHOLE_SERVER))
     )
 
 
-def accept(*, invitation: StaffInvitation, username: str, password: str) -> Account:
+def accept_staff_invitation(*, invitation: StaffInvitation, username: str, password: str) -> Account:
     """Make the account that an invitation is for. Raises GrantError, and IntegrityError for a taken name."""
     with database.writing():
         StaffInvitation.objects.select_for_update().get(pk=invitation.pk)
-        found = opened(token_of(invitation))
+        found = open_staff_invitation(staff_invitation_token(invitation))
         account = Account.objects.create_user(username, email=found.email, password=password)
         StaffInvitation.objects.filter(pk=found.pk).update(used_at=database.now())
         # Who may grant it is asked again: it may have been taken from them since.

@@ -21,8 +21,8 @@ from annotation.common.roles import ROLES
 from annotation.management.commands.serve import HOST, PORT, run_server
 from annotation.models import Account, Campaign
 from annotation.simulation.visits import ORDERLY
-from annotation.simulation_driver import CrowdPlan, rehearse
-from config.demonstration.evaluating import Names, evaluate, where
+from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
+from config.demonstration.evaluating import DemoNames, make_evaluation, where
 
 CORPUS = "sample"
 CAMPAIGN = "demo"
@@ -94,8 +94,8 @@ class Command(BaseCommand):
         self._run("dataset_stats", corpus, layer=campaign)
         self._run("compare_question_orders", images=STUDY_IMAGES)
         self._people(corpus, PEOPLE + suffix, folder, seed=options["seed"], images=options["images"])
-        names = Names(corpus, suffix)
-        evaluated = evaluate(
+        names = DemoNames(corpus, suffix)
+        evaluated = make_evaluation(
             names, folder=folder / f"{corpus}-evaluation", seed=options["seed"], call=self._run
         )
         port = int(os.environ.get("DEMO_PORT") or PORT)
@@ -143,7 +143,7 @@ class Command(BaseCommand):
 
     def _begin(self, campaign: str, workers: int) -> None:
         """Have so few people begin on what is open that whatever takes one more stays open for a visitor."""
-        rehearse(
+        run_campaign_crowd(
             campaign=Campaign.objects.get(name=campaign),
             plan=CrowdPlan(mix={"careful": workers}, seed=SEED + workers, conduct=ORDERLY, patience=0),
             review=False,

@@ -8,17 +8,17 @@ from typing import Any
 from django.utils.translation import gettext_lazy
 
 from annotation.common.registry import UnknownName
-from annotation.jobs import Progress, job_kind
+from annotation.jobs import JobProgress, job_kind
 from evaluation.metrics.table import UnknownMeasure
-from evaluation.services.reports.building import build
-from evaluation.services.reports.request import Wanted
+from evaluation.services.reports.building import build_report
+from evaluation.services.reports.request import ReportRequest
 
 #: The share of the work that is done when all is computed, and is yet to be drawn.
 COMPUTED = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class ReportJobRequest(Wanted):
+class ReportJobRequest(ReportRequest):
     """A report to be built, perhaps in place of one that there is."""
 
     replace: bool = False
@@ -30,7 +30,7 @@ class ReportJobRequest(Wanted):
     refusals=(UnknownName, UnknownMeasure, OSError, ValueError),
     request=ReportJobRequest,
 )
-def build_report(progress: Progress, request: ReportJobRequest) -> dict[str, Any]:
+def build_report_job(progress: JobProgress, request: ReportJobRequest) -> dict[str, Any]:
     """Build it and keep it; the result is `reports.Built`. A killed one starts anew, and leaves nothing."""
 
     def told(phase: str, done: int, of: int) -> None:
@@ -38,6 +38,6 @@ def build_report(progress: Progress, request: ReportJobRequest) -> dict[str, Any
         start, end = (COMPUTED, 1.0) if drawing else (0.0, COMPUTED)
         progress.advance(max(progress.share, start + (end - start) * done / of), phase=phase)
 
-    wanted = Wanted(**{field.name: getattr(request, field.name) for field in fields(Wanted)})
-    made = asdict(build(wanted, replace=request.replace, progress=told))
+    wanted = ReportRequest(**{field.name: getattr(request, field.name) for field in fields(ReportRequest)})
+    made = asdict(build_report(wanted, replace=request.replace, progress=told))
     return {**made, "folder": f"reports/{request.name}"}

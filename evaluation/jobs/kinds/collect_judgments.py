@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy
 
 from annotation.common.locks import Busy
-from annotation.jobs import Progress, job_kind
+from annotation.jobs import JobProgress, job_kind
 from evaluation.jobs.progress import told_by
 from evaluation.services.batches.collecting import collect
 from evaluation.services.batches.stored_answers import BatchRefused
@@ -22,7 +22,7 @@ from evaluation.services.common import ImportRefused
     refusals=(BatchRefused, ImportRefused, Busy),
 )
 def collect_judgments(
-    progress: Progress, *, batch: str, count: Sequence[str] | None = None
+    progress: JobProgress, *, batch: str, count: Sequence[str] | None = None
 ) -> dict[str, Any]:
     """Keep the answers as judgments; the result is `collecting.Collected`. The same answers are kept once.
 

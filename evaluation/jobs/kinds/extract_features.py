@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy
 
 from annotation.common.registry import UnknownName
-from annotation.jobs import Progress, job_kind
+from annotation.jobs import JobProgress, job_kind
 from evaluation.jobs.progress import Phases
 from evaluation.services.systems import training
 
@@ -18,6 +18,6 @@ from evaluation.services.systems import training
     title=gettext_lazy("Extracting image features"),
     refusals=(UnknownName, OSError, ValueError),
 )
-def extract_features(progress: Progress, *, corpus: str, seed: int = 0) -> dict[str, Any]:
+def extract_features_job(progress: JobProgress, *, corpus: str, seed: int = 0) -> dict[str, Any]:
     """Keep every picture's words; the result is `systems.Extracted`. What is kept is not done again."""
     return asdict(training.extract_features(corpus=corpus, seed=seed, progress=Phases(progress)))

@@ -10,14 +10,14 @@ from django.utils.translation import gettext_lazy
 
 from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
-from annotation.jobs import Progress, job_kind
+from annotation.jobs import JobProgress, job_kind
 from evaluation.comparison.subsets import BadSubset, Subset, subset_named
 from evaluation.jobs.progress import told_by
 from evaluation.relevance.grades import LINEAR, MEAN
 from evaluation.relevance.scales import BadScale, scale_named, score_named
 from evaluation.services.common import ImportRefused
 from evaluation.services.judgments import freezing
-from evaluation.services.judgments.relevance import Relevance
+from evaluation.services.judgments.relevance import RelevanceChoice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +52,9 @@ class FreezeRequest:
         return subset_named(self.corpus, self.split, seed=self.seed, files=False)
 
     @property
-    def relevance(self) -> Relevance:
+    def relevance(self) -> RelevanceChoice:
         """What makes a pair relevant. Raises UnknownName, BadScale."""
-        return Relevance(
+        return RelevanceChoice(
             self.rule,
             scale_named(self.scale) if self.scale else None,
             score_named(self.relevant_from) if self.relevant_from else None,
@@ -69,7 +69,7 @@ class FreezeRequest:
     refusals=(UnknownName, ImportRefused, Busy, BadSubset, BadScale),
     request=FreezeRequest,
 )
-def freeze_qrels(progress: Progress, request: FreezeRequest) -> dict[str, Any]:
+def freeze_qrels_job(progress: JobProgress, request: FreezeRequest) -> dict[str, Any]:
     """Freeze; the result is `qrels.QrelsReport`. The newest version stays where it holds the same."""
     subset = request.subset
     if request.protocol:

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy
 
 from annotation.campaigns import CampaignError
 from annotation.common.locks import Busy
-from annotation.jobs import Progress, job_kind
+from annotation.jobs import JobProgress, job_kind
 from evaluation.jobs.progress import told_by
 from evaluation.pooling.pools import BadPool
 from evaluation.services.batches.rounds import advance
@@ -21,7 +21,7 @@ from evaluation.services.batches.stored_answers import BatchRefused
     title=gettext_lazy("Opening the next round"),
     refusals=(BadPool, BatchRefused, Busy, CampaignError),
 )
-def next_wave(progress: Progress, *, batch: str, wave: int | None = None) -> dict[str, Any]:
+def next_round_job(progress: JobProgress, *, batch: str, wave: int | None = None) -> dict[str, Any]:
     """Ask, or end the batch; the result is `waves.Advanced`.
 
     The questions are opened in one transaction. A job that died before it could say so finds its `wave`

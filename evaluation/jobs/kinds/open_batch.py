@@ -11,7 +11,7 @@ from annotation.campaigns import CampaignError
 from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
 from annotation.datasets.layer_rows import LayerError
-from annotation.jobs import Progress, job_kind
+from annotation.jobs import JobProgress, job_kind
 from annotation.quality.controls import BadItem
 from evaluation.jobs.progress import told_by
 from evaluation.pooling.pools import BadPool
@@ -20,7 +20,7 @@ from evaluation.services.batches.planning import BatchRequest, plan
 from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.common import ImportRefused
 
-REFUSALS = (
+_REFUSALS = (
     *(BadItem, BadPool, BatchRefused, Busy),
     *(CampaignError, ImportRefused, LayerError, UnknownName),
 )
@@ -35,8 +35,8 @@ class OpenBatchRequest(BatchRequest):
     begin: bool = True
 
 
-@job_kind("open_batch", title=gettext_lazy("Opening a batch"), refusals=REFUSALS, request=OpenBatchRequest)
-def open_batch(progress: Progress, request: OpenBatchRequest) -> dict[str, Any]:
+@job_kind("open_batch", title=gettext_lazy("Opening a batch"), refusals=_REFUSALS, request=OpenBatchRequest)
+def open_batch(progress: JobProgress, request: OpenBatchRequest) -> dict[str, Any]:
     """Plan and launch; the result has the batch's numbers. One that stands, made from the same, stays."""
     tell = told_by(progress)
     made = plan(request, tell=lambda phase, share: tell(phase, 0.8 * share))

@@ -10,18 +10,18 @@ from django.utils.translation import gettext_lazy
 
 from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
-from annotation.jobs import Progress, job_kind
+from annotation.jobs import JobProgress, job_kind
 from evaluation.jobs.progress import told_by
 from evaluation.services.batches.closing import settle
 from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.common import ImportRefused
 
-REFUSALS = (UnknownName, BatchRefused, ImportRefused, Busy)
+_REFUSALS = (UnknownName, BatchRefused, ImportRefused, Busy)
 
 
-@job_kind("settle_batch", title=gettext_lazy("Collecting and freezing"), refusals=REFUSALS)
+@job_kind("settle_batch", title=gettext_lazy("Collecting and freezing"), refusals=_REFUSALS)
 def settle_batch(
-    progress: Progress,
+    progress: JobProgress,
     *,
     batch: str,
     qrels: str,

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy
 
-from annotation.jobs import Progress, job_kind
+from annotation.jobs import JobProgress, job_kind
 from annotation.moderation.discarding import CannotDo
 from evaluation.jobs.progress import told_by
 from evaluation.services.batches.reassignment import top_up
@@ -15,7 +15,7 @@ from evaluation.services.batches.stored_answers import BatchRefused
 
 
 @job_kind("top_up_batch", title=gettext_lazy("Reassigning pages"), refusals=(BatchRefused, CannotDo))
-def top_up_batch(progress: Progress, *, batch: str) -> dict[str, Any]:
+def top_up_batch(progress: JobProgress, *, batch: str) -> dict[str, Any]:
     """Discard the judges whose answers do not count; the result is `topping_up.TopUp`.
 
     Images that are done are not touched again, so a second run does what the first left.

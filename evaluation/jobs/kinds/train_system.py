@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy
 
 from annotation.common.registry import UnknownName
-from annotation.jobs import Progress, job_kind
+from annotation.jobs import JobProgress, job_kind
 from evaluation.jobs.progress import Phases, wanted_by
 from evaluation.services.systems import training
 from models_core.device import CPU
@@ -35,7 +35,7 @@ class TrainJobRequest:
 
     @property
     def plain(self) -> training.TrainRequest:
-        """The same for `train_system`."""
+        """The same for `train_system_job`."""
         return training.TrainRequest(
             name=self.name,
             recipe=self.recipe,
@@ -57,6 +57,6 @@ class TrainJobRequest:
     refusals=(UnknownName, OSError, ValueError),
     request=TrainJobRequest,
 )
-def train_system(progress: Progress, request: TrainJobRequest) -> dict[str, Any]:
+def train_system_job(progress: JobProgress, request: TrainJobRequest) -> dict[str, Any]:
     """Train and store; the result is `systems.Trained`. A killed one goes on after its last phase."""
     return asdict(training.train_system(request.plain, wanted=wanted_by(progress), progress=Phases(progress)))

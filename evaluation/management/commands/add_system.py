@@ -16,8 +16,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.management.base import ReportCommand
-from evaluation.management.training import REFUSALS
-from evaluation.services.systems.upload import FORMATS, bring
+from evaluation.management.training import TRAINING_REFUSALS
+from evaluation.services.systems.upload import UPLOAD_FORMATS, upload_system
 
 
 class Command(ReportCommand):
@@ -25,7 +25,7 @@ class Command(ReportCommand):
         "Add embeddings or scores of a corpus as a system. If the same system already exists, nothing "
         "changes."
     )
-    refusals = (*ReportCommand.refusals, *REFUSALS)
+    refusals = (*ReportCommand.refusals, *TRAINING_REFUSALS)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -33,7 +33,9 @@ class Command(ReportCommand):
         parser.add_argument("path", type=Path, help="Embeddings or scores (npz, npy, safetensors)")
         parser.add_argument("--corpus", required=True, help="Their corpus")
         parser.add_argument(
-            "--format", default=FORMATS[0], help=f"One of: {', '.join(FORMATS)} (default: {FORMATS[0]})"
+            "--format",
+            default=UPLOAD_FORMATS[0],
+            help=f"One of: {', '.join(UPLOAD_FORMATS)} (default: {UPLOAD_FORMATS[0]})",
         )
         parser.add_argument(
             "--captions", type=Path, metavar="FILE", help="Embeddings of captions, where PATH has the images'"
@@ -44,7 +46,7 @@ class Command(ReportCommand):
 
     def report(self, **options: Any) -> dict[str, Any]:
         return asdict(
-            bring(
+            upload_system(
                 name=options["name"],
                 corpus=options["corpus"],
                 path=options["path"],

@@ -21,13 +21,13 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from annotation.formats.base import FormatError
-from annotation.management.base import progress, table
+from annotation.management.base import plain_table, with_progress
 from evaluation.agreement.estimates import AgreementError, Estimate
-from evaluation.agreement.summary import Between, Resampling, Within, between, within
+from evaluation.agreement.summary import Between, Resampling, Within, agreement_within, between
 from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
 from evaluation.formats.figure_tables import Table
 from evaluation.management.base import TableCommand
-from evaluation.selectors import judgment_set, names_of, pairs_of
+from evaluation.selectors import judged_pairs, judgment_set, names_of
 
 
 def _numbers(text: str) -> tuple[float, ...]:
@@ -116,7 +116,7 @@ class Command(TableCommand):
         if not second:
             if options["thresholds"] or options["against_thresholds"] or options["unjudged_is_no"]:
                 raise CommandError("thresholds compare two sets; give the second with --against")
-            self.found = within(pairs, resampling)
+            self.found = agreement_within(pairs, resampling)
         else:
             self.found = between(
                 pairs,
@@ -160,13 +160,13 @@ class _Source:
         if self.path:
             reader = JUDGMENT_FORMATS.get(self.format or "table")
             found = (reader.counting_repeats() if repeats else reader).read(self.path)
-            return list(progress(found, what=self.path.name))
+            return list(with_progress(found, what=self.path.name))
         if not corpus:
             raise CommandError(f"--{self.option} {self.name}: give its --corpus")
         assert self.name  # a source without path and name is not read
         chosen = judgment_set(corpus, self.name)
-        found = pairs_of(chosen, names_of(corpus))
-        return list(progress(found, what=self.name, total=chosen.pair_count))
+        found = judged_pairs(chosen, names_of(corpus))
+        return list(with_progress(found, what=self.name, total=chosen.pair_count))
 
 
 def _within_json(found: Within) -> dict[str, Any]:
@@ -245,7 +245,7 @@ def _within_text(found: Within) -> str:
     )
     parts = [
         counted,
-        table(
+        plain_table(
             _HEAD,
             [
                 *(_line(f"Krippendorff's alpha, {level}", value) for level, value in found.alpha.items()),
@@ -256,10 +256,12 @@ def _within_text(found: Within) -> str:
     if not found.judges:
         return "\n\n".join([*parts, f"No kappa of two judges: {found.no_judges}."])
     parts.append(
-        table(_HEAD, [_line(f"Cohen's kappa, {a} and {b}", value) for (a, b), value in found.cohen.items()])
+        plain_table(
+            _HEAD, [_line(f"Cohen's kappa, {a} and {b}", value) for (a, b), value in found.cohen.items()]
+        )
     )
     rows = [[judge.name, judge.answers, judge.with_consensus] for judge in found.judges]
-    parts.append(table(["judge", "answers", "as the consensus (Dawid and Skene)"], rows))
+    parts.append(plain_table(["judge", "answers", "as the consensus (Dawid and Skene)"], rows))
     return "\n\n".join(parts)
 
 
@@ -272,13 +274,13 @@ def _between_text(found: Between) -> str:
         ]
         for row, line in zip(found.sweep.rows, found.sweep.kappa, strict=True)
     ]
-    parts = [f"{found.common:,} of {found.pairs:,} pairs are in both sets.", table(head, rows)]
+    parts = [f"{found.common:,} of {found.pairs:,} pairs are in both sets.", plain_table(head, rows)]
     if found.best is not None and found.sweep.best is not None:
         row, column, _ = found.sweep.best
         best = found.sweep.kappa[found.sweep.rows.index(row)][found.sweep.columns.index(column)]
         parts.append(
             f"Best at {row:.3g} and {column:.3g}; taking the first set as the truth, the second has\n"
-            + table(
+            + plain_table(
                 _HEAD,
                 [
                     _line("Cohen's kappa", best),

@@ -12,13 +12,13 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.management.base import ReportCommand, pages_text, table
+from annotation.management.base import ReportCommand, pages_text, plain_table
 from evaluation.management.commands.collect_judgments import reinstated_text, unused_text
 from evaluation.management.commands.next_round import waves_text
 from evaluation.metrics.table import UnknownMeasure
 from evaluation.pooling.pools import BadPool
 from evaluation.services.batches.collecting import staying_out
-from evaluation.services.batches.reassignment import CLOSED
+from evaluation.services.batches.reassignment import CLOSED_MESSAGE
 from evaluation.services.batches.state import state
 from evaluation.services.batches.stored_answers import BatchRefused
 
@@ -80,7 +80,7 @@ class Command(ReportCommand):
         if report["left_out"] is not None:
             head = ["run left out", "direction", "alone", "relevant", "score", "without", "place", "then"]
             keys = ("run", "direction", "own", "relevant", "score", "score_without", "place", "place_without")
-            lines += ["", table(head, [[one[key] for key in keys] for one in report["left_out"]])]
+            lines += ["", plain_table(head, [[one[key] for key in keys] for one in report["left_out"]])]
         return "\n".join(lines)
 
 
@@ -90,7 +90,7 @@ def _lacking(report: dict[str, Any]) -> list[str]:
     if report["lacking"]:
         before = report["reused"] + report["lacking"]
         lines.append(f"{report['lacking']} of {before} pairs that were judged before now lack answers")
-    closed = report["state"] == CLOSED
+    closed = report["state"] == CLOSED_MESSAGE
     if closed and report["short"]:
         lines.append(f"its campaign is closed, and {report['short']} of its pairs lack answers")
     return [*lines, "open a new batch of the same runs (open_batch) to collect them"] if lines else []

@@ -17,21 +17,21 @@ from django.core.management.base import CommandParser
 
 from annotation.management.base import ReportCommand
 from evaluation.management.base import add_measures, add_missing, add_subset
-from evaluation.management.training import REFUSALS, Bars
+from evaluation.management.training import TRAINING_REFUSALS, Bars
 from evaluation.metrics.table import UnknownMeasure
-from evaluation.services.reports.building import build
-from evaluation.services.reports.findings import MEASURES
-from evaluation.services.reports.request import LEVEL, RESAMPLES, Wanted
-from evaluation.significance.randomisation import ROUNDS
+from evaluation.services.reports.building import build_report
+from evaluation.services.reports.findings import REPORT_MEASURES
+from evaluation.services.reports.request import LEVEL, RESAMPLES, ReportRequest
+from evaluation.significance.randomisation import RANDOMISATION_ROUNDS
 
 
 class Command(ReportCommand):
     help = "Build a report: tables, figures and settings as HTML, JSON, LaTeX, CSV, SVG and PDF."
-    refusals = (*ReportCommand.refusals, UnknownMeasure, *REFUSALS)
+    refusals = (*ReportCommand.refusals, UnknownMeasure, *TRAINING_REFUSALS)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        add_measures(parser, MEASURES)
+        add_measures(parser, REPORT_MEASURES)
         parser.add_argument("name", help="Name of the report, and of its folder in DATA_DIR/reports")
         parser.add_argument(
             "--runs", nargs="+", required=True, metavar="RUN", help="Runs of one or both directions"
@@ -56,8 +56,8 @@ class Command(ReportCommand):
         parser.add_argument(
             "--rounds",
             type=int,
-            default=ROUNDS,
-            help=f"Permutations of the randomisation test (default: {ROUNDS})",
+            default=RANDOMISATION_ROUNDS,
+            help=f"Permutations of the randomisation test (default: {RANDOMISATION_ROUNDS})",
         )
         parser.add_argument(
             "--resamples",
@@ -75,7 +75,7 @@ class Command(ReportCommand):
 
     def report(self, **options: Any) -> dict[str, Any]:
         options["measures"] = options["measures"] or ()
-        wanted = Wanted(
+        wanted = ReportRequest(
             **{
                 key: options[key]
                 for key in (
@@ -85,7 +85,7 @@ class Command(ReportCommand):
             }
         )
         with Bars() as bars:
-            built = build(wanted, out=options["out"], replace=options["replace"], progress=bars)
+            built = build_report(wanted, out=options["out"], replace=options["replace"], progress=bars)
         return asdict(built)
 
     def show(self, report: dict[str, Any]) -> str:

@@ -10,11 +10,11 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from evaluation.comparison.comparisons import compared, table_of_compared
+from evaluation.comparison.comparisons import compare_runs, table_of_compared
 from evaluation.formats.figure_tables import Table
 from evaluation.management.base import ScoringCommand
 from evaluation.selectors import run_named, snapshot_named
-from evaluation.significance.randomisation import MOST_ROUNDS, ROUNDS
+from evaluation.significance.randomisation import MOST_ROUNDS, RANDOMISATION_ROUNDS
 
 
 class Command(ScoringCommand):
@@ -29,8 +29,8 @@ class Command(ScoringCommand):
         parser.add_argument(
             "--rounds",
             type=int,
-            default=ROUNDS,
-            help=f"Permutations of the randomisation test (default: {ROUNDS})",
+            default=RANDOMISATION_ROUNDS,
+            help=f"Permutations of the randomisation test (default: {RANDOMISATION_ROUNDS})",
         )
         parser.add_argument("--seed", type=int, default=0, help="Seed of the randomisation test (default: 0)")
 
@@ -40,7 +40,7 @@ class Command(ScoringCommand):
         snapshot = snapshot_named(options["qrels"])
         runs = [run_named(name) for name in options["runs"]]
         how = self.scoring_options(snapshot, options)
-        found = compared(
+        found = compare_runs(
             runs, snapshot, options["measures"], rounds=options["rounds"], seed=options["seed"], **how
         )
         self.write_values(runs, snapshot, options, how)

@@ -16,10 +16,24 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from evaluation.agreement.estimates import MOST_RESAMPLES
-from evaluation.comparison.cross_validation import BASELINE, MEDIAN, TESTED, compared, figures_of, pairs_of
+from evaluation.comparison.cross_validation import (
+    BASELINE,
+    MEDIAN,
+    TESTED,
+    compare_systems,
+    cross_validated_figures,
+    printed_pairs,
+)
 from evaluation.formats.figure_tables import Cell, Table, as_text
 from evaluation.management.base import TableCommand
-from evaluation.management.training import REFUSALS, Bars, add_device, add_sources, dropped_text, sources_of
+from evaluation.management.training import (
+    TRAINING_REFUSALS,
+    Bars,
+    add_device,
+    add_sources,
+    dropped_text,
+    sources_of,
+)
 from evaluation.report_data.tables import bracketed
 from evaluation.services.systems.cross_validation import cross_validated
 from models_core.recipes.crossing import FOLDS
@@ -35,7 +49,7 @@ class Command(TableCommand):
         f"McNemar's tests at R@{TESTED}, adjusted by Holm. Images without a picture (or features) are left "
         "out."
     )
-    refusals = (*TableCommand.refusals, *REFUSALS)
+    refusals = (*TableCommand.refusals, *TRAINING_REFUSALS)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -84,11 +98,11 @@ class Command(TableCommand):
                 progress=bars,
             )
         names = [one.recipe.name for one in crossed.systems]
-        tests = compared(crossed.systems, [*pairs_of(names), *((a, b) for a, b in pairs)])
+        tests = compare_systems(crossed.systems, [*printed_pairs(names), *((a, b) for a, b in pairs)])
         return {
             **crossed.facts,
             "systems": [
-                asdict(figures_of(one, resamples=options["resamples"], seed=options["seed"]))
+                asdict(cross_validated_figures(one, resamples=options["resamples"], seed=options["seed"]))
                 for one in crossed.systems
             ],
             "tests": [{**asdict(test), "mark": test.mark} for test in tests],

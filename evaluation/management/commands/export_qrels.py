@@ -18,7 +18,7 @@ from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand
 from evaluation.formats.qrels_files import QRELS_FORMATS
 from evaluation.services.common import ImportRefused
-from evaluation.services.judgments.qrels_files import CAPTION, IDS, IMAGE, OWN, export_qrels
+from evaluation.services.judgments.qrels_files import CAPTION, ID_KINDS, IMAGE, OWN, export_qrels
 
 
 class Command(ReportCommand):
@@ -40,7 +40,7 @@ class Command(ReportCommand):
         parser.add_argument(
             "--ids",
             default=OWN,
-            help=f"Ids of images: {', '.join(IDS)}; the latter are COCO's numbers (default: {OWN})",
+            help=f"Ids of images: {', '.join(ID_KINDS)}; the latter are COCO's numbers (default: {OWN})",
         )
         parser.add_argument(
             "--only-relevant", action="store_true", help="Only relevant pairs, with relevance 1"

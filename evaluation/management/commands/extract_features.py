@@ -12,13 +12,13 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.management.base import ReportCommand
-from evaluation.management.training import REFUSALS, Bars
+from evaluation.management.training import TRAINING_REFUSALS, Bars
 from evaluation.services.systems.training import extract_features
 
 
 class Command(ReportCommand):
     help = "Learn codebooks from a corpus's pictures and store every picture's visual words."
-    refusals = (*ReportCommand.refusals, *REFUSALS)
+    refusals = (*ReportCommand.refusals, *TRAINING_REFUSALS)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)

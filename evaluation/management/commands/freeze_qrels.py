@@ -25,7 +25,7 @@ from evaluation.management.base import add_subset, subset_of
 from evaluation.management.relevance import add_relevance, relevance_of
 from evaluation.metrics.protocols import PROTOCOLS
 from evaluation.relevance.grades import GRADED_RULES, MEAN_GRADE
-from evaluation.relevance.qrels import MAJORITY, RULES
+from evaluation.relevance.qrels import MAJORITY, RELEVANCE_RULES
 from evaluation.relevance.scales import BadScale
 from evaluation.services.common import ImportRefused
 from evaluation.services.judgments.freezing import freeze_protocol, freeze_qrels
@@ -56,7 +56,7 @@ class Command(ReportCommand):
             "--protocol",
             help=f"Freeze originals only, without judgments, under one of: {', '.join(PROTOCOLS)}",
         )
-        votes, grades = ", ".join(RULES.keys()), ", ".join(GRADED_RULES.keys())
+        votes, grades = ", ".join(RELEVANCE_RULES.keys()), ", ".join(GRADED_RULES.keys())
         parser.add_argument(
             "--rule",
             help=f"Relevance rule. For votes, one of: {votes} (default: {MAJORITY.name}); for grades from "

@@ -18,7 +18,7 @@ from django.core.management.base import CommandParser
 
 from annotation.common.locks import Busy
 from annotation.formats.base import FormatError
-from annotation.management.base import ReportCommand, progress
+from annotation.management.base import ReportCommand, with_progress
 from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.management.base import left_out_text
 from evaluation.relevance.scales import EXPECTED, BadScale, scale_named
@@ -66,7 +66,7 @@ class Command(ReportCommand):
                     skip_unknown=options["skip_unknown"],
                     repeats=options["repeats"] == "answers",
                 ),
-                progress=partial(progress, what="pairs"),
+                progress=partial(with_progress, what="pairs"),
             )
         )
 

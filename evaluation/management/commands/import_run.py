@@ -18,9 +18,9 @@ from django.core.management.base import CommandParser
 
 from annotation.common.locks import Busy
 from annotation.formats.base import FormatError
-from annotation.management.base import ReportCommand, progress
+from annotation.management.base import ReportCommand, with_progress
 from evaluation.services.common import ImportRefused
-from evaluation.services.runs.files import DEPTH, DIRECTIONS, RUN_FORMATS, RunImport, import_run
+from evaluation.services.runs.files import RUN_DEPTH, RUN_DIRECTIONS, RUN_FORMATS, RunImport, import_run
 
 
 class Command(ReportCommand):
@@ -42,7 +42,7 @@ class Command(ReportCommand):
         )
         parser.add_argument(
             "--direction",
-            default=DIRECTIONS[0],
+            default=RUN_DIRECTIONS[0],
             help="annotation: images are the queries (default); search: captions are the queries",
         )
         parser.add_argument(
@@ -57,8 +57,8 @@ class Command(ReportCommand):
         parser.add_argument(
             "--depth",
             type=int,
-            default=DEPTH,
-            help=f"Items of each ranking to keep; TREC runs are kept whole (default: {DEPTH}; 0: all)",
+            default=RUN_DEPTH,
+            help=f"Items of each ranking to keep; TREC runs are kept whole (default: {RUN_DEPTH}; 0: all)",
         )
 
     def report(self, **options: Any) -> dict[str, Any]:
@@ -75,7 +75,7 @@ class Command(ReportCommand):
                     captions=options["captions"],
                     cosine=not options["inner_products"],
                 ),
-                progress=partial(progress, what="rankings"),
+                progress=partial(with_progress, what="rankings"),
             )
         )
 

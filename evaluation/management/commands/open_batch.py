@@ -20,15 +20,15 @@ from django.core.management.base import CommandParser
 from annotation.campaigns import CampaignError
 from annotation.common.locks import Busy
 from annotation.datasets.layer_rows import LayerError
-from annotation.management.base import ReportCommand, pages_text, table
+from annotation.management.base import ReportCommand, pages_text, plain_table
 from annotation.quality.controls import BadItem
 from evaluation.pooling.active import STRATEGIES
 from evaluation.pooling.pools import BadPool
-from evaluation.pooling.unlikely import THRESHOLD
+from evaluation.pooling.unlikely import BLEU_PRE_THRESHOLD
 from evaluation.relevance.pair_tasks import PAIR_TASKS, USUAL_TASKS
 from evaluation.services.batches.launching import launch
 from evaluation.services.batches.next_pairs import SHARE
-from evaluation.services.batches.planning import DEPTH, BatchRequest, plan
+from evaluation.services.batches.planning import BATCH_DEPTH, BatchRequest, plan
 from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.common import ImportRefused
 
@@ -60,13 +60,13 @@ class Command(ReportCommand):
         parser.add_argument(
             "--depth",
             type=int,
-            default=DEPTH,
-            help=f"Depth of the pool: top items of each ranking (default: {DEPTH})",
+            default=BATCH_DEPTH,
+            help=f"Depth of the pool: top items of each ranking (default: {BATCH_DEPTH})",
         )
         parser.add_argument(
             "--threshold",
             type=float,
-            help=f"Lowest BLEU_pre of a pair to be judged (default: {THRESHOLD}; for grades: none)",
+            help=f"Lowest BLEU_pre of a pair to be judged (default: {BLEU_PRE_THRESHOLD}; for grades: none)",
         )
         parser.add_argument(
             "--no-filter", action="store_true", help="Do not filter: ask about unlikely pairs too"
@@ -115,7 +115,7 @@ class Command(ReportCommand):
             raise BatchRefused("--waves needs an --order, and is 1 or more")
         tasks = PAIR_TASKS.get(options["tasks"])
         if threshold is None and not options["no_filter"] and tasks is not None and tasks.paged:
-            threshold = THRESHOLD
+            threshold = BLEU_PRE_THRESHOLD
         made = plan(
             BatchRequest(
                 corpus=options["corpus"],
@@ -178,9 +178,9 @@ class Command(ReportCommand):
         ]
         work = f"{report['hours']:.1f} hours of work at {report['seconds_an_answer']:.0f} seconds per answer"
         lines = [
-            table(["run", "direction", "pairs", "alone", "unjudged"], runs),
+            plain_table(["run", "direction", "pairs", "alone", "unjudged"], runs),
             "",
-            table(["what", "number"], rows),
+            plain_table(["what", "number"], rows),
             "",
             f"{work} ({took}), {report['price']}",
             *pages_text(report, UNFILTERED if report["threshold"] is None else REMEDY),

@@ -16,15 +16,15 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from annotation.management.base import ReportCommand
-from evaluation.management.training import REFUSALS, Bars, add_items, sources_of
+from evaluation.management.training import TRAINING_REFUSALS, Bars, add_items, sources_of
 from evaluation.metrics.protocols import PROTOCOLS
-from evaluation.services.runs.files import DEPTH
-from evaluation.services.runs.ranking import ONE_CAPTION, RunsRequest, rank
+from evaluation.services.runs.files import RUN_DEPTH
+from evaluation.services.runs.ranking import ONE_CAPTION, RunsRequest, rank_system
 
 
 class Command(ReportCommand):
     help = "Rank images for captions and captions for images, as runs in the database or as TREC files."
-    refusals = (*ReportCommand.refusals, *REFUSALS)
+    refusals = (*ReportCommand.refusals, *TRAINING_REFUSALS)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -45,7 +45,10 @@ class Command(ReportCommand):
             help=f"Protocol, which selects captions: {', '.join(PROTOCOLS)} (default: {ONE_CAPTION})",
         )
         parser.add_argument(
-            "--depth", type=int, default=DEPTH, help=f"Items kept of each ranking (default: {DEPTH}; 0: all)"
+            "--depth",
+            type=int,
+            default=RUN_DEPTH,
+            help=f"Items kept of each ranking (default: {RUN_DEPTH}; 0: all)",
         )
         parser.add_argument("--out", type=Path, metavar="DIR", help="Also write TREC files to this folder")
         parser.add_argument("--files-only", action="store_true", help="Do not store runs in the database")
@@ -56,7 +59,7 @@ class Command(ReportCommand):
         if options["files_only"] and options["out"] is None:
             raise CommandError("--files-only needs --out DIR")
         with Bars() as bars:
-            ranked = rank(
+            ranked = rank_system(
                 RunsRequest(
                     system=options["system"],
                     split=options["split"],

@@ -17,16 +17,16 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.formats.base import FormatError
-from annotation.management.base import progress, table
+from annotation.management.base import plain_table, with_progress
 from evaluation.formats.figure_tables import Table
 from evaluation.formats.flickr8k_judgments import Flickr8kCrowd, Flickr8kExpert
 from evaluation.management.base import TableCommand
 from evaluation.relevance.pairs import JudgedPair
-from evaluation.reproduction.cells import COUNT, KAPPA, Cell
+from evaluation.reproduction.cells import COUNT, KAPPA, PrintedCell
 from evaluation.reproduction.conventions import Conventions
 from evaluation.reproduction.evidence import Evidence
-from evaluation.reproduction.report import Report, Steps, reproduce
-from evaluation.selectors import judgment_set, names_of, pairs_of
+from evaluation.reproduction.report import ReproductionReport, Steps, reproduce
+from evaluation.selectors import judged_pairs, judgment_set, names_of
 
 
 class Command(TableCommand):
@@ -50,7 +50,7 @@ class Command(TableCommand):
         if options["corpus"]:
             names = names_of(options["corpus"])
             for who in ("experts", "crowd"):
-                imported[who] = pairs_of(judgment_set(names.corpus, options[who]), names)
+                imported[who] = judged_pairs(judgment_set(names.corpus, options[who]), names)
         self.found = reproduce(Evidence.read(options["folder"], **imported), watch=_watch)
         return self.found.as_json()
 
@@ -74,10 +74,10 @@ class Command(TableCommand):
 
 
 def _watch(steps: Steps) -> Iterable[tuple[str, Conventions]]:
-    return progress(steps, what="conventions")
+    return with_progress(steps, what="conventions")
 
 
-def _cells(found: Report) -> str:
+def _cells(found: ReproductionReport) -> str:
     """Every cell, table by table."""
     parts = []
     for name, own in groupby(found.cells, key=lambda cell: cell.table):
@@ -85,7 +85,7 @@ def _cells(found: Report) -> str:
             [cell.row, cell.column, _shown(cell.printed, cell.unit), *_ours(cell), _remark(cell)]
             for cell in own
         ]
-        parts.append(f"{name}\n{table(['row', 'column', 'printed', 'ours', 'off', ''], rows)}")
+        parts.append(f"{name}\n{plain_table(['row', 'column', 'printed', 'ours', 'off', ''], rows)}")
     return "\n\n".join(parts)
 
 
@@ -96,7 +96,7 @@ def _shown(value: float, unit: str) -> str:
     return f"{value:.2f}" if unit == KAPPA else f"{value:.1f} %"
 
 
-def _ours(cell: Cell) -> list[str]:
+def _ours(cell: PrintedCell) -> list[str]:
     if cell.ours is None:
         return ["-", "-"]
     off = cell.ours - cell.printed
@@ -107,17 +107,17 @@ def _ours(cell: Cell) -> list[str]:
     )
 
 
-def _remark(cell: Cell) -> str:
+def _remark(cell: PrintedCell) -> str:
     outside = ["OUTSIDE"] if cell.within is False else []
     return "; ".join([*outside, *_said(cell)])
 
 
-def _said(cell: Cell) -> list[str]:
+def _said(cell: PrintedCell) -> list[str]:
     again = f"not counted: repeats {cell.again}" if cell.again else ""
     return [text for text in (cell.why, cell.note, again) if text]
 
 
-def _summary(found: Report) -> str:
+def _summary(found: ReproductionReport) -> str:
     counted, again = found.tally, len(found.cells) - len(found.counted)
     return (
         f"{counted.within} of {counted.cells} cells are within tolerance ({counted.share:.1%}): 0.02 for "
@@ -126,7 +126,7 @@ def _summary(found: Report) -> str:
     )
 
 
-def _not_within(found: Report) -> str:
+def _not_within(found: ReproductionReport) -> str:
     """The cells outside tolerance once more, and those that cannot be had."""
     outside = [cell for cell in found.counted if cell.within is False]
     missing = [cell for cell in found.cells if cell.ours is None]
@@ -141,7 +141,7 @@ def _not_within(found: Report) -> str:
     return "\n".join(lines)
 
 
-def _others(found: Report) -> str:
+def _others(found: ReproductionReport) -> str:
     """What each family of cells does under other conventions."""
     head = [
         "convention",
@@ -167,5 +167,5 @@ def _others(found: Report) -> str:
     return (
         "Other conventions: cells within tolerance and their mean difference in units of the tolerance "
         "(off), as chosen and then so. "
-        f"Chosen: {found.conventions.described()}\n{table(head, rows)}"
+        f"Chosen: {found.conventions.described()}\n{plain_table(head, rows)}"
     )

@@ -17,7 +17,7 @@ from annotation.common.locks import Busy
 from annotation.management.base import ReportCommand
 from annotation.management.commands.simulate_crowd import parse_mix
 from annotation.protocol.campaign_settings import CampaignError
-from annotation.simulation_driver import HTTP, PATIENCE, QUEUE, mix_of
+from annotation.simulation_driver import CROWD_PATIENCE, HTTP, QUEUE, mix_of
 from evaluation.services.batches.recorded_judges import judge_as_recorded
 from evaluation.services.batches.stored_answers import BatchRefused
 
@@ -41,9 +41,9 @@ class Command(ReportCommand):
         parser.add_argument(
             "--patience",
             type=float,
-            default=PATIENCE,
+            default=CROWD_PATIENCE,
             metavar="SECONDS",
-            help=f"How long to wait for leases to run out (default {PATIENCE:.0f})",
+            help=f"How long to wait for leases to run out (default {CROWD_PATIENCE:.0f})",
         )
 
     def report(self, **options: Any) -> dict[str, Any]:

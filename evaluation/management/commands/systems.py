@@ -13,7 +13,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.common.locks import Busy
-from annotation.management.base import ReportCommand, table
+from annotation.management.base import ReportCommand, plain_table
 from evaluation.models import Run, System
 from evaluation.services.systems import registry
 
@@ -51,7 +51,7 @@ class Command(ReportCommand):
             return f"{report['removed']} removed"
         if not report["systems"]:
             return "no systems"
-        return table(
+        return plain_table(
             [*_SHOWN, "runs"],
             [
                 [*(one[key] for key in _SHOWN), ", ".join(run["run"] for run in one["runs"])]

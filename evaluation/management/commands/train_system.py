@@ -15,13 +15,20 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.management.base import ReportCommand
-from evaluation.management.training import REFUSALS, Bars, add_device, add_sources, dropped_text, sources_of
+from evaluation.management.training import (
+    TRAINING_REFUSALS,
+    Bars,
+    add_device,
+    add_sources,
+    dropped_text,
+    sources_of,
+)
 from evaluation.services.systems.training import TrainRequest, train_system
 
 
 class Command(ReportCommand):
     help = "Train a system by its recipe and store it. If the same system already exists, nothing changes."
-    refusals = (*ReportCommand.refusals, *REFUSALS)
+    refusals = (*ReportCommand.refusals, *TRAINING_REFUSALS)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)

@@ -15,11 +15,17 @@ from django.core.management.base import CommandParser
 
 from annotation.formats.base import FormatError
 from annotation.formats.flickr8k import Flickr8k
-from annotation.management.base import progress, table
+from annotation.management.base import plain_table, with_progress
 from evaluation.formats.figure_tables import Table
 from evaluation.management.base import TableCommand
 from evaluation.reproduction.evidence import LEMMAS
-from evaluation.reproduction.figure3 import PRINTED, TOP, Figure, figure, tagged
+from evaluation.reproduction.figure3 import (
+    PRINTED_FIGURE3,
+    SIMILAR_WORDS_SHOWN,
+    Figure3,
+    make_figure3,
+    tagged,
+)
 from models_core.text.lemmas import Lemmatiser
 from models_core.text.wordnet import DEBIAN_FOLDER, WordNet, WordNetMissing
 
@@ -56,8 +62,8 @@ class Command(TableCommand):
                     expected="those of every image",
                 )
         pairs = [(record, lemmas[key]) for key, record in written.items()]
-        words = tagged(progress(pairs, what="images tagged", total=len(pairs)), Lemmatiser())
-        self.figure = figure(words, wordnet, why_no_wordnet=why)
+        words = tagged(with_progress(pairs, what="images tagged", total=len(pairs)), Lemmatiser())
+        self.figure = make_figure3(words, wordnet, why_no_wordnet=why)
         return _as_json(self.figure)
 
     def table(self, report: dict[str, Any]) -> Table:
@@ -74,12 +80,13 @@ class Command(TableCommand):
         return Table(head, rows, places={"printed": 2})
 
     def remarks(self, report: dict[str, Any]) -> str:
-        sizes = table(
+        sizes = plain_table(
             ["vocabulary", "printed", "ours"],
             [[cell["row"], int(cell["printed"]), int(cell["ours"])] for cell in report["sizes"]],
         )
         counted = "\n".join(
-            f"{column}: {own['within']} of {own['words']} within 0.02, {own['found']} in our first {TOP}"
+            f"{column}: {own['within']} of {own['words']} within 0.02, {own['found']} in our first "
+            f"{SIMILAR_WORDS_SHOWN}"
             for column, own in report["columns"].items()
         )
         lists = "\n".join(
@@ -100,18 +107,18 @@ def _wordnet(folder: Path | None) -> tuple[WordNet | None, str]:
         return None, str(missing)
 
 
-def _as_json(found: Figure) -> dict[str, Any]:
+def _as_json(found: Figure3) -> dict[str, Any]:
     return {
         "neighbours": [
             {**n.cell.as_json(), "within": n.cell.within, "place": n.place} for n in found.neighbours
         ],
         "columns": {
             column: {
-                "words": sum(map(len, PRINTED[column].values())),
+                "words": sum(map(len, PRINTED_FIGURE3[column].values())),
                 "within": found.within(column),
                 "found": found.found(column),
             }
-            for column in PRINTED
+            for column in PRINTED_FIGURE3
             if column in found.ours
         },
         "ours": found.ours,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from evaluation.services.batches.collecting import Collected, batch_named, collect
 from evaluation.services.judgments.freezing import QrelsReport, freeze_qrels
-from evaluation.services.judgments.relevance import Relevance
+from evaluation.services.judgments.relevance import RelevanceChoice
 from evaluation.services.phases import Tell, part, silent
 
 
@@ -38,7 +38,7 @@ def settle(
         name=qrels,
         corpus=corpus,
         judgments=collected.judgments,
-        relevance=Relevance(rule),
+        relevance=RelevanceChoice(rule),
         originals=originals,
         tell=part(tell, 0.6, 1.0),
     )

@@ -19,21 +19,27 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from annotation.protocol.campaign_settings import settings_of
-from annotation.protocol.paging import WANTED
+from annotation.protocol.paging import ROLE_WANTED
 from annotation.selectors.pair_judgments import Judge, asked_pairs, judges
 from evaluation.models import Batch, JudgmentSet
 from evaluation.relevance.pair_tasks import PAIR_TASKS
 from evaluation.relevance.pairs import JudgedPair
 from evaluation.selectors import names_of
-from evaluation.services.batches.stored_answers import Answers, BatchRefused, counted_by_name, earlier, stored
-from evaluation.services.common import alone
+from evaluation.services.batches.stored_answers import (
+    Answers,
+    BatchRefused,
+    answers_stored,
+    counted_by_name,
+    earlier,
+)
+from evaluation.services.common import exclusive_work
 from evaluation.services.judgments.importing import (
     JudgmentsPlace,
     JudgmentsReport,
-    digest_of,
+    digest_of_judgments,
     store_judgments,
 )
-from evaluation.services.phases import Tell, over, part, silent
+from evaluation.services.phases import Tell, part, silent, steps_over
 
 #: What a batch's answers are, by what its campaign asks.
 
@@ -77,7 +83,7 @@ def collect(name: str, *, count: Sequence[str] | None = None, tell: Tell = silen
     such answers; and Busy. What `tell` raises stops it, and then nothing is kept.
     """
     batch = batch_named(name)
-    with alone(f"batch.{name}", "batch", name):
+    with exclusive_work(f"batch.{name}", "batch", name):
         batch.refresh_from_db()
         tell("reading answers", 0.0)
         if count is not None:
@@ -143,7 +149,7 @@ def answers_of(
 
     `count`: as for `collect`.
     """
-    return stored(
+    return answers_stored(
         corpus=batch.corpus.name,
         tasks=batch.campaign.tasks,
         reuse=batch.reused,
@@ -159,7 +165,7 @@ def is_collected(batch: Batch, answers: Answers, who: Mapping[str, Mapping[str, 
         return False
     corpus = batch.corpus.name
     pairs = answers.judged_pairs(names_of(corpus))
-    return newest.counted == counted_in(who) and newest.digest == digest_of(
+    return newest.counted == counted_in(who) and newest.digest == digest_of_judgments(
         corpus=corpus, pairs=pairs, source=newest.source, scale=PAIR_TASKS[batch.campaign.tasks].scale
     )
 
@@ -171,7 +177,7 @@ def _kept(
     corpus, source = batch.corpus.name, f"batch {batch.name}"
     tell("keeping judgments", 0.0)
     scale = PAIR_TASKS[batch.campaign.tasks].scale
-    digest = digest_of(corpus=corpus, pairs=pairs, source=source, scale=scale)
+    digest = digest_of_judgments(corpus=corpus, pairs=pairs, source=source, scale=scale)
     name = batch.judgments.name if batch.judgments is not None else batch.name
     published = JudgmentSet.objects.filter(corpus=batch.corpus, published=True)
     sets = {called: same for called, *same in published.values_list("name", "digest", "counted")}
@@ -179,7 +185,7 @@ def _kept(
     while name in sets and sets[name] != [digest, counted]:
         number += 1
         name = f"{batch.name}-{number}"
-    told = over(pairs, total=len(pairs), tell=part(tell, 0.2, 1.0), phase="keeping judgments")
+    told = steps_over(pairs, total=len(pairs), tell=part(tell, 0.2, 1.0), phase="keeping judgments")
     place = JudgmentsPlace(
         corpus=corpus, name=name, format=f"batch-{batch.campaign.tasks}", source=source, scale=scale
     )
@@ -188,7 +194,7 @@ def _kept(
 
 def asked_of(batch: Batch) -> set[tuple[int, int]]:
     """The pairs that a batch asks about, in all its rounds so far: ids of image and caption."""
-    return {(image, caption) for image, caption, role in asked_pairs(batch.campaign) if role == WANTED}
+    return {(image, caption) for image, caption, role in asked_pairs(batch.campaign) if role == ROLE_WANTED}
 
 
 def short_of(batch: Batch, answers: Answers, asked: Collection[tuple[int, int]]) -> int:

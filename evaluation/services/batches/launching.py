@@ -12,9 +12,9 @@ from annotation.quality import controls
 from annotation.selectors.corpora import check_split, corpus_named
 from evaluation.models import Batch, BatchRun
 from evaluation.selectors import run_named
-from evaluation.services.batches.planning import Plan, numbers_of
+from evaluation.services.batches.planning import Plan, page_numbers
 from evaluation.services.batches.stored_answers import BatchRefused
-from evaluation.services.common import alone, check_name
+from evaluation.services.common import check_name, exclusive_work
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def launch(
     Raises BatchRefused, CampaignError, BadItem, UnknownName, Busy.
     """
     check_name(name, "batch")
-    with alone(f"batch.{name}", "batch", name):
+    with exclusive_work(f"batch.{name}", "batch", name):
         standing = Batch.objects.filter(name=name).first()
         if standing is not None:
             if standing.digest != plan.digest:
@@ -75,7 +75,7 @@ def launch(
             if known_from is not None:
                 controls.from_split(campaign=campaign, split=known_from, actor=actor)
             if begin:
-                campaigns.begin(campaign=campaign, actor=actor)
+                campaigns.campaign_begin(campaign=campaign, actor=actor)
             batch = Batch.objects.create(
                 corpus=campaign.corpus,
                 name=name,
@@ -90,7 +90,7 @@ def launch(
                 waves={"share": plan.share, "asked": [opened.pairs], "tau": None, "ended": ""}
                 if plan.strategy
                 else {},
-                numbers={**plan.numbers(), "task_count": opened.tasks, **numbers_of(opened.filling)},
+                numbers={**plan.numbers(), "task_count": opened.tasks, **page_numbers(opened.filling)},
             )
             BatchRun.objects.bulk_create(
                 BatchRun(batch=batch, run=run_named(part.run), position=position, digest=part.digest)

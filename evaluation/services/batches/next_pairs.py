@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.pooling.active import RoundRule, Wave, next_wave, stop_for
-from evaluation.pooling.pools import Integers, Pool
+from evaluation.pooling.active import RoundRule, Wave, next_pairs_to_ask, stop_for
+from evaluation.pooling.pools import PairIds, PairPool
 from evaluation.relevance.pair_tasks import PAIR_TASKS
 from evaluation.relevance.pairs import JudgedPair
-from evaluation.services.batches.pooled_runs import Pooled
+from evaluation.services.batches.pooled_runs import PooledRuns
 from evaluation.services.batches.stored_answers import Answers, BatchRefused
 
 #: The share of the pairs that can be asked which a round asks at most. Decided.
@@ -19,7 +19,7 @@ SHARE = 0.05
 SEED = 1
 
 
-def divided(found: Pooled, pairs: Integers, threshold: float | None) -> tuple[Integers, Integers]:
+def divided_by_filter(found: PooledRuns, pairs: PairIds, threshold: float | None) -> tuple[PairIds, PairIds]:
     """The pairs that the filter leaves, and those that it takes out; None leaves all."""
     if threshold is None:
         return pairs, pairs[:0]
@@ -27,7 +27,7 @@ def divided(found: Pooled, pairs: Integers, threshold: float | None) -> tuple[In
     return pairs[likely], pairs[~likely]
 
 
-def known(found: Pooled, answers: Answers, judges: int) -> tuple[Integers, Integers]:
+def pairs_known(found: PooledRuns, answers: Answers, judges: int) -> tuple[PairIds, PairIds]:
     """The pairs with enough answers, and those with any; both sorted."""
     images, captions, counts, _ = answers.arrays()
     pairs, ours = found.numbers(images, captions)
@@ -45,11 +45,11 @@ class RoundChoice:
 
 
 def wave_of(
-    found: Pooled,
-    whole: Pool,
-    candidates: Integers,
+    found: PooledRuns,
+    whole: PairPool,
+    candidates: PairIds,
     *,
-    asked: Integers,
+    asked: PairIds,
     answers: Answers,
     tasks: str,
     choice: RoundChoice,
@@ -65,7 +65,7 @@ def wave_of(
     rule = PAIR_TASKS[tasks].rule
     given = (tuple(values[place]) for place in np.flatnonzero(ours))
     held = np.array([rule.holds(JudgedPair("", "", one)) for one in given], dtype=bool)
-    return next_wave(
+    return next_pairs_to_ask(
         found.shortlists,
         whole,
         candidates,

@@ -19,27 +19,27 @@ import numpy as np
 
 from annotation.campaigns import count_pairs
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
-from annotation.protocol.kinds import asked_by
+from annotation.protocol.kinds import kinds_of_tasks
 from annotation.protocol.paging import Filling
 from annotation.selectors.campaign import money
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.pair_judgments import seconds_an_answer
 from evaluation.models import Batch, Run
-from evaluation.pooling.omissions import unjudged
-from evaluation.pooling.pools import Integers, among, pool
+from evaluation.pooling.omissions import unjudged_originals_and_top
+from evaluation.pooling.pools import PairIds, among, pool
 from evaluation.pooling.pricing import Price, price
-from evaluation.pooling.unlikely import THRESHOLD
+from evaluation.pooling.unlikely import BLEU_PRE_THRESHOLD
 from evaluation.relevance.pair_tasks import PAIR_TASKS, USUAL_TASKS
 from evaluation.selectors import run_named
-from evaluation.services.batches.next_pairs import SHARE, RoundChoice, divided, known, wave_of
-from evaluation.services.batches.pooled_runs import Pooled, pooled
-from evaluation.services.batches.stored_answers import BatchRefused, earlier, reusable, stored
+from evaluation.services.batches.next_pairs import SHARE, RoundChoice, divided_by_filter, pairs_known, wave_of
+from evaluation.services.batches.pooled_runs import PooledRuns, pooled
+from evaluation.services.batches.stored_answers import BatchRefused, answers_stored, earlier, reusable
 from evaluation.services.phases import Tell, part, silent
 
 #: Raised where what a batch's digest covers changes.
-DEFINITION = 1
+_DEFINITION = 1
 #: As in the paper.
-DEPTH = 10
+BATCH_DEPTH = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +77,9 @@ class Plan:
     settings: CampaignSettings
     reused: tuple[str, ...]
     digest: str
-    pooled: Pooled
-    asked: Integers
-    fillers: Integers
+    pooled: PooledRuns
+    asked: PairIds
+    fillers: PairIds
     pooled_pairs: int
     originals: int
     filtered: int
@@ -89,7 +89,7 @@ class Plan:
     filling: Filling
     seconds: float
     measured: str
-    may_ask: Integers
+    may_ask: PairIds
     strategy: str = ""
     share: float = SHARE
 
@@ -113,7 +113,7 @@ class Plan:
             "begun": self.begun,
             "asked": len(self.asked),
             "task_count": self.price.tasks,
-            **numbers_of(self.filling),
+            **page_numbers(self.filling),
             "answers": self.price.answers,
             "judgments": self.price.judgments,
             "seconds_an_answer": self.seconds,
@@ -140,8 +140,8 @@ class BatchRequest:
     corpus: str
     runs: Sequence[str]
     tasks: str = USUAL_TASKS
-    depth: int = DEPTH
-    threshold: float | None = THRESHOLD
+    depth: int = BATCH_DEPTH
+    threshold: float | None = BLEU_PRE_THRESHOLD
     judges: int | None = None
     settings: Mapping[str, Any] | None = None
     reuse: Sequence[str] | None = None
@@ -161,7 +161,7 @@ def plan(request: BatchRequest, *, tell: Tell = silent) -> Plan:
         raise BatchRefused(f"tasks {tasks!r}: expected one of {', '.join(PAIR_TASKS)}")
     if threshold is not None and not 0 <= threshold <= 1:
         raise BatchRefused(f"threshold {threshold}: expected a share of words, 0 to 1, or none")
-    target, kind = corpus_named(corpus), asked_by(tasks)[0]
+    target, kind = corpus_named(corpus), kinds_of_tasks(tasks)[0]
     wanted = {**(request.settings or {})}
     answered = wanted.get("answers", {})
     if request.judges is not None and isinstance(answered, Mapping):  # else it is refused as a setting
@@ -173,12 +173,12 @@ def plan(request: BatchRequest, *, tell: Tell = silent) -> Plan:
     tell("reading answers", 0.6)
     before = earlier(corpus, tasks)
     names = tuple(reusable(corpus, tasks) if request.reuse is None else request.reuse)
-    answers, _ = stored(corpus=corpus, tasks=tasks, reuse=names, batches=before)
-    enough, some = known(found, answers, _judges(frozen, tasks))
+    answers, _ = answers_stored(corpus=corpus, tasks=tasks, reuse=names, batches=before)
+    enough, some = pairs_known(found, answers, _judges(frozen, tasks))
 
     tell("leaving unlikely pairs out", 0.8)
     candidates = whole.to_judge
-    likely, unlikely = divided(found, candidates, threshold)
+    likely, unlikely = divided_by_filter(found, candidates, threshold)
     asked = may_ask = likely[~among(likely, enough)]
     fillers = np.setdiff1d(unlikely, some)
     if strategy:
@@ -246,11 +246,11 @@ def plan(request: BatchRequest, *, tell: Tell = silent) -> Plan:
 
 
 def _judges(settings: CampaignSettings, tasks: str) -> int:
-    return settings.answers.wanted(asked_by(tasks)[0])
+    return settings.answers.wanted(kinds_of_tasks(tasks)[0])
 
 
-def _unjudged(found: Pooled, number: int, known: Integers, depth: int) -> tuple[int, float]:
-    one = unjudged(found.shortlists[number], found.space, known, depth=depth)
+def _unjudged(found: PooledRuns, number: int, known: PairIds, depth: int) -> tuple[int, float]:
+    one = unjudged_originals_and_top(found.shortlists[number], found.space, known, depth=depth)
     return one.unjudged, one.share
 
 
@@ -270,11 +270,11 @@ def price_of(pairs: int, number: int, tasks: str, settings: CampaignSettings, se
         tasks=number,
         judges=_judges(settings, tasks),
         seconds=seconds,
-        pay=lambda lasted: settings.pay.amount(asked_by(tasks)[0], lasted),
+        pay=lambda lasted: settings.pay.amount(kinds_of_tasks(tasks)[0], lasted),
     )
 
 
-def numbers_of(filling: Filling) -> dict[str, int]:
+def page_numbers(filling: Filling) -> dict[str, int]:
     """How full pages are, as a batch's numbers have it."""
     return {
         "fillers": filling.fillers,
@@ -296,7 +296,7 @@ def _digest(
 ) -> str:
     """SHA-256 over what a batch is made from, in hexadecimal."""
     made_from = {
-        "definition": DEFINITION,
+        "definition": _DEFINITION,
         "corpus": corpus,
         "runs": [[run.name, run.direction, run.digest] for run in runs],
         "tasks": tasks,

@@ -16,9 +16,9 @@ from annotation.campaigns.counted import caption_name
 from annotation.protocol.paging import Pair
 from annotation.selectors.corpora import corpus_named
 from evaluation.models import Run
-from evaluation.pooling.pools import ANNOTATION, BadPool, Integers, Shortlist, Space
+from evaluation.pooling.pools import ANNOTATION, BadPool, PairIds, Shortlist, Space
 from evaluation.pooling.unlikely import bleu_pre
-from evaluation.selectors import Names, names_of, rankings_of
+from evaluation.selectors import CorpusNames, names_of, rankings_of
 from evaluation.services.phases import Tell, silent
 
 #: How many items of a ranking are read at most: no image has more relevant ones to be looked for.
@@ -26,31 +26,31 @@ WIDEST = 100
 
 
 @dataclass(frozen=True)
-class Pooled:
+class PooledRuns:
     """Runs of one corpus: their shortlists, and what their numbers mean.
 
     `image` and `caption`, ascending, are the ids of rows that the numbers of `space` stand for.
     """
 
-    names: Names
+    names: CorpusNames
     space: Space
-    image: Integers
-    caption: Integers
+    image: PairIds
+    caption: PairIds
     shortlists: tuple[Shortlist, ...]
 
-    def numbers(self, images: Integers, captions: Integers) -> tuple[Integers, NDArray[np.bool_]]:
+    def numbers(self, images: PairIds, captions: PairIds) -> tuple[PairIds, NDArray[np.bool_]]:
         """The pairs of ids of rows, and which of the given ones are pairs of this space."""
         ours = np.isin(images, self.image) & np.isin(captions, self.caption)
         return self.space.pairs(
             np.searchsorted(self.image, images[ours]), np.searchsorted(self.caption, captions[ours])
         ), ours
 
-    def ids(self, pairs: Integers) -> tuple[Integers, Integers]:
+    def ids(self, pairs: PairIds) -> tuple[PairIds, PairIds]:
         """The ids of the rows of pairs."""
         images, captions = self.space.parts(pairs)
         return self.image[images], self.caption[captions]
 
-    def likely(self, pairs: Integers, threshold: float) -> NDArray[np.bool_]:
+    def likely(self, pairs: PairIds, threshold: float) -> NDArray[np.bool_]:
         """Which pairs the filter leaves: BLEU_pre is at least `threshold`."""
         rows = corpus_named(self.names.corpus).images.filter(captions__isnull=False)
         texts: dict[int, str] = {}
@@ -71,7 +71,7 @@ class Pooled:
             >= threshold
         )
 
-    def called(self, pairs: Integers) -> list[Pair]:
+    def called(self, pairs: PairIds) -> list[Pair]:
         """The pairs as campaigns name them: the image's key, and its caption's as KEY#PLACE."""
         corpus = corpus_named(self.names.corpus)
         key = dict(corpus.images.values_list("pk", "key"))
@@ -86,7 +86,7 @@ class Pooled:
             for image, caption in zip(images.tolist(), captions.tolist(), strict=True)
         ]
 
-    def by_image(self, pairs: Integers) -> dict[str, list[str]]:
+    def by_image(self, pairs: PairIds) -> dict[str, list[str]]:
         """The same by image: its key, and the captions that are paired with it."""
         found: dict[str, list[str]] = {}
         for image, caption in self.called(pairs):
@@ -94,12 +94,12 @@ class Pooled:
         return found
 
 
-def pooled(corpus: str, runs: Sequence[Run], *, width: int = WIDEST, tell: Tell = silent) -> Pooled:
+def pooled(corpus: str, runs: Sequence[Run], *, width: int = WIDEST, tell: Tell = silent) -> PooledRuns:
     """The best `width` items of `runs`; raises BadPool for none, or one of another corpus, or cut short."""
     if not runs:
         raise BadPool("no runs were given; name at least one to pool")
     names = names_of(corpus)
-    lists: list[tuple[Run, list[int], list[Integers]]] = []
+    lists: list[tuple[Run, list[int], list[PairIds]]] = []
     for number, run in enumerate(runs):
         tell("reading runs", number / len(runs))
         if run.corpus.name != corpus:
@@ -114,12 +114,12 @@ def pooled(corpus: str, runs: Sequence[Run], *, width: int = WIDEST, tell: Tell 
     image, caption, owner = _taking_part(names, lists)
     space = Space(len(image), owner)
     shortlists = tuple(_shortlist(run, queries, items, image, caption) for run, queries, items in lists)
-    return Pooled(names, space, image, caption, shortlists)
+    return PooledRuns(names, space, image, caption, shortlists)
 
 
 def _taking_part(
-    names: Names, lists: Sequence[tuple[Run, list[int], list[Integers]]]
-) -> tuple[Integers, Integers, Integers]:
+    names: CorpusNames, lists: Sequence[tuple[Run, list[int], list[PairIds]]]
+) -> tuple[PairIds, PairIds, PairIds]:
     """Ids of images and captions, both ascending, and the number of each caption's image."""
     images: set[int] = set()
     captions: set[int] = set()
@@ -137,7 +137,7 @@ def _taking_part(
 
 
 def _shortlist(
-    run: Run, queries: list[int], items: list[Integers], image: Integers, caption: Integers
+    run: Run, queries: list[int], items: list[PairIds], image: PairIds, caption: PairIds
 ) -> Shortlist:
     asks, ranked = (image, caption) if run.direction == ANNOTATION else (caption, image)
     filled = np.full((len(items), max(map(len, items))), -1, dtype=np.int64)

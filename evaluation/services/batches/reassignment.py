@@ -12,7 +12,7 @@ from typing import Any
 
 from annotation.moderation import discarding
 from annotation.protocol.campaign_settings import settings_of
-from annotation.protocol.kinds import asked_by
+from annotation.protocol.kinds import kinds_of_tasks
 from annotation.selectors.campaign import money
 from annotation.selectors.pair_judgments import Judge, seconds_an_answer
 from evaluation.models import Batch
@@ -22,7 +22,7 @@ from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.phases import Tell, silent
 
 #: The state of a campaign that asks nobody any more.
-CLOSED = "closed"
+CLOSED_MESSAGE = "closed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def wanted(batch: Batch, judges: dict[str, Judge] | None = None) -> TopUp:
     campaign = batch.campaign
     pay = settings_of(campaign.settings).pay
     each = seconds_an_answer(campaign) or PAIR_TASKS[campaign.tasks].seconds
-    amount = answers * pay.amount(asked_by(campaign.tasks)[0], each)
+    amount = answers * pay.amount(kinds_of_tasks(campaign.tasks)[0], each)
     return TopUp(
         batch=batch.name,
         judges={name: one.unused for name, one in unused.items()},
@@ -69,7 +69,7 @@ def top_up(name: str, *, actor: Any = None, tell: Tell = silent) -> TopUp:
     """
     batch = batch_named(name)
     found = wanted(batch)
-    if found.judges and batch.campaign.state == CLOSED:
+    if found.judges and batch.campaign.state == CLOSED_MESSAGE:
         raise BatchRefused(
             f"the campaign of batch {name!r} is closed, so pages cannot be reassigned; collecting leaves "
             "those judges out anyway"
@@ -79,7 +79,7 @@ def top_up(name: str, *, actor: Any = None, tell: Tell = silent) -> TopUp:
         def step(done: int, total: int, number: int = number) -> None:
             tell("reassigning pages", (number + done / max(1, total)) / len(found.judges))
 
-        discarding.discard(
+        discarding.discard_worker(
             campaign=batch.campaign,
             worker=discarding.worker_named(judge, batch.campaign),
             reason=why,

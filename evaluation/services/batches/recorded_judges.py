@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from annotation.selectors.corpora import corpus_named
-from annotation.simulation.judging import Known
+from annotation.simulation.judging import KnownRelevance
 from annotation.simulation.visits import ORDERLY
 from annotation.simulation.workers import PERFECT
-from annotation.simulation_driver import PATIENCE, QUEUE, CrowdPlan, Rehearsal, rehearse
+from annotation.simulation_driver import CROWD_PATIENCE, QUEUE, CrowdPlan, Rehearsal, run_campaign_crowd
 from evaluation.models import Batch, JudgmentSet
 from evaluation.relevance.pair_tasks import PAIR_TASKS
 from evaluation.selectors import judgment_set
 from evaluation.services.batches.collecting import batch_named
-from evaluation.services.batches.stored_answers import BatchRefused, answered
+from evaluation.services.batches.stored_answers import BatchRefused, answers_of_set
 
 
 def judge_as_recorded(
@@ -28,18 +28,18 @@ def judge_as_recorded(
     seed: int = 1,
     through: str = QUEUE,
     url: str = "",
-    patience: float = PATIENCE,
+    patience: float = CROWD_PATIENCE,
 ) -> Rehearsal:
     """Have the open batch `name` answered from the set `judgments` until nothing is left for its judges.
 
     Without a `mix` as many judges come as a pair wants, and the first gives each pair's first recorded
-    answer, the second its second, and so on (see `judging.Known`). With one, its people answer what most
-    said, with their errors. What nobody judged is taken for unrelated, except an image's own captions.
+    answer, the second its second, and so on (see `judging.KnownRelevance`). With one, its people answer what
+    most said, with their errors. What nobody judged is taken for unrelated, except an image's own captions.
     Raises BatchRefused, UnknownName, CampaignError and Busy.
     """
     batch = batch_named(name)
     found = judgment_set(batch.corpus.name, judgments)
-    return rehearse(
+    return run_campaign_crowd(
         campaign=batch.campaign,
         plan=CrowdPlan(
             mix=mix or {PERFECT.name: batch.judges},
@@ -53,7 +53,7 @@ def judge_as_recorded(
     )
 
 
-def recorded_in(judgments: JudgmentSet, batch: Batch, *, in_place_of: int = 0) -> Known:
+def recorded_in(judgments: JudgmentSet, batch: Batch, *, in_place_of: int = 0) -> KnownRelevance:
     """What the set says, by an image's key and a caption's text; raises BatchRefused for another scale,
     and where an image has two captions of one text that were answered unlike."""
     corpus, scale = corpus_named(batch.corpus.name), PAIR_TASKS[batch.campaign.tasks].values
@@ -65,7 +65,7 @@ def recorded_in(judgments: JudgmentSet, batch: Batch, *, in_place_of: int = 0) -
         text[caption] = words
         images_of.setdefault(words, set()).add(key[image])
     recorded: dict[tuple[str, str], list[float]] = {}
-    for image_id, caption_id, grades, _ in answered(judgments, scale):
+    for image_id, caption_id, grades, _ in answers_of_set(judgments, scale):
         pair = (key[image_id], text[caption_id])
         if sorted(recorded.setdefault(pair, grades)) != sorted(grades):
             raise BatchRefused(
@@ -73,4 +73,4 @@ def recorded_in(judgments: JudgmentSet, batch: Batch, *, in_place_of: int = 0) -
                 f"{pair[0]!r} and two captions of the same words, {pair[1]!r}; judges see only the words: "
                 "leave one out"
             )
-    return Known(images_of, recorded=recorded, in_place_of=in_place_of)
+    return KnownRelevance(images_of, recorded=recorded, in_place_of=in_place_of)

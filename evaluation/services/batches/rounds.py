@@ -17,19 +17,19 @@ from annotation import campaigns
 from annotation.common import database
 from annotation.common.by_command import by_command
 from annotation.protocol.campaign_settings import settings_of
-from annotation.protocol.paging import WANTED
-from annotation.selectors.campaign import money, tasks
+from annotation.protocol.paging import ROLE_WANTED
+from annotation.selectors.campaign import money, open_tasks_by_kind
 from annotation.selectors.pair_judgments import asked_pairs, page_filling
 from evaluation.models import Batch, BatchRun
 from evaluation.pooling.active import Wave
-from evaluation.pooling.pools import Integers, pool
+from evaluation.pooling.pools import PairIds, pool
 from evaluation.services.batches.collecting import answers_of, batch_named
-from evaluation.services.batches.next_pairs import RoundChoice, divided, known, wave_of
-from evaluation.services.batches.planning import numbers_of, price_of
-from evaluation.services.batches.pooled_runs import Pooled, pooled
+from evaluation.services.batches.next_pairs import RoundChoice, divided_by_filter, pairs_known, wave_of
+from evaluation.services.batches.planning import page_numbers, price_of
+from evaluation.services.batches.pooled_runs import PooledRuns, pooled
 from evaluation.services.batches.reassignment import wanted
 from evaluation.services.batches.stored_answers import BatchRefused
-from evaluation.services.common import alone
+from evaluation.services.common import exclusive_work
 from evaluation.services.phases import Tell, part, silent
 
 #: Why there are no more rounds: the order of the systems is stable, or everything was asked.
@@ -61,22 +61,22 @@ def advance(name: str, *, wave: int | None = None, actor: Any = None, tell: Tell
     everything at once, and for one whose answers are to come, or whose judges are to be discarded first;
     and Busy.
     """
-    with alone(f"batch.{name}", "batch", name):
+    with exclusive_work(f"batch.{name}", "batch", name):
         batch = batch_named(name)
         if not batch.strategy:
             raise BatchRefused(f"batch {name!r} asks all its pairs at once; there is no next round")
         if batch.waves["ended"] or (wave is not None and len(batch.waves["asked"]) >= wave):
-            return told(batch)
+            return round_status(batch)
         _check_answered(batch)
         runs = [row.run for row in BatchRun.objects.filter(batch=batch).select_related("run__corpus")]
         found = pooled(batch.corpus.name, runs, width=batch.depth, tell=part(tell, 0.0, 0.5))
         whole = pool(found.shortlists, found.space, depth=batch.depth)
         tell("reading answers", 0.5)
         answers, _ = answers_of(batch)
-        enough, some = known(found, answers, batch.judges)
-        wanted_before, shown = asked_by(found, batch)
+        enough, some = pairs_known(found, answers, batch.judges)
+        wanted_before, shown = questions_asked_by(found, batch)
         tell("leaving unlikely pairs out", 0.7)
-        candidates, unlikely = divided(found, whole.to_judge, batch.threshold)
+        candidates, unlikely = divided_by_filter(found, whole.to_judge, batch.threshold)
         chosen = wave_of(
             found,
             whole,
@@ -100,7 +100,7 @@ def _check_answered(batch: Batch) -> None:
             ),
             f"reassign_pages {batch.name}",
         )
-    left = sum(one.wanting + one.in_hand for one in tasks(batch.campaign, fresh=True).values())
+    left = sum(one.wanting + one.in_hand for one in open_tasks_by_kind(batch.campaign, fresh=True).values())
     if left:
         raise BatchRefused(
             f"{left} answers of batch {batch.name!r} are still missing and decide what to ask next; wait "
@@ -108,16 +108,16 @@ def _check_answered(batch: Batch) -> None:
         )
 
 
-def asked_by(found: Pooled, batch: Batch) -> tuple[Integers, Integers]:
+def questions_asked_by(found: PooledRuns, batch: Batch) -> tuple[PairIds, PairIds]:
     """The pairs that the batch asked for so far, and all that it showed; both sorted."""
     rows = list(asked_pairs(batch.campaign))
     ids = np.array([row[:2] for row in rows], dtype=np.int64).reshape(-1, 2)
     pairs, ours = found.numbers(ids[:, 0], ids[:, 1])
-    for_it = np.array([role == WANTED for *_, role in rows], dtype=bool)[ours]
+    for_it = np.array([role == ROLE_WANTED for *_, role in rows], dtype=bool)[ours]
     return np.unique(pairs[for_it]), np.unique(pairs)
 
 
-def _written(batch: Batch, found: Pooled, wave: Wave, unlikely: Integers, actor: Any) -> Advanced:
+def _written(batch: Batch, found: PooledRuns, wave: Wave, unlikely: PairIds, actor: Any) -> Advanced:
     """Open the round's questions, or write why there is none."""
     waves: dict[str, Any] = {**batch.waves, "tau": None if isnan(wave.tau) else wave.tau}
     numbers = dict(batch.numbers)
@@ -137,13 +137,13 @@ def _written(batch: Batch, found: Pooled, wave: Wave, unlikely: Integers, actor:
             waves["asked"] = [*waves["asked"], opened.pairs]
             numbers["asked"] += opened.pairs
             numbers["task_count"] += opened.tasks
-            numbers |= numbers_of(page_filling(batch.campaign))
+            numbers |= page_numbers(page_filling(batch.campaign))
             numbers |= _paid(batch, opened)
         else:
             waves["ended"] = STABLE if wave.stable else EXHAUSTED
         Batch.objects.filter(pk=batch.pk).update(waves=waves, numbers=numbers)
     batch.waves, batch.numbers = waves, numbers
-    return told(batch, len(wave.pairs))
+    return round_status(batch, len(wave.pairs))
 
 
 def _paid(batch: Batch, opened: campaigns.OpenedPairs) -> dict[str, Any]:
@@ -160,7 +160,7 @@ def _paid(batch: Batch, opened: campaigns.OpenedPairs) -> dict[str, Any]:
     }
 
 
-def told(batch: Batch, pairs: int = 0) -> Advanced:
+def round_status(batch: Batch, pairs: int = 0) -> Advanced:
     """How far a batch is with its rounds, of which `pairs` are asked now."""
     return Advanced(
         batch=batch.name,

@@ -12,16 +12,16 @@ from typing import Any
 from annotation import jobs
 from annotation.common import database
 from annotation.protocol.campaign_settings import settings_of
-from annotation.selectors.campaign import tasks
+from annotation.selectors.campaign import open_tasks_by_kind
 from annotation.selectors.jobs import Job, jobs_of_kinds
 from annotation.selectors.pair_judgments import judges
 from evaluation.models import Batch
 
-KIND = "next_wave"
+_KIND = "next_wave"
 #: How long a round waits whose job failed.
-AGAIN = timedelta(minutes=10)
+BETWEEN_LOOKS = timedelta(minutes=10)
 #: Jobs looked through for those of a batch.
-LOOKED_THROUGH = 500
+_LOOKED_THROUGH = 500
 
 
 def ask_next_waves() -> int:
@@ -31,13 +31,13 @@ def ask_next_waves() -> int:
     cancelled the job. One that failed is tried again after a while: it may have been asked too early.
     """
     asked = 0
-    newest = {_of(job.arguments): job for job in reversed(jobs_of_kinds([KIND], limit=LOOKED_THROUGH))}
+    newest = {_of(job.arguments): job for job in reversed(jobs_of_kinds([_KIND], limit=_LOOKED_THROUGH))}
     waiting = Batch.objects.exclude(strategy="").filter(campaign__state="open", waves__ended="")
     for batch in waiting.select_related("campaign", "corpus").order_by("pk"):
         arguments = wave_after(batch)
         if _in_vain(newest.get(_of(arguments))) or not _answered(batch):
             continue
-        jobs.enqueue(kind=KIND, arguments=arguments, corpus=batch.corpus)
+        jobs.enqueue(kind=_KIND, arguments=arguments, corpus=batch.corpus)
         asked += 1
     return asked
 
@@ -56,13 +56,17 @@ def _in_vain(job: Job | None) -> bool:
     """Whether the job that asked for this round says to leave it for now."""
     if job is None or job.state not in (Job.FAILED, Job.CANCELLED):
         return False
-    return job.state == Job.CANCELLED or job.finished_at is None or database.now() - job.finished_at < AGAIN
+    return (
+        job.state == Job.CANCELLED
+        or job.finished_at is None
+        or database.now() - job.finished_at < BETWEEN_LOOKS
+    )
 
 
 def _answered(batch: Batch) -> bool:
     """Whether nothing is to come, by judges who all count."""
     campaign = batch.campaign
-    if any(one.wanting or one.in_hand for one in tasks(campaign, fresh=True).values()):
+    if any(one.wanting or one.in_hand for one in open_tasks_by_kind(campaign, fresh=True).values()):
         return False
     found = judges(campaign, settings_of(campaign.settings).trust)
     return not any(one.unused and one.answers for one in found.values())

@@ -16,24 +16,24 @@ from numpy.typing import NDArray
 
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.paging import Filling
-from annotation.selectors.campaign import costs, money, pace, tasks
+from annotation.selectors.campaign import costs, money, open_tasks_by_kind, pace
 from annotation.selectors.campaign.forecast import forecast
-from annotation.selectors.campaign.kept import kept
+from annotation.selectors.campaign.kept import kept_count
 from annotation.selectors.pair_judgments import Judge, page_filling
 from evaluation.agreement.coefficients import as_ratings, krippendorff
 from evaluation.agreement.estimates import Estimate
 from evaluation.models import Batch, BatchRun
 from evaluation.pooling.omissions import LeftOut, leave_out
-from evaluation.pooling.pools import Integers, among, pool
+from evaluation.pooling.pools import PairIds, among, pool
 from evaluation.pooling.unlikely import FilterLoss, filter_loss
 from evaluation.relevance.pair_tasks import PAIR_TASKS
 from evaluation.relevance.pairs import JudgedPair
 from evaluation.relevance.qrels import AnyRule
 from evaluation.services.batches.collecting import answers_of, asked_of, batch_named, is_collected, short_of
-from evaluation.services.batches.next_pairs import divided, known
-from evaluation.services.batches.pooled_runs import Pooled, pooled
+from evaluation.services.batches.next_pairs import divided_by_filter, pairs_known
+from evaluation.services.batches.pooled_runs import PooledRuns, pooled
 from evaluation.services.batches.reassignment import TopUp, wanted
-from evaluation.services.batches.rounds import asked_by, told
+from evaluation.services.batches.rounds import questions_asked_by, round_status
 from evaluation.services.batches.stamps import stamp
 from evaluation.services.batches.stored_answers import Answers
 
@@ -99,7 +99,7 @@ def state(name: str, *, omissions: bool = False, measure: str = "R-precision") -
     campaign = batch.campaign
     answers, who = answers_of(batch)
     people = who[name]
-    open_tasks = tasks(campaign, fresh=True)
+    open_tasks = open_tasks_by_kind(campaign, fresh=True)
     pay = settings_of(campaign.settings).pay
     cost = costs(campaign, pay)
     coming = forecast(campaign, pay, fresh=True)
@@ -148,17 +148,17 @@ def state(name: str, *, omissions: bool = False, measure: str = "R-precision") -
         )
         if omissions and len(judged)
         else None,
-        waves=asdict(told(batch)) if batch.strategy else None,
+        waves=asdict(round_status(batch)) if batch.strategy else None,
     )
 
 
 def kept_state(batch: Batch, *, fresh: bool = False) -> BatchState:
     """As `state`; answers of the last minute may be missing, and what anybody decided never is."""
     what = f"batch-state-{stamp(batch, answers=False)}"
-    return kept(batch.campaign, what, lambda: state(batch.name), fresh=fresh)
+    return kept_count(batch.campaign, what, lambda: state(batch.name), fresh=fresh)
 
 
-def _reused(batch: Batch, found: Pooled, answers: Answers) -> tuple[int, int]:
+def _reused(batch: Batch, found: PooledRuns, answers: Answers) -> tuple[int, int]:
     """Of the pairs that were judged when the batch was opened, how many are so now, and how many are not.
 
     In rounds a pair not asked yet that was judged elsewhere since makes up for one.
@@ -167,9 +167,9 @@ def _reused(batch: Batch, found: Pooled, answers: Answers) -> tuple[int, int]:
     if not before:
         return 0, 0
     whole = pool(found.shortlists, found.space, depth=batch.depth)
-    candidates, _ = divided(found, whole.to_judge, batch.threshold)
-    asked, _ = asked_by(found, batch)
-    enough, _ = known(found, answers, batch.judges)
+    candidates, _ = divided_by_filter(found, whole.to_judge, batch.threshold)
+    asked, _ = questions_asked_by(found, batch)
+    enough, _ = pairs_known(found, answers, batch.judges)
     now = min(before, int(among(np.setdiff1d(candidates, asked), enough).sum()))
     return now, before - now
 
@@ -185,8 +185,8 @@ def _agreement(answers: Answers, asked: Collection[tuple[int, int]], level: str)
 
 
 def _judged(
-    found: Pooled, answers: Answers, rule: AnyRule
-) -> tuple[Integers, NDArray[np.bool_], NDArray[np.bool_]]:
+    found: PooledRuns, answers: Answers, rule: AnyRule
+) -> tuple[PairIds, NDArray[np.bool_], NDArray[np.bool_]]:
     """Judged pairs, sorted; which are relevant under `rule`; and which anybody thinks so of."""
     images, captions, _, values = answers.arrays()
     pairs, ours = found.numbers(images, captions)
@@ -199,9 +199,9 @@ def _judged(
 
 def _loss(
     batch: Batch,
-    found: Pooled,
+    found: PooledRuns,
     answers: Answers,
-    judged: Integers,
+    judged: PairIds,
     relevant: NDArray[np.bool_],
     some_yes: NDArray[np.bool_],
 ) -> FilterLoss | None:

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from annotation.protocol.campaign_settings import settings_of
-from annotation.protocol.paging import FILLER
+from annotation.protocol.paging import ROLE_FILLER
 from annotation.selectors.pair_judgments import Judge, judges, pair_judgments
 from evaluation.models import Batch, JudgmentSet, PairAnswers
-from evaluation.pooling.pools import Integers
+from evaluation.pooling.pools import PairIds
 from evaluation.relevance.pair_tasks import PAIR_TASKS
 from evaluation.relevance.pairs import JudgedPair
-from evaluation.selectors import Names, judgment_set
+from evaluation.selectors import CorpusNames, judgment_set
 
 #: What a campaign of pairs asks -> the scale of its answers.
 #: Formats of files that are of this scale for certain; others are reused where they are named.
@@ -42,13 +42,13 @@ class Answers:
         """Keep what a judge answered about a pair, unless an answer of that judge is there already."""
         self.of.setdefault(pair, {}).setdefault(judge, value)
 
-    def arrays(self) -> tuple[Integers, Integers, Integers, list[list[float]]]:
+    def arrays(self) -> tuple[PairIds, PairIds, PairIds, list[list[float]]]:
         """Images, captions, how many answers, and the answers of each pair."""
         pairs = np.array(list(self.of), dtype=np.int64).reshape(-1, 2)
         values = [list(given.values()) for given in self.of.values()]
         return pairs[:, 0], pairs[:, 1], np.array([len(v) for v in values], dtype=np.int64), values
 
-    def judged_pairs(self, names: Names) -> Iterator[JudgedPair]:
+    def judged_pairs(self, names: CorpusNames) -> Iterator[JudgedPair]:
         """The pairs by their names, in the order of these; judges are named where all of a pair are."""
         rows = ((names.image_name[i], names.caption_name[c], given) for (i, c), given in self.of.items())
         for image, caption, given in sorted(rows, key=lambda row: row[:2]):
@@ -61,7 +61,7 @@ def counted_by_name(batch: Batch) -> list[str]:
     return [] if batch.judgments is None else list(batch.judgments.counted.get(batch.name, []))
 
 
-def stored(
+def answers_stored(
     *,
     corpus: str,
     tasks: str,
@@ -89,7 +89,7 @@ def stored(
             if one.judge in asked and asked[one.judge].uses(one.judgment):
                 pair = (one.image, one.caption)
                 found.add(pair, one.judge, one.value)
-                if one.role == FILLER:
+                if one.role == ROLE_FILLER:
                     found.fillers.add(pair)
     return found, who
 
@@ -108,7 +108,7 @@ def earlier(corpus: str, tasks: str, *, until: Batch | None = None) -> list[Batc
     return list((batches.filter(pk__lte=until.pk) if until is not None else batches).order_by("pk"))
 
 
-def answered(
+def answers_of_set(
     judgments: JudgmentSet, scale: Sequence[int]
 ) -> Iterator[tuple[int, int, list[float], list[str]]]:
     """Image and caption (ids of rows), answers and judges of each pair of a set, in its order.
@@ -129,7 +129,7 @@ def answered(
 
 def _from_file(found: Answers, judgments: JudgmentSet, scale: Sequence[int]) -> None:
     nobody = 0
-    for image, caption, grades, named in answered(judgments, scale):
+    for image, caption, grades, named in answers_of_set(judgments, scale):
         for number, grade in enumerate(grades):
             nobody += 1
             found.add((image, caption), named[number] if named else nobody, grade)

@@ -22,30 +22,30 @@ from evaluation.relevance.qrels import (
     Qrel,
     Qrels,
     QrelsSettings,
-    following,
-    freeze,
+    freeze_pairs,
+    next_version,
     relevant_by_rule,
     rule_named,
 )
 from evaluation.selectors import (
-    Names,
+    CorpusNames,
     digest_of_images,
+    judged_pairs,
     judgment_set,
     names_of,
-    pairs_of,
     qrels_of,
     snapshot_named,
 )
-from evaluation.services.common import CHUNK, ImportRefused, alone, check_name
+from evaluation.services.common import ROWS_PER_INSERT, ImportRefused, check_name, exclusive_work
 from evaluation.services.judgments.importing import KEYWORD_FORMATS
-from evaluation.services.judgments.relevance import Relevance, fitting_rule
-from evaluation.services.phases import Tell, over, part, silent
-from evaluation.services.systems.registry import InUse, held
+from evaluation.services.judgments.relevance import RelevanceChoice, fitting_rule
+from evaluation.services.phases import Tell, part, silent, steps_over
+from evaluation.services.systems.registry import InUse, dependents_in_words
 
-Pairs = Sequence[tuple[str, str]]
+_Pairs = Sequence[tuple[str, str]]
 
 #: What qrels come from, in words.
-JUDGMENTS, PROTOCOL, FILE = KINDS = ("judgments", "a protocol", "a file")
+JUDGMENTS, PROTOCOL, FILE = _KINDS = ("judgments", "a protocol", "a file")
 
 #: Rows are plain, and there are many: written as SQL, they take half the time of `bulk_create`.
 _ROW = "(%s, %s, %s, %s, %s, %s)"
@@ -86,7 +86,7 @@ def freeze_qrels(
     name: str,
     corpus: str,
     judgments: str,
-    relevance: Relevance | None = None,
+    relevance: RelevanceChoice | None = None,
     originals: bool = True,
     subset: Subset | None = None,
     tell: Tell = silent,
@@ -99,13 +99,15 @@ def freeze_qrels(
     changes; other answers that lead to the same rows make a new version, since a version tells its judgments.
     Raises UnknownName for a name or rule nobody knows, Busy, else ImportRefused.
     """
-    relevance = relevance or Relevance()
+    relevance = relevance or RelevanceChoice()
     asked = rule_named(relevance.rule) if relevance.rule is not None else None
     check_name(name, "qrels")
     source = judgment_set(corpus, judgments)
     names = names_of(corpus)
-    found = pairs_of(source, names)
-    read = list(over(found, total=source.pair_count, tell=part(tell, 0.0, 0.4), phase="reading judgments"))
+    found = judged_pairs(source, names)
+    read = list(
+        steps_over(found, total=source.pair_count, tell=part(tell, 0.0, 0.4), phase="reading judgments")
+    )
     # A keyword may be spelt as an image is called.
     images = {} if source.format in KEYWORD_FORMATS else names.image
     some = sorted(subset.images) if subset else []
@@ -124,7 +126,7 @@ def freeze_qrels(
     return replace(made, subset=called, left_out=len(read) - len(pairs))
 
 
-def _inside(pair: JudgedPair, subset: Subset, names: Names, images: Mapping[str, int]) -> bool:
+def _inside(pair: JudgedPair, subset: Subset, names: CorpusNames, images: Mapping[str, int]) -> bool:
     """Whether a pair is of an image of the subset, or a keyword, and of a caption of one."""
     image = images.get(pair.query)
     there = image is None or image in subset.images
@@ -163,7 +165,7 @@ def freeze_protocol(
 def check_next(name: str, corpus: str, kind: str) -> QrelsSnapshot | None:
     """The newest version of the qrels `name`, None where there is none.
 
-    Raises ImportRefused for a name that cannot be, and for qrels of another corpus or of another of `KINDS`.
+    Raises ImportRefused for a name that cannot be, and for qrels of another corpus or of another of `_KINDS`.
     """
     check_name(name, "qrels")
     last = QrelsSnapshot.objects.filter(name=name, published=True).order_by("version").last()
@@ -171,7 +173,7 @@ def check_next(name: str, corpus: str, kind: str) -> QrelsSnapshot | None:
         return None
     if last.corpus_id != corpus_named(corpus).pk:
         raise ImportRefused(f"qrels {name!r} already exist for another corpus; choose another name")
-    if (was := kind_of(last.pool, last.source)) != kind:
+    if (was := _kind_of(last.pool, last.source)) != kind:
         raise ImportRefused(
             f"qrels {name!r} already exist and are from {was}, not from {kind}; choose another name"
         )
@@ -184,19 +186,21 @@ def remove_qrels(*, name: str, actor: Any = None) -> None:
     Raises UnknownName, Busy, and InUse where a report was made from it.
     """
     row = snapshot_named(name)
-    with alone(f"qrels.{row.name}", "qrels", row.name), transaction.atomic():
+    with exclusive_work(f"qrels.{row.name}", "qrels", row.name), transaction.atomic():
         audit.record(actor=actor, act="remove_qrels", qrels=f"{row.name}:{row.version}", digest=row.digest)
         try:
             row.delete()
         except ProtectedError as error:
-            raise InUse(f"qrels '{row}' cannot be removed: {held(error)} made from them") from error
+            raise InUse(
+                f"qrels '{row}' cannot be removed: {dependents_in_words(error)} made from them"
+            ) from error
 
 
 def freeze_given(
     name: str,
     settings: QrelsSettings,
     rows: Sequence[Qrel],
-    names: Names,
+    names: CorpusNames,
     *,
     left_out: int = 0,
     lacking: tuple[str, ...] = (),
@@ -215,7 +219,7 @@ class _Content:
     """What qrels hold: rows as they were `given`, in their order, else what pairs and originals make."""
 
     pairs: list[JudgedPair] = field(default_factory=list)
-    originals: Pairs = field(default_factory=list)
+    originals: _Pairs = field(default_factory=list)
     given: Sequence[Qrel] | None = None
 
 
@@ -223,23 +227,23 @@ def _freeze(
     name: str,
     settings: QrelsSettings,
     content: _Content,
-    names: Names,
+    names: CorpusNames,
     asking: Mapping[str, int],
     tell: Tell = silent,
     **source: Any,
 ) -> QrelsReport:
     """The next version of `name`, unless the newest holds the same; `source` says what it is made of."""
     corpus = corpus_named(names.corpus)
-    with alone(f"qrels.{name}", "qrels", name):
+    with exclusive_work(f"qrels.{name}", "qrels", name):
         standing = QrelsSnapshot.objects.filter(name=name).order_by("version")
         for leftover in standing.filter(published=False):
             _sweep(leftover)
-        last = check_next(name, names.corpus, kind_of(source.get("pool", ""), source.get("source", "")))
+        last = check_next(name, names.corpus, _kind_of(source.get("pool", ""), source.get("source", "")))
         previous = qrels_of(last, names) if last else None
         same = last is None or is_made_of(last, **source)
         try:
             made = (
-                freeze(
+                freeze_pairs(
                     content.pairs,
                     name=name,
                     settings=settings,
@@ -248,7 +252,7 @@ def _freeze(
                     same_source=same,
                 )
                 if content.given is None
-                else following(
+                else next_version(
                     Qrels(name, 1, settings, tuple(sorted(content.given))), previous, same_source=same
                 )
             )
@@ -281,8 +285,8 @@ def _freeze(
     )
 
 
-def kind_of(pool: str, source: str) -> str:
-    """What qrels come from, one of `KINDS`, in words."""
+def _kind_of(pool: str, source: str) -> str:
+    """What qrels come from, one of `_KINDS`, in words."""
     return PROTOCOL if pool else FILE if source else JUDGMENTS
 
 
@@ -305,7 +309,7 @@ def is_made_of(
     return own == judgments or (own.digest, own.counted) == (judgments.digest, judgments.counted)
 
 
-def _originals(pairs: list[JudgedPair], names: Names, asking: Mapping[str, int]) -> Pairs:
+def _originals(pairs: list[JudgedPair], names: CorpusNames, asking: Mapping[str, int]) -> _Pairs:
     """Each image with its own captions, of the numbers among those judged."""
     if not asking:
         raise ImportRefused(
@@ -322,11 +326,11 @@ def _originals(pairs: list[JudgedPair], names: Names, asking: Mapping[str, int])
 
 
 def _write(
-    made: Sequence[Qrel], snapshot: QrelsSnapshot, names: Names, asking: Mapping[str, int], tell: Tell
+    made: Sequence[Qrel], snapshot: QrelsSnapshot, names: CorpusNames, asking: Mapping[str, int], tell: Tell
 ) -> None:
-    rows = over(made, total=len(made), tell=part(tell, 0.5, 1.0), phase="writing qrels")
+    rows = steps_over(made, total=len(made), tell=part(tell, 0.5, 1.0), phase="writing qrels")
     try:
-        for chunk in chunks(rows, CHUNK):
+        for chunk in chunks(rows, ROWS_PER_INSERT):
             values = (
                 (
                     *(snapshot.pk, asking.get(row.query), "" if row.query in asking else row.query),
@@ -336,7 +340,7 @@ def _write(
             )
             with transaction.atomic(), connection.cursor() as cursor:
                 cursor.execute(_INSERT + ", ".join([_ROW] * len(chunk)), list(chain.from_iterable(values)))
-        database.analyse(len(made), QrelsRow)
+        database.analyse_tables(len(made), QrelsRow)
         QrelsSnapshot.objects.filter(pk=snapshot.pk).update(published=True)
     except BaseException:
         _sweep(snapshot)

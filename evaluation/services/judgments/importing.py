@@ -22,17 +22,17 @@ from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
 from evaluation.formats.tables import KeywordCounts
 from evaluation.models import JudgmentSet, PairAnswers
 from evaluation.relevance.scales import BadScale, Scale, number, scale_of
-from evaluation.selectors import Names, judgment_set, names_of
-from evaluation.services.common import CHUNK, ImportRefused, alone, check_file, check_name
+from evaluation.selectors import CorpusNames, judgment_set, names_of
+from evaluation.services.common import ROWS_PER_INSERT, ImportRefused, check_file, check_name, exclusive_work
 
 #: Raised where what the digest covers changes.
-DEFINITION = 1
+_DEFINITION = 1
 #: Names of what a corpus lacks that are told; the rest is counted.
-NAMED = 3
+NAMED_AT_MOST = 3
 #: Formats that ask about keywords. All others ask about images.
 KEYWORD_FORMATS = frozenset({KeywordCounts.key})
 
-Progress = Callable[[Iterable[JudgedPair]], Iterable[JudgedPair]]
+_Progress = Callable[[Iterable[JudgedPair]], Iterable[JudgedPair]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class JudgmentsPlace:
     skip_unknown: bool = False
 
 
-def import_judgments(request: JudgmentsImport, *, progress: Progress = iter) -> JudgmentsReport:
+def import_judgments(request: JudgmentsImport, *, progress: _Progress = iter) -> JudgmentsReport:
     """Import a file of judgments; where they stand with the same content, nothing changes.
 
     Raises UnknownName for a corpus or format nobody knows, FormatError for a bad source, Busy where
@@ -134,7 +134,7 @@ def store_judgments(
         scale=place.scale,
         skip_unknown=place.skip_unknown,
     )
-    with alone(f"judgments.{corpus}.{name}", "judgments", name):
+    with exclusive_work(f"judgments.{corpus}.{name}", "judgments", name):
         standing = JudgmentSet.objects.filter(corpus=corpus_named(corpus), name=name).first()
         unchanged = standing is not None and standing.published
         rows = found.rows(pairs)
@@ -166,17 +166,17 @@ def store_judgments(
         time.monotonic() - began,
         found.scale.name if found.scale else "",
         len(found.skipped),
-        tuple(dict.fromkeys(found.skipped))[:NAMED],
+        tuple(dict.fromkeys(found.skipped))[:NAMED_AT_MOST],
     )
 
 
 def remove_judgments(*, corpus: str, name: str) -> None:
     """Take judgments away that nothing was frozen from yet; raises UnknownName, Busy."""
-    with alone(f"judgments.{corpus}.{name}", "judgments", name):
+    with exclusive_work(f"judgments.{corpus}.{name}", "judgments", name):
         _sweep(judgment_set(corpus, name))
 
 
-def digest_of(*, corpus: str, pairs: Iterable[JudgedPair], source: str, scale: Scale) -> str:
+def digest_of_judgments(*, corpus: str, pairs: Iterable[JudgedPair], source: str, scale: Scale) -> str:
     """The digest that `pairs` would have as judgments of `corpus`; raises as storing them does."""
     found = _Found(names_of(corpus), source, keywords=False, scale=scale)
     for _ in found.rows(pairs):
@@ -196,12 +196,12 @@ def _write(
         corpus=corpus_named(corpus), name=name, format=format, source=found.source, counted=counted
     )
     try:
-        for chunk in chunks(rows, CHUNK):
+        for chunk in chunks(rows, ROWS_PER_INSERT):
             for row in chunk:
                 row.judgments = made
             with transaction.atomic():
                 PairAnswers.objects.bulk_create(chunk)
-        database.analyse(found.pairs, PairAnswers)
+        database.analyse_tables(found.pairs, PairAnswers)
         JudgmentSet.objects.filter(pk=made.pk).update(
             digest=found.digest,
             pair_count=found.pairs,
@@ -220,7 +220,7 @@ class _Found:
 
     def __init__(
         self,
-        names: Names,
+        names: CorpusNames,
         source: str,
         *,
         keywords: bool,
@@ -235,7 +235,7 @@ class _Found:
         self.skipped: list[str] = []
         self.pairs = self.answers = 0
         self._distinct: set[float] = set()
-        self._hashed = hashlib.sha256(f"judgments {DEFINITION}\n".encode())
+        self._hashed = hashlib.sha256(f"judgments {_DEFINITION}\n".encode())
         self._seen: set[tuple[int | str, int]] = set()
 
     @property

@@ -15,23 +15,28 @@ from annotation.common.registry import UnknownName
 from annotation.formats.files.text import whole_file
 from evaluation.comparison.ranked_runs import ASKS
 from evaluation.formats import JUDGMENT_FORMATS
-from evaluation.formats.qrels_files import QRELS_FORMATS, Row
+from evaluation.formats.qrels_files import QRELS_FORMATS, QrelsLine
 from evaluation.metrics.judged import POOLED
 from evaluation.models import QrelsRow, QrelsSnapshot
-from evaluation.relevance.grades import MOST
-from evaluation.relevance.qrels import Given, Qrel, QrelsSettings, rule_named
-from evaluation.selectors import Names, names_of, snapshot_named
+from evaluation.relevance.grades import HIGHEST_GRADE
+from evaluation.relevance.qrels import GivenRelevance, Qrel, QrelsSettings, rule_named
+from evaluation.selectors import CorpusNames, names_of, snapshot_named
 from evaluation.services.common import ImportRefused, check_file, check_name
 from evaluation.services.judgments.freezing import QrelsReport, freeze_given, freeze_qrels
-from evaluation.services.judgments.importing import NAMED, JudgmentsImport, import_judgments, remove_judgments
-from evaluation.services.judgments.relevance import Relevance
+from evaluation.services.judgments.importing import (
+    NAMED_AT_MOST,
+    JudgmentsImport,
+    import_judgments,
+    remove_judgments,
+)
+from evaluation.services.judgments.relevance import RelevanceChoice
 from evaluation.services.runs.files import digest_of_files
 
 IMAGE, CAPTION = tuple(ASKS.values())
 #: What an import is asked for: rankings for images, for captions, or both.
 ASKED = (IMAGE, CAPTION, "both")
 #: How images are called in a file: by their names, or by the ids that their source gave them.
-OWN, EXTERNAL = IDS = ("own", "external")
+OWN, EXTERNAL = ID_KINDS = ("own", "external")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,7 @@ class QrelsImport:
     asks: str = ""
     level: int = 1
     skip_unknown: bool = False
-    relevance: Relevance | None = None
+    relevance: RelevanceChoice | None = None
     source: str = ""
     repeats: bool = False
 
@@ -84,25 +89,25 @@ def import_qrels(request: QrelsImport) -> QrelsReport:
     if format not in QRELS_FORMATS:
         known = ", ".join([*QRELS_FORMATS.keys(), *JUDGMENT_FORMATS.keys()])
         raise UnknownName(f"unknown qrels format {format!r}; known: {known}")
-    if request.repeats or (relevance is not None and relevance != Relevance()):
+    if request.repeats or (relevance is not None and relevance != RelevanceChoice()):
         raise ImportRefused(
             f"format {format!r} is for relevance, not for answers; give a level instead of a rule"
         )
     if asks not in ("", *ASKED):
         raise UnknownName(f"unknown side {asks!r}; known: {', '.join(ASKED)}")
-    if not 1 <= level <= MOST:
-        raise ImportRefused(f"relevant from {level}: expected 1 to {MOST}")
+    if not 1 <= level <= HIGHEST_GRADE:
+        raise ImportRefused(f"relevant from {level}: expected 1 to {HIGHEST_GRADE}")
     names, told = names_of(request.corpus), request.source or path.name
     rows = list(QRELS_FORMATS.get(format).read(path))
     queries = _queries(rows, names, asks, told)
     found, lacking = _known(rows, names, queries, told, skip_unknown=request.skip_unknown)
     return freeze_given(
         name,
-        QrelsSettings(Given(level), originals=False),
+        QrelsSettings(GivenRelevance(level), originals=False),
         found,
         names,
         left_out=len(rows) - len(found),
-        lacking=tuple(lacking[:NAMED]),
+        lacking=tuple(lacking[:NAMED_AT_MOST]),
         source=told,
         source_digest=digest_of_files([path]),
         asks="" if asks == "both" else queries,
@@ -124,8 +129,8 @@ def export_qrels(
     writer = QRELS_FORMATS.get(format)
     if asks not in ("", IMAGE, CAPTION):
         raise UnknownName(f"unknown side {asks!r}; known: {IMAGE}, {CAPTION}")
-    if ids not in IDS:
-        raise UnknownName(f"unknown ids {ids!r}; known: {', '.join(IDS)}")
+    if ids not in ID_KINDS:
+        raise UnknownName(f"unknown ids {ids!r}; known: {', '.join(ID_KINDS)}")
     side = asks or snapshot.asks or IMAGE
     with whole_file(out) as part:
         pairs = writer.write(part, _rows_of(snapshot, side, ids, only_relevant=only_relevant), side)
@@ -133,7 +138,7 @@ def export_qrels(
 
 
 def _judged(request: QrelsImport) -> QrelsReport:
-    name, corpus, relevance = request.name, request.corpus, request.relevance or Relevance()
+    name, corpus, relevance = request.name, request.corpus, request.relevance or RelevanceChoice()
     made = import_judgments(
         JudgmentsImport(
             corpus=corpus,
@@ -155,7 +160,7 @@ def _judged(request: QrelsImport) -> QrelsReport:
     return replace(frozen, left_out=made.skipped, lacking=made.lacking)
 
 
-def _queries(rows: Sequence[Row], names: Names, asks: str, told: str) -> str:
+def _queries(rows: Sequence[QrelsLine], names: CorpusNames, asks: str, told: str) -> str:
     """What the queries of a file are: the side on which more of its ids are known; raises ImportRefused.
 
     Numbers may name images and captions alike.
@@ -174,7 +179,7 @@ def _queries(rows: Sequence[Row], names: Names, asks: str, told: str) -> str:
 
 
 def _known(
-    rows: Iterable[Row], names: Names, queries: str, told: str, *, skip_unknown: bool
+    rows: Iterable[QrelsLine], names: CorpusNames, queries: str, told: str, *, skip_unknown: bool
 ) -> tuple[list[Qrel], list[str]]:
     """The rows by what the corpus calls things, images first, and what it lacks; raises ImportRefused."""
     asking, asked = (names.image, names.caption) if queries == IMAGE else (names.caption, names.image)
@@ -192,15 +197,17 @@ def _known(
             raise ImportRefused(
                 f"{told}: {query!r} and {item!r} occur twice, under two spellings; expected each pair once"
             )
-        if grade > MOST:
+        if grade > HIGHEST_GRADE:
             raise ImportRefused(
-                f"{told}: {query!r} and {item!r} have the relevance {grade}; expected {MOST} at most"
+                f"{told}: {query!r} and {item!r} have the relevance {grade}; expected {HIGHEST_GRADE} at most"
             )
         found[image, caption] = Qrel(
             names.image_name[image], names.caption_name[caption], max(grade, 0), judged=grade != POOLED
         )
     if lacking and not skip_unknown:
-        first = ", ".join(map(repr, list(lacking)[:NAMED])) + (", ..." if len(lacking) > NAMED else "")
+        first = ", ".join(map(repr, list(lacking)[:NAMED_AT_MOST])) + (
+            ", ..." if len(lacking) > NAMED_AT_MOST else ""
+        )
         raise ImportRefused(
             f"{told}: names {len(lacking)} images or captions that corpus {names.corpus!r} does not "
             f"contain ({first}); leave such pairs out and count them (--skip-unknown), or choose the "
@@ -213,7 +220,7 @@ def _known(
     return list(found.values()), list(lacking)
 
 
-def _rows_of(snapshot: QrelsSnapshot, asks: str, ids: str, *, only_relevant: bool) -> Iterator[Row]:
+def _rows_of(snapshot: QrelsSnapshot, asks: str, ids: str, *, only_relevant: bool) -> Iterator[QrelsLine]:
     """The rows of qrels in the order in which they were written, or by query where they are turned round."""
     rows = QrelsRow.objects.filter(snapshot=snapshot)
     if rows.filter(image__isnull=True).exists():

@@ -10,8 +10,16 @@ from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
 from evaluation.formats.flickr8k_judgments import Flickr8kExpert
 from evaluation.models import JudgmentSet
 from evaluation.relevance.grades import LINEAR, MEAN_GRADE, GradedRule, rule_on
-from evaluation.relevance.qrels import MAJORITY, RULES, AnyRule, Rule, rule_named
-from evaluation.relevance.scales import ONE_TO_FOUR, VOTES, BadScale, Scale, number, scale_named, scale_of
+from evaluation.relevance.qrels import MAJORITY, RELEVANCE_RULES, AnyRule, RelevanceRule, rule_named
+from evaluation.relevance.scales import (
+    ONE_TO_FOUR,
+    VOTE_SCALE,
+    BadScale,
+    Scale,
+    number,
+    scale_named,
+    scale_of,
+)
 from evaluation.selectors import judgment_set
 from evaluation.services.common import ImportRefused
 
@@ -20,7 +28,7 @@ GRADED_FORMATS = (Flickr8kExpert.key, "batch-graded")
 
 
 @dataclass(frozen=True, slots=True)
-class Relevance:
+class RelevanceChoice:
     """What makes a pair relevant: a rule by its name, or on any scale the score from which it is.
 
     `scale` is asked for where judgments do not tell theirs. Unless anything is said, votes are frozen by
@@ -34,7 +42,7 @@ class Relevance:
     summary: str = "mean"
 
 
-def check_relevance(corpus: str, judgments: str, relevance: Relevance) -> None:
+def check_relevance(corpus: str, judgments: str, relevance: RelevanceChoice) -> None:
     """Raise UnknownName or ImportRefused where a rule or a score does not fit judgments whose scale is known.
 
     The scale of older judgments is found out by reading them; of those, only the names are checked.
@@ -46,12 +54,12 @@ def check_relevance(corpus: str, judgments: str, relevance: Relevance) -> None:
 
 
 def fitting_rule(
-    relevance: Relevance, asked: AnyRule | None, source: JudgmentSet, pairs: Sequence[JudgedPair]
+    relevance: RelevanceChoice, asked: AnyRule | None, source: JudgmentSet, pairs: Sequence[JudgedPair]
 ) -> AnyRule:
     """The rule asked for, or the usual one of the answers' scale; refused where it is for another scale."""
     scale = _scale_of(relevance, source, pairs)
     try:
-        if scale == VOTES:
+        if scale == VOTE_SCALE:
             usual: AnyRule | None = MAJORITY
         elif relevance.relevant_from is not None:
             usual = rule_on(scale, relevance.relevant_from, gains=relevance.gains, summary=relevance.summary)
@@ -66,15 +74,16 @@ def fitting_rule(
     except ValueError as error:
         raise ImportRefused(f"judgments {source.name!r}: {error}") from error
     graded = isinstance(asked, GradedRule) and (asked.low, asked.high) == (scale.low, scale.high)
-    if asked is not None and (not isinstance(asked, Rule) if scale == VOTES else not graded):
+    if asked is not None and (not isinstance(asked, RelevanceRule) if scale == VOTE_SCALE else not graded):
         instead = f"use {usual.name!r}, or leave the rule out" if usual else "use --relevant-from"
-        kind = "votes" if scale == VOTES else f"grades from {number(scale.low)} to {number(scale.high)}"
+        kind = "votes" if scale == VOTE_SCALE else f"grades from {number(scale.low)} to {number(scale.high)}"
         raise ImportRefused(
             f"judgments {source.name!r} are {kind}; rule {asked.name!r} does not apply to them; {instead}"
         )
-    if scale == VOTES and (relevance.relevant_from is not None or relevance.gains != LINEAR):
+    if scale == VOTE_SCALE and (relevance.relevant_from is not None or relevance.gains != LINEAR):
         raise ImportRefused(
-            f"judgments {source.name!r} are votes, which have a rule ({', '.join(RULES.keys())}), no score "
+            f"judgments {source.name!r} are votes, which have a rule "
+            f"({', '.join(RELEVANCE_RULES.keys())}), no score "
             "and no gains; leave them out"
         )
     if asked is None and usual is None:
@@ -87,7 +96,7 @@ def fitting_rule(
     return found
 
 
-def _scale_of(relevance: Relevance, source: JudgmentSet, pairs: Sequence[JudgedPair]) -> Scale:
+def _scale_of(relevance: RelevanceChoice, source: JudgmentSet, pairs: Sequence[JudgedPair]) -> Scale:
     """The scale of the answers; raises ImportRefused where another is asked for, or none is known."""
     if source.scale:
         known = scale_named(source.scale)

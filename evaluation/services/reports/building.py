@@ -31,18 +31,18 @@ from evaluation.models import Batch, Report, ReportRun, Run
 from evaluation.pooling.pools import BadPool
 from evaluation.reporting import document
 from evaluation.reporting.document import BatchNumbers
-from evaluation.reporting.layout import as_json, table_files
+from evaluation.reporting.layout import report_json, table_files
 from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.common import check_name
-from evaluation.services.reports.findings import Progress, found
+from evaluation.services.reports.findings import ReportProgress, compute_findings
 from evaluation.services.reports.request import (
-    Asked,
     ReportRefused,
-    Wanted,
-    asked,
-    digest_of,
+    ReportRequest,
+    ReportRows,
+    batch_numbers,
+    digest_of_plain,
     inputs_now,
-    numbers_of,
+    report_rows,
 )
 
 JSON, HTML, SUMS = "report.json", "report.html", "SHA256SUMS"
@@ -64,8 +64,8 @@ def quiet(phase: str, done: int, of: int) -> None:
     """No progress."""
 
 
-def build(
-    wanted: Wanted, *, out: Path | None = None, replace: bool = False, progress: Progress = quiet
+def build_report(
+    wanted: ReportRequest, *, out: Path | None = None, replace: bool = False, progress: ReportProgress = quiet
 ) -> Built:
     """Build the report, in DATA_DIR/reports/NAME or in `out`; one in `out` is not kept as a row.
 
@@ -77,10 +77,10 @@ def build(
         f"report.{wanted.name}",
         busy=f"report {wanted.name!r} is already being built; wait until it is finished",
     ) as work:
-        target = folder_of(wanted.name) if out is None else out
+        target = report_folder(wanted.name) if out is None else out
         _recover(target)
-        inquiry = asked(wanted)
-        digest = digest_of(inquiry.inputs)
+        inquiry = report_rows(wanted)
+        digest = digest_of_plain(inquiry.inputs)
         row = Report.objects.filter(name=wanted.name).first() if out is None else None
         # A folder in our place without a row is what somebody left who died.
         standing = None if out is None and row is None else _standing(target, wanted.name)
@@ -120,7 +120,7 @@ def build(
     return Built(wanted.name, str(target), False, tuple(changes), tuple(files), digest)
 
 
-def remove(name: str, *, actor: Any = None) -> None:
+def report_remove(name: str, *, actor: Any = None) -> None:
     """Remove a report and its files; raises UnknownName, Busy."""
     row = report_named(name)
     with exclusive_folder(
@@ -129,7 +129,7 @@ def remove(name: str, *, actor: Any = None) -> None:
         with transaction.atomic():
             audit.record(actor=actor, act="remove_report", report=name, digest=row.digest)
             row.delete()
-        shutil.rmtree(folder_of(name), ignore_errors=True)
+        shutil.rmtree(report_folder(name), ignore_errors=True)
 
 
 def report_named(name: str) -> Report:
@@ -141,17 +141,17 @@ def report_named(name: str) -> Report:
     return row
 
 
-def folder_of(name: str) -> Path:
+def report_folder(name: str) -> Path:
     """Where the files of a report that is kept stand."""
     return Path(settings.DATA_DIR) / "reports" / name
 
 
-def read(row: Report, file: str) -> bytes:
+def report_file(row: Report, file: str) -> bytes:
     """A file of a report; raises UnknownName for one that it has not, ReportRefused for one not as built."""
     if file not in row.files:
         raise UnknownName(f"report {row.name!r} has no file {file!r}")
     try:
-        content = (folder_of(row.name) / file).read_bytes()
+        content = (report_folder(row.name) / file).read_bytes()
     except OSError as error:
         raise ReportRefused(f"{file} of report {row.name!r} is missing; build the report again") from error
     if _sha256(content) != row.files[file]:
@@ -161,24 +161,25 @@ def read(row: Report, file: str) -> bytes:
     return content
 
 
-def outdated(row: Report, *, numbers: Callable[[Batch], BatchNumbers] = numbers_of) -> list[str]:
-    """What of its inputs is not as it was when the report was built, a phrase each: as `build` says it.
+def outdated(row: Report, *, numbers: Callable[[Batch], BatchNumbers] = batch_numbers) -> list[str]:
+    """What of its inputs is not as it was when the report was built, a phrase each: as `build_report` says
+    it.
 
     Of qrels the newest version counts, whichever the report is of. `numbers` tells those of a batch, for
     whoever asks about many reports of the same one.
     """
     try:
-        return document.differences(row.inputs, inputs_now(row, numbers))
+        return document.changed_inputs(row.inputs, inputs_now(row, numbers))
     except (UnknownName, UnknownMeasure, BatchRefused, BadPool, ReportRefused) as error:
         return [str(error)]
 
 
-def _files(inquiry: Asked, progress: Progress) -> dict[str, bytes]:
+def _files(inquiry: ReportRows, progress: ReportProgress) -> dict[str, bytes]:
     """The report's files: path within its folder -> content."""
-    report = found(inquiry, progress)
+    report = compute_findings(inquiry, progress)
     sections = document.sections_of(report)
     plots = [plot for section in sections for plot in section.plots]
-    text = as_json(report, sections)
+    text = report_json(report, sections)
     files: dict[str, bytes] = {}
     pictures: dict[str, str] = {}
     for number, plot in enumerate(plots):
@@ -218,7 +219,7 @@ def illustrated(plain: Mapping[str, Any], pictures: Mapping[str, str]) -> list[d
     ]
 
 
-def _keep(inquiry: Asked, digest: str, files: Mapping[str, str]) -> None:
+def _keep(inquiry: ReportRows, digest: str, files: Mapping[str, str]) -> None:
     runs: list[Run] = [run for own in inquiry.runs.values() for run in own]
     with transaction.atomic():
         standing = Report.objects.filter(name=inquiry.wanted.name).first()
@@ -252,7 +253,7 @@ def _standing(target: Path, name: str) -> dict[str, Any] | None:
         plain = json.loads((target / JSON).read_text())
         called, inputs = plain["report"], dict(plain["inputs"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        if target == folder_of(name):
+        if target == report_folder(name):
             return {}
         raise ReportRefused(f"{target} already exists and contains no report; choose a new folder") from error
     if called != name:
@@ -260,9 +261,9 @@ def _standing(target: Path, name: str) -> dict[str, Any] | None:
     return inputs
 
 
-def _changes(standing: dict[str, Any] | None, inquiry: Asked) -> list[str]:
+def _changes(standing: dict[str, Any] | None, inquiry: ReportRows) -> list[str]:
     """What of the inputs changed; what cannot be read is no report, and changes nothing."""
-    return document.differences(standing, inquiry.inputs) if standing else []
+    return document.changed_inputs(standing, inquiry.inputs) if standing else []
 
 
 def _sums(target: Path) -> dict[str, str]:

@@ -6,59 +6,59 @@ from collections.abc import Callable, Iterable, Sequence
 
 from evaluation.agreement.estimates import AgreementError, Bootstrap
 from evaluation.agreement.summary import Resampling
-from evaluation.comparison.ranked_runs import Placed, Pool, place, pool_of
+from evaluation.comparison.ranked_runs import Placed, RunPool, place, pool_of
 from evaluation.comparison.scoring import (
     OF_ORIGINALS,
     Scored,
     adjusted_by_holm,
     against,
+    queries_scored,
     remarks_on,
     score_placed,
-    taking_part,
 )
-from evaluation.formats.figure_tables import known
-from evaluation.metrics.scoring import evaluate
+from evaluation.formats.figure_tables import finite_or_none
+from evaluation.metrics.scoring import evaluate_measures
 from evaluation.models import JudgmentSet, QrelsSnapshot, Run
 from evaluation.relevance.grades import GradedRule
 from evaluation.relevance.pairs import JudgedPair
-from evaluation.relevance.qrels import Given, rule_named
+from evaluation.relevance.qrels import GivenRelevance, rule_named
 from evaluation.report_data.directions import (
-    Direction,
     DirectionHead,
+    DirectionTable,
     Measured,
     Test,
     direction_of,
     labels_of,
 )
-from evaluation.report_data.judging import Judging, judging_of
-from evaluation.reporting.document import Report
-from evaluation.selectors import names_of, pairs_of
-from evaluation.services.reports.request import Asked, ReportRefused, system_of
+from evaluation.report_data.judging import JudgingSummary, judging_of
+from evaluation.reporting.document import ReportDocument
+from evaluation.selectors import judged_pairs, names_of
+from evaluation.services.reports.request import ReportRefused, ReportRows, system_of
 
 #: Told by name, with how many steps of all are done.
-Progress = Callable[[str, int, int], None]
+ReportProgress = Callable[[str, int, int], None]
 
 #: As in Tables 3, 4 and 6 of Hodosh et al. 2013.
-MEASURES = ("R@1", "R@5", "R@10", "median rank", "S@1", "S@5", "S@10", "R-precision")
+REPORT_MEASURES = ("R@1", "R@5", "R@10", "median rank", "S@1", "S@5", "S@10", "R-precision")
 #: As well, where judges gave grades.
 GRADED = ("nDCG@10",)
 #: How far curves go.
-DEEPEST = 10
+_DEEPEST = 10
 
 
-def found(asked: Asked, progress: Progress) -> Report:
+def compute_findings(asked: ReportRows, progress: ReportProgress) -> ReportDocument:
     """Everything computed. Raises NotComparable, UnknownMeasure, AgreementError."""
     steps = _Steps(asked, progress)
     directions = [_direction(asked, direction, steps) for direction in asked.runs]
     steps("agreement of the judges")
     judging, why_not = _judging(asked)
-    return Report(asked.wanted.name, asked.inputs, directions, asked.batch, judging, why_not)
+    return ReportDocument(asked.wanted.name, asked.inputs, directions, asked.batch, judging, why_not)
 
 
 class _Steps:
     """Counts what is done: runs scored, runs compared, judges. What does not count is told all the same."""
 
-    def __init__(self, asked: Asked, progress: Progress) -> None:
+    def __init__(self, asked: ReportRows, progress: ReportProgress) -> None:
         runs = sum(len(own) for own in asked.runs.values())
         self.done, self.all, self.progress = 0, 2 * runs + 1, progress
 
@@ -67,10 +67,10 @@ class _Steps:
         self.done += counts
 
 
-def _direction(asked: Asked, direction: str, steps: _Steps) -> Direction:
+def _direction(asked: ReportRows, direction: str, steps: _Steps) -> DirectionTable:
     runs, snapshot, wanted = asked.runs[direction], asked.snapshot, asked.wanted
     whole = pool_of(runs[0], snapshot, asked.subset)
-    pool = taking_part(whole, runs, snapshot, wanted.missing)
+    pool = queries_scored(whole, runs, snapshot, wanted.missing)
     measures = _measures(pool, snapshot, wanted.measures)
     measured: list[Measured] = []
     scored: dict[str, Scored] = {}
@@ -81,7 +81,8 @@ def _direction(asked: Asked, direction: str, steps: _Steps) -> Direction:
         measured.append(_measured(run, placed, scored[run.name], judged=not snapshot.pool))
     labels = dict(zip(scored, labels_of([(run.name, system_of(run)) for run in runs]), strict=True))
     baseline = asked.baselines[direction].name
-    # In the order of `scoring.compare`, measure by measure; told run by run, since each takes its time.
+    # In the order of `scoring.compare_scores`, measure by measure; told run by run, since each takes its
+    # time.
     by_run = {}
     for run in runs:
         steps(f"comparing {run.name}")
@@ -96,7 +97,7 @@ def _direction(asked: Asked, direction: str, steps: _Steps) -> Direction:
             run=one.run,
             label=labels[one.run],
             measure=one.measure,
-            difference=known(one.difference),
+            difference=finite_or_none(one.difference),
             test=one.test,
             p=one.p,
             adjusted=one.adjusted,
@@ -116,13 +117,15 @@ def _direction(asked: Asked, direction: str, steps: _Steps) -> Direction:
     )
 
 
-def _measures(pool: Pool, snapshot: QrelsSnapshot, named: Sequence[str]) -> Sequence[str]:
+def _measures(pool: RunPool, snapshot: QrelsSnapshot, named: Sequence[str]) -> Sequence[str]:
     """Those named, else what the qrels can answer."""
     if named:
         return named
-    usual: Sequence[str] = OF_ORIGINALS if snapshot.pool else MEASURES
+    usual: Sequence[str] = OF_ORIGINALS if snapshot.pool else REPORT_MEASURES
     rule = rule_named(snapshot.rule)
-    if isinstance(rule, GradedRule) or (isinstance(rule, Given) and pool.judged.grade.max(initial=0) > 1):
+    if isinstance(rule, GradedRule) or (
+        isinstance(rule, GivenRelevance) and pool.judged.grade.max(initial=0) > 1
+    ):
         usual = [*usual, *GRADED]
     if pool.judged.original.any():
         return usual
@@ -131,19 +134,19 @@ def _measures(pool: Pool, snapshot: QrelsSnapshot, named: Sequence[str]) -> Sequ
 
 def _measured(run: Run, placed: Placed, scored: Scored, *, judged: bool) -> Measured:
     """A run's scores, its curves as deep as its lists go, and the ranks of its originals."""
-    deepest = DEEPEST if placed.kept is None else min(DEEPEST, placed.kept)
+    deepest = _DEEPEST if placed.kept is None else min(_DEEPEST, placed.kept)
     originals = bool(placed.pool.judged.original.any())
     letters = [letter for letter, there in (("R", originals), ("S", judged)) if there]
     curves = {}
     for letter in letters:
-        points = evaluate(placed.ranked, [f"{letter}@{k}" for k in range(1, deepest + 1)])
-        values = [known(one.value) for one in points.values()]
+        points = evaluate_measures(placed.ranked, [f"{letter}@{k}" for k in range(1, deepest + 1)])
+        values = [finite_or_none(one.value) for one in points.values()]
         shares = [value for value in values if value is not None]
         if shares:
             curves[letter] = shares
     ranks: Iterable[float] = ()
     if originals:
-        ranks = evaluate(placed.ranked, ["median rank"])["median rank"].per_query.tolist()
+        ranks = evaluate_measures(placed.ranked, ["median rank"])["median rank"].per_query.tolist()
     return Measured(
         run=run.name,
         system=system_of(run),
@@ -156,7 +159,7 @@ def _measured(run: Run, placed: Placed, scored: Scored, *, judged: bool) -> Meas
     )
 
 
-def _images_of(pool: Pool, direction: str, snapshot: QrelsSnapshot) -> list[int]:
+def _images_of(pool: RunPool, direction: str, snapshot: QrelsSnapshot) -> list[int]:
     """The image of each query: the clusters of the bootstrap."""
     queries: list[int] = pool.queries.tolist()
     if direction == Run.ANNOTATION:
@@ -165,7 +168,7 @@ def _images_of(pool: Pool, direction: str, snapshot: QrelsSnapshot) -> list[int]
     return [owner[caption] for caption in queries]
 
 
-def _judging(asked: Asked) -> tuple[Judging | None, str]:
+def _judging(asked: ReportRows) -> tuple[JudgingSummary | None, str]:
     """What the judgments behind the qrels say, or why there is nothing to be said."""
     snapshot, wanted = asked.snapshot, asked.wanted
     if snapshot.source:
@@ -175,7 +178,7 @@ def _judging(asked: Asked) -> tuple[Judging | None, str]:
     names = names_of(snapshot.corpus.name)
 
     def read(judgments: JudgmentSet) -> list[JudgedPair]:
-        return list(pairs_of(judgments, names))
+        return list(judged_pairs(judgments, names))
 
     pairs = read(snapshot.judgments)
     if not pairs:

@@ -14,7 +14,7 @@ from typing import Any
 from django.utils import translation
 
 from annotation.common.registry import UnknownName
-from annotation.selectors.campaign.kept import kept
+from annotation.selectors.campaign.kept import kept_count
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.pair_judgments import discarded
 from evaluation.agreement.estimates import MOST_RESAMPLES
@@ -22,16 +22,16 @@ from evaluation.comparison.ranked_runs import LEFT_OUT, MISSING, NotComparable
 from evaluation.comparison.subsets import IN_FILE, BadSubset, Subset, subset_named
 from evaluation.metrics.table import METRICS
 from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run
-from evaluation.reporting.document import DEFINITION, BatchNumbers
+from evaluation.reporting.document import REPORT_DEFINITION, BatchNumbers
 from evaluation.selectors import judgment_set, run_named, snapshot_named
 from evaluation.services.batches.collecting import batch_named, staying_out
 from evaluation.services.batches.stamps import stamp
 from evaluation.services.batches.state import state
-from evaluation.significance.randomisation import MOST_ROUNDS, ROUNDS
+from evaluation.significance.randomisation import MOST_ROUNDS, RANDOMISATION_ROUNDS
 
 RESAMPLES, LEVEL = 1_000, 0.95
 #: Seconds for which a batch's numbers are kept: what they are made from is in their name.
-KEPT = 24 * 3600
+_KEPT = 24 * 3600
 _PACKAGES = ("Django", "matplotlib", "numpy", "scipy")
 
 
@@ -40,7 +40,7 @@ class ReportRefused(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ReportRequest:
     """A report as it was asked for; names of rows. See `services.reports.build`."""
 
     name: str
@@ -53,16 +53,16 @@ class Wanted:
     split: str = ""
     missing: str = LEFT_OUT
     seed: int = 0
-    rounds: int = ROUNDS
+    rounds: int = RANDOMISATION_ROUNDS
     resamples: int = RESAMPLES
     level: float = LEVEL
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReportRows:
     """The rows that were asked for: runs and baselines by direction, the images asked about first."""
 
-    wanted: Wanted
+    wanted: ReportRequest
     snapshot: QrelsSnapshot
     runs: Mapping[str, Sequence[Run]]
     baselines: Mapping[str, Run]
@@ -78,7 +78,7 @@ def system_of(run: Run) -> str:
     return run.made_by.name if run.made_by is not None else run.system
 
 
-def asked(wanted: Wanted) -> Asked:
+def report_rows(wanted: ReportRequest) -> ReportRows:
     """Raises UnknownName, UnknownMeasure, BatchRefused, NotComparable, FormatError, else ReportRefused."""
     for number, word, most in (
         (wanted.rounds, "rounds", MOST_ROUNDS),
@@ -117,8 +117,8 @@ def asked(wanted: Wanted) -> Asked:
             f"qrels '{snapshot}' were not made from judgments; leave out the judgments to compare with"
         )
     others = judgment_set(snapshot.corpus.name, wanted.against) if wanted.against else None
-    numbers = numbers_of(batch, fresh=True) if batch is not None else None
-    return Asked(
+    numbers = batch_numbers(batch, fresh=True) if batch is not None else None
+    return ReportRows(
         wanted,
         snapshot,
         by_direction,
@@ -144,12 +144,12 @@ def asked(wanted: Wanted) -> Asked:
 def inputs_now(row: Report, numbers: Callable[[Batch], BatchNumbers]) -> dict[str, Any]:
     """What a report that was built would be made from now: the newest version of its qrels, else the same.
 
-    `numbers` tells those of a batch. Raises as `asked` does, where something is gone.
+    `numbers` tells those of a batch. Raises as `report_rows` does, where something is gone.
     """
     settings = row.inputs["settings"]
     snapshot = snapshot_named(row.qrels.name)
     runs = [one.run for one in row.runs.select_related("run__made_by", "run__corpus").order_by("position")]
-    wanted = Wanted(
+    wanted = ReportRequest(
         name=row.name,
         qrels=row.qrels.name,
         runs=[run.name for run in runs],
@@ -186,10 +186,10 @@ def inputs_now(row: Report, numbers: Callable[[Batch], BatchNumbers]) -> dict[st
     )
 
 
-def numbers_of(batch: Batch, *, fresh: bool = False) -> BatchNumbers:
+def batch_numbers(batch: Batch, *, fresh: bool = False) -> BatchNumbers:
     """A batch as a report shows it: kept until anything changes that it is made from, or counted anew."""
     what = f"batch-numbers-{stamp(batch, answers=True)}"
-    return kept(batch.campaign, what, lambda: _numbers(batch), fresh=fresh, seconds=KEPT)
+    return kept_count(batch.campaign, what, lambda: _numbers(batch), fresh=fresh, seconds=_KEPT)
 
 
 def _by_direction(runs: Sequence[Run]) -> dict[str, Sequence[Run]]:
@@ -232,13 +232,13 @@ def _baselines(runs: Mapping[str, Sequence[Run]], named: Sequence[str]) -> dict[
     return {direction: chosen.get(direction, own[0]) for direction, own in runs.items()}
 
 
-def digest_of(plain: Mapping[str, Any]) -> str:
+def digest_of_plain(plain: Mapping[str, Any]) -> str:
     """SHA-256 over plain data, as of all that a report is made from, in hexadecimal."""
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 
 
 def _inputs(
-    wanted: Wanted,
+    wanted: ReportRequest,
     snapshot: QrelsSnapshot,
     runs: Mapping[str, Sequence[Run]],
     baselines: Mapping[str, Run],
@@ -291,10 +291,10 @@ def _inputs(
             "left_out": len(batch.unused),
             "discarded": len(batch.discarded),
             # The rest of what is shown (texts, numbers, the filter's loss) changes with earlier batches too.
-            "digest": digest_of(asdict(batch)),
+            "digest": digest_of_plain(asdict(batch)),
         },
         "versions": {
-            "report": DEFINITION,
+            "report": REPORT_DEFINITION,
             "python": platform.python_version(),
             **{name: version(name) for name in _PACKAGES},
         },

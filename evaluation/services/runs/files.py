@@ -27,17 +27,17 @@ from evaluation.formats.embeddings import read_sides, scores_of
 from evaluation.formats.scores import ScoreMatrix, read_scores
 from evaluation.formats.trec import read_run, write_run
 from evaluation.models import Ranking, Run
-from evaluation.selectors import Names, names_of, rankings_of, run_named, snapshot_named
-from evaluation.services.common import ImportRefused, alone, check_file, check_name
+from evaluation.selectors import CorpusNames, names_of, rankings_of, run_named, snapshot_named
+from evaluation.services.common import ImportRefused, check_file, check_name, exclusive_work
 from evaluation.services.systems import registry
 from models_core.ranking import best_by_strip
 
 #: Raised where what the digest covers changes.
-DEFINITION = 1
+_DEFINITION = 1
 RUN_FORMATS = ("trec", "scores", "embeddings")
-DIRECTIONS = (Run.ANNOTATION, Run.SEARCH)
+RUN_DIRECTIONS = (Run.ANNOTATION, Run.SEARCH)
 #: How many items of each ranking are kept of a score matrix.
-DEPTH = 1_000
+RUN_DEPTH = 1_000
 #: What becomes of equal scores in a file: they stay, or are written a hair apart.
 KEEP, BREAK = TIES = ("keep", "break")
 #: Rankings written at once.
@@ -45,7 +45,7 @@ _CHUNK = 100
 
 #: A query, its items best first, their scores; names as the source has them.
 Named = tuple[str, Iterable[str], NDArray[np.float32]]
-Progress = Callable[[Iterable[Named]], Iterable[Named]]
+_Progress = Callable[[Iterable[Named]], Iterable[Named]]
 #: Ids of rows, and scores.
 Ordered = tuple[NDArray[np.int64], NDArray[np.float32]]
 
@@ -72,7 +72,7 @@ class RunReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class RunFacts:
     """What a run is called and where it comes from; fields as those of `Run`, `made_by` by its id."""
 
     name: str
@@ -106,7 +106,7 @@ class RunImport:
     format: str = "trec"
     direction: str = Run.ANNOTATION
     system: str = ""
-    depth: int = DEPTH
+    depth: int = RUN_DEPTH
     captions: Path | None = None
     cosine: bool = True
     source: str = ""
@@ -120,8 +120,8 @@ class RunImport:
 def import_run(
     request: RunImport,
     *,
-    wanted: registry.Wanted = registry.BY_COMMAND,
-    progress: Progress = iter,
+    wanted: registry.RequestedBy = registry.BY_COMMAND,
+    progress: _Progress = iter,
 ) -> RunReport:
     """Import a run; where it stands with the same rankings, nothing changes.
 
@@ -130,7 +130,7 @@ def import_run(
     name, path, captions = request.name, request.path, request.captions
     format, direction, system, depth = request.format, request.direction, request.system, request.depth
     began = time.monotonic()
-    for given, known, word in ((format, RUN_FORMATS, "run format"), (direction, DIRECTIONS, "direction")):
+    for given, known, word in ((format, RUN_FORMATS, "run format"), (direction, RUN_DIRECTIONS, "direction")):
         if given not in known:
             raise UnknownName(f"unknown {word} {given!r}; known: {', '.join(known)}")
     check_name(name, "run")
@@ -153,13 +153,13 @@ def import_run(
         system, depth = system or read.tag, 0
         rankings: Iterable[Named] = ((query, *found) for query, found in read.rankings.items())
     elif format == "scores":
-        rankings = best_of(read_scores(path), direction, depth)
+        rankings = best_ranked(read_scores(path), direction, depth)
     else:
         matrix = scores_of(*read_sides(path, captions), cosine=request.cosine)
         remarks = matrix.remarks
-        rankings = best_of(matrix, direction, depth)
+        rankings = best_ranked(matrix, direction, depth)
     report = _store(
-        Made(name, direction, system, format, source, digest_of_files(files), depth),
+        RunFacts(name, direction, system, format, source, digest_of_files(files), depth),
         rankings,
         names,
         progress,
@@ -169,7 +169,9 @@ def import_run(
     return replace(report, remarks=remarks)
 
 
-def store_run(made: Made, rankings: Iterable[Named], corpus: str, *, progress: Progress = iter) -> RunReport:
+def store_run(
+    made: RunFacts, rankings: Iterable[Named], corpus: str, *, progress: _Progress = iter
+) -> RunReport:
     """Keep `rankings`, named as the corpus names things, as a run. Raises as `import_run` does."""
     began = time.monotonic()
     check_name(made.name, "run")
@@ -177,11 +179,11 @@ def store_run(made: Made, rankings: Iterable[Named], corpus: str, *, progress: P
 
 
 def _store(
-    made: Made, rankings: Iterable[Named], names: Names, progress: Progress, began: float
+    made: RunFacts, rankings: Iterable[Named], names: CorpusNames, progress: _Progress, began: float
 ) -> RunReport:
     found = _Found(names, made.source, made.direction)
     name, corpus = made.name, names.corpus
-    with alone(f"run.{name}", "run", name):
+    with exclusive_work(f"run.{name}", "run", name):
         standing = Run.objects.filter(name=name).first()
         unchanged = standing is not None and standing.published
         rows = found.rows(progress(rankings))
@@ -307,7 +309,7 @@ def write_file(
         return write_run(part, "_".join(tag.split()), rankings, keep_ties=ties == KEEP)
 
 
-def best_of(
+def best_ranked(
     matrix: ScoreMatrix, direction: str, depth: int
 ) -> Iterator[tuple[str, list[str], NDArray[np.float32]]]:
     """Each query's best items from a matrix, a strip of queries at a time."""
@@ -327,12 +329,12 @@ def best_of(
 class _Found:
     """What an import has seen: counts, digest, and the rankings as rows."""
 
-    def __init__(self, names: Names, source: str, direction: str) -> None:
+    def __init__(self, names: CorpusNames, source: str, direction: str) -> None:
         self.names = names
         self.source = source
         self.by_image = direction == Run.ANNOTATION
         self.queries = self.entries = 0
-        self._hashed = hashlib.sha256(f"run {DEFINITION}\n".encode())
+        self._hashed = hashlib.sha256(f"run {_DEFINITION}\n".encode())
         self._seen: set[int] = set()
 
     @property
@@ -390,7 +392,7 @@ def _write(rows: Iterator[Ranking], found: _Found, made: Run) -> None:
                 row.run = made
             with transaction.atomic():
                 Ranking.objects.bulk_create(chunk)
-        database.analyse(found.queries, Ranking)
+        database.analyse_tables(found.queries, Ranking)
         Run.objects.filter(pk=made.pk).update(
             digest=found.digest, query_count=found.queries, entry_count=found.entries, published=True
         )

@@ -5,17 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from annotation.selectors.corpora import corpus_named, splits_of
+from annotation.selectors.corpora import corpus_named, split_names
 from evaluation.comparison.subsets import FOLD
 from evaluation.models import Run, System
 from evaluation.services.common import ImportRefused, check_name
-from evaluation.services.runs.files import DEPTH, DIRECTIONS, Made, best_of, store_run, write_file
+from evaluation.services.runs.files import (
+    RUN_DEPTH,
+    RUN_DIRECTIONS,
+    RunFacts,
+    best_ranked,
+    store_run,
+    write_file,
+)
 from evaluation.services.systems import registry
-from evaluation.services.systems.origins import ORIGINS, Wish
-from evaluation.services.systems.origins.recipe import REMEMBERED
+from evaluation.services.systems.origins import ORIGINS, RankRequest
+from evaluation.services.systems.origins.recipe import REMEMBERED_FILES
 from evaluation.services.systems.registry import MADE_HERE
 from evaluation.services.systems.sources import Sources
-from models_core.recipes.kept import Progress, no_progress
+from models_core.recipes.kept import PhaseCallback, no_progress
 
 ONE_CAPTION = "one caption"
 #: What a run of no split is said to come from.
@@ -23,7 +30,7 @@ ALL = "all images"
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class _Ranked:
     """One direction of a ranking: the run's name, how many asked and were ranked, the file or "".
 
     `stored`: it stands in the database; `unchanged`: it stood there already. `remarks` say what is to be
@@ -56,14 +63,14 @@ class RunsRequest:
     corpus: str = ""
     run: str = ""
     protocol: str = ONE_CAPTION
-    depth: int = DEPTH
+    depth: int = RUN_DEPTH
     out: Path | None = None
     database: bool = True
     sources: Sources | None = None
     seed: int = 0
 
 
-def rank(request: RunsRequest, *, progress: Progress = no_progress) -> list[Ranked]:
+def rank_system(request: RunsRequest, *, progress: PhaseCallback = no_progress) -> list[_Ranked]:
     """Rank images and captions by a stored system, in both directions.
 
     Where both runs stand already, made by the system as it is and asked for with the same words, nothing is
@@ -80,7 +87,7 @@ def rank(request: RunsRequest, *, progress: Progress = no_progress) -> list[Rank
     name = request.run or system
     check_name(f"{name}-annotation", "run")
     called = f"{system} ({row.recipe or origin.key})"
-    made = Made(
+    made = RunFacts(
         name="",
         direction="",
         system=called,
@@ -98,7 +105,7 @@ def rank(request: RunsRequest, *, progress: Progress = no_progress) -> list[Rank
         standing = _standing(name, corpus, made)
         if standing and not _by_file(row, corpus, split):
             return standing
-    wish = Wish(row, corpus, split, protocol, request.sources, seed, progress)
+    wish = RankRequest(row, corpus, split, protocol, request.sources, seed, progress)
     reports = []
     for direction, matrix in origin.matrices(wish):
         sides = len(matrix.images), len(matrix.captions)
@@ -107,12 +114,12 @@ def rank(request: RunsRequest, *, progress: Progress = no_progress) -> list[Rank
         if out is not None:
             out.mkdir(parents=True, exist_ok=True)
             file = str(out / f"{own}.trec")
-            write_file(Path(file), name, best_of(matrix, direction, depth))
+            write_file(Path(file), name, best_ranked(matrix, direction, depth))
         if request.database:
             its = replace(made, name=own, direction=direction, depth=_cut(depth, ranked))
-            unchanged = store_run(its, best_of(matrix, direction, depth), corpus).unchanged
+            unchanged = store_run(its, best_ranked(matrix, direction, depth), corpus).unchanged
         reports.append(
-            Ranked(own, direction, asks, ranked, file, request.database, unchanged, matrix.remarks)
+            _Ranked(own, direction, asks, ranked, file, request.database, unchanged, matrix.remarks)
         )
         progress(f"ranking, {direction}", 1, 1)
     return reports
@@ -120,15 +127,15 @@ def rank(request: RunsRequest, *, progress: Progress = no_progress) -> list[Rank
 
 def _by_file(system: System, corpus: str, split: str) -> bool:
     """Whether what is ranked depends on a file, which the same words name whatever it holds."""
-    remembered = any(system.settings.get(key) for key in REMEMBERED) and corpus == system.corpus.name
-    listed = split and not FOLD.fullmatch(split) and split not in splits_of(corpus_named(corpus))
+    remembered = any(system.settings.get(key) for key in REMEMBERED_FILES) and corpus == system.corpus.name
+    listed = split and not FOLD.fullmatch(split) and split not in split_names(corpus_named(corpus))
     return remembered or bool(listed)
 
 
-def _standing(name: str, corpus: str, made: Made) -> list[Ranked]:
+def _standing(name: str, corpus: str, made: RunFacts) -> list[_Ranked]:
     """Both runs as they stand, where they were made by the same system and asked for alike; else none."""
     found = Run.objects.filter(
-        name__in=[f"{name}-{direction}" for direction in DIRECTIONS],
+        name__in=[f"{name}-{direction}" for direction in RUN_DIRECTIONS],
         corpus__name=corpus,
         published=True,
         made_by=made.made_by_id,
@@ -140,17 +147,17 @@ def _standing(name: str, corpus: str, made: Made) -> list[Ranked]:
         **({} if made.split else {"source": made.source}),
     )
     runs = {run.direction: run for run in found}
-    if len(runs) != len(DIRECTIONS):
+    if len(runs) != len(RUN_DIRECTIONS):
         return []
     # What is ranked in one direction asks in the other.
     items = dict(
-        zip(DIRECTIONS, (runs[direction].query_count for direction in DIRECTIONS[::-1]), strict=True)
+        zip(RUN_DIRECTIONS, (runs[direction].query_count for direction in RUN_DIRECTIONS[::-1]), strict=True)
     )
     if any(run.depth != _cut(made.depth, items[direction]) for direction, run in runs.items()):
         return []
     return [
-        Ranked(run.name, direction, run.query_count, items[direction], "", stored=True, unchanged=True)
-        for direction, run in ((direction, runs[direction]) for direction in DIRECTIONS)
+        _Ranked(run.name, direction, run.query_count, items[direction], "", stored=True, unchanged=True)
+        for direction, run in ((direction, runs[direction]) for direction in RUN_DIRECTIONS)
     ]
 
 

@@ -8,24 +8,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evaluation.services.systems.training import Sources, aids_of, background_of, examples_from, kept
+from evaluation.services.systems.training import Sources, aids_of, background_of, examples_from, phase_cache
 from models_core.device import CPU, torch_on
-from models_core.recipes.crossing import FOLDS, Crossed, cross_validate
+from models_core.recipes.crossing import FOLDS, CrossValidation, cross_validate
 from models_core.recipes.files import recipe_of
-from models_core.recipes.kept import Progress, no_progress
+from models_core.recipes.kept import PhaseCallback, no_progress
 from models_core.recipes.material import prepare
-from models_core.recipes.recipe import BadRecipe, Image, Recipe
-from models_core.recipes.sides import check_aids
+from models_core.recipes.recipe import BadRecipe, PictureSettings, Recipe
+from models_core.recipes.sides import check_resources
 
 #: The image kernel of a feature file: of the named recipes, whose own is of words of pictures.
-LINEAR = Image("linear", 1)
+LINEAR = PictureSettings("linear", 1)
 
 
 @dataclass(frozen=True)
 class CrossedCorpus:
     """Systems in the order asked, and what is to be known about their figures, as plain data."""
 
-    systems: list[Crossed]
+    systems: list[CrossValidation]
     facts: dict[str, Any]
 
 
@@ -37,7 +37,7 @@ def cross_validated(
     folds: int = FOLDS,
     seed: int = 0,
     device: str = CPU,
-    progress: Progress = no_progress,
+    progress: PhaseCallback = no_progress,
 ) -> CrossedCorpus:
     """Test recipes (names, or TOML files) on every image of `corpus` that has a picture, or features.
 
@@ -48,10 +48,10 @@ def cross_validated(
     sources = sources or Sources()
     chosen, same = _once([recipe_of(name) for name in recipes], linear=bool(sources.features))
     found = examples_from(corpus, sources)
-    store = kept(progress)
+    store = phase_cache(progress)
     aids = aids_of(sources, background_of(chosen, sources, corpus), store)
     for recipe in chosen:
-        check_aids(recipe, aids)  # before hours of work, not after
+        check_resources(recipe, aids)  # before hours of work, not after
     material = prepare(found.examples, kept=store, vectors=found.vectors, seed=seed)
     systems = [
         cross_validate(

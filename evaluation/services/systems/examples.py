@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
-from annotation.formats.files.text import shown
+from annotation.formats.files.text import short_repr
 from annotation.formats.flickr8k import Flickr8k
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
-from evaluation.comparison.subsets import FOLD, listed, part_of_fold
+from evaluation.comparison.subsets import FOLD, images_listed, part_of_fold
 from evaluation.formats.embeddings import read_embeddings
-from evaluation.selectors import Names, names_of
+from evaluation.selectors import CorpusNames, names_of
 from evaluation.services.systems.sources import Sources
-from models_core.recipes.material import Example
+from models_core.recipes.material import ImageExample
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ class Examples:
 
     corpus: str
     digest: str
-    examples: tuple[Example, ...]
+    examples: tuple[ImageExample, ...]
     splits: tuple[str, ...]
     absent: frozenset[str]
-    names: Names
+    names: CorpusNames
     vectors: NDArray[np.floating] | None = None
 
     def chosen(self, what: str, *, seed: int = 0) -> list[int]:
@@ -53,7 +53,7 @@ class Examples:
         if what in self.splits:
             found = [place for place, split in enumerate(self.splits) if split == what]
         elif Path(what).is_file():
-            wanted = set(listed(Path(what), self.names))
+            wanted = set(images_listed(Path(what), self.names))
             found = [place for place, one in enumerate(self.examples) if self.names.image[one.name] in wanted]
         else:
             known = ", ".join(repr(split) for split in sorted(set(self.splits))) or "none"
@@ -70,7 +70,7 @@ class Examples:
         return self.chosen(what, seed=seed) if what else list(range(len(self.examples)))
 
 
-def captions_of(corpus: str) -> Iterator[str]:
+def captions_of_corpus(corpus: str) -> Iterator[str]:
     """Every caption of the published corpus `corpus`, whether its image can be used or not."""
     for record in stream_records(corpus=corpus_named(corpus)):
         yield from (caption.text for caption in record.captions)
@@ -116,9 +116,9 @@ def examples_of(
             own = tuple(caption.text for caption in lemmatised.get(record.id, ()))
             if len(own) != len(captions):
                 raise FormatError(
-                    f"has {len(own)} captions of {shown(name)}", file=lemmas, expected=str(len(captions))
+                    f"has {len(own)} captions of {short_repr(name)}", file=lemmas, expected=str(len(captions))
                 )
-        examples.append(Example(name, captions, record.picture, own))
+        examples.append(ImageExample(name, captions, record.picture, own))
         splits.append(record.split)
         places.append(place)
     if not examples:

@@ -7,20 +7,20 @@ from pathlib import Path
 
 from django.conf import settings
 
-from models_core.recipes.kept import Kept, Progress, no_progress
+from models_core.recipes.kept import PhaseCache, PhaseCallback, no_progress
 
 
-def kept(progress: Progress = no_progress) -> Kept:
+def phase_cache(progress: PhaseCallback = no_progress) -> PhaseCache:
     """Phases of all corpora."""
-    return Kept(Path(settings.DATA_DIR) / "kept", progress)
+    return PhaseCache(Path(settings.DATA_DIR) / "kept", progress)
 
 
-def folder_of(name: str) -> Path:
+def system_folder(name: str) -> Path:
     """Where what is kept of the system `name` is, or will be."""
     return Path(settings.DATA_DIR) / "systems" / name
 
 
 def clear_leftovers(name: str) -> None:
     """Remove what a killed process was writing of the system `name` when it ended; call it alone."""
-    for left in folder_of(name).parent.glob(f".{name}.*"):
+    for left in system_folder(name).parent.glob(f".{name}.*"):
         shutil.rmtree(left)

@@ -21,13 +21,13 @@ from annotation.common.registry import UnknownName
 from annotation.selectors.corpora import corpus_named
 from evaluation.models import Run, System
 from evaluation.selectors import run_named
-from evaluation.services.common import ImportRefused, alone
-from evaluation.services.systems.folders import folder_of
+from evaluation.services.common import ImportRefused, exclusive_work
+from evaluation.services.systems.folders import system_folder
 from evaluation.services.systems.origins.base import of_stored
 from evaluation.services.systems.origins.runs import RUNS
 from models_core import storage
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 #: What runs that our systems made have for their format.
 MADE_HERE = "system"
@@ -36,37 +36,37 @@ _COLUMNS = ("files", "seed", "versions", "corpus")
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,100}")
 
 
-class Wanted(NamedTuple):
+class RequestedBy(NamedTuple):
     """Who wanted something made, and by which job: ids of rows, None where it was a command."""
 
     job: int | None = None
     account: int | None = None
 
 
-BY_COMMAND = Wanted()
+BY_COMMAND = RequestedBy()
 
 
 class InUse(ValueError):
     """A system, a run or qrels that something else was made from; one line with the remedy."""
 
 
-def enter(name: str, wanted: Wanted = BY_COMMAND) -> System:
+def register_stored_system(name: str, wanted: RequestedBy = BY_COMMAND) -> System:
     """The row of the stored system `name`, made from its manifest where there is none.
 
     A row that says of nobody that they wanted it says so then: `adopt` may have come before its maker.
     Raises BadModel, and UnknownName where its corpus is gone or its kind is none of ours.
     """
-    manifest = storage.read_manifest(folder_of(name))
+    manifest = storage.read_manifest(system_folder(name))
     origin = of_stored(manifest["kind"])
     if origin is None:
         raise UnknownName(
-            f"{folder_of(name)} contains a model of kind {manifest['kind']!r}, which cannot rank; choose "
+            f"{system_folder(name)} contains a model of kind {manifest['kind']!r}, which cannot rank; choose "
             "another system"
         )
     facts: Mapping[str, Any] = manifest.get("facts", {})
     made = manifest["settings"]
     recipe = made.get("recipe", {})
-    when = datetime.fromtimestamp((folder_of(name) / storage.MANIFEST).stat().st_mtime, UTC)
+    when = datetime.fromtimestamp((system_folder(name) / storage.MANIFEST).stat().st_mtime, UTC)
     values = {
         "corpus": corpus_named(str(facts.get("corpus", ""))),
         "origin": origin.key,
@@ -99,17 +99,17 @@ def adopt() -> None:
 
     So does a folder whose name could not be a system's: somebody's copy, which no page could lead to.
     """
-    folders = folder_of("x").parent.glob(f"[!.]*/{storage.MANIFEST}")
+    folders = system_folder("x").parent.glob(f"[!.]*/{storage.MANIFEST}")
     known = set(System.objects.values_list("name", flat=True))
     for name in sorted({file.parent.name for file in folders} - known):
         if not _NAME.fullmatch(name):
             continue
         try:
-            enter(name)
+            register_stored_system(name)
         except (storage.BadModel, UnknownName):
             continue
         except Exception:  # one folder that nobody foresaw must not close the pages of all the others
-            log.exception("%s could not be registered as a system", folder_of(name))
+            _log.exception("%s could not be registered as a system", system_folder(name))
 
 
 def system_row(name: str) -> System:
@@ -131,7 +131,7 @@ def check_free(name: str, corpus: str, origin: str) -> None:
         )
 
 
-def link_run(run: str, tag: str, wanted: Wanted = BY_COMMAND) -> None:
+def link_run(run: str, tag: str, wanted: RequestedBy = BY_COMMAND) -> None:
     """Enter `tag` as the system that made an imported run, where it can be a system's name.
 
     A system of that name and of the same corpus is it; one of another corpus is not, and the run then
@@ -158,26 +158,29 @@ def link_run(run: str, tag: str, wanted: Wanted = BY_COMMAND) -> None:
 def remove_run(*, name: str, actor: Any = None) -> None:
     """Remove a run and its rankings; raises InUse where a batch or a report was made from it."""
     row = run_named(name)
-    with alone(f"run.{name}", "run", name), transaction.atomic():
+    with exclusive_work(f"run.{name}", "run", name), transaction.atomic():
         audit.record(actor=actor, act="remove_run", run=name, digest=row.digest)
         try:
             row.delete()
         except ProtectedError as error:
-            raise InUse(f"run {name!r} cannot be removed: {held(error)} made from it") from error
+            raise InUse(
+                f"run {name!r} cannot be removed: {dependents_in_words(error)} made from it"
+            ) from error
 
 
 def remove_system(*, name: str, actor: Any = None) -> None:
     """Remove a system and what is kept of it; raises InUse where runs of it are there."""
-    row, folder = system_row(name), folder_of(name)
+    row, folder = system_row(name), system_folder(name)
     away = folder.with_name(f".{name}.removed")
-    with alone(f"system.{name}", "system", name):
+    with exclusive_work(f"system.{name}", "system", name):
         with transaction.atomic():
             audit.record(actor=actor, act="remove_system", system=name, digest=row.digest)
             try:
                 row.delete()
             except ProtectedError as error:
                 raise InUse(
-                    f"system {name!r} cannot be removed: {held(error)} made by it; remove those first"
+                    f"system {name!r} cannot be removed: {dependents_in_words(error)} made by it; "
+                    "remove those first"
                 ) from error
             if folder.exists():
                 shutil.rmtree(away, ignore_errors=True)
@@ -185,7 +188,7 @@ def remove_system(*, name: str, actor: Any = None) -> None:
         shutil.rmtree(away, ignore_errors=True)
 
 
-def held(error: ProtectedError) -> str:
+def dependents_in_words(error: ProtectedError) -> str:
     """What hangs on something, the first few by name: "run a, run b and 3 more were"."""
     owners = [
         getattr(row, "batch", None) or getattr(row, "report", None) or row for row in error.protected_objects

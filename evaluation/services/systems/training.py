@@ -19,20 +19,20 @@ from safetensors.numpy import save_file
 
 from annotation.formats.files.text import lines
 from evaluation.comparison.subsets import FOLD
-from evaluation.services.common import ImportRefused, alone, check_file, check_name
+from evaluation.services.common import ImportRefused, check_file, check_name, exclusive_work
 from evaluation.services.systems import registry
-from evaluation.services.systems.examples import Examples, captions_of, examples_from, examples_of
-from evaluation.services.systems.folders import clear_leftovers, folder_of, kept
+from evaluation.services.systems.examples import Examples, captions_of_corpus, examples_from, examples_of
+from evaluation.services.systems.folders import clear_leftovers, phase_cache, system_folder
 from evaluation.services.systems.sources import Sources
 from models_core import storage
 from models_core.device import CPU, torch_on
 from models_core.recipes.background import read_sentences, without_captions
 from models_core.recipes.files import recipe_of
-from models_core.recipes.kept import Kept, Progress, digest_of, no_progress
+from models_core.recipes.kept import PhaseCache, PhaseCallback, digest_of_parts, no_progress
 from models_core.recipes.material import count_words, prepare
 from models_core.recipes.recipe import Recipe
-from models_core.recipes.sides import Aids, check_aids
-from models_core.recipes.system import System
+from models_core.recipes.sides import Resources, check_resources
+from models_core.recipes.system import TrainedSystem
 from models_core.recipes.training import fit
 
 
@@ -67,16 +67,16 @@ class Trained:
     background_dropped: int
 
 
-def system_named(name: str) -> System:
+def system_named(name: str) -> TrainedSystem:
     """The stored system; raises UnknownName listing what exists, and storage.BadModel."""
-    folder = folder_of(name)
+    folder = system_folder(name)
     if not name or not (folder / storage.MANIFEST).is_file():
         registry.system_row(name)  # where there is none, it says which there are
-    return System.load(folder)
+    return TrainedSystem.load(folder)
 
 
 def extract_features(
-    *, corpus: str, out: Path | None = None, seed: int = 0, progress: Progress = no_progress
+    *, corpus: str, out: Path | None = None, seed: int = 0, progress: PhaseCallback = no_progress
 ) -> Extracted:
     """Learn codebooks from the corpus's pictures and keep every picture's words; again, it only reads them.
 
@@ -86,7 +86,7 @@ def extract_features(
     if out is not None and (out.exists() or out.suffix != ".safetensors"):
         raise ImportRefused(f"{out}: expected the name of a new file that ends in .safetensors")
     found = examples_of(corpus)
-    words = count_words(found.examples, kept=kept(progress), seed=seed)
+    words = count_words(found.examples, kept=phase_cache(progress), seed=seed)
     if out is not None:
         shares = np.concatenate(words.shares("histogram"), axis=1)
         part = out.with_name(f"{out.name}.part")
@@ -120,8 +120,8 @@ class TrainRequest:
 def train_system(
     request: TrainRequest,
     *,
-    wanted: registry.Wanted = registry.BY_COMMAND,
-    progress: Progress = no_progress,
+    wanted: registry.RequestedBy = registry.BY_COMMAND,
+    progress: PhaseCallback = no_progress,
 ) -> Trained:
     """Train what is asked for, and store it; the registry keeps who `wanted` it.
 
@@ -151,7 +151,7 @@ def train_system(
         "recipe_digest": chosen.digest,
         "training": fold and f"all but fold {fold} and the next" or train,
         "held_out": fold and f"the fold after {fold}" or held_out,
-        "images": digest_of([[found.examples[n].name for n in side] for side in (training, held)]),
+        "images": digest_of_parts([[found.examples[n].name for n in side] for side in (training, held)]),
         "training_images": len(training),
         "held_out_images": len(held),
         "seed": seed,
@@ -159,9 +159,9 @@ def train_system(
     }
     background = background_of([chosen], sources, corpus)
     facts |= background.facts
-    folder = folder_of(name)
+    folder = system_folder(name)
     kernels = folder.parent / f".training-{name}"
-    with alone(f"system.{name}", "system", name):
+    with exclusive_work(f"system.{name}", "system", name):
         unchanged = folder.exists()
         registry.check_free(name, corpus, "recipe")
         if unchanged:
@@ -173,9 +173,9 @@ def train_system(
                 )
         else:
             clear_leftovers(name)
-            store = kept(progress)
+            store = phase_cache(progress)
             aids = aids_of(sources, background, store)
-            check_aids(chosen, aids)  # before the pictures are looked at
+            check_resources(chosen, aids)  # before the pictures are looked at
             places = [*training, *held]
             material = prepare(found.examples, kept=store, vectors=found.vectors, seed=seed).take(places)
             split = len(training)
@@ -184,14 +184,14 @@ def train_system(
                 material.take(range(split)),
                 material.take(range(split, len(places))),
                 aids,
-                kept=Kept(store.folder, store.progress, kernels=kernels),
+                kept=PhaseCache(store.folder, store.progress, kernels=kernels),
                 facts=facts,
                 device=request.device,
             )
             progress("storing", 0, 1)
             system.save(folder)
             shutil.rmtree(kernels, ignore_errors=True)
-        registry.enter(name, wanted)
+        registry.register_stored_system(name, wanted)
     return Trained(
         name,
         chosen.name,
@@ -229,7 +229,7 @@ def background_of(recipes: Sequence[Recipe], sources: Sources, corpus: str) -> B
     if not sources.background or not any(recipe.text.of_background for recipe in recipes):
         return Background([], 0, 0)
     found = [line.strip() for file in sources.background for _, line in lines(Path(file)) if line.strip()]
-    sentences = without_captions(found, captions_of(corpus))
+    sentences = without_captions(found, captions_of_corpus(corpus))
     if found and not sentences:
         raise ValueError(
             f"the background text is {len(found)} captions of corpus {corpus!r} and nothing else; give a "
@@ -238,13 +238,13 @@ def background_of(recipes: Sequence[Recipe], sources: Sources, corpus: str) -> B
     return Background(sentences, len(found), len(found) - len(sentences))
 
 
-def aids_of(sources: Sources, background: Background, store: Kept) -> Aids:
+def aids_of(sources: Sources, background: Background, store: PhaseCache) -> Resources:
     """What recipes need of `sources`; the background text as lemmas, where there is one."""
     wordnet = Path(sources.wordnet) if sources.wordnet else None
     if not background.sentences:
-        return Aids(wordnet=wordnet)
+        return Resources(wordnet=wordnet)
     called = " and ".join(Path(file).name for file in sources.background)
-    return Aids(
+    return Resources(
         read_sentences(background.sentences, kept=store),
         called,
         wordnet,
@@ -271,7 +271,7 @@ def _facts_of(sources: Sources) -> dict[str, Any]:
     digests = {}
     for file in files:
         check_file(Path(file), "a file of the training")
-        digests[file] = storage.digest(Path(file))
+        digests[file] = storage.file_digest(Path(file))
     return {
         "background": list(sources.background),
         "wordnet": sources.wordnet,

@@ -16,19 +16,19 @@ from numpy.typing import NDArray
 
 from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
-from annotation.formats.files.text import shown
+from annotation.formats.files.text import short_repr
 from annotation.selectors.corpora import corpus_named
 from evaluation.formats.embeddings import read_sides, scores_of
 from evaluation.formats.scores import read_scores
 from evaluation.selectors import names_of
-from evaluation.services.common import ImportRefused, alone, check_file, check_name
+from evaluation.services.common import ImportRefused, check_file, check_name, exclusive_work
 from evaluation.services.systems import registry
-from evaluation.services.systems.folders import clear_leftovers, folder_of
+from evaluation.services.systems.folders import clear_leftovers, system_folder
 from evaluation.services.systems.origins.uploaded import EMBEDDINGS, SCORES
 from models_core import storage
 from models_core.tiles import NotANumber, check_finite
 
-FORMATS = (EMBEDDINGS, SCORES)
+UPLOAD_FORMATS = (EMBEDDINGS, SCORES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class _Read:
     remarks: tuple[str, ...] = ()
 
 
-def bring(
+def upload_system(
     *,
     name: str,
     corpus: str,
@@ -69,7 +69,7 @@ def bring(
     format: str = EMBEDDINGS,
     captions: Path | None = None,
     cosine: bool = True,
-    wanted: registry.Wanted = registry.BY_COMMAND,
+    wanted: registry.RequestedBy = registry.BY_COMMAND,
 ) -> Brought:
     """Check and keep what `path` holds of `corpus` as the system `name`.
 
@@ -77,8 +77,8 @@ def bring(
     Where the same stands already, nothing changes. Raises UnknownName, FormatError naming file and row,
     Busy, and ImportRefused where another system has the name.
     """
-    if format not in FORMATS:
-        raise UnknownName(f"unknown format {format!r} of systems; known: {', '.join(FORMATS)}")
+    if format not in UPLOAD_FORMATS:
+        raise UnknownName(f"unknown format {format!r} of systems; known: {', '.join(UPLOAD_FORMATS)}")
     check_name(name, "system")
     if format != EMBEDDINGS and (captions is not None or not cosine):
         raise ImportRefused(
@@ -87,8 +87,8 @@ def bring(
     files = [path] if captions is None else [path, captions]
     for file in files:
         check_file(file, "a system's embeddings or scores")
-    row, names, folder = corpus_named(corpus), names_of(corpus), folder_of(name)
-    with alone(f"system.{name}", "system", name):
+    row, names, folder = corpus_named(corpus), names_of(corpus), system_folder(name)
+    with exclusive_work(f"system.{name}", "system", name):
         registry.check_free(name, corpus, format)
         found = _embeddings(path, captions, cosine) if format == EMBEDDINGS else _scores(path)
         held = {
@@ -104,7 +104,7 @@ def bring(
             "images": len(found.images),
             "captions": len(found.captions),
             **({"dimensions": found.dimensions} if found.dimensions else {}),
-            "files": {file.name: storage.digest(file) for file in files},
+            "files": {file.name: storage.file_digest(file) for file in files},
         }
         unchanged = folder.exists()
         if unchanged:
@@ -116,7 +116,7 @@ def bring(
         else:
             clear_leftovers(name)
             storage.save(folder, format, dict(found.arrays), held, facts)
-        registry.enter(name, wanted)
+        registry.register_stored_system(name, wanted)
         return Brought(
             name,
             corpus,
@@ -145,7 +145,8 @@ def _scores(path: Path) -> _Read:
         check_finite(scores, "scores")
     except NotANumber as error:
         raise FormatError(
-            f"the score of {shown(matrix.images[error.row])} with {shown(matrix.captions[error.column])} is "
+            f"the score of {short_repr(matrix.images[error.row])} with "
+            f"{short_repr(matrix.captions[error.column])} is "
             f"{scores[error.row, error.column]}",
             file=path,
             expected="finite numbers",
@@ -161,14 +162,15 @@ def _known(
     for place, name in enumerate(ids):
         if name not in rows:
             raise FormatError(
-                f"row {place} (counted from 0) is of {shown(name)}, which is not one of the {word}s of "
+                f"row {place} (counted from 0) is of {short_repr(name)}, which is not one of the {word}s of "
                 f"corpus {corpus!r}",
                 file=file,
-                expected=f"its {word}s' names, as {shown(next(iter(called.values()), ''))}",
+                expected=f"its {word}s' names, as {short_repr(next(iter(called.values()), ''))}",
             )
         if seen.setdefault(rows[name], place) != place:
             raise FormatError(
-                f"rows {seen[rows[name]]} and {place} (counted from 0) are of the same {word}, {shown(name)}",
+                f"rows {seen[rows[name]]} and {place} (counted from 0) are of the same {word}, "
+                f"{short_repr(name)}",
                 file=file,
                 expected=f"each {word} once",
             )

@@ -12,7 +12,7 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import fleiss_kappa
 
 from evaluation.agreement.coefficients import (
-    LEVELS,
+    MEASUREMENT_LEVELS,
     answer_counts,
     as_ratings,
     cohen,
@@ -45,7 +45,7 @@ def test_alpha_equals_the_published_package_on_random_ratings() -> None:
         raters, items, kinds = dice.integers(1, 6), dice.integers(0, 9), dice.integers(1, 5)
         ratings = dice.integers(0, kinds, (raters, items)).astype(float)
         ratings[dice.random((raters, items)) < dice.choice([0, 0.2, 0.6])] = NAN
-        for level in LEVELS:
+        for level in MEASUREMENT_LEVELS:
             ours = krippendorff(ratings, level=level)
             theirs = by_the_package(ratings, level)
             if ours.value is None:
@@ -61,7 +61,7 @@ def test_alpha_takes_values_that_are_not_whole_numbers() -> None:
     dice = np.random.default_rng(1)
     for _ in range(40 * MORE):
         ratings = dice.choice([0.5, 1.25, 2.0, 7.5], (4, 12))
-        for level in LEVELS:
+        for level in MEASUREMENT_LEVELS:
             theirs = by_the_package(ratings, level)
             assert krippendorff(ratings, level=level).value == pytest.approx(theirs, abs=1e-12)
 
@@ -74,7 +74,7 @@ def test_alpha_of_krippendorffs_own_example() -> None:
         [NAN, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NAN],
         [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NAN],
     ]
-    found = [krippendorff(observers, level=level).value for level in LEVELS]
+    found = [krippendorff(observers, level=level).value for level in MEASUREMENT_LEVELS]
     assert found == pytest.approx([0.743, 0.815, 0.849, 0.797], abs=5e-4)
     assert krippendorff(observers).items == 11
 
@@ -83,7 +83,7 @@ def test_who_gave_an_answer_does_not_matter_to_alpha() -> None:
     dice = np.random.default_rng(2)
     ratings = dice.integers(1, 5, (3, 40)).astype(float)
     shuffled = dice.permuted(ratings, axis=0)
-    for level in LEVELS:
+    for level in MEASUREMENT_LEVELS:
         assert krippendorff(shuffled, level=level).value == pytest.approx(
             krippendorff(ratings, level=level).value, abs=1e-12
         )

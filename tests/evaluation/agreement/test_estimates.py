@@ -8,9 +8,9 @@ from scipy import stats
 
 from annotation.management.base import few_images
 from evaluation.agreement import estimates as room
-from evaluation.agreement.coefficients import LEVELS, cohen, fleiss, krippendorff
+from evaluation.agreement.coefficients import MEASUREMENT_LEVELS, cohen, fleiss, krippendorff
 from evaluation.agreement.estimates import Bootstrap, Estimate, few, tails
-from evaluation.agreement.thresholds import retrieval, sweep
+from evaluation.agreement.thresholds import retrieval, sweep_thresholds
 
 
 def answers(seed: int, items: int = 90) -> tuple[np.ndarray, list[str]]:
@@ -69,7 +69,7 @@ def test_clusters_of_which_nothing_enters_a_figure_do_not_count() -> None:
     assert found.reason.startswith("a bootstrap of 4 images")
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", MEASUREMENT_LEVELS)
 def test_an_interval_of_alpha_is_that_of_alphas_computed_anew(level: str) -> None:
     ratings, images = answers(1)
     bootstrap = Bootstrap(images, resamples=60, level=0.9, seed=5)
@@ -97,7 +97,7 @@ def test_an_interval_of_kappa_is_that_of_kappas_computed_anew() -> None:
 def test_each_cell_of_a_sweep_has_the_interval_it_would_have_alone() -> None:
     ratings, images = answers(3)
     bootstrap = Bootstrap(images, resamples=80, seed=7)
-    found = sweep(ratings[0], ratings[1], rows=[2, 3, 4], columns=[2, 4], bootstrap=bootstrap)
+    found = sweep_thresholds(ratings[0], ratings[1], rows=[2, 3, 4], columns=[2, 4], bootstrap=bootstrap)
     judged = ~np.isnan(ratings[0])
     for r, row in enumerate(found.rows):
         for c, column in enumerate(found.columns):

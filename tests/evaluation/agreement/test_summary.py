@@ -6,7 +6,7 @@ import pytest
 
 from evaluation.agreement.aggregation import dawid_skene, worker_confusion
 from evaluation.agreement.coefficients import cohen, krippendorff
-from evaluation.agreement.summary import Resampling, between, within
+from evaluation.agreement.summary import Resampling, agreement_within, between
 from evaluation.agreement.votes import Votes
 from evaluation.relevance.pairs import JudgedPair
 
@@ -20,7 +20,9 @@ NAMED = [
 
 
 def test_unnamed_judges_have_no_kappa_of_two() -> None:
-    found = within([JudgedPair("a", "1", (1.0, 2.0)), JudgedPair("b", "1", (1.0, 1.0))], NO_INTERVALS)
+    found = agreement_within(
+        [JudgedPair("a", "1", (1.0, 2.0)), JudgedPair("b", "1", (1.0, 1.0))], NO_INTERVALS
+    )
     assert found.cohen == {}
     assert found.judges == ()
     assert found.no_judges == "the source does not say who judged"
@@ -29,7 +31,7 @@ def test_unnamed_judges_have_no_kappa_of_two() -> None:
 
 
 def test_named_judges_are_compared_two_by_two_and_with_the_consensus() -> None:
-    found = within(NAMED, NO_INTERVALS)
+    found = agreement_within(NAMED, NO_INTERVALS)
     assert found.cohen["ann", "bob"].value == 1
     assert found.cohen["ann", "eve"] == cohen([1, 0, 1, 0], [0, 0, 0, 1])
     assert {judge.name: judge.answers for judge in found.judges} == {"ann": 4, "bob": 3, "eve": 4}
@@ -42,7 +44,7 @@ def test_judges_shares_are_those_of_their_confusion() -> None:
         for pair in NAMED
         for judge, grade in zip(pair.judges, pair.grades, strict=True)
     )
-    found = within(NAMED, NO_INTERVALS)
+    found = agreement_within(NAMED, NO_INTERVALS)
     counts = worker_confusion(votes, dict(zip(votes.items, dawid_skene(votes).labels, strict=True)))
     shares = [own.trace() / own.sum() for own in counts]
     assert [judge.with_consensus for judge in found.judges] == shares
@@ -50,21 +52,21 @@ def test_judges_shares_are_those_of_their_confusion() -> None:
 
 def test_measurements_are_not_compared_for_being_equal() -> None:
     many = [JudgedPair("a", str(k), (k / 7, k / 5), ("ann", "bob")) for k in range(60)]
-    found = within(many, NO_INTERVALS)
+    found = agreement_within(many, NO_INTERVALS)
     assert found.cohen == {}
     assert found.no_judges.startswith("111 different grades")
     assert found.alpha["interval"].value is not None
 
 
 def test_numbers_of_answers_and_ties_are_counted() -> None:
-    found = within(NAMED, NO_INTERVALS)
+    found = agreement_within(NAMED, NO_INTERVALS)
     assert (found.pairs, found.queries, found.answers) == (4, 2, 11)
     assert (found.fewest, found.most, found.ties) == (2, 3, 1)
     assert "items have 2 to 3 answers" in found.fleiss.reason
 
 
 def test_intervals_are_drawn_over_queries() -> None:
-    found = within(NAMED, Resampling(resamples=20))
+    found = agreement_within(NAMED, Resampling(resamples=20))
     assert found.alpha["interval"].resamples == 20
 
 

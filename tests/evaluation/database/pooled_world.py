@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from annotation.models import Campaign, Corpus, Item
-from annotation.protocol.paging import ROLES
+from annotation.protocol.paging import PAGE_ROLES
 from annotation.simulation.visits import Conduct
-from annotation.simulation_driver import CrowdPlan, rehearse
+from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 from evaluation.services.batches.planning import BatchRequest, Plan, plan
 from evaluation.services.runs.files import RunImport, import_run
 from tests.evaluation.database.conftest import matrix_file
@@ -70,7 +70,9 @@ def two_systems(folder: Path) -> list[str]:
 
 def crowd(campaign: Campaign, mix: dict[str, int], *, seed: int = 1) -> Any:
     """A simulated crowd answers until nothing is left for it."""
-    return rehearse(campaign=campaign, plan=CrowdPlan(mix=mix, seed=seed, conduct=ORDERLY, patience=0))
+    return run_campaign_crowd(
+        campaign=campaign, plan=CrowdPlan(mix=mix, seed=seed, conduct=ORDERLY, patience=0)
+    )
 
 
 def planned(names: list[str], **also: Any) -> Plan:
@@ -84,7 +86,7 @@ def asked_on_pages() -> dict[str, set[tuple[int, int]]]:
     for content in Item.objects.values_list("content", flat=True):
         for (owner, place), role in zip(content["captions"], content["roles"], strict=True):
             assert place == 0
-            found.setdefault(ROLES[role], set()).add((content["image"], owner))
+            found.setdefault(PAGE_ROLES[role], set()).add((content["image"], owner))
     return found
 
 

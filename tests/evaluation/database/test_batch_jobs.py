@@ -43,7 +43,7 @@ def cancelled_in(phase: str, job: Job) -> str | None:
             jobs.cancel(job_id=job.pk)
         return False
 
-    return jobs.run(job.pk, stopping=cancel)
+    return jobs.run_queued_job(job.pk, stopping=cancel)
 
 
 def opening(names: list[str]) -> Job:
@@ -59,7 +59,7 @@ def test_a_batch_is_opened_by_a_job_that_names_its_phases(pooled_runs: list[str]
         seen.append((now(job).phase, now(job).share))
         return False
 
-    assert jobs.run(job.pk, stopping=look) == Job.DONE
+    assert jobs.run_queued_job(job.pk, stopping=look) == Job.DONE
     assert list(dict.fromkeys(phase for phase, _ in seen)) == [
         "reading runs",
         "reading answers",
@@ -76,35 +76,35 @@ def test_an_opening_that_is_cancelled_leaves_nothing_and_goes_on(pooled_runs: li
     job = opening(pooled_runs)
     assert cancelled_in("leaving unlikely pairs out", job) == Job.CANCELLED
     assert not Campaign.objects.exists() and not Batch.objects.exists() and not Task.objects.exists()
-    jobs.resume(job_id=job.pk)
-    assert jobs.run(job.pk) == Job.DONE
+    jobs.resume_job(job_id=job.pk)
+    assert jobs.run_queued_job(job.pk) == Job.DONE
     tasks = Task.objects.count()
     # Its worker died after the last write and before it could say so: the job is begun anew.
     again = opening(pooled_runs)
-    assert jobs.run(again.pk) == Job.DONE and now(again).result["unchanged"]
+    assert jobs.run_queued_job(again.pk) == Job.DONE and now(again).result["unchanged"]
     assert (Batch.objects.count(), Task.objects.count()) == (1, tasks)
 
 
 def test_what_a_batch_refuses_fails_its_job_in_one_line(pooled_runs: list[str]) -> None:
     job = opening([*pooled_runs, "nobody"])
-    assert jobs.run(job.pk) == Job.FAILED
+    assert jobs.run_queued_job(job.pk) == Job.FAILED
     assert now(job).error.startswith("unknown run 'nobody'; known:")
 
 
 def test_collecting_and_freezing_goes_on_where_it_was_cancelled(batch: Batch, monkeypatch) -> None:
     # A word about every row, and every word written: as it is with many.
     monkeypatch.setattr("evaluation.services.phases.OFTEN", 1)
-    monkeypatch.setattr("annotation.jobs.progress.PAUSE", 0)
+    monkeypatch.setattr("annotation.jobs.progress._PAUSE", 0)
     crowd(batch.campaign, {"perfect": 5})
     settling = jobs.enqueue(kind="settle_batch", arguments={"batch": "first", "qrels": "pooled"})
     assert cancelled_in("keeping judgments", settling) == Job.CANCELLED
     assert not JudgmentSet.objects.exists() and not PairAnswers.objects.exists()
-    jobs.resume(job_id=settling.pk)
+    jobs.resume_job(job_id=settling.pk)
     assert cancelled_in("writing qrels", settling) == Job.CANCELLED
     assert JudgmentSet.objects.get().published
     assert not QrelsSnapshot.objects.exists() and not QrelsRow.objects.exists()
-    jobs.resume(job_id=settling.pk)
-    assert jobs.run(settling.pk) == Job.DONE
+    jobs.resume_job(job_id=settling.pk)
+    assert jobs.run_queued_job(settling.pk) == Job.DONE
     result = now(settling).result
     assert (result["collected"]["unchanged"], result["collected"]["short"]) == (True, 0)
     assert (result["frozen"]["version"], result["frozen"]["unchanged"]) == (1, False)
@@ -113,7 +113,7 @@ def test_collecting_and_freezing_goes_on_where_it_was_cancelled(batch: Batch, mo
         ("freeze_qrels", {"name": "pooled", "corpus": "quay", "judgments": "first"}),
     ):
         again = jobs.enqueue(kind=kind, arguments=arguments)
-        assert jobs.run(again.pk) == Job.DONE and now(again).result["unchanged"]
+        assert jobs.run_queued_job(again.pk) == Job.DONE and now(again).result["unchanged"]
     assert JudgmentSet.objects.count() == QrelsSnapshot.objects.count() == 1
     frozen = json.loads(said("collect_judgments", "first", "--freeze", "pooled", "--json"))["frozen"]
     assert frozen["unchanged"] and frozen["digest"] == result["frozen"]["digest"]
@@ -133,9 +133,9 @@ def test_topping_up_says_its_price_and_has_the_pages_of_bad_judges_asked_again(b
     job = jobs.enqueue(kind="top_up_batch", arguments={"batch": "first"})
     stopped = iter([False, True])
     # Its worker is told to stop after a first image; another goes on.
-    assert jobs.run(job.pk, stopping=lambda: next(stopped, False)) == Job.QUEUED
+    assert jobs.run_queued_job(job.pk, stopping=lambda: next(stopped, False)) == Job.QUEUED
     assert bad.filter(void=True).exists() and bad.filter(void=False).exists()
-    assert jobs.run(job.pk) == Job.DONE
+    assert jobs.run_queued_job(job.pk) == Job.DONE
     assert not bad.filter(void=False).exists()
     assert all(row.withdrawn_at for row in Standing.objects.filter(worker__pseudonym__in=before.unused))
     assert not wanted(batch_named("first")).judges and not top_up("first").done

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError
 
 from annotation.models import Assignment, Campaign, Task
-from annotation.protocol.paging import ROLES
+from annotation.protocol.paging import PAGE_ROLES
 from evaluation.models import Batch
 from evaluation.selectors import run_named
 from evaluation.services.batches.collecting import collect
@@ -29,7 +29,7 @@ from tests.evaluation.database.pooled_world import (
 )
 
 #: The role of a caption that fills a page up, as pages store it.
-FILLER = ROLES.index("filler")
+FILLER = PAGE_ROLES.index("filler")
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

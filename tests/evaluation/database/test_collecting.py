@@ -11,7 +11,7 @@ from annotation.moderation import discarding
 from annotation.protocol.trust import SUSPENDED
 from evaluation.comparison.scoring import score
 from evaluation.models import JudgmentSet, QrelsRow
-from evaluation.selectors import judgment_set, names_of, pairs_of, run_named, snapshot_named
+from evaluation.selectors import judged_pairs, judgment_set, names_of, run_named, snapshot_named
 from evaluation.services.batches.collecting import collect
 from evaluation.services.batches.launching import launch
 from evaluation.services.batches.state import state
@@ -43,14 +43,14 @@ def test_a_full_round_with_bad_judges_and_a_second_batch(pooled_runs: list[str],
     assert all("always_yes" in judge for judge in early.unused)
     assert early.short > 0
     for worker in Worker.objects.filter(pseudonym__in=early.unused):
-        discarding.discard(campaign=first.campaign, worker=worker.pk)
+        discarding.discard_worker(campaign=first.campaign, worker=worker.pk)
     crowd(first.campaign, {"perfect": 12}, seed=2)
     late = collect("first")
     assert (late.judgments, late.short, late.unchanged) == ("first-2", 0, False)
     assert JudgmentSet.objects.get(name="first").pair_count == early.pairs <= late.pairs
 
     names = names_of("quay")
-    pairs = list(pairs_of(judgment_set("quay", "first-2"), names))
+    pairs = list(judged_pairs(judgment_set("quay", "first-2"), names))
     assert all(len(set(pair.judges)) == len(pair.grades) >= 3 for pair in pairs)
     assert all(
         (pair.mean > 0.5) == (scene(pair.query) == scene(pair.document.partition("#")[0])) for pair in pairs
@@ -106,10 +106,10 @@ def test_collected_again_nothing_changes_until_something_is_withdrawn(pooled_run
     assert (again.judgments, again.digest, again.new) == ("first", first.digest, 0)
     assert JudgmentSet.objects.filter(corpus=batch.corpus).count() == 1
     worker = Judgment.objects.values_list("worker", flat=True)[0]
-    discarding.discard(campaign=batch.campaign, worker=worker)
+    discarding.discard_worker(campaign=batch.campaign, worker=worker)
     less = collect("first")
     assert less.judgments == "first-2" and less.answers < first.answers and less.short > 0
-    discarding.restore(campaign=batch.campaign, worker=worker)
+    discarding.restore_worker(campaign=batch.campaign, worker=worker)
     assert collect("first").digest == first.digest
 
 
@@ -138,7 +138,7 @@ def test_a_pair_with_too_few_answers_is_asked_anew(pooled_runs: list[str]) -> No
     batch = launch(planned(pooled_runs), "first").batch
     crowd(batch.campaign, {"perfect": 5})
     worker = Judgment.objects.values_list("worker", flat=True)[0]
-    discarding.discard(campaign=batch.campaign, worker=worker)
+    discarding.discard_worker(campaign=batch.campaign, worker=worker)
     short = state("first").short
     again = planned(pooled_runs)
     assert (len(again.asked), again.begun) == (short, short) and short > 0
@@ -152,7 +152,9 @@ def test_graded_pairs_are_asked_one_by_one_and_their_grades_collected(pooled_run
     done = collect("grades")
     assert (done.pairs, done.answers, done.short) == (len(made.asked), 2 * len(made.asked), 0)
     grades = {
-        grade for pair in pairs_of(judgment_set("quay", "grades"), names_of("quay")) for grade in pair.grades
+        grade
+        for pair in judged_pairs(judgment_set("quay", "grades"), names_of("quay"))
+        for grade in pair.grades
     }
     assert grades == {1, 4}
     left_out = state("grades", omissions=True).left_out

@@ -14,7 +14,7 @@ from annotation.common.registry import UnknownName
 from annotation.models import Image
 from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.models import QrelsRow, QrelsSnapshot
-from evaluation.relevance.qrels import freeze
+from evaluation.relevance.qrels import freeze_pairs
 from evaluation.selectors import names_of, qrels_of, snapshot_named
 from evaluation.services.common import ImportRefused
 from evaluation.services.judgments.freezing import freeze_protocol, freeze_qrels
@@ -30,7 +30,7 @@ def test_frozen_qrels_are_those_of_the_file(corpus: str, crowd: Path) -> None:
         said("freeze_qrels", "small", "--corpus", corpus, "--judgments", "flickr8k-crowd", "--json")
     )
     pairs = JUDGMENT_FORMATS.get("flickr8k-crowd").read(crowd)
-    direct = freeze(pairs, name="small", originals=[(f"{key}.jpg", f"{key}.jpg#2") for key in "abc"])
+    direct = freeze_pairs(pairs, name="small", originals=[(f"{key}.jpg", f"{key}.jpg#2") for key in "abc"])
     assert report["digest"] == direct.digest
     assert (report["queries"], report["rows"], report["relevant"], report["unjudged"]) == (3, 7, 5, 1)
     stored = qrels_of(snapshot_named("small"), names_of(corpus))

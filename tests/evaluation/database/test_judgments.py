@@ -15,15 +15,15 @@ from annotation.common.registry import UnknownName
 from annotation.datasets.importing import import_corpus, import_records
 from annotation.formats.base import FormatError
 from annotation.protocol.terms import CaptionRecord, ImageRecord
-from evaluation.agreement.summary import Resampling, within
+from evaluation.agreement.summary import Resampling, agreement_within
 from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
 from evaluation.models import JudgmentSet, PairAnswers, QrelsRow
-from evaluation.relevance.qrels import freeze
-from evaluation.relevance.scales import VOTES, scale_named
-from evaluation.reproduction.conventions import CHOSEN
+from evaluation.relevance.qrels import freeze_pairs
+from evaluation.relevance.scales import VOTE_SCALE, scale_named
+from evaluation.reproduction.conventions import CHOSEN_CONVENTIONS
 from evaluation.reproduction.evidence import Evidence
 from evaluation.reproduction.report import cells_of
-from evaluation.selectors import judgment_set, names_of, pairs_of, qrels_of, snapshot_named
+from evaluation.selectors import judged_pairs, judgment_set, names_of, qrels_of, snapshot_named
 from evaluation.services.common import ImportRefused
 from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.django_db
 
 
 def read_back(corpus: str, name: str) -> list[JudgedPair]:
-    return list(pairs_of(judgment_set(corpus, name), names_of(corpus)))
+    return list(judged_pairs(judgment_set(corpus, name), names_of(corpus)))
 
 
 def test_judgments_come_back_as_the_file_has_them(corpus: str, crowd: Path) -> None:
@@ -60,7 +60,7 @@ def test_named_judges_and_grades_come_back(corpus: str, tmp_path: Path) -> None:
 def test_keys_are_understood_and_written_as_file_names(corpus: str, tmp_path: Path) -> None:
     file = tmp_path / "table.csv"
     file.write_text("image,caption,grade\na,b#1,1\n")
-    import_judgments(JudgmentsImport(corpus=corpus, path=file, format="table", scale=VOTES))
+    import_judgments(JudgmentsImport(corpus=corpus, path=file, format="table", scale=VOTE_SCALE))
     assert read_back(corpus, "table") == [JudgedPair("a.jpg", "b.jpg#1", (1.0,))]
 
 
@@ -97,7 +97,7 @@ def test_a_caption_number_that_its_source_skips_is_unknown(db: None, tmp_path: P
     import_records(name="gap", records=records, format="jsonl", source="memory")
     file = tmp_path / "table.csv"
     file.write_text("image,caption,grade\na.jpg,a.jpg#2,1\n")
-    import_judgments(JudgmentsImport(corpus="gap", path=file, format="table", scale=VOTES))
+    import_judgments(JudgmentsImport(corpus="gap", path=file, format="table", scale=VOTE_SCALE))
     assert PairAnswers.objects.get().caption.text == "three"
     file.write_text("image,caption,grade\na.jpg,a.jpg#1,1\n")
     with pytest.raises(ImportRefused, match="the caption 'a.jpg#1'"):
@@ -256,15 +256,17 @@ def test_flickr8k_from_the_database_is_flickr8k_from_the_files(
         straight = list(JUDGMENT_FORMATS.get(f"flickr8k-{who}").read(folder))
         stored = read_back("f8k", f"flickr8k-{who}")
         assert stored == straight
-        assert within(stored, Resampling(resamples=20)) == within(straight, Resampling(resamples=20))
+        assert agreement_within(stored, Resampling(resamples=20)) == agreement_within(
+            straight, Resampling(resamples=20)
+        )
     made = freeze_qrels(name="hodosh", corpus="f8k", judgments="flickr8k-crowd")
-    direct = freeze(straight, name="hodosh", originals=[(image, f"{image}#2") for image in names])
+    direct = freeze_pairs(straight, name="hodosh", originals=[(image, f"{image}#2") for image in names])
     assert (made.digest, made.rows, made.relevant) == (direct.digest, rows, relevant)
     assert qrels_of(snapshot_named("hodosh"), names_of("f8k")).digest == direct.digest
     imported = Evidence.read(
         folder, experts=read_back("f8k", "flickr8k-expert"), crowd=read_back("f8k", "flickr8k-crowd")
     )
-    assert cells_of(imported, CHOSEN) == cells_of(Evidence.read(folder), CHOSEN)
+    assert cells_of(imported, CHOSEN_CONVENTIONS) == cells_of(Evidence.read(folder), CHOSEN_CONVENTIONS)
     with pytest.raises(CommandError, match="unknown judgments 'x' of corpus 'f8k'; known: flickr8k-crowd"):
         said("reproduce_hodosh", folder, "--corpus", "f8k", "--experts", "x")
     # The judgments are indeed read from the database.

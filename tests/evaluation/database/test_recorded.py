@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError
 
-from annotation.simulation.judging import Known
-from annotation.simulation.workers import crowd
+from annotation.simulation.judging import KnownRelevance
+from annotation.simulation.workers import make_crowd
 from evaluation.models import PairAnswers
-from evaluation.selectors import judgment_set, names_of, pairs_of
+from evaluation.selectors import judged_pairs, judgment_set, names_of
 from evaluation.services.batches.collecting import collect
 from evaluation.services.batches.launching import launch
 from evaluation.services.batches.planning import BatchRequest, plan
@@ -56,7 +56,7 @@ def like(image: str, caption: str) -> int:
 
 def collected() -> Votes:
     names = names_of("quay")
-    found = pairs_of(judgment_set("quay", collect("first").judgments), names)
+    found = judged_pairs(judgment_set("quay", collect("first").judgments), names)
     return {
         (pair.query.removesuffix(".jpg"), pair.document.replace(".jpg", "")): tuple(
             sorted(map(int, pair.grades))
@@ -112,20 +112,20 @@ def test_words_alone_are_judged_so_captions_alike_must_have_been_answered_alike(
 
 def test_grades_on_record_are_given_as_they_are() -> None:
     grades = {("i", "a dog"): [2, 4, 4, 1]}
-    perfect = crowd({"perfect": 5}, seed=1)
+    perfect = make_crowd({"perfect": 5}, seed=1)
 
-    def given(known: Known) -> list[str]:
+    def given(known: KnownRelevance) -> list[str]:
         content = {"caption": "a dog"}
         return [worker.judge("graded_relevance", "i", content, known).answer for worker in perfect]
 
-    assert given(Known({}, recorded=grades, in_place_of=5)) == ["2", "4", "4", "1", "2"]
-    assert given(Known({}, recorded=grades)) == ["2"] * 5, "in nobody's place: the middle one"
+    assert given(KnownRelevance({}, recorded=grades, in_place_of=5)) == ["2", "4", "4", "1", "2"]
+    assert given(KnownRelevance({}, recorded=grades)) == ["2"] * 5, "in nobody's place: the middle one"
 
 
 @pytest.mark.parametrize("yes", range(7))
 @pytest.mark.parametrize("people", [3, 4, 5, 6])
 def test_three_judges_in_the_place_of_more_keep_their_majority(people: int, yes: int) -> None:
     votes = [1.0] * min(yes, people) + [0.0] * (people - yes)
-    known = Known({}, recorded={("i", "a dog"): votes}, in_place_of=3)
-    cast = [known.vote(worker, "i", "a dog") or 0.0 for worker in crowd({"perfect": 3}, seed=1)]
+    known = KnownRelevance({}, recorded={("i", "a dog"): votes}, in_place_of=3)
+    cast = [known.vote(worker, "i", "a dog") or 0.0 for worker in make_crowd({"perfect": 3}, seed=1)]
     assert (2 * sum(cast) > 3) == (2 * sum(votes) > people)

@@ -15,7 +15,7 @@ from annotation.models import Account, Campaign
 from evaluation.models import Batch, BatchRun, Run, System
 from evaluation.selectors import rankings_of, run_named
 from evaluation.services.systems import registry
-from evaluation.services.systems.folders import folder_of
+from evaluation.services.systems.folders import system_folder
 from evaluation.services.systems.origins import ORIGINS
 from models_core import storage
 from tests.evaluation.database.conftest import IMAGES, matrix_file, said
@@ -122,7 +122,7 @@ def test_what_is_wrong_leaves_nothing_and_names_file_and_row(corpus, vectors, sp
         np.savez(vectors, **{**held, **spoil})
     with pytest.raises(CommandError, match=says):
         keep(vectors)
-    assert not System.objects.exists() and not folder_of("x").parent.exists()
+    assert not System.objects.exists() and not system_folder("x").parent.exists()
 
 
 def test_a_split_that_is_not_covered_is_not_ranked(corpus, split, tmp_path):
@@ -165,7 +165,7 @@ def test_what_was_kept_before_there_were_rows_is_entered_with_its_runs(corpus, v
 def test_what_stands_as_it_was_asked_for_is_not_computed_again(corpus, vectors, split):
     keep(vectors)
     said("rank", "clip", "--split", "1/3")
-    (folder_of("clip") / storage.ARRAYS).unlink()
+    (system_folder("clip") / storage.ARRAYS).unlink()
     assert said("rank", "clip", "--split", "1/3").count("already exists, nothing changed") == 2
     with pytest.raises(CommandError, match="arrays.safetensors is missing"):
         said("rank", "clip", "--split", "1/3", "--protocol", "first caption")
@@ -179,7 +179,7 @@ def test_without_a_split_all_images_are_ranked_and_stand_when_asked_again(corpus
     for direction in ("annotation", "search"):
         run, whole = run_named(f"clip-{direction}"), run_named(f"listed-{direction}")
         assert (run.split, run.source, run.digest) == ("", "system clip, all images", whole.digest)
-    (folder_of("clip") / storage.ARRAYS).unlink()
+    (system_folder("clip") / storage.ARRAYS).unlink()
     assert said("rank", "clip").count("already exists, nothing changed") == 2
     # A run of the images that belong to no split was once asked for with the same empty word.
     Run.objects.filter(name="clip-search").update(source="system clip, ")
@@ -213,7 +213,7 @@ def test_a_list_of_images_that_was_edited_since_is_read_again(corpus, vectors, s
 def test_a_system_that_remembers_a_file_is_computed_again(corpus, vectors, file):
     keep(vectors)
     said("rank", "clip", "--split", "1/3")
-    (folder_of("clip") / storage.ARRAYS).unlink()
+    (system_folder("clip") / storage.ARRAYS).unlink()
     system = System.objects.get()
     system.settings[file] = "mine"
     system.save()
@@ -226,12 +226,12 @@ def test_a_system_goes_once_its_runs_are_gone(corpus, vectors, split):
     said("rank", "clip", "--split", split)
     with pytest.raises(registry.InUse, match="run clip-annotation, run clip-search were made by it"):
         registry.remove_system(name="clip")
-    assert folder_of("clip").exists()
+    assert system_folder("clip").exists()
     for direction in ("annotation", "search"):
         said("systems", "--remove-run", f"clip-{direction}")
     assert said("systems", "--remove", "clip") == "system clip removed\n"
     assert said("systems") == "no systems\n"
-    assert not System.objects.exists() and list(folder_of("x").parent.iterdir()) == []
+    assert not System.objects.exists() and list(system_folder("x").parent.iterdir()) == []
 
 
 def test_a_run_that_a_batch_pooled_stays(corpus, vectors, split):
@@ -275,16 +275,16 @@ def test_a_ranking_that_was_stopped_goes_on_and_makes_nothing_twice(corpus, vect
     def at_search() -> bool:
         return type(job).objects.get(pk=job.pk).phase == "ranking, search"
 
-    assert jobs.run(job.pk, stopping=at_search) == job.QUEUED
+    assert jobs.run_queued_job(job.pk, stopping=at_search) == job.QUEUED
     first = run_named("clip-annotation").pk
-    assert jobs.run(job.pk) == job.DONE
+    assert jobs.run_queued_job(job.pk) == job.DONE
     assert (run_named("clip-annotation").pk, Run.objects.count()) == (first, 2)
 
 
 def test_a_brought_system_is_ranked_by_a_job(corpus, vectors, split):
     keep(vectors)
     job = jobs.enqueue(kind="rank", arguments={"system": "clip", "split": str(split)})
-    assert jobs.run(job.pk) == job.DONE
+    assert jobs.run_queued_job(job.pk) == job.DONE
     assert System.objects.get().runs.count() == 2
 
 
@@ -293,7 +293,7 @@ def test_a_copy_beside_the_systems_and_an_unforeseen_one_stay_out_and_the_rest_i
 ):
     keep(vectors)
     for name in ("good.bak", "x" * 101, "odd"):
-        shutil.copytree(folder_of("clip"), folder_of(name))
+        shutil.copytree(system_folder("clip"), system_folder(name))
     System.objects.all().delete()
     read = storage.read_manifest
 
@@ -311,6 +311,6 @@ def test_a_copy_beside_the_systems_and_an_unforeseen_one_stay_out_and_the_rest_i
 def test_who_wanted_a_system_is_kept_though_a_page_entered_it_first(corpus, vectors):
     keep(vectors)
     ada, eve = (Account.objects.create_user(username=name) for name in ("ada", "eve"))
-    assert registry.enter("clip", registry.Wanted(account=ada.pk)).created_by == ada
-    assert registry.enter("clip", registry.Wanted(account=eve.pk)).created_by == ada
+    assert registry.register_stored_system("clip", registry.RequestedBy(account=ada.pk)).created_by == ada
+    assert registry.register_stored_system("clip", registry.RequestedBy(account=eve.pk)).created_by == ada
     assert System.objects.get().created_by == ada

@@ -15,14 +15,14 @@ from django.core.management import CommandError
 
 from annotation.datasets.importing import import_corpus, import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
-from evaluation.comparison.scoring import MEASURES, compare, score
+from evaluation.comparison.scoring import DEFAULT_MEASURES, compare_scores, score
 from evaluation.metrics import METRICS
 from evaluation.metrics.judged import from_qrels
 from evaluation.metrics.ranked import from_scores
 from evaluation.metrics.ranking import success
-from evaluation.metrics.scoring import evaluate
+from evaluation.metrics.scoring import evaluate_measures
 from evaluation.metrics.table import Measure
-from evaluation.relevance.scales import VOTES
+from evaluation.relevance.scales import VOTE_SCALE
 from evaluation.selectors import names_of, qrels_of, run_named, snapshot_named
 from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
@@ -93,7 +93,7 @@ def check(
     if direction == "search":
         images, captions, scores, pairs = captions, images, scores.T, [(c, i) for i, c in pairs]
     judged = from_qrels(grades, images, captions, originals=pairs)
-    direct = evaluate(from_scores(scores, judged), MEASURES)
+    direct = evaluate_measures(from_scores(scores, judged), DEFAULT_MEASURES)
     assert {name: figure.value for name, figure in found.items()} == pytest.approx(
         {name: figure.value for name, figure in direct.items()}
     )
@@ -166,7 +166,7 @@ def test_a_new_measure_of_hits_and_misses_is_tested_by_mcnemar(
             Measure(name, name, "ranking", lambda ranked, k: success(ranked, 1), "a test", binary=binary)
         )
     asked = [run_named(run) for run in runs]
-    _, tests = compare(asked, snapshot_named(qrels), ["S@1", "first hit", "first share"], rounds=50)
+    _, tests = compare_scores(asked, snapshot_named(qrels), ["S@1", "first hit", "first share"], rounds=50)
     assert [test.test for test in tests] == ["McNemar", "McNemar", "randomisation of means"]
     assert tests[0].p == tests[1].p
 
@@ -182,7 +182,7 @@ def test_what_is_binary_is_0_or_1_for_every_query() -> None:
 
 
 def test_three_queries_prove_nothing(qrels: str, runs: list[str]) -> None:
-    found, tests = compare([run_named(r) for r in runs], snapshot_named(qrels), ["R@1"], rounds=10)
+    found, tests = compare_scores([run_named(r) for r in runs], snapshot_named(qrels), ["R@1"], rounds=10)
     assert (tests[0].mark, tests[0].p) == ("", 0.25)
     assert [one.run for one in found] == runs
 
@@ -197,7 +197,9 @@ def test_a_clear_difference_is_marked(db: None, tmp_path: Path) -> None:
     images, captions = [f"i{n}.jpg" for n in range(12)], [f"i{n}.jpg#0" for n in range(12)]
     rows = "".join(f"{image},{image}#0,1\n" for image in images)
     (tmp_path / "own.csv").write_text(f"image,caption,grade\n{rows}")
-    import_judgments(JudgmentsImport(corpus="twelve", path=tmp_path / "own.csv", format="table", scale=VOTES))
+    import_judgments(
+        JudgmentsImport(corpus="twelve", path=tmp_path / "own.csv", format="table", scale=VOTE_SCALE)
+    )
     freeze_qrels(name="own", corpus="twelve", judgments="table")
     for name, scores in (("none", -np.eye(12)), ("all", np.eye(12))):
         file = matrix_file(tmp_path, name, scores, images, captions)
@@ -220,7 +222,7 @@ def test_a_mean_over_what_was_not_retrieved_is_not_tested(
 ) -> None:
     (tmp_path / "one.trec").write_text("a.jpg Q0 a.jpg#2 1 1 demo\n")
     import_run(RunImport(name="one", corpus=corpus, path=tmp_path / "one.trec"))
-    _, tests = compare(
+    _, tests = compare_scores(
         [run_named("good"), run_named("one")],
         snapshot_named(qrels),
         ["mean rank"],
@@ -259,7 +261,7 @@ def test_bad_arguments_are_one_line(
 def test_ranks_without_any_original_say_so(corpus: str, runs: list[str], tmp_path: Path) -> None:
     (tmp_path / "others.csv").write_text("image,caption,grade\na.jpg,b.jpg#2,1\n")
     import_judgments(
-        JudgmentsImport(corpus=corpus, path=tmp_path / "others.csv", format="table", scale=VOTES)
+        JudgmentsImport(corpus=corpus, path=tmp_path / "others.csv", format="table", scale=VOTE_SCALE)
     )
     freeze_qrels(name="others", corpus=corpus, judgments="table", originals=False)
     with pytest.raises(CommandError, match="no judgment is marked as original"):

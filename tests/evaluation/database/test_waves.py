@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError
 
 from annotation import jobs
-from annotation.campaigns import close, pause, resume
+from annotation.campaigns import campaign_resume, close, pause
 from annotation.common import database
 from annotation.jobs.schedule import do
 from annotation.models import Campaign, Job, Judgment, OpenImage, Standing, Task
@@ -22,7 +22,7 @@ from evaluation.services.batches.launching import check_known, launch
 from evaluation.services.batches.planning import BatchRequest, plan
 from evaluation.services.batches.reassignment import top_up
 from evaluation.services.batches.rounds import STABLE, advance
-from evaluation.services.batches.scheduler import AGAIN
+from evaluation.services.batches.scheduler import BETWEEN_LOOKS
 from evaluation.services.batches.state import state
 from evaluation.services.batches.stored_answers import BatchRefused
 from tests.evaluation.database.conftest import said
@@ -93,7 +93,7 @@ def test_an_image_that_is_done_is_asked_more_and_its_answers_still_count(pooled_
     # Withdrawn answers of the first wave open its questions again, beside those of the second.
     worker = Judgment.objects.order_by("id").values_list("worker", flat=True)[0]
     given = Judgment.objects.filter(worker=worker, image__isnull=False).count()
-    discarding.discard(campaign=batch.campaign, worker=worker)
+    discarding.discard_worker(campaign=batch.campaign, worker=worker)
     assert state("first").wanting == given
     with pytest.raises(BatchRefused, match=f"{given} answers"):
         advance("first")
@@ -108,17 +108,17 @@ def test_a_wave_that_dies_on_the_way_leaves_nothing(pooled_runs: list[str], monk
         raise RuntimeError("the power went")
 
     with monkeypatch.context() as patched:
-        patched.setattr("evaluation.services.batches.rounds.told", fail)
+        patched.setattr("evaluation.services.batches.rounds.round_status", fail)
         patched.setattr("annotation.campaigns.counted.record", fail)
         with pytest.raises(RuntimeError):
             advance("first")
     assert (Task.objects.count(), Batch.objects.get().numbers) == (tasks, numbers)
     job = jobs.enqueue(kind="next_wave", arguments={"batch": "first"})
-    assert jobs.run(job.pk) == Job.DONE
+    assert jobs.run_queued_job(job.pk) == Job.DONE
     assert Job.objects.get(pk=job.pk).result["waves"] == 2 and Task.objects.count() > tasks
     # Begun again after it was done: its answers are to come, and nothing is asked twice.
     again = jobs.enqueue(kind="next_wave", arguments={"batch": "first"})
-    assert jobs.run(again.pk) == Job.FAILED
+    assert jobs.run_queued_job(again.pk) == Job.FAILED
     assert "are still missing" in Job.objects.get(pk=again.pk).error
 
 
@@ -132,18 +132,20 @@ def test_an_open_batch_asks_its_next_wave_by_itself(pooled_runs: list[str]) -> N
     Standing.objects.filter(pk=standing.pk).update(known=10, right=7)
     pause(campaign=batch.campaign, reason="noon")
     assert do("ask_next_waves") and not Job.objects.exists()
-    resume(campaign=batch.campaign)
+    campaign_resume(campaign=batch.campaign)
     assert do("ask_next_waves") and do("ask_next_waves")
     job = Job.objects.get()
-    assert jobs.run(job.pk) == Job.DONE and Batch.objects.get().waves["asked"][1:]
-    assert jobs.run(jobs.enqueue(kind="next_wave", arguments=job.arguments).pk) == Job.DONE, "asked once"
+    assert jobs.run_queued_job(job.pk) == Job.DONE and Batch.objects.get().waves["asked"][1:]
+    assert jobs.run_queued_job(jobs.enqueue(kind="next_wave", arguments=job.arguments).pk) == Job.DONE, (
+        "asked once"
+    )
     assert len(Batch.objects.get().waves["asked"]) == 2
     early = jobs.enqueue(kind="next_wave", arguments={"batch": "first", "wave": 3})
-    assert jobs.run(early.pk) == Job.FAILED
+    assert jobs.run_queued_job(early.pk) == Job.FAILED
     answer(batch, 2)
     before = Job.objects.count()
     assert do("ask_next_waves") and Job.objects.count() == before, "not at once"
-    Job.objects.filter(pk=early.pk).update(finished_at=database.now() - AGAIN)
+    Job.objects.filter(pk=early.pk).update(finished_at=database.now() - BETWEEN_LOOKS)
     assert do("ask_next_waves") and Job.objects.count() == before + 1
     Job.objects.filter(pk=Job.objects.latest("pk").pk).update(state=Job.CANCELLED)
     assert do("ask_next_waves") and Job.objects.count() == before + 1, "a cancelled one is left to people"

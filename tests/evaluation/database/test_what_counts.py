@@ -21,7 +21,7 @@ from evaluation.services.batches.launching import launch
 from evaluation.services.batches.state import kept_state, state
 from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.reports import building
-from evaluation.services.reports.request import ReportRefused, Wanted
+from evaluation.services.reports.request import ReportRefused, ReportRequest
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.pooled_world import UNTESTED, crowd, planned
 
@@ -39,7 +39,7 @@ def a_judge(campaign: Campaign) -> Standing:
 def suspended_and_reinstated(row: Standing) -> None:
     """The rules suspend a judge, and a researcher lets them back."""
     Standing.objects.filter(pk=row.pk).update(state=SUSPENDED, known=13, right=0, last="0" * 13)
-    discarding.reinstate(campaign=row.campaign, worker=row.worker_id)
+    discarding.reinstate_worker(campaign=row.campaign, worker=row.worker_id)
 
 
 def test_answers_from_before_judges_were_reinstated_stay_out_unless_asked_for_by_name(
@@ -50,8 +50,8 @@ def test_answers_from_before_judges_were_reinstated_stay_out_unless_asked_for_by
     whole = collect("first")
     row = a_judge(batch.campaign)
     judge = row.worker.pseudonym
-    discarding.suspend(campaign=batch.campaign, worker=row.worker_id)
-    discarding.reinstate(campaign=batch.campaign, worker=row.worker_id)
+    discarding.suspend_worker(campaign=batch.campaign, worker=row.worker_id)
+    discarding.reinstate_worker(campaign=batch.campaign, worker=row.worker_id)
     assert collect("first").unchanged, "one whom a researcher suspended counts in full once reinstated"
 
     suspended_and_reinstated(row)
@@ -61,7 +61,7 @@ def test_answers_from_before_judges_were_reinstated_stay_out_unless_asked_for_by
     assert less.answers < whole.answers and less.short > 0 and less.judgments == "first-2"
     assert state("first").top_up.judges == {}, "to discard them would take their later answers too"
     # Told again, the standing still begins where the judge was let back.
-    trust_replay.retell([row.pk])
+    trust_replay.replay_rows([row.pk])
     assert collect("first").unchanged
     with pytest.raises(
         CommandError, match=f"judge 'nobody' of batch 'first' .*; judges with such answers: {judge}"
@@ -119,8 +119,8 @@ def test_what_is_decided_shows_on_pages_at_once(pooled_runs: list[str]) -> None:
     assert seen() == (stored, 0, True)
     suspended_and_reinstated(row)
     assert seen()[1:] != (0, True)
-    discarding.discard(campaign=batch.campaign, worker=row.worker_id)
-    discarding.restore(campaign=batch.campaign, worker=row.worker_id)
+    discarding.discard_worker(campaign=batch.campaign, worker=row.worker_id)
+    discarding.restore_worker(campaign=batch.campaign, worker=row.worker_id)
     assert seen()[0] < stored
     collect("first", count=[row.worker.pseudonym])
     assert seen() == (stored, 0, True)
@@ -140,12 +140,12 @@ def test_a_batch_and_its_report_say_that_pairs_judged_before_lack_answers_now(
     reused = second.numbers["known"]
     before = state("second")
     assert (before.reused, before.lacking, before.complete) == (reused, 0, True) and reused > 0
-    wanted = Wanted("r", "q", pooled_runs, batch="second", measures=["S@1"], rounds=10, resamples=10)
-    building.build(wanted)
+    wanted = ReportRequest("r", "q", pooled_runs, batch="second", measures=["S@1"], rounds=10, resamples=10)
+    building.build_report(wanted)
     row = building.report_named("r")
     assert building.outdated(row) == []
 
-    discarding.discard(campaign=first.campaign, worker=a_judge(first.campaign).worker_id)
+    discarding.discard_worker(campaign=first.campaign, worker=a_judge(first.campaign).worker_id)
     after = state("second")
     assert after.lacking > 0 == after.short and after.reused + after.lacking == reused
     assert not after.complete and not after.collected
@@ -154,11 +154,11 @@ def test_a_batch_and_its_report_say_that_pairs_judged_before_lack_answers_now(
     )
     changes = building.outdated(row)
     with pytest.raises(ReportRefused) as refused:
-        building.build(wanted)
+        building.build_report(wanted)
     assert changes and "; ".join(changes) in str(refused.value)
-    building.build(wanted, replace=True)
+    building.build_report(wanted, replace=True)
     assert building.outdated(building.report_named("r")) == []
-    page = (building.folder_of("r") / "report.html").read_text()
+    page = (building.report_folder("r") / "report.html").read_text()
     assert f"{after.lacking} have fewer answers now than required" in page
     # A new batch of the same runs asks for just these.
     assert len(planned(pooled_runs, depth=3).asked) == after.lacking

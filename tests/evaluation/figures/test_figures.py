@@ -11,11 +11,11 @@ import pytest
 
 from evaluation.agreement.summary import Resampling
 from evaluation.figures import agreement, curves, judgments, ranks, systems
-from evaluation.figures.base import DRAWN, Plot
+from evaluation.figures.base import FIGURE_DRAWERS, Plot
 from evaluation.figures.files import as_pdf, as_svg
-from evaluation.figures.style import COLOURED, look, short
+from evaluation.figures.style import COLOURED, short, system_look
 from evaluation.relevance.pairs import JudgedPair
-from evaluation.report_data.directions import Direction
+from evaluation.report_data.directions import DirectionTable
 from evaluation.report_data.judging import judging_of
 from evaluation.report_data.orders import orders_of
 from tests.evaluation.reporting.made import a_direction
@@ -23,22 +23,22 @@ from tests.sizes import THOROUGH
 from tests.web.test_colours import contrast, rgb, tokens
 
 #: Of what PDF documents are drawn twice, which is slow: all kinds go through one function.
-PDF_OF = DRAWN.keys() if THOROUGH else {"curves", "agreement"}
+PDF_OF = FIGURE_DRAWERS.keys() if THOROUGH else {"curves", "agreement"}
 
 FEW = a_direction({"sharp": (0.8, 0.6), "blunt": (0.4, 0.5)})
 
 
-def plots(direction: Direction) -> list[Plot]:
+def plots(direction: DirectionTable) -> list[Plot]:
     """Every kind of figure."""
     grades = [(1, 1, 0), (1, 1, 1), (0, 0, 0), (0, 0)]
     pairs = [JudgedPair(f"i{n}", "c", tuple(map(float, own))) for n, own in enumerate(grades)]
     judged = judging_of(pairs, Resampling(50), name="crowd")
     found = [
-        curves.plot(direction),
-        ranks.plot(direction),
-        systems.plot([direction], orders_of([direction])),
-        judgments.plot(judged),
-        agreement.plot(judged.sweeps[0], 1),
+        curves.plot_curves(direction),
+        ranks.plot_ranks(direction),
+        systems.plot_systems([direction], orders_of([direction])),
+        judgments.plot_judgments(judged),
+        agreement.plot_agreement(judged.sweeps[0], 1),
     ]
     return [plot for plot in found if plot is not None]
 
@@ -50,7 +50,7 @@ def svgs() -> dict[str, str]:
 
 
 def test_every_kind_is_drawn_here() -> None:
-    assert {plot.kind for plot in plots(FEW)} == set(DRAWN.keys())
+    assert {plot.kind for plot in plots(FEW)} == set(FIGURE_DRAWERS.keys())
 
 
 def test_a_figure_is_the_same_bytes_again(svgs: dict[str, str]) -> None:
@@ -94,13 +94,17 @@ def test_whatever_systems_there_are_a_figure_comes_out_without_a_warning(
     direction = a_direction(made)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for plot in (curves.plot(direction), ranks.plot(direction), systems.plot([direction], [])):
+        for plot in (
+            curves.plot_curves(direction),
+            ranks.plot_ranks(direction),
+            systems.plot_systems([direction], []),
+        ):
             assert plot is not None
             ElementTree.fromstring(as_svg(plot))
 
 
 def test_names_are_set_as_they_are_and_not_as_formulas() -> None:
-    plot = curves.plot(a_direction({"$x_1$ & <b>": (0.2, 0.2), "_beneath": (0.1, 0.1)}))
+    plot = curves.plot_curves(a_direction({"$x_1$ & <b>": (0.2, 0.2), "_beneath": (0.1, 0.1)}))
     assert plot is not None
     texts = [one.text for one in ElementTree.fromstring(as_svg(plot)).iter() if one.tag.endswith("}text")]
     assert {"$x_1$ & <b>", "_beneath"} <= set(texts)
@@ -108,7 +112,7 @@ def test_names_are_set_as_they_are_and_not_as_formulas() -> None:
 
 def test_where_nothing_was_measured_there_is_no_figure() -> None:
     empty = a_direction({"a": (0.5, 0.5)}, curves=False)
-    assert curves.plot(empty) is None and ranks.plot(empty) is None
+    assert curves.plot_curves(empty) is None and ranks.plot_ranks(empty) is None
 
 
 def test_sentences_say_what_the_numbers_say() -> None:
@@ -135,7 +139,7 @@ def test_curves_are_compared_where_all_of_them_reach() -> None:
     deep, shallow = FEW.systems
     shallow = replace(shallow, curves={"R": [0.5] * 5})
     deep = replace(deep, curves={"R": [0.1 * k for k in range(1, 11)]})
-    assert curves.sentence(replace(FEW, systems=[deep, shallow])) == (
+    assert curves.curves_sentence(replace(FEW, systems=[deep, shallow])) == (
         "sharp has an original in the top 5 for 50.0% of the queries."
     )
 
@@ -145,12 +149,12 @@ def test_a_ninth_line_of_thresholds_is_drawn() -> None:
     (swept,) = judging_of(grades, Resampling(0), name="a", others=("b", grades)).sweeps
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        text = as_svg(agreement.plot(swept, 1))
+        text = as_svg(agreement.plot_agreement(swept, 1))
     assert len(swept.rows) == COLOURED + 1 and "b at least 9" in text
 
 
 def test_every_colour_can_be_seen_on_every_page() -> None:
-    looks = [look(number) for number in range(COLOURED + 1)]
+    looks = [system_look(number) for number in range(COLOURED + 1)]
     grounds = ["#ffffff", *(tokens(scheme)["page"] for scheme in ("light", "dark"))]
     for ground in grounds:
         for one in looks:
@@ -162,7 +166,7 @@ def test_every_colour_can_be_seen_on_every_page() -> None:
 
 def test_where_points_crowd_the_best_keeps_its_number() -> None:
     made = {f"s{n}": (0.1 + 0.001 * n, 0.2 + 0.001 * n) for n in range(9)} | {"far": (0.9, 0.9)}
-    plot = systems.plot([a_direction(made)], [])
+    plot = systems.plot_systems([a_direction(made)], [])
     assert plot is not None
     texts = {one.text for one in ElementTree.fromstring(as_svg(plot)).iter() if one.tag.endswith("}text")}
     assert {"9", "10"} <= texts and not {"1", "5", "8"} & texts

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from evaluation.metrics.localization import (
     Regions,
-    average_precision,
     average_precisions,
+    box_average_precision,
+    box_recall,
     first_right,
     iou,
-    recall,
     suppress,
     union_box,
     upper_bound,
@@ -57,8 +57,8 @@ def test_half_overlap_is_right_and_less_is_not():
 def test_a_phrase_without_a_prediction_is_missed_and_stays_in_the_denominator():
     ranks = first_right([[50, 50, 60, 60], [0, 0, 9, 9]], [0, 0], [[0, 0, 9, 9], [0, 0, 9, 9]])
     assert ranks.tolist() == [2, math.inf]
-    assert recall(ranks, 1).mean() == 0
-    assert recall(ranks, 10).mean() == 0.5
+    assert box_recall(ranks, 1).mean() == 0
+    assert box_recall(ranks, 10).mean() == 0.5
     assert upper_bound(ranks).mean() == 0.5
 
 
@@ -114,13 +114,13 @@ def test_average_precision_is_the_area_under_precision_made_falling(detections, 
     found, images, scores = zip(*detections, strict=True) if detections else ((), (), ())
     gold, gold_images = zip(*golds, strict=True)
     expected = plain_average_precision(found, images, scores, gold, gold_images)
-    assert average_precision(found, images, scores, gold, gold_images) == pytest.approx(expected)
+    assert box_average_precision(found, images, scores, gold, gold_images) == pytest.approx(expected)
 
 
 def test_a_second_detection_of_a_box_is_wrong():
     twice = [[0, 0, 9, 9], [0, 0, 9, 9], [20, 0, 29, 9]]
     gold = [[0, 0, 9, 9], [20, 0, 29, 9]]
-    assert average_precision(twice, [0, 0, 0], [3, 2, 1], gold, [0, 0]) == pytest.approx((1 + 2 / 3) / 2)
+    assert box_average_precision(twice, [0, 0, 0], [3, 2, 1], gold, [0, 0]) == pytest.approx((1 + 2 / 3) / 2)
 
 
 def test_phrases_are_judged_one_by_one_after_suppression():

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from evaluation.report_data.directions import Direction, Figure, SystemFigures
+from evaluation.report_data.directions import DirectionTable, MeasuredFigure, SystemFigures
 
 
 def a_direction(
     systems: dict[str, tuple[float, float]], *, direction: str = "annotation", curves: bool = True
-) -> Direction:
+) -> DirectionTable:
     """System -> R@10 and R-precision; of 100 queries."""
 
-    def figure(value: float) -> Figure:
-        return Figure(value, value - 0.05, value + 0.05, None, 100, 10, 0.9, interval="bootstrap", images=100)
+    def figure(value: float) -> MeasuredFigure:
+        return MeasuredFigure(
+            value, value - 0.05, value + 0.05, None, 100, 10, 0.9, interval="bootstrap", images=100
+        )
 
     made = [
         SystemFigures(
@@ -26,4 +28,4 @@ def a_direction(
         )
         for name, (found, precise) in systems.items()
     ]
-    return Direction(direction, 100, 100, [], "", ["R@10", "R-precision"], made, [])
+    return DirectionTable(direction, 100, 100, [], "", ["R@10", "R-precision"], made, [])

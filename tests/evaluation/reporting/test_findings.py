@@ -22,8 +22,8 @@ from evaluation.relevance.pairs import JudgedPair
 from evaluation.report_data import tables
 from evaluation.report_data.directions import (
     BINS,
-    Direction,
     DirectionHead,
+    DirectionTable,
     Measured,
     binned,
     direction_of,
@@ -32,7 +32,7 @@ from evaluation.report_data.directions import (
 )
 from evaluation.report_data.judging import MOST_COLUMNS, MOST_ROWS, judging_of
 from evaluation.report_data.orders import orders_of
-from evaluation.reporting.document import Report, differences, sections_of
+from evaluation.reporting.document import ReportDocument, changed_inputs, sections_of
 from tests.evaluation.reporting.made import a_direction
 
 DRAWS = Bootstrap(range(40), 200)
@@ -116,7 +116,7 @@ def test_experts_and_crowd_agree_best_where_table_10_says(real_data: Path) -> No
     lenient = {row: kappa for (row, column), kappa in found.items() if column == 1 / 3}
     assert max(lenient, key=lambda row: lenient[row] or 0) == 8 / 3
     assert lenient[8 / 3] == pytest.approx(0.698, abs=5e-4)
-    assert "over 2,329 pairs." in agreement.sentence(swept)
+    assert "over 2,329 pairs." in agreement.agreement_sentence(swept)
 
 
 def test_of_many_thresholds_the_best_is_shown() -> None:
@@ -130,16 +130,17 @@ def test_of_many_thresholds_the_best_is_shown() -> None:
             (MOST_ROWS, 1) if first is pairs else (1, MOST_COLUMNS)
         )
         assert max(cell.value or 0 for line in swept.kappa for cell in line) == 1
-        assert agreement.sentence(swept).startswith(
+        assert agreement.agreement_sentence(swept).startswith(
             "Kappa is highest, 1.00 (90 %: 1.00 to 1.00; every resample gives the same), for b of "
         )
-        assert "of at least 0.34" in agreement.sentence(swept)
+        assert "of at least 0.34" in agreement.agreement_sentence(swept)
 
 
 def test_answers_are_counted_as_answers_and_pairs_as_pairs() -> None:
     pairs = [JudgedPair(f"i{n}", "c", (float(n > 1), float(n > 2))) for n in range(5)]
     said = [
-        agreement.sentence(one) for one in judging_of(pairs, NO_DRAWS, name="a", others=("b", pairs)).sweeps
+        agreement.agreement_sentence(one)
+        for one in judging_of(pairs, NO_DRAWS, name="a", others=("b", pairs)).sweeps
     ]
     assert [sentence.rpartition(", ")[2] for sentence in said] == ["over 10 answers.", "over 5 pairs."]
 
@@ -158,11 +159,11 @@ def test_judges_are_counted_though_some_pairs_name_nobody() -> None:
         found = judging_of(own, NO_DRAWS, name="mixed")
         assert (found.judges, found.nameless) == judges
         inputs = {"settings": {"level": 0.95}}
-        (section,) = sections_of(Report("r", inputs, [], None, found, ""))
+        (section,) = sections_of(ReportDocument("r", inputs, [], None, found, ""))
         assert f" images, {words}" in section.remarks[0]
 
 
-def direction_of_few(images: int, values: dict[str, list[float]]) -> Direction:
+def direction_of_few(images: int, values: dict[str, list[float]]) -> DirectionTable:
     """Two systems whose queries are of so many images, figures and all."""
     queries = len(next(iter(values.values())))
     measured = [
@@ -212,7 +213,7 @@ def test_a_bootstrap_of_few_images_is_marked_wherever_it_is_shown() -> None:
             "",
             "a bootstrap of 6 images, fewer than 10: may be too narrow" if marked else "",
         ]
-        (section, *_) = sections_of(Report("r", inputs, [one], None, None, ""))
+        (section, *_) = sections_of(ReportDocument("r", inputs, [one], None, None, ""))
         assert (
             any(
                 "draws only 6 images for some results. With fewer than 10" in text for text in section.remarks
@@ -231,7 +232,7 @@ def test_coefficients_of_few_images_say_so_in_sentence_and_table() -> None:
     alpha = found.coefficients["Krippendorff's alpha, nominal"]
     assert tables.interval_text(alpha).endswith(f"] ({said})")
     assert said in as_text(tables.coefficients(found, level=0.95).table)
-    assert said in as_csv(agreement.plot(found.sweeps[0], 1).data)
+    assert said in as_csv(agreement.plot_agreement(found.sweeps[0], 1).data)
 
 
 def test_figures_at_best_are_not_said_to_be_bounds() -> None:
@@ -249,10 +250,10 @@ def test_figures_at_best_are_not_said_to_be_bounds() -> None:
 def test_a_batch_that_is_shown_otherwise_is_another_input() -> None:
     before: dict[str, Any] = {"qrels": {"name": "", "version": 0, "digest": ""}, "runs": []}
     before["batch"] = {"answers": 3, "digest": "old"}
-    assert differences(before, {**before, "batch": {"answers": 3, "digest": "new"}}) == [
+    assert changed_inputs(before, {**before, "batch": {"answers": 3, "digest": "new"}}) == [
         "other data of the batch changed"
     ]
-    assert differences(before, {**before, "batch": {"answers": 4, "digest": "new"}}) == [
+    assert changed_inputs(before, {**before, "batch": {"answers": 4, "digest": "new"}}) == [
         "batch answers is 4, was 3"
     ]
 
@@ -285,11 +286,11 @@ def test_what_changed_is_named() -> None:
         "settings": {"seed": 1},
         "versions": {"numpy": "1"},
     }
-    assert differences(before, before) == []
-    assert differences(before, {**before, "runs": before["runs"][::-1]}) == [
+    assert changed_inputs(before, before) == []
+    assert changed_inputs(before, {**before, "runs": before["runs"][::-1]}) == [
         "other data of the runs, or their order, changed"
     ]
-    assert differences(before, now) == [
+    assert changed_inputs(before, now) == [
         "qrels are q version 2, were q version 1",
         "run 'a' has other rankings",
         "run 'c' is new",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.reproduction.cells import COUNT, KAPPA, PERCENT, Cell, tally
+from evaluation.reproduction.cells import COUNT, KAPPA, PERCENT, PrintedCell, tally
 
 
-def cell(printed: float, ours: float | None, unit: str) -> Cell:
-    return Cell(
+def cell(printed: float, ours: float | None, unit: str) -> PrintedCell:
+    return PrintedCell(
         "Table 1", "row", "column", printed, ours, unit, "family", why="" if ours else "not published"
     )
 

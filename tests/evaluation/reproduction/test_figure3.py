@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from evaluation.reproduction.cells import KAPPA, tolerance
-from evaluation.reproduction.figure3 import ALIGNMENT, BNC, CAPTIONS, LIN, PRINTED, figure
+from evaluation.reproduction.figure3 import ALIGNMENT, BNC, CAPTIONS, LIN, PRINTED_FIGURE3, make_figure3
 from models_core.text.distributional import distributional
 from models_core.text.lemmas import NOUN, VERB, Word, content
 from models_core.text.lin import Lin
@@ -32,7 +32,7 @@ def near(column: str, value) -> int:
     """How many printed similarities of a column are within tolerance."""
     return sum(
         abs(value(word, other) - printed) <= tolerance(printed, KAPPA)
-        for word, own in PRINTED[column].items()
+        for word, own in PRINTED_FIGURE3[column].items()
         for other, printed in own.items()
     )
 
@@ -66,7 +66,7 @@ def test_the_command_finds_eight_aligned_words_of_ten_and_has_no_bnc(real_data, 
 
 def test_without_wordnet_and_without_the_words_columns_say_why() -> None:
     image = [[Word("dog", NOUN), Word("run", VERB)]] * 6
-    found = figure([image], None, why_no_wordnet="no noun files")
+    found = make_figure3([image], None, why_no_wordnet="no noun files")
     assert found.within(LIN) == found.found(ALIGNMENT) == 0
     why = {n.cell.column: n.cell.why for n in found.neighbours}
     assert why[LIN] == "no noun files"

@@ -17,11 +17,11 @@ from scipy.stats import rankdata
 
 from annotation.formats.base import FormatError
 from evaluation.reproduction import report as room
-from evaluation.reproduction.cells import Cell, tally
-from evaluation.reproduction.conventions import ALTERNATIVES, CHOSEN, Conventions
+from evaluation.reproduction.cells import PrintedCell, tally
+from evaluation.reproduction.conventions import ALTERNATIVES, CHOSEN_CONVENTIONS, Conventions
 from evaluation.reproduction.evidence import Evidence
 from evaluation.reproduction.printed_systems import AUTOMATIC, HUMAN, SYSTEMS
-from evaluation.reproduction.report import FAMILIES, Report
+from evaluation.reproduction.report import FAMILIES, ReproductionReport
 from tests.evaluation.flickr8k_part import part_of_flickr8k
 
 COMMAND = "evaluation.management.commands.reproduce_hodosh"
@@ -39,7 +39,7 @@ class Work:
     """What the command read and computed on its way, and what it printed."""
 
     evidence: Evidence
-    report: Report
+    report: ReproductionReport
     printed: str
 
 
@@ -53,7 +53,7 @@ def work(real_data: Path) -> Work:
         seen["evidence"] = read(*arguments, **also)
         return seen["evidence"]
 
-    def computes(*arguments: Any, **also: Any) -> Report:
+    def computes(*arguments: Any, **also: Any) -> ReproductionReport:
         seen["report"] = reproduce(*arguments, **also)
         return seen["report"]
 
@@ -70,7 +70,7 @@ def evidence(work: Work) -> Evidence:
 
 
 @pytest.fixture(scope="module")
-def reproduced(work: Work) -> Report:
+def reproduced(work: Work) -> ReproductionReport:
     return work.report
 
 
@@ -79,17 +79,17 @@ def printed(work: Work) -> str:
     return work.printed
 
 
-def found(report: Report, table: str, row: str, column: str) -> Cell:
+def found(report: ReproductionReport, table: str, row: str, column: str) -> PrintedCell:
     (cell,) = [c for c in report.cells if (c.table, c.row, c.column) == (table, row, column)]
     return cell
 
 
-def test_enough_cells_and_nearly_all_within(reproduced: Report) -> None:
+def test_enough_cells_and_nearly_all_within(reproduced: ReproductionReport) -> None:
     assert reproduced.tally.cells >= 200
     assert reproduced.tally.share >= 0.95
 
 
-def test_no_printed_figure_counts_twice(reproduced: Report) -> None:
+def test_no_printed_figure_counts_twice(reproduced: ReproductionReport) -> None:
     """Of cells that the text repeats from a table, or that stand beside one figure, one counts."""
     again = [cell for cell in reproduced.cells if cell.again]
     assert Counter(cell.table for cell in again) == {
@@ -108,7 +108,7 @@ def test_no_printed_figure_counts_twice(reproduced: Report) -> None:
     assert [twice for twice, number in seen.items() if number > 1] == []
 
 
-def test_every_table_has_all_its_cells(reproduced: Report) -> None:
+def test_every_table_has_all_its_cells(reproduced: ReproductionReport) -> None:
     tables = Counter(cell.table for cell in reproduced.cells)
     assert tables["Table 7(a)"] + tables["Table 7(b)"] == 28
     assert tables["Table 8"] == tables["Table 9"] == 60
@@ -137,11 +137,11 @@ def test_every_table_has_all_its_cells(reproduced: Report) -> None:
         ("Section 3.5.3", "training captions", "words of frequency 5 or more", 1928),
     ],
 )
-def test_single_cells(reproduced: Report, table: str, row: str, column: str, ours: float) -> None:
+def test_single_cells(reproduced: ReproductionReport, table: str, row: str, column: str, ours: float) -> None:
     assert found(reproduced, table, row, column).ours == pytest.approx(ours, abs=0.006)
 
 
-def test_cells_that_cannot_be_had_say_why(reproduced: Report) -> None:
+def test_cells_that_cannot_be_had_say_why(reproduced: ReproductionReport) -> None:
     missing = [cell for cell in reproduced.cells if cell.ours is None]
     assert {(cell.row, cell.column) for cell in missing} == {
         ("Random", "Expert"),
@@ -155,7 +155,7 @@ def test_cells_that_cannot_be_had_say_why(reproduced: Report) -> None:
     assert all(cell.why for cell in missing)
 
 
-def test_misprints_are_told(reproduced: Report) -> None:
+def test_misprints_are_told(reproduced: ReproductionReport) -> None:
     noted = found(reproduced, "Section 4.3.2", "images that have", "3 captions")
     assert noted.why == (
         "misprinted: the captions' figure again, and the four printed add up to 950 of 1,000 images; "
@@ -165,14 +165,14 @@ def test_misprints_are_told(reproduced: Report) -> None:
     assert noted.note == "computed at 0.7; at 0.6 as headed it is 0.652"
 
 
-def test_each_rule_of_relevance_is_reported_beside_the_chosen(reproduced: Report) -> None:
+def test_each_rule_of_relevance_is_reported_beside_the_chosen(reproduced: ReproductionReport) -> None:
     added = found(reproduced, "Section 4.3.2", "relevant pairs", "besides the originals")
     assert (added.ours, added.note) == (2031, "majority: 2,004, two_thirds: 1,996")
     four = found(reproduced, "Section 4.3.2", "captions that describe", "4 or more images")
     assert four.note.startswith("majority: ")
 
 
-def test_the_chosen_conventions_beat_their_alternatives(reproduced: Report) -> None:
+def test_the_chosen_conventions_beat_their_alternatives(reproduced: ReproductionReport) -> None:
     """Of the families that an alternative moves, most fit better as chosen; the rest are named here."""
     better = {
         (other.convention, other.family)
@@ -187,14 +187,14 @@ def test_the_chosen_conventions_beat_their_alternatives(reproduced: Report) -> N
     }
 
 
-def test_every_convention_has_an_alternative_that_moves_something(reproduced: Report) -> None:
+def test_every_convention_has_an_alternative_that_moves_something(reproduced: ReproductionReport) -> None:
     moved = {other.convention for other in reproduced.alternatives}
     assert moved == set(ALTERNATIVES)
     changed = {
         entry.name
         for other in ALTERNATIVES.values()
         for entry in fields(Conventions)
-        if getattr(other, entry.name) != getattr(CHOSEN, entry.name)
+        if getattr(other, entry.name) != getattr(CHOSEN_CONVENTIONS, entry.name)
     }
     assert changed == {entry.name for entry in fields(Conventions)}
 
@@ -211,7 +211,7 @@ class Noting:
             assert attribute.fget is not None
             return attribute.fget(self)
         self.read.add(name)
-        return getattr(CHOSEN, name)
+        return getattr(CHOSEN_CONVENTIONS, name)
 
 
 def test_a_family_names_the_conventions_that_it_reads(evidence: Evidence) -> None:
@@ -245,7 +245,7 @@ def test_typed_tables_keep_the_order_of_systems_that_print_gives() -> None:
     assert HUMAN[SYSTEMS.index("NN5-F1-idf")].tolist() == [5.8, 15.4, 20.2, 5.2, 5.0, 13.3, 18.4, 3.8]
 
 
-def test_rank_correlations_are_those_of_mean_ranks(reproduced: Report) -> None:
+def test_rank_correlations_are_those_of_mean_ranks(reproduced: ReproductionReport) -> None:
     """Spearman's rho written out: Pearson's of the mid-ranks."""
     ours = np.corrcoef(rankdata(AUTOMATIC[:, 0]), rankdata(HUMAN[:, 0]))[0, 1]
     assert found(reproduced, "Table 7(a)", "@1", "annotation rho").ours == pytest.approx(ours, abs=1e-12)
@@ -282,12 +282,12 @@ def test_a_pair_outside_the_pool_is_named(part: Path) -> None:
 
 def test_strict_comparisons_keep_the_equals_sign_of_print(evidence: Evidence) -> None:
     """At the top of a scale "=" and ">=" are one: "expert = 4.0" must not become "expert > 4.0"."""
-    strict = room.table_10(evidence, replace(CHOSEN, strict=True))
+    strict = room.table_10(evidence, replace(CHOSEN_CONVENTIONS, strict=True))
     (cell,) = [c for c in strict if (c.table, c.row, c.column) == ("Table 10(a)", "expert = 4", "lay = 1")]
     assert cell.ours == pytest.approx(0.75, abs=0.01)
 
 
-def test_the_documentation_gives_the_figures_of_today(reproduced: Report) -> None:
+def test_the_documentation_gives_the_figures_of_today(reproduced: ReproductionReport) -> None:
     text = (Path(__file__).parents[3] / "docs" / "reproduction.md").read_text().replace("\n", " ")
     listed = tally(
         cell for cell in reproduced.counted if cell.table not in ("Section 3.5.3", "Section 4.2.2")
@@ -321,7 +321,7 @@ def test_reproduce_hodosh_prints_cells_and_alternatives(printed: str) -> None:
 
 
 @pytest.fixture
-def computed(evidence: Evidence, reproduced: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+def computed(evidence: Evidence, reproduced: ReproductionReport, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the command would read and compute, which takes its time, is there already."""
     monkeypatch.setattr(f"{COMMAND}.Evidence.read", lambda folder: evidence)
     monkeypatch.setattr(f"{COMMAND}.reproduce", lambda found, watch: reproduced)

@@ -10,7 +10,7 @@ import numpy as np
 
 from annotation import jobs
 from annotation.models import Item, Job, Judgment
-from annotation.protocol.paging import CONTROL, ROLES, WANTED
+from annotation.protocol.paging import PAGE_ROLES, ROLE_CONTROL, ROLE_WANTED
 from evaluation.models import Batch
 from evaluation.selectors import names_of
 from evaluation.services.runs.files import RunImport, import_run
@@ -78,7 +78,7 @@ def judged(names: Sequence[str], world: World) -> Votes:
             for (owner, place), role, yes in zip(
                 block["captions"], block["roles"], block["yes"], strict=True
             ):
-                if ROLES[role] == CONTROL:
+                if PAGE_ROLES[role] == ROLE_CONTROL:
                     continue
                 pair = (call.image_name[block["image"]], by_place[owner, place])
                 if (worker, pair) not in seen:
@@ -94,6 +94,6 @@ def asked(batch: Batch) -> set[tuple[int, int]]:
     for content in contents:
         for (owner, place), role in zip(content["captions"], content["roles"], strict=True):
             assert place == PLACE
-            if ROLES[role] == WANTED:
+            if PAGE_ROLES[role] == ROLE_WANTED:
                 found.add((content["image"], owner))
     return found

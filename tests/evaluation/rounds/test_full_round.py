@@ -70,7 +70,7 @@ def reported(runs: list[str], held: dict[str, dict[str, float]]) -> None:
     """A report on the batch says of each run what was computed by hand."""
     wanted = {"qrels": "pooled", "batch": "first", "runs": runs, "rounds": 200, "resamples": 200}
     worked("build_report", name="first", measures=["S@1", "S@3", "R-precision"], **wanted)
-    told = json.loads((building.folder_of("first") / "report.json").read_text())
+    told = json.loads((building.report_folder("first") / "report.json").read_text())
     values = {
         system["run"]: {measure: figure["value"] for measure, figure in system["figures"].items()}
         for direction in told["findings"]["directions"]

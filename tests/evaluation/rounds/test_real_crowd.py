@@ -21,7 +21,7 @@ from evaluation.services.batches.state import state
 from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.runs.files import RunImport, import_run
-from evaluation.services.runs.ranking import RunsRequest, rank
+from evaluation.services.runs.ranking import RunsRequest, rank_system
 from evaluation.services.systems.training import Sources, TrainRequest, train_system
 from tests.evaluation.rounds.by_hand import Votes, against, rankings
 from tests.evaluation.rounds.conftest import RANKED
@@ -102,7 +102,7 @@ def judged_runs(name: str, recipe: tuple[str, str], votes: Votes, real_data: Pat
     )
     train_system(TrainRequest(name=name, recipe=str(own), corpus=CORPUS, sources=sources))
     kept = []
-    for whole in rank(RunsRequest(system=name, split="test")):
+    for whole in rank_system(RunsRequest(system=name, split="test")):
         turned = whole.direction == Run.SEARCH
         file = folder / f"{whole.run}-judged.trec"
         lines = []

@@ -24,7 +24,7 @@ from evaluation.services.batches.recorded_judges import judge_as_recorded
 from evaluation.services.batches.state import state
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.reports import building
-from evaluation.services.systems.training import folder_of
+from evaluation.services.systems.training import system_folder
 from tests import services
 from tests.conftest import need
 from tests.evaluation.rounds.conftest import CORPUS, SMALL, World
@@ -76,7 +76,7 @@ class Round:
         assert JudgmentSet.objects.filter(published=True).count() == 2 == JudgmentSet.objects.count()
         assert QrelsSnapshot.objects.get().version == 1
         report = Report.objects.get()
-        folder = building.folder_of(report.name)
+        folder = building.report_folder(report.name)
         assert {str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()} == set(
             report.files
         )
@@ -122,7 +122,7 @@ def test_each_job_of_a_round_outlives_its_killed_worker(
             held(data_dir).unlink()
             assert Job.objects.get(pk=job.pk).state == Job.RUNNING
             pass_time(seconds=LOST + 1)
-            assert jobs.sweep() == jobs.Swept(again=1)
+            assert jobs.sweep_jobs() == jobs.SweptJobs(again=1)
             worker = at_work.enter_context(installation.worker())
             assert wait_for(job, Job.DONE).attempts == 2
     assert kinds == KINDS
@@ -156,11 +156,11 @@ def test_each_job_of_a_round_is_cancelled_in_each_phase_and_goes_on(
                 jobs.cancel(job_id=job.pk)
             return False
 
-        ended = jobs.run(job.pk, stopping=cancel_once_a_phase)
+        ended = jobs.run_queued_job(job.pk, stopping=cancel_once_a_phase)
         while ended == Job.CANCELLED:
-            assert kind != "train_system" or not folder_of("kcca").exists()
-            jobs.resume(job_id=job.pk)
-            ended = jobs.run(job.pk, stopping=cancel_once_a_phase)
+            assert kind != "train_system" or not system_folder("kcca").exists()
+            jobs.resume_job(job_id=job.pk)
+            ended = jobs.run_queued_job(job.pk, stopping=cancel_once_a_phase)
         assert ended == Job.DONE and seen, kind
     assert kinds == KINDS
     a_round.check()

@@ -13,7 +13,7 @@ from annotation.models import Job
 from evaluation.comparison.subsets import subset_named
 from evaluation.models import Run, System
 from evaluation.services.judgments.freezing import freeze_protocol
-from evaluation.services.systems.folders import folder_of
+from evaluation.services.systems.folders import system_folder
 from tests.web import world
 from tests.web.staff import forms, press, words
 
@@ -32,14 +32,14 @@ def test_from_a_recipe_of_the_server_to_figures(corpus: str, features: Path, own
             shutil.copy(file, sources / kind)
     ada = world.signed_in("ada", "researcher")
     press(ada, "/evaluation/train/", "Train", name="mine", recipe="own.toml", features="features.npy")
-    assert jobs.run(Job.objects.get().pk) == Job.DONE
+    assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
     system = System.objects.get()
     assert (str(system.created_by), system.job) == ("ada", Job.objects.get())
     page = words(ada.get("/evaluation/systems/mine/"))
     assert "Trained by a recipe" in page and "recipe.name own" in page and "training_images 36" in page
     assert str(sources / "features" / "features.npy") in page and system.digest in page
     press(ada, "/evaluation/systems/mine/", "Rank", split="test")
-    assert jobs.run(Job.objects.latest("pk").pk) == Job.DONE
+    assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
     freeze_protocol(name="pool", corpus=corpus, protocol="one caption", subset=subset_named(corpus, "test"))
     shown = ada.get("/evaluation/runs/mine-search/")
     assert "12 queries of pool version 1" in words(shown)
@@ -47,7 +47,7 @@ def test_from_a_recipe_of_the_server_to_figures(corpus: str, features: Path, own
     assert set(Run.objects.values_list("made_by__name", "split", "system_digest")) == {
         ("mine", "test", system.digest)
     }
-    shutil.rmtree(folder_of("mine"))
+    shutil.rmtree(system_folder("mine"))
     shown = ada.get("/evaluation/systems/mine/")
     assert "Its files are missing" in words(shown)
     assert not any("Rank" in form.buttons for form in forms(shown))

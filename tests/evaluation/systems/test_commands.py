@@ -17,7 +17,7 @@ from evaluation.models import Run
 from evaluation.selectors import names_of, rankings_of, run_named
 from evaluation.services.systems.cross_validation import cross_validated
 from evaluation.services.systems.registry import system_row
-from evaluation.services.systems.training import Sources, folder_of, system_named
+from evaluation.services.systems.training import Sources, system_folder, system_named
 from models_core import storage
 from models_core.image import vocabulary
 from tests.evaluation.database.conftest import said
@@ -43,10 +43,10 @@ def test_a_system_is_trained_once_and_stands(corpus, features, own):
     assert (first["training"], first["held_out"], first["left_out"]) == (36, 12, 0)
     assert not first["unchanged"]
     assert second == {**first, "unchanged": True}
-    facts = storage.read_manifest(folder_of("mine"))["facts"]
+    facts = storage.read_manifest(system_folder("mine"))["facts"]
     assert (facts["corpus"], facts["seed"], facts["training_images"]) == ("world", 0, 36)
     assert list(facts["files"]) == [str(features)]
-    assert [entry.name for entry in folder_of("mine").parent.iterdir()] == ["mine"]
+    assert [entry.name for entry in system_folder("mine").parent.iterdir()] == ["mine"]
 
 
 def test_another_system_of_that_name_is_refused(system, corpus, features):
@@ -167,7 +167,7 @@ def test_what_is_wrong_is_named_and_leaves_nothing(corpus, features, own, tmp_pa
     with pytest.raises(CommandError, match=says) as refused:
         train(corpus, "--features", features, *(files.get(word, word) for word in options))
     assert "\n" not in str(refused.value)
-    assert not folder_of("mine").exists()
+    assert not system_folder("mine").exists()
 
 
 def test_features_with_ids_of_other_images_are_refused(corpus, own, features, tmp_path):
@@ -202,8 +202,8 @@ def test_pictures_are_described_once_and_histograms_serve_as_features(
     db, data_dir, tmp_path, own, monkeypatch
 ):
     # Few words are learned from few points in a tenth of the time, and pictures are described with them.
-    quick = partial(vocabulary.Settings, longer_side=100, points=60, words=(6, 5, 4))
-    monkeypatch.setattr(vocabulary, "Settings", quick)
+    quick = partial(vocabulary.CodebookSettings, longer_side=100, points=60, words=(6, 5, 4))
+    monkeypatch.setattr(vocabulary, "CodebookSettings", quick)
     pictures = tmp_path / "pictures"
     pictures.mkdir()
     records = [
@@ -342,7 +342,7 @@ def test_captions_of_the_corpus_are_dropped_from_a_background_text(corpus, featu
     )
     shown = said("train_system", "dropping", "--corpus", corpus, *train_by)
     assert "background text: dropped 3 of 15 lines, captions of the corpus" in shown
-    facts = storage.read_manifest(folder_of("dropping"))["facts"]
+    facts = storage.read_manifest(system_folder("dropping"))["facts"]
     assert (facts["background_lines"], facts["background_dropped"]) == (15, 3)
     assert system_row("dropping").settings["background_dropped"] == 3
     assert "nothing changed" in said("train_system", "dropping", "--corpus", corpus, *train_by)

@@ -7,7 +7,7 @@ import sys
 import pytest
 from django.core.management import CommandError
 
-from evaluation.services.systems.training import folder_of
+from evaluation.services.systems.training import system_folder
 from tests.evaluation.database.conftest import said
 
 pytestmark = pytest.mark.django_db
@@ -38,10 +38,10 @@ def test_a_device_that_is_not_there_is_refused_before_any_work(
             said(*command, "--device", device)
         assert str(refused.value) == says
     assert not (data_dir / "kept").exists()
-    assert not folder_of("mine").exists()
+    assert not system_folder("mine").exists()
 
 
 def test_the_cpu_may_be_said(corpus, features, own):
     for command in commands(corpus, features, own):
         said(*command, "--device", "cpu")
-    assert folder_of("mine").exists()
+    assert system_folder("mine").exists()

@@ -7,9 +7,9 @@ import pytest
 from annotation import jobs
 from annotation.models import Job
 from evaluation.models import Run, System
-from evaluation.services.systems.training import folder_of
+from evaluation.services.systems.training import system_folder
 from models_core.recipes import system
-from models_core.storage import digest
+from models_core.storage import file_digest
 
 pytestmark = pytest.mark.django_db
 
@@ -27,18 +27,18 @@ def now(job: Job) -> Job:
 
 
 def test_a_training_and_a_ranking_are_jobs(training):
-    assert jobs.run(training.pk) == Job.DONE
+    assert jobs.run_queued_job(training.pk) == Job.DONE
     done = now(training)
     assert (done.share, done.phase) == (1.0, "storing")
     assert done.result["training"] == 36
     entered = System.objects.get()
     assert (entered.name, entered.job, entered.recipe, entered.seed) == ("mine", training, "own", 0)
     assert (entered.sources, entered.digest) == (
-        {done.arguments["features"]: digest(Path(done.arguments["features"]))},
+        {done.arguments["features"]: file_digest(Path(done.arguments["features"]))},
         done.result["sha256"],
     )
     ranking = jobs.enqueue(kind="rank", arguments={"system": "mine", "split": "test"})
-    assert jobs.run(ranking.pk) == Job.DONE
+    assert jobs.run_queued_job(ranking.pk) == Job.DONE
     assert [one["run"] for one in now(ranking).result["runs"]] == ["mine-annotation", "mine-search"]
     assert Run.objects.filter(published=True).count() == 2
 
@@ -51,7 +51,7 @@ def test_shares_rise_and_phases_are_named(training):
         seen.append((row.phase, row.share))
         return False
 
-    jobs.run(training.pk, stopping=look)
+    jobs.run_queued_job(training.pk, stopping=look)
     shares = [share for _, share in seen]
     assert shares == sorted(shares)
     phases = list(dict.fromkeys(phase for phase, _ in seen))
@@ -71,12 +71,12 @@ def test_a_cancelled_training_leaves_no_system_and_goes_on(training):
             jobs.cancel(job_id=training.pk)
         return False
 
-    assert jobs.run(training.pk, stopping=cancel) == Job.CANCELLED
-    assert not folder_of("mine").exists()
-    kernels = folder_of(".training-mine")
+    assert jobs.run_queued_job(training.pk, stopping=cancel) == Job.CANCELLED
+    assert not system_folder("mine").exists()
+    kernels = system_folder(".training-mine")
     waiting = {entry.name: entry.stat().st_mtime_ns for entry in kernels.iterdir()}
     assert len(waiting) == 2
-    jobs.resume(job_id=training.pk)
+    jobs.resume_job(job_id=training.pk)
     during = {}
 
     def look() -> bool:
@@ -84,15 +84,17 @@ def test_a_cancelled_training_leaves_no_system_and_goes_on(training):
             during.update({entry.name: entry.stat().st_mtime_ns for entry in kernels.iterdir()})
         return False
 
-    assert jobs.run(training.pk, stopping=look) == Job.DONE
+    assert jobs.run_queued_job(training.pk, stopping=look) == Job.DONE
     assert during == waiting
     assert not kernels.exists()
-    assert system.System.load(folder_of("mine")).kcca is not None
+    assert system.TrainedSystem.load(system_folder("mine")).kcca is not None
 
 
 def test_a_worker_that_must_end_hands_the_training_on(training):
-    assert jobs.run(training.pk, stopping=lambda: now(training).phase == "image kernel") == Job.QUEUED
-    assert jobs.run(training.pk) == Job.DONE
+    assert (
+        jobs.run_queued_job(training.pk, stopping=lambda: now(training).phase == "image kernel") == Job.QUEUED
+    )
+    assert jobs.run_queued_job(training.pk) == Job.DONE
 
 
 @pytest.mark.parametrize(
@@ -107,12 +109,12 @@ def test_a_worker_that_must_end_hands_the_training_on(training):
 )
 def test_what_is_wrong_fails_a_job_in_one_line(corpus, kind, arguments, says):
     job = jobs.enqueue(kind=kind, arguments=arguments)
-    assert jobs.run(job.pk) == Job.FAILED
+    assert jobs.run_queued_job(job.pk) == Job.FAILED
     error = now(job).error
     assert error.startswith(says)
     assert "\n" not in error
 
 
 def test_captions_that_were_read_stay_for_others(training, data_dir):
-    jobs.run(training.pk)
+    jobs.run_queued_job(training.pk)
     assert [entry.name.split("-")[0] for entry in (data_dir / "kept").iterdir()] == ["reading"]

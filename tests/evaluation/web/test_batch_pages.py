@@ -13,7 +13,7 @@ from django.utils.http import urlencode
 from annotation import jobs
 from annotation.campaigns import close
 from annotation.models import Campaign, Job, Judgment, Standing
-from annotation.moderation.discarding import reinstate
+from annotation.moderation.discarding import reinstate_worker
 from evaluation.models import Batch, QrelsSnapshot
 from evaluation.services.batches.collecting import collect
 from evaluation.services.batches.launching import launch
@@ -46,7 +46,7 @@ def look(client: Client, address: str) -> str:
 
 
 def done(job: Job) -> Job:
-    assert jobs.run(job.pk) == Job.DONE
+    assert jobs.run_queued_job(job.pk) == Job.DONE
     return Job.objects.get(pk=job.pk)
 
 
@@ -165,7 +165,7 @@ def test_reinstated_judges_are_named_and_count_by_a_button(ada: Client, pooled_r
     assert "Frozen as pooled, version 1" in look(ada, f"{BATCHES}first/")
     row = Standing.objects.filter(items__gt=0).select_related("worker")[0]
     Standing.objects.filter(pk=row.pk).update(state="suspended")
-    reinstate(campaign=batch.campaign, worker=row.worker_id)
+    reinstate_worker(campaign=batch.campaign, worker=row.worker_id)
     judge = row.worker.pseudonym
     page = look(ada, f"{BATCHES}first/")
     assert f"{judge} was suspended by the trust rules and then reinstated" in page

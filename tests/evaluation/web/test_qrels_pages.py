@@ -16,7 +16,7 @@ from evaluation.comparison.subsets import subset_named
 from evaluation.models import JudgmentSet, QrelsRow, QrelsSnapshot, Report
 from evaluation.selectors import QrelsCounts, counts_of, names_of, qrels_of, snapshot_named
 from evaluation.services.judgments.freezing import freeze_protocol, freeze_qrels
-from evaluation.services.judgments.relevance import Relevance
+from evaluation.services.judgments.relevance import RelevanceChoice
 from evaluation.web import qrels, uploads
 from tests.evaluation.web import little
 from tests.factories import a_corpus, some_images
@@ -44,7 +44,7 @@ def done(page) -> QrelsSnapshot:
     """The qrels of the job that a page began; nothing was wrong with either."""
     assert said(page) == ["Freezing the qrels. They will appear here."]
     job = Job.objects.latest("pk")
-    assert jobs.run(job.pk) == Job.DONE, Job.objects.get(pk=job.pk).error
+    assert jobs.run_queued_job(job.pk) == Job.DONE, Job.objects.get(pk=job.pk).error
     return snapshot_named(job.arguments["name"])
 
 
@@ -114,7 +114,7 @@ def test_judgments_are_frozen_as_the_command_does(ada, tmp_path):
         name="twin",
         corpus="small",
         judgments="flickr8k-crowd",
-        relevance=Relevance("half"),
+        relevance=RelevanceChoice("half"),
         subset=subset_named("small", "test"),
     )
     assert (made.digest, made.rule, made.subset) == (command.digest, "half", "split test")
@@ -320,7 +320,7 @@ def test_a_packed_file_that_is_cut_short_or_swells_is_refused(ada, monkeypatch, 
 def test_what_is_too_large_to_be_read_at_once_is_for_the_command(ada, monkeypatch):
     monkeypatch.setattr("evaluation.web.qrels_forms.READ_AT_ONCE", 10)
     assert "Use the command import_qrels." in wrong(ada.post(IMPORT, {**QRELS, "file": sent(TREC)}))
-    assert uploads.READ_AT_ONCE <= uploads.LARGEST
+    assert uploads.READ_AT_ONCE <= uploads.LARGEST_UPLOAD
 
 
 def test_judgments_on_a_scale_are_imported_and_listed(ada):

@@ -19,7 +19,7 @@ from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.models import Report, Run
 from evaluation.services.judgments.freezing import freeze_protocol
 from evaluation.services.reports import building
-from evaluation.services.reports.request import Wanted
+from evaluation.services.reports.request import ReportRequest
 from evaluation.services.runs.files import RunImport, import_run
 from evaluation.web import reports as report_pages
 from tests.evaluation.database.conftest import matrix_file
@@ -61,7 +61,7 @@ def world(db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str
 
 @pytest.fixture
 def built(world: list[str]) -> Report:
-    building.build(Wanted("spring", "q", world, rounds=50, resamples=20))
+    building.build_report(ReportRequest("spring", "q", world, rounds=50, resamples=20))
     return building.report_named("spring")
 
 
@@ -101,7 +101,7 @@ def test_an_address_fills_the_form_and_the_form_starts_a_job(ada: Client, world:
     assert answer["Location"] == "/evaluation/reports/"
     job = Job.objects.get()
     assert job.arguments["runs"] == world and job.arguments["measures"] == ["R@1", "median rank"]
-    jobs.run(job.pk)
+    jobs.run_queued_job(job.pk)
     listed = page(ada, "/evaluation/reports/")
     assert 'href="/evaluation/reports/spring/"' in listed and '<span class="hint">none</span>' in listed
     assert 'View<span class="aside">' in listed
@@ -117,7 +117,7 @@ def test_a_report_is_of_the_images_that_the_comparison_was_of(ada: Client, world
     made = ada.post("/evaluation/new-report/", {**given, "rounds": "50", "resamples": "20"})
     assert made.status_code == 302
     job = Job.objects.get()
-    assert jobs.run(job.pk) == Job.DONE
+    assert jobs.run_queued_job(job.pk) == Job.DONE
     settings = Report.objects.get(name="fold").inputs["settings"]
     assert (settings["split"], settings["missing"]) == ("1/3", "worst")
     again = re.search(r'href="(/evaluation/new-report/\?[^"]+)"', page(ada, "/evaluation/reports/fold/"))
@@ -153,7 +153,7 @@ def test_what_cannot_be_built_is_said_at_once_and_what_was_given_stays(
 
 def test_a_report_is_shown_as_it_was_built(ada: Client, built: Report) -> None:
     text = page(ada, "/evaluation/reports/spring/")
-    plain = building.read(built, "report.json").decode()
+    plain = building.report_file(built, "report.json").decode()
     assert text.count(PLOT) == plain.count('"sentence"') > 2
     assert "<strong>100.0</strong>" in text and "good has an original in the top" in text
     assert built.inputs["runs"][0]["digest"] in text and 'lang="en"' in text
@@ -169,7 +169,7 @@ def test_a_report_is_shown_as_it_was_built(ada: Client, built: Report) -> None:
 def test_files_are_kept_and_never_shown_in_place(ada: Client, built: Report) -> None:
     answer = ada.get("/evaluation/reports/spring/files/report.html")
     assert answer["Content-Disposition"] == 'attachment; filename="spring-report.html"'
-    assert answer.content == building.read(built, "report.html")
+    assert answer.content == building.report_file(built, "report.html")
     assert (
         ada.get("/evaluation/reports/spring/files/figures/curves-search.pdf")["Content-Type"]
         == "application/pdf"
@@ -190,7 +190,7 @@ def test_what_changed_since_and_what_is_damaged_is_said(ada: Client, built: Repo
     assert "The files are from before these changes" in text
     assert "Its files are from before" in page(ada, "/evaluation/reports/")
     assert ada.get("/evaluation/reports/spring/archive").status_code == 200
-    (building.folder_of("spring") / "report.json").write_text("{}")
+    (building.report_folder("spring") / "report.json").write_text("{}")
     assert "was changed after it was built" in page(ada, "/evaluation/reports/spring/")
     assert ada.get("/evaluation/reports/spring/files/report.json").status_code == 404
 
@@ -213,5 +213,5 @@ def test_a_long_list_goes_on_by_the_last_row(
 
 def test_a_report_is_removed_by_a_post(ada: Client, built: Report) -> None:
     assert ada.post("/evaluation/reports/spring/remove/")["Location"] == "/evaluation/reports/"
-    assert not Report.objects.exists() and not building.folder_of("spring").exists()
+    assert not Report.objects.exists() and not building.report_folder("spring").exists()
     assert ada.get("/evaluation/reports/spring/").status_code == 404

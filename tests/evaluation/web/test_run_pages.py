@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
-from evaluation.comparison.comparisons import compared, per_query, scored
+from evaluation.comparison.comparisons import compare_runs, per_query_rows, scored
 from evaluation.comparison.subsets import subset_named
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.selectors import names_of, run_named, snapshot_named
@@ -39,7 +39,7 @@ def key(name: str) -> int:
 
 
 def test_runs_are_filtered_sorted_and_paged_by_the_address(ada, monkeypatch):
-    monkeypatch.setattr(runs, "PAGE", 3)
+    monkeypatch.setattr(runs, "RUNS_PER_PAGE", 3)
     page = ada.get("/evaluation/runs/?sort=name&down=1")
     assert [row.name for row in page.context["rows"]] == ["good-search", "good-annotation", "bad-search"]
     page = ada.get(f"/evaluation/runs/{page.context['later']}")
@@ -50,7 +50,7 @@ def test_runs_are_filtered_sorted_and_paged_by_the_address(ada, monkeypatch):
 
 
 def test_equal_values_are_paged_without_loss(ada, monkeypatch):
-    monkeypatch.setattr(runs, "PAGE", 1)
+    monkeypatch.setattr(runs, "RUNS_PER_PAGE", 1)
     seen, address = [], "?sort=queries&down=1"
     while address:
         page = ada.get(f"/evaluation/runs/{address}")
@@ -131,7 +131,7 @@ def test_figures_that_cannot_be_are_said_in_one_line(ada, asked, says):
 
 
 def test_each_query_s_values_are_files(ada):
-    rows = list(per_query([run_named("good-search")], snapshot_named("crowd")))
+    rows = list(per_query_rows([run_named("good-search")], snapshot_named("crowd")))
     address = "/evaluation/runs/good-search/?as=queries-"
     answer = ada.get(f"{address}csv")
     assert answer["Content-Disposition"] == 'attachment; filename="good-search-queries.csv"'
@@ -149,7 +149,7 @@ def test_each_query_s_values_of_compared_runs_are_files_a_direction(ada):
     pair = [run_named("good-search"), run_named("bad-search")]
     subset = subset_named("small", "test")
     assert json.loads(b"".join(answer)) == list(
-        per_query(pair, snapshot_named("crowd"), ["R@1"], subset=subset)
+        per_query_rows(pair, snapshot_named("crowd"), ["R@1"], subset=subset)
     )
     assert ada.get(f"/evaluation/compare/?{asked}&as=queries-xml").status_code == 409
     mixed = json.loads(b"".join(ada.get(f"/evaluation/compare/?{asked}&as=queries-json")))
@@ -217,7 +217,7 @@ def test_both_directions_are_compared_against_the_chosen_system(ada):
         ("search", "good-search"),
     ]
     runs = [run_named("good-search"), run_named("bad-search")]
-    assert sides[1].report == compared(runs, snapshot_named("crowd"), rounds=10_000)
+    assert sides[1].report == compare_runs(runs, snapshot_named("crowd"), rounds=10_000)
     whole = ada.get(f"/evaluation/compare/?{asked}baseline=good-search&qrels=crowd&rounds=100000")
     assert [side.report["rounds"] for side in whole.context["sides"]] == [100_000, 100_000]
     tested = sum(test["p"] is not None for test in sides[1].report["tests"])
@@ -241,7 +241,7 @@ def test_one_run_alone_has_figures_and_no_marks(ada):
 
 
 def test_more_runs_than_a_page_compares_are_for_a_report(ada, monkeypatch):
-    monkeypatch.setattr(comparing, "MOST", 1)
+    monkeypatch.setattr(comparing, "MOST_RUNS_COMPARED", 1)
     page = ada.get("/evaluation/compare/?run=good-search&run=bad-search")
     assert page.context["wrong"].startswith("You chose 2 runs of one direction; this page compares at most 1")
 
@@ -295,8 +295,8 @@ def test_queries_come_where_two_runs_differ_most_and_lead_to_the_next(ada):
 
 
 def test_a_chosen_run_is_offered_however_many_there_are(ada, monkeypatch):
-    monkeypatch.setattr(comparing, "OFFERED", 1)
-    monkeypatch.setattr(queries, "OFFERED", 0)
+    monkeypatch.setattr(comparing, "MOST_RUNS_OFFERED", 1)
+    monkeypatch.setattr(queries, "MOST_QRELS_OFFERED", 0)
     page = ada.get("/evaluation/compare/?run=good-search")
     offered = {way: [(run.name, ticked) for run, ticked in found] for way, found in page.context["offered"]}
     assert offered["search"] == [("bad-search", False), ("good-search", True)]
@@ -305,7 +305,7 @@ def test_a_chosen_run_is_offered_however_many_there_are(ada, monkeypatch):
 
 
 def test_queries_are_paged(ada, monkeypatch):
-    monkeypatch.setattr(queries, "PAGE", 2)
+    monkeypatch.setattr(queries, "QUERIES_PER_PAGE", 2)
     page = ada.get("/evaluation/runs/good-annotation/queries/")
     assert [asking.name for asking, *_ in page.context["rows"]] == ["a.jpg", "b.jpg"]
     page = ada.get(page.context["later"])

@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from annotation import jobs
 from annotation.models import Job
 from evaluation.models import Run, System
-from evaluation.services.systems.folders import folder_of
+from evaluation.services.systems.folders import system_folder
 from evaluation.web import uploads
 from models_core.recipes.table11 import TABLE_11
 from tests.evaluation.web import little
@@ -45,7 +45,7 @@ def test_embeddings_are_brought_ranked_by_a_job_and_removed(ada):
     assert said(page) == ["Ranking the images and captions."]
     assert "Ranking with a system clip, test queued" in words(page)
     assert 'data-live="on"' in page.content.decode()
-    assert jobs.run(Job.objects.get().pk) == Job.DONE
+    assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
     page = ada.get("/evaluation/")
     assert 'href="/evaluation/systems/clip/">View' in page.content.decode()
     assert "clip-annotation captions for images test one caption 2" in words(
@@ -56,7 +56,7 @@ def test_embeddings_are_brought_ranked_by_a_job_and_removed(ada):
     for run in ("clip-annotation", "clip-search"):
         press(ada, f"/evaluation/runs/{run}/", "Remove this run")
     assert said(press(ada, "/evaluation/systems/clip/", "Remove this system")) == ["System “clip” removed."]
-    assert not System.objects.exists() and not Run.objects.exists() and not folder_of("clip").exists()
+    assert not System.objects.exists() and not Run.objects.exists() and not system_folder("clip").exists()
 
 
 def test_a_system_ranks_all_images_where_no_split_is_written(ada):
@@ -65,7 +65,7 @@ def test_a_system_ranks_all_images_where_no_split_is_written(ada):
     page = press(ada, "/evaluation/systems/clip/", "Rank")
     assert said(page) == ["Ranking the images and captions."]
     assert Job.objects.get().arguments["split"] == ""
-    assert jobs.run(Job.objects.get().pk) == Job.DONE
+    assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
     assert set(Run.objects.values_list("query_count", "split")) == {(3, "")}
     shown = words(ada.get("/evaluation/systems/clip/"))
     assert "clip-annotation captions for images all images one caption 3" in shown
@@ -174,7 +174,7 @@ def test_what_somebody_else_has_just_taken_away_is_not_looked_at(tmp_path, monke
 
 
 def test_what_is_too_large_for_a_page_is_for_the_command(ada, monkeypatch):
-    monkeypatch.setattr(uploads, "LARGEST", 100)
+    monkeypatch.setattr(uploads, "LARGEST_UPLOAD", 100)
     assert "Use the command add_system" in wrong(bring(ada, "embeddings", images=little.embeddings()))
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from models_core.image.vocabulary import Settings, Vocabulary, learn
+from models_core.image.vocabulary import CodebookSettings, Vocabulary, learn
 
-SMALL = Settings(longer_side=64, pictures=6, points=300, words=(8, 10, 12), seed=3)
+SMALL = CodebookSettings(longer_side=64, pictures=6, points=300, words=(8, 10, 12), seed=3)
 
 
 def draw(path: Path, kind: str, seed: int, size: tuple[int, int] = (80, 60)) -> Path:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from models_core.image import descriptors
-from models_core.image.pictures import BadPicture, Picture, pixels, read
+from models_core.image.pictures import BadPicture, Picture, pixels, read_picture
 from tests.models_core.image.conftest import draw
 
 
@@ -56,7 +56,7 @@ def test_shapes_move_with_the_picture():
 
 
 def test_pictures_are_scaled_to_their_longer_side(tmp_path):
-    picture = read(draw(tmp_path / "a.png", "noise", 1, (80, 60)))
+    picture = read_picture(draw(tmp_path / "a.png", "noise", 1, (80, 60)))
     assert pixels(picture, 40).shape == (30, 40, 3)
     assert pixels(picture, 160).shape == (120, 160, 3)
     assert pixels(picture, 80).shape == (60, 80, 3)
@@ -68,8 +68,8 @@ def test_what_is_no_picture_is_named(tmp_path):
         with pytest.raises(BadPicture, match=f"{name} cannot be read"):
             pixels(Picture(tmp_path / name, data, ""), 64)
     with pytest.raises(BadPicture, match="absent.png cannot be read: No such file"):
-        read(tmp_path / "absent.png")
+        read_picture(tmp_path / "absent.png")
     with pytest.raises(
         BadPicture, match="thin.png is 400 x 10; scaled to 64, one side is shorter than 16 pixels"
     ):
-        pixels(read(draw(tmp_path / "thin.png", "noise", 1, (400, 10))), 64)
+        pixels(read_picture(draw(tmp_path / "thin.png", "noise", 1, (400, 10))), 64)

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from models_core.image.extraction import Cache, extract
-from models_core.image.pictures import BadPicture, read
+from models_core.image.pictures import BadPicture, read_picture
 from models_core.image.pyramid import histogram
 from models_core.image.vocabulary import Vocabulary, learn
 from tests.models_core.image.conftest import SMALL, draw
@@ -32,7 +32,7 @@ def test_codebooks_depend_on_seed_and_content_not_on_names_or_order(paths, vocab
 
 
 def test_every_point_is_counted(paths, vocabulary):
-    colours, textures, shapes = vocabulary.split(vocabulary.counts(read(paths[0])))
+    colours, textures, shapes = vocabulary.split(vocabulary.counts(read_picture(paths[0])))
     assert (colours.shape, textures.shape, shapes.shape) == ((16, 8), (16, 10), (16, 12))
     assert colours.sum() == textures.sum() == 64 * 48
     assert shapes.sum() == 16 * 12
@@ -61,7 +61,7 @@ def test_work_goes_on_where_it_was_stopped(paths, vocabulary, tmp_path):
     assert [found.cached for found in rest[:3]] == [True] * 3
     assert told[-1] == (8, 8)
     for found, path in zip(rest, paths, strict=True):
-        np.testing.assert_array_equal(found.counts, vocabulary.counts(read(path)))
+        np.testing.assert_array_equal(found.counts, vocabulary.counts(read_picture(path)))
 
 
 def test_the_cache_knows_pictures_by_content(paths, vocabulary, tmp_path):
@@ -103,7 +103,9 @@ def test_a_stored_vocabulary_counts_the_same(paths, vocabulary, tmp_path):
     vocabulary.save(tmp_path / "words", {"corpus": "abc"})
     again = Vocabulary.load(tmp_path / "words")
     assert again.digest == vocabulary.digest
-    np.testing.assert_array_equal(again.counts(read(paths[1])), vocabulary.counts(read(paths[1])))
+    np.testing.assert_array_equal(
+        again.counts(read_picture(paths[1])), vocabulary.counts(read_picture(paths[1]))
+    )
 
 
 def test_too_few_pictures_are_refused(tmp_path):

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from models_core.recipes import crossing
-from models_core.recipes.crossing import cross_validate, dealt
-from models_core.recipes.kept import Kept
-from models_core.recipes.recipe import Image
+from models_core.recipes.crossing import cross_validate, make_folds
+from models_core.recipes.kept import PhaseCache
+from models_core.recipes.recipe import PictureSettings
 from models_core.recipes.table11 import TABLE_11
 from tests.models_core.recipes.worlds import material
 
-LINEAR = {name: dataclasses.replace(TABLE_11[name], image=Image("linear", 1)) for name in TABLE_11}
+LINEAR = {name: dataclasses.replace(TABLE_11[name], image=PictureSettings("linear", 1)) for name in TABLE_11}
 
 
 @pytest.fixture(scope="module")
@@ -21,15 +21,17 @@ def world():
 
 
 def test_folds_are_all_images_once_and_as_equal_as_can_be():
-    folds = dealt(23, 5, seed=3)
+    folds = make_folds(23, 5, seed=3)
     assert sorted(np.concatenate(folds).tolist()) == list(range(23))
     assert sorted(map(len, folds)) == [4, 4, 5, 5, 5]
-    assert any((a != b).any() for a, b in zip(dealt(20, 5, seed=1), dealt(20, 5, seed=2), strict=True))
+    assert any(
+        (a != b).any() for a, b in zip(make_folds(20, 5, seed=1), make_folds(20, 5, seed=2), strict=True)
+    )
 
 
 def test_fewer_than_three_folds_leave_nothing_to_select_by():
     with pytest.raises(ValueError, match="60 images in 2 folds; expected at least 3 folds"):
-        dealt(60, 2)
+        make_folds(60, 2)
 
 
 @pytest.mark.parametrize("name", ["BoW5", "NN5-F1-idf"])
@@ -42,7 +44,7 @@ def test_no_fold_is_tested_by_what_saw_it(name, world, monkeypatch):
 
     fit = crossing.fit
     monkeypatch.setattr(crossing, "fit", spy)
-    found = cross_validate(LINEAR[name], world, number=5, kept=Kept())
+    found = cross_validate(LINEAR[name], world, number=5, kept=PhaseCache())
     assert [len(training | held) for training, held in seen] == [48] * 5
     assert [len(held) for _, held in seen] == [12 if name == "BoW5" else 0] * 5
     tested = [set(world.names) - training - held for training, held in seen]
@@ -63,7 +65,7 @@ def test_a_run_that_was_stopped_goes_on_after_its_last_fold(world, tmp_path, mon
             raise Enough
 
     with pytest.raises(Enough):
-        cross_validate(LINEAR["BoW5"], world, kept=Kept(tmp_path, stop))
+        cross_validate(LINEAR["BoW5"], world, kept=PhaseCache(tmp_path, stop))
     fitted = []
     fit = crossing.fit
 
@@ -72,14 +74,14 @@ def test_a_run_that_was_stopped_goes_on_after_its_last_fold(world, tmp_path, mon
         return fit(*given, **options)
 
     monkeypatch.setattr(crossing, "fit", counting)
-    gone_on = cross_validate(LINEAR["BoW5"], world, kept=Kept(tmp_path))
+    gone_on = cross_validate(LINEAR["BoW5"], world, kept=PhaseCache(tmp_path))
     assert len(fitted) == 3
-    for direction, ranks in cross_validate(LINEAR["BoW5"], world, kept=Kept()).ranks.items():
+    for direction, ranks in cross_validate(LINEAR["BoW5"], world, kept=PhaseCache()).ranks.items():
         np.testing.assert_array_equal(gone_on.ranks[direction], ranks)
 
 
 def test_other_folds_and_other_recipes_are_not_mistaken_for_it(world, tmp_path):
-    kept = Kept(tmp_path)
+    kept = PhaseCache(tmp_path)
     one = cross_validate(LINEAR["NN5-F1"], world, kept=kept)
     other = cross_validate(LINEAR["NN5-BoW5"], world, kept=kept)
     dealt_anew = cross_validate(LINEAR["NN5-F1"], world, kept=kept, seed=1)

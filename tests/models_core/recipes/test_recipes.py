@@ -7,7 +7,7 @@ import pytest
 from evaluation.reproduction.printed_systems import SYSTEMS
 from models_core.recipes.background import without_captions
 from models_core.recipes.files import recipe_of
-from models_core.recipes.recipe import BadRecipe, Recipe, Text, of_dict
+from models_core.recipes.recipe import BadRecipe, Recipe, TextSettings, of_dict
 from models_core.recipes.table11 import TABLE_11
 
 
@@ -31,7 +31,7 @@ def test_rows_are_made_of_what_their_names_say():
 def test_names_do_not_count_for_what_a_recipe_is():
     renamed = dataclasses.replace(TABLE_11["TRI5"], name="other", printed="")
     assert renamed.digest == TABLE_11["TRI5"].digest
-    assert dataclasses.replace(renamed, text=Text(diagonal=7.0)).digest != renamed.digest
+    assert dataclasses.replace(renamed, text=TextSettings(diagonal=7.0)).digest != renamed.digest
 
 
 def test_a_recipe_is_plain_data_and_back():

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from models_core import storage
-from models_core.recipes.kept import Kept
-from models_core.recipes.system import System
+from models_core.recipes.kept import PhaseCache
+from models_core.recipes.system import TrainedSystem
 from tests.conftest import REPOSITORY
 from tests.models_core.recipes.train_and_die import main
 
@@ -20,10 +20,10 @@ def killed(phase: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def unbroken(tmp_path_factory) -> System:
+def unbroken(tmp_path_factory) -> TrainedSystem:
     folder = tmp_path_factory.mktemp("unbroken")
     main("never", folder)
-    return System.load(folder / "system")
+    return TrainedSystem.load(folder / "system")
 
 
 @pytest.mark.parametrize("phase", ["image kernel", "storing"])
@@ -36,7 +36,7 @@ def test_a_killed_training_leaves_no_system_and_goes_on(phase, tmp_path, unbroke
     main("never", tmp_path)
     after = {entry.name: entry.stat().st_mtime_ns for entry in (tmp_path / "kernels").iterdir()}
     assert {name: after[name] for name in done} == done
-    whole = System.load(tmp_path / "system")
+    whole = TrainedSystem.load(tmp_path / "system")
     assert whole.kcca is not None and unbroken.kcca is not None
     assert whole.kcca.chosen_ == unbroken.kcca.chosen_
     for one, other in zip(whole.kcca.models_.values(), unbroken.kcca.models_.values(), strict=True):
@@ -50,14 +50,14 @@ def test_work_is_done_once_for_the_same_facts(tmp_path):
         made.append(1)
         return {"a": np.arange(3.0)}
 
-    kept = Kept(tmp_path)
+    kept = PhaseCache(tmp_path)
     for facts in ({"n": 1}, {"n": 1}, {"n": 2}):
         np.testing.assert_array_equal(kept.arrays("some phase", facts, make)["a"], np.arange(3.0))
     assert len(made) == 2
 
 
 def test_damaged_work_is_done_anew(tmp_path):
-    kept = Kept(tmp_path)
+    kept = PhaseCache(tmp_path)
     kept.arrays("some phase", {}, lambda: {"a": np.zeros(2)})
     (folder,) = tmp_path.iterdir()
     (folder / storage.ARRAYS).write_bytes(b"damaged")
@@ -73,7 +73,7 @@ def test_what_progress_raises_ends_the_work_and_keeps_what_ended(tmp_path):
         if (phase, done) == ("second", 0):
             raise Enough
 
-    kept = Kept(tmp_path, progress)
+    kept = PhaseCache(tmp_path, progress)
     kept.arrays("first", {}, lambda: {"a": np.zeros(1)})
     with pytest.raises(Enough):
         kept.arrays("second", {}, lambda: {"a": np.zeros(1)})

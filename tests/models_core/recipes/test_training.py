@@ -8,18 +8,18 @@ import pytest
 from models_core import storage
 from models_core.image import vocabulary
 from models_core.recipes.crossing import own_ranks
-from models_core.recipes.kept import Kept
-from models_core.recipes.material import CountedWords, Example, prepare
-from models_core.recipes.recipe import BadRecipe, Image, Recipe
-from models_core.recipes.sides import Aids
-from models_core.recipes.system import System
+from models_core.recipes.kept import PhaseCache
+from models_core.recipes.material import CountedWords, ImageExample, prepare
+from models_core.recipes.recipe import BadRecipe, PictureSettings, Recipe
+from models_core.recipes.sides import Resources
+from models_core.recipes.system import TrainedSystem
 from models_core.recipes.table11 import TABLE_11
 from models_core.recipes.training import fit
 from models_core.retrieval.selection import DIRECTIONS
 from models_core.text.wordnet import WordNetMissing
 from tests.models_core.recipes.worlds import AIDS, examples, material, vectors
 
-LINEAR = Image("linear", 1)
+LINEAR = PictureSettings("linear", 1)
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +33,9 @@ def drawn(tmp_path_factory):
     given = examples(40, pictures=tmp_path_factory.mktemp("pictures"))
     paths = [example.picture for example in given if example.picture is not None]
     books = vocabulary.learn(
-        paths, vocabulary.Settings(longer_side=100, words=(6, 5, 4), pictures=8, points=60)
+        paths, vocabulary.CodebookSettings(longer_side=100, words=(6, 5, 4), pictures=8, points=60)
     )
-    return prepare(given, kept=Kept(), codebooks=books)
+    return prepare(given, kept=PhaseCache(), codebooks=books)
 
 
 def trained(recipe, world, aids=AIDS, **more):
@@ -58,7 +58,7 @@ def test_every_system_finds_the_right_scene(name, world):
 
 def test_lin_is_computed_where_wordnet_is(world, wordnet):
     recipe = dataclasses.replace(TABLE_11["TRI5-Lin"], image=LINEAR)
-    system = trained(recipe, world, Aids(wordnet=wordnet))
+    system = trained(recipe, world, Resources(wordnet=wordnet))
     assert system.similarity("dog", "dog") == 1
     assert 0 < system.similarity("dog", "horse") < 1
     assert len(scores_of(system, world.take(range(50, 60)))["search"]) == 10
@@ -66,7 +66,7 @@ def test_lin_is_computed_where_wordnet_is(world, wordnet):
 
 @pytest.mark.parametrize("kernel", ["histogram", "pyramid"])
 def test_words_of_pictures_tell_scenes_apart(kernel, drawn):
-    recipe = Recipe("pictures", image=Image(kernel, 2))
+    recipe = Recipe("pictures", image=PictureSettings(kernel, 2))
     system = fit(recipe, drawn.take(range(20)), drawn.take(range(20, 30)))
     new = drawn.take(range(30, 40))
     for direction, scores in scores_of(system, new).items():
@@ -78,7 +78,7 @@ def test_a_stored_system_ranks_new_items_as_the_fitted_one(name, world, tmp_path
     recipe = dataclasses.replace(TABLE_11[name], image=LINEAR)
     system = trained(recipe, world, facts={"corpus": "world", "seed": 0})
     system.save(tmp_path / "system")
-    loaded = System.load(tmp_path / "system")
+    loaded = TrainedSystem.load(tmp_path / "system")
     assert loaded.recipe == recipe
     new = world.take(range(48, 60))
     before, after = scores_of(system, new), scores_of(loaded, new)
@@ -93,10 +93,10 @@ def test_a_stored_system_ranks_new_items_as_the_fitted_one(name, world, tmp_path
 def test_a_stored_system_of_pictures_describes_new_pictures_with_its_own_codebooks(drawn, tmp_path):
     system = fit(Recipe("pictures"), drawn.take(range(20)), drawn.take(range(20, 30)))
     system.save(tmp_path / "system")
-    loaded = System.load(tmp_path / "system")
+    loaded = TrainedSystem.load(tmp_path / "system")
     given = examples(10, pictures=tmp_path, seed=5)
     new, again = (
-        prepare(given, kept=Kept(), codebooks=one.features.codebooks)
+        prepare(given, kept=PhaseCache(), codebooks=one.features.codebooks)
         for one in (loaded, system)
         if isinstance(one.features, CountedWords)
     )
@@ -106,7 +106,7 @@ def test_a_stored_system_of_pictures_describes_new_pictures_with_its_own_codeboo
 def test_a_folder_that_lacks_a_part_of_a_system_is_no_system(tmp_path):
     storage.save(tmp_path / "half", "system", {"a": np.zeros(2)}, {"recipe": {"name": "x"}})
     with pytest.raises(storage.BadModel, match="lacks 'names' of a system; train it again"):
-        System.load(tmp_path / "half")
+        TrainedSystem.load(tmp_path / "half")
 
 
 def test_too_few_pairs_are_counted(world):
@@ -128,34 +128,34 @@ def test_a_number_that_is_none_is_named():
     wrong = vectors(12)
     wrong[3, 5] = np.nan
     with pytest.raises(ValueError, match="features of image 'image03.png' are not finite at dimension 5"):
-        prepare(examples(12), kept=Kept(), vectors=wrong)
+        prepare(examples(12), kept=PhaseCache(), vectors=wrong)
     wrong[3] = 0
     with pytest.raises(ValueError, match="features of image 'image03.png' are all 0"):
-        prepare(examples(12), kept=Kept(), vectors=wrong)
+        prepare(examples(12), kept=PhaseCache(), vectors=wrong)
     with pytest.raises(ValueError, match=r"features have shape \(11, 8\).*; expected numbers, \(12, dim"):
-        prepare(examples(12), kept=Kept(), vectors=wrong[1:])
+        prepare(examples(12), kept=PhaseCache(), vectors=wrong[1:])
 
 
 def test_an_empty_caption_is_named():
-    given = [*examples(2), Example("third.png", ("A dog .", "  "))]
+    given = [*examples(2), ImageExample("third.png", ("A dog .", "  "))]
     with pytest.raises(ValueError, match=r"caption 1 of image 'third.png' is empty; correct it"):
-        prepare(given, kept=Kept(), vectors=vectors(3))
+        prepare(given, kept=PhaseCache(), vectors=vectors(3))
     with pytest.raises(ValueError, match=r"image 'none.png' has no caption"):
-        prepare([Example("none.png", ())], kept=Kept(), vectors=vectors(1))
+        prepare([ImageExample("none.png", ())], kept=PhaseCache(), vectors=vectors(1))
 
 
 def test_an_image_twice_and_one_without_a_picture_are_named():
     with pytest.raises(ValueError, match="image 'image00.png' is given twice"):
-        prepare([*examples(2), examples(1)[0]], kept=Kept(), vectors=vectors(3))
+        prepare([*examples(2), examples(1)[0]], kept=PhaseCache(), vectors=vectors(3))
     with pytest.raises(ValueError, match="image 'image00.png' has no picture; leave it out"):
-        prepare(examples(2), kept=Kept())
+        prepare(examples(2), kept=PhaseCache())
 
 
 def test_what_a_recipe_needs_and_is_not_there_is_named(world, tmp_path):
     with pytest.raises(WordNetMissing, match=rf"no index.noun in {tmp_path}"):
-        trained(TABLE_11["TRI5-Lin"], world, Aids(wordnet=tmp_path))
+        trained(TABLE_11["TRI5-Lin"], world, Resources(wordnet=tmp_path))
     with pytest.raises(BadRecipe, match="'TRI5-BNC' needs a background text"):
-        trained(TABLE_11["TRI5-BNC"], world, Aids())
+        trained(TABLE_11["TRI5-BNC"], world, Resources())
     with pytest.raises(BadRecipe, match="'pyramid' is for visual words, not for a feature file"):
         trained(TABLE_11["TRI5"], world)
     with pytest.raises(BadRecipe, match="'pyramid' is for visual words, not for a feature file"):

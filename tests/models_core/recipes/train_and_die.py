@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from models_core import storage
-from models_core.recipes.kept import Kept
-from models_core.recipes.recipe import Image
+from models_core.recipes.kept import PhaseCache
+from models_core.recipes.recipe import PictureSettings
 from models_core.recipes.table11 import TABLE_11
 from models_core.recipes.training import fit
 from tests.models_core.recipes.worlds import material
@@ -20,9 +20,9 @@ def main(phase: str, folder: Path) -> None:
         if (now, done) == (phase, 1):
             os.kill(os.getpid(), signal.SIGKILL)
 
-    kept = Kept(folder / "kept", progress, kernels=folder / "kernels")
+    kept = PhaseCache(folder / "kept", progress, kernels=folder / "kernels")
     world = material(60, kept=kept)
-    recipe = dataclasses.replace(TABLE_11["BoW5"], image=Image("linear", 1))
+    recipe = dataclasses.replace(TABLE_11["BoW5"], image=PictureSettings("linear", 1))
     system = fit(recipe, world.take(range(35)), world.take(range(35, 48)), kept=kept)
     if phase == "storing":
         # When the arrays are written, and the folder is not yet in its place.

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from models_core.recipes.kept import Kept
-from models_core.recipes.material import Example, Material, prepare
-from models_core.recipes.sides import Aids
+from models_core.recipes.kept import PhaseCache
+from models_core.recipes.material import ImageExample, PreparedDataset, prepare
+from models_core.recipes.sides import Resources
 
 SCENES = (
     ("dog", "puppy", "beach", "sand", "runs", "running", (200, 180, 90)),
@@ -34,7 +34,7 @@ def captions(scene: int, dice: np.random.Generator) -> tuple[str, ...]:
     )
 
 
-def examples(number: int = 40, *, pictures: Path | None = None, seed: int = 0) -> list[Example]:
+def examples(number: int = 40, *, pictures: Path | None = None, seed: int = 0) -> list[ImageExample]:
     """Images named image00.png and so on, of the scenes in turn; drawn into `pictures` where it is given."""
     dice = np.random.default_rng(seed)
     found = []
@@ -46,7 +46,7 @@ def examples(number: int = 40, *, pictures: Path | None = None, seed: int = 0) -
             pixels = dice.normal(SCENES[scene][-1], 25, (24, 32, 3))
             pixels[:, :: scene + 2] += 40
             Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8)).save(file)
-        found.append(Example(name, captions(scene, dice), file))
+        found.append(ImageExample(name, captions(scene, dice), file))
     return found
 
 
@@ -57,13 +57,13 @@ def vectors(number: int = 40, *, seed: int = 0) -> np.ndarray:
     return scenes[np.arange(number) % len(SCENES)] + 0.3 * dice.standard_normal((number, 8))
 
 
-def material(number: int = 40, *, kept: Kept | None = None) -> Material:
+def material(number: int = 40, *, kept: PhaseCache | None = None) -> PreparedDataset:
     """The world with vectors for pictures, read."""
-    return prepare(examples(number), kept=kept or Kept(), vectors=vectors(number))
+    return prepare(examples(number), kept=kept or PhaseCache(), vectors=vectors(number))
 
 
 #: Sentences of another text about the same things.
-AIDS = Aids(
+AIDS = Resources(
     [
         tuple(word for word in SCENES[place % 5][:4] if isinstance(word, str)) + (SCENES[place % 5][5],)
         for place in range(60)

@@ -6,7 +6,7 @@ from scipy.linalg import eigh
 
 from models_core import storage
 from models_core.retrieval.gram_schmidt import Columns
-from models_core.retrieval.kcca import KCCA, Sweep, unit
+from models_core.retrieval.kcca import KCCA, KappaSweep, unit
 from models_core.retrieval.krylov import NotSemidefinite
 from models_core.retrieval.problem import centred, relative_residuals
 from tests.models_core.retrieval.kernels import kernels
@@ -113,7 +113,7 @@ def test_fewer_dimensions_are_a_prefix_of_more():
 
 def test_a_sweep_gives_what_single_fits_give():
     given = kernels(120)
-    models = list(Sweep(centred(given.x), centred(given.y)).models([0.1, 5.0], 12))
+    models = list(KappaSweep(centred(given.x), centred(given.y)).models([0.1, 5.0], 12))
     for model, kappa in zip(models, (0.1, 5.0), strict=True):
         alone = KCCA(12, kappa, solver="full").fit(given.x, given.y)
         assert model.kappa == kappa

@@ -9,9 +9,9 @@ from models_core.retrieval.selection import (
     SelectedKCCA,
     Setting,
     Trial,
-    choose,
+    choose_settings,
     prefix_scores,
-    recall,
+    recall_at_cutoffs,
     sizes,
 )
 from tests.models_core.retrieval.kernels import kernels
@@ -36,9 +36,9 @@ def test_recall_counts_the_best_of_an_images_sentences():
     scores = np.array([[5.0, 9.0, 8.0, 1.0], [7.0, 6.0, 5.0, 4.0]])
     owner = np.array([0, 0, 1, 1])
     # Image 0 finds its second sentence first; image 1 finds sentence 2 as its third.
-    assert recall(scores, owner, "annotation") == (0.5, 1.0, 1.0)
+    assert recall_at_cutoffs(scores, owner, "annotation") == (0.5, 1.0, 1.0)
     # Sentences 1 and 3 find their image first, 0 and 2 do not.
-    assert recall(scores, owner, "search") == (0.5, 1.0, 1.0)
+    assert recall_at_cutoffs(scores, owner, "search") == (0.5, 1.0, 1.0)
 
 
 def test_five_settings_a_cut_off_are_picked_and_ties_go_to_the_earlier():
@@ -47,9 +47,9 @@ def test_five_settings_a_cut_off_are_picked_and_ties_go_to_the_earlier():
         Trial(Setting(0.1, 10 + place), {"annotation": share, "search": share[::-1]})
         for place, share in enumerate(shares)
     ]
-    picked = [setting.dimensions for setting in choose(trials, "annotation", picks=2)]
+    picked = [setting.dimensions for setting in choose_settings(trials, "annotation", picks=2)]
     assert picked == [12, 11, 10, 11, 10, 11]
-    assert [s.dimensions for s in choose(trials, "search", picks=1)] == [10, 10, 12]
+    assert [s.dimensions for s in choose_settings(trials, "search", picks=1)] == [10, 10, 12]
 
 
 def selected(**settings):

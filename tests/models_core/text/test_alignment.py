@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models_core.text.aligned import aligned, word_classes
-from models_core.text.alignment import caption_pairs, train
-from models_core.text.lemmas import NOUN, OTHER, VERB, Word
+from models_core.text.alignment import caption_pairs, train_alignment
+from models_core.text.lemmas import NOUN, OTHER_PART, VERB, Word
 
 sentences = st.lists(st.sampled_from("abcd"), min_size=1, max_size=4)
 pairs = st.lists(st.tuples(sentences, sentences), min_size=1, max_size=8)
@@ -47,7 +47,7 @@ def by_hand(corpus, first, second):
 
 @given(pairs, st.integers(1, 3), st.integers(0, 3))
 def test_translations_are_those_of_em_by_hand(corpus, first, second) -> None:
-    learned = train(corpus, first=first, second=second)
+    learned = train_alignment(corpus, first=first, second=second)
     expected = by_hand(corpus, first, second)
     for i, source in enumerate(learned.words):
         for j, target in enumerate(learned.words):
@@ -56,7 +56,7 @@ def test_translations_are_those_of_em_by_hand(corpus, first, second) -> None:
 
 @given(pairs)
 def test_the_likelihood_rises_at_every_step_of_both_models(corpus) -> None:
-    one, two = train(corpus, first=8, second=8).likelihoods
+    one, two = train_alignment(corpus, first=8, second=8).likelihoods
     for likelihoods in (one, two):
         assert np.diff(likelihoods).min() >= -1e-9
     # Model 2 starts with even places, where model 1 ended.
@@ -65,7 +65,7 @@ def test_the_likelihood_rises_at_every_step_of_both_models(corpus) -> None:
 
 def test_model_1_s_likelihood_rises_strictly_until_it_has_learned() -> None:
     corpus = [(["dog", "ball"], ["puppy", "toy"]), (["dog"], ["puppy"]), (["ball"], ["toy"])]
-    learned = train(corpus, first=10, second=0)
+    learned = train_alignment(corpus, first=10, second=0)
     assert np.diff(learned.likelihoods[0]).min() > 0
     dog, puppy, toy = (learned.words.index(word) for word in ("dog", "puppy", "toy"))
     assert learned.matrix[dog, puppy] > 0.9 > 0.1 > learned.matrix[dog, toy]
@@ -75,7 +75,7 @@ def test_every_ordered_pair_of_captions_of_an_image_is_aligned() -> None:
     images = [[["a"], ["b"], []], [["c"]]]
     assert caption_pairs(images) == [(["a"], ["b"]), (["b"], ["a"])]
     with pytest.raises(ValueError, match="alignment needs such pairs"):
-        train([([], ["a"])])
+        train_alignment([([], ["a"])])
 
 
 def noun(*lemmas: str) -> list[Word]:
@@ -87,8 +87,8 @@ def test_word_classes_take_the_printed_thresholds() -> None:
         [*noun("dog", "run"), Word("run", VERB)],
         *[[*noun("dog"), Word("run", VERB)]] * 4,
         *[[Word("run", VERB)]] * 20,
-        *[[Word("red", OTHER), *noun("red")]] * 5,
-        *[[Word("blue", OTHER), Word("blue", OTHER), *noun("blue")]] * 5,
+        *[[Word("red", OTHER_PART), *noun("red")]] * 5,
+        *[[Word("blue", OTHER_PART), Word("blue", OTHER_PART), *noun("blue")]] * 5,
         *[[Word("sit", VERB)]] * 24,
     ]
     classes = word_classes([captions])

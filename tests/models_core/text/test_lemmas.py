@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from models_core.text.lemmas import NOUN, OTHER, VERB, Lemmatiser, Word, content, joined
+from models_core.text.lemmas import NOUN, OTHER_PART, VERB, Lemmatiser, Word, content, joined
 
 LEMMATISER = Lemmatiser()
 
@@ -14,10 +14,10 @@ def test_content_is_lower_case_without_stop_words_and_punctuation() -> None:
 def test_a_caption_as_written_is_lemmatised_and_tagged() -> None:
     words = LEMMATISER.words("Two dogs are running through the deep snow.")
     assert words == (
-        Word("two", OTHER),
+        Word("two", OTHER_PART),
         Word("dog", NOUN),
         Word("run", VERB),
-        Word("deep", OTHER),
+        Word("deep", OTHER_PART),
         Word("snow", NOUN),
     )
     assert LEMMATISER.content("Two dogs are running.") == ("two", "dog", "run")

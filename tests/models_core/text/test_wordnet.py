@@ -2,7 +2,7 @@
 
 import pytest
 
-from models_core.text.wordnet import FILES, WordNet, WordNetMissing, installed, singulars
+from models_core.text.wordnet import WORDNET_FILES, WordNet, WordNetMissing, installed, singulars
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +57,9 @@ def test_an_offset_between_synsets_is_refused(nouns):
         nouns.synset(3)
 
 
-@pytest.mark.parametrize("missing", FILES)
+@pytest.mark.parametrize("missing", WORDNET_FILES)
 def test_a_folder_without_a_file_is_refused_by_name(tmp_path, missing):
-    for name in FILES:
+    for name in WORDNET_FILES:
         if name != missing:
             (tmp_path / name).touch()
     with pytest.raises(WordNetMissing, match=f"no {missing} in {tmp_path}: .*wordnet-base"):

@@ -7,8 +7,8 @@ from itertools import chain
 from pathlib import Path
 
 from annotation.formats.base import FORMATS, Format, FormatError, Written
-from annotation.formats.checks import Found, checked, writable
-from annotation.formats.files.text import lines, open_new, shown
+from annotation.formats.checks import Found, checked_records, writable
+from annotation.formats.files.text import lines, open_new, short_repr
 from annotation.formats.names import find_picture, image_id, only_file, printed_name
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 
@@ -26,7 +26,7 @@ class CaptionBlocks(Format):
     writes = True
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
-        return checked(_found(path, images), source=path, expected=SHAPE)
+        return checked_records(_found(path, images), source=path, expected=SHAPE)
 
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
         written = Written(files=[out / FILE])
@@ -35,7 +35,7 @@ class CaptionBlocks(Format):
                 said = [caption.text.strip() for caption in record.captions]
                 if broken := [text for text in said if len(text.splitlines()) != 1]:
                     raise FormatError(
-                        f"image {shown(record.id)} has the caption {shown(broken[0])}",
+                        f"image {short_repr(record.id)} has the caption {short_repr(broken[0])}",
                         file=out / FILE,
                         expected="captions of one line",
                     )
@@ -55,7 +55,7 @@ def _found(path: Path, images: Path | None) -> Iterator[Found]:
         elif line and not block and not line[0].isspace():
             block, first = [line.strip()], number
         elif line:
-            raise FormatError(f"holds {shown(line)}", file=file, line=number, expected=SHAPE)
+            raise FormatError(f"holds {short_repr(line)}", file=file, line=number, expected=SHAPE)
         elif block:
             name, captions = block[0], tuple(map(CaptionRecord, block[1:]))
             picture = find_picture(images, name)

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from annotation.task_types.base import Page
-from annotation.task_types.practice import PRACTICE, Example, Item, Practice
+from annotation.task_types.practice import PRACTICE, Practice, PracticeExample, PracticeItem
 from annotation.task_types.shown import ShownImage
 from tests.plugged_in.caption_fluency.rules import CAPTION_FLUENCY
 
-_WELL = Item("frisbee", "Nothing is wrong with it.", "4", sentence="A boy throws a frisbee for his dog.")
-_BADLY = Item("wedding", "Words are missing.", "1", sentence="Bride groom cake stand.")
+_WELL = PracticeItem(
+    "frisbee", "Nothing is wrong with it.", "4", sentence="A boy throws a frisbee for his dog."
+)
+_BADLY = PracticeItem("wedding", "Words are missing.", "1", sentence="Bride groom cake stand.")
 
 
 class FluencyPractice(Practice):
     """The sentence of an item is its own."""
 
-    def page(self, item: Item, image: ShownImage) -> Page:
+    def page(self, item: PracticeItem, image: ShownImage) -> Page:
         return Page(choices=self.type.choices, about=item.sentence)
 
 
 PRACTICE.register(
     CAPTION_FLUENCY,
-    FluencyPractice(CAPTION_FLUENCY, (_WELL, _BADLY), (Example(True, _WELL), Example(False, _BADLY))),
+    FluencyPractice(
+        CAPTION_FLUENCY, (_WELL, _BADLY), (PracticeExample(True, _WELL), PracticeExample(False, _BADLY))
+    ),
 )

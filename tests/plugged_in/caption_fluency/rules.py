@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from annotation.protocol.grading import one_of
-from annotation.protocol.kinds import KINDS, PAIR, BadItem, Kind, Number, WrittenItem
+from annotation.protocol.kinds import ABOUT_PAIR, KINDS, BadItem, Kind, Number, WrittenControlItem
 from annotation.protocol.questions import pair_key
 
 CAPTION_FLUENCY = "caption_fluency"
 GRADES = ("1", "2", "3", "4")
 
 
-def _item(item: WrittenItem) -> tuple[dict[str, Any], str]:
+def _item(item: WrittenControlItem) -> tuple[dict[str, Any], str]:
     if len(item.found) != 1:
         raise BadItem(f"{len(item.found)} captions to be graded; expected one")
     key, place = item.captions[0]
@@ -28,7 +28,7 @@ RULES = Kind(
     key=CAPTION_FLUENCY,
     tasks="fluency",
     answers=GRADES,
-    about=PAIR,
+    about=ABOUT_PAIR,
     grader=one_of(GRADES),
     strata=("1", "4"),
     item=_item,

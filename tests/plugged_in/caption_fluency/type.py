@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from annotation.task_types.base import TASK_TYPES, Choice, Page, TaskType
-from annotation.task_types.shown import ShownImage, sentence
+from annotation.task_types.shown import ShownImage, caption_text
 from tests.plugged_in.caption_fluency.rules import CAPTION_FLUENCY
 
 
@@ -22,13 +22,13 @@ class CaptionFluency(TaskType):
     choices = (Choice("4", "Fluent"), Choice("3", "Fair"), Choice("2", "Clumsy"), Choice("1", "Broken"))
 
     def page(self, content: Mapping[str, Any], image: ShownImage) -> Page:
-        return Page(choices=self.choices, about=sentence(*content["caption"]))
+        return Page(choices=self.choices, about=caption_text(*content["caption"]))
 
     def words_of_item(self, content: Mapping[str, Any], known: Any) -> tuple[str, ...]:
-        return (sentence(*content["caption"]),)
+        return (caption_text(*content["caption"]),)
 
     def told(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
-        return {"caption": sentence(*content["caption"])}
+        return {"caption": caption_text(*content["caption"])}
 
 
 TASK_TYPES.register(CaptionFluency.key, CaptionFluency())

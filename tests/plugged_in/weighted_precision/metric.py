@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from evaluation.metrics.ranked import Floats, Ranked
+from evaluation.metrics.ranked import QueryValues, Ranked
 from evaluation.metrics.sums import number_of, where_any
 from evaluation.metrics.table import METRICS, Measure
 
 
-def weighted_precision(ranked: Ranked, k: int) -> Floats:
+def weighted_precision(ranked: Ranked, k: int) -> QueryValues:
     """A share of each query, shape (queries,), NaN where it has no relevant item."""
     places = ranked.places(ranked.relevant)
     weight = np.where(places.place <= k, 1 / places.place, 0.0)

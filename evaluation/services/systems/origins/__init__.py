@@ -3,8 +3,8 @@
 import sys
 
 from annotation.common.registry import discover
-from evaluation.services.systems.origins.base import ORIGINS, Origin, Wish
+from evaluation.services.systems.origins.base import ORIGINS, Origin, RankRequest
 
 discover(sys.modules[__name__])
 
-__all__ = ["ORIGINS", "Origin", "Wish"]
+__all__ = ["ORIGINS", "Origin", "RankRequest"]

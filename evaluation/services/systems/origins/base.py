@@ -13,14 +13,14 @@ from annotation.common.registry import Registry
 from evaluation.formats.scores import ScoreMatrix
 from evaluation.metrics.protocols import select
 from evaluation.models import System
-from evaluation.selectors import Names
+from evaluation.selectors import CorpusNames
 from evaluation.services.systems.sources import Sources
-from models_core.recipes.kept import Progress
-from models_core.recipes.material import Example
+from models_core.recipes.kept import PhaseCallback
+from models_core.recipes.material import ImageExample
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class RankRequest:
     """What is to be ranked: images `split` of `corpus`, with the captions that `protocol` lets take part.
     An empty `split` means all images that can be used.
 
@@ -33,7 +33,7 @@ class Wish:
     protocol: str
     sources: Sources | None
     seed: int
-    progress: Progress
+    progress: PhaseCallback
 
 
 #: Both directions, one after the other, each with its scores; a matrix may be one of the two's own.
@@ -49,7 +49,7 @@ class Origin:
     title: Any
     explained: Any
     stored: str = ""
-    matrices: Callable[[Wish], Matrices] | None = None
+    matrices: Callable[[RankRequest], Matrices] | None = None
 
     @property
     def ranks(self) -> bool:
@@ -65,8 +65,8 @@ def of_stored(kind: str) -> Origin | None:
     return next((origin for origin in ORIGINS if kind and origin.stored == kind), None)
 
 
-def taking_part(
-    protocol: str, images: Sequence[Example], names: Names
+def captions_taking_part(
+    protocol: str, images: Sequence[ImageExample], names: CorpusNames
 ) -> tuple[NDArray[np.intp], tuple[str, ...]]:
     """The captions of `images` that take part: their places among all of them in order, and their names."""
     own: dict[int, list[str]] = {}

@@ -8,28 +8,34 @@ from evaluation.formats.scores import ScoreMatrix
 from evaluation.models import Run
 from evaluation.services.common import ImportRefused
 from evaluation.services.systems.examples import examples_from
-from evaluation.services.systems.folders import folder_of, kept
-from evaluation.services.systems.origins.base import ORIGINS, Matrices, Origin, Wish, taking_part
+from evaluation.services.systems.folders import phase_cache, system_folder
+from evaluation.services.systems.origins.base import (
+    ORIGINS,
+    Matrices,
+    Origin,
+    RankRequest,
+    captions_taking_part,
+)
 from evaluation.services.systems.sources import Sources
 from models_core import ranking
 from models_core.recipes.material import CountedWords, Vectors, prepare
-from models_core.recipes.system import KIND, System
+from models_core.recipes.system import SYSTEM_KIND, TrainedSystem
 from models_core.retrieval.selection import DIRECTIONS
 from models_core.text.idf import Document
 from models_core.tiles import Dense
 
 #: Files of a training that its rankings read again: images and captions are looked up there.
-REMEMBERED = ("features", "ids", "lemmas")
+REMEMBERED_FILES = ("features", "ids", "lemmas")
 
 
-def _matrices(wish: Wish) -> Matrices:
+def _matrices(wish: RankRequest) -> Matrices:
     """Numbers of places, since a system's scores do not compare between queries."""
     name, corpus = wish.system.name, wish.corpus
-    stored, sources = System.load(folder_of(name)), wish.sources
+    stored, sources = TrainedSystem.load(system_folder(name)), wish.sources
     if sources is None:
         # Another corpus has other images and captions.
         known = stored.facts if corpus == stored.facts["corpus"] else {}
-        sources = Sources(**{key: known.get(key, "") for key in REMEMBERED})
+        sources = Sources(**{key: known.get(key, "") for key in REMEMBERED_FILES})
     if isinstance(stored.features, Vectors) and not sources.features:
         raise ImportRefused(
             f"system {name!r} was trained on a feature file; give a feature file for the images of corpus "
@@ -40,11 +46,11 @@ def _matrices(wish: Wish) -> Matrices:
     images = [found.examples[place] for place in places]
     material = prepare(
         images,
-        kept=kept(wish.progress),
+        kept=phase_cache(wish.progress),
         codebooks=stored.features.codebooks if isinstance(stored.features, CountedWords) else None,
         vectors=None if found.vectors is None else found.vectors[places],
     )
-    chosen, captions = taking_part(wish.protocol, images, found.names)
+    chosen, captions = captions_taking_part(wish.protocol, images, found.names)
     each: list[Document] = [[caption] for own in material.documents() for caption in own]
     kernels = stored.kernels(material.features, [each[place] for place in chosen])
     for direction in DIRECTIONS:
@@ -56,7 +62,7 @@ def _matrices(wish: Wish) -> Matrices:
         yield (
             direction,
             ScoreMatrix(
-                folder_of(name), tuple(material.names), captions, Dense(below if of_images else below.T)
+                system_folder(name), tuple(material.names), captions, Dense(below if of_images else below.T)
             ),
         )
 
@@ -67,7 +73,7 @@ ORIGINS.register(
         "recipe",
         _("Trained by a recipe"),
         _("Trained here on images and captions of a corpus. It can rank new images and captions."),
-        stored=KIND,
+        stored=SYSTEM_KIND,
         matrices=_matrices,
     ),
 )

@@ -13,8 +13,14 @@ from evaluation.formats.scores import ScoreMatrix
 from evaluation.models import Run
 from evaluation.services.common import ImportRefused
 from evaluation.services.systems.examples import examples_of
-from evaluation.services.systems.folders import folder_of
-from evaluation.services.systems.origins.base import ORIGINS, Matrices, Origin, Wish, taking_part
+from evaluation.services.systems.folders import system_folder
+from evaluation.services.systems.origins.base import (
+    ORIGINS,
+    Matrices,
+    Origin,
+    RankRequest,
+    captions_taking_part,
+)
 from models_core import storage
 from models_core.storage import Stored
 from models_core.tiles import Dense
@@ -39,7 +45,7 @@ def _of_scores(file: Path, stored: Stored) -> ScoreMatrix:
     )
 
 
-def _matrices(wish: Wish, *, kind: str, whole: Callable[[Path, Stored], ScoreMatrix]) -> Matrices:
+def _matrices(wish: RankRequest, *, kind: str, whole: Callable[[Path, Stored], ScoreMatrix]) -> Matrices:
     """The part of what is kept that the split asks for; FormatError where it is not all there.
 
     Without a split, the images that are kept.
@@ -51,8 +57,8 @@ def _matrices(wish: Wish, *, kind: str, whole: Callable[[Path, Stored], ScoreMat
         )
     found = examples_of(wish.corpus, pictures=False)
     images = [found.examples[place] for place in found.to_rank(wish.split, seed=wish.seed)]
-    folder = folder_of(wish.system.name)
-    matrix = whole(folder, storage.load(folder, kind))
+    folder = system_folder(wish.system.name)
+    matrix = whole(folder, storage.load_model(folder, kind))
     if not wish.split:
         covered = set(matrix.images)
         images = [image for image in images if image.name in covered]
@@ -60,7 +66,7 @@ def _matrices(wish: Wish, *, kind: str, whole: Callable[[Path, Stored], ScoreMat
             raise ImportRefused(
                 f"system {wish.system.name!r} covers no image that has a caption; upload another"
             )
-    _chosen, captions = taking_part(wish.protocol, images, found.names)
+    _chosen, captions = captions_taking_part(wish.protocol, images, found.names)
     matrix = matrix.ordered([image.name for image in images], captions)
     for direction in (Run.ANNOTATION, Run.SEARCH):
         wish.progress(f"ranking, {direction}", 0, 1)

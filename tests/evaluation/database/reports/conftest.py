@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from evaluation.services.reports import building
-from evaluation.services.reports.request import Wanted
+from evaluation.services.reports.request import ReportRequest
 from evaluation.services.runs.files import RunImport, import_run
 from tests.evaluation.database.conftest import matrix_file
 
@@ -76,12 +76,12 @@ def drawn() -> None:
     """Every figure is drawn."""
 
 
-def wanted(runs: list[str], **also: Any) -> Wanted:
-    return Wanted(**{"name": "r", "qrels": "q", "runs": runs, **QUICK, **also})
+def wanted(runs: list[str], **also: Any) -> ReportRequest:
+    return ReportRequest(**{"name": "r", "qrels": "q", "runs": runs, **QUICK, **also})
 
 
-def built(wanted: Wanted) -> dict[str, Any]:
-    building.build(wanted)
+def built(wanted: ReportRequest) -> dict[str, Any]:
+    building.build_report(wanted)
     return plain()
 
 
@@ -89,4 +89,4 @@ def plain(name: str = "r") -> dict[str, Any]:
     def never(constant: str) -> None:
         raise AssertionError(f"{constant} is not valid JSON")
 
-    return json.loads((building.folder_of(name) / "report.json").read_text(), parse_constant=never)
+    return json.loads((building.report_folder(name) / "report.json").read_text(), parse_constant=never)

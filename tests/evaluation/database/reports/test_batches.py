@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from annotation.models import Standing, Worker
-from annotation.moderation.discarding import discard
+from annotation.moderation.discarding import discard_worker
 from evaluation.models import QrelsRow, QrelsSnapshot, Report
 from evaluation.services.batches.collecting import collect
 from evaluation.services.batches.launching import launch
@@ -80,17 +80,17 @@ def test_judges_of_a_batch_are_those_who_count_and_the_discarded_stay_in_sight(
     Standing.objects.create(
         campaign=batch.campaign, worker=idle, kind=now.get().kind, changed_at=now.get().changed_at
     )
-    building.build(wanted(names, batch="first"))
+    building.build_report(wanted(names, batch="first"))
     before = plain()
     assert before["findings"]["batch"]["judges"] == len(answered)
-    assert building.build(wanted(names, batch="first")).unchanged
+    assert building.build_report(wanted(names, batch="first")).unchanged
     now.update(known=10, right=5)
-    discard(
+    discard_worker(
         campaign=batch.campaign,
         worker=Worker.objects.get(pseudonym=gone).pk,
         reason="clicked without looking",
     )
-    made = building.build(wanted(names, batch="first"), replace=True)
+    made = building.build_report(wanted(names, batch="first"), replace=True)
     assert f"batch judges is {len(others)}, was {len(answered)}" in made.changes
     batch_found = plain()["findings"]["batch"]
     assert (batch_found["judges"], batch_found["unused"], batch_found["discarded"]) == (
@@ -111,6 +111,6 @@ def test_judges_of_a_batch_are_those_who_count_and_the_discarded_stay_in_sight(
     ]
     # What is shown of a batch is an input, texts as well, though every count is the same.
     now.update(known=20, right=10)
-    assert building.build(wanted(names, batch="first"), replace=True).changes == (
+    assert building.build_report(wanted(names, batch="first"), replace=True).changes == (
         "other data of the batch changed",
     )

@@ -30,32 +30,32 @@ def test_the_same_inputs_are_the_same_bytes_and_stand_unchanged(
 ) -> None:
     request.getfixturevalue(drawn)
     for folder in ("one", "two"):
-        assert not building.build(wanted(runs[::2]), out=tmp_path / folder).unchanged
+        assert not building.build_report(wanted(runs[::2]), out=tmp_path / folder).unchanged
     one, two = (
         {path.relative_to(tmp_path / folder): path.read_bytes() for path in (tmp_path / folder).rglob("*.*")}
         for folder in ("one", "two")
     )
     assert one == two and len(one) > 20
     assert not Report.objects.exists()
-    assert building.build(wanted(runs[::2]), out=tmp_path / "two").unchanged
+    assert building.build_report(wanted(runs[::2]), out=tmp_path / "two").unchanged
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_what_was_changed_by_hand_is_built_again(qrels: str, runs: list[str]) -> None:
-    building.build(wanted(runs))
-    page = building.folder_of("r") / "report.html"
+    building.build_report(wanted(runs))
+    page = building.report_folder("r") / "report.html"
     before = page.read_bytes()
     page.write_text("changed by hand")
-    assert not building.build(wanted(runs)).unchanged
+    assert not building.build_report(wanted(runs)).unchanged
     assert page.read_bytes() == before
-    assert building.build(wanted(runs)).unchanged
+    assert building.build_report(wanted(runs)).unchanged
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_changed_qrels_and_runs_are_named_and_replaced_where_that_is_asked_for(
     qrels: str, runs: list[str], corpus: str, crowd: Path
 ) -> None:
-    building.build(wanted(runs))
+    building.build_report(wanted(runs))
     crowd.write_text(
         crowd.read_text().replace("a.jpg\tb.jpg#2\t0.3333333333333333\t1\t2", "a.jpg\tb.jpg#2\t1\t3\t0")
     )
@@ -67,9 +67,9 @@ def test_changed_qrels_and_runs_are_named_and_replaced_where_that_is_asked_for(
     with pytest.raises(
         ReportRefused, match="qrels are q version 2, were q version 1; run 'bad-s' has other rank"
     ):
-        building.build(wanted(runs))
+        building.build_report(wanted(runs))
     assert plain()["inputs"]["qrels"]["version"] == 1
-    made = building.build(wanted(runs, seed=3), replace=True)
+    made = building.build_report(wanted(runs, seed=3), replace=True)
     assert "seed is 3, was 0" in made.changes
     assert plain()["inputs"]["qrels"]["version"] == 2
     assert building.outdated(building.report_named("r")) == []
@@ -85,32 +85,32 @@ def test_a_build_that_dies_leaves_what_stood_and_nothing_else(
     with monkeypatch.context() as patched:
         patched.setattr(building, "as_pdf", dies)
         with pytest.raises(KeyboardInterrupt):
-            building.build(wanted(runs))
-    assert not building.folder_of("r").exists() and not Report.objects.exists()
-    building.build(wanted(runs))
+            building.build_report(wanted(runs))
+    assert not building.report_folder("r").exists() and not Report.objects.exists()
+    building.build_report(wanted(runs))
     stood = plain()
     with monkeypatch.context() as patched:
         patched.setattr(building, "as_pdf", dies)
         with pytest.raises(KeyboardInterrupt):
-            building.build(wanted(runs, seed=1), replace=True)
+            building.build_report(wanted(runs, seed=1), replace=True)
     assert plain() == stood
     # Killed between its two moves, a build has put away what stood, and has not put anything in its place.
-    building.folder_of("r").rename(data_dir / "reports" / ".r.old")
-    assert building.build(wanted(runs)).unchanged
+    building.report_folder("r").rename(data_dir / "reports" / ".r.old")
+    assert building.build_report(wanted(runs)).unchanged
     assert sorted(path.name for path in (data_dir / "reports").iterdir()) == ["r"]
     # Killed before it wrote its row, it has left a folder that the row does not know, or that has none.
     Report.objects.update(digest="0" * 64, files={})
-    assert not building.build(wanted(runs)).unchanged
+    assert not building.build_report(wanted(runs)).unchanged
     Report.objects.all().delete()
-    assert not building.build(wanted(runs, seed=1)).unchanged
-    assert set(building.report_named("r").files) == set(building.build(wanted(runs, seed=1)).files)
+    assert not building.build_report(wanted(runs, seed=1)).unchanged
+    assert set(building.report_named("r").files) == set(building.build_report(wanted(runs, seed=1)).files)
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_rebuild_whose_run_is_removed_meanwhile_leaves_what_stood(
     qrels: str, runs: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    building.build(wanted(runs[:2]))
+    building.build_report(wanted(runs[:2]))
     row, stood = building.report_named("r"), plain()
 
     def removes(plot: Any) -> bytes:
@@ -119,10 +119,10 @@ def test_a_rebuild_whose_run_is_removed_meanwhile_leaves_what_stood(
 
     monkeypatch.setattr(building, "as_pdf", removes)
     with pytest.raises(ReportRefused, match="was removed while it was built; build it again"):
-        building.build(wanted(runs[2:]), replace=True)
+        building.build_report(wanted(runs[2:]), replace=True)
     assert plain() == stood and building.report_named("r").digest == row.digest
     assert [one.run.name for one in row.runs.order_by("position")] == runs[:2]
-    assert building.read(row, building.JSON)
+    assert building.report_file(row, building.JSON)
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -130,15 +130,15 @@ def test_one_builds_at_a_time_and_a_foreign_folder_is_left_alone(
     qrels: str, runs: list[str], tmp_path: Path
 ) -> None:
     with exclusive_folder("report.r", busy="held"), pytest.raises(ValueError, match="is already being built"):
-        building.build(wanted(runs))
+        building.build_report(wanted(runs))
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("years of work")
     with pytest.raises(ReportRefused, match="contains no report"):
-        building.build(wanted(runs), out=tmp_path / "mine", replace=True)
+        building.build_report(wanted(runs), out=tmp_path / "mine", replace=True)
     assert (tmp_path / "mine" / "thesis.tex").exists()
-    building.build(wanted(runs), out=tmp_path / "r")
+    building.build_report(wanted(runs), out=tmp_path / "r")
     with pytest.raises(ReportRefused, match="contains the report 'r'"):
-        building.build(wanted(runs, name="other"), out=tmp_path / "r", replace=True)
+        building.build_report(wanted(runs, name="other"), out=tmp_path / "r", replace=True)
 
 
 @pytest.mark.parametrize(
@@ -161,34 +161,34 @@ def test_what_cannot_be_built_is_refused_and_leaves_nothing(
     qrels: str, runs: list[str], also: dict[str, Any], why: str
 ) -> None:
     with pytest.raises((ValueError, LookupError), match=why):
-        building.build(wanted(**{"runs": runs, **also}))
-    assert not Report.objects.exists() and not building.folder_of("r").exists()
+        building.build_report(wanted(**{"runs": runs, **also}))
+    assert not Report.objects.exists() and not building.report_folder("r").exists()
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_report_keeps_its_runs_until_it_is_removed(qrels: str, runs: list[str]) -> None:
-    building.build(wanted(runs))
+    building.build_report(wanted(runs))
     assert list(ReportRun.objects.order_by("position").values_list("run__name", flat=True)) == [
         *runs[::2],
         *runs[1::2],
     ]
     with pytest.raises(InUse, match="report r"):
         remove_run(name="good-a")
-    building.remove("r")
-    assert not building.folder_of("r").exists()
+    building.report_remove("r")
+    assert not building.report_folder("r").exists()
     remove_run(name="good-a")
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_file_that_is_not_as_it_was_built_is_not_given_out(qrels: str, runs: list[str]) -> None:
-    building.build(wanted(runs))
+    building.build_report(wanted(runs))
     row = building.report_named("r")
-    assert building.read(row, "report.html").startswith(b"<!doctype html>")
-    (building.folder_of("r") / "report.html").write_text("something else")
+    assert building.report_file(row, "report.html").startswith(b"<!doctype html>")
+    (building.report_folder("r") / "report.html").write_text("something else")
     with pytest.raises(ReportRefused, match="was changed after it was built"):
-        building.read(row, "report.html")
+        building.report_file(row, "report.html")
     with pytest.raises(LookupError, match="has no file"):
-        building.read(row, "../../../secret")
+        building.report_file(row, "../../../secret")
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -205,7 +205,7 @@ def test_the_command_tells_where_it_is_and_refuses_in_one_line(qrels: str, runs:
 @pytest.mark.usefixtures("undrawn")
 def test_as_a_job_it_tells_its_phases_and_its_result(qrels: str, runs: list[str]) -> None:
     job = jobs.enqueue(kind="build_report", arguments={"name": "r", "qrels": "q", "runs": runs, **QUICK})
-    jobs.run(job.pk)
+    jobs.run_queued_job(job.pk)
     done = Job.objects.get(pk=job.pk)
     assert (done.state, done.result["report"], done.share) == (Job.DONE, "r", 1.0)
     assert Report.objects.filter(name="r").exists()
@@ -224,9 +224,9 @@ def test_a_job_that_is_cancelled_leaves_nothing_and_can_be_gone_on_with(
 
     with monkeypatch.context() as patched:
         patched.setattr(building, "as_pdf", cancelled)
-        jobs.run(job.pk)
+        jobs.run_queued_job(job.pk)
     assert Job.objects.get(pk=job.pk).state == Job.CANCELLED
-    assert not building.folder_of("r").exists() and not Report.objects.exists()
-    jobs.resume(job_id=job.pk)
-    jobs.run(job.pk)
+    assert not building.report_folder("r").exists() and not Report.objects.exists()
+    jobs.resume_job(job_id=job.pk)
+    jobs.run_queued_job(job.pk)
     assert Job.objects.get(pk=job.pk).state == Job.DONE and Report.objects.filter(name="r").exists()

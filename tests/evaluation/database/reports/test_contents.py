@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.comparison.scoring import compare
-from evaluation.formats.figure_tables import known
+from evaluation.comparison.scoring import compare_scores
+from evaluation.formats.figure_tables import finite_or_none
 from evaluation.models import Run
 from evaluation.selectors import run_named, snapshot_named
 from evaluation.services.judgments.freezing import freeze_protocol, freeze_qrels
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.reports import building
-from evaluation.services.reports.findings import MEASURES
+from evaluation.services.reports.findings import REPORT_MEASURES
 from evaluation.services.reports.request import ReportRefused
 from tests.evaluation.database.reports.conftest import CAPTIONS, IMAGES, ODD, QUICK, built, wanted
 
@@ -28,13 +28,13 @@ def test_every_figure_and_test_is_that_of_compare(qrels: str, runs: list[str]) -
     directions = built(wanted(runs))["findings"]["directions"]
     assert [one["direction"] for one in directions] == ["annotation", "search"]
     for one, names in zip(directions, (runs[::2], runs[1::2]), strict=True):
-        scored, tests = compare(
-            [run_named(name) for name in names], snapshot_named("q"), MEASURES, rounds=QUICK["rounds"]
+        scored, tests = compare_scores(
+            [run_named(name) for name in names], snapshot_named("q"), REPORT_MEASURES, rounds=QUICK["rounds"]
         )
         for system, score in zip(one["systems"], scored, strict=True):
             assert system["run"] == score.run
             found = {name: figure["value"] for name, figure in system["figures"].items()}
-            assert found == {name: known(figure.value) for name, figure in score.scores.items()}
+            assert found == {name: finite_or_none(figure.value) for name, figure in score.scores.items()}
             judged = {name: (f["judged_at"], f["judged"]) for name, f in system["figures"].items()}
             assert judged == score.judged
         assert [(t["run"], t["measure"], t["p"], t["adjusted"], t["mark"]) for t in one["tests"]] == [
@@ -59,7 +59,7 @@ def test_figures_curves_and_ranks_by_hand(qrels: str, runs: list[str]) -> None:
 @pytest.mark.usefixtures("undrawn")
 def test_tables_round_emphasise_and_escape_and_csv_does_not_round(qrels: str, runs: list[str]) -> None:
     built(wanted(runs, baseline=["good"]))
-    folder = building.folder_of("r") / "tables"
+    folder = building.report_folder("r") / "tables"
     lines = (folder / "figures-annotation.tex").read_text().splitlines()
     assert lines[0] == "% Results, annotation: 3 queries"
     (good,) = [line for line in lines if line.startswith("good")]
@@ -70,7 +70,7 @@ def test_tables_round_emphasise_and_escape_and_csv_does_not_round(qrels: str, ru
     rows = list(csv.DictReader(io.StringIO((folder / "figures-annotation.csv").read_text())))
     (cell,) = [row for row in rows if row["run"] == "good-a" and row["measure"] == "R-precision"]
     assert float(cell["value"]) == pytest.approx(2 / 3) and cell["system"] == "good"
-    page = (building.folder_of("r") / "report.html").read_text()
+    page = (building.report_folder("r") / "report.html").read_text()
     assert "the_bad &amp; &lt;worst&gt; 50%" in page and "<worst>" not in page
     assert "<script" not in page and not re.search(r'(?:src|href)="(?!#)', page)
 
@@ -97,7 +97,8 @@ def test_where_nobody_found_anything_relevant_figures_are_absent_and_say_so(
     assert "No system has a value for: S@1, S@5, S@10, R-precision." in remarks
     assert found["findings"]["directions"][0]["measures"] == ["S@1", "S@5", "S@10", "R-precision"]
     assert (
-        r" & - & - & - & - & " in (building.folder_of("r") / "tables" / "figures-annotation.tex").read_text()
+        r" & - & - & - & - & "
+        in (building.report_folder("r") / "tables" / "figures-annotation.tex").read_text()
     )
 
 
@@ -110,7 +111,7 @@ def test_grades_are_scored_by_their_gain_too(runs: list[str], corpus: str, tmp_p
     freeze_qrels(name="q", corpus=corpus, judgments="expert", originals=False)
     found = built(wanted(runs))["findings"]
     direction = found["directions"][0]
-    assert direction["measures"] == [*MEASURES, "nDCG@10"]
+    assert direction["measures"] == [*REPORT_MEASURES, "nDCG@10"]
     good = direction["systems"][0]["figures"]
     assert good["nDCG@10"]["value"] == 1
     assert found["judging"]["scale"] == [1, 2, 4]
@@ -128,7 +129,7 @@ def test_under_a_protocol_nobody_judged(runs: list[str], corpus: str) -> None:
     found = built(wanted(runs))
     assert found["findings"]["judging"] is None
     assert found["findings"]["directions"][0]["measures"] == ["R@1", "R@5", "R@10", "median rank"]
-    assert "judged@10" not in (building.folder_of("r") / "tables" / "figures-annotation.tex").read_text()
+    assert "judged@10" not in (building.report_folder("r") / "tables" / "figures-annotation.tex").read_text()
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -139,4 +140,6 @@ def test_a_baseline_stands_for_its_system_and_is_missed_where_it_has_no_run(
     assert [one["baseline"] for one in found["findings"]["directions"]] == [ODD, ODD]
     with pytest.raises(ReportRefused, match="has no run in annotation; add a baseline from good-a, more-a"):
         Run.objects.filter(name="bad-a").update(name="more-a", system="more")
-        building.build(wanted(["good-a", "more-a", "bad-s", "good-s"], name="other", baseline=["bad-s"]))
+        building.build_report(
+            wanted(["good-a", "more-a", "bad-s", "good-s"], name="other", baseline=["bad-s"])
+        )
