@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from annotation.protocol.trust import SUSPENDED
 from annotation.protocol.trust_settings import TrustSettings
-from annotation.simulation.visits import USUAL
+from annotation.simulation.visits import USUAL_CONDUCT
 from annotation.synthetic_corpus.generate import generate
 from benchmarks.bad_workers import BAD, BAD_SHARE, HORIZON, KNOWN_FROM, Report, markdown
 
@@ -38,7 +38,7 @@ def run(*, images: int, seeds: int, workers: int, good: str) -> Report:
     for seed in range(seeds):
         campaign = _campaign(corpus, seed)
         first = run_campaign_crowd(
-            campaign=campaign, plan=CrowdPlan(mix=mix, seed=seed, conduct=USUAL, patience=0.0)
+            campaign=campaign, plan=CrowdPlan(mix=mix, seed=seed, conduct=USUAL_CONDUCT, patience=0.0)
         )
         assert first.scores is not None and not any(first.violations.values()), first.violations
         report.before.add(first.scores)
@@ -49,14 +49,15 @@ def run(*, images: int, seeds: int, workers: int, good: str) -> Report:
         report.given += given
         report.void += campaign.judgments.filter(void=True).count()
         second = run_campaign_crowd(
-            campaign=campaign, plan=CrowdPlan(mix=mix, seed=seed, conduct=USUAL, patience=0.0)
+            campaign=campaign, plan=CrowdPlan(mix=mix, seed=seed, conduct=USUAL_CONDUCT, patience=0.0)
         )
         assert second.scores is not None and not any(second.violations.values()), second.violations
         report.again += campaign.judgments.filter(image__isnull=False).count() - given
         report.discarded.add(second.scores)
         alone = _campaign(corpus, seed, name=f"alone{seed}")
         alone_scores = run_campaign_crowd(
-            campaign=alone, plan=CrowdPlan(mix={good: mix[good]}, seed=seed, conduct=USUAL, patience=0.0)
+            campaign=alone,
+            plan=CrowdPlan(mix={good: mix[good]}, seed=seed, conduct=USUAL_CONDUCT, patience=0.0),
         ).scores
         assert alone_scores is not None
         report.without.add(alone_scores)

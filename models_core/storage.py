@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-FORMAT = "phrasebox-model"
+_FORMAT = "phrasebox-model"
 FORMAT_VERSION = 1
 ARRAYS, MANIFEST = "arrays.safetensors", "manifest.json"
 
@@ -60,7 +60,7 @@ def save(
     try:
         save_file(plain, scratch / ARRAYS)
         manifest = {
-            "format": FORMAT,
+            "format": _FORMAT,
             "version": FORMAT_VERSION,
             "kind": kind,
             "settings": settings,
@@ -111,8 +111,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise BadModel(f"{folder} contains no model: {MANIFEST} is missing") from None
     except ValueError as reason:
         raise BadModel(f"{file} is not valid JSON: {reason}") from reason
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise BadModel(f"{file} is not a manifest of a model (format {FORMAT!r})")
+    if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
+        raise BadModel(f"{file} is not a manifest of a model (format {_FORMAT!r})")
     if manifest.get("version") != FORMAT_VERSION:
         raise BadModel(f"{file} has version {manifest.get('version')!r}; this program reads {FORMAT_VERSION}")
     missing = {"kind", "settings", "arrays", "sha256"} - manifest.keys()

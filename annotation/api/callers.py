@@ -30,7 +30,7 @@ from annotation.workers import pseudonyms
 
 _SCHEME = "Token "
 #: Characters of a token; what is longer is none.
-LONGEST_TOKEN = 128
+_LONGEST_TOKEN = 128
 #: Sessions whose account a process remembers, and whose data it has decoded.
 OWNERS_KEPT = 4096
 #: The account's id by session key, as it was found last: a guess, checked by every call.
@@ -82,7 +82,7 @@ def worker_calling(request: HttpRequest, assignment: int | None = None) -> int:
 def _by_token(header: str, about: int | None) -> _Row:
     token = header.removeprefix(_SCHEME).strip()
     row = None
-    if token.isascii() and token.isprintable() and len(token) <= LONGEST_TOKEN:
+    if token.isascii() and token.isprintable() and len(token) <= _LONGEST_TOKEN:
         row = _row("JOIN authtoken_token t ON t.user_id = a.id WHERE t.key = %s", [about, token])
     if row is None or not row.is_active:
         raise _signed_out(_("This token is not valid: create another, or ask an admin of this server."))

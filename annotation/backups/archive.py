@@ -22,7 +22,7 @@ from annotation.backups import BackupRefused, contents
 
 #: What the first member says it is, and in which version of this layout.
 FORMAT, VERSION = "phrasebox backup", 1
-ABOUT, SUMS = "about.json", "checksums.jsonl"
+ABOUT_MEMBER, SUMS = "about.json", "checksums.jsonl"
 PARTIAL = ".partial"
 _PIECE = 1 << 20
 #: The first member has some kilobytes: nothing else is read whole.
@@ -89,7 +89,7 @@ def written(target: Path, about: dict[str, Any]) -> Iterator[Writer]:
             ):
                 writer = Writer(tar, sums)
                 first = json.dumps({"format": FORMAT, "version": VERSION, **about}, indent=1).encode()
-                writer.put(ABOUT, io.BytesIO(first), len(first))
+                writer.put(ABOUT_MEMBER, io.BytesIO(first), len(first))
                 yield writer
                 size = sums.tell()
                 sums.seek(0)
@@ -120,7 +120,7 @@ class Reader:
         `expected` says which names may be there. Raises BackupRefused, and then `into` is good for nothing.
         """
         with tempfile.TemporaryFile(dir=into) as found:
-            found.write(_line(ABOUT, len(self._first), hashlib.sha256(self._first).hexdigest()))
+            found.write(_line(ABOUT_MEMBER, len(self._first), hashlib.sha256(self._first).hexdigest()))
             files = 0
             while entry := self._tar.next():
                 self._tar.members.clear()  # type: ignore[attr-defined]
@@ -182,7 +182,7 @@ def open_backup(path: Path) -> Iterator[Reader]:
 
 def _begun(tar: tarfile.TarFile) -> Reader:
     entry = tar.next()
-    if entry is None or entry.name != ABOUT or not _is_plain(entry) or entry.size > _LARGEST_ABOUT:
+    if entry is None or entry.name != ABOUT_MEMBER or not _is_plain(entry) or entry.size > _LARGEST_ABOUT:
         raise BackupRefused("it is not a backup; manage.py backup FILE makes one")
     first = _of(tar, entry).read()
     about = json.loads(first)

@@ -36,7 +36,7 @@ from annotation.workers import pseudonyms
 #: Seconds in which whoever has left the database disappears from its list.
 LEAVING = 2.0
 
-NEW, DONE = "new", "done"
+_NEW, _DONE = "new", "done"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +78,9 @@ def restore_backup(source: Path, *, replace: bool = False) -> Restored:
         again = (place / BEFORE).exists()
         about, files = _unpack(source, kind, place, again)
         with _in_place(place, again):
-            kind.replace(place / NEW / kind.member)
-        erased = _bring_up_to_date(place / NEW / _ERASURES, about)
-        os.rename(place / BEFORE, place / DONE)
+            kind.replace(place / _NEW / kind.member)
+        erased = _bring_up_to_date(place / _NEW / _ERASURES, about)
+        os.rename(place / BEFORE, place / _DONE)
         shutil.rmtree(place, ignore_errors=True)
     return Restored(
         backup=str(source),
@@ -122,8 +122,8 @@ def _check_target(kind: databases.Database, root: Path, replace: bool) -> None:
 
 def _unpack(source: Path, kind: databases.Database, place: Path, again: bool) -> tuple[_About, int]:
     """Unpack a backup into `new` of `place`, and check all of it; what it says, and its number of files."""
-    new = place / NEW
-    for left in (new, place / DONE):
+    new = place / _NEW
+    for left in (new, place / _DONE):
         shutil.rmtree(left, ignore_errors=True)
     new.mkdir(parents=True)
     place.chmod(0o700)
@@ -177,7 +177,7 @@ def _in_place(place: Path, again: bool) -> Iterator[None]:
     Where nobody knows which database stands, nothing goes back: after a restore that was cut short (`again`),
     where the database does not say, and where somebody interrupts us.
     """
-    root, new, before = place.parent, place / NEW, place / BEFORE
+    root, new, before = place.parent, place / _NEW, place / BEFORE
     before.mkdir(exist_ok=True)
     moved: list[tuple[Path, Path]] = []
 

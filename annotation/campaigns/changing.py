@@ -41,9 +41,9 @@ from annotation.quality.controls.authoring import raise_revision
 from annotation.queue import image_rows
 
 #: When a change begins to count, and that in words.
-AT_ONCE, NEXT_LEASE, NEW_IMAGES, ALL_IMAGES = "at_once", "next_lease", "new_images", "all_images"
+_AT_ONCE, NEXT_LEASE, NEW_IMAGES, ALL_IMAGES = "at_once", "next_lease", "new_images", "all_images"
 WHEN = {
-    AT_ONCE: gettext_lazy("at once"),
+    _AT_ONCE: gettext_lazy("at once"),
     NEXT_LEASE: gettext_lazy("from the next task assigned"),
     NEW_IMAGES: gettext_lazy("for images that are not open yet"),
     ALL_IMAGES: gettext_lazy("at once: all images are reopened"),
@@ -180,7 +180,7 @@ def _differences(
             name,
             before[name],
             after[name],
-            later if _of_images(name) else NEXT_LEASE if name.split(".")[0] in OF_LEASES else AT_ONCE,
+            later if _of_images(name) else NEXT_LEASE if name.split(".")[0] in OF_LEASES else _AT_ONCE,
         )
         for name in changed
     )

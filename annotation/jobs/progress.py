@@ -23,7 +23,7 @@ _PAUSE = 0.5
 LONG_PAUSE = 5.0
 #: States of a row that is still with the run that claimed it last. The sweep queues again what was silent
 #: for long, as in an outage; until another worker claims it, the run may go on or end.
-OURS = (Job.RUNNING, Job.QUEUED)
+_OURS = (Job.RUNNING, Job.QUEUED)
 
 _T = TypeVar("_T")
 
@@ -131,4 +131,4 @@ class JobProgress:
 
     def row(self) -> QuerySet[Job]:
         """The job's row as long as it is this run's: claims differ in when they were made."""
-        return Job.objects.filter(pk=self.job_id, state__in=OURS, started_at=self._claimed)
+        return Job.objects.filter(pk=self.job_id, state__in=_OURS, started_at=self._claimed)

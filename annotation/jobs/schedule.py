@@ -25,7 +25,7 @@ from annotation.workers import confirmation, rate_limit, sessions
 _log = logging.getLogger(__name__)
 
 #: Leases ended in one turn, and images of one campaign's layer written in one; the rest waits.
-LEASES, IMAGES = 1000, 2000
+LEASES, _IMAGES = 1000, 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def refresh_layers() -> None:
     """Write into the campaigns' layers what was answered lately."""
     # A generator, taken to its end: each of its steps is a transaction.
     begun = Campaign.objects.exclude(state=Campaign.DRAFT)
-    _each(begun, lambda row: sum(layers.update_layer_in_steps(row, at_most=IMAGES)))
+    _each(begun, lambda row: sum(layers.update_layer_in_steps(row, at_most=_IMAGES)))
 
 
 def _each(campaigns: QuerySet[Campaign], work: Callable[[Campaign], object]) -> None:

@@ -16,7 +16,7 @@ from annotation.common.registry import Registry
 
 #: What a question is about: a chain of mentions (its answers settle what is asked next), an image, a pair of
 #: image and caption, or a page of several images with captions. The last three are only counted.
-ABOUT_CHAIN, ABOUT_IMAGE, ABOUT_PAIR, ABOUT_PAGE = ABOUT = ("chain", "image", "pair", "page")
+ABOUT_CHAIN, ABOUT_IMAGE, ABOUT_PAIR, ABOUT_PAGE = ("chain", "image", "pair", "page")
 
 #: What a worker's accuracy is measured on: control items, the verdicts of another kind, or nothing.
 MEASURED_ON_CONTROLS = "controls"
@@ -113,7 +113,7 @@ class Kind:
 
     - `key`: its name in keys and rows; `tasks`: the word by which a campaign asks it; `place`: where it
     stands
-      in lists, the lowest first; `about`: one of ABOUT.
+      in lists, the lowest first; `about`: a chain, an image, a pair or a page (ABOUT_CHAIN ...).
     - `answers`: the words that answer it. `with_content`: those of them that say nothing without content.
       `test_answers`: those that answer its test, and nothing but its test.
     - `draws`: an answer may carry a box. `about_boxes`: nobody answers it without the picture. `shows_boxes`:

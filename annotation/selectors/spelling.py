@@ -28,7 +28,7 @@ MOST_EDITS = 2
 #: Longer ones are no words.
 LONGEST_WORD = 30
 #: Captions of a corpus that are read, and how many of them have a word that counts as known.
-CAPTIONS_READ, OFTEN = 5_000, 3
+CAPTIONS_READ, _OFTEN = 5_000, 3
 #: Corpora whose words a process keeps.
 CORPORA_KEPT = 8
 
@@ -64,7 +64,7 @@ def corpus_words(corpus: int) -> frozenset[str]:
     seen: Counter[str] = Counter()
     for text in texts.values_list("text", flat=True)[:CAPTIONS_READ]:
         seen.update({_folded(word) for word in _WORD.findall(text)})
-    return frozenset(word for word, times in seen.items() if times >= OFTEN)
+    return frozenset(word for word, times in seen.items() if times >= _OFTEN)
 
 
 @lru_cache(maxsize=1)

@@ -22,7 +22,7 @@ from annotation.simulation.workers import with_error
 
 RATES = (0.0, 0.03, 0.08, 0.2)
 SEEDS = 5
-WORKERS = 12
+_WORKERS = 12
 MEASURES = ("links_per_mention", "judgments_per_image", "chain_f1", "box_iou")
 
 
@@ -86,7 +86,7 @@ def _run(
     settings = ImageSettings(order=order)
     results = [_Image(0, 0, 0, 0, LayerScores()) for _ in images]
     for seed in range(seeds):
-        crowd = Crowd(with_error(rate, WORKERS, seed=seed), seed=seed)
+        crowd = Crowd(with_error(rate, _WORKERS, seed=seed), seed=seed)
         for (name, size, gold), result in zip(images, results, strict=True):
             run = simulate_image(gold.mentions, Truth(gold, image=name, size=size), crowd, settings)
             result.links += sum(

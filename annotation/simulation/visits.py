@@ -43,7 +43,7 @@ class Conduct:
 
 
 ORDERLY = Conduct()
-USUAL = Conduct(clicked_twice=0.02, answered_twice=0.01, kept=0.01, returned=0.02)
+USUAL_CONDUCT = Conduct(clicked_twice=0.02, answered_twice=0.01, kept=0.01, returned=0.02)
 
 
 @dataclass(frozen=True, slots=True)

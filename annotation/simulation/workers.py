@@ -16,7 +16,7 @@ from annotation.protocol.terms import Box
 from annotation.simulation.judging import KnownRelevance
 from annotation.simulation.kinds import SIMULATED
 
-HONEST, RANDOM, YES = "honest", "random", "yes"
+HONEST, _RANDOM, YES = "honest", "random", "yes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ PERFECT = Habits("perfect")
 CAREFUL = Habits("careful", error=0.03, jitter=0.02)
 AVERAGE = Habits("average", error=0.08, jitter=0.03)
 SLOPPY = Habits("sloppy", error=0.20, jitter=0.05)
-RANDOM_CLICKER = Habits("random", style=RANDOM)
+RANDOM_CLICKER = Habits("random", style=_RANDOM)
 ALWAYS_YES = Habits("always_yes", style=YES)
 JITTERED = Habits("jittered", error=0.03, jitter=0.15)
 LEAVER = Habits("leaver", error=0.08, jitter=0.03, stays=40)

@@ -34,7 +34,7 @@ _PAUSE = 0.1
 #: Seconds between two sweeps.
 SWEEP = 1.0
 #: Least seconds until somebody who was told to ask again asks again.
-SOON = 0.3
+_SOON = 0.3
 _FORK = multiprocessing.get_context("fork")
 
 
@@ -131,7 +131,7 @@ def attend(visits: Sequence[SimulatedVisit], board: _Board, turns: TurnTaking) -
             continue
         awake.remove(visit)
         if not visit.left:
-            again = float("inf") if visit.again is None else max(visit.again, now + SOON)
+            again = float("inf") if visit.again is None else max(visit.again, now + _SOON)
             wakes = float("inf") if visit.wakes is None else visit.wakes
             waiting.append(_Waiting(visit, board.done, min(again, wakes)))
 

@@ -30,7 +30,7 @@ from annotation.selectors.layer_cost import answers_cost
 from annotation.selectors.records import stream_records
 from annotation.simulation.driver import rulings_of
 from annotation.simulation.judging import KnownRelevance
-from annotation.simulation.visits import USUAL, Conduct, SimulatedVisit, VisitTally, WorkPlace
+from annotation.simulation.visits import USUAL_CONDUCT, Conduct, SimulatedVisit, VisitTally, WorkPlace
 from annotation.simulation.workers import make_crowd
 from annotation.simulation_driver.crowd_executor import THREADS, TurnTaking, run_crowd
 from annotation.simulation_driver.http_pages import Connection, HttpDesk, Session
@@ -78,7 +78,7 @@ class CrowdPlan:
     through: str = QUEUE
     url: str = ""
     processes: int = 1
-    conduct: Conduct = USUAL
+    conduct: Conduct = USUAL_CONDUCT
     patience: float = CROWD_PATIENCE
     sleep: Callable[[float], object] = time.sleep
 

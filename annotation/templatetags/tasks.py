@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 
 from annotation.task_types.box_drawing.type import EDGES
 from annotation.task_types.region_description.type import LONGEST_REGION_TEXT, region_field_name
-from annotation.web.annotator.task_page import ASKED, MARK, Bit, TaskPage, as_printed
+from annotation.web.annotator.task_page import ASKED_OF_WORKER, MARK, Bit, TaskPage, as_printed
 from annotation.web.common.palette import hue
 
 register = template.Library()
@@ -33,7 +33,7 @@ def phrase(bit: Bit) -> SafeString:
 @register.simple_tag
 def asked_box() -> SafeString:
     """The name that the box in question bears in the picture, in its colour."""
-    return format_html('<b class="chip hue-{}">{}</b>', ASKED, MARK)
+    return format_html('<b class="chip hue-{}">{}</b>', ASKED_OF_WORKER, MARK)
 
 
 class RegionRow(NamedTuple):

@@ -44,9 +44,9 @@ TRIES, PAUSE = 12, 0.03
 #: For how long the API is asked about a visit; how long after the last time, at first and later; how many
 #: visits in one turn; after how many seconds whoever looks at their page makes us ask at once.
 ASKED_FOR, YOUNG = timedelta(days=7), timedelta(days=1)
-SOON, LATER = timedelta(seconds=50), timedelta(hours=1)
+_SOON, LATER = timedelta(seconds=50), timedelta(hours=1)
 MOST_ASKED = 20
-AT_ONCE = timedelta(seconds=8)
+_AT_ONCE = timedelta(seconds=8)
 #: How long reports are kept: no submission lasts for more than a day.
 _KEPT = timedelta(days=3)
 
@@ -117,7 +117,7 @@ def heard(
 
 def ask_platform(visit: Visit) -> None:
     """Ask the platform's API now whose a visit is that waits, unless that was done a moment ago."""
-    before = database.now() - AT_ONCE
+    before = database.now() - _AT_ONCE
     due = Visit.objects.filter(_to_ask(), pk=visit.pk).filter(Q(asked_at=None) | Q(asked_at__lt=before))
     if settings.PROLIFIC_API_TOKEN and due.update(asked_at=database.now()):
         try:
@@ -132,7 +132,7 @@ def ask_waiting() -> None:
         return
     now = database.now()
     due = (
-        Q(asked_at=None) | Q(begun_at__gt=now - YOUNG, asked_at__lt=now - SOON) | Q(asked_at__lt=now - LATER)
+        Q(asked_at=None) | Q(begun_at__gt=now - YOUNG, asked_at__lt=now - _SOON) | Q(asked_at__lt=now - LATER)
     )
     waiting = Visit.objects.filter(_to_ask(), due, begun_at__gt=now - ASKED_FOR)
     for visit in waiting.select_related("study").order_by(F("asked_at").asc(nulls_first=True))[:MOST_ASKED]:

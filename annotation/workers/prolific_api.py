@@ -37,7 +37,7 @@ ISSUER = "prolific.com"
 #: Seconds that Prolific gets to answer while somebody waits for a page.
 _PATIENCE = 2.5
 #: Bytes of an answer that are read, and characters of a token; theirs have a few hundred.
-LARGEST, LONGEST_TOKEN = 200_000, 8_000
+LARGEST, _LONGEST_TOKEN = 200_000, 8_000
 #: Seconds by which two clocks may differ.
 LEEWAY = 30
 #: Seconds for which keys are kept, and after which an unknown key, or keys that did not come, are asked for
@@ -78,7 +78,7 @@ class SubmissionFacts:
 
 def read_link(token: str, *, host: str) -> Link:
     """The ids of a signed link that leads to `host`. Raises BadLink, and Away where there are no keys now."""
-    if len(token) > LONGEST_TOKEN:
+    if len(token) > _LONGEST_TOKEN:
         raise BadLink("the token is too long")
     try:
         key = _key(str(jwt.get_unverified_header(token).get("kid", "")))

@@ -24,10 +24,10 @@ from evaluation.models import Report, Run
 TRAIN, KNOWN, SPLIT = "train", "val", "test"
 #: With fewer of each nothing can be trained, nor is there anything worth comparing.
 LEAST_IMAGES = 10
-PROTOCOL = "any of five"
-SYSTEMS = ("chance", "near", "kcca", "oracle")
+_PROTOCOL = "any of five"
+_SYSTEMS = ("chance", "near", "kcca", "oracle")
 #: Judges: good people mostly and two whom control items find out; and the few who are asked in their place.
-WORKERS, MIX = 10, "careful=6,average=2,random=1,always_yes=1"
+_WORKERS, MIX = 10, "careful=6,average=2,random=1,always_yes=1"
 INSTEAD, INSTEAD_MIX = 5, "careful=1"
 #: Items pooled of each ranking, by batch, and the least BLEU_pre: less than usual, since in so small a corpus
 #: captions share few words, and what nobody judged tells nothing.
@@ -69,7 +69,7 @@ class DemoNames:
     @property
     def systems(self) -> tuple[str, ...]:
         """The names of the systems."""
-        return tuple(f"{system}{self.suffix}" for system in SYSTEMS)
+        return tuple(f"{system}{self.suffix}" for system in _SYSTEMS)
 
     def batch(self, which: str) -> str:
         """The name of the batch called `which`."""
@@ -108,14 +108,14 @@ def make_evaluation(names: DemoNames, *, folder: Path, seed: int, call: Call) ->
 
 def _bring(names: DemoNames, made: files.Files, call: Call) -> None:
     """Two systems trained, two brought, all of them ranked."""
-    for system, called in zip(SYSTEMS, names.systems, strict=True):
+    for system, called in zip(_SYSTEMS, names.systems, strict=True):
         if system in made.recipes:
             sources = {"recipe": made.recipes[system], "features": made.features}
             call("train_system", called, corpus=names.corpus, **sources, quiet=True)
         else:
             file = made.scores[system]
             call("add_system", called, file, corpus=names.corpus, format="scores", quiet=True)
-        call("rank", called, split=SPLIT, protocol=PROTOCOL, quiet=True)
+        call("rank", called, split=SPLIT, protocol=_PROTOCOL, quiet=True)
 
 
 def _judge(names: DemoNames, made: files.Files, seed: int, call: Call) -> None:
@@ -125,7 +125,7 @@ def _judge(names: DemoNames, made: files.Files, seed: int, call: Call) -> None:
     judges: dict[str, Any] = {"recorded": names.gold, "patience": 0, "quiet": True}
     if not _closed(first):
         call("open_batch", first, **_opening(names, made, DEPTHS["first"]), quiet=True)
-        call("simulate_judges", first, **judges, workers=WORKERS, mix=MIX, seed=seed)
+        call("simulate_judges", first, **judges, workers=_WORKERS, mix=MIX, seed=seed)
         call("reassign_pages", first)
         call("simulate_judges", first, **judges, workers=INSTEAD, mix=INSTEAD_MIX, seed=seed + 1)
         call("collect_judgments", first, freeze=names.qrels)
@@ -134,7 +134,7 @@ def _judge(names: DemoNames, made: files.Files, seed: int, call: Call) -> None:
     call("compare_systems", *names.runs(Run.SEARCH), "--qrels", names.qrels, *measures)
     if not _closed(second):
         call("open_batch", second, **_opening(names, made, DEPTHS["second"]), quiet=True)
-        call("simulate_judges", second, **judges, workers=WORKERS, mix=MIX, seed=seed + 2)
+        call("simulate_judges", second, **judges, workers=_WORKERS, mix=MIX, seed=seed + 2)
 
 
 def _opening(names: DemoNames, made: files.Files, depth: int) -> dict[str, Any]:

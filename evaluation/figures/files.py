@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 from defusedxml.ElementTree import fromstring
 
 from evaluation.figures.base import FIGURE_DRAWERS, Plot
-from evaluation.figures.style import INK, styled
+from evaluation.figures.style import FIGURE_INK, styled
 
 _SVG = "http://www.w3.org/2000/svg"
 _XLINK = "{http://www.w3.org/1999/xlink}href"
@@ -98,7 +98,7 @@ def _unstyle(one: ElementTree.Element) -> None:
         elif name and name not in ("font", "font-family"):
             one.set(name, value)
     for name in ("fill", "stroke"):
-        if one.get(name) == INK:
+        if one.get(name) == FIGURE_INK:
             one.set(name, "currentColor")
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: Inches: two columns of a journal's page.
 WIDTH = 7.0
-INK, GRID, MUTED = "#000000", "#808080", "#808080"
+FIGURE_INK, GRID, MUTED = "#000000", "#808080", "#808080"
 ACCENT = "#0072b2"
 #: So many systems have a colour; the others of a figure are grey, and stand in its table.
 _COLOURS = ("#0072b2", "#d55e00", "#00855f", "#b0578d", "#8a6d00", "#7a5fd0", "#b8405e", "#4f7d8c")

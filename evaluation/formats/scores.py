@@ -21,7 +21,7 @@ from annotation.formats.files.text import lines, short_repr
 from evaluation.formats.arrays import ArrayFile, FileArray, open_arrays
 from models_core.tiles import Dense, NotANumber, Products, TileScores
 
-SCORES = "scores"
+_SCORES = "scores"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def read_scores(path: Path | str) -> ScoreMatrix:
     """Open a score matrix; raises FormatError for shapes, types and ids that do not fit."""
     path = Path(path)
     held = open_arrays(path)
-    scores = named_array(held, SCORES)
+    scores = named_array(held, _SCORES)
     if scores.ndim != 2 or scores.dtype.kind not in "fiub":
         raise FormatError(
             f"scores have shape {scores.shape} of {scores.dtype}",

@@ -42,7 +42,8 @@ DECIMALS = 10**6
 #: The greatest gain that a row holds.
 HIGHEST_GRADE = 32_767
 LINEAR, EXPONENTIAL = GAINS = ("linear", "exponential")
-MEAN, MEDIAN = SUMMARIES = ("mean", "median")
+MEAN = "mean"
+SUMMARIES = (MEAN, "median")
 
 _NUMBER = r"-?\d+(?:\.\d+)?"
 _NAMED = re.compile(rf"(mean|median) ({_NUMBER}) to ({_NUMBER}) from ({_NUMBER}|-?\d+/\d+)( exponential)?")

@@ -19,7 +19,7 @@ from evaluation.metrics.scoring import Score
 from evaluation.metrics.table import METRICS
 from evaluation.significance.resampling import Interval, Statistic, bootstrap_difference, figure_interval
 
-ANNOTATION, SEARCH = "annotation", "search"
+ANNOTATION_TABLE = "annotation"
 #: Upper ends of the bins of ranks; beyond the last is a bin of its own, and what was not retrieved.
 BINS = (1, 5, 10, 20, 50, 100, 500)
 

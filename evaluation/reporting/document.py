@@ -15,7 +15,7 @@ from evaluation.figures import agreement, curves, judgments, ranks, systems
 from evaluation.figures.base import Plot
 from evaluation.formats.figure_tables import Cell
 from evaluation.report_data import tables
-from evaluation.report_data.directions import ANNOTATION, DirectionTable
+from evaluation.report_data.directions import ANNOTATION_TABLE, DirectionTable
 from evaluation.report_data.judging import JudgingSummary
 from evaluation.report_data.orders import BY_JUDGMENTS, BY_ORIGINALS, OrderAgreement, first_of, orders_of
 from evaluation.report_data.tables import Titled
@@ -158,7 +158,7 @@ def _of_direction(report: ReportDocument, one: DirectionTable) -> Section:
     if undefined:
         remarks.append(f"No system has a value for: {', '.join(undefined)}.")
     plots = [curves.plot_curves(one), ranks.plot_ranks(one)]
-    asks, ranked = ("images", "captions") if one.direction == ANNOTATION else ("captions", "images")
+    asks, ranked = ("images", "captions") if one.direction == ANNOTATION_TABLE else ("captions", "images")
     return Section(
         f"{one.direction.capitalize()}: {asks} are the queries, {ranked} are ranked",
         remarks,

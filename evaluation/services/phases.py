@@ -12,7 +12,7 @@ Tell = Callable[[str, float], object]
 
 _T = TypeVar("_T")
 #: Things between two words about them.
-OFTEN = 1_000
+_OFTEN = 1_000
 
 
 def silent(phase: str, share: float) -> None:
@@ -22,7 +22,7 @@ def silent(phase: str, share: float) -> None:
 def steps_over(things: Iterable[_T], *, total: int, tell: Tell, phase: str) -> Iterator[_T]:
     """`things`, `total` in number, while the share goes from 0 to 1."""
     for number, thing in enumerate(things):
-        if number % OFTEN == 0:
+        if number % _OFTEN == 0:
             tell(phase, min(1.0, number / max(1, total)))
         yield thing
 

@@ -39,7 +39,7 @@ from evaluation.web.frame import all_asked, evaluation_frame, text_parameter
 from evaluation.web.splits import NotOffered, whole_in
 
 #: Runs offered at once, by name; more are found by a part of their name.
-MOST_RUNS = 200
+_MOST_RUNS = 200
 #: With fewer systems than this, that they keep their order says little.
 _FEW = 5
 #: Strategies in words; at random is what the others must beat, and is left to commands.
@@ -203,10 +203,10 @@ def _shown(
     if corpus is not None:
         alike = Run.objects.filter(corpus=corpus, published=True).order_by("name")
         found = alike.filter(name__icontains=wanted.find) if wanted.find else alike
-        listed = list(found[: MOST_RUNS + 1])
-        more = len(listed) > MOST_RUNS
+        listed = list(found[: _MOST_RUNS + 1])
+        more = len(listed) > _MOST_RUNS
         # What is chosen stays in sight, whatever was looked for.
-        listed = listed[:MOST_RUNS]
+        listed = listed[:_MOST_RUNS]
         there = {run.pk for run in listed}
         runs = [run for run in alike.filter(name__in=wanted.runs) if run.pk not in there] + listed
         sets = list(JudgmentSet.objects.filter(corpus=corpus, published=True, batches=None).order_by("name"))

@@ -39,7 +39,7 @@ from evaluation.web.frame import evaluation_frame, newest_page, text_parameter
 from evaluation.web.job_lines import NEWEST_JOBS, job_lines
 
 #: Batches on a page, and judges on a batch's.
-PAGE, MOST_JUDGES = 30, 100
+_PAGE, MOST_JUDGES = 30, 100
 #: Kinds of jobs about batches, and how many of the newest are looked through for one batch's.
 OPENING = ("open_batch",)
 ABOUT_ONE = ("settle_batch", "collect_judgments", "top_up_batch", "next_wave", "open_batch")
@@ -94,7 +94,7 @@ BATCH = At(
 def batch_list(request: HttpRequest) -> HttpResponse:
     """All batches, the newest first, and the newest that are being opened."""
     found = offered.batches(request).select_related("campaign__corpus", "corpus", "judgments")
-    page = newest_page(found, request.GET, number=PAGE)
+    page = newest_page(found, request.GET, number=_PAGE)
     lines = job_lines(request, OPENING, leads=_leads)
     return render(
         request,

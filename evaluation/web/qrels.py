@@ -39,7 +39,7 @@ from evaluation.web.job_lines import job_lines
 
 _KINDS = ("freeze_qrels",)
 #: Qrels on a page, judgments below them, and runs that are offered beside one's qrels.
-PAGE, MOST_SETS, MOST_RUNS = 30, 100, 200
+QRELS_PER_PAGE, MOST_SETS, _MOST_RUNS = 30, 100, 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,9 @@ def qrels_list(request: HttpRequest) -> HttpResponse:
     open_here = offered.published_qrels(request)
     last = open_here.order_by().values("name").annotate(last=Max("pk")).values("last")
     page = newest_page(
-        open_here.filter(pk__in=last).select_related("corpus", "judgments"), request.GET, number=PAGE
+        open_here.filter(pk__in=last).select_related("corpus", "judgments"),
+        request.GET,
+        number=QRELS_PER_PAGE,
     )
     sets = offered.judgment_sets(request).select_related("corpus").order_by("corpus__name", "name")
     lines = job_lines(request, _KINDS, leads=_leads)
@@ -102,7 +104,7 @@ def qrels_detail(request: HttpRequest, newest_row: QrelsSnapshot) -> HttpRespons
     runs = Run.objects.filter(corpus=line.row.corpus, published=True).order_by("name")
     if line.row.asks:
         runs = runs.filter(direction__in=[way for way, asks in ASKS.items() if asks == line.row.asks])
-    found = [] if line.counts.keywords else list(runs[: MOST_RUNS + 1])
+    found = [] if line.counts.keywords else list(runs[: _MOST_RUNS + 1])
     return render(
         request,
         "evaluation/qrels.html",
@@ -112,8 +114,8 @@ def qrels_detail(request: HttpRequest, newest_row: QrelsSnapshot) -> HttpRespons
             name=newest_row.name,
             line=line,
             versions=versions,
-            runs=found[:MOST_RUNS],
-            more_runs=len(found) > MOST_RUNS,
+            runs=found[:_MOST_RUNS],
+            more_runs=len(found) > _MOST_RUNS,
             reports=line.row.reports.order_by("name"),
             formats=[(key, QRELS_FORMATS.get(key).title) for key in QRELS_FORMATS.keys()],
             sides=list(ASKS.values()),

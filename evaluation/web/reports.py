@@ -41,7 +41,7 @@ from evaluation.web.splits import NotOffered, part_in, whole_in
 
 _KINDS = ("build_report",)
 #: Reports on a page, and runs that are offered at once, by name.
-PAGE, MOST_RUNS = 30, 200
+REPORTS_PER_PAGE, _MOST_RUNS = 30, 200
 #: What a request can be wrong about.
 _REFUSALS = (
     *(Busy, ImportRefused, NotComparable, NotOffered, ReportRefused, UnknownMeasure, UnknownName),
@@ -71,7 +71,7 @@ def report_list(request: HttpRequest) -> HttpResponse:
     """All reports, the newest first, and those that are being built."""
     found = offered.offered_reports(request).select_related("corpus", "qrels", "batch")
     numbers = cache(batch_numbers)
-    page = newest_page(found, request.GET, number=PAGE)
+    page = newest_page(found, request.GET, number=REPORTS_PER_PAGE)
     lines = job_lines(request, _KINDS, leads=_leads)
     return render(
         request,
@@ -259,8 +259,8 @@ def _offered(request: HttpRequest, given: QueryDict, wrong: str) -> dict[str, An
     more = False
     if snapshot is not None:
         alike = Run.objects.filter(corpus=snapshot.corpus, published=True).order_by("name")
-        found = list(alike[: MOST_RUNS + 1])
-        more, found = len(found) > MOST_RUNS, found[:MOST_RUNS]
+        found = list(alike[: _MOST_RUNS + 1])
+        more, found = len(found) > _MOST_RUNS, found[:_MOST_RUNS]
         there = {run.pk for run in found}
         # What is chosen is in sight, however many there are.
         runs = [run for run in alike.filter(name__in=chosen) if run.pk not in there] + found

@@ -20,17 +20,17 @@ from scipy import sparse
 from models_core.text.similarity import WordKernel
 
 #: How often a word has to appear.
-LEAST = 5
+_LEAST = 5
 
 
-def frequent(sentences: Iterable[Sequence[str]], *, least: int = LEAST) -> tuple[str, ...]:
+def frequent(sentences: Iterable[Sequence[str]], *, least: int = _LEAST) -> tuple[str, ...]:
     """The words that appear at least `least` times, in alphabetical order."""
     counts = Counter(word for words in sentences for word in words)
     return tuple(sorted(word for word, count in counts.items() if count >= least))
 
 
 def distributional(
-    sentences: Sequence[Sequence[str]], *, among: Collection[str] | None = None, least: int = LEAST
+    sentences: Sequence[Sequence[str]], *, among: Collection[str] | None = None, least: int = _LEAST
 ) -> WordKernel:
     """kappa_D on a text, given as sentences of lemmas without stop words.
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from annotation.backups import archive, keys
-from annotation.backups.archive import ABOUT, SUMS
+from annotation.backups.archive import ABOUT_MEMBER, SUMS
 from annotation.backups.database import applied, database
 
 Member = tuple[str | tarfile.TarInfo, bytes]
@@ -34,7 +34,7 @@ def forged(target: Path, about: Any, members: Sequence[Member] = ()) -> Path:
     """A tar with these members, and checksums that are true of them."""
     sums = []
     with tarfile.open(target, "w") as tar:
-        for member, content in [(ABOUT, json.dumps(about).encode()), *members]:
+        for member, content in [(ABOUT_MEMBER, json.dumps(about).encode()), *members]:
             entry = member if isinstance(member, tarfile.TarInfo) else tarfile.TarInfo(member)
             if entry.isreg():
                 entry.size = len(content)

@@ -127,3 +127,42 @@ def test_no_function_takes_more_than_eight_parameters(package: str) -> None:
                 if number > MOST_PARAMETERS:
                     over.append(f"{file.relative_to(REPOSITORY)}:{node.lineno}: {node.name} takes {number}")
     assert not over, "let it take a record:\n" + "\n".join(over)
+
+
+#: Public names that more than one module defines, and why.
+SHARED_NAMES = {
+    "Box": "the row of the protocol's record",
+    "Chain": "the row of the protocol's record",
+    "Mention": "the row of the protocol's record",
+    "Judgment": "the row of the protocol's record",
+    "Ruling": "the row of the protocol's record",
+    "RULES": "what each kind's folder hands to the registry",
+    "register": "Django looks for template tags under this name",
+    "urlpatterns": "Django looks for addresses under this name",
+}
+
+
+def _public(tree: ast.Module) -> Iterator[str]:
+    """The public names that a module defines; what it imports is not its own."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (name.id for one in targets for name in ast.walk(one) if isinstance(name, ast.Name))
+
+
+def test_a_public_name_is_defined_in_one_module() -> None:
+    homes = defaultdict[str, set[str]](set)
+    for package in ("annotation", "config", "evaluation", "models_core", "phrasebox"):
+        for file in (REPOSITORY / package).rglob("*.py"):
+            where = file.relative_to(REPOSITORY).as_posix()
+            if "/migrations/" in where or "/management/commands/" in where:
+                continue
+            for name in _public(ast.parse(file.read_text(encoding="utf-8"))):
+                if not name.startswith("_"):
+                    homes[name].add(where)
+    shared = {name: sorted(found) for name, found in homes.items() if len(found) > 1}
+    own = {name: found for name, found in shared.items() if name not in SHARED_NAMES}
+    assert not own, "give each its own name:\n" + "\n".join(f"{name}: {', '.join(own[name])}" for name in own)
+    assert set(SHARED_NAMES) == set(shared), "an exception that is none"

@@ -13,8 +13,8 @@ from annotation.common.registry import UnknownName
 from annotation.datasets.exporting import ExportError, export_dataset
 from annotation.datasets.importing import IntakeError, import_corpus
 from annotation.datasets.layer_rows import LayerShare, write_layer
+from annotation.formats import contents
 from annotation.formats.base import FORMATS, Format, FormatError, Written
-from annotation.formats.contents import ALL_LEFT_OUT
 from annotation.models import Corpus, Layer
 from annotation.protocol.boxes import BOXED, COVERAGE, EXCLUDED, NON_VISUAL, REVIEW
 from annotation.protocol.terms import ImageRecord
@@ -131,7 +131,9 @@ def test_what_no_format_says_of_a_layer_is_counted(tmp_path: Path):
 
 
 def test_everything_that_can_be_left_out_has_its_sentence():
-    words = (*ALL_LEFT_OUT, EXCLUDED_CHAINS, OPEN_CHAINS)
+    of_layers = [value for name, value in vars(contents).items() if name.startswith("LEFT_OUT_")]
+    assert len(of_layers) == 4
+    words = (*contents.RECORD_CONTENTS, *of_layers, EXCLUDED_CHAINS, OPEN_CHAINS)
     assert len(lacks(dict.fromkeys(words, 1))) == len(lacks(dict.fromkeys(words, 2))) == len(words)
 
 

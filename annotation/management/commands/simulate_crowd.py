@@ -22,7 +22,7 @@ from annotation.models import Campaign
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.questions import QUESTIONS
 from annotation.protocol.scores import LayerScores
-from annotation.simulation.visits import ORDERLY, USUAL
+from annotation.simulation.visits import ORDERLY, USUAL_CONDUCT
 from annotation.simulation.workers import PRESETS
 from annotation.simulation_driver import (
     CROWD_PATIENCE,
@@ -128,7 +128,7 @@ class Command(ReportCommand):
                 through=options["through"],
                 url=options["url"],
                 processes=options["processes"],
-                conduct=ORDERLY if options["orderly"] else USUAL,
+                conduct=ORDERLY if options["orderly"] else USUAL_CONDUCT,
                 patience=options["patience"],
             ),
             gold=options["gold"],

@@ -13,17 +13,17 @@ from annotation.selectors.campaign.cost import money
 
 #: What the product says: the stop rules by their names, and that somebody paused it without a word.
 BUDGET, UNTIL, IMAGES, PAUSED = "budget", "until", "images", "paused"
-MARK = "="
+_MARK = "="
 
 
 def coded(word: str, *values: object) -> str:
     """How a reason of the product's own is stored."""
-    return " ".join([MARK + word, *map(str, values)])
+    return " ".join([_MARK + word, *map(str, values)])
 
 
 def in_words(reason: str) -> str:
     """A stored reason, for a reader of the language of now; what somebody wrote is theirs."""
-    match reason.removeprefix(MARK).split(maxsplit=2) if reason.startswith(MARK) else []:
+    match reason.removeprefix(_MARK).split(maxsplit=2) if reason.startswith(_MARK) else []:
         case [word, micros, currency] if word == BUDGET and micros.isdecimal():
             return _("the budget of %(sum)s is spent or reserved") % {"sum": money(int(micros), currency)}
         case [word, day] if word == UNTIL:

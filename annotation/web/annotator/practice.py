@@ -34,9 +34,9 @@ from annotation.web.common.access import for_roles
 from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay
 
 #: The parts of a kind's own template that practice shows in a frame of its own, as `_parts.html` has them.
-PARTS, BETWEEN = "annotation/tasks/_parts.html", "<!-- next part -->"
+_PARTS, BETWEEN = "annotation/tasks/_parts.html", "<!-- next part -->"
 #: In the picture of a described one: our regions are A, B, C, in this colour; theirs 1, 2, 3 in that.
-OURS, THEIRS = 1, 2
+_OURS, THEIRS = 1, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def _desk(
 
 def _parts(request: HttpRequest, place: WorkPlaceOfRequest, shown: TaskPage) -> Parts:
     """The parts of the kind's template, which its author wrote for a task's frame."""
-    whole = render_to_string(place.type.template, {"desk": shown, "around": PARTS}, request)
+    whole = render_to_string(place.type.template, {"desk": shown, "around": _PARTS}, request)
     # The template escaped what is not its own.
     return Parts(*(mark_safe(part.strip()) for part in whole.split(BETWEEN)))
 
@@ -181,7 +181,7 @@ def _boxes(
     frame = Frame(size.width, size.height)
     if named:
         tagged: list[tuple[Any, list[Tag]]] = [
-            (each.box, [Tag(OURS if each.ours else THEIRS, each.name)]) for each in named
+            (each.box, [Tag(_OURS if each.ours else THEIRS, each.name)]) for each in named
         ]
         return draw_overlay(tagged, frame)
     wanted = (*page.boxes, *verdict.right_boxes)

@@ -24,7 +24,7 @@ from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay
 from annotation.web.common.palette import letters
 
 #: The number of the phrase, where there is one; the colour and the name of the box that is asked about.
-PHRASE, ASKED, MARK = 1, 2, "?"
+PHRASE, ASKED_OF_WORKER, MARK = 1, 2, "?"
 #: Signs of life in the time that a lease lasts, and seconds between two of them at most.
 BEATS, LONGEST_BEAT = 4, 300
 
@@ -220,5 +220,5 @@ def boxes_of(page: Page, frame: Frame) -> list[DrawnBox]:
         for index, box in enumerate(page.boxes)
     ]
     if page.pending:
-        tagged.append((page.pending, [Tag(ASKED, MARK)]))
+        tagged.append((page.pending, [Tag(ASKED_OF_WORKER, MARK)]))
     return draw_overlay(tagged, frame)

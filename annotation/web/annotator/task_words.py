@@ -16,7 +16,7 @@ from annotation.selectors.campaign import money
 from annotation.task_types.base import TASK_TYPES, TaskType
 
 #: Reasons that hold for all of a campaign; and those that are nobody's doing.
-WHOLE = ("paused", "closed", "no_consent")
+_WHOLE = ("paused", "closed", "no_consent")
 NONE_OPEN = "none_open"
 NO_WORK = (NONE_OPEN, "all_judged", "busy", "unjudged")
 
@@ -41,7 +41,7 @@ class Line:
     def why_not(self) -> str:
         """The reason and the next step, where there is nothing to do here (and not in the whole campaign)."""
         nothing = self.offer.nothing
-        return nothing.text if nothing and not self.go and nothing.code not in WHOLE else ""
+        return nothing.text if nothing and not self.go and nothing.code not in _WHOLE else ""
 
     @property
     def barred(self) -> bool:
@@ -68,7 +68,7 @@ def whole(offers: Sequence[AvailableTask]) -> NoTask | None:
         return NoTask(
             NONE_OPEN, _("No question is open here now: choose another campaign, or come back later.")
         )
-    return next((nothing for nothing in found if nothing is not None and nothing.code in WHOLE), None)
+    return next((nothing for nothing in found if nothing is not None and nothing.code in _WHOLE), None)
 
 
 def _go(offer: AvailableTask) -> str:

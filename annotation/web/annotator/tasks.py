@@ -43,7 +43,7 @@ from annotation.workers import platform_visits
 #: Other tasks named where there is nothing to do.
 ELSEWHERE = 4
 #: What stands around a task: the whole page, or nothing, where a page that is open goes on to its next task.
-WHOLE, PART = "annotation/base.html", "annotation/tasks/_part.html"
+_WHOLE, PART = "annotation/base.html", "annotation/tasks/_part.html"
 #: Tasks that a page may name as in hand; none has that many.
 MOST_LEASES_ON_PAGE = 100
 
@@ -104,7 +104,7 @@ def task(request: HttpRequest, name: str, kind: str) -> HttpResponse:
         unread = reverse("task_instructions", args=[name, kind])
         return JsonResponse({"nothing": "instructions"}) if part else SeeOther(unread)
     shown = _desk(place, found, text, holding=holding)
-    return render(request, place.type.template, {"desk": shown, "around": PART if part else WHOLE})
+    return render(request, place.type.template, {"desk": shown, "around": PART if part else _WHOLE})
 
 
 @require_POST
@@ -170,7 +170,7 @@ def _again(
         return SeeOther(place.address)
     text = text_of(campaign=place.campaign, kind=place.kind)
     shown = _desk(place, found, text, request=request, error=error)
-    about = {"desk": shown, "around": WHOLE}
+    about = {"desk": shown, "around": _WHOLE}
     return render(request, place.type.template, about, status=HTTPStatus.UNPROCESSABLE_ENTITY.value)
 
 

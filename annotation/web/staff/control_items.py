@@ -55,7 +55,7 @@ _PAGE = 40
 #: Bytes of a file of control items, at most: some ten thousand of them.
 _LARGEST = 4 * 2**20
 #: Images whose questions are looked at when control items are made from a layer.
-IMAGES = 60
+_IMAGES = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def control_items_list(request: HttpRequest, campaign: Campaign) -> HttpResponse
             layers=[layer for layer in layers_open(request, campaign) if layer.name != campaign.name],
             chained=campaign.kinds == q.QUESTIONS,
             splits=split_names(campaign.corpus) if campaigns.asks_pairs(campaign.tasks) else [],
-            images=IMAGES,
+            images=_IMAGES,
         ),
     )
 
@@ -204,7 +204,7 @@ def _added(request: HttpRequest, campaign: Campaign) -> controls.Added:
                 raise UnknownName(_("Your role covers only this campaign, not the layers of its corpus."))
             layer = layer_to_read(campaign.corpus, wanted, most=MOST_IMAGES_UPDATED_FOR_PAGE)
             assert layer is not None  # A name was given.
-            return control_items.from_gold(campaign=campaign, layer=layer, images=IMAGES, actor=actor)
+            return control_items.from_gold(campaign=campaign, layer=layer, images=_IMAGES, actor=actor)
         case "captions":
             split = request.POST.get("split", "")
             check_split(campaign.corpus, split)

@@ -45,7 +45,7 @@ from evaluation.services.reports.request import (
     report_rows,
 )
 
-JSON, HTML, SUMS = "report.json", "report.html", "SHA256SUMS"
+JSON, HTML, _SUMS = "report.json", "report.html", "SHA256SUMS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ def _files(inquiry: ReportRows, progress: ReportProgress) -> dict[str, bytes]:
     files[HTML] = _page(json.loads(text), pictures).encode()
     files = dict(sorted(files.items()))
     sums = "".join(f"{_sha256(content)}  {name}\n" for name, content in files.items())
-    return {**files, SUMS: sums.encode()}
+    return {**files, _SUMS: sums.encode()}
 
 
 def _page(plain: Mapping[str, Any], pictures: Mapping[str, str]) -> str:
@@ -269,10 +269,10 @@ def _changes(standing: dict[str, Any] | None, inquiry: ReportRows) -> list[str]:
 def _sums(target: Path) -> dict[str, str]:
     """File -> SHA-256, as the report says; {} where it does not."""
     try:
-        lines = (target / SUMS).read_text().splitlines()
+        lines = (target / _SUMS).read_text().splitlines()
     except OSError:
         return {}
-    return {name: value for value, _, name in (line.partition("  ") for line in lines)} | {SUMS: ""}
+    return {name: value for value, _, name in (line.partition("  ") for line in lines)} | {_SUMS: ""}
 
 
 def _whole(target: Path, sums: Mapping[str, str]) -> bool:

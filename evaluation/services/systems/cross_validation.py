@@ -18,7 +18,7 @@ from models_core.recipes.recipe import BadRecipe, PictureSettings, Recipe
 from models_core.recipes.sides import check_resources
 
 #: The image kernel of a feature file: of the named recipes, whose own is of words of pictures.
-LINEAR = PictureSettings("linear", 1)
+_LINEAR = PictureSettings("linear", 1)
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def _once(recipes: list[Recipe], *, linear: bool) -> tuple[list[Recipe], list[st
 
     Of two that do, the one of pyramids stays: "BoW5" rather than "BoW5-histo".
     """
-    own = [dataclasses.replace(recipe, image=LINEAR) if linear else recipe for recipe in recipes]
+    own = [dataclasses.replace(recipe, image=_LINEAR) if linear else recipe for recipe in recipes]
     stays: dict[str, str] = {}
     for recipe, given in sorted(
         zip(own, recipes, strict=True), key=lambda p: p[1].image.kernel == "histogram"

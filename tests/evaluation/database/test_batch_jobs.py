@@ -93,7 +93,7 @@ def test_what_a_batch_refuses_fails_its_job_in_one_line(pooled_runs: list[str]) 
 
 def test_collecting_and_freezing_goes_on_where_it_was_cancelled(batch: Batch, monkeypatch) -> None:
     # A word about every row, and every word written: as it is with many.
-    monkeypatch.setattr("evaluation.services.phases.OFTEN", 1)
+    monkeypatch.setattr("evaluation.services.phases._OFTEN", 1)
     monkeypatch.setattr("annotation.jobs.progress._PAUSE", 0)
     crowd(batch.campaign, {"perfect": 5})
     settling = jobs.enqueue(kind="settle_batch", arguments={"batch": "first", "qrels": "pooled"})

@@ -229,7 +229,7 @@ def test_acts_that_cannot_be_are_said_on_the_page(ada: Client, pooled_runs) -> N
 
 
 def test_long_lists_of_batches_go_on_by_key(ada: Client, pooled_runs, monkeypatch) -> None:
-    monkeypatch.setattr("evaluation.web.batches.PAGE", 2)
+    monkeypatch.setattr("evaluation.web.batches._PAGE", 2)
     for number in range(3):
         chosen_runs = pooled_runs[number : number + 1]
         launch(

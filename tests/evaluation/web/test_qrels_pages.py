@@ -437,7 +437,7 @@ def test_a_version_is_removed_unless_a_report_was_made_from_it(ada, tmp_path):
 
 
 def test_qrels_are_listed_a_page_at_a_time(ada, monkeypatch):
-    monkeypatch.setattr(qrels, "PAGE", 1)
+    monkeypatch.setattr(qrels, "QRELS_PER_PAGE", 1)
     for name in ("one", "two"):
         freeze_protocol(name=name, corpus="small", protocol="any of five")
     freeze_protocol(name="one", corpus="small", protocol="first caption")

@@ -198,7 +198,7 @@ def test_what_changed_since_and_what_is_damaged_is_said(ada: Client, built: Repo
 def test_a_long_list_goes_on_by_the_last_row(
     ada: Client, built: Report, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(report_pages, "PAGE", 1)
+    monkeypatch.setattr(report_pages, "REPORTS_PER_PAGE", 1)
     Report.objects.create(
         **{name: getattr(built, name) for name in ("corpus", "qrels", "inputs", "digest", "files")},
         name="summer",
