@@ -20,7 +20,7 @@ from annotation.protocol.terms import (
 )
 from annotation.synthetic_corpus import wardrobe
 from annotation.synthetic_corpus.art.anatomy import POSES, Pose
-from annotation.synthetic_corpus.art.animals import ANIMAL_PAINTERS as BEASTS
+from annotation.synthetic_corpus.art.animals import ANIMAL_PAINTERS
 from annotation.synthetic_corpus.art.animals import COATS
 from annotation.synthetic_corpus.art.canvas import Pen, Point
 from annotation.synthetic_corpus.art.figures import BodyFigure, BodyLook
@@ -275,7 +275,7 @@ class Stage(SceneBoard):
 
         def painter(pen: Pen) -> None:
             own = pen.at(x, ground, scale=tall, flip=at.flip).of(made.parts[0])
-            BEASTS[kind](own, fur, pose)
+            ANIMAL_PAINTERS[kind](own, fur, pose)
             if tack:
                 tack(own)
 

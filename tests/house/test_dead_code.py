@@ -41,7 +41,6 @@ NAMED_BY_NOBODY = {
         "tagging has its command with the issue about tagging",
     ),
     "replay": "what a stored standing is by definition; tests hold the queue's to it",
-    "ANIMAL_PAINTERS": "every animal that can be painted; tests paint each",
     "void_judgments": "what withdrawing a worker's answers is by definition; tests hold the queue's to it",
     "SYSTEMS": "the systems of Table 11 as printed; a test holds our recipes to them",
     "of_mean": "for programs that import phrasebox.significance",
