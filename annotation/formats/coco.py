@@ -14,8 +14,7 @@ from typing import Any
 
 from annotation.formats.base import FORMATS, Format, FormatError, Written
 from annotation.formats.checks import Found, checked_records, writable
-from annotation.formats.contents import LEFT_OUT_BOXLESS, LEFT_OUT_MENTIONS
-from annotation.formats.contents import LEFT_OUT_CATEGORIES as OTHER_CATEGORIES
+from annotation.formats.contents import LEFT_OUT_BOXLESS, LEFT_OUT_CATEGORIES, LEFT_OUT_MENTIONS
 from annotation.formats.fields import Fields
 from annotation.formats.files.json_stream import has_list, items
 from annotation.formats.files.text import open_new, short_repr
@@ -174,7 +173,9 @@ def _leave_out(layer: LayerRecord, written: Written) -> None:
             continue
         written.leave_out(LEFT_OUT_BOXLESS, chain.id not in depicted or chain.id in flagged)
         if chain.id in depicted and chain.categories:
-            written.leave_out(OTHER_CATEGORIES, chain.categories != (CATEGORIES[category_number(chain) - 1],))
+            written.leave_out(
+                LEFT_OUT_CATEGORIES, chain.categories != (CATEGORIES[category_number(chain) - 1],)
+            )
 
 
 def _instances(layer: LayerRecord) -> Iterator[dict[str, Any]]:

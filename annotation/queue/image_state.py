@@ -84,23 +84,7 @@ def row_from(values: Sequence[Any]) -> OpenImageRow:
     return row._replace(state=json.loads(text))
 
 
-class _VoteColumns(NamedTuple):
-    """A stored judgment as its row holds it; the corners are None together."""
-
-    worker: int
-    name: str
-    key: str
-    pseudonym: str
-    answer: str
-    flag: str
-    role: str
-    x_min: Any
-    y_min: Any
-    x_max: Any
-    y_max: Any
-
-
-#: The columns of `_VoteColumns`, of a judgment `j` and its worker `w`.
+#: The columns of a vote, of a judgment `j` and its worker `w`: as `_votes` takes them.
 _VOTE = """j.worker_id, j.name, j.key, w.pseudonym, j.answer, j.flag, j.role,
            j.x_min, j.y_min, j.x_max, j.y_max"""
 #: All votes on an image (a parameter) as one value, for `votes_from`; PostgreSQL's alone.
@@ -122,16 +106,15 @@ def votes_of(cursor: Any, image: int) -> list[Vote]:
 
 
 def votes_from(value: str | None) -> list[Vote]:
-    """What `votes_of` finds, from VOTES, read by a statement that began under the image's lock."""
+    """What `votes_of` finds, from VOTES_AS_JSON, read by a statement that began under the image's lock."""
     return _votes(json.loads(value or "[]"))
 
 
 def _votes(rows: Iterable[Sequence[Any]]) -> list[Vote]:
     found = []
-    for row in map(_VoteColumns._make, rows):
-        box = None if row.x_min is None else Box(row.x_min, row.y_min, row.x_max, row.y_max)
-        judgment = Judgment(row.name, row.key, row.pseudonym, row.answer, box, flag=row.flag, role=row.role)
-        found.append(Vote(row.worker, judgment))
+    for worker, name, key, pseudonym, answer, flag, role, x_min, y_min, x_max, y_max in rows:
+        box = None if x_min is None else Box(x_min, y_min, x_max, y_max)
+        found.append(Vote(worker, Judgment(name, key, pseudonym, answer, box, flag=flag, role=role)))
     return found
 
 

@@ -90,10 +90,21 @@ def terms_of_lease(terms: Terms, carried: CarriedSettings) -> Terms:
 
 
 def worker_state_from(values: Sequence[Any]) -> WorkerState:
-    """A Holder from its columns HOLDER."""
+    """A WorkerState from its columns, WORKER_STATE_COLUMNS."""
     own, standing = database.split_row(values, _HolderColumns, worker_trust.StandingColumns)
-    own = own._replace(withdrawn=bool(own.withdrawn), unagreed=bool(own.unagreed))
-    return WorkerState._make((*own, worker_trust.trust_from_row(standing)))
+    return WorkerState(
+        id=own.id,
+        campaign=own.campaign,
+        worker=own.worker,
+        pseudonym=own.pseudonym,
+        attempt=own.attempt,
+        cursor=own.cursor,
+        blocked=own.blocked,
+        reason=own.reason,
+        withdrawn=bool(own.withdrawn),
+        unagreed=bool(own.unagreed),
+        standing=worker_trust.trust_from_row(standing),
+    )
 
 
 def terms_of(cursor: Any, campaign: int) -> Terms:

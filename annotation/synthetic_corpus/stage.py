@@ -20,8 +20,7 @@ from annotation.protocol.terms import (
 )
 from annotation.synthetic_corpus import wardrobe
 from annotation.synthetic_corpus.art.anatomy import POSES, Pose
-from annotation.synthetic_corpus.art.animals import ANIMAL_PAINTERS
-from annotation.synthetic_corpus.art.animals import COATS
+from annotation.synthetic_corpus.art.animals import ANIMAL_PAINTERS, COATS
 from annotation.synthetic_corpus.art.canvas import Pen, Point
 from annotation.synthetic_corpus.art.figures import BodyFigure, BodyLook
 from annotation.synthetic_corpus.art.garments import Garment
