@@ -23,7 +23,7 @@ from annotation.protocol.questions import ANSWERS, QUESTIONS, Judgment
 from annotation.protocol.scores import LayerScores, compare_layers
 from annotation.protocol.terms import Box
 from annotation.protocol.trust import SUSPENDED, Event
-from annotation.simulation.driver import Crowd, Simulated, simulate_image
+from annotation.simulation.driver import Crowd, SimulatedImage, simulate_image
 from annotation.simulation.gate import Gate, control_items_from_gold
 from annotation.simulation.workers import make_crowd
 from annotation.synthetic_corpus.generate import generate
@@ -106,8 +106,8 @@ def run(images: Sequence[Gold], *, seeds: int, workers: int, good: str) -> Repor
 
 
 def _simulated(
-    gold: Gold, people: Crowd, *, given: Sequence[Judgment] = (), simulated: Simulated | None = None
-) -> Simulated:
+    gold: Gold, people: Crowd, *, given: Sequence[Judgment] = (), simulated: SimulatedImage | None = None
+) -> SimulatedImage:
     name, size, layer = gold
     ruled = simulated.rulings if simulated else ()
     return simulate_image(
@@ -131,7 +131,7 @@ def _count(report: Report, gate: Watched, good: str) -> None:
         report.people[preset].update(all=1, early=any(at <= HORIZON for at in ats), ever=bool(ats))
 
 
-def _same(gold: Gold, simulated: Simulated, out: set[tuple[str, str]], seed: int) -> bool:
+def _same(gold: Gold, simulated: SimulatedImage, out: set[tuple[str, str]], seed: int) -> bool:
     """Whether the image's state after discard is the same had the discarded answered otherwise."""
     fold = Fold(gold[2].mentions, rulings=simulated.rulings)
     other = [_otherwise(j, seed) if (j.worker, j.question) in out else j for j in simulated.judgments]

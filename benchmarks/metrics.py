@@ -29,7 +29,7 @@ import numpy as np
 from benchmarks import metrics_tools
 from evaluation.metrics.judged import judged, originals_of
 from evaluation.metrics.ranked import from_scores, from_tiles
-from evaluation.metrics.scoring import evaluate_measures
+from evaluation.metrics.scoring import evaluate
 from evaluation.significance.randomisation import of_means, of_median
 from models_core.tiles import Products
 
@@ -60,10 +60,7 @@ def ours(scores: np.ndarray, rows: np.ndarray) -> dict[str, float]:
         items=scores.shape[1],
         original=original,
     )
-    return {
-        name: score.value
-        for name, score in evaluate_measures(from_scores(scores, judgments), MEASURES).items()
-    }
+    return {name: score.value for name, score in evaluate(from_scores(scores, judgments), MEASURES).items()}
 
 
 def best_of(times: int, work: Callable[[], dict[str, float]]) -> tuple[float, dict[str, float]]:
@@ -120,9 +117,7 @@ def of_embeddings(images: int = 25_000, dimensions: int = 512) -> str:
     originals = originals_of(owner, images)
     start_time = time.perf_counter()
     rows, columns = from_tiles(Products(queries, items, cosine=True), originals, originals.swapped())
-    annotation, search = (
-        evaluate_measures(found, ["R@1", "R@10", "median rank"]) for found in (rows, columns)
-    )
+    annotation, search = (evaluate(found, ["R@1", "R@10", "median rank"]) for found in (rows, columns))
     seconds = time.perf_counter() - start_time
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     figures = ", ".join(

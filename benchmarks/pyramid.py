@@ -22,7 +22,7 @@ import numpy as np
 from annotation.management.base import plain_table
 from benchmarks.measuring import peak, slope
 from models_core.device import CPU, NoDevice, torch_on
-from models_core.kernels.intersection import Intersection, folded_shares
+from models_core.kernels.intersection import Intersection, fold_shares
 
 CELLS = 21
 
@@ -64,7 +64,7 @@ def main() -> None:
     small = [kind[:64] for kind in kinds]
     for one in (kernel, there):
         one.gram(small, small)
-    slow, best = obvious(folded_shares([kind[:500] for kind in kinds], 2)), peak(np.float32)
+    slow, best = obvious(fold_shares([kind[:500] for kind in kinds], 2)), peak(np.float32)
     numbers = sum(kind.shape[1] * kind.shape[2] for kind in kinds)
     rows, times = [], []
     sizes = [options.images // 4, options.images // 2, options.images]

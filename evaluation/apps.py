@@ -37,7 +37,7 @@ class EvaluationConfig(AppConfig):
         register(check_registries, REGISTRIES)
         METRIC_FOLDERS.add_packages(settings.METRIC_PACKAGES)
         METRIC_FOLDERS.load()
-        meteor.look_in(java_home=settings.JAVA_HOME, jar=settings.METEOR_JAR)
+        meteor.configure_meteor(java_home=settings.JAVA_HOME, jar=settings.METEOR_JAR)
         parts.add_part(
             parts.NavigationPart(
                 "evaluation", _("Evaluation"), "evaluation:systems", access.RUNNING, corpora=True
@@ -45,4 +45,4 @@ class EvaluationConfig(AppConfig):
             after="campaign",
         )
         contents.add_folders("reports", "sources", "systems")
-        schedule.add_schedule_entry(schedule.Periodic("ask_next_waves", 60, scheduler.ask_next_waves))
+        schedule.add_schedule_entry(schedule.Periodic("ask_next_waves", 60, scheduler.ask_next_rounds))

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from models_core.threads import for_each, one_blas_thread
-from models_core.tiles import Dense, RowIndices, ScoreArray, TileScores, checked_tile, tile_grid
+from models_core.tiles import Dense, RowIndices, ScoreArray, Scores, checked_tile, tile_grid
 
 Ties = Literal["mean", "optimistic", "pessimistic"]
 #: What share of the equal ones stands before an item.
@@ -41,7 +41,7 @@ _Pairs = tuple[RowIndices, RowIndices]
 
 
 def count(
-    scores: TileScores, in_rows: _Pairs | None = None, in_columns: _Pairs | None = None
+    scores: Scores, in_rows: _Pairs | None = None, in_columns: _Pairs | None = None
 ) -> tuple[RankCounts, RankCounts]:
     """How many scores stand above wanted ones, in both directions in one pass over the tiles.
 
@@ -131,9 +131,9 @@ def _true(mask: NDArray[np.bool_], axis: int) -> NDArray[np.int64]:
     return total
 
 
-def ranks(scores: TileScores | ArrayLike, gold: ArrayLike, *, ties: Ties = "mean") -> NDArray[np.float64]:
+def ranks(scores: Scores | ArrayLike, gold: ArrayLike, *, ties: Ties = "mean") -> NDArray[np.float64]:
     """The rank of one item for each query: `gold` holds column indices, shape (queries,)."""
-    matrix = scores if isinstance(scores, TileScores) else Dense(scores)
+    matrix = scores if isinstance(scores, Scores) else Dense(scores)
     columns = np.asarray(gold, dtype=np.intp)
     if columns.shape != (matrix.shape[0],):
         raise ValueError(
@@ -151,9 +151,9 @@ class Best:
     scores: ScoreArray
 
 
-def top_k(scores: TileScores | ArrayLike, k: int) -> Best:
+def top_k(scores: Scores | ArrayLike, k: int) -> Best:
     """The `k` best items of each query (all, where there are fewer); ties go to the lower column."""
-    matrix = scores if isinstance(scores, TileScores) else Dense(scores)
+    matrix = scores if isinstance(scores, Scores) else Dense(scores)
     parts = list(best_by_strip(matrix, k))
     if not parts:
         nothing = matrix.shape[0], min(k, matrix.shape[1])
@@ -161,7 +161,7 @@ def top_k(scores: TileScores | ArrayLike, k: int) -> Best:
     return Best(*(np.concatenate(side) for side in zip(*((p.items, p.scores) for p in parts), strict=True)))
 
 
-def best_by_strip(scores: TileScores, k: int) -> Iterator[Best]:
+def best_by_strip(scores: Scores, k: int) -> Iterator[Best]:
     """The same for some queries after the others, so that neither scores nor rankings are held whole."""
     if k < 1:
         raise ValueError(f"k is {k}; expected 1 or more")

@@ -44,7 +44,7 @@ class Stored:
     manifest: dict[str, Any]
 
 
-def save(
+def save_model(
     folder: Path,
     kind: str,
     arrays: dict[str, NDArray[Any]],

@@ -42,7 +42,7 @@ class Odd(NamedTuple):
     overflowing: RowIndices
 
 
-class TileScores(ABC):
+class Scores(ABC):
     """A matrix of scores, higher is better, rows are queries and columns items."""
 
     @property
@@ -64,15 +64,15 @@ class TileScores(ABC):
         """The scores of pairs, shape (pairs,), equal to the bit to what the tiles of `tile_grid` hold."""
 
     @abstractmethod
-    def select(self, rows: RowIndices, columns: RowIndices) -> TileScores:
+    def select(self, rows: RowIndices, columns: RowIndices) -> Scores:
         """The matrix of some queries and items, in the order given."""
 
     @abstractmethod
-    def turned(self) -> TileScores:
+    def turned(self) -> Scores:
         """The matrix with queries and items exchanged; copies nothing."""
 
 
-class Dense(TileScores):
+class Dense(Scores):
     """A matrix in memory, or mapped from a file: any real type, shape (queries, items)."""
 
     def __init__(self, array: ArrayLike) -> None:
@@ -106,7 +106,7 @@ class Dense(TileScores):
         return Dense(self.array.T)
 
 
-class Products(TileScores):
+class Products(Scores):
     """Scores of embeddings: inner products, or cosines where `cosine`.
 
     `queries` has shape (queries, d), `items` (items, d); both may be mapped from files. Half
@@ -179,7 +179,7 @@ class Products(TileScores):
         return np.divide(cut, lengths[span, None]).astype(self.type, copy=False)
 
 
-def tile_grid(scores: TileScores) -> Iterator[tuple[slice, slice]]:
+def tile_grid(scores: Scores) -> Iterator[tuple[slice, slice]]:
     """The tiles, columns outermost: each item's embedding is converted once."""
     (rows, columns), (high, wide) = scores.shape, scores.tile_shape
     for left in range(0, columns, wide):

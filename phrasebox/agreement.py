@@ -13,7 +13,7 @@ at thresholds. `majority` and `dawid_skene` settle `Votes`. Conventions: docs/ag
 from evaluation.agreement.aggregation import DawidSkene, Majority, dawid_skene, majority, worker_confusion
 from evaluation.agreement.coefficients import answer_counts, as_ratings, cohen, fleiss, krippendorff
 from evaluation.agreement.estimates import AgreementError, Bootstrap, Estimate
-from evaluation.agreement.thresholds import Retrieval, ThresholdSweep, retrieval, sweep_thresholds
+from evaluation.agreement.thresholds import Retrieval, Sweep, retrieval, sweep
 from evaluation.agreement.votes import Votes
 
 __all__ = [
@@ -23,7 +23,7 @@ __all__ = [
     "Estimate",
     "Majority",
     "Retrieval",
-    "ThresholdSweep",
+    "Sweep",
     "Votes",
     "answer_counts",
     "as_ratings",
@@ -33,6 +33,6 @@ __all__ = [
     "krippendorff",
     "majority",
     "retrieval",
-    "sweep_thresholds",
+    "sweep",
     "worker_confusion",
 ]

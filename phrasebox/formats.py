@@ -18,14 +18,15 @@ from annotation.formats.base import FormatError
 from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
 from evaluation.formats.embeddings import Embeddings, read_embeddings, read_sides, scores_of
 from evaluation.formats.scores import ScoreMatrix, read_scores
-from evaluation.formats.trec import TrecRun, as_trec_eval, read_qrels, read_run, write_qrels, write_run
+from evaluation.formats.trec import TrecRun as Run
+from evaluation.formats.trec import as_trec_eval, read_qrels, read_run, write_qrels, write_run
 
 __all__ = [
     "JUDGMENT_FORMATS",
     "Embeddings",
     "FormatError",
     "JudgedPair",
-    "TrecRun",
+    "Run",
     "ScoreMatrix",
     "as_trec_eval",
     "read_embeddings",

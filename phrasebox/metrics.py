@@ -15,10 +15,10 @@ from evaluation.metrics.captions import Captions, CaptionScore, score_captions
 from evaluation.metrics.judged import BadJudgments, Judged, from_qrels, judged, originals_of
 from evaluation.metrics.protocols import PROTOCOLS, Selection, both_directions, over_folds, select
 from evaluation.metrics.ranked import Ranked, from_lists, from_scores, from_tiles
-from evaluation.metrics.scoring import Score, evaluate_measures
+from evaluation.metrics.scoring import Score, evaluate
 from evaluation.metrics.table import METRICS, UnknownMeasure
 from models_core.ranking import Best, borda, ranks, top_k
-from models_core.tiles import Dense, NotANumber, Products, TileScores
+from models_core.tiles import Dense, NotANumber, Products, Scores
 
 __all__ = [
     "METRICS",
@@ -33,12 +33,12 @@ __all__ = [
     "Products",
     "Ranked",
     "Score",
-    "TileScores",
+    "Scores",
     "Selection",
     "UnknownMeasure",
     "borda",
     "both_directions",
-    "evaluate_measures",
+    "evaluate",
     "from_lists",
     "from_qrels",
     "from_scores",

@@ -13,23 +13,23 @@ from evaluation.agreement.estimates import Bootstrap
 from evaluation.significance import randomisation
 from evaluation.significance.mcnemar import McNemar, mcnemar
 from evaluation.significance.resampling import (
+    Difference,
     Interval,
-    ResampledDifference,
     bootstrap_difference,
     figure_interval,
 )
-from evaluation.significance.tables import holm, kendall, significance_mark, spearman
+from evaluation.significance.tables import holm, kendall, mark, spearman
 
 __all__ = [
     "Bootstrap",
-    "ResampledDifference",
+    "Difference",
     "Interval",
     "McNemar",
     "bootstrap_difference",
     "figure_interval",
     "holm",
     "kendall",
-    "significance_mark",
+    "mark",
     "mcnemar",
     "randomisation",
     "spearman",

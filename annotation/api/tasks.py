@@ -84,7 +84,9 @@ def consent_endpoint(request: HttpRequest, worker: int, data: dict[str, Any], na
 
 
 @for_workers("POST")
-def answer(request: HttpRequest, worker: int, data: dict[str, Any], assignment: int) -> dict[str, Any]:
+def answer_endpoint(
+    request: HttpRequest, worker: int, data: dict[str, Any], assignment: int
+) -> dict[str, Any]:
     """Store an answer; the next task comes along unless `next` is false."""
     given, schema = _given(data)
     receipt = submission.submit(
@@ -113,7 +115,9 @@ def give_back_endpoint(
 
 
 @for_workers("POST")
-def heartbeat(request: HttpRequest, worker: int, data: dict[str, Any], assignment: int) -> dict[str, Any]:
+def heartbeat_endpoint(
+    request: HttpRequest, worker: int, data: dict[str, Any], assignment: int
+) -> dict[str, Any]:
     """A sign of life: the lease lasts from now on."""
     expires = leases.renew_lease(worker=worker, assignment=_real(assignment))
     if expires is None:

@@ -10,7 +10,7 @@ urlpatterns = [
     path("tasks/test", tasks.test_endpoint, name="api_test"),
     path("campaigns/<slug:name>/consent", tasks.consent_endpoint, name="api_consent"),
     path("spelling", spelling.spelling_endpoint, name="api_spelling"),
-    path("assignments/<int:assignment>/answer", tasks.answer, name="api_answer"),
+    path("assignments/<int:assignment>/answer", tasks.answer_endpoint, name="api_answer"),
     path("assignments/<int:assignment>/return", tasks.give_back_endpoint, name="api_return"),
-    path("assignments/<int:assignment>/heartbeat", tasks.heartbeat, name="api_heartbeat"),
+    path("assignments/<int:assignment>/heartbeat", tasks.heartbeat_endpoint, name="api_heartbeat"),
 ]

@@ -64,7 +64,7 @@ class Writer:
 
 
 @contextlib.contextmanager
-def written(target: Path, about: dict[str, Any]) -> Iterator[Writer]:
+def write_backup(target: Path, about: dict[str, Any]) -> Iterator[Writer]:
     """Write the backup `target`: nobody but its owner may read it, and it is there once it is complete."""
     target = target.absolute()
     if os.path.lexists(target):
@@ -198,7 +198,7 @@ def _begun(tar: tarfile.TarFile) -> Reader:
 def in_folders(name: str) -> bool:
     """Whether a member's name is that of a file in a folder that is taken."""
     parts = name.split("/")
-    return len(parts) > 1 and parts[0] in contents.TAKEN
+    return len(parts) > 1 and parts[0] in contents.FOLDERS_BACKED_UP
 
 
 def _is_plain(entry: tarfile.TarInfo) -> bool:

@@ -15,7 +15,7 @@ from django.conf import settings
 from annotation.backups import BackupRefused
 
 #: Folders that are taken. An app adds its own when it is ready.
-TAKEN: list[str] = ["pictures"]
+FOLDERS_BACKED_UP: list[str] = ["pictures"]
 
 #: Folders that are not, and why not.
 FOLDERS_LEFT_OUT: dict[str, str] = {
@@ -35,7 +35,7 @@ FOLDERS_LEFT_OUT: dict[str, str] = {
 
 def add_folders(*folders: str) -> None:
     """Take these folders of DATA_DIR too."""
-    TAKEN.extend(folders)
+    FOLDERS_BACKED_UP.extend(folders)
 
 
 #: How files begin that lie in DATA_DIR itself: the database, the list of erasures, Celery's clock, what the
@@ -43,12 +43,12 @@ def add_folders(*folders: str) -> None:
 FILES = ("phrasebox.sqlite3", "erasures.txt", "celerybeat", "first-account", ".")
 
 
-def unknown_folders() -> list[str]:
+def unknown_entries() -> list[str]:
     """What lies in DATA_DIR and no part of the product knows: it is not taken."""
     return sorted(
         entry.name
         for entry in Path(settings.DATA_DIR).iterdir()
-        if entry.name not in (*TAKEN, *FOLDERS_LEFT_OUT) and not entry.name.startswith(FILES)
+        if entry.name not in (*FOLDERS_BACKED_UP, *FOLDERS_LEFT_OUT) and not entry.name.startswith(FILES)
     )
 
 
@@ -59,7 +59,7 @@ def files() -> Iterator[tuple[str, Path]]:
     Raises BackupRefused for what cannot be taken.
     """
     root = Path(settings.DATA_DIR)
-    for taken in sorted(TAKEN):
+    for taken in sorted(FOLDERS_BACKED_UP):
         for folder, subfolders, names in os.walk(root / taken, onerror=_refuse):
             subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
             for name in subfolders:
@@ -76,7 +76,9 @@ def files() -> Iterator[tuple[str, Path]]:
 def holds_files() -> list[str]:
     """The taken folders that hold anything now."""
     root = Path(settings.DATA_DIR)
-    return [name for name in sorted(TAKEN) if (root / name).is_dir() and any((root / name).iterdir())]
+    return [
+        name for name in sorted(FOLDERS_BACKED_UP) if (root / name).is_dir() and any((root / name).iterdir())
+    ]
 
 
 def regular(path: Path) -> bool:

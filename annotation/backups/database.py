@@ -53,7 +53,7 @@ def tables() -> list[str]:
     return sorted(name for name in connection.introspection.table_names() if name.startswith(ours))
 
 
-def filled() -> list[str]:
+def filled_tables() -> list[str]:
     """The tables that hold anything which did not come with them."""
     found = []
     with connection.cursor() as cursor:

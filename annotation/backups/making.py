@@ -18,13 +18,13 @@ from annotation.models import Image
 from annotation.workers import pseudonyms
 
 #: The member that holds the list of erasures.
-_ERASURES = pseudonyms.ERASURES
+ERASURES_MEMBER = pseudonyms.ERASURES
 
 _Progress = Callable[[Iterable[tuple[str, Path]]], Iterable[tuple[str, Path]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class MadeBackup:
     """A backup: its file, size in bytes, how many files of DATA_DIR are in it, and the database's newest
     migrations. `missing` pictures are named by the database and are not there; `unknown` is what DATA_DIR
     holds besides, and was not taken."""
@@ -38,10 +38,10 @@ class Made:
     unknown: list[str]
 
 
-def backup(target: Path, *, progress: _Progress = iter) -> Made:
+def backup(target: Path, *, progress: _Progress = iter) -> MadeBackup:
     """Write all that is kept into the new file `target`. Raises BackupRefused, Busy."""
     target = target.absolute()
-    for name in contents.TAKEN:
+    for name in contents.FOLDERS_BACKED_UP:
         if target.is_relative_to(Path(settings.DATA_DIR).absolute() / name):
             raise BackupRefused(f"{target} would be part of itself; choose a place outside {name}")
     migrations = applied()
@@ -58,7 +58,7 @@ def backup(target: Path, *, progress: _Progress = iter) -> Made:
         exclusive_folder(
             "backup", busy="another backup of this DATA_DIR is running; wait until it ends"
         ) as work,
-        archive.written(target, about) as writer,
+        archive.write_backup(target, about) as writer,
     ):
         # The database first. What rows name was there before them, so that later files do no harm.
         copy = work / kind.member
@@ -72,15 +72,15 @@ def backup(target: Path, *, progress: _Progress = iter) -> Made:
         files = writer.files - before
         # Last: whoever was erased meanwhile is in the database's copy, and is erased when it is restored.
         listed = pseudonyms.erasures_file().read_bytes() if pseudonyms.erasures_file().exists() else b""
-        writer.put(_ERASURES, io.BytesIO(listed), len(listed))
-    return Made(
+        writer.put(ERASURES_MEMBER, io.BytesIO(listed), len(listed))
+    return MadeBackup(
         backup=str(target),
         size=target.stat().st_size,
         files=files,
         database=kind.vendor,
         migrations=_newest(migrations),
         missing=missing_pictures(),
-        unknown=contents.unknown_folders(),
+        unknown=contents.unknown_entries(),
     )
 
 

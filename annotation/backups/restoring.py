@@ -29,7 +29,7 @@ from django.core.management import call_command
 from annotation.audit import record
 from annotation.backups import BackupRefused, archive, contents, keys
 from annotation.backups import database as databases
-from annotation.backups.making import _ERASURES, missing_pictures
+from annotation.backups.making import ERASURES_MEMBER, missing_pictures
 from annotation.common.locks import BEFORE, RESTORING, nobody_at_work
 from annotation.workers import pseudonyms
 
@@ -40,7 +40,7 @@ _NEW, _DONE = "new", "done"
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class RestoredBackup:
     """A restored backup: when it was made, how many files came back, migrations applied on top, who of the
     lists of erasures was erased again, what a new secret key breaks (nothing under the same one), and
     pictures that the database names and the backup lacks."""
@@ -64,7 +64,7 @@ class _About:
     same_key: bool
 
 
-def restore_backup(source: Path, *, replace: bool = False) -> Restored:
+def restore_backup(source: Path, *, replace: bool = False) -> RestoredBackup:
     """Put the backup `source` in the place of what stands. Raises BackupRefused, Busy.
 
     Unless told to `replace` it, only an empty database and empty folders are taken. Refused while anything
@@ -79,10 +79,10 @@ def restore_backup(source: Path, *, replace: bool = False) -> Restored:
         about, files = _unpack(source, kind, place, again)
         with _in_place(place, again):
             kind.replace(place / _NEW / kind.member)
-        erased = _bring_up_to_date(place / _NEW / _ERASURES, about)
+        erased = _bring_up_to_date(place / _NEW / ERASURES_MEMBER, about)
         os.rename(place / BEFORE, place / _DONE)
         shutil.rmtree(place, ignore_errors=True)
-    return Restored(
+    return RestoredBackup(
         backup=str(source),
         made_at=about.made_at,
         files=files,
@@ -103,7 +103,7 @@ def _others(kind: databases.Database) -> int:
 
 def _check_target(kind: databases.Database, root: Path, replace: bool) -> None:
     """Raise BackupRefused where nothing can be put in place, or where that would cost what stands."""
-    for name in contents.TAKEN:
+    for name in contents.FOLDERS_BACKED_UP:
         if (root / name).is_symlink():
             raise BackupRefused(
                 f"{root / name} is a link, and what is put in its place would not be where it leads; remove "
@@ -114,7 +114,7 @@ def _check_target(kind: databases.Database, root: Path, replace: bool) -> None:
             f"the database has {others} other connections; stop the server and its workers on every machine, "
             "and close every other client"
         )
-    stands = [] if replace else [*databases.filled(), *contents.holds_files()]
+    stands = [] if replace else [*databases.filled_tables(), *contents.holds_files()]
     if stands:
         shown = ", ".join(stands[:3]) + (f" and {len(stands) - 3} more" if len(stands) > 3 else "")
         raise BackupRefused(f"not empty: {shown}; with --replace the backup replaces everything there")
@@ -133,18 +133,19 @@ def _unpack(source: Path, kind: databases.Database, place: Path, again: bool) ->
             _check_about(about, kind)
             try:
                 members = reader.unpack(
-                    new, expected=lambda name: name in (kind.member, _ERASURES) or archive.in_folders(name)
+                    new,
+                    expected=lambda name: name in (kind.member, ERASURES_MEMBER) or archive.in_folders(name),
                 )
             except OSError as error:
                 raise BackupRefused(f"cannot be unpacked into {place}: {error.strerror or error}") from error
-            for name in (kind.member, _ERASURES):
+            for name in (kind.member, ERASURES_MEMBER):
                 if not (new / name).is_file():
                     raise BackupRefused(f"it has no {name}")
             kind.check(new / kind.member)
     except BaseException:
         shutil.rmtree(new if again else place, ignore_errors=True)
         raise
-    return about, members - len((kind.member, _ERASURES))
+    return about, members - len((kind.member, ERASURES_MEMBER))
 
 
 def _about(told: dict[str, Any]) -> _About:
@@ -186,7 +187,7 @@ def _in_place(place: Path, again: bool) -> Iterator[None]:
         moved.append((path, to))
 
     try:
-        for name in sorted(contents.TAKEN):
+        for name in sorted(contents.FOLDERS_BACKED_UP):
             if (before / name).exists():
                 # What stands there now came with the restore that was cut short.
                 shutil.rmtree(root / name, ignore_errors=True)

@@ -33,7 +33,7 @@ from annotation.protocol.paging import PAGE_ROLES, Filling, Pair, paginate
 from annotation.queue import image_rows
 
 #: Images opened in one transaction.
-PAIRS_PER_INSERT = 500
+COUNTED_IMAGES_PER_TRANSACTION = 500
 #: An image's questions, each with the contents of its items.
 Questions = Sequence[tuple[CountedQuestion, Sequence[dict[str, Any]]]]
 
@@ -131,7 +131,7 @@ def open_pairs(
             raise CampaignError(
                 f"campaign {campaign.name!r} already has its pairs; open another campaign for more"
             )
-        for chunk in chunks(asked.items(), PAIRS_PER_INSERT):
+        for chunk in chunks(asked.items(), COUNTED_IMAGES_PER_TRANSACTION):
             image_rows.ask_more(
                 campaign=campaign, images=[(found.images[key], questions) for key, questions in chunk]
             )
@@ -172,7 +172,7 @@ class _Found:
         names = {pair.caption for pair in pairs}.union(*fillers.values())
         keys = {pair.image for pair in pairs} | set(fillers) | {name.rpartition("#")[0] for name in names}
         self.images: dict[str, Image] = {}
-        for part in chunks(sorted(keys), PAIRS_PER_INSERT):
+        for part in chunks(sorted(keys), COUNTED_IMAGES_PER_TRANSACTION):
             rows = Image.objects.filter(corpus=self.corpus, key__in=part)
             self.images.update((row.key, row) for row in rows)
         if missing := sorted(keys - set(self.images)):
@@ -194,7 +194,7 @@ def _captions(images: Iterable[int]) -> dict[int, list[int]]:
     """Image id -> the places of its captions, as pages show them."""
     ids = list(images)
     found: dict[int, list[int]] = {image: [] for image in ids}
-    for part in chunks(ids, PAIRS_PER_INSERT):
+    for part in chunks(ids, COUNTED_IMAGES_PER_TRANSACTION):
         rows = Caption.objects.filter(image__in=part).order_by("image", "number")
         for image in rows.values_list("image", flat=True):
             found[image].append(len(found[image]))

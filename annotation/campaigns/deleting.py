@@ -47,7 +47,7 @@ def why_kept(campaign: Campaign) -> str:
     return ""
 
 
-def campaign_delete(*, campaign: Campaign, actor: Account | None = None) -> None:
+def delete_campaign(*, campaign: Campaign, actor: Account | None = None) -> None:
     """Delete a campaign to which nobody has come, with its questions, texts and control items.
 
     Raises CampaignError where somebody has, or where something else hangs on it.

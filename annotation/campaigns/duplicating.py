@@ -7,14 +7,14 @@ from typing import Any
 
 from annotation import instructions
 from annotation.audit import record
-from annotation.campaigns.opening import create
+from annotation.campaigns.opening import create_campaign
 from annotation.common import database
 from annotation.models import Account, Campaign, Control
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.quality.controls.authoring import raise_revision
 
 
-def duplicate(
+def duplicate_campaign(
     *,
     campaign: Campaign,
     name: str,
@@ -31,7 +31,7 @@ def duplicate(
     with pairs of their own. Where the draft is there already, nothing of it is changed. Raises CampaignError.
     """
     with database.writing():
-        made = create(
+        made = create_campaign(
             name=name,
             corpus=corpus or campaign.corpus.name,
             tasks=tasks or campaign.tasks,

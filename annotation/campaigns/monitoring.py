@@ -13,7 +13,7 @@ from datetime import timedelta
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotation.campaigns import SMALLEST_CROWD, StopRule, pause, reached
+from annotation.campaigns import SMALLEST_CROWD, StopRule, pause_campaign, reached_stop_rule
 from annotation.common import database
 from annotation.models import Assignment, Campaign, OpenImage
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
@@ -21,7 +21,7 @@ from annotation.protocol.kinds import MEASURED_ON_CONTROLS, kind_of
 from annotation.protocol.state import BOXES_ALWAYS
 from annotation.quality import qualification
 from annotation.selectors.campaign import open_tasks_by_kind
-from annotation.selectors.campaign.progress import complete_images, newest_answer, submitted
+from annotation.selectors.campaign.progress import complete_images, newest_answer_at, submitted
 from annotation.selectors.campaign.watch import (
     active,
     controls_met,
@@ -70,9 +70,9 @@ class Tick:
 def tick(campaign: Campaign) -> Tick:
     """Pause the campaign where a stop rule holds, and look for trouble."""
     campaign.refresh_from_db()
-    rule = reached(campaign) if campaign.state == Campaign.OPEN else None
+    rule = reached_stop_rule(campaign) if campaign.state == Campaign.OPEN else None
     if rule is not None:
-        pause(campaign=campaign, reason=rule.reason, rule=rule.rule)
+        pause_campaign(campaign=campaign, reason=rule.reason, rule=rule.rule)
     return Tick(campaign.state, rule, tuple(alarms(campaign)))
 
 
@@ -209,7 +209,7 @@ def _at_work(campaign: Campaign, settings: CampaignSettings, named: Callable[[st
             )
         return
     at = database.now()
-    last = max(filter(None, (newest_answer(campaign), campaign.opened_at)), default=campaign.created_at)
+    last = max(filter(None, (newest_answer_at(campaign), campaign.opened_at)), default=campaign.created_at)
     if at - last > timedelta(minutes=STALLED_AFTER):
         yield Alarm(
             "stalled",

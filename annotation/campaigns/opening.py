@@ -46,7 +46,7 @@ _Progress = Callable[[int, int], object]
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedImages:
     """Images opened now, those that were open before, and those left out: gold does not cover them."""
 
     opened: int
@@ -59,7 +59,7 @@ class CampaignPlan:
     """A campaign to be opened over a published corpus, under settings as given.
 
     Of `split` and `images` as `open_campaign_images` takes them. A `draft` is written down and not opened.
-    `open_to_all` as `create` takes it.
+    `open_to_all` as `create_campaign` takes it.
     """
 
     name: str
@@ -83,7 +83,7 @@ def open_campaign(
     Running it again with the same plan changes nothing, or finishes what was left half-way; with more
     `images`, or another `split`, it opens those as well.
     """
-    campaign = create(
+    campaign = create_campaign(
         name=plan.name,
         corpus=plan.corpus,
         tasks=plan.tasks,
@@ -95,11 +95,11 @@ def open_campaign(
         open_campaign_images(
             campaign=campaign, split=plan.split, images=plan.images, actor=actor, progress=progress
         )
-        campaign_begin(campaign=campaign, actor=actor)
+        begin_campaign(campaign=campaign, actor=actor)
     return campaign
 
 
-def create(
+def create_campaign(
     *,
     name: str,
     corpus: str,
@@ -154,7 +154,7 @@ def open_campaign_images(
     images: int | None = None,
     actor: Account | None = None,
     progress: _Progress = lambda done, total: None,
-) -> Opened:
+) -> OpenedImages:
     """Open the campaign's images, of one `split` or all, with their first questions.
 
     They are taken in the corpus's order until `images` are open in all, those of earlier calls
@@ -202,12 +202,12 @@ def open_campaign_images(
     if opened:
         image_rows.analyse_task_tables(campaign)
         record(actor=actor, act="open_images", campaign=campaign, images=opened)
-    return Opened(opened, there, uncovered)
+    return OpenedImages(opened, there, uncovered)
 
 
 def _open_counted(
     campaign: Campaign, split: str | None, images: int | None, actor: Account | None, progress: _Progress
-) -> Opened:
+) -> OpenedImages:
     """Open images about which questions are only counted; their pairs are drawn where nobody named any."""
     there = OpenImage.objects.filter(campaign=campaign).count()
     wanted = Image.objects.filter(corpus=campaign.corpus).order_by("position")
@@ -215,15 +215,15 @@ def _open_counted(
         wanted = wanted.filter(split=split)
     if counted.asks_pairs(campaign.tasks):
         if there:
-            return Opened(0, there, 0)
+            return OpenedImages(0, there, 0)
         chosen = list(wanted[:images])
         done = counted.open_pairs(campaign=campaign, pairs=counted.trial_pairs(campaign, chosen), actor=actor)
         progress(1, 1)
-        return Opened(done.images, 0, 0)
+        return OpenedImages(done.images, 0, 0)
     missing = wanted.exclude(Exists(OpenImage.objects.filter(campaign=campaign, image=OuterRef("pk"))))
     left = missing[: max(0, images - there)] if images is not None else missing
     total, opened = left.count(), 0
-    for chunk in chunks(list(left), counted.PAIRS_PER_INSERT):
+    for chunk in chunks(list(left), counted.COUNTED_IMAGES_PER_TRANSACTION):
         with database.writing():
             now = _still_open(campaign)
             opened += image_rows.open_counted(campaign=now, images=counted.per_image(now, chunk))
@@ -231,7 +231,7 @@ def _open_counted(
     if opened:
         image_rows.analyse_task_tables(campaign)
         record(actor=actor, act="open_images", campaign=campaign, images=opened)
-    return Opened(opened, there, 0)
+    return OpenedImages(opened, there, 0)
 
 
 def _still_open(campaign: Campaign) -> Campaign:
@@ -243,7 +243,7 @@ def _still_open(campaign: Campaign) -> Campaign:
     return now
 
 
-def campaign_begin(*, campaign: Campaign, actor: Account | None = None) -> None:
+def begin_campaign(*, campaign: Campaign, actor: Account | None = None) -> None:
     """Let people in: a draft whose images are open becomes an open campaign. Others stay as they are.
 
     Kinds that nobody wrote instructions for get the built-in ones, frozen as they are now.

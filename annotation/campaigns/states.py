@@ -22,7 +22,7 @@ from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.work import MICROS
 from annotation.quality.controls.authoring import raise_revision
 from annotation.selectors.campaign import complete_images, spent
-from annotation.selectors.campaign.reasons import BUDGET, IMAGES, UNTIL, coded, in_words
+from annotation.selectors.campaign.reasons import BUDGET, IMAGES, UNTIL, coded_reason, reason_in_words
 
 LONGEST_REASON = 200
 
@@ -37,11 +37,11 @@ class StopRule:
     @property
     def text(self) -> str:
         """Why, for staff and workers, in the reader's language."""
-        return in_words(self.reason)
+        return reason_in_words(self.reason)
 
 
-def pause(*, campaign: Campaign, reason: str, actor: Account | None = None, rule: str = "") -> None:
-    """Hand out nothing until `campaign_resume`; workers are told `reason`. Paused already: the reason
+def pause_campaign(*, campaign: Campaign, reason: str, actor: Account | None = None, rule: str = "") -> None:
+    """Hand out nothing until `resume_campaign`; workers are told `reason`. Paused already: the reason
     changes.
 
     `rule` names the stop rule that did it, if one did.
@@ -56,13 +56,13 @@ def pause(*, campaign: Campaign, reason: str, actor: Account | None = None, rule
     campaign.refresh_from_db()
 
 
-def campaign_resume(*, campaign: Campaign, actor: Account | None = None) -> None:
+def resume_campaign(*, campaign: Campaign, actor: Account | None = None) -> None:
     """Hand out again. Refused while a stop rule holds, which would only pause it once more."""
     with database.writing():
         row = _locked(campaign)
         if row.state not in (Campaign.OPEN, Campaign.PAUSED):
             raise CampaignError(f"campaign {row.name!r} is {_is(row)}; only a paused one can be resumed")
-        if (held := reached(row)) is not None:
+        if (held := reached_stop_rule(row)) is not None:
             raise by_command(
                 CampaignError(f"campaign {row.name!r} cannot be resumed: {held.text}; set a new stop rule"),
                 f"pause_campaign {row.name} --resume --{held.rule} VALUE",
@@ -72,7 +72,7 @@ def campaign_resume(*, campaign: Campaign, actor: Account | None = None) -> None
     campaign.refresh_from_db()
 
 
-def close(*, campaign: Campaign, reason: str = "", actor: Account | None = None) -> None:
+def close_campaign(*, campaign: Campaign, reason: str = "", actor: Account | None = None) -> None:
     """End the campaign for good; its answers, layer and pay stay."""
     with database.writing():
         row = _locked(campaign)
@@ -99,7 +99,7 @@ def set_stop_rules(
         )
 
 
-def reached(campaign: Campaign) -> StopRule | None:
+def reached_stop_rule(campaign: Campaign) -> StopRule | None:
     """The first stop rule of the campaign that holds now, None where none does.
 
     The budget counts what is earned and what the tasks in hand will earn, so that it is passed by
@@ -108,11 +108,11 @@ def reached(campaign: Campaign) -> StopRule | None:
     settings = settings_of(campaign.settings)
     stop, currency = settings.stop, settings.pay.currency
     if stop.budget is not None and spent(campaign, settings.pay) >= stop.budget * MICROS:
-        return StopRule(BUDGET, coded(BUDGET, round(stop.budget * MICROS), currency))
+        return StopRule(BUDGET, coded_reason(BUDGET, round(stop.budget * MICROS), currency))
     if stop.until is not None and database.now().astimezone(UTC).date() > date.fromisoformat(stop.until):
-        return StopRule(UNTIL, coded(UNTIL, stop.until))
+        return StopRule(UNTIL, coded_reason(UNTIL, stop.until))
     if stop.images is not None and complete_images(campaign) >= stop.images:
-        return StopRule(IMAGES, coded(IMAGES, stop.images))
+        return StopRule(IMAGES, coded_reason(IMAGES, stop.images))
     return None
 
 

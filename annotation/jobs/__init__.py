@@ -13,11 +13,11 @@ What a kind of job does is one file in an app's package `jobs.kinds`.
 
 from annotation.jobs.outages import DATABASE_LOST, mend_connection
 from annotation.jobs.progress import Cancelled, Interrupted, JobProgress, Stopping, Superseded
-from annotation.jobs.registry import JobKind, job_kind, kind_named
+from annotation.jobs.registry import JobKind, job_kind, job_kind_named
 from annotation.jobs.rows import (
     JobError,
     SweptJobs,
-    cancel,
+    cancel_job,
     due_job,
     enqueue,
     job_numbered,
@@ -38,12 +38,12 @@ __all__ = [
     "Stopping",
     "Superseded",
     "SweptJobs",
-    "cancel",
+    "cancel_job",
     "due_job",
     "enqueue",
     "job_kind",
     "job_numbered",
-    "kind_named",
+    "job_kind_named",
     "mend_connection",
     "remaining",
     "resume_job",

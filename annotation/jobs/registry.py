@@ -79,7 +79,7 @@ def every_job_kind() -> Registry[JobKind]:
     return JOB_KINDS
 
 
-def kind_named(key: str) -> JobKind:
+def job_kind_named(key: str) -> JobKind:
     """The kind `key`; raises UnknownName listing what exists."""
     _discover()
     return JOB_KINDS.get(key)

@@ -19,7 +19,7 @@ from django.db.models import Q
 from annotation import audit
 from annotation.common import database
 from annotation.jobs.delivery import by_broker, deliver
-from annotation.jobs.registry import kind_named
+from annotation.jobs.registry import job_kind_named
 from annotation.models import Account, Campaign, Corpus, Job
 
 #: Seconds without a sign of life after which a running job is taken to be lost; it gives one every BEAT.
@@ -68,7 +68,7 @@ def enqueue(
         plain = json.loads(json.dumps(dict(arguments or {}), allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise JobError(f"arguments of a {kind!r} job must be JSON: {error}") from error
-    if misfit := kind_named(kind).misfit(plain):
+    if misfit := job_kind_named(kind).misfit(plain):
         raise JobError(f"arguments of a {kind!r} job: {misfit}")
     with database.writing():
         _one_at_a_time(kind)
@@ -97,7 +97,7 @@ def job_numbered(job_id: int) -> Job:
     return found
 
 
-def cancel(*, job_id: int, actor: Account | None = None) -> Job:
+def cancel_job(*, job_id: int, actor: Account | None = None) -> Job:
     """Stop a job: at once where it waits, at its next step where it runs. Its checkpoint is kept.
 
     Raises JobError where it has ended.
@@ -121,7 +121,7 @@ def resume_job(*, job_id: int, actor: Account | None = None) -> Job:
     Raises JobError where it has not ended so, and UnknownName where its kind is none any more.
     """
     with database.writing():
-        kind_named(job_numbered(job_id).kind)
+        job_kind_named(job_numbered(job_id).kind)
         ended = Job.objects.filter(pk=job_id, state__in=(Job.FAILED, Job.CANCELLED))
         if not ended.update(
             state=Job.QUEUED,

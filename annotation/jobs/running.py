@@ -18,7 +18,7 @@ from annotation.common.registry import UnknownName
 from annotation.jobs.delivery import deliver
 from annotation.jobs.outages import DATABASE_LOST, LONGEST_WAIT, insist, mend_connection, never, one_line
 from annotation.jobs.progress import Cancelled, JobProgress, Stopping, Superseded
-from annotation.jobs.registry import kind_named
+from annotation.jobs.registry import job_kind_named
 from annotation.jobs.rows import BEAT, JOB_ATTEMPTS, Stopped, given_up, stopped_by_limit
 from annotation.models import Job
 
@@ -86,7 +86,7 @@ def run_queued_job(
 def _worked(job: Job, progress: JobProgress, limits: tuple[type[Exception], ...]) -> Closing:
     """Do the job's work; what is to be written then."""
     try:
-        kind = kind_named(job.kind)
+        kind = job_kind_named(job.kind)
     except UnknownName as error:
         return partial(_end, progress, Job.FAILED, error=one_line(error))
     try:

@@ -26,7 +26,7 @@ from annotation.common.registry import UnknownName
 
 _T = TypeVar("_T")
 #: A bootstrap over fewer images says so beside its interval; as
-#: `evaluation.agreement.estimates.FEWEST_RESAMPLES`.
+#: `evaluation.agreement.estimates.FEW_CLUSTERS`.
 FEW_IMAGES = 10
 
 #: Seconds before a bar is shown on a terminal, and between two lines elsewhere.

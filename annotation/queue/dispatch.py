@@ -25,7 +25,7 @@ from annotation.models import Campaign
 from annotation.protocol import trust
 from annotation.protocol.trust import WorkerTrust
 from annotation.protocol.trust_settings import TrustSettings
-from annotation.selectors.campaign.reasons import in_words
+from annotation.selectors.campaign.reasons import reason_in_words
 from annotation.selectors.same_question import met_as_control
 
 #: Tasks looked at first, and how the look widens beyond them.
@@ -250,7 +250,7 @@ def why_closed(campaign: Any) -> NoTask | None:
                 "This campaign is paused%(why)s. You can still submit the tasks that you have open; come "
                 "back later for more."
             )
-            % {"why": f": {in_words(campaign.reason)}" if campaign.reason else ""},
+            % {"why": f": {reason_in_words(campaign.reason)}" if campaign.reason else ""},
         )
     if campaign.state == Campaign.CLOSED:
         return NoTask("closed", _("This campaign is over: choose another. Thank you for your work."))

@@ -36,7 +36,7 @@ class MailForm(forms.Form):
 
 
 @method_decorator([login_not_required, never_cache], name="dispatch")
-class Reset(views.PasswordResetView):
+class PasswordReset(views.PasswordResetView):
     """Asks for an e-mail address, and has a link sent there if an account has it: which, is not told, nor
     can it be told from the time that this takes."""
 
@@ -64,14 +64,14 @@ class Reset(views.PasswordResetView):
 
 
 @method_decorator(login_not_required, name="dispatch")
-class ResetSent(views.PasswordResetDoneView):
+class PasswordResetSent(views.PasswordResetDoneView):
     """Says where to look for the e-mail."""
 
     template_name = "annotation/entry/reset_sent.html"
 
 
 @method_decorator(login_not_required, name="dispatch")
-class ResetConfirm(views.PasswordResetConfirmView):
+class PasswordResetConfirm(views.PasswordResetConfirmView):
     """Where the e-mail's link leads: a new password, or word that the link is used or too old."""
 
     template_name = "annotation/entry/reset_confirm.html"
@@ -85,7 +85,7 @@ class ResetConfirm(views.PasswordResetConfirmView):
         return super().form_valid(form)
 
 
-class _Change(views.PasswordChangeView):
+class PasswordChange(views.PasswordChangeView):
     """A new password for somebody who knows the old one."""
 
     template_name = "annotation/entry/password.html"
@@ -162,7 +162,7 @@ def _account(request: HttpRequest, form: MailForm, status: int = 200) -> HttpRes
         about |= {
             "shares": own_data.shares(worker),
             "consents": own_data.consents(worker),
-            "wrote": pseudonyms.wrote(worker),
+            "wrote": pseudonyms.has_written(worker),
             "comments": own_data.comments(worker),
             "owed": [
                 (campaign.name, money(amount, payments.currency_of(campaign)))
@@ -177,8 +177,10 @@ urlpatterns = [
     path("account/mail/", mail, name="account_mail"),
     path("account/answers.json", own_answers, name="own_answers"),
     path("account/delete/", erase_me, name="erase_me"),
-    path("account/password/", _Change.as_view(), name="password_change"),
-    path("forgotten/", Reset.as_view(), name="reset"),
-    path("forgotten/sent/", ResetSent.as_view(), name="reset_sent"),
-    path("forgotten/<str:uidb64>/<str:token>/", ResetConfirm.as_view(), name="password_reset_confirm"),
+    path("account/password/", PasswordChange.as_view(), name="password_change"),
+    path("forgotten/", PasswordReset.as_view(), name="reset"),
+    path("forgotten/sent/", PasswordResetSent.as_view(), name="reset_sent"),
+    path(
+        "forgotten/<str:uidb64>/<str:token>/", PasswordResetConfirm.as_view(), name="password_reset_confirm"
+    ),
 ]

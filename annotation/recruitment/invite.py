@@ -58,7 +58,7 @@ class AccountForm(UserCreationForm):
 @login_not_required
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-def _invite(request: HttpRequest, token: str) -> HttpResponse:
+def invitation_accept(request: HttpRequest, token: str) -> HttpResponse:
     """Where a link leads: what one is asked to agree to, and two ways to begin. A POST begins."""
     try:
         invitation = invitations.open_invitation(token)
@@ -82,7 +82,7 @@ def _invite(request: HttpRequest, token: str) -> HttpResponse:
 @require_safe
 @never_cache
 @for_roles(ANNOTATOR)
-def _begun(request: HttpRequest) -> HttpResponse:
+def return_code_page(request: HttpRequest) -> HttpResponse:
     """The name and the code with which somebody who began at once comes back; while they are signed in."""
     code = return_code.kept_code(request)
     return render(request, "annotation/entry/begun.html", {"code": code}) if code else redirect("tasks")
@@ -159,6 +159,6 @@ def _over(request: HttpRequest, why: InvitationError) -> HttpResponse:
 
 
 urlpatterns = [
-    path("invite/<str:token>/", _invite, name="invite"),
-    path("return-code/", _begun, name="invite_begun"),
+    path("invite/<str:token>/", invitation_accept, name="invite"),
+    path("return-code/", return_code_page, name="invite_begun"),
 ]

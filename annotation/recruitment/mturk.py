@@ -38,7 +38,7 @@ PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
 FRAMES = ("https://worker.mturk.com", "https://workersandbox.mturk.com")
 SUBMIT = ("https://www.mturk.com", "https://workersandbox.mturk.com")
 #: Seconds for which the framed page's way to the tasks is good: a HIT may be accepted for a day.
-HIT_LIFETIME = 24 * 3600
+FRAMED_LINK_LIFETIME = 24 * 3600
 _SIGNER = TimestampSigner(salt="annotation.mturk")
 
 
@@ -47,7 +47,7 @@ _SIGNER = TimestampSigner(salt="annotation.mturk")
 @login_not_required
 @never_cache
 @require_safe
-def frame(request: HttpRequest, name: str) -> HttpResponse:
+def mturk_frame(request: HttpRequest, name: str) -> HttpResponse:
     """The external question: the instructions, the way to the tasks, and the handing in."""
     campaign = arrival.campaign_for_all(name)
     try:
@@ -81,12 +81,12 @@ def frame(request: HttpRequest, name: str) -> HttpResponse:
 @login_not_required
 @never_cache
 @require_safe
-def _begin(request: HttpRequest, name: str, way: str) -> HttpResponse:
+def mturk_begin(request: HttpRequest, name: str, way: str) -> HttpResponse:
     """Where the framed page leads, in a window of its own: the worker is signed in there."""
     campaign = arrival.campaign_for_all(name)
     try:
         try:
-            assignment, who = _SIGNER.unsign_object(way, max_age=HIT_LIFETIME)
+            assignment, who = _SIGNER.unsign_object(way, max_age=FRAMED_LINK_LIFETIME)
         except BadSignature:
             raise VisitError(
                 _("This link has expired. Go back to the HIT and open the tasks from there.")
@@ -108,6 +108,6 @@ def _preview(request: HttpRequest, campaign: Campaign, study: Study) -> HttpResp
 
 
 urlpatterns = [
-    path("mturk/<slug:name>/", frame, name="mturk"),
-    path("mturk/<slug:name>/begin/<str:way>/", _begin, name="mturk_begin"),
+    path("mturk/<slug:name>/", mturk_frame, name="mturk"),
+    path("mturk/<slug:name>/begin/<str:way>/", mturk_begin, name="mturk_begin"),
 ]

@@ -58,7 +58,7 @@ def completion_address(code: str) -> str:
 @login_not_required
 @never_cache
 @require_safe
-def enter(request: HttpRequest, name: str) -> HttpResponse:
+def prolific_enter(request: HttpRequest, name: str) -> HttpResponse:
     """Where a study's address leads: the participant is signed in, whoever was here before."""
     campaign = arrival.campaign_for_all(name)
     try:
@@ -102,7 +102,7 @@ def _link(request: HttpRequest, ids: tuple[str, ...]) -> tuple[Link | None, bool
 @csrf_exempt
 @login_not_required
 @require_POST
-def webhook(request: HttpRequest) -> HttpResponse:
+def prolific_webhook(request: HttpRequest) -> HttpResponse:
     """Prolific tells what became of a submission. Told twice, or late, it changes nothing.
 
     401 where the signature is not theirs, or too old; 400 where the body is none that we can read.
@@ -125,7 +125,7 @@ def webhook(request: HttpRequest) -> HttpResponse:
         isinstance(value, str) and 0 < len(value) <= 40 and "\0" not in value for value in about.values()
     ):
         return JsonResponse({"error": "the body is no event"}, status=400)
-    changed = confirmation.heard(
+    changed = confirmation.note_submission(
         provider=PROLIFIC,
         told=SubmissionFacts(about["participant_id"], (), prolific_api.plain_status(about["status"])),
         submission=about["resource_id"],
@@ -158,6 +158,6 @@ def _time(text: str) -> datetime | None:
 
 
 urlpatterns = [
-    path("prolific/webhook/", webhook, name="prolific_webhook"),
-    path("prolific/<slug:name>/", enter, name="prolific"),
+    path("prolific/webhook/", prolific_webhook, name="prolific_webhook"),
+    path("prolific/<slug:name>/", prolific_enter, name="prolific"),
 ]

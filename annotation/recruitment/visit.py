@@ -25,7 +25,7 @@ from annotation.workers.platform_visits import PROLIFIC, VisitError
 @require_safe
 @never_cache
 @for_roles(ANNOTATOR)
-def visit(request: HttpRequest) -> HttpResponse:
+def visit_detail(request: HttpRequest) -> HttpResponse:
     """How far my visit is, and the way back to the platform.
 
     With `part=state` whether the platform has confirmed it, as JSON: a page that waits asks for that.
@@ -53,7 +53,7 @@ def visit(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @for_roles(ANNOTATOR)
-def _finish(request: HttpRequest) -> HttpResponse:
+def visit_finish(request: HttpRequest) -> HttpResponse:
     """End my visit; Prolific is told by the address that this leads to."""
     found = platform_visits.current_visit(request.session, request.user)
     if found is None:
@@ -69,6 +69,6 @@ def _finish(request: HttpRequest) -> HttpResponse:
 
 
 urlpatterns = [
-    path("visit/", visit, name="visit"),
-    path("visit/finish/", _finish, name="finish_visit"),
+    path("visit/", visit_detail, name="visit"),
+    path("visit/finish/", visit_finish, name="finish_visit"),
 ]

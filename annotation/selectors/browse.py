@@ -67,7 +67,7 @@ class Tile:
 
 
 @dataclass(slots=True)
-class _Page:
+class TilePage:
     """One page of tiles; `before` and `after` are the positions that the neighbouring pages start from."""
 
     tiles: list[Tile]
@@ -173,7 +173,7 @@ def page_of(
     after: int | None = None,
     before: int | None = None,
     size: int = _PAGE,
-) -> _Page:
+) -> TilePage:
     """The `size` images that follow position `after`, or lead up to position `before`."""
     images = images_matching(corpus, layer, wanted)
     if before is not None:
@@ -188,7 +188,7 @@ def page_of(
         found = found[:size]
     tiles = _captioned(found, text=wanted.text)
     _count_layer(tiles, layer)
-    return _Page(
+    return TilePage(
         tiles,
         before=found[0].position if found and more_before else None,
         after=found[-1].position if found and more_after else None,
@@ -223,7 +223,7 @@ def _count_layer(tiles: list[Tile], layer: Layer | None) -> None:
         by_image[image].boxes = count
 
 
-def corpus_figures(layers: Iterable[Layer]) -> dict[int, LayerFigures]:
+def layer_figures(layers: Iterable[Layer]) -> dict[int, LayerFigures]:
     """What each layer holds, by its primary key; kept for each of its versions."""
     names = {
         layer.pk: f"figures-{layer.pk}-{layer.created_at.timestamp()}-{layer.version}" for layer in layers

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from annotation.models import Campaign, OpenImage
 from annotation.selectors.campaign import complete_images
-from annotation.selectors.review import images_waiting
+from annotation.selectors.review import count_chains_in_review
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def campaigns_listed(campaigns: QuerySet[Campaign]) -> list[CampaignRow]:
             campaign,
             OpenImage.objects.filter(campaign=campaign).count(),
             complete_images(campaign),
-            images_waiting(campaign.pk),
+            count_chains_in_review(campaign.pk),
         )
         for campaign in campaigns.select_related("corpus").order_by("-pk")
     ]

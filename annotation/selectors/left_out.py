@@ -89,7 +89,7 @@ _LACKS = {
 }
 
 
-def lacks(left_out: Mapping[str, int]) -> list[str]:
+def missing_from_export(left_out: Mapping[str, int]) -> list[str]:
     """What an export lacks, a sentence each: first of the layer, then of images, then of captions."""
     return [told % {"n": left_out[word]} for word, told in _LACKS.items() if left_out.get(word)]
 

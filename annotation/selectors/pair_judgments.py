@@ -26,7 +26,7 @@ from annotation.protocol.kinds import ABOUT_PAIR, only_kind
 from annotation.protocol.paging import PAGE_ROLES, ROLE_CONTROL, ROLE_WANTED, Filling, filling_of
 from annotation.protocol.trust import SUSPENDED
 from annotation.protocol.trust_settings import TrustSettings
-from annotation.selectors.campaign.cost import QUALIFICATION_COST
+from annotation.selectors.campaign.cost import TEST_ROLE
 from annotation.selectors.campaign.sums import earned
 
 #: Answers read at once.
@@ -108,7 +108,7 @@ def judges(campaign: Campaign, trust: TrustSettings, *, counted: Collection[str]
     return found
 
 
-def discarded(campaign: Campaign) -> dict[str, str]:
+def discarded_judges(campaign: Campaign) -> dict[str, str]:
     """Whose judgments in a campaign of pairs were withdrawn: pseudonym -> why ("": not said)."""
     rows = Standing.objects.filter(campaign=campaign, kind__in=campaign.kinds, withdrawn_at__isnull=False)
     return dict(rows.order_by("worker__pseudonym").values_list("worker__pseudonym", "reason"))
@@ -193,7 +193,7 @@ def seconds_an_answer(campaign: Campaign) -> float | None:
     None where nobody answered, and where that is less than people take (LEAST_SECONDS): a simulated crowd
     answers in no time, and a price by its pace would be none.
     """
-    lines = [line for line in earned(campaign) if line.role != QUALIFICATION_COST]
+    lines = [line for line in earned(campaign) if line.role != TEST_ROLE]
     answers = sum(line.answers for line in lines)
     seconds = sum(line.seconds for line in lines) / answers if answers else 0.0
     return seconds if seconds >= LEAST_SECONDS else None

@@ -62,7 +62,7 @@ class Queue:
 
 
 @dataclass(frozen=True, slots=True)
-class _Report:
+class WorkerReport:
     """What a worker reported instead of answering: about which image, and which words of it."""
 
     flag: Flag
@@ -73,7 +73,7 @@ class _Report:
 
 
 @dataclass(slots=True)
-class Said:
+class SaidJudgment:
     """A judgment as a reviewer reads it, and the mentions that it is about."""
 
     judgment: Judgment
@@ -82,7 +82,7 @@ class Said:
 
 
 @dataclass(slots=True)
-class AnswerUnderReview:
+class GivenRuling:
     """A ruling with what it asserts."""
 
     row: Ruling
@@ -96,15 +96,15 @@ class AnswerUnderReview:
 
 
 @dataclass(slots=True)
-class Behind:
+class ImageUnderReview:
     """All that is behind an open image. `chains` and `merged` are as `refold` stored them."""
 
     open: OpenImage
     captions: list[Caption]
     mentions: dict[str, Mention]
-    said: list[Said]
+    said: list[SaidJudgment]
     moves: dict[str, list[Move]] = field(default_factory=dict)
-    rulings: list[AnswerUnderReview] = field(default_factory=list)
+    rulings: list[GivenRuling] = field(default_factory=list)
 
     @property
     def chains(self) -> list[dict[str, Any]]:
@@ -119,7 +119,7 @@ class Behind:
         return found
 
 
-def images_waiting(campaign: int) -> int:
+def count_chains_in_review(campaign: int) -> int:
     """How many chains of a campaign wait for a reviewer."""
     rows = OpenImage.objects.filter(campaign=campaign, in_review__gt=0)
     return rows.aggregate(chains=Sum("in_review"))["chains"] or 0
@@ -140,9 +140,9 @@ def review_queue(*, campaign: int, reason: str = "", after: str = "", size: int 
     return Queue(tuple(found), "")
 
 
-def review_reports(
+def worker_reports(
     *, campaign: int, unresolved: bool = True, before: int | None = None, size: int = REVIEWS_PER_PAGE
-) -> tuple[list[_Report], int | None]:
+) -> tuple[list[WorkerReport], int | None]:
     """What workers reported, the newest first, and the id to go on from, None at the end."""
     rows: QuerySet[Flag] = Flag.objects.filter(judgment__campaign=campaign)
     if unresolved:
@@ -160,7 +160,7 @@ def review_reports(
     return found, page[size - 1].pk if len(page) > size else None
 
 
-def review_behind(*, campaign: int, key: str) -> Behind:
+def image_under_review(*, campaign: int, key: str) -> ImageUnderReview:
     """All that is behind the image `key` of a campaign. Raises NoSuchImage."""
     row = open_image(campaign=campaign, key=key)
     moves: dict[str, list[Move]] = defaultdict(list)
@@ -168,14 +168,14 @@ def review_behind(*, campaign: int, key: str) -> Behind:
         moves[move.chain].append(move)
     judgments = Judgment.objects.filter(image=row).select_related("worker", "report").order_by("pk")
     names = {judgment.name: judgment.key for judgment in judgments}
-    return Behind(
+    return ImageUnderReview(
         open=row,
         captions=list(Caption.objects.filter(image=row.image_id).order_by("number")),
         mentions={mention.id: mention for mention in map(mention_from, row.mentions)},
-        said=[Said(one, _about(one.key, names), getattr(one, "report", None)) for one in judgments],
+        said=[SaidJudgment(one, _about(one.key, names), getattr(one, "report", None)) for one in judgments],
         moves=dict(moves),
         rulings=[
-            AnswerUnderReview(given, asserts, named(asserts))
+            GivenRuling(given, asserts, named(asserts))
             for given in row.rulings.select_related("made_by", "withdrawn_by").order_by("pk")
             for asserts in [ruling_from(given.content)]
         ],
@@ -253,14 +253,14 @@ def _waiting(row: OpenImage) -> Iterator[WaitingChain]:
             yield WaitingChain(number, tuple(chain["m"]), title, chain["r"], len(chain["b"]))
 
 
-def _report(row: Flag, names: Mapping[str, str]) -> _Report:
+def _report(row: Flag, names: Mapping[str, str]) -> WorkerReport:
     judgment = row.judgment
     if judgment.image is not None:
         image, plain = judgment.image.image, {m.id: m for m in map(mention_from, judgment.image.mentions)}
         words = tuple(plain[name].text for name in _about(judgment.key, names) if name in plain)
-        return _Report(row, image, judgment.kind, words, known_item=False)
+        return WorkerReport(row, image, judgment.kind, words, known_item=False)
     assert judgment.assignment is not None and judgment.assignment.control is not None
-    return _Report(row, judgment.assignment.control.image, judgment.kind, (), known_item=True)
+    return WorkerReport(row, judgment.assignment.control.image, judgment.kind, (), known_item=True)
 
 
 def _about(key: str, names: Mapping[str, str]) -> tuple[str, ...]:

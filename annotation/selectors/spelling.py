@@ -37,14 +37,14 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _BEGINS = re.compile(r"(?:^|[.!?][\"”']?\s)[^\w]*$")
 
 
-class Unknown(NamedTuple):
+class MisspeltWord(NamedTuple):
     """A word as it was written, and what may have been meant, likeliest first."""
 
     word: str
     suggestions: tuple[str, ...]
 
 
-def misspelt_words(text: str, *, corpus: int | None = None) -> list[Unknown]:
+def misspelt_words(text: str, *, corpus: int | None = None) -> list[MisspeltWord]:
     """The words of `text` that look misspelt, each once, in their order.
 
     Names (a capital within a sentence), abbreviations in capitals and what holds digits are left alone.
@@ -53,7 +53,8 @@ def misspelt_words(text: str, *, corpus: int | None = None) -> list[Unknown]:
     known = corpus_words(corpus) if corpus is not None else frozenset()
     odd = [word for word in dict.fromkeys(_words(text)) if not (_known(word) or _folded(word) in known)]
     return [
-        Unknown(word, _suggestions(word) if place < SUGGESTED_WORDS else ()) for place, word in enumerate(odd)
+        MisspeltWord(word, _suggestions(word) if place < SUGGESTED_WORDS else ())
+        for place, word in enumerate(odd)
     ]
 
 

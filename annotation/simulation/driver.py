@@ -106,7 +106,7 @@ class Crowd:
 
 
 @dataclass(frozen=True, slots=True)
-class Simulated:
+class SimulatedImage:
     """An image as the crowd left it, with every judgment and ruling that led there."""
 
     state: ImageState
@@ -124,7 +124,7 @@ def simulate_image(
     review: bool = True,
     given: Sequence[Judgment] = (),
     ruled: Sequence[Ruling] = (),
-) -> Simulated:
+) -> SimulatedImage:
     """Send one image through all six questions, from the start or from what was `given` and `ruled`.
 
     With `review`, a reviewer who knows the gold rules on every chain that ends in review or
@@ -151,7 +151,7 @@ def simulate_image(
     cost.moot = len(state.moot)
     cost.rulings = len(rulings) - len(ruled)
     cost.unfinished = not state.complete
-    return Simulated(state, tuple(judgments), tuple(rulings), cost)
+    return SimulatedImage(state, tuple(judgments), tuple(rulings), cost)
 
 
 def _ask(

@@ -36,7 +36,7 @@ OPEN_DOOR = TrustSettings(qualification=False)
 
 
 @dataclass(frozen=True, slots=True)
-class KnownItem:
+class SimulatedControlItem:
     """A question with the truth it is about: what a control item shows and is graded by."""
 
     control: PooledControl
@@ -44,18 +44,18 @@ class KnownItem:
     truth: Truth
 
 
-def control_items_from_gold(golds: Iterable[Gold], *, seed: int) -> dict[str, list[KnownItem]]:
+def control_items_from_gold(golds: Iterable[Gold], *, seed: int) -> dict[str, list[SimulatedControlItem]]:
     """Control items by question kind, from the gold of some images, of which every question is one.
 
     Drawing has none: it is measured by the verdicts of Box Quality.
     """
-    found: dict[str, list[KnownItem]] = defaultdict(list)
+    found: dict[str, list[SimulatedControlItem]] = defaultdict(list)
     for image, question, truth in questions_about(golds, seed=seed):
         if kind_of(question.kind).measured_on == MEASURED_ON_CONTROLS:
             known = PooledControl(
                 f"{image} {question.key}", stratum(question.kind, truth.answer(question)[0])
             )
-            found[question.kind].append(KnownItem(known, question, truth))
+            found[question.kind].append(SimulatedControlItem(known, question, truth))
     return dict(found)
 
 
@@ -67,7 +67,7 @@ class Gate:
     """
 
     def __init__(
-        self, items: dict[str, list[KnownItem]], *, seed: int, settings: TrustSettings = OPEN_DOOR
+        self, items: dict[str, list[SimulatedControlItem]], *, seed: int, settings: TrustSettings = OPEN_DOOR
     ) -> None:
         self.settings = settings
         self.seed = str(seed)

@@ -1,6 +1,6 @@
 """What simulated workers know where questions are only counted: pairs, pages, captions, regions.
 
-A worker answers what a `KnownRelevance` says is right, with the errors of their habits; how, the kind says
+A worker answers what a `CrowdKnowledge` says is right, with the errors of their habits; how, the kind says
 (`kinds.SimulatedKind.judge`). What they answer depends on the seed, their name and what is shown alone.
 
 Where answers of real people are on record, what is right is what most of them said; or, asked for so,
@@ -20,7 +20,7 @@ from annotation.protocol.grading import GRADES
 _Part = tuple[list[int], str]
 
 
-class Someone(Protocol):
+class SimulatedJudge(Protocol):
     """What a kind of question sees of a simulated worker.
 
     `honest`: they look at what is shown; else they click at random, or say yes to everything (`affirms`).
@@ -63,7 +63,7 @@ class Someone(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class KnownRelevance:
+class CrowdKnowledge:
     """What is right: `images_of`, by a caption's text, the keys of the images it describes; `captions` and
     `parts` of images, by their keys, and their sizes (width, height).
 
@@ -90,7 +90,7 @@ class KnownRelevance:
             return int(sorted(votes)[(len(votes) - 1) // 2])
         return GRADES[-1] if self.fits(image, caption) else GRADES[0]
 
-    def vote(self, worker: Someone, image: str, caption: str) -> float | None:
+    def vote(self, worker: SimulatedJudge, image: str, caption: str) -> float | None:
         """What the person answered in whose place this worker is; None where they are in nobody's."""
         votes = self.recorded.get((image, caption))
         if not votes or not self.in_place_of or not worker.exact:

@@ -16,7 +16,7 @@ from annotation.protocol.dice import Dice
 from annotation.protocol.gold import Truth, erring
 from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
-from annotation.simulation.judging import KnownRelevance, Someone
+from annotation.simulation.judging import CrowdKnowledge, SimulatedJudge
 
 #: What the API tells of a task, and how an image's name becomes its key -> the task's content.
 Content = Callable[[Mapping[str, Any], Callable[[str], str]], dict[str, Any]]
@@ -69,7 +69,7 @@ class SimulatedKind:
     yes: str = ""
     erring: Callable[..., tuple[str, Box | None]] = erring
     blind: Callable[[str, Truth, Dice], Box | None] = _no_box
-    judge: Callable[[Someone, str, Mapping[str, Any], KnownRelevance], Answer] | None = None
+    judge: Callable[[SimulatedJudge, str, Mapping[str, Any], CrowdKnowledge], Answer] | None = None
 
 
 class SimulatedKinds(Registry[SimulatedKind]):

@@ -18,7 +18,7 @@ from annotation.protocol.dice import Dice
 from annotation.protocol.gold import Truth
 from annotation.protocol.kinds import is_counted
 from annotation.protocol.questions import FLAGS, QUESTIONS, Answer
-from annotation.simulation.judging import KnownRelevance
+from annotation.simulation.judging import CrowdKnowledge
 from annotation.simulation.kinds import SIMULATED
 from annotation.simulation.workers import SimulatedWorker
 
@@ -47,7 +47,7 @@ USUAL_CONDUCT = Conduct(clicked_twice=0.02, answered_twice=0.01, kept=0.01, retu
 
 
 @dataclass(frozen=True, slots=True)
-class Handed:
+class HandedTask:
     """A task in a worker's hands. `image` is the key of the image; `expires` is in seconds of the
     clock that the visits go by."""
 
@@ -59,7 +59,7 @@ class Handed:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class NoTaskReason:
     """Why there was nothing: a code, and when to ask again where the queue said so."""
 
     code: str
@@ -67,22 +67,22 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class SubmitReceipt:
     """The desk's word on an answer: had it come before, and what is next."""
 
     repeated: bool
-    following: Handed | Refused | None
+    following: HandedTask | NoTaskReason | None
 
 
 class TwiceAnswered(Exception):
     """The desk refused a second answer to one task."""
 
 
-class VisitOver(Exception):
+class TaskGone(Exception):
     """The task is this worker's no longer."""
 
 
-class WorkPlace(Protocol):
+class TaskClient(Protocol):
     """Where one worker works."""
 
     @property
@@ -90,27 +90,27 @@ class WorkPlace(Protocol):
         """Trips that had to be made again."""
         ...
 
-    def take(self, kind: str, holding: Sequence[int]) -> Handed | Refused:
+    def take(self, kind: str, holding: Sequence[int]) -> HandedTask | NoTaskReason:
         """Ask for a task of a kind, `holding` the ids of those in hand; a refusal says why there is none."""
 
     def submit(
         self,
-        task: Handed,
+        task: HandedTask,
         reply: Answer,
         *,
         token: str,
         seconds: float,
         holding: Sequence[int],
         more: bool,
-    ) -> Taken:
+    ) -> SubmitReceipt:
         """Hand in; with `more`, ask for the next task. Raises TwiceAnswered and Gone."""
         ...
 
-    def counted(self, task: Handed) -> bool:
+    def counted(self, task: HandedTask) -> bool:
         """Whether an answer handed in counts. Workers are not told: one to a control item always does."""
         ...
 
-    def give_back(self, task: Handed) -> bool:
+    def give_back(self, task: HandedTask) -> bool:
         """Hand a task back unanswered; False where it was not in hand any more."""
 
     def begin_test(self, kind: str) -> bool:
@@ -164,20 +164,20 @@ class SimulatedVisit:
     def __init__(
         self,
         worker: SimulatedWorker,
-        desk: WorkPlace,
+        desk: TaskClient,
         truth: Callable[[str], Truth],
         *,
         conduct: Conduct = ORDERLY,
         kinds: Sequence[str] = QUESTIONS,
         clock: Callable[[], float],
         patience: float = 0.0,
-        known: KnownRelevance | None = None,
+        known: CrowdKnowledge | None = None,
     ) -> None:
         self.worker = worker
         self.desk = desk
         self.tally = VisitTally()
-        self.in_hand: Handed | None = None
-        self.kept: list[Handed] = []
+        self.in_hand: HandedTask | None = None
+        self.kept: list[HandedTask] = []
         self.left = False
         self.again: float | None = None
         self._truth = truth
@@ -230,27 +230,27 @@ class SimulatedVisit:
         for kind in list(self._kinds):
             holding = [task.id for task in self.kept]
             found = self.desk.take(kind, holding)
-            if isinstance(found, Refused) and found.code in _NEED_A_TEST and self.desk.begin_test(kind):
+            if isinstance(found, NoTaskReason) and found.code in _NEED_A_TEST and self.desk.begin_test(kind):
                 found = self.desk.take(kind, holding)
-            if isinstance(found, Handed):
+            if isinstance(found, HandedTask):
                 self._hold(found)
                 return True
             self._refuse(found)
         return False
 
-    def _hold(self, task: Handed) -> None:
+    def _hold(self, task: HandedTask) -> None:
         self.in_hand = task
         # One that had run out, and is theirs again, is not to be handed in late as well.
         self.kept = [kept for kept in self.kept if kept.id != task.id]
         self._kinds.remove(task.kind)
         self._kinds.insert(0, task.kind)
 
-    def _refuse(self, refused: Refused) -> None:
+    def _refuse(self, refused: NoTaskReason) -> None:
         self.tally.nothing[refused.code] += 1
         if refused.again is not None:
             self.again = min(refused.again, self.again or refused.again)
 
-    def _hand_in(self, task: Handed, *, chance: Dice | None = None, late: bool = False) -> None:
+    def _hand_in(self, task: HandedTask, *, chance: Dice | None = None, late: bool = False) -> None:
         """Answer `task`, more than once where `chance` has it so; leave for good after the last answer."""
         reply = self._reply(task, chance)
         last = self.tally.answered.total() + 1 >= self._stays
@@ -259,7 +259,7 @@ class SimulatedVisit:
         lost = self.desk.lost
         try:
             taken = self._send(task, reply, "a", more=more and not late)
-        except VisitOver:
+        except TaskGone:
             self.tally.gone += 1
             return
         except TwiceAnswered:
@@ -273,9 +273,9 @@ class SimulatedVisit:
             counted = self.desk.counted(task)
             self.tally.late_counted += counted
             self.tally.late_surplus += not counted
-        if isinstance(taken.following, Handed):
+        if isinstance(taken.following, HandedTask):
             self._hold(taken.following)
-        elif isinstance(taken.following, Refused):
+        elif isinstance(taken.following, NoTaskReason):
             self._refuse(taken.following)
         if chance is not None and chance.chance(self._conduct.clicked_twice):
             self._click_again(task, reply)
@@ -285,30 +285,30 @@ class SimulatedVisit:
             self.left, self.in_hand, self.kept = True, None, []
             self.tally.left += 1
 
-    def _send(self, task: Handed, reply: Answer, token: str, *, more: bool) -> Taken:
+    def _send(self, task: HandedTask, reply: Answer, token: str, *, more: bool) -> SubmitReceipt:
         holding = [other.id for other in (*self.kept, *([self.in_hand] if self.in_hand else []))]
         seconds = SIMULATED.get(task.kind).seconds
         return self.desk.submit(
             task, reply, token=f"{task.id}-{token}", seconds=seconds, holding=holding, more=more
         )
 
-    def _click_again(self, task: Handed, reply: Answer) -> None:
+    def _click_again(self, task: HandedTask, reply: Answer) -> None:
         try:
             repeated = self._send(task, reply, "a", more=False).repeated
-        except (VisitOver, TwiceAnswered) as error:
+        except (TaskGone, TwiceAnswered) as error:
             repeated = False
             self.tally.amiss.append(f"{self.worker.name}: {task.id} clicked twice raised {error!r}")
         self.tally.repeated += repeated
 
-    def _answer_again(self, task: Handed, reply: Answer) -> None:
+    def _answer_again(self, task: HandedTask, reply: Answer) -> None:
         try:
             self._send(task, reply, "b", more=False)
-        except (VisitOver, TwiceAnswered):
+        except (TaskGone, TwiceAnswered):
             self.tally.refused_twice += 1
         else:
             self.tally.amiss.append(f"{self.worker.name}: {task.id} was answered under two tokens")
 
-    def _reply(self, task: Handed, chance: Dice | None) -> Answer:
+    def _reply(self, task: HandedTask, chance: Dice | None) -> Answer:
         if chance is not None and chance.chance(self._conduct.flagged):
             return Answer(flag=chance.choice(FLAGS))
         if is_counted(task.kind) and self._known is not None:
@@ -318,6 +318,6 @@ class SimulatedVisit:
         return Answer(answer, box)
 
 
-def _about(task: Handed) -> str:
+def _about(task: HandedTask) -> str:
     """What a task shows, as words by which chance falls: its key is not told to workers."""
     return json.dumps(task.content, sort_keys=True)

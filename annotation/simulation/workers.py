@@ -13,7 +13,7 @@ from annotation.protocol.dice import Dice
 from annotation.protocol.gold import Truth
 from annotation.protocol.questions import Answer, Question, answers_to
 from annotation.protocol.terms import Box
-from annotation.simulation.judging import KnownRelevance
+from annotation.simulation.judging import CrowdKnowledge
 from annotation.simulation.kinds import SIMULATED
 
 HONEST, _RANDOM, YES = "honest", "random", "yes"
@@ -106,7 +106,7 @@ class SimulatedWorker:
         answer = kind.yes if self.affirms else dice.choice(answers_to(question.kind))
         return answer, kind.blind(answer, truth, dice)
 
-    def judge(self, kind: str, image: str, content: Mapping[str, Any], known: KnownRelevance) -> Answer:
+    def judge(self, kind: str, image: str, content: Mapping[str, Any], known: CrowdKnowledge) -> Answer:
         """Their answer to a question that is only counted, about the image with this key.
 
         `content` is as the API tells it. Raises ValueError where answers to `kind` are not only counted.

@@ -12,7 +12,7 @@ from annotation.simulation_driver.queue_driver import (
     HTTP,
     QUEUE,
     CrowdPlan,
-    Rehearsal,
+    CrowdReport,
     run_campaign_crowd,
 )
 from annotation.task_types import discovery
@@ -22,7 +22,7 @@ __all__ = [
     "CROWD_PATIENCE",
     "QUEUE",
     "CrowdPlan",
-    "Rehearsal",
+    "CrowdReport",
     "SimulationReport",
     "mix_of",
     "run_campaign_crowd",

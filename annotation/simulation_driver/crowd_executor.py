@@ -101,7 +101,7 @@ class TurnTaking:
     sleep: Callable[[float], object] = time.sleep
 
 
-def attend(visits: Sequence[SimulatedVisit], board: _Board, turns: TurnTaking) -> None:
+def run_visits(visits: Sequence[SimulatedVisit], board: _Board, turns: TurnTaking) -> None:
     """Let the visits take turns until none of them finds anything."""
     awake = [visit for visit in visits if not visit.left]
     waiting: list[_Waiting] = []
@@ -155,7 +155,7 @@ def run_crowd(
         board = _Board(1)
         crowd = visits(people)
         while True:
-            attend(crowd, board, turns)
+            run_visits(crowd, board, turns)
             if not quiet():
                 return total(visit.account() for visit in crowd)
 
@@ -166,7 +166,7 @@ def run_crowd(
         crowd = visits(parts[number])
         while not board.stopped:
             board.idles(number, False)
-            attend(crowd, board, replace(turns, seed=turns.seed + number))
+            run_visits(crowd, board, replace(turns, seed=turns.seed + number))
             seen = board.done
             board.idles(number, True)
             while not board.stopped and board.done == seen:

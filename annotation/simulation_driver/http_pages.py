@@ -19,7 +19,7 @@ from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.contents import corners
 from annotation.protocol.questions import Answer
 from annotation.simulation.kinds import SIMULATED
-from annotation.simulation.visits import Handed, Refused, Taken, TwiceAnswered, VisitOver
+from annotation.simulation.visits import HandedTask, NoTaskReason, SubmitReceipt, TaskGone, TwiceAnswered
 
 #: Seconds to wait for an answer, and in all for a server that does not give one: at first, and once
 #: it has been there.
@@ -129,7 +129,7 @@ class Session:
         return response, answer
 
 
-class HttpDesk:
+class HttpTaskClient:
     """Where one signed-in worker works on the campaign of this name.
 
     Tests begin on a page, by a button; `test` presses it, given the kind. `key_of` says which image is
@@ -157,21 +157,21 @@ class HttpDesk:
         """Trips that had to be made again."""
         return self._session.lost
 
-    def take(self, kind: str, holding: Sequence[int]) -> Handed | Refused:
+    def take(self, kind: str, holding: Sequence[int]) -> HandedTask | NoTaskReason:
         """As `Desk.take`, by the API."""
         asked = {"campaign": self._campaign, "kind": kind, "holding": list(holding)}
         return self._handed(self._session.post("/api/tasks/next", asked))
 
     def submit(
         self,
-        task: Handed,
+        task: HandedTask,
         reply: Answer,
         *,
         token: str,
         seconds: float,
         holding: Sequence[int],
         more: bool,
-    ) -> Taken:
+    ) -> SubmitReceipt:
         """As `Desk.submit`, by the API."""
         data: dict[str, Any] = {
             "token": token,
@@ -190,24 +190,24 @@ class HttpDesk:
             if refusal.status == 409:
                 raise TwiceAnswered from refusal
             if refusal.status == 410:
-                raise VisitOver from refusal
+                raise TaskGone from refusal
             raise
         following = None if taken["next"] is None else self._handed(taken["next"])
-        return Taken(taken["repeated"], following)
+        return SubmitReceipt(taken["repeated"], following)
 
-    def counted(self, task: Handed) -> bool:
+    def counted(self, task: HandedTask) -> bool:
         """As `Desk.counted`: whoever made the desk looks it up, since the API does not tell."""
         return self._counted(task.id)
 
-    def give_back(self, task: Handed) -> bool:
+    def give_back(self, task: HandedTask) -> bool:
         """As `Desk.give_back`, by the API."""
         return bool(self._session.post(f"/api/assignments/{task.id}/return", {})["returned"])
 
-    def _handed(self, data: Mapping[str, Any]) -> Handed | Refused:
+    def _handed(self, data: Mapping[str, Any]) -> HandedTask | NoTaskReason:
         if "nothing" in data:
             again = data.get("again_at")
-            return Refused(data["nothing"], datetime.fromisoformat(again).timestamp() if again else None)
+            return NoTaskReason(data["nothing"], datetime.fromisoformat(again).timestamp() if again else None)
         content = SIMULATED.get(data["kind"]).content(data, self._key_of)
         expires = datetime.fromisoformat(data["expires_at"]).timestamp()
         image = self._key_of(data["image"]["name"])
-        return Handed(data["id"], data["kind"], image, content, expires)
+        return HandedTask(data["id"], data["kind"], image, content, expires)

@@ -19,7 +19,7 @@ from annotation.protocol.gold import Gold
 from annotation.protocol.scores import LayerScores, compare_layers
 from annotation.protocol.terms import ImageRecord
 from annotation.selectors.records import stream_records
-from annotation.simulation.driver import Crowd, Simulated, SimulationCost, numbered, simulate_image
+from annotation.simulation.driver import Crowd, SimulatedImage, SimulationCost, numbered, simulate_image
 from annotation.simulation.gate import Gate, control_items_from_gold
 from annotation.simulation.workers import make_crowd
 from annotation.simulation_driver.people import check_mix
@@ -154,7 +154,7 @@ def _controls(corpus: Corpus, source: Layer | None, seed: int) -> dict[str, Any]
     return control_items_from_gold(golds, seed=seed)
 
 
-def _write(image: str, simulated: Simulated, write: Callable[[str], object]) -> None:
+def _write(image: str, simulated: SimulatedImage, write: Callable[[str], object]) -> None:
     for judgment in simulated.judgments:
         line = {"image": image, **{k: v for k, v in asdict(judgment).items() if v not in ("", None, False)}}
         write(json.dumps(line) + "\n")

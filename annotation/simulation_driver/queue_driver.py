@@ -29,15 +29,15 @@ from annotation.queue import image_state, leases
 from annotation.selectors.layer_cost import answers_cost
 from annotation.selectors.records import stream_records
 from annotation.simulation.driver import rulings_of
-from annotation.simulation.judging import KnownRelevance
-from annotation.simulation.visits import USUAL_CONDUCT, Conduct, SimulatedVisit, VisitTally, WorkPlace
+from annotation.simulation.judging import CrowdKnowledge
+from annotation.simulation.visits import USUAL_CONDUCT, Conduct, SimulatedVisit, TaskClient, VisitTally
 from annotation.simulation.workers import make_crowd
 from annotation.simulation_driver.crowd_executor import THREADS, TurnTaking, run_crowd
-from annotation.simulation_driver.http_pages import Connection, HttpDesk, Session
+from annotation.simulation_driver.http_pages import Connection, HttpTaskClient, Session
 from annotation.simulation_driver.people import SimulatedPerson, check_mix, enrol, withdraw_passwords
 from annotation.simulation_driver.soundness import violations
-from annotation.simulation_driver.task_pages import QueueDesk, begin_test, counted
-from annotation.simulation_driver.truths import Truths, known_about
+from annotation.simulation_driver.task_pages import QueueTaskClient, begin_test, counted
+from annotation.simulation_driver.truths import Truths, crowd_knowledge
 from annotation.task_types import discovery
 
 QUEUE, HTTP = "queue", "http"
@@ -46,7 +46,7 @@ CROWD_PATIENCE = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsal:
+class CrowdReport:
     """What a simulated crowd did to a campaign's queue, and what came of it.
 
     `scores` compares the layer with gold, over the images that gold covers and that were opened;
@@ -89,8 +89,8 @@ def run_campaign_crowd(
     plan: CrowdPlan,
     gold: str | None = None,
     review: bool = True,
-    known: KnownRelevance | None = None,
-) -> Rehearsal:
+    known: CrowdKnowledge | None = None,
+) -> CrowdReport:
     """Send a simulated crowd to an open campaign until nothing is left for it.
 
     Answers come from the layer `gold` (default: "gold" or "import", if there is one), else from a
@@ -116,7 +116,7 @@ def run_campaign_crowd(
     started = time.perf_counter()
     truths = Truths(campaign, source, seed=plan.seed)
     if known is None and campaign.kinds != QUESTIONS:
-        known = known_about(campaign, source)
+        known = crowd_knowledge(campaign, source)
     workers = make_crowd(plan.mix, seed=plan.seed)
     busy = (
         f"a crowd of seed {plan.seed} is simulated by another process; choose another --seed, or wait for "
@@ -146,7 +146,7 @@ def run_campaign_crowd(
     layers.update_layer(campaign)
     layer = campaign.corpus.layers.filter(name=campaign.name, published=True).first()
     out = Assignment.objects.filter(campaign=campaign, state=Assignment.LEASED)
-    return Rehearsal(
+    return CrowdReport(
         layer,
         answers_cost(campaign),
         _scores(campaign, layer, source) if layer and source else None,
@@ -173,7 +173,7 @@ def _agree(person: SimulatedPerson, campaign: Campaign) -> None:
 def _visits(
     campaign: Campaign,
     truths: Truths,
-    known: KnownRelevance | None,
+    known: CrowdKnowledge | None,
     plan: CrowdPlan,
     people: Sequence[SimulatedPerson],
 ) -> list[SimulatedVisit]:
@@ -181,10 +181,10 @@ def _visits(
     line = Connection(plan.url) if plan.url else None
     found = []
     for person in people:
-        desk: WorkPlace = QueueDesk(campaign, person.row, truths)
+        desk: TaskClient = QueueTaskClient(campaign, person.row, truths)
         if line is not None:
             session = Session(line, person.username, person.password)
-            desk = HttpDesk(
+            desk = HttpTaskClient(
                 session,
                 campaign.name,
                 test=partial(begin_test, campaign, person.row),

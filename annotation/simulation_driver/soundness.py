@@ -16,7 +16,7 @@ from annotation.selectors.same_question import met_as_control
 
 #: What it would mean -> the rows that would be it, of `campaign`; of `judging`, where it names that, for each
 #: kind of question whose answers are verdicts on another's.
-NEVER_FAILS: dict[str, str] = {
+VIOLATION_QUERIES: dict[str, str] = {
     "tasks given to more workers than they want": """
         SELECT t.id FROM annotation_task t
         WHERE t.campaign_id = %(campaign)s AND (t.live > t.wanted OR t.wanted <
@@ -59,7 +59,7 @@ def violations(campaign: Campaign) -> dict[str, int]:
     """How many rows of the campaign are what they never may be, by what it would mean."""
     found = {}
     with connection.cursor() as cursor:
-        for what, statement in NEVER_FAILS.items():
+        for what, statement in VIOLATION_QUERIES.items():
             judging = [kind for kind, _judged in judging_kinds()] if "%(judging)s" in statement else [""]
             found[what] = sum(_count(cursor, statement, campaign.pk, kind) for kind in judging)
         found[MET_TWICE] = sum(_met_twice(cursor, campaign.pk, kind) for kind in campaign.kinds)

@@ -10,7 +10,7 @@ from annotation.protocol.questions import SURPLUS, Answer
 from annotation.quality import qualification
 from annotation.queue import image_state, leases, submission
 from annotation.queue.leases import Lease, NoTask
-from annotation.simulation.visits import Handed, Refused, Taken, TwiceAnswered, VisitOver
+from annotation.simulation.visits import HandedTask, NoTaskReason, SubmitReceipt, TaskGone, TwiceAnswered
 from annotation.simulation_driver.truths import Truths
 from annotation.task_types.base import TASK_TYPES
 
@@ -31,7 +31,7 @@ def counted(assignment: int) -> bool:
     return judgment.role != SURPLUS and judgment.name not in image_state.state_of(judgment.image).moot
 
 
-class QueueDesk:
+class QueueTaskClient:
     """Where one worker (a row's id) works on one campaign."""
 
     lost = 0  # Nothing is, within a process.
@@ -41,21 +41,21 @@ class QueueDesk:
         self._worker = worker
         self._truths = truths
 
-    def take(self, kind: str, holding: Sequence[int]) -> Handed | Refused:
+    def take(self, kind: str, holding: Sequence[int]) -> HandedTask | NoTaskReason:
         """As `Desk.take`, from the queue."""
         found = leases.take_lease(worker=self._worker, campaign=self._campaign, kind=kind, holding=holding)
         return self._handed(found)
 
     def submit(
         self,
-        task: Handed,
+        task: HandedTask,
         reply: Answer,
         *,
         token: str,
         seconds: float,
         holding: Sequence[int],
         more: bool,
-    ) -> Taken:
+    ) -> SubmitReceipt:
         """As `Desk.submit`, to the queue."""
         try:
             receipt = submission.submit(
@@ -70,15 +70,15 @@ class QueueDesk:
         except submission.Conflict as error:
             raise TwiceAnswered from error
         except submission.NotYours as error:
-            raise VisitOver from error
+            raise TaskGone from error
         following = None if receipt.next is None else self._handed(receipt.next)
-        return Taken(receipt.repeated, following)
+        return SubmitReceipt(receipt.repeated, following)
 
-    def counted(self, task: Handed) -> bool:
+    def counted(self, task: HandedTask) -> bool:
         """As `Desk.counted`."""
         return counted(task.id)
 
-    def give_back(self, task: Handed) -> bool:
+    def give_back(self, task: HandedTask) -> bool:
         """As `Desk.give_back`."""
         return leases.return_lease(worker=self._worker, assignment=task.id)
 
@@ -86,12 +86,12 @@ class QueueDesk:
         """As `Desk.begin_test`."""
         return begin_test(self._campaign, self._worker, kind)
 
-    def _handed(self, found: Lease | NoTask) -> Handed | Refused:
+    def _handed(self, found: Lease | NoTask) -> HandedTask | NoTaskReason:
         if isinstance(found, NoTask):
-            return Refused(found.code, found.again_at.timestamp() if found.again_at else None)
+            return NoTaskReason(found.code, found.again_at.timestamp() if found.again_at else None)
         image = self._truths.key(found.image)
         content = found.content
         if is_counted(found.kind):
             # As the API tells it: texts, by which a crowd knows what is right.
             content = TASK_TYPES.get(found.kind).told(content, lambda image: image.key)
-        return Handed(found.id, found.kind, image, content, found.expires_at.timestamp())
+        return HandedTask(found.id, found.kind, image, content, found.expires_at.timestamp())

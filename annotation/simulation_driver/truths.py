@@ -12,7 +12,7 @@ from annotation.protocol.gold import Truth
 from annotation.protocol.mentions import find_mentions
 from annotation.protocol.terms import ImageRecord, LayerRecord, Mention, representative
 from annotation.selectors.records import stream_records
-from annotation.simulation.judging import KnownRelevance
+from annotation.simulation.judging import CrowdKnowledge
 from annotation.simulation.standin import stand_in
 from annotation.task_types.shown import name_of
 
@@ -37,7 +37,7 @@ def truth_of(record: ImageRecord, *, seed: int, asked: tuple[Mention, ...] | Non
     return Truth(gold, image=record.id, size=(record.width, record.height))
 
 
-def known_about(campaign: Campaign, source: Layer | None) -> KnownRelevance:
+def crowd_knowledge(campaign: Campaign, source: Layer | None) -> CrowdKnowledge:
     """What a crowd knows that judges, writes and describes: which captions are an image's own, and its boxes
     by the layer `source`, where there are any."""
     images_of: dict[str, set[str]] = {}
@@ -56,7 +56,7 @@ def known_about(campaign: Campaign, source: Layer | None) -> KnownRelevance:
                 for thing in record.layer.objects
                 if thing.box is not None
             ]
-    return KnownRelevance(images_of, captions, parts, sizes)
+    return CrowdKnowledge(images_of, captions, parts, sizes)
 
 
 class Truths:

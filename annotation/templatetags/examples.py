@@ -16,7 +16,7 @@ from annotation.instructions import CampaignText
 from annotation.protocol.kinds import draws
 from annotation.task_types.practice import PRACTICE, PracticeExample, practice_scene
 from annotation.task_types.shown import ShownImage
-from annotation.web.annotator.task_page import Bit, bits, boxes_of
+from annotation.web.annotator.task_page import CaptionPiece, boxes_of, caption_pieces
 from annotation.web.common.overlay import DrawnBox, Frame
 
 register = template.Library()
@@ -29,7 +29,7 @@ class _Drawn:
     example: PracticeExample
     image: ShownImage
     boxes: list[DrawnBox]
-    captions: list[list[Bit]]
+    captions: list[list[CaptionPiece]]
     sentence: str
     answer: Any
 
@@ -55,7 +55,9 @@ def _drawn(kind: str, example: PracticeExample) -> _Drawn:
     page, sentence = PRACTICE.get(kind).pictured(item)
     image = practice_scene(item.scene).image
     captions = [
-        bits(image.captions[number], [each for each in page.pointed if each.mention.caption == number])
+        caption_pieces(
+            image.captions[number], [each for each in page.pointed if each.mention.caption == number]
+        )
         for number in page.captions
     ]
     labels = {choice.value: choice.label for choice in page.choices}

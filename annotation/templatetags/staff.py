@@ -9,13 +9,13 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotation.common.roles import ANNOTATOR
-from annotation.selectors.campaign.reasons import in_words
+from annotation.selectors.campaign.reasons import reason_in_words
 from annotation.web.common.parts import PARTS
 from annotation.web.staff.wording import ROLE_NAMES
 from annotation.workers import sessions
 
 register = template.Library()
-register.filter(in_words)
+register.filter(reason_in_words)
 
 
 class _Place(NamedTuple):

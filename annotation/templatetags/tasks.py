@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 
 from annotation.task_types.box_drawing.type import EDGES
 from annotation.task_types.region_description.type import LONGEST_REGION_TEXT, region_field_name
-from annotation.web.annotator.task_page import ASKED_OF_WORKER, MARK, Bit, TaskPage, as_printed
+from annotation.web.annotator.task_page import ASKED_OF_WORKER, MARK, CaptionPiece, TaskPage, as_printed
 from annotation.web.common.palette import hue
 
 register = template.Library()
@@ -18,7 +18,7 @@ register.filter(as_printed)
 
 
 @register.filter
-def phrase(bit: Bit) -> SafeString:
+def phrase(bit: CaptionPiece) -> SafeString:
     """A marked phrase with its number and colour, as the captions show it."""
     return format_html(
         '<mark class="mention hue-{}"><span class="words">'

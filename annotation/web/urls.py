@@ -5,7 +5,7 @@ from django.urls import include, path
 from annotation.web.common.addresses import picture
 from annotation.web.common.language import choose_language
 from annotation.web.common.sign_in import SignIn, SignOut
-from annotation.web.corpus.browse import corpus_page, home, image_page
+from annotation.web.corpus.browse import corpus_detail, home, image_detail
 
 urlpatterns = [
     path("", home, name="home"),
@@ -13,8 +13,8 @@ urlpatterns = [
     path("sign-out/", SignOut.as_view(), name="sign_out"),
     path("language/", choose_language, name="choose_language"),
     path("", include("annotation.web.staff.urls")),
-    path("corpora/<slug:name>/", corpus_page, name="corpus"),
-    path("corpora/<slug:name>/images/<str:key>/", image_page, name="image"),
+    path("corpora/<slug:name>/", corpus_detail, name="corpus"),
+    path("corpora/<slug:name>/images/<str:key>/", image_detail, name="image"),
     path("pictures/<str:token>", picture, name="picture"),
     path("tasks/", include("annotation.web.annotator.urls")),
     path("roles/", include("annotation.web.staff.roles")),

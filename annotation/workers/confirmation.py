@@ -73,7 +73,7 @@ class Arrival:
         return self.account is not None and visit.identity.account_id == self.account.pk
 
 
-def ways(provider: str) -> list[str]:
+def ways_to_confirm(provider: str) -> list[str]:
     """How a platform can confirm who comes, as this server is set up; none where it cannot."""
     if provider != PROLIFIC:
         return []
@@ -104,7 +104,7 @@ def arrive(arrival: Arrival) -> Visit:
     return found
 
 
-def heard(
+def note_submission(
     *, provider: str, told: SubmissionFacts, submission: str, at: datetime, by: str = Visit.WEBHOOK
 ) -> bool:
     """Note whose a submission is, as a platform says, and how it stands. Whether that changed a visit.
@@ -162,7 +162,9 @@ def confirm_by_hand(*, study: Study, submission: str, participant: str, actor: A
         participant=participant,
     )
     told = SubmissionFacts(participant, (), "")
-    return heard(provider=study.provider, told=told, submission=submission, at=database.now(), by=Visit.HAND)
+    return note_submission(
+        provider=study.provider, told=told, submission=submission, at=database.now(), by=Visit.HAND
+    )
 
 
 def prune_platform_reports() -> None:
@@ -182,7 +184,9 @@ def _ask(visit: Visit) -> None:
     told = prolific_api.submission(visit.external_id)
     # One that they do not know may come to be, and a place that nobody has taken is nobody's.
     if told is not None and told.participant:
-        heard(provider=PROLIFIC, told=told, submission=visit.external_id, at=database.now(), by=Visit.API)
+        note_submission(
+            provider=PROLIFIC, told=told, submission=visit.external_id, at=database.now(), by=Visit.API
+        )
 
 
 def _told(arrival: Arrival) -> tuple[str, SubmissionFacts | None]:
@@ -221,7 +225,7 @@ def _again(act: Callable[[], _T]) -> _T:
         try:
             with database.writing():
                 return act()
-        except (joining.Moved, DatabaseError):
+        except (joining.ProvisionalWorkerMoved, DatabaseError):
             # In a transaction of somebody else's there is nothing to be tried again.
             if not left or connection.in_atomic_block:
                 raise
@@ -360,7 +364,7 @@ def _begun(arrival: Arrival, study: Study, identity: Identity) -> Visit:
         external_id=arrival.submission,
         participant=arrival.participant,
         begun_at=database.now(),
-        verification=Visit.WAITING if ways(study.provider) else Visit.UNVERIFIED,
+        verification=Visit.WAITING if ways_to_confirm(study.provider) else Visit.UNVERIFIED,
     )
 
 
@@ -418,7 +422,7 @@ def _note(visit: Visit, status: str, at: datetime) -> bool:
         return False
     visit.reported, visit.reported_at = status, at
     visit.save(update_fields=["reported", "reported_at"])
-    if status in ENDED and not platform_visits.others(visit):
+    if status in ENDED and not platform_visits.has_other_visit(visit):
         platform_visits.release(visit)
     return True
 
@@ -455,7 +459,7 @@ def _refuse(visit: Visit, by: str) -> None:
     """The visit is not of the person who came, for good. Without another visit they are put out."""
     visit.verification, visit.verified_by, visit.verified_at = Visit.REFUSED, by, database.now()
     visit.save(update_fields=["verification", "verified_by", "verified_at"])
-    if platform_visits.others(visit):
+    if platform_visits.has_other_visit(visit):
         return
     platform_visits.release(visit)
     identity = visit.identity

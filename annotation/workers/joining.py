@@ -14,7 +14,7 @@ right as if the researcher had withdrawn it:
   suspended, and what was withdrawn stays withdrawn.
 
 Locks: images, tasks and assignments, standings, each in the order of their ids; then the worker, whom nobody
-else can then write to. What was begun meanwhile shows as `Moved`: try again.
+else can then write to. What was begun meanwhile shows as `ProvisionalWorkerMoved`: try again.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from annotation.workers import sessions
 _TEST = ("examined_right", "examined_asked")
 
 
-class Moved(Exception):
+class ProvisionalWorkerMoved(Exception):
     """The provisional worker began something new while they were to be joined: nothing was done."""
 
 
@@ -70,7 +70,7 @@ def merge_workers(*, provisional: Identity, known: Identity) -> None:
     control_items.lock_campaigns(campaigns)
     rows = _lock(was.pk, stays.pk, images)
     if _images(was.pk, stays.pk) != images:
-        raise Moved
+        raise ProvisionalWorkerMoved
     Worker.objects.select_for_update().get(pk=was.pk)
     _move(was.pk, stays.pk)
     _merge_standings(was.pk, stays.pk)

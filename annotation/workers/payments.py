@@ -27,7 +27,7 @@ from annotation.selectors.campaign.cost import hourly, money, paid
 from annotation.selectors.campaign.sums import earned
 
 #: Lines of the ledger read at once.
-ACCOUNTS_PER_QUERY = 2_000
+LEDGER_LINES_PER_QUERY = 2_000
 _COLUMNS = ("at", "worker", "entry", "kind", "role", "seconds", "amount", "currency", "reference", "settings")
 
 
@@ -222,7 +222,7 @@ def ledger(campaign: Campaign) -> Iterator[tuple[object, ...]]:
     while page := list(
         lines.filter(pk__gt=after).values_list(
             "pk", "ended_at", "worker", "kind", "role", "seconds", "pay", "settings_version"
-        )[:ACCOUNTS_PER_QUERY]
+        )[:LEDGER_LINES_PER_QUERY]
     ):
         after = page[-1][0]
         for _, at, worker, kind, role, seconds, amount, version in page:
@@ -239,7 +239,7 @@ def ledger(campaign: Campaign) -> Iterator[tuple[object, ...]]:
                 version,
             )
     payouts = Payout.objects.filter(campaign=campaign).order_by("pk").select_related("worker")
-    for paid_out in payouts.iterator(ACCOUNTS_PER_QUERY):
+    for paid_out in payouts.iterator(LEDGER_LINES_PER_QUERY):
         who, sum_paid = paid_out.worker.pseudonym, _units(-paid_out.amount)
         yield _at(paid_out.paid_at), who, "payout", "", "", "", sum_paid, currency, paid_out.reference, ""
 

@@ -35,7 +35,7 @@ NAMING = (PROLIFIC,)
 ENDED = ("RETURNED", "TIMED-OUT", "REJECTED")
 #: How a visit stands: there is work; it may end, with the answers given, after a test that was failed
 #: or a suspension, or because there was nothing from the beginning.
-WORKING, DONE, OUT, NOTHING = "working", "done", "out", "nothing"
+WORKING, DONE, SCREENED_OUT, NOTHING = "working", "done", "out", "nothing"
 #: Reasons for which a worker is kept out of a kind, and those that are nobody's doing.
 _BARRED = ("suspended", "blocked", "too_few_tasks", "too_few_approved", "test_failed", "too_many_tests")
 _NO_WORK = ("none_open", "all_judged", "busy", "unjudged", "paused", "closed")
@@ -164,7 +164,7 @@ def visit_progress(visit: Visit) -> VisitProgress:
     """How far a visit is, and whether it may end."""
     given = answers_of_visit(visit)
     if visit.outcome:
-        return VisitProgress(visit, given, DONE if visit.outcome == Visit.COMPLETE else OUT)
+        return VisitProgress(visit, given, DONE if visit.outcome == Visit.COMPLETE else SCREENED_OUT)
     if given >= visit.study.wanted:
         return VisitProgress(visit, given, DONE)
     worker, campaign = visit.identity.worker, visit.study.campaign
@@ -177,7 +177,7 @@ def visit_progress(visit: Visit) -> VisitProgress:
     if given and (codes & set(_NO_WORK) or not own):
         return VisitProgress(visit, given, DONE)
     if codes & set(_BARRED):
-        return VisitProgress(visit, given, OUT, again=any(offer.wants_test for offer in own))
+        return VisitProgress(visit, given, SCREENED_OUT, again=any(offer.wants_test for offer in own))
     return VisitProgress(visit, given, DONE if given else NOTHING)
 
 
@@ -205,7 +205,7 @@ def finish_visit(visit: Visit) -> VisitProgress:
     return reached
 
 
-def others(visit: Visit) -> bool:
+def has_other_visit(visit: Visit) -> bool:
     """Whether the worker is at work in the same campaign by another visit."""
     found = Visit.objects.filter(
         identity=visit.identity_id, study__campaign=visit.study.campaign_id, outcome=""

@@ -214,7 +214,7 @@ def erasures_file() -> Path:
     return Path(settings.DATA_DIR) / ERASURES
 
 
-def wrote(worker: Worker) -> bool:
+def has_written(worker: Worker) -> bool:
     """Whether anything is stored that a worker wrote as an answer."""
     return any(map(_texts, _written(worker)))
 
@@ -253,7 +253,7 @@ def _erase(worker: Worker, actor: Account | None, texts: bool, *, note: bool) ->
         identity = Identity.objects.select_for_update().filter(worker=worker).first()
         account = identity.account if identity is not None else None
         names = [worker.pseudonym, *_forget_visits(identity)]
-        ended = sessions.end_access(account) if account is not None else sessions.Ended(0, 0)
+        ended = sessions.end_access(account) if account is not None else sessions.EndedAccess(0, 0)
         comments = Flag.objects.filter(judgment__worker=worker).exclude(comment="").update(comment="")
         written = _erase_texts(worker) if texts else 0
         if identity is not None:
@@ -274,7 +274,7 @@ def _remains(worker: Worker, texts: bool) -> bool:
     """Whether anything that erasing deletes is there."""
     return (
         worker.erased_at is None
-        or (texts and wrote(worker))
+        or (texts and has_written(worker))
         or Identity.objects.filter(worker=worker).exists()
         or Flag.objects.filter(judgment__worker=worker).exclude(comment="").exists()
     )

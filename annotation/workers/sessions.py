@@ -24,14 +24,14 @@ _CHUNK = 500
 _MOST_PRUNED = 5_000
 
 
-class Ended(NamedTuple):
+class EndedAccess(NamedTuple):
     """What ending somebody's access deleted."""
 
     sessions: int
     tokens: int
 
 
-def end_access(account: Account) -> Ended:
+def end_access(account: Account) -> EndedAccess:
     """Sign `account` out everywhere and void its tokens, at once: to be called where a role is taken away,
     and where an account is deactivated or erased.
 
@@ -42,7 +42,7 @@ def end_access(account: Account) -> Ended:
         for start in range(0, len(own), _CHUNK):
             Session.objects.filter(pk__in=own[start : start + _CHUNK]).delete()
         tokens, _by_model = Token.objects.filter(user=account).delete()
-    return Ended(len(own), tokens)
+    return EndedAccess(len(own), tokens)
 
 
 def hand_over(old: Account, new: Account) -> int:

@@ -80,7 +80,7 @@ class DemoNames:
         return [f"{system}-{direction}" for system in self.systems]
 
 
-def make_evaluation(names: DemoNames, *, folder: Path, seed: int, call: Call) -> bool:
+def make_demo_evaluation(names: DemoNames, *, folder: Path, seed: int, call: Call) -> bool:
     """Make what is not there yet, with files in `folder`; False where the corpus is too small for it."""
     if Report.objects.filter(name=names.report).exists():
         return True
@@ -153,7 +153,7 @@ def _closed(campaign: str) -> bool:
     return Campaign.objects.filter(name=campaign, state=Campaign.CLOSED).exists()
 
 
-def where(names: DemoNames, address: str) -> Iterator[str]:
+def demo_addresses(names: DemoNames, address: str) -> Iterator[str]:
     """What is there, and at which address."""
     first, second = names.batch("first"), names.batch("second")
     for what, path in (

@@ -23,7 +23,7 @@ FIELDS = 6
 #: Recipes by name: what of the literature they extend. The image's side becomes those colours.
 RECIPES = {"near": "NN5-F1-idf", "kcca": "BoW5"}
 #: Systems made elsewhere: how much the gold weighs in their scores; the rest is drawn.
-BROUGHT = {"chance": 0.0, "oracle": 2.0}
+UPLOADED_SYSTEMS = {"chance": 0.0, "oracle": 2.0}
 #: Votes on record of each pair, all alike.
 _VOTES = 3
 _SETTINGS = """\
@@ -60,7 +60,7 @@ def make_demo_files(
     made = Files(
         sources / "features" / f"colours{suffix}.npz",
         {name: sources / "recipes" / f"colours-{name}.toml" for name in RECIPES},
-        {name: folder / f"{name}.npz" for name in BROUGHT},
+        {name: folder / f"{name}.npz" for name in UPLOADED_SYSTEMS},
         folder / "gold.csv",
         folder / "batch.toml",
     )
@@ -76,7 +76,7 @@ def make_demo_files(
     asked = described([record for record in records if record.split == split])
     for number, (name, file) in enumerate(made.scores.items()):
         noise = np.random.default_rng([seed, number]).standard_normal(asked.fits.shape)
-        scores = BROUGHT[name] * asked.fits + noise
+        scores = UPLOADED_SYSTEMS[name] * asked.fits + noise
         np.savez(file, scores=scores, images=np.array(asked.images), captions=np.array(asked.captions))
     _write_judgments(asked, made.judgments)
     made.settings.write_text(_SETTINGS)

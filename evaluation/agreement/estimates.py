@@ -27,7 +27,7 @@ _Integers = NDArray[np.int64]
 #: Resamples that may be asked for: bounds to three digits, and not days of work.
 MOST_RESAMPLES = 100_000
 #: A bootstrap of fewer clusters says so beside the figure.
-FEWEST_RESAMPLES = 10
+FEW_CLUSTERS = 10
 #: The kind of these intervals, where it is named.
 BOOTSTRAP = "bootstrap"
 #: Said of an interval whose resamples do not differ.
@@ -97,18 +97,18 @@ def clusters_of(bootstrap: Bootstrap | None, items: int) -> tuple[_Integers, int
     return np.array(found, dtype=np.int64), len(numbers)
 
 
-def few(clusters: int) -> str:
+def few_clusters_remark(clusters: int) -> str:
     """What is to be said of a bootstrap of so many clusters: nothing, unless they are few."""
-    if clusters >= FEWEST_RESAMPLES:
+    if clusters >= FEW_CLUSTERS:
         return ""
     images = f"{clusters} image{'' if clusters == 1 else 's'}"
-    return f"a bootstrap of {images}, fewer than {FEWEST_RESAMPLES}: may be too narrow"
+    return f"a bootstrap of {images}, fewer than {FEW_CLUSTERS}: may be too narrow"
 
 
 def remarks(drawn: Floats, clusters: int) -> str:
     """What is to be known of a bootstrap interval: few clusters, resamples that are all alike."""
     alike = ALIKE if (drawn == drawn[0]).all() else ""
-    return "; ".join(filter(None, [few(clusters), alike]))
+    return "; ".join(filter(None, [few_clusters_remark(clusters), alike]))
 
 
 def tails(level: float, clusters: int) -> tuple[float, float]:

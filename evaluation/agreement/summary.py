@@ -21,7 +21,7 @@ from evaluation.agreement.coefficients import (
     krippendorff,
 )
 from evaluation.agreement.estimates import AgreementError, Bootstrap, Estimate, Floats
-from evaluation.agreement.thresholds import Retrieval, ThresholdSweep, retrieval, sweep_thresholds
+from evaluation.agreement.thresholds import Retrieval, Sweep, retrieval, sweep
 from evaluation.agreement.votes import Votes
 from evaluation.relevance.pairs import JudgedPair
 
@@ -56,7 +56,7 @@ class _Judge:
 
 
 @dataclass(frozen=True, slots=True)
-class Within:
+class AgreementWithin:
     """Agreement inside one set. `ties`: pairs without a most frequent answer.
 
     `cohen` is of every two judges who share a pair. It and `judges` are empty where judges cannot be
@@ -77,16 +77,16 @@ class Within:
 
 
 @dataclass(frozen=True, slots=True)
-class Between:
+class AgreementBetween:
     """Two sets over their common pairs: kappa over thresholds, and the finder's quality at the best."""
 
     pairs: int
     common: int
-    sweep: ThresholdSweep
+    sweep: Sweep
     best: Retrieval | None
 
 
-def agreement_within(pairs: Sequence[JudgedPair], resampling: Resampling) -> Within:
+def agreement_within(pairs: Sequence[JudgedPair], resampling: Resampling) -> AgreementWithin:
     """Every coefficient that `pairs` (one or more) allow."""
     grades = [pair.grades for pair in pairs]
     clusters = [pair.query for pair in pairs]
@@ -100,7 +100,7 @@ def agreement_within(pairs: Sequence[JudgedPair], resampling: Resampling) -> Wit
     elif len(values) > MOST_GRADES:
         no_judges = f"{len(values)} different grades, too many for kappa; use alpha"
     votes = None if no_judges else _votes(pairs)
-    return Within(
+    return AgreementWithin(
         pairs=len(pairs),
         queries=len(set(clusters)),
         answers=sum(numbers),
@@ -117,7 +117,7 @@ def agreement_within(pairs: Sequence[JudgedPair], resampling: Resampling) -> Wit
     )
 
 
-def between(
+def agreement_between(
     first: Sequence[JudgedPair],
     second: Sequence[JudgedPair],
     resampling: Resampling,
@@ -125,7 +125,7 @@ def between(
     rows: Sequence[float] = (),
     columns: Sequence[float] = (),
     unjudged_is_no: bool = False,
-) -> Between:
+) -> AgreementBetween:
     """The mean answers of `first`'s pairs against those of `second`.
 
     `rows` and `columns` are thresholds for the two; empty means every mean that occurs but the
@@ -143,12 +143,12 @@ def between(
         other = np.where(np.isnan(other), lowest, other)
     bootstrap = resampling.over([pair.query for pair in first])
     rows, columns = rows or _thresholds(one, "rows"), columns or _thresholds(other, "columns")
-    found = sweep_thresholds(one, other, rows=rows, columns=columns, bootstrap=bootstrap)
+    found = sweep(one, other, rows=rows, columns=columns, bootstrap=bootstrap)
     best = None
     if found.best:
         row, column, _ = found.best
         best = retrieval(other, one, at=column, truth_at=row, bootstrap=bootstrap)
-    return Between(pairs=len(first), common=common, sweep=found, best=best)
+    return AgreementBetween(pairs=len(first), common=common, sweep=found, best=best)
 
 
 def _thresholds(scores: Floats, what: str) -> tuple[float, ...]:

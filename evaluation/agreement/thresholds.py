@@ -22,7 +22,7 @@ from evaluation.agreement.shares import AnswerCounts, share_estimate
 
 
 @dataclass(frozen=True, slots=True)
-class ThresholdSweep:
+class Sweep:
     """Cohen's kappa for each pair of thresholds: `kappa[r][c]` belongs to `rows[r]` and `columns[c]`."""
 
     rows: tuple[float, ...]
@@ -62,7 +62,7 @@ def binarised(scores: Floats, threshold: float, *, strict: bool = False) -> NDAr
     return scores > threshold if strict else scores >= threshold
 
 
-def sweep_thresholds(
+def sweep(
     first: ArrayLike,
     second: ArrayLike,
     *,
@@ -70,7 +70,7 @@ def sweep_thresholds(
     columns: Sequence[float],
     strict: bool = False,
     bootstrap: Bootstrap | None = None,
-) -> ThresholdSweep:
+) -> Sweep:
     """Kappa between `first` cut at each of `rows` and `second` cut at each of `columns`, NaN left out.
 
     >>> found = sweep([1, 2, 3, 4], [0, 0, 1, 1], rows=[2, 3], columns=[1])
@@ -99,7 +99,7 @@ def sweep_thresholds(
         bootstrap=bootstrap,
     )
     lines = (tuple(found[start : start + len(columns)]) for start in range(0, len(found), len(columns)))
-    return ThresholdSweep(tuple(rows), tuple(columns), tuple(lines))
+    return Sweep(tuple(rows), tuple(columns), tuple(lines))
 
 
 def retrieval(

@@ -9,13 +9,20 @@ from typing import Any
 import numpy as np
 
 from evaluation.comparison.ranked_runs import LEFT_OUT, candidates_apart
-from evaluation.comparison.scoring import Scored, compare_scores, remarks_on, score, score_all, score_folds
+from evaluation.comparison.scoring import (
+    Scored,
+    remarks_on,
+    score,
+    score_against_first,
+    score_all,
+    score_folds,
+)
 from evaluation.comparison.subsets import Subset
 from evaluation.formats.figure_tables import Cell, Marked, Table, finite_or_none
 from evaluation.metrics.table import METRICS
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.selectors import names_of
-from evaluation.significance.randomisation import RANDOMISATION_ROUNDS
+from evaluation.significance.randomisation import ROUNDS
 
 #: Columns for what a run did not rank.
 NOT_RANKED = {"missing": "not ranked", "candidates": "candidates"}
@@ -23,7 +30,7 @@ NOT_RANKED = {"missing": "not ranked", "candidates": "candidates"}
 DECIMALS_BY_MEASURE = {"median rank": 1, "mean rank": 1}
 
 
-def scored(
+def score_run(
     run: Run,
     snapshot: QrelsSnapshot,
     measures: Sequence[str] = (),
@@ -85,7 +92,7 @@ def _of_folds(found: Sequence[Scored]) -> list[str]:
     return [f"{found[0].run} does not rank {gone} of the {asked} queries; they {how}."]
 
 
-def table_of_scored(report: dict[str, Any]) -> Table:
+def table_of_scores(report: dict[str, Any]) -> Table:
     """A row a measure."""
     parts = [f"fold {number}" for number in range(1, (report["folds"] or 0) + 1)]
     # Under a protocol nobody judged.
@@ -115,12 +122,12 @@ def compare_runs(
     *,
     subset: Subset | None = None,
     missing: str = LEFT_OUT,
-    rounds: int = RANDOMISATION_ROUNDS,
+    rounds: int = ROUNDS,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """All runs' figures, and each later run tested against the first; raises as `scoring.compare_scores`
+    """All runs' figures, and each later run tested against the first; raises as `scoring.score_against_first`
     does."""
-    figures, tests = compare_scores(
+    figures, tests = score_against_first(
         runs, snapshot, measures, subset=subset, missing=missing, rounds=rounds, seed=seed
     )
     report = _compared(figures, runs[0].direction, _conditions(snapshot, subset, missing))
@@ -128,7 +135,7 @@ def compare_runs(
     return {**report, "rounds": rounds, "seed": seed, "tests": tested}
 
 
-def single_comparison(
+def compare_single_run(
     run: Run,
     snapshot: QrelsSnapshot,
     measures: Sequence[str] = (),
@@ -167,7 +174,7 @@ def _system(one: Scored) -> dict[str, Any]:
     }
 
 
-def table_of_compared(report: dict[str, Any]) -> Table:
+def table_of_comparison(report: dict[str, Any]) -> Table:
     """A row a run, with marks of significance; the best figure of each measure is emphasised.
 
     What runs did not rank has columns of its own where there is any such thing to be said.

@@ -15,14 +15,14 @@ import numpy as np
 from evaluation.agreement.estimates import Bootstrap
 from evaluation.significance.mcnemar import mcnemar
 from evaluation.significance.resampling import Interval, figure_interval
-from evaluation.significance.tables import holm, significance_mark
+from evaluation.significance.tables import holm, mark
 from models_core.recipes.crossing import CrossValidation
 from models_core.retrieval.selection import CUTOFFS, DIRECTIONS
 
 #: What is tested, and against which system by default: the best of the nearest neighbours in print.
 TESTED = 10
 BASELINE = "NN5-F1-idf"
-MEDIAN = "median rank"
+MEDIAN_RANK = "median rank"
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Tested:
     @property
     def mark(self) -> str:
         """The asterisks of the adjusted p: * up to 0.1, ** up to 0.05, *** up to 0.01."""
-        return significance_mark(self.adjusted)
+        return mark(self.adjusted)
 
 
 def cross_validated_figures(crossed: CrossValidation, *, resamples: int = 1000, seed: int = 0) -> _Figures:
@@ -60,7 +60,7 @@ def cross_validated_figures(crossed: CrossValidation, *, resamples: int = 1000, 
     for direction in DIRECTIONS:
         ranks = crossed.ranks[direction]
         found[direction] = {f"R@{k}": figure_interval(ranks <= k, draw, share=True) for k in CUTOFFS}
-        found[direction][MEDIAN] = figure_interval(ranks, draw, statistic="median")
+        found[direction][MEDIAN_RANK] = figure_interval(ranks, draw, statistic="median")
     return _Figures(crossed.recipe.name, crossed.recipe.printed, found)
 
 

@@ -36,11 +36,11 @@ from evaluation.comparison.ranked_runs import (
 )
 from evaluation.comparison.subsets import Subset
 from evaluation.metrics import METRICS
-from evaluation.metrics.scoring import Score, evaluate_measures
+from evaluation.metrics.scoring import Score, evaluate
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.significance.mcnemar import mcnemar
-from evaluation.significance.randomisation import RANDOMISATION_ROUNDS, of_means, of_median
-from evaluation.significance.tables import holm, significance_mark
+from evaluation.significance.randomisation import ROUNDS, of_means, of_median
+from evaluation.significance.tables import holm, mark
 
 DEFAULT_MEASURES = (
     *("R@1", "R@5", "R@10", "median rank", "S@1", "S@5", "S@10"),
@@ -134,14 +134,14 @@ def score_folds(
     """
     whole = pool_of(run, snapshot, subset)
     folds = folds_of(whole, run, snapshot, number)
-    asked = [queries_scored(fold, [run], snapshot, missing) for fold in folds]
+    asked = [scored_queries(fold, [run], snapshot, missing) for fold in folds]
     return [
         score_placed(run, snapshot, placed, fold, measures)
         for fold, placed in zip(folds, place(run, asked), strict=True)
     ]
 
 
-def queries_scored(
+def scored_queries(
     whole: RunPool, runs: Sequence[Run], snapshot: QrelsSnapshot, missing: str = LEFT_OUT
 ) -> RunPool:
     """The queries of a pool on which runs are scored: those that all of them rank, or all."""
@@ -171,7 +171,7 @@ def score_placed(
         )
     try:
         wanted = [one.name for one in asked] + [f"judged@{k}" for k in cuts.values()]
-        found = evaluate_measures(placed.ranked, dict.fromkeys(wanted))
+        found = evaluate(placed.ranked, dict.fromkeys(wanted))
     except ValueError as error:
         raise NotComparable(f"run {run.name!r} under qrels '{snapshot}': {error}") from error
     left_out = len(placed.pool.queries) < len(whole.queries)
@@ -187,14 +187,14 @@ def score_placed(
     )
 
 
-def compare_scores(
+def score_against_first(
     runs: Sequence[Run],
     snapshot: QrelsSnapshot,
     measures: Sequence[str] = (),
     *,
     subset: Subset | None = None,
     missing: str = LEFT_OUT,
-    rounds: int = RANDOMISATION_ROUNDS,
+    rounds: int = ROUNDS,
     seed: int = 0,
 ) -> tuple[list[Scored], list[Against]]:
     """All runs' figures on the same queries, and each later run against the first; raises as `score` does."""
@@ -225,7 +225,7 @@ def score_all(
     whole = pool_of(runs[0], snapshot, subset)
     for run in runs[1:]:
         check_fits(run, snapshot)
-    asked = queries_scored(whole, runs, snapshot, missing)
+    asked = scored_queries(whole, runs, snapshot, missing)
     return [_score(run, snapshot, whole, asked, measures) for run in runs]
 
 
@@ -237,7 +237,7 @@ def differing_by_ties(
     On any of the measures; raises as `score` does.
     """
     whole = pool_of(run, snapshot)
-    asked = queries_scored(whole, [run], snapshot)
+    asked = scored_queries(whole, [run], snapshot)
     ours = _score(run, snapshot, whole, asked, measures)
     (placed,) = place(run, [asked], reorder=reorder)
     theirs = score_placed(run, snapshot, placed, whole, measures)
@@ -269,16 +269,14 @@ def adjusted_by_holm(tests: Sequence[Against]) -> list[Against]:
             one.test,
             one.p,
             None if one.p is None else float(p),
-            significance_mark(float(p)),
+            mark(float(p)),
             one.reason,
         )
         for one, p in zip(tests, adjusted, strict=True)
     ]
 
 
-def against(
-    name: str, base: Scored, other: Scored, *, rounds: int = RANDOMISATION_ROUNDS, seed: int = 0
-) -> Against:
+def against(name: str, base: Scored, other: Scored, *, rounds: int = ROUNDS, seed: int = 0) -> Against:
     """`other` against `base` on one measure that both were scored on; p is not adjusted yet."""
     measure = METRICS.find(name).measure
     ours, theirs = other.scores[name].per_query, base.scores[name].per_query

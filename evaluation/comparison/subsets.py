@@ -76,7 +76,7 @@ def subset_named(corpus: str, what: str, *, seed: int = 0, files: bool = True) -
         called = f"split {what}"
         images = list(row.images.filter(split=what).values_list("pk", flat=True))
     elif files and Path(what).is_file():
-        return listed_in(corpus, Path(what))
+        return subset_from_file(corpus, Path(what))
     else:
         known = ", ".join(repr(split) for split in split_names(row)) or "none"
         file = "a file of image names, " if files else ""
@@ -90,10 +90,10 @@ def subset_named(corpus: str, what: str, *, seed: int = 0, files: bool = True) -
     return Subset(called, found)
 
 
-def listed_in(corpus: str, file: Path) -> Subset:
+def subset_from_file(corpus: str, file: Path) -> Subset:
     """The images of the published corpus `corpus` that a file names; raises UnknownName, else as
-    `images_listed`."""
-    images = frozenset(images_listed(file, names_of(corpus)))
+    `listed_image_ids`."""
+    images = frozenset(listed_image_ids(file, names_of(corpus)))
     if not images:
         raise BadSubset(
             f"{IN_FILE}{file.name[:_SHOWN]} of corpus {corpus!r}: it names no image; write one "
@@ -102,7 +102,7 @@ def listed_in(corpus: str, file: Path) -> Subset:
     return Subset(f"{IN_FILE}{file.name[:_SHOWN]}", images)
 
 
-def images_listed(file: Path, names: CorpusNames) -> list[int]:
+def listed_image_ids(file: Path, names: CorpusNames) -> list[int]:
     """The images that a file names, one a line: ids of rows, in the file's order.
 
     Raises FormatError for names that the corpus lacks or that stand there twice: how many, and the first.

@@ -12,10 +12,10 @@ from evaluation.report_data.judging import SweptKappas
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_KIND = "agreement"
+KIND = "agreement"
 
 
-def plot_agreement(swept: SweptKappas, number: int) -> Plot:
+def plot(swept: SweptKappas, number: int) -> Plot:
     """The sweep as a figure; `number` tells those of a report apart, from 1."""
     head = [f"{swept.first} at least", f"{swept.second} at least", "kappa", "low", "high", "remark"]
     rows: list[list[Cell]] = [
@@ -25,7 +25,7 @@ def plot_agreement(swept: SweptKappas, number: int) -> Plot:
     ]
     return Plot(
         key="agreement" if number == 1 else f"agreement-{number}",
-        kind=_KIND,
+        kind=KIND,
         title=f"Agreement of {swept.first} with {swept.second}, by threshold",
         sentence=agreement_sentence(swept),
         data=Table(head, rows, places={head[0]: 2, head[1]: 2}),
@@ -55,7 +55,7 @@ def agreement_sentence(swept: SweptKappas) -> str:
     )
 
 
-@figure_kind(_KIND)
+@figure_kind(KIND)
 def _draw(data: Table) -> Figure:
     """A line for each cut of the first, over the cuts of the second; whiskers are intervals.
 

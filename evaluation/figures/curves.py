@@ -21,11 +21,11 @@ from evaluation.report_data.directions import DirectionTable
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_KIND = "curves"
+KIND = "curves"
 WHAT = {"R": "R@k: an original in the top k", "S": "S@k: a relevant item in the top k"}
 
 
-def plot_curves(direction: DirectionTable) -> Plot | None:
+def plot(direction: DirectionTable) -> Plot | None:
     """The curves of a direction; None where no run was measured at any k."""
     rows: list[list[Cell]] = [
         [system.label, f"{letter}@k", k, share]
@@ -37,7 +37,7 @@ def plot_curves(direction: DirectionTable) -> Plot | None:
         return None
     return Plot(
         key=f"curves-{direction.direction}",
-        kind=_KIND,
+        kind=KIND,
         title=f"R@k and S@k, {direction.direction}",
         sentence=curves_sentence(direction),
         data=Table(["system", "measure", "k", "share"], rows, places={"share": 4}),
@@ -60,7 +60,7 @@ def curves_sentence(direction: DirectionTable) -> str:
     return " ".join(said)
 
 
-@figure_kind(_KIND)
+@figure_kind(KIND)
 def _draw(data: Table) -> Figure:
     """A panel a measure, a line a system; the eight best at the end have a colour and a name."""
     lines = rows_by(data, ["measure", "system"])

@@ -12,15 +12,15 @@ from evaluation.report_data.judging import JudgingSummary
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_KIND = "judgments"
+KIND = "judgments"
 
 
-def plot_judgments(judging: JudgingSummary) -> Plot:
+def plot(judging: JudgingSummary) -> Plot:
     """The pairs by their number of judgments."""
     rows = [[one.answers, one.pairs, one.unanimous, one.pairs - one.unanimous] for one in judging.per_pair]
     return Plot(
         key="judgments",
-        kind=_KIND,
+        kind=KIND,
         title="Judgments per pair",
         sentence=_sentence(judging),
         data=Table(["judgments", "pairs", "unanimous", "divided"], rows),
@@ -46,7 +46,7 @@ def _sentence(judging: JudgingSummary) -> str:
     return f"{found}; of the pairs with more than one, all judgments agree for {share:.1%}."
 
 
-@figure_kind(_KIND)
+@figure_kind(KIND)
 def _draw(data: Table) -> Figure:
     """A bar a number of judgments, divided by whether all agree."""
     names = [str(number) for number in column(data, "judgments")]

@@ -12,13 +12,13 @@ from evaluation.report_data.directions import BINS, DirectionTable
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_KIND = "ranks"
+KIND = "ranks"
 #: Panels beside each other: few systems, and many.
 FEW, MANY = 3, 5
 NOT_THERE = "not listed"
 
 
-def plot_ranks(direction: DirectionTable) -> Plot | None:
+def plot(direction: DirectionTable) -> Plot | None:
     """The histograms of a direction; None where no query has an original."""
     names = bin_names()
     used = [
@@ -40,7 +40,7 @@ def plot_ranks(direction: DirectionTable) -> Plot | None:
     ]
     return Plot(
         key=f"ranks-{direction.direction}",
-        kind=_KIND,
+        kind=KIND,
         title=f"Ranks of the originals, {direction.direction}",
         sentence=_sentence(direction),
         data=Table(["system", "rank", "queries", "share"], rows, places={"share": 4}),
@@ -76,7 +76,7 @@ def _sentence(direction: DirectionTable) -> str:
     return "; ".join(said) + "."
 
 
-@figure_kind(_KIND)
+@figure_kind(KIND)
 def _draw(data: Table) -> Figure:
     """Small panels of the same axes, one a system."""
     systems = rows_by(data, ["system"])

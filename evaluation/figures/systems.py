@@ -25,14 +25,14 @@ from evaluation.report_data.orders import BY_JUDGMENTS, BY_ORIGINALS, OrderAgree
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_KIND = "systems"
+KIND = "systems"
 #: One of many systems, which has a number instead of a colour.
 LITTLE = SystemLook(MUTED, "o", "")
 #: How near, as a share of the panel, a number stands to another at least.
 ROOM = 0.045
 
 
-def plot_systems(directions: Sequence[DirectionTable], orders: Sequence[OrderAgreement]) -> Plot | None:
+def plot(directions: Sequence[DirectionTable], orders: Sequence[OrderAgreement]) -> Plot | None:
     """Systems of all directions; None where none has both kinds of figures."""
     rows: list[list[Cell]] = []
     held: list[tuple[str, str, str]] = []
@@ -59,7 +59,7 @@ def plot_systems(directions: Sequence[DirectionTable], orders: Sequence[OrderAgr
     ]
     return Plot(
         key="systems",
-        kind=_KIND,
+        kind=KIND,
         title="Systems by their originals and by judgments",
         sentence=_sentence([one for one in orders if (one.direction, one.originals, one.judged) in held]),
         data=Table(head, rows, places={"original figure": 4, "judged figure": 4}),
@@ -81,7 +81,7 @@ def _sentence(orders: Sequence[OrderAgreement]) -> str:
     return " ".join(said) or "One system cannot be ordered."
 
 
-@figure_kind(_KIND)
+@figure_kind(KIND)
 def _draw(data: Table) -> Figure:
     """A panel a direction; up to eight systems have a colour and a name, more have numbers."""
     panels_of = rows_by(data, ["direction"])

@@ -19,7 +19,7 @@ import numpy as np
 from annotation.formats.base import FormatError
 from annotation.formats.files.text import lines, short_repr
 from evaluation.formats.arrays import ArrayFile, FileArray, open_arrays
-from models_core.tiles import Dense, NotANumber, Products, TileScores
+from models_core.tiles import Dense, NotANumber, Products, Scores
 
 _SCORES = "scores"
 
@@ -31,7 +31,7 @@ class ScoreMatrix:
     file: Path
     images: tuple[str, ...]
     captions: tuple[str, ...]
-    scores: TileScores
+    scores: Scores
 
     def ordered(self, images: Sequence[str], captions: Sequence[str]) -> ScoreMatrix:
         """The scores of these images and captions, in this order; FormatError for one that is missing."""

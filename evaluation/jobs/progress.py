@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from annotation.jobs import JobProgress
-from evaluation.services.phases import Tell
+from evaluation.services.phases import PhaseListener
 from evaluation.services.systems.registry import RequestedBy
 
 #: Phase -> the share of the whole after it, in order; what is not listed names itself and moves nothing.
@@ -23,7 +23,7 @@ SHARES = {
 }
 
 
-def wanted_by(progress: JobProgress) -> RequestedBy:
+def requested_by(progress: JobProgress) -> RequestedBy:
     """The job itself, and who asked for it."""
     return RequestedBy(progress.job_id, progress.actor.pk if progress.actor is not None else None)
 
@@ -45,6 +45,6 @@ class Phases:
         self.progress.advance(share, phase=phase)
 
 
-def told_by(progress: JobProgress) -> Tell:
+def job_listener(progress: JobProgress) -> PhaseListener:
     """What services of batches tell, told to a job: the phase, and a share that never falls."""
     return lambda phase, share: progress.advance(max(progress.share, share), phase=phase)

@@ -20,14 +20,14 @@ from models_core.device import CPU
 TRAINING_REFUSALS: tuple[type[Exception], ...] = (FormatError, ImportRefused, Busy, OSError, ValueError)
 
 
-class Bars:
+class ProgressBars:
     """Progress of phases, on a terminal a bar for each; call it as phases do."""
 
     def __init__(self) -> None:
         self.phase = ""
         self.bar: Bar | None = None
 
-    def __enter__(self) -> Bars:
+    def __enter__(self) -> ProgressBars:
         return self
 
     def __call__(self, phase: str, done: int, of: int) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from evaluation.metrics.captions import FAMILY, Captions
 from evaluation.metrics.judged import judged
 from evaluation.metrics.ranked import QueryValues, Ranked, from_scores
-from evaluation.metrics.table import METRICS, AskedMeasure, Measure
+from evaluation.metrics.table import METRICS, Measure, MeasureWithCutoff
 
 #: Digits after the point to which a value must agree.
 _PLACES = 6
@@ -59,11 +59,11 @@ def _wrong(example: Any, measure: Measure) -> Iterator[str]:
         yield f"{asked.name} is {outside[0]}, outside its range from {least} to {most}"
 
 
-def _of_ranking(asked: AskedMeasure, example: Mapping[str, Any]) -> QueryValues:
+def _of_ranking(asked: MeasureWithCutoff, example: Mapping[str, Any]) -> QueryValues:
     return asked.measure.values(ranked_as(example["queries"]), asked.k)
 
 
-def _of_captions(asked: AskedMeasure, example: Mapping[str, Any]) -> QueryValues:
+def _of_captions(asked: MeasureWithCutoff, example: Mapping[str, Any]) -> QueryValues:
     return asked.measure.values(Captions(example["captions"], example["references"]))
 
 
@@ -89,7 +89,7 @@ def ranked_as(queries: Sequence[Mapping[str, Any]]) -> Ranked:
 
 
 #: How the examples of a family are computed.
-_TAKEN: dict[str, Callable[[AskedMeasure, Mapping[str, Any]], QueryValues]] = {
+_TAKEN: dict[str, Callable[[MeasureWithCutoff, Mapping[str, Any]], QueryValues]] = {
     "ranking": _of_ranking,
     FAMILY: _of_captions,
 }

@@ -176,7 +176,7 @@ def box_average_precision(
     Detections of equal score are taken in the order given.
 
     >>> boxes, gold = [[1, 1, 10, 10], [50, 50, 60, 60]], [[50, 50, 60, 60]]
-    >>> average_precision(boxes, [0, 0], [0.9, 0.8], gold, [0])  # found second
+    >>> box_average_precision(boxes, [0, 0], [0.9, 0.8], gold, [0])  # found second
     0.5
     """
     found, wanted = _boxes_of(boxes, "region"), _boxes_of(gold, "gold box")

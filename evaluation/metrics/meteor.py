@@ -7,8 +7,8 @@ is made of the items' added-up statistics and is no mean of their scores.
 
 Needed are a Java runtime (JAVA_HOME, or `java` on the PATH) and `meteor-1.5.jar` with its folder `data`
 beside it: METEOR_JAR names it, else the one that the package pycocoevalcap ships is taken. The settings
-read both variables and tell us by `look_in`. Where either is absent, `MeteorMissing` says so in one line.
-Source: Denkowski and Lavie 2014.
+read both variables and tell us by `configure_meteor`. Where either is absent, `MeteorMissing` says so in one
+line. Source: Denkowski and Lavie 2014.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class _Places:
 _places = _Places()
 
 
-def look_in(*, java_home: str = "", jar: str = "") -> None:
+def configure_meteor(*, java_home: str = "", jar: str = "") -> None:
     """Say where Java and METEOR are; an empty name leaves them to be found."""
     _places.java_home, _places.jar = java_home, jar
 

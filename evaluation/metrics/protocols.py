@@ -21,9 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from evaluation.metrics.judged import Judged, originals_of
 from evaluation.metrics.ranked import from_tiles
-from evaluation.metrics.scoring import Score, evaluate_measures
+from evaluation.metrics.scoring import Score, evaluate
 from models_core.ranking import Ties
-from models_core.tiles import TileScores
+from models_core.tiles import Scores
 
 _Indices = NDArray[np.intp]
 
@@ -138,7 +138,7 @@ def folds(selection: Selection, number: int = 5) -> Iterator[Selection]:
 
 
 def both_directions(
-    scores: TileScores, selection: Selection, measures: Iterable[str], *, ties: Ties = "mean"
+    scores: Scores, selection: Selection, measures: Iterable[str], *, ties: Ties = "mean"
 ) -> dict[str, dict[str, Score]]:
     """{"annotation": figures, "search": figures} from scores of all images (rows) and captions (columns).
 
@@ -151,11 +151,11 @@ def both_directions(
     asked = list(measures)
     part = scores.select(selection.images, selection.captions)
     rows, columns = from_tiles(part, selection.annotation(), selection.search(), ties=ties)
-    return {"annotation": evaluate_measures(rows, asked), "search": evaluate_measures(columns, asked)}
+    return {"annotation": evaluate(rows, asked), "search": evaluate(columns, asked)}
 
 
 def over_folds(
-    scores: TileScores, selection: Selection, measures: Iterable[str], *, number: int = 5, ties: Ties = "mean"
+    scores: Scores, selection: Selection, measures: Iterable[str], *, number: int = 5, ties: Ties = "mean"
 ) -> dict[str, dict[str, float]]:
     """The same, each figure the mean of its values over the folds.
 

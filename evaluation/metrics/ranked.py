@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from evaluation.metrics.judged import BadJudgments, Judged
 from models_core.ranking import EQUAL_BEFORE, RankCounts, Ties, count
-from models_core.tiles import Dense, TileScores
+from models_core.tiles import Dense, Scores
 
 QueryValues = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -125,7 +125,7 @@ def from_scores(scores: ArrayLike, judged: Judged, *, ties: Ties = "mean", level
 
 
 def from_tiles(
-    scores: TileScores,
+    scores: Scores,
     rows: Judged | None,
     columns: Judged | None,
     *,

@@ -1,6 +1,6 @@
 """Measures of rankings, one number a query, from the places of its judged items.
 
-`scoring.evaluate_measures(ranked, ["R@10", "median rank"])` makes figures of them. Two kinds of items are
+`scoring.evaluate(ranked, ["R@10", "median rank"])` makes figures of them. Two kinds of items are
 never mixed: R@k and the ranks ask for the *original* items (Hodosh et al. 2013, section 4.3.1: "the
 original item among the top k"; of several, any), all others for the *relevant* ones of the qrels.
 
@@ -84,7 +84,7 @@ def precision(ranked: Ranked, k: int) -> QueryValues:
     return where_any(found / k, number_of(ranked, ranked.relevant))
 
 
-def _recall(ranked: Ranked, k: int) -> QueryValues:
+def recall(ranked: Ranked, k: int) -> QueryValues:
     """The share of the relevant items that are in the top k; shape (queries,)."""
     found = count_within(ranked, ranked.places(ranked.relevant), cut(ranked, k))
     return shares_or_nan(found, number_of(ranked, ranked.relevant))
@@ -96,13 +96,13 @@ def r_precision(ranked: Ranked, k: int | None = None) -> QueryValues:
     return shares_or_nan(count_within(ranked, ranked.places(ranked.relevant), number), number)
 
 
-def average_precision_values(ranked: Ranked, k: int | None = None) -> QueryValues:
+def average_precision(ranked: Ranked, k: int | None = None) -> QueryValues:
     """Precision at each relevant item of the top k, summed and divided by R; shape (queries,)."""
     return _average_precision(ranked, cut(ranked, k))
 
 
 def average_precision_at_r(ranked: Ranked, k: int | None = None) -> QueryValues:
-    """mAP@R: as `average_precision_values`, cut at R; shape (queries,). Musgrave et al. 2020."""
+    """mAP@R: as `average_precision`, cut at R; shape (queries,). Musgrave et al. 2020."""
     return _average_precision(ranked, number_of(ranked, ranked.relevant))
 
 
@@ -142,10 +142,10 @@ def precision_at_best(ranked: Ranked, k: int) -> QueryValues:
 
 
 def recall_at_best(ranked: Ranked, k: int) -> QueryValues:
-    """As `_recall`, with every unjudged item of the top k relevant, and counted among the relevant ones."""
+    """As `recall`, with every unjudged item of the top k relevant, and counted among the relevant ones."""
     number = number_of(ranked, ranked.relevant)
     added = unjudged_within(ranked, cut(ranked, k))
-    return where_any(shares_or_nan(_recall(ranked, k) * number + added, number + added), number)
+    return where_any(shares_or_nan(recall(ranked, k) * number + added, number + added), number)
 
 
 def r_precision_at_best(ranked: Ranked, k: int | None = None) -> QueryValues:
@@ -233,7 +233,7 @@ METRICS.register(
         "recall@k",
         "share of the relevant items in the top k",
         "ranking",
-        _recall,
+        recall,
         TREC,
         cut_off="required",
         optimistic=recall_at_best,
@@ -258,7 +258,7 @@ METRICS.register(
         "MAP@k",
         "mean average precision",
         "ranking",
-        average_precision_values,
+        average_precision,
         TREC,
         cut_off="optional",
         aliases=("AP", "map_cut"),
@@ -270,7 +270,7 @@ METRICS.register(
         "MiAP",
         "image-centred average precision: images are the queries",
         "ranking",
-        average_precision_values,
+        average_precision,
         "Li et al. 2016, Socializing the semantic gap",
     )
 )

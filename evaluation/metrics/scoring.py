@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluation.metrics.ranked import QueryValues, Ranked
-from evaluation.metrics.table import METRICS, AskedMeasure, Measure
+from evaluation.metrics.table import METRICS, Measure, MeasureWithCutoff
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Score:
     optimistic: float | None = None
 
 
-def evaluate_measures(ranked: Ranked, measures: Iterable[str]) -> dict[str, Score]:
+def evaluate(ranked: Ranked, measures: Iterable[str]) -> dict[str, Score]:
     """Figures by canonical name, in the order asked; raises UnknownMeasure, and ValueError where
     originals are asked for and the judgments mark none.
 
@@ -43,7 +43,7 @@ def evaluate_measures(ranked: Ranked, measures: Iterable[str]) -> dict[str, Scor
     }
 
 
-def _score(ranked: Ranked, asked: AskedMeasure) -> Score:
+def _score(ranked: Ranked, asked: MeasureWithCutoff) -> Score:
     measure = asked.measure
     values = measure.values(ranked, asked.k)
     best = None if measure.optimistic is None else _summary(measure, measure.optimistic(ranked, asked.k))

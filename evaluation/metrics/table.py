@@ -67,7 +67,7 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedMeasure:
+class MeasureWithCutoff:
     """A measure with its cut-off (None: the whole ranking)."""
 
     measure: Measure
@@ -105,7 +105,7 @@ class Measures:
         self._by_name[measure.name] = measure
         return measure
 
-    def find(self, name: str, *, family: str | None = None) -> AskedMeasure:
+    def find(self, name: str, *, family: str | None = None) -> MeasureWithCutoff:
         """The measure that `name` means, of `family` where given; raises UnknownMeasure."""
         head, k = _parts(name)
         measure = self._by_key.get(_key(name)) or self._by_key.get(_key(head))
@@ -121,7 +121,7 @@ class Measures:
             raise UnknownMeasure(f"{name!r} has no cut-off; use {_filled(measure.name, 10)!r}, for example")
         if k == 0:
             raise UnknownMeasure(f"{name!r}: a cut-off is 1 or more")
-        return AskedMeasure(measure, k)
+        return MeasureWithCutoff(measure, k)
 
     def called(self, name: str) -> Measure | None:
         """The measure of that name or alias, without a cut-off; None where there is none."""

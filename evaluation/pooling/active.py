@@ -15,7 +15,7 @@ irrelevant, originals as relevant. Runs are ranked within their direction. Judgi
 rankings have not moved for a while: Kendall's tau-b with each of the last `patience` ones is at least
 `stable`; of two directions the smaller tau counts.
 
-`judge` goes through a pool whose answers are known, to measure strategies. `next_pairs_to_ask` says what to
+`judge` goes through a pool whose answers are known, to measure strategies. `choose_next_pairs` says what to
 ask people next, from what they answered so far: it goes through the order anew, answers by answers, up to
 the first pairs that nobody was asked about. So it hangs on answers alone, not on how they came.
 """
@@ -91,7 +91,7 @@ class PoolJudging:
 
 
 @dataclass(frozen=True)
-class Wave:
+class NextPairs:
     """What to ask next: `pairs`, none where the ranking is `stable` or nothing is left.
 
     `asked` of `pool` pairs were asked before, and `tau` is the smallest one with the last rankings, NaN
@@ -121,7 +121,7 @@ class RoundRule:
     seed: int = 0
 
 
-def next_pairs_to_ask(
+def choose_next_pairs(
     shortlists: Sequence[Shortlist],
     pool: PairPool,
     candidates: PairIds,
@@ -129,7 +129,7 @@ def next_pairs_to_ask(
     asked: PairIds,
     relevant: PairIds,
     rule: RoundRule,
-) -> Wave:
+) -> NextPairs:
     """What to ask next of `candidates`, the pairs that a filter leaves; all others count as irrelevant.
 
     `asked` were asked before or are known, and those of them in `relevant` were called so; all three are
@@ -149,7 +149,7 @@ def next_pairs_to_ask(
     while places is not None and not stable:
         fresh = places[~there[places]]
         if len(fresh):
-            return Wave(np.sort(candidates[fresh[: rule.most]]), number, int(there.sum()), False, tau)
+            return NextPairs(np.sort(candidates[fresh[: rule.most]]), number, int(there.sum()), False, tau)
         known[places] = truth[places]
         done += len(places)
         rankings.append(given + weights @ known)
@@ -159,7 +159,7 @@ def next_pairs_to_ask(
             places = order.send(truth[places])
         except StopIteration:
             break
-    return Wave(candidates[:0], number, int(there.sum()), stable, tau)
+    return NextPairs(candidates[:0], number, int(there.sum()), stable, tau)
 
 
 def _looker(

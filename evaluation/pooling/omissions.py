@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from evaluation.metrics.judged import Judged, judged
 from evaluation.metrics.ranked import from_lists
-from evaluation.metrics.scoring import evaluate_measures
+from evaluation.metrics.scoring import evaluate
 from evaluation.pooling.pools import ANNOTATION, PairIds, PairPool, Shortlist, Space, among
 
 
@@ -39,7 +39,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class _Unjudged:
-    """Of the `pairs` of a run down to a depth, `unjudged_originals_and_top` nobody answered about
+    """Of the `pairs` of a run down to a depth, `unjudged_in_top` nobody answered about
     (originals are known)."""
 
     run: str
@@ -52,7 +52,7 @@ class _Unjudged:
         return self.unjudged / self.pairs if self.pairs else 0.0
 
 
-def unjudged_originals_and_top(run: Shortlist, space: Space, known: PairIds, *, depth: int) -> _Unjudged:
+def unjudged_in_top(run: Shortlist, space: Space, known: PairIds, *, depth: int) -> _Unjudged:
     """What of a run's top `depth` is neither `known` (pairs, sorted) nor an original."""
     pairs = run.pairs(space, depth)
     return _Unjudged(run.name, len(pairs), int((~among(pairs, known) & ~space.original(pairs)).sum()))
@@ -115,7 +115,7 @@ def scores(
     for run in shortlists:
         side: Judged = sides[run.direction == ANNOTATION]
         chosen = side.select(run.queries, np.arange(side.items))
-        (score,) = evaluate_measures(from_lists(run.lists, chosen), [measure]).values()
+        (score,) = evaluate(from_lists(run.lists, chosen), [measure]).values()
         values[run.name] = score.value
     return values
 

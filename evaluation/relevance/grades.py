@@ -40,7 +40,7 @@ LOWEST, HIGHEST = GRADES[0], GRADES[-1]
 #: Grades have up to six decimal places.
 DECIMALS = 10**6
 #: The greatest gain that a row holds.
-HIGHEST_GRADE = 32_767
+GREATEST_GAIN = 32_767
 LINEAR, EXPONENTIAL = GAINS = ("linear", "exponential")
 MEAN = "mean"
 SUMMARIES = (MEAN, "median")
@@ -71,11 +71,11 @@ class GradedRule:
                 f"grade, and at most {number(self.high)}"
             )
         # Powers of two beyond the sixteenth are too great in any unit.
-        too_wide = self.high - self.low > (16 if self.gains == EXPONENTIAL else HIGHEST_GRADE)
-        if too_wide or self.highest > HIGHEST_GRADE:
+        too_wide = self.high - self.low > (16 if self.gains == EXPONENTIAL else GREATEST_GAIN)
+        if too_wide or self.highest > GREATEST_GAIN:
             raise ValueError(
                 f"{self.gains} gains of the scale {number(self.low)} to {number(self.high)} are over "
-                f"{HIGHEST_GRADE}; "
+                f"{GREATEST_GAIN}; "
                 f"use {LINEAR} ones, or a smaller scale"
             )
 
@@ -157,9 +157,9 @@ def graded_rule_named(name: str) -> GradedRule:
     summary: Literal["mean", "median"] = "mean" if found[1] == "mean" else "median"
     low, high, threshold = (Fraction(found[place]) for place in (2, 3, 4))
     gains = EXPONENTIAL if found[5] else LINEAR
-    steps = min(float(high - low), HIGHEST_GRADE.bit_length() + 1) if found[5] else float(high - low)
+    steps = min(float(high - low), GREATEST_GAIN.bit_length() + 1) if found[5] else float(high - low)
     highest = 2**steps - 1 if found[5] else steps
-    unit = next((unit for unit in UNITS if highest * unit <= HIGHEST_GRADE), 1)
+    unit = next((unit for unit in UNITS if highest * unit <= GREATEST_GAIN), 1)
     return GradedRule(name, threshold, summary, low, high, gains, unit)
 
 

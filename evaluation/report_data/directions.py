@@ -67,7 +67,7 @@ class SystemFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class SignificanceTest:
     """A system against the baseline on one measure, as `evaluation.comparison.scoring.Against`."""
 
     run: str
@@ -95,11 +95,11 @@ class DirectionTable:
     baseline: str
     measures: Sequence[str]
     systems: Sequence[SystemFigures]
-    tests: Sequence[Test]
+    tests: Sequence[SignificanceTest]
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredRun:
     """What was measured of a run: its scores by measure, those of its curves, and what was judged."""
 
     run: str
@@ -135,8 +135,8 @@ class DirectionHead:
 
 def direction_of(
     head: DirectionHead,
-    measured: Sequence[Measured],
-    tests: Sequence[Test],
+    measured: Sequence[MeasuredRun],
+    tests: Sequence[SignificanceTest],
     *,
     draws: Bootstrap,
     told: Callable[[str], None],

@@ -17,7 +17,7 @@ import numpy as np
 from evaluation.agreement.coefficients import answer_counts, as_ratings, fleiss, krippendorff
 from evaluation.agreement.estimates import AgreementError, Bootstrap, Estimate, Floats
 from evaluation.agreement.summary import Resampling
-from evaluation.agreement.thresholds import ThresholdSweep, sweep_thresholds
+from evaluation.agreement.thresholds import Sweep, sweep
 from evaluation.relevance.pairs import JudgedPair
 
 #: Lines and points of a sweep that can be told apart: three judges' means of grades 1 to 4 have nine cuts.
@@ -174,10 +174,8 @@ def _swept(
         return None
     if len(rows) > MOST_ROWS or len(columns) > MOST_COLUMNS:
         # Without intervals all cuts are cheap; those shown must not leave out where kappa is highest.
-        rows, columns = _shown(sweep_thresholds(one, other, rows=rows.tolist(), columns=columns.tolist()))
-    found = sweep_thresholds(
-        one, other, rows=rows.tolist(), columns=columns.tolist(), bootstrap=resampling.over(owners)
-    )
+        rows, columns = _shown(sweep(one, other, rows=rows.tolist(), columns=columns.tolist()))
+    found = sweep(one, other, rows=rows.tolist(), columns=columns.tolist(), bootstrap=resampling.over(owners))
     return SweptKappas(first, second, len(one), unit, list(found.rows), list(found.columns), found.kappa)
 
 
@@ -186,7 +184,7 @@ def _cuts(scores: Floats) -> Floats:
     return _evenly(np.unique(scores)[1:], MOST_CUTS)
 
 
-def _shown(every: ThresholdSweep) -> tuple[Floats, Floats]:
+def _shown(every: Sweep) -> tuple[Floats, Floats]:
     """Rows and columns of a sweep for showing, the one of the highest kappa among them."""
     row, column, _ = every.best or (None, None, 0.0)
     return (

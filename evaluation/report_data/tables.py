@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evaluation.agreement.estimates import ALIKE, BOOTSTRAP, FEWEST_RESAMPLES, Estimate, few
+from evaluation.agreement.estimates import ALIKE, BOOTSTRAP, FEW_CLUSTERS, Estimate, few_clusters_remark
 from evaluation.agreement.shares import WILSON
 from evaluation.formats.figure_tables import Cell, Marked, Table
 from evaluation.metrics.table import METRICS
@@ -101,7 +101,7 @@ def _few_images(direction: DirectionTable) -> list[str]:
         return []
     said = (
         f"In round brackets: the number of images, if the bootstrap draws fewer than "
-        f"{FEWEST_RESAMPLES} and may be "
+        f"{FEW_CLUSTERS} and may be "
         "too narrow"
     )
     return [f"{said}; 'all alike', if every resample gave the same value."]
@@ -296,7 +296,7 @@ def bracketed(value: float, low: float, high: float, *, images: int, remark: str
     """A figure with its interval in a cell, and what a remark says of it in short."""
     short = (
         [f"{images} image{'' if images == 1 else 's'}"]
-        if images < FEWEST_RESAMPLES and few(images) in remark
+        if images < FEW_CLUSTERS and few_clusters_remark(images) in remark
         else []
     )
     short += ["all alike"] if ALIKE in remark else []

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from evaluation.agreement.estimates import FEWEST_RESAMPLES
+from evaluation.agreement.estimates import FEW_CLUSTERS
 from evaluation.figures import agreement, curves, judgments, ranks, systems
 from evaluation.figures.base import Plot
 from evaluation.formats.figure_tables import Cell
@@ -100,7 +100,7 @@ def sections_of(report: ReportDocument) -> list[Section]:
     """What a report shows, in the order in which it is read."""
     found = [_of_direction(report, one) for one in report.directions]
     if correlations := tables.orders(report.orders):
-        scatter = systems.plot_systems(report.directions, report.orders)
+        scatter = systems.plot(report.directions, report.orders)
         found.append(Section("Rankings of the systems", [], [correlations], [scatter] if scatter else []))
     if report.batch is not None:
         found.append(_of_batch(report.batch))
@@ -157,7 +157,7 @@ def _of_direction(report: ReportDocument, one: DirectionTable) -> Section:
     undefined = [name for name in one.measures if all(s.figures[name].value is None for s in one.systems)]
     if undefined:
         remarks.append(f"No system has a value for: {', '.join(undefined)}.")
-    plots = [curves.plot_curves(one), ranks.plot_ranks(one)]
+    plots = [curves.plot(one), ranks.plot(one)]
     asks, ranked = ("images", "captions") if one.direction == ANNOTATION_TABLE else ("captions", "images")
     return Section(
         f"{one.direction.capitalize()}: {asks} are the queries, {ranked} are ranked",
@@ -172,12 +172,12 @@ def _few(one: DirectionTable) -> list[str]:
     images = [
         figure.images for system in one.systems for figure in system.figures.values() if figure.interval
     ]
-    if not images or min(images) >= FEWEST_RESAMPLES:
+    if not images or min(images) >= FEW_CLUSTERS:
         return []
     said = (
         f"The bootstrap, for intervals and for underlining, draws only {min(images)} images for some results"
     )
-    return [f"{said}. With fewer than {FEWEST_RESAMPLES} images, intervals may be too narrow."]
+    return [f"{said}. With fewer than {FEW_CLUSTERS} images, intervals may be too narrow."]
 
 
 def _lead(one: DirectionTable) -> list[str]:
@@ -289,11 +289,11 @@ def _of_judging(report: ReportDocument) -> Section:
         f"Judgments {judging.judgments}: {judging.answers:,} answers about {judging.pairs:,} pairs of "
         f"{judging.images:,} images, {judges}. {first}: {tables.interval_text(estimate)}."
     )
-    sweeps = [agreement.plot_agreement(one, number) for number, one in enumerate(judging.sweeps, start=1)]
+    sweeps = [agreement.plot(one, number) for number, one in enumerate(judging.sweeps, start=1)]
     level = report.inputs["settings"]["level"]
     return Section(
         "Judgments",
         [summary],
         [tables.coefficients(judging, level=level)],
-        [judgments.plot_judgments(judging), *sweeps],
+        [judgments.plot(judging), *sweeps],
     )

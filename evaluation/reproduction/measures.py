@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluation.agreement.estimates import Estimate
-from evaluation.agreement.thresholds import Retrieval, retrieval, sweep_thresholds
+from evaluation.agreement.thresholds import Retrieval, retrieval, sweep
 from evaluation.reproduction import printed
 from evaluation.reproduction.cells import PERCENT, PrintedCell
 from evaluation.reproduction.conventions import Conventions, UnjudgedConvention
@@ -79,9 +79,7 @@ def against_experts(
 ) -> tuple[tuple[Estimate, ...], ...]:
     """Kappa of the experts' mean grades, a row for each of EXPERT, against `scores` cut at `columns`."""
     rows = (top(printed.EXPERT[0], conventions), *printed.EXPERT[1:])
-    found = sweep_thresholds(
-        evidence.experts.means, scores, rows=rows, columns=columns, strict=conventions.strict
-    )
+    found = sweep(evidence.experts.means, scores, rows=rows, columns=columns, strict=conventions.strict)
     return found.kappa
 
 

@@ -120,7 +120,7 @@ TABLE_7B = {
 }
 
 #: Table 2, "Random": mean expert grade, BLEU, ROUGE of the first caption.
-RANDOM = {"Expert": 1.22, "BLEU": 0.31, "ROUGE": 0.04}
+PRINTED_RANDOM = {"Expert": 1.22, "BLEU": 0.31, "ROUGE": 0.04}
 
 #: Section 3.5.3: words that the training captions hold five times or more.
 VOCABULARY = 1_928

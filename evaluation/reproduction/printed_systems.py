@@ -83,7 +83,7 @@ def _parsed(text: str) -> tuple[tuple[str, ...], NDArray[np.float64]]:
     return tuple(line[0] for line in lines), np.array([line[1:] for line in lines], dtype=np.float64)
 
 
-SYSTEMS, AUTOMATIC = _parsed(_TABLE_11)
+PRINTED_SYSTEMS, AUTOMATIC = _parsed(_TABLE_11)
 _, HUMAN = _parsed(_TABLE_12)
 
 #: The first column of each direction in AUTOMATIC and HUMAN, both of shape (systems, 8).

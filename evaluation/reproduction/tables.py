@@ -29,7 +29,7 @@ def table_2(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCel
         "BLEU": evidence.bleu_overlap(REFERENCES["R5"], conventions).all_precisions().mean(),
         "ROUGE": evidence.content_overlap(REFERENCES["R5"], conventions).all_recalls().mean(),
     }
-    for column, value in printed.RANDOM.items():
+    for column, value in printed.PRINTED_RANDOM.items():
         if column in means:
             yield PrintedCell("Table 2", "Random", column, value, float(means[column]), KAPPA, "Table 2")
         else:

@@ -37,7 +37,7 @@ class NotScored:
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
+class MatchedCaptions:
     """Captions of a file with the references of their images: `candidates[k]` is for image `names[k]`.
 
     `unrelated` counts captions that are no references, since their authors say that they do not describe
@@ -51,7 +51,7 @@ class Matched:
     left_out: NotScored
 
 
-def captions_scored(
+def score_caption_file(
     *,
     corpus: str,
     file: Path,
@@ -64,7 +64,7 @@ def captions_scored(
     All captions of an image are its references. Raises UnknownName, FormatError, UnknownMeasure,
     MeteorMissing, MeteorFailed and AgreementError, each one line.
     """
-    found = matched(corpus=corpus, file=file, candidates=read_candidates(file), subset=subset)
+    found = match_captions(corpus=corpus, file=file, candidates=read_candidates(file), subset=subset)
     bootstrap = resampling.over(found.names)
     scores = score_captions(Captions(found.candidates, found.references), measures)
     return {
@@ -82,9 +82,9 @@ def captions_scored(
     }
 
 
-def matched(
+def match_captions(
     *, corpus: str, file: Path, candidates: Sequence[Candidate], subset: Subset | None = None
-) -> Matched:
+) -> MatchedCaptions:
     """The captions of a file beside the references of their images, in the order of the corpus.
 
     Images go by all names that `names_of` knows, with or without a picture's extension. Raises UnknownName
@@ -121,7 +121,7 @@ def matched(
             file=file,
             expected=f"images by file name, key or id, as {next(iter(names.image_name.values()), '')!r}",
         )
-    return Matched(
+    return MatchedCaptions(
         tuple(names.image_name[pk] for pk in scored),
         tuple(given[pk].caption for pk in scored),
         tuple(references[pk] for pk in scored),
@@ -167,7 +167,7 @@ def _number(number: int, what: str) -> str:
 
 
 def remarks_on_captions(report: dict[str, Any]) -> str:
-    """What is to be known about the figures of `captions_scored`."""
+    """What is to be known about the figures of `score_caption_file`."""
     which = f" ({report['subset']})" if report["subset"] else ""
     counted = f"{_number(report['images'], 'image')}, {_number(report['references'], 'reference')}"
     lines = [f"{report['file']} against corpus {report['corpus']}{which}: {counted}."]
@@ -188,7 +188,7 @@ def remarks_on_captions(report: dict[str, Any]) -> str:
 
 
 def table_of_captions(report: dict[str, Any]) -> Table:
-    """The figures of `captions_scored`, a measure in each row."""
+    """The figures of `score_caption_file`, a measure in each row."""
     return Table(
         ["measure", "value", "low", "high", "images", "remark"],
         [

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-Tell = Callable[[str, float], object]
+PhaseListener = Callable[[str, float], object]
 
 _T = TypeVar("_T")
 #: Things between two words about them.
@@ -19,7 +19,7 @@ def silent(phase: str, share: float) -> None:
     """For whoever does not listen."""
 
 
-def steps_over(things: Iterable[_T], *, total: int, tell: Tell, phase: str) -> Iterator[_T]:
+def tell_steps(things: Iterable[_T], *, total: int, tell: PhaseListener, phase: str) -> Iterator[_T]:
     """`things`, `total` in number, while the share goes from 0 to 1."""
     for number, thing in enumerate(things):
         if number % _OFTEN == 0:
@@ -27,6 +27,6 @@ def steps_over(things: Iterable[_T], *, total: int, tell: Tell, phase: str) -> I
         yield thing
 
 
-def part(tell: Tell, start: float, end: float) -> Tell:
+def part_listener(tell: PhaseListener, start: float, end: float) -> PhaseListener:
     """A listener to a part of some work: its shares, from 0 to 1, become those from `start` to `end`."""
     return lambda phase, share: tell(phase, start + (end - start) * share)

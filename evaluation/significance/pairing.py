@@ -35,7 +35,7 @@ def paired(*systems: ArrayLike, queries: str = "query") -> NDArray[np.float64]:
     return kept
 
 
-def apart(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+def paired_differences(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
     """First less second; two infinities (neither was retrieved) do not differ."""
     same = first == second
     return np.where(same, 0.0, np.subtract(first, second, where=~same, out=np.zeros(first.shape)))

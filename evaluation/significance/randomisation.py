@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evaluation.significance.pairing import apart, paired
+from evaluation.significance.pairing import paired, paired_differences
 from models_core.threads import one_blas_thread
 
-RANDOMISATION_ROUNDS = 100_000
+ROUNDS = 100_000
 #: Rounds that may be asked for: p to six digits, and not days of work.
 MOST_ROUNDS = 1_000_000
 
@@ -49,7 +49,7 @@ class _Table:
     rounds: int
 
 
-def of_means(systems: ArrayLike, *, rounds: int = RANDOMISATION_ROUNDS, seed: int = 0) -> _Table:
+def of_means(systems: ArrayLike, *, rounds: int = ROUNDS, seed: int = 0) -> _Table:
     """Test every pair of systems; `systems` has shape (systems, queries), NaN as `paired` has it.
 
     >>> of_means([[1, 1], [0, 1]], rounds=100).differences.tolist()
@@ -78,9 +78,7 @@ def of_means(systems: ArrayLike, *, rounds: int = RANDOMISATION_ROUNDS, seed: in
     return _Table((total[:, None] - total) / queries, p, rounds)
 
 
-def of_mean(
-    first: ArrayLike, second: ArrayLike, *, rounds: int = RANDOMISATION_ROUNDS, seed: int = 0
-) -> Randomisation:
+def of_mean(first: ArrayLike, second: ArrayLike, *, rounds: int = ROUNDS, seed: int = 0) -> Randomisation:
     """Test one pair; the same as its cell of `of_means` under the same seed.
 
     >>> found = of_mean([1, 1, 1, 1], [0, 0, 0, 0], rounds=1000)
@@ -93,9 +91,7 @@ def of_mean(
     return Randomisation(float(table.differences[0, 1]), float(table.p[0, 1]), rounds)
 
 
-def of_median(
-    first: ArrayLike, second: ArrayLike, *, rounds: int = RANDOMISATION_ROUNDS, seed: int = 0
-) -> Randomisation:
+def of_median(first: ArrayLike, second: ArrayLike, *, rounds: int = ROUNDS, seed: int = 0) -> Randomisation:
     """Test medians of two systems: values are exchanged, and the medians taken anew.
 
     A rank of infinity (not retrieved) is larger than all; two infinite medians do not differ.
@@ -108,12 +104,12 @@ def of_median(
     # Codes sort as the values do, and single precision holds them exactly.
     known, codes = np.unique(values, return_inverse=True)
     ours, theirs = codes.reshape(values.shape).astype(np.float32)
-    seen = apart(_medians(ours[None], known), _medians(theirs[None], known))[0]
+    seen = paired_differences(_medians(ours[None], known), _medians(theirs[None], known))[0]
     as_large = 0
     for bits in _bits(rounds, queries, seed):
         kept = bits.view(bool)
         one, other = np.where(kept, ours, theirs), np.where(kept, theirs, ours)
-        moved = np.abs(apart(_medians(one, known), _medians(other, known)))
+        moved = np.abs(paired_differences(_medians(one, known), _medians(other, known)))
         as_large += int(np.count_nonzero(moved >= abs(seen) * (1 - _ROUNDING)))
     return Randomisation(float(seen), (as_large + 1) / (rounds + 1), rounds)
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from evaluation.agreement.estimates import BOOTSTRAP, Bootstrap, clusters_of, remarks, tails
 from evaluation.agreement.shares import WILSON, share_interval
-from evaluation.significance.pairing import apart, paired
+from evaluation.significance.pairing import paired, paired_differences
 
 _Floats = NDArray[np.float64]
 Statistic = Literal["mean", "median"]
@@ -28,7 +28,7 @@ _BLOCK = 2**22
 
 
 @dataclass(frozen=True, slots=True)
-class ResampledDifference:
+class Difference:
     """First less second, with its interval of level `level`, and p against no difference.
 
     The interval rests on so many `clusters`; `remark` says what is to be known of it.
@@ -100,7 +100,7 @@ def figure_interval(
 
 def bootstrap_difference(
     first: ArrayLike, second: ArrayLike, bootstrap: Bootstrap, *, statistic: Statistic = "mean"
-) -> ResampledDifference:
+) -> Difference:
     """Resample the difference of two systems' means or medians; values have shape (queries,).
 
     `bootstrap.clusters` names each query's image. Queries without a value (NaN) for both are left
@@ -120,15 +120,15 @@ def bootstrap_difference(
     take = _means if statistic == "mean" else _medians
     measured = [take(system, owners, clusters) for system in values]
     for drawn in _draws(bootstrap, clusters, values.shape[1] if statistic == "median" else clusters):
-        parts.append(apart(measured[0](drawn), measured[1](drawn)))
+        parts.append(paired_differences(measured[0](drawn), measured[1](drawn)))
     moved = np.concatenate(parts)
     whole = np.ones((1, clusters))
-    seen = apart(measured[0](whole), measured[1](whole))[0]
+    seen = paired_differences(measured[0](whole), measured[1](whole))[0]
     low, high = _between(moved, bootstrap.level, clusters)
     side = min(int((moved <= 0).sum()), int((moved >= 0).sum()))
     p = min(1.0, 2 * (side + 1) / (len(moved) + 1))
     remark = remarks(moved, clusters)
-    return ResampledDifference(float(seen), low, high, bootstrap.level, p, len(moved), clusters, remark)
+    return Difference(float(seen), low, high, bootstrap.level, p, len(moved), clusters, remark)
 
 
 def _between(moved: _Floats, level: float, clusters: int) -> tuple[float, float]:

@@ -72,7 +72,7 @@ def holm(p: ArrayLike) -> NDArray[np.float64]:
     return found
 
 
-def significance_mark(p: float, marks: tuple[tuple[float, str], ...] = _MARKS) -> str:
+def mark(p: float, marks: tuple[tuple[float, str], ...] = _MARKS) -> str:
     """The mark of a value of p; none above the highest level, and none for NaN.
 
     >>> mark(0.04), mark(0.2)

@@ -35,7 +35,7 @@ from evaluation.services.batches.pooled_runs import WIDEST
 from evaluation.services.batches.stored_answers import BatchRefused, reusable
 from evaluation.services.common import ImportRefused, check_name
 from evaluation.web import offered
-from evaluation.web.frame import all_asked, evaluation_frame, text_parameter
+from evaluation.web.frame import evaluation_frame, text_parameter, text_parameters
 from evaluation.web.splits import NotOffered, whole_in
 
 #: Runs offered at once, by name; more are found by a part of their name.
@@ -97,17 +97,17 @@ class _Wanted:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_roles(*RUNNING, corpora=True)
-def batch_builder(request: HttpRequest) -> HttpResponse:
+def batch_build(request: HttpRequest) -> HttpResponse:
     """Choose what a batch is made of, see what it comes to, and launch it."""
     given = request.POST if request.method == "POST" else request.GET
     wrong, status, made, there = "", 200, None, False
     # What is ticked stays, whatever else cannot be read.
-    wanted = _Wanted(corpus=text_parameter(given, "corpus"), runs=tuple(all_asked(given, "run")))
+    wanted = _Wanted(corpus=text_parameter(given, "corpus"), runs=tuple(text_parameters(given, "run")))
     name = text_parameter(given, "name")
     try:
         if wanted.corpus or wanted.runs:
             offered.offered_corpus(request, wanted.corpus)
-        offered.runs(request, wanted.runs)
+        offered.offered_runs(request, wanted.runs)
         there = True
         wanted = wanted_in(given)
         if request.method == "POST":
@@ -129,7 +129,7 @@ def wanted_in(given: QueryDict) -> _Wanted:
     corpus = text_parameter(given, "corpus")
     if not given.get("chosen"):
         reuse = tuple(reusable(corpus, USUAL_TASKS)) if corpus else ()
-        return _Wanted(corpus=corpus, runs=tuple(all_asked(given, "run")), reuse=reuse)
+        return _Wanted(corpus=corpus, runs=tuple(text_parameters(given, "run")), reuse=reuse)
     depth, tasks = (
         whole_in(given, "depth", default=BATCH_DEPTH),
         text_parameter(given, "tasks") or USUAL_TASKS,
@@ -147,13 +147,13 @@ def wanted_in(given: QueryDict) -> _Wanted:
         raise NotOffered(_("The settings are not valid TOML: %(error)s") % {"error": error}) from error
     return _Wanted(
         corpus=corpus,
-        runs=tuple(all_asked(given, "run")),
+        runs=tuple(text_parameters(given, "run")),
         tasks=tasks,
         depth=depth,
         threshold=_share_in(given, "threshold"),
         judges=whole_in(given, "judges", default=0) or None,
         known_from=text_parameter(given, "known"),
-        reuse=tuple(all_asked(given, "reuse")),
+        reuse=tuple(text_parameters(given, "reuse")),
         strategy=text_parameter(given, "order"),
         waves=whole_in(given, "waves", default=0) or round(1 / SHARE),
         settings=settings,
@@ -197,7 +197,7 @@ def _shown(
     request: HttpRequest, given: QueryDict, wanted: _Wanted, made: Plan | None, wrong: str, name: str
 ) -> dict[str, Any]:
     """What the page shows: the choices of the corpus, and what was planned."""
-    known = offered.corpora(request)
+    known = offered.offered_corpora(request)
     corpus = next((each for each in known if each.name == wanted.corpus), None)
     runs, more, sets, splits = [], False, [], []
     if corpus is not None:

@@ -21,7 +21,7 @@ from annotation.selectors.campaign import costs, money, open_tasks_by_kind
 from annotation.selectors.campaign.forecast import forecast
 from annotation.selectors.jobs import Job
 from annotation.selectors.pair_judgments import Judge, judges
-from annotation.web.common.access import RUNNING, At, account_of, for_roles, for_roles_on
+from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
 from annotation.web.staff.frame import said
 from evaluation.models import Batch, QrelsSnapshot
 from evaluation.relevance.grades import GRADED_RULES
@@ -29,8 +29,8 @@ from evaluation.relevance.pair_tasks import PAIR_TASKS
 from evaluation.relevance.qrels import RELEVANCE_RULES, rule_named
 from evaluation.services.batches.collecting import judges_of, staying_out
 from evaluation.services.batches.reassignment import CLOSED_MESSAGE
-from evaluation.services.batches.scheduler import wave_after
-from evaluation.services.batches.state import BatchState, kept_state
+from evaluation.services.batches.scheduler import round_after
+from evaluation.services.batches.state import BatchState, cached_batch_state
 from evaluation.services.batches.stored_answers import BatchRefused, counted_by_name
 from evaluation.services.common import ImportRefused, check_name
 from evaluation.services.judgments.freezing import is_made_of
@@ -81,7 +81,7 @@ class JudgeLine:
 
 
 #: The batch of an address.
-BATCH = At(
+BATCH = AddressedThing(
     lambda name: (
         Batch.objects.select_related("campaign__corpus", "corpus", "judgments").filter(name=name).first()
     ),
@@ -93,7 +93,7 @@ BATCH = At(
 @for_roles(*RUNNING, corpora=True)
 def batch_list(request: HttpRequest) -> HttpResponse:
     """All batches, the newest first, and the newest that are being opened."""
-    found = offered.batches(request).select_related("campaign__corpus", "corpus", "judgments")
+    found = offered.offered_batches(request).select_related("campaign__corpus", "corpus", "judgments")
     page = newest_page(found, request.GET, number=_PAGE)
     lines = job_lines(request, OPENING, leads=_leads)
     return render(
@@ -111,9 +111,9 @@ def batch_list(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @for_roles_on(BATCH, *RUNNING)
-def batch(request: HttpRequest, row: Batch) -> HttpResponse:
+def batch_detail(request: HttpRequest, row: Batch) -> HttpResponse:
     """One batch: what to do next, how far it is, who judged, what is frozen from it."""
-    seen = kept_state(row, fresh=request.GET.get("fresh") == "1")
+    seen = cached_batch_state(row, fresh=request.GET.get("fresh") == "1")
     people = sorted(
         (JudgeLine(*each) for each in seen.people.items()),
         key=lambda one: (not one.left_out, one.accuracy is None, one.accuracy or 0, one.name),
@@ -172,7 +172,7 @@ def batch_act(request: HttpRequest, row: Batch) -> HttpResponse:
                 ask("top_up_batch", {"batch": row.name})
                 tell(_("Withdrawing their answers and reassigning the pages."))
             case "next_wave":
-                ask("next_wave", wave_after(row))
+                ask("next_wave", round_after(row))
                 tell(_("Selecting the pairs of the next round."))
             case "collect":
                 ask("collect_judgments", {"batch": row.name})

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from annotation.selectors.corpora import split_names
 from annotation.web.common.access import RUNNING, for_roles
-from evaluation.comparison.comparisons import compare_runs, single_comparison, table_of_compared
+from evaluation.comparison.comparisons import compare_runs, compare_single_run, table_of_comparison
 from evaluation.comparison.ranked_runs import NotComparable
 from evaluation.comparison.subsets import subset_named
 from evaluation.formats.figure_tables import LAYOUTS, Marked, Table
@@ -23,15 +23,15 @@ from evaluation.metrics.table import METRICS
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.services.runs.files import RUN_DIRECTIONS
 from evaluation.web import offered
-from evaluation.web.frame import all_asked, evaluation_frame, text_parameter
+from evaluation.web.frame import evaluation_frame, text_parameter, text_parameters
 from evaluation.web.runs import (
     EACH_QUERY,
     RUN_REFUSALS,
+    cached_for_runs,
     chosen_qrels,
     each_query,
     missing_in,
     qrels_of_corpus,
-    remembered,
     with_chosen,
 )
 from evaluation.web.splits import part_in
@@ -75,7 +75,7 @@ class _Side:
 @for_roles(*RUNNING, corpora=True)
 def run_compare(request: HttpRequest) -> HttpResponseBase:
     """Choose runs and qrels; the address holds the whole choice."""
-    corpora = offered.corpora(request)
+    corpora = offered.offered_corpora(request)
     wrong, sides, snapshot = "", [], None
     rounds = next(
         (each for each in _ROUNDS if str(each) == text_parameter(request.GET, "rounds")), _ROUNDS[0]
@@ -84,7 +84,7 @@ def run_compare(request: HttpRequest) -> HttpResponseBase:
     runs: list[Run] = []
     choices: list[QrelsSnapshot] = []
     try:
-        runs = offered.runs(request, all_asked(request.GET, "run"))
+        runs = offered.offered_runs(request, text_parameters(request.GET, "run"))
         if runs:
             choices = qrels_of_corpus(*runs)
             snapshot = chosen_qrels(request, choices)
@@ -205,12 +205,12 @@ def _side(direction: str, runs: list[Run], wanted: _Wanted) -> _Side:
 
     def make() -> dict[str, Any]:
         if len(runs) == 1:
-            return single_comparison(runs[0], snapshot, measures, subset=subset, missing=missing)
+            return compare_single_run(runs[0], snapshot, measures, subset=subset, missing=missing)
         return compare_runs(runs, snapshot, measures, subset=subset, missing=missing, rounds=wanted.rounds)
 
     more = (str(wanted.rounds), wanted.split, which, missing, *measures)
-    report = remembered("compared-2", runs, snapshot, make, *more)
-    table = table_of_compared(report)
+    report = cached_for_runs("compared-2", runs, snapshot, make, *more)
+    table = table_of_comparison(report)
     tested = [test for test in report["tests"] if test["p"] is not None]
     return _Side(
         direction,
@@ -234,7 +234,7 @@ def _download(layout: str, sides: Sequence[_Side], direction: str) -> HttpRespon
     """One direction's table as CSV or LaTeX, or both with all tests as JSON."""
     if layout in _TYPES:
         side = next((each for each in sides if each.direction == direction), sides[0])
-        body = LAYOUTS.get(layout)(table_of_compared(side.report)) + "\n"
+        body = LAYOUTS.get(layout)(table_of_comparison(side.report)) + "\n"
         response = HttpResponse(body, content_type=f"{_TYPES[layout]}; charset=utf-8")
         name = f"comparison-{side.direction}.{_SUFFIXES[layout]}"
     else:

@@ -63,7 +63,7 @@ def file_download(called: str, write: Callable[[Path], object]) -> FileResponse:
         return FileResponse(file.open("rb"), as_attachment=True, filename=called)
 
 
-def all_asked(query: QueryDict, name: str) -> list[str]:
+def text_parameters(query: QueryDict, name: str) -> list[str]:
     """Each thing that an address or a form says of `name`, once, in its order."""
     return list(dict.fromkeys(text.replace("\0", "").strip() for text in query.getlist(name)))
 

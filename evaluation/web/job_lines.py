@@ -39,7 +39,7 @@ def job_lines(
             f"{reverse('evaluation:steer_job', args=[job.pk])}?next={request.path}",
             leads=leads(job) if leads is not None and job.state == Job.DONE else "",
         )
-        for job in newest_of(offered.jobs(request).filter(kind__in=kinds), limit=limit)
+        for job in newest_of(offered.offered_jobs(request).filter(kind__in=kinds), limit=limit)
     ]
 
 
@@ -58,7 +58,7 @@ def _of_evaluation(request: HttpRequest, number: int) -> Job:
     """The job, where its kind is one of evaluation's and it is open to whoever asks; others are none here."""
     try:
         job = jobs.job_numbered(number)
-        known = jobs.kind_named(job.kind).work.__module__.startswith("evaluation.")
+        known = jobs.job_kind_named(job.kind).work.__module__.startswith("evaluation.")
         if known and account_of(request).has_role(*RUNNING, on=job.scope):
             return job
     except (jobs.JobError, UnknownName):

@@ -19,20 +19,20 @@ from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run, Sy
 from evaluation.selectors import run_named, snapshot_named
 
 
-def corpora(request: HttpRequest) -> list[Corpus]:
+def offered_corpora(request: HttpRequest) -> list[Corpus]:
     """The published corpora, by name."""
     return list(corpora_of(account_of(request), *RUNNING).filter(published=True).order_by("name"))
 
 
 def offered_corpus(request: HttpRequest, name: str) -> Corpus:
     """The published corpus of that name. Raises UnknownName."""
-    found = next((each for each in corpora(request) if each.name == name), None)
+    found = next((each for each in offered_corpora(request) if each.name == name), None)
     if found is None:
         raise UnknownName(_("There is no corpus “%(name)s” here.") % {"name": name[:100]})
     return found
 
 
-def runs(request: HttpRequest, names: Sequence[str]) -> list[Run]:
+def offered_runs(request: HttpRequest, names: Sequence[str]) -> list[Run]:
     """The published runs of these names, in their order. Raises UnknownName."""
     there = set(published_runs(request).filter(name__in=names).values_list("name", flat=True))
     for name in names:
@@ -67,12 +67,12 @@ def judgment_sets(request: HttpRequest) -> QuerySet[JudgmentSet]:
     return JudgmentSet.objects.filter(_within(request), published=True)
 
 
-def systems(request: HttpRequest) -> QuerySet[System]:
+def offered_systems(request: HttpRequest) -> QuerySet[System]:
     """The systems of corpora that are open to whoever asks."""
     return System.objects.filter(_within(request))
 
 
-def batches(request: HttpRequest) -> QuerySet[Batch]:
+def offered_batches(request: HttpRequest) -> QuerySet[Batch]:
     """The batches of corpora that are open to whoever asks."""
     return Batch.objects.filter(_within(request))
 
@@ -82,7 +82,7 @@ def offered_reports(request: HttpRequest) -> QuerySet[Report]:
     return Report.objects.filter(_within(request))
 
 
-def jobs(request: HttpRequest) -> QuerySet[Job]:
+def offered_jobs(request: HttpRequest) -> QuerySet[Job]:
     """Jobs about a corpus; those about none are for who holds a role for the whole server."""
     return Job.objects.filter(_within(request))
 

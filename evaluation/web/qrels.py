@@ -21,7 +21,7 @@ from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
 from annotation.selectors.jobs import Job
-from annotation.web.common.access import RUNNING, At, account_of, for_roles, for_roles_on
+from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
 from annotation.web.staff.frame import said
 from evaluation.comparison.ranked_runs import ASKS
 from evaluation.formats import JUDGMENT_FORMATS
@@ -52,7 +52,7 @@ class _Line:
 
 
 #: The qrels of an address, in their newest version.
-QRELS = At(
+QRELS = AddressedThing(
     lambda name: (
         QrelsSnapshot.objects.select_related("corpus", "judgments")
         .filter(name=name, published=True)
@@ -125,7 +125,7 @@ def qrels_detail(request: HttpRequest, newest_row: QrelsSnapshot) -> HttpRespons
 
 @require_safe
 @for_roles_on(QRELS, *RUNNING)
-def export(request: HttpRequest, row: QrelsSnapshot) -> HttpResponseBase:
+def qrels_export(request: HttpRequest, row: QrelsSnapshot) -> HttpResponseBase:
     """A version as a file, in the format, by the ids and with the side first that the address asks for."""
     format = text_parameter(request.GET, "format") or "trec"
     try:

@@ -17,21 +17,21 @@ from django.views.decorators.http import require_http_methods
 from annotation import jobs
 from annotation.selectors.corpora import split_names
 from annotation.web.common.access import RUNNING, account_of, for_roles
-from evaluation.comparison.subsets import listed_in, subset_named
+from evaluation.comparison.subsets import subset_from_file, subset_named
 from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.formats.qrels_files import QRELS_FORMATS
 from evaluation.metrics.protocols import PROTOCOLS
 from evaluation.relevance.grades import GAINS, GRADED_RULES, LINEAR, MEAN, SUMMARIES
 from evaluation.relevance.qrels import RELEVANCE_RULES
 from evaluation.relevance.scales import scale_named, score_named
-from evaluation.services.judgments.freezing import JUDGMENTS, PROTOCOL, QrelsReport, check_next
+from evaluation.services.judgments.freezing import FROM_A_PROTOCOL, FROM_JUDGMENT_SET, QrelsReport, check_next
 from evaluation.services.judgments.importing import JudgmentsImport, JudgmentsReport, import_judgments
-from evaluation.services.judgments.qrels_files import ASKED, QrelsImport, import_qrels
+from evaluation.services.judgments.qrels_files import ASKING_SIDES, QrelsImport, import_qrels
 from evaluation.services.judgments.relevance import RelevanceChoice, check_relevance
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, text_parameter
 from evaluation.web.splits import NotOffered, part_in, whole_in
-from evaluation.web.uploads import READ_AT_ONCE, UPLOAD_REFUSALS, aside, uploaded_file
+from evaluation.web.uploads import READ_AT_ONCE, UPLOAD_REFUSALS, upload_folder, uploaded_file
 
 #: What can be frozen, as buttons call it.
 FROM_PROTOCOL, FROM_JUDGMENTS = "protocol", "judgments"
@@ -44,11 +44,11 @@ BESIDE = "beside"
 def qrels_freeze(request: HttpRequest) -> HttpResponse:
     """Freeze originals under a protocol, or judgments, as a job; what can be wrong is looked for first."""
     given = request.POST if request.method == "POST" else request.GET
-    corpora = offered.corpora(request)
+    corpora = offered.offered_corpora(request)
     wrong, status = "", 200
     if request.method == "POST":
         try:
-            with aside(request, commands="freeze_qrels", most=READ_AT_ONCE) as folder:
+            with upload_folder(request, commands="freeze_qrels", most=READ_AT_ONCE) as folder:
                 return _frozen(request, given, folder)
         except (*UPLOAD_REFUSALS, jobs.JobError) as error:
             wrong, status = str(error), 409
@@ -90,7 +90,7 @@ def qrels_import(request: HttpRequest) -> HttpResponse:
             if act not in _TAKEN:
                 raise NotOffered(_("Nothing was chosen: use one of the buttons."))
             corpus = offered.offered_corpus(request, text_parameter(given, "corpus")).name
-            with aside(request, commands=f"import_{act}", most=READ_AT_ONCE) as folder:
+            with upload_folder(request, commands=f"import_{act}", most=READ_AT_ONCE) as folder:
                 return _TAKEN[act](request, corpus, folder)
         except UPLOAD_REFUSALS as error:
             wrong, status = str(error), 409
@@ -100,10 +100,10 @@ def qrels_import(request: HttpRequest) -> HttpResponse:
         evaluation_frame(
             "qrels",
             deeper=True,
-            corpora=offered.corpora(request),
+            corpora=offered.offered_corpora(request),
             formats=[(key, QRELS_FORMATS.get(key).title) for key in QRELS_FORMATS.keys()],
             judgment_formats=[(key, JUDGMENT_FORMATS.get(key).title) for key in JUDGMENT_FORMATS.keys()],
-            sides=ASKED,
+            sides=ASKING_SIDES,
             given=given,
             act=act,
             largest=filesizeformat(READ_AT_ONCE),
@@ -120,7 +120,7 @@ def _frozen(request: HttpRequest, given: QueryDict, folder: Path) -> HttpRespons
     if act not in (FROM_PROTOCOL, FROM_JUDGMENTS):
         raise NotOffered(_("Nothing was chosen: use one of the buttons."))
     name = text_parameter(given, "name")
-    check_next(name, corpus.name, PROTOCOL if act == FROM_PROTOCOL else JUDGMENTS)
+    check_next(name, corpus.name, FROM_A_PROTOCOL if act == FROM_PROTOCOL else FROM_JUDGMENT_SET)
     made = _of_protocol(given) if act == FROM_PROTOCOL else _of_judgments(given, corpus.name)
     arguments = {"name": name, "corpus": corpus.name, **made, **_images(request, given, corpus, folder)}
     jobs.enqueue(kind="freeze_qrels", arguments=arguments, corpus=corpus, actor=account_of(request))
@@ -176,7 +176,7 @@ def _images(request: HttpRequest, given: QueryDict, corpus: Any, folder: Path) -
         return {"split": split, "seed": seed} if split else {}
     if split:
         raise NotOffered(_("Name images or upload a file of names, not both."))
-    subset = listed_in(corpus.name, file)
+    subset = subset_from_file(corpus.name, file)
     return {"images": sorted(subset.images), "listed": subset.called}
 
 

@@ -15,14 +15,14 @@ from django.views.decorators.http import require_safe
 
 from annotation.common.registry import UnknownName
 from annotation.web.common.access import RUNNING, for_roles_on
-from annotation.web.staff.frame import query_without as as_query
+from annotation.web.staff.frame import query_string as as_query
 from evaluation.comparison import inspection
 from evaluation.comparison.ranked_runs import NotComparable
 from evaluation.metrics.table import UnknownMeasure
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, text_parameter
-from evaluation.web.runs import RUN, chosen_qrels, qrels_of_corpus, remembered
+from evaluation.web.runs import RUN, cached_for_runs, chosen_qrels, qrels_of_corpus
 
 #: Queries on a page of the list.
 QUERIES_PER_PAGE = 50
@@ -147,7 +147,7 @@ def _view(request: HttpRequest, run: Run) -> _View:
     values: list[dict[int, float | None]] = []
     try:
         if text_parameter(request.GET, "with"):
-            (beside,) = offered.runs(request, [text_parameter(request.GET, "with")])
+            (beside,) = offered.offered_runs(request, [text_parameter(request.GET, "with")])
             if (beside.corpus_id, beside.direction) != (run.corpus_id, run.direction):
                 wrong = _("Run “%(name)s” has another corpus or direction: choose a different one.") % {
                     "name": beside.name
@@ -172,7 +172,7 @@ def _view(request: HttpRequest, run: Run) -> _View:
 
 
 def _values(run: Run, snapshot: QrelsSnapshot) -> dict[int, float | None]:
-    found: dict[int, float | None] = remembered(
+    found: dict[int, float | None] = cached_for_runs(
         "values", [run], snapshot, lambda: inspection.values_of(run, snapshot)
     )
     return found

@@ -23,7 +23,7 @@ from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
 from annotation.selectors.corpora import split_names
 from annotation.selectors.jobs import Job
-from annotation.web.common.access import RUNNING, At, account_of, for_roles, for_roles_on
+from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
 from annotation.web.staff.frame import said
 from evaluation.comparison.ranked_runs import LEFT_OUT, NotComparable
 from evaluation.metrics.table import METRICS, UnknownMeasure
@@ -33,9 +33,9 @@ from evaluation.services.reports import building
 from evaluation.services.reports.findings import REPORT_MEASURES
 from evaluation.services.reports.request import RESAMPLES, ReportRefused, ReportRequest, batch_numbers
 from evaluation.services.reports.request import report_rows as resolved
-from evaluation.significance.randomisation import RANDOMISATION_ROUNDS
+from evaluation.significance.randomisation import ROUNDS
 from evaluation.web import offered
-from evaluation.web.frame import all_asked, evaluation_frame, newest_page, text_parameter
+from evaluation.web.frame import evaluation_frame, newest_page, text_parameter, text_parameters
 from evaluation.web.job_lines import job_lines
 from evaluation.web.splits import NotOffered, part_in, whole_in
 
@@ -59,7 +59,7 @@ _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 
 #: The report of an address.
-REPORT = At(
+REPORT = AddressedThing(
     lambda name: Report.objects.select_related("corpus", "qrels", "batch").filter(name=name).first(),
     gettext_lazy("There is no report “%(name)s” here."),
 )
@@ -104,13 +104,13 @@ def report_build(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @for_roles_on(REPORT, *RUNNING)
-def report(request: HttpRequest, row: Report) -> HttpResponse:
+def report_detail(request: HttpRequest, row: Report) -> HttpResponse:
     """A report as it was built: its tables and figures, and all that it was made from."""
     wrong, plain, sections = "", {}, []
     try:
-        plain = json.loads(building.report_file(row, building.JSON))
+        plain = json.loads(building.read_report_file(row, building.JSON))
         pictures = {
-            figure["key"]: building.report_file(row, f"figures/{figure['key']}.svg").decode()
+            figure["key"]: building.read_report_file(row, f"figures/{figure['key']}.svg").decode()
             for section in plain["sections"]
             for figure in section["figures"]
         }
@@ -136,10 +136,10 @@ def report(request: HttpRequest, row: Report) -> HttpResponse:
 
 @require_safe
 @for_roles_on(REPORT, *RUNNING)
-def file(request: HttpRequest, row: Report, path: str) -> HttpResponse:
+def report_file(request: HttpRequest, row: Report, path: str) -> HttpResponse:
     """A file of a report, as it was built."""
     try:
-        content = building.report_file(row, path)
+        content = building.read_report_file(row, path)
     except (UnknownName, ReportRefused) as error:
         raise Http404(str(error)) from error
     called = PurePosixPath(path)
@@ -148,14 +148,14 @@ def file(request: HttpRequest, row: Report, path: str) -> HttpResponse:
 
 @require_safe
 @for_roles_on(REPORT, *RUNNING)
-def archive(request: HttpRequest, row: Report) -> HttpResponse:
+def report_archive(request: HttpRequest, row: Report) -> HttpResponse:
     """All files of a report in one archive, the same bytes for the same report."""
     packed = io.BytesIO()
     try:
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as out:
             for path in row.files:
                 out.writestr(
-                    zipfile.ZipInfo(f"{row.name}/{path}", _LONG_AGO), building.report_file(row, path)
+                    zipfile.ZipInfo(f"{row.name}/{path}", _LONG_AGO), building.read_report_file(row, path)
                 )
     except ReportRefused as error:
         raise Http404(str(error)) from error
@@ -167,7 +167,7 @@ def archive(request: HttpRequest, row: Report) -> HttpResponse:
 def report_delete(request: HttpRequest, row: Report) -> HttpResponse:
     """Remove a report; the runs and qrels that it was made of stay."""
     with said(request, Busy, UnknownName) as tell:
-        building.report_remove(row.name, actor=account_of(request))
+        building.remove_report(row.name, actor=account_of(request))
         tell(_("Report removed."))
     return redirect("evaluation:reports")
 
@@ -204,14 +204,14 @@ def _started(request: HttpRequest, given: QueryDict) -> HttpResponse:
     wanted = ReportRequest(
         name=text_parameter(given, "name"),
         qrels=text_parameter(given, "qrels"),
-        runs=all_asked(given, "runs"),
+        runs=text_parameters(given, "runs"),
         batch=text_parameter(given, "batch"),
-        baseline=[name for name in all_asked(given, "baseline") if name],
+        baseline=[name for name in text_parameters(given, "baseline") if name],
         measures=[name for part in text_parameter(given, "measures").split(",") if (name := part.strip())],
         against=text_parameter(given, "against"),
         missing=text_parameter(given, "missing") or LEFT_OUT,
         seed=whole_in(given, "seed", default=0),
-        rounds=whole_in(given, "rounds", default=RANDOMISATION_ROUNDS),
+        rounds=whole_in(given, "rounds", default=ROUNDS),
         resamples=whole_in(given, "resamples", default=RESAMPLES),
     )
     check_name(wanted.name, "report")
@@ -225,10 +225,10 @@ def _started(request: HttpRequest, given: QueryDict) -> HttpResponse:
         )
     corpus = offered.offered_qrels(request, wanted.qrels).corpus
     wanted = replace(wanted, split=part_in(given, "split", corpus))
-    offered.runs(request, wanted.runs)
+    offered.offered_runs(request, wanted.runs)
     # What a batch came to takes its time, and is the job's to find out.
     resolved(ReportRequest(**{**_fields(wanted), "batch": ""}))
-    if wanted.batch and not offered.batches(request).filter(name=wanted.batch).exists():
+    if wanted.batch and not offered.offered_batches(request).filter(name=wanted.batch).exists():
         raise NotOffered(_("There is no batch “%(name)s” here.") % {"name": wanted.batch})
     jobs.enqueue(
         kind="build_report",
@@ -254,7 +254,7 @@ def _offered(request: HttpRequest, given: QueryDict, wrong: str) -> dict[str, An
         except UnknownName as error:
             wrong = wrong or str(error)
     # The page that compares runs calls them so, and leads here.
-    chosen = all_asked(given, "runs") or all_asked(given, "run")
+    chosen = text_parameters(given, "runs") or text_parameters(given, "run")
     runs: list[Run] = []
     more = False
     if snapshot is not None:
@@ -273,7 +273,7 @@ def _offered(request: HttpRequest, given: QueryDict, wrong: str) -> dict[str, An
         runs=runs,
         more_runs=more,
         chosen=chosen,
-        baselines=all_asked(given, "baseline"),
+        baselines=text_parameters(given, "baseline"),
         batches=list(Batch.objects.filter(corpus=snapshot.corpus).order_by("name")) if snapshot else [],
         sets=list(JudgmentSet.objects.filter(corpus=snapshot.corpus, published=True).order_by("name"))
         if snapshot is not None and snapshot.judgments is not None
@@ -282,7 +282,7 @@ def _offered(request: HttpRequest, given: QueryDict, wrong: str) -> dict[str, An
         splits=[split for split in split_names(snapshot.corpus) if split] if snapshot is not None else [],
         measures=", ".join(REPORT_MEASURES),
         all_measures=", ".join(METRICS.names("ranking")),
-        rounds=RANDOMISATION_ROUNDS,
+        rounds=ROUNDS,
         resamples=RESAMPLES,
         wrong=wrong,
     )

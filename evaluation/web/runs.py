@@ -20,9 +20,9 @@ from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
 from annotation.formats.base import FormatError
 from annotation.selectors.corpora import split_names
-from annotation.web.common.access import RUNNING, At, account_of, for_roles, for_roles_on
-from annotation.web.staff.frame import query_without, said
-from evaluation.comparison.comparisons import per_query_rows, scored
+from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
+from annotation.web.staff.frame import query_string, said
+from evaluation.comparison.comparisons import per_query_rows, score_run
 from evaluation.comparison.ranked_runs import ASKS, LEFT_OUT, MISSING, NotComparable
 from evaluation.comparison.subsets import BadSubset, subset_named
 from evaluation.formats.per_query import WRITERS, write_per_query
@@ -68,7 +68,7 @@ class _Asked:
     def address(self) -> str:
         """`?...`, without what is as it is by itself."""
         held = {**asdict(self), "sort": "" if self.sort == "name" else self.sort}
-        return query_without(**{**held, "down": "1" if self.down else ""}) or "?"
+        return query_string(**{**held, "down": "1" if self.down else ""}) or "?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class _Head:
 RUN_REFUSALS = (UnknownName, UnknownMeasure, NotComparable, NotOffered, BadSubset)
 
 #: The run of an address.
-RUN = At(
+RUN = AddressedThing(
     lambda name: Run.objects.filter(name=name, published=True).first(),
     gettext_lazy("There is no run “%(name)s” here."),
 )
@@ -95,7 +95,7 @@ RUN = At(
 @for_roles(*RUNNING, corpora=True)
 def run_list(request: HttpRequest) -> HttpResponse:
     """All runs, a page at a time."""
-    registry.adopt()
+    registry.register_unlisted_systems()
     wanted = _asked_in(request.GET)
     published = offered.published_runs(request)
     found = _filtered(published, wanted)
@@ -138,9 +138,9 @@ def run_detail(request: HttpRequest, row: Run) -> HttpResponseBase:
 
             def make() -> dict[str, Any]:
                 subset = subset_named(row.corpus.name, split, files=False)
-                return scored(row, snapshot, subset=subset, missing=missing)
+                return score_run(row, snapshot, subset=subset, missing=missing)
 
-            figures = remembered("scored-3", [row], snapshot, make, split, missing)
+            figures = cached_for_runs("scored-3", [row], snapshot, make, split, missing)
     except RUN_REFUSALS as error:
         wrong = str(error)
     other = Run.objects.filter(published=True, corpus=row.corpus).exclude(direction=row.direction)
@@ -169,7 +169,7 @@ def run_detail(request: HttpRequest, row: Run) -> HttpResponseBase:
 
 @require_safe
 @for_roles_on(RUN, *RUNNING)
-def trec(request: HttpRequest, row: Run) -> HttpResponseBase:
+def run_export(request: HttpRequest, row: Run) -> HttpResponseBase:
     """The run as a TREC file; with `ties=break` equal scores are written a hair apart."""
     ties = text_parameter(request.GET, "ties")
     ties = ties if ties in TIES else KEEP
@@ -260,7 +260,7 @@ def _without_as(request: HttpRequest) -> str:
     return given.urlencode()
 
 
-def remembered(what: str, runs: list[Run], snapshot: QrelsSnapshot, make: Any, *more: str) -> Any:
+def cached_for_runs(what: str, runs: list[Run], snapshot: QrelsSnapshot, make: Any, *more: str) -> Any:
     """What `make` computes of runs under qrels, once an hour: it depends on them and their digests alone.
 
     Qrels of the same rows may have two names, and what is made tells the one that was asked for.

@@ -16,7 +16,7 @@ from annotation import jobs
 from annotation.common.locks import Busy
 from annotation.selectors.corpora import split_names
 from annotation.selectors.jobs import Job
-from annotation.web.common.access import RUNNING, At, account_of, for_roles, for_roles_on
+from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
 from annotation.web.staff.frame import said
 from evaluation.metrics.protocols import PROTOCOLS
 from evaluation.models import System
@@ -35,21 +35,21 @@ _KINDS = ("train_system", "rank", "extract_features")
 
 
 def _found(name: str) -> System | None:
-    registry.adopt()
+    registry.register_unlisted_systems()
     return System.objects.select_related("corpus").filter(name=name).first()
 
 
 #: The system of an address.
-SYSTEM = At(_found, gettext_lazy("There is no system “%(name)s” here."))
+SYSTEM = AddressedThing(_found, gettext_lazy("There is no system “%(name)s” here."))
 
 
 @require_safe
 @for_roles(*RUNNING, corpora=True)
 def system_list(request: HttpRequest) -> HttpResponse:
     """All systems by name, and the newest jobs about any."""
-    registry.adopt()
+    registry.register_unlisted_systems()
     rows = (
-        offered.systems(request)
+        offered.offered_systems(request)
         .select_related("corpus")
         .annotate(run_count=Count("runs", filter=Q(runs__published=True)))
     )
@@ -68,7 +68,7 @@ def system_list(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @for_roles_on(SYSTEM, *RUNNING)
-def system(request: HttpRequest, row: System) -> HttpResponse:
+def system_detail(request: HttpRequest, row: System) -> HttpResponse:
     """One system: where it comes from in full, its runs, and the form that has it rank."""
     origin = ORIGINS.get(row.origin)
     return render(

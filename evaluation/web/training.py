@@ -27,7 +27,7 @@ from evaluation.models import System
 from evaluation.services.common import ImportRefused, check_name
 from evaluation.services.systems import registry
 from evaluation.web import offered
-from evaluation.web.frame import all_asked, evaluation_frame, text_parameter
+from evaluation.web.frame import evaluation_frame, text_parameter, text_parameters
 from evaluation.web.splits import NotOffered, which_in, whole_in
 from models_core.recipes.files import recipe_of
 from models_core.recipes.recipe import BadRecipe, Recipe
@@ -60,7 +60,7 @@ def system_train(request: HttpRequest) -> HttpResponse:
             return redirect("evaluation:systems")
         except (NotOffered, ImportRefused, UnknownName, BadRecipe, jobs.JobError) as error:
             wrong, status = str(error), 409
-    corpora = offered.corpora(request)
+    corpora = offered.offered_corpora(request)
     return render(
         request,
         "evaluation/train.html",
@@ -146,7 +146,7 @@ def _arguments(given: QueryDict) -> dict[str, Any]:
     corpus = corpus_named(text_parameter(given, "corpus"))
     name, recipe = text_parameter(given, "name"), text_parameter(given, "recipe")
     check_name(name, "system")
-    registry.adopt()
+    registry.register_unlisted_systems()
     if System.objects.filter(name=name).exists():
         raise ImportRefused(_("System “%(name)s” already exists: choose another name.") % {"name": name})
     if recipe in files_of("recipes"):
@@ -169,7 +169,7 @@ def _arguments(given: QueryDict) -> dict[str, Any]:
     else:
         arguments["train"] = which_in(given, "train", corpus)
         arguments["held_out"] = which_in(given, "held_out", corpus)
-    backgrounds = [file for file in all_asked(given, "background") if file]
+    backgrounds = [file for file in text_parameters(given, "background") if file]
     for kind, chosen in (("background", backgrounds), ("features", [text_parameter(given, "features")])):
         unknown = [file for file in chosen if file and file not in files_of(kind)]
         if unknown:

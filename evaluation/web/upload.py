@@ -18,12 +18,12 @@ from evaluation.services.common import check_name
 from evaluation.services.runs.files import RUN_DIRECTIONS, RunImport, import_run
 from evaluation.services.systems import registry
 from evaluation.services.systems.origins import ORIGINS
-from evaluation.services.systems.upload import EMBEDDINGS, SCORES
+from evaluation.services.systems.upload import STORED_EMBEDDINGS, STORED_SCORES
 from evaluation.services.systems.upload import upload_system as keep
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, text_parameter
 from evaluation.web.splits import NotOffered
-from evaluation.web.uploads import LARGEST_UPLOAD, UPLOAD_REFUSALS, aside, uploaded_file
+from evaluation.web.uploads import LARGEST_UPLOAD, UPLOAD_REFUSALS, upload_folder, uploaded_file
 
 #: The field of ids beside their files.
 _IDS = "ids"
@@ -40,7 +40,7 @@ def system_upload(request: HttpRequest) -> HttpResponse:
             if act not in _TAKEN:
                 raise NotOffered(_("Nothing was chosen: use one of the buttons."))
             offered.offered_corpus(request, text_parameter(request.POST, "corpus"))
-            with aside(request, commands="add_system or import_run") as folder:
+            with upload_folder(request, commands="add_system or import_run") as folder:
                 system = _TAKEN[act](request, folder)
             messages.success(request, _("System “%(name)s” was added.") % {"name": system})
             return redirect("evaluation:system", system)
@@ -52,8 +52,8 @@ def system_upload(request: HttpRequest) -> HttpResponse:
         evaluation_frame(
             "systems",
             deeper=True,
-            corpora=offered.corpora(request),
-            origins=[ORIGINS.get(key) for key in (EMBEDDINGS, SCORES, "runs")],
+            corpora=offered.offered_corpora(request),
+            origins=[ORIGINS.get(key) for key in (STORED_EMBEDDINGS, STORED_SCORES, "runs")],
             given=request.POST,
             act=act,
             largest=filesizeformat(LARGEST_UPLOAD),
@@ -72,7 +72,7 @@ def _embeddings(request: HttpRequest, folder: Path) -> str:
         name=text_parameter(request.POST, "name"),
         corpus=text_parameter(request.POST, "corpus"),
         path=images,
-        format=EMBEDDINGS,
+        format=STORED_EMBEDDINGS,
         captions=captions,
         cosine=request.POST.get("products") != "1",
         wanted=registry.RequestedBy(account=account_of(request).pk),
@@ -90,7 +90,7 @@ def _scores(request: HttpRequest, folder: Path) -> str:
         name=text_parameter(request.POST, "name"),
         corpus=text_parameter(request.POST, "corpus"),
         path=scores,
-        format=SCORES,
+        format=STORED_SCORES,
         wanted=registry.RequestedBy(account=account_of(request).pk),
     ).system
 
@@ -134,7 +134,7 @@ def _runs(request: HttpRequest, folder: Path) -> str:
 
 #: What a button brings.
 _TAKEN: dict[str, Callable[[HttpRequest, Path], str]] = {
-    EMBEDDINGS: _embeddings,
-    SCORES: _scores,
+    STORED_EMBEDDINGS: _embeddings,
+    STORED_SCORES: _scores,
     "runs": _runs,
 }

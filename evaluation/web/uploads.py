@@ -47,7 +47,7 @@ _OPTION = re.compile(r" \(--[a-z-]+(?: [a-z]+)?\)")
 
 
 @contextmanager
-def aside(request: HttpRequest, *, commands: str, most: int | None = None) -> Iterator[Path]:
+def upload_folder(request: HttpRequest, *, commands: str, most: int | None = None) -> Iterator[Path]:
     """A folder for what was sent; what is wrong with a file is told without the folder's name.
 
     More than `most` bytes (default: LARGEST) are for `commands`, as the refusal says. Whatever is refused
@@ -62,7 +62,7 @@ def aside(request: HttpRequest, *, commands: str, most: int | None = None) -> It
         )
     parent = Path(settings.DATA_DIR) / "uploads"
     parent.mkdir(parents=True, exist_ok=True)
-    forget_old(parent)
+    remove_old_uploads(parent)
     folder = Path(tempfile.mkdtemp(dir=parent))
     try:
         yield folder
@@ -72,7 +72,7 @@ def aside(request: HttpRequest, *, commands: str, most: int | None = None) -> It
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def forget_old(parent: Path) -> None:
+def remove_old_uploads(parent: Path) -> None:
     """Remove what a process left that was killed while it looked at files."""
     for left in parent.iterdir():
         with suppress(FileNotFoundError):  # whoever sent it may take it away at any time

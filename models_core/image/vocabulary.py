@@ -74,7 +74,7 @@ class Vocabulary:
     def save(self, folder: Path, facts: dict[str, Any] | None = None) -> None:
         """Write the codebooks to a new folder (see storage.save)."""
         arrays: dict[str, NDArray[Any]] = dict(zip(DESCRIPTORS, self.centres, strict=True))
-        storage.save(
+        storage.save_model(
             folder, _KIND, arrays, asdict(self.settings), {"opencv": cv2.__version__} | (facts or {})
         )
 

@@ -66,8 +66,8 @@ class Intersection:
         Where both are the same object, half of the work is done and the result is symmetric to the bit.
         """
         on = torch_on(self.device)
-        left = folded_shares(rows, self.levels)
-        right = left if columns is rows else folded_shares(columns, self.levels)
+        left = fold_shares(rows, self.levels)
+        right = left if columns is rows else fold_shares(columns, self.levels)
         if left.shape[1] != right.shape[1]:
             raise ValueError(
                 f"images of {left.shape[1]} numbers against images of {right.shape[1]}; "
@@ -83,7 +83,7 @@ def level_weights(levels: int) -> FloatMatrix:
     return np.repeat(of_level, [4**level for level in range(levels + 1)])
 
 
-def folded_shares(kinds: Sequence[Shares], levels: int) -> Singles:
+def fold_shares(kinds: Sequence[Shares], levels: int) -> Singles:
     """A vector for each image whose plain intersection is the mean of the kinds' kernels.
 
     Shape (images, numbers).

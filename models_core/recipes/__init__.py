@@ -1,7 +1,7 @@
 """Systems by name: what each is made of, how it is trained in phases, stored, and ranks what is new.
 
 from models_core.recipes.files import recipe_of
-from models_core.recipes.material import Example, prepare
+from models_core.recipes.material import ImageExample, prepare
 from models_core.recipes.training import fit
 
 recipe = recipe_of("TRI5SEM")              # or the path of a TOML file

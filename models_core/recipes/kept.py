@@ -21,7 +21,7 @@ from models_core import storage
 
 PhaseArrays = dict[str, NDArray[Any]]
 #: Told the phase, how much of it is done, and how much there is; may raise to stop.
-PhaseCallback = Callable[[str, int, int], None]
+PhaseProgress = Callable[[str, int, int], None]
 
 #: Raised where what phases make changes, so that nothing old is taken for it.
 _DEFINITION = 1
@@ -41,7 +41,7 @@ class PhaseCache:
     def __init__(
         self,
         folder: Path | None = None,
-        progress: PhaseCallback = no_progress,
+        progress: PhaseProgress = no_progress,
         *,
         kernels: Path | None = None,
     ) -> None:
@@ -71,7 +71,7 @@ class PhaseCache:
                 shutil.rmtree(place)
         made = make()
         try:
-            storage.save(place, _KIND, made, {"phase": phase}, dict(facts))
+            storage.save_model(place, _KIND, made, {"phase": phase}, dict(facts))
         except OSError:
             if not place.exists():  # else another process made the same meanwhile
                 raise

@@ -97,7 +97,7 @@ class TrainedSystem:
             learned, settings["kcca"] = self.kcca.state()
             arrays |= {f"kcca.{name}": array for name, array in learned.items()}
         versions = {name: version(name) for name in _PACKAGES}
-        storage.save(folder, SYSTEM_KIND, arrays, settings, {**self.facts, "versions": versions})
+        storage.save_model(folder, SYSTEM_KIND, arrays, settings, {**self.facts, "versions": versions})
 
     @classmethod
     def load(cls, folder: Path) -> TrainedSystem:

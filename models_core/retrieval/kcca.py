@@ -171,7 +171,7 @@ class KCCA:
                 arrays[f"{name}.columns"] = side.columns.astype(np.int64)
         settings = {key: getattr(self, key) for key in _SETTINGS}
         settings |= {"solver_": self.solver_, "items": self.x_.items}
-        storage.save(folder, _KIND, arrays, settings, facts)
+        storage.save_model(folder, _KIND, arrays, settings, facts)
 
     @classmethod
     def load(cls, folder: Path) -> KCCA:

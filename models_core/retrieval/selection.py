@@ -263,7 +263,7 @@ class SelectedKCCA:
     def save(self, folder: Path, facts: dict[str, Any] | None = None) -> None:
         """Write everything learned to a new folder (see storage.save)."""
         arrays, settings = self.state()
-        storage.save(folder, _KIND, arrays, settings, facts)
+        storage.save_model(folder, _KIND, arrays, settings, facts)
 
     @classmethod
     def load(cls, folder: Path) -> SelectedKCCA:

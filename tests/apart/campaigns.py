@@ -69,7 +69,9 @@ class Place:
         self.name, self.sizes, self.seed = name, sizes, seed
         _corpus(f"{name}-corpus", sizes, seed, folder)
         settings: dict[str, Any] = {"trust": {"double_check_share": 0.05}}
-        self.campaign = campaigns.create(name=name, corpus=f"{name}-corpus", tasks=tasks, settings=settings)
+        self.campaign = campaigns.create_campaign(
+            name=name, corpus=f"{name}-corpus", tasks=tasks, settings=settings
+        )
         if hasattr(Campaign, "open_to_all"):  # older versions, with which this one is compared, lack it
             Campaign.objects.filter(pk=self.campaign.pk).update(open_to_all=True)
         self.settings = settings_of(self.campaign.settings)
@@ -89,7 +91,7 @@ class Place:
         else:
             campaigns.open_pairs(campaign=self.campaign, pairs=_pairs(rows, seed))
             controls.from_split(campaign=self.campaign, split=KNOWN, seed=seed, number=sizes.known // 2)
-        campaigns.campaign_begin(campaign=self.campaign)
+        campaigns.begin_campaign(campaign=self.campaign)
         instructions.publish_text(campaign=self.campaign, kind=instructions.CONSENT, text="")
         self.truths = _truths(self.campaign) if tasks == "entities" else {}
         self.watchers = [self._joined(f"{name}-w-{number}", True) for number in range(sizes.workers)]

@@ -59,7 +59,9 @@ def a_campaign(tasks: str, settings: dict[str, Any], *, each: int = 6) -> Campai
         for n in range(ASKED + KNOWN)
     ]
     a_corpus("quay", records)
-    made = campaigns.create(name="quay", corpus="quay", tasks=tasks, settings=settings, open_to_all=True)
+    made = campaigns.create_campaign(
+        name="quay", corpus="quay", tasks=tasks, settings=settings, open_to_all=True
+    )
     if tasks in ("relevance", "graded"):
         pairs = [
             Pair(f"i{n}", f"i{(n + k // 5) % ASKED}#{k % 5}")
@@ -70,7 +72,7 @@ def a_campaign(tasks: str, settings: dict[str, Any], *, each: int = 6) -> Campai
         controls.from_split(campaign=made, split="val", purposes=[Control.CONTROL])
     else:
         campaigns.open_campaign_images(campaign=made, split="train")
-    campaigns.campaign_begin(campaign=made)
+    campaigns.begin_campaign(campaign=made)
     instructions.publish_text(campaign=made, kind=instructions.CONSENT, text="")
     made.refresh_from_db()
     return made

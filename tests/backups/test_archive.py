@@ -28,7 +28,7 @@ def backup(tmp_path: Path) -> Path:
 
 def made(target: Path, source: Path) -> Path:
     """A backup of FILES."""
-    with archive.written(target, {"made_at": "now"}) as writer:
+    with archive.write_backup(target, {"made_at": "now"}) as writer:
         for name, content in FILES.items():
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             (source / name).write_bytes(content)
@@ -55,7 +55,7 @@ def test_a_file_keeps_its_mode_and_time_and_nothing_else_of_what_it_was(tmp_path
     source = tmp_path / "a.jpg"
     source.write_bytes(b"x")
     source.chmod(0o4444)
-    with archive.written(tmp_path / "b.tar", {}) as writer:
+    with archive.write_backup(tmp_path / "b.tar", {}) as writer:
         writer.add("pictures/ab/a.jpg", source)
     unpacked(tmp_path / "b.tar", tmp_path / "out")
     found = (tmp_path / "out" / "pictures/ab/a.jpg").stat()
@@ -164,9 +164,9 @@ def test_a_file_that_shrinks_meanwhile_is_named_and_one_that_went_is_passed_over
     source = tmp_path / "grown"
     source.write_bytes(b"12")
     with pytest.raises(BackupRefused, match="sources/grown became shorter"):
-        with archive.written(tmp_path / "b.tar", {}) as writer, source.open("rb") as file:
+        with archive.write_backup(tmp_path / "b.tar", {}) as writer, source.open("rb") as file:
             writer.put("sources/grown", file, 3)
     assert not list(tmp_path.glob("*.tar*"))
-    with archive.written(tmp_path / "b.tar", {}) as writer:
+    with archive.write_backup(tmp_path / "b.tar", {}) as writer:
         writer.add("sources/gone", tmp_path / "gone")
     assert unpacked(tmp_path / "b.tar", tmp_path / "out") == {}

@@ -35,7 +35,7 @@ OF_EACH_PAGE = 2
 
 
 @pytest.fixture
-def restored(tmp_path: Path) -> restoring.Restored:
+def restored(tmp_path: Path) -> restoring.RestoredBackup:
     file = tmp_path / "older.tar"
     file.write_bytes(lzma.decompress((OLDER / f"{connection.vendor}.backup.xz").read_bytes()))
     return restoring.restore_backup(file, replace=True)
@@ -76,7 +76,7 @@ def opened(client: Client, start: str) -> dict[str, int]:
 
 
 def test_what_people_take_away_is_what_the_older_version_gave(
-    restored: restoring.Restored, tmp_path: Path
+    restored: restoring.RestoredBackup, tmp_path: Path
 ) -> None:
     given = rounded((OLDER / f"{connection.vendor}.json").read_text())
     found = rounded(json.dumps(taken_away(tmp_path / "away")))
@@ -86,7 +86,7 @@ def test_what_people_take_away_is_what_the_older_version_gave(
 
 
 def test_its_pages_open_its_job_runs_and_its_work_goes_on(
-    restored: restoring.Restored, tmp_path: Path, settings
+    restored: restoring.RestoredBackup, tmp_path: Path, settings
 ) -> None:
     assert not restored.missing
     settings.PASSWORD_HASHERS = global_settings.PASSWORD_HASHERS

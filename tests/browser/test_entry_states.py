@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from annotation.common import database
 from annotation.models import Attempts, Campaign
-from annotation.recruitment.accounts import Reset
+from annotation.recruitment.accounts import PasswordReset
 from annotation.web.common import limits
 from annotation.workers.rate_limit import Limit, Try
 from tests.browser.conftest import Open
@@ -41,7 +41,7 @@ def headed(page: Page, text: str) -> None:
 def test_a_server_that_sends_no_e_mail_says_whom_to_ask(
     work: World, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(Reset, "extra_context", {"sends": False})
+    monkeypatch.setattr(PasswordReset, "extra_context", {"sends": False})
     page = open_page()
     page.goto("/forgotten/")
     expect(page.get_by_text("This server sends no e-mail.")).to_be_visible()

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from annotation import jobs
 from annotation.models import Corpus, Job
-from evaluation.comparison.comparisons import scored
+from evaluation.comparison.comparisons import score_run
 from evaluation.comparison.subsets import subset_named
 from evaluation.figures.base import Plot
 from evaluation.figures.files import as_svg
@@ -218,5 +218,5 @@ def test_two_files_of_embeddings_become_a_table_for_a_paper_by_page_alone(
     assert download.value.suggested_filename.endswith(".tex")
     assert r"\begin{tabular}" in table and "near" in table and "far" in table
     part = subset_named(corpus.name, "1/3")
-    figures = scored(run_named("near-search"), snapshot_named("fold"))
+    figures = score_run(run_named("near-search"), snapshot_named("fold"))
     assert part is not None and figures["queries"] == 3 * len(part.images) == 6

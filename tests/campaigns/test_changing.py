@@ -116,14 +116,14 @@ def test_counted_questions_are_asked_again_of_the_same_pairs(tasks: str):
 
 def test_pages_are_laid_out_again_with_the_pairs_and_fillers_that_they_had():
     a_corpus("few", some_images(4))
-    campaign = campaigns.create(name="few", corpus="few", tasks="relevance", settings=TRUSTING)
+    campaign = campaigns.create_campaign(name="few", corpus="few", tasks="relevance", settings=TRUSTING)
     keys = list(campaign.corpus.images.order_by("position").values_list("key", flat=True))
     wanted = [campaigns.counted.Pair(key, f"{key}#0") for key in keys]
     fillers = {key: [f"{other}#1" for other in keys if other != key] for key in keys}
     campaigns.open_pairs(campaign=campaign, pairs=wanted, fillers=fillers)
     before = _pairs(campaign)
     assert any(role == 1 for _, _, role in before)
-    campaigns.campaign_begin(campaign=campaign)
+    campaigns.begin_campaign(campaign=campaign)
     change(campaign, page={"images": 3, "captions": 2, "controls": 1})
     blocks = [item.content for item in Item.objects.filter(task__campaign=campaign)]
     assert {len(block["captions"]) for block in blocks} == {2}
@@ -267,7 +267,7 @@ def test_some_settings_stay_once_somebody_has_worked():
     ):
         with pytest.raises(CampaignError, match=f"{name} can no longer change"):
             change(world.campaign, **settings)
-    campaigns.close(campaign=world.campaign)
+    campaigns.close_campaign(campaign=world.campaign)
     with pytest.raises(CampaignError, match="is closed"):
         change(world.campaign, lease={"minutes": 5.0})
     assert SettingsVersion.objects.count() == 2

@@ -148,9 +148,9 @@ def test_e_mails_are_not_sent_without_end(ada: Account):
 
 
 def test_a_server_without_e_mail_says_so(ada: Account, monkeypatch: pytest.MonkeyPatch):
-    from annotation.recruitment.accounts import Reset
+    from annotation.recruitment.accounts import PasswordReset
 
-    monkeypatch.setattr(Reset, "extra_context", {"sends": False})
+    monkeypatch.setattr(PasswordReset, "extra_context", {"sends": False})
     page = Client().get(reverse("reset"))
     assert "sends no e-mail" in words(page) and "<form" not in page.content.decode().partition("</main>")[0]
 

@@ -307,7 +307,7 @@ def test_what_begins_meanwhile_makes_it_be_tried_again(monkeypatch: pytest.Monke
         return found
 
     monkeypatch.setattr(joining, "_lock", overtaken)
-    with pytest.raises(joining.Moved):
+    with pytest.raises(joining.ProvisionalWorkerMoved):
         join(known, provisional)
     assert Worker.objects.filter(pk=provisional.worker_id).exists()
     assert Identity.objects.count() == 2

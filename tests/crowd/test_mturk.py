@@ -140,7 +140,7 @@ def test_an_id_that_is_none_is_refused(work: World, field: str):
 def test_the_way_in_is_good_for_one_worker_and_a_day(work: World, monkeypatch: pytest.MonkeyPatch):
     way = way_of(Client().get(turk_address()))
     assert Client().get(way.replace("/begin/", "/begin/x")).status_code == 403
-    monkeypatch.setattr(mturk, "HIT_LIFETIME", -1)
+    monkeypatch.setattr(mturk, "FRAMED_LINK_LIFETIME", -1)
     answer = Client().get(way)
     assert answer.status_code == 403 and "has expired" in words(answer)
     assert not Account.objects.exists()

@@ -267,7 +267,7 @@ def test_who_failed_the_test_may_take_it_again_or_go_back():
     assert platform_visits.visit_progress(visit()).state == platform_visits.WORKING
     take_test(world, right=0, worker=-1)
     reached = platform_visits.visit_progress(visit())
-    assert (reached.state, reached.code, reached.again) == (platform_visits.OUT, "SCREEN0UT", True)
+    assert (reached.state, reached.code, reached.again) == (platform_visits.SCREENED_OUT, "SCREEN0UT", True)
     assert "take the test again instead" in words(client.get(reverse("visit")))
     task = reverse("task", args=["quay", q.COREF_LINK])
     failed = client.get(task)

@@ -13,10 +13,10 @@ from django.core.management import call_command
 from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, Chain, ImageRecord, LayerRecord, Mention
 from annotation.synthetic_corpus.generate import generate
-from config.demonstration.evaluating import LEAST_IMAGES, DemoNames, make_evaluation
+from config.demonstration.evaluating import LEAST_IMAGES, DemoNames, make_demo_evaluation
 from config.demonstration.gold import described
 from evaluation.models import Batch, QrelsSnapshot, Report, Run, System
-from evaluation.services.batches.state import state
+from evaluation.services.batches.state import batch_state
 
 SPLITS = ("train", "val", "test")
 NAMES = DemoNames("sample", "")
@@ -56,26 +56,26 @@ def paint(folder: Path, images: int) -> None:
 def test_what_was_killed_goes_on_and_what_stands_is_not_made_again(db: None, folder: Path) -> None:
     paint(folder, 3 * LEAST_IMAGES)
     with pytest.raises(Stopped):
-        make_evaluation(NAMES, folder=folder, seed=1, call=Calls("simulate_judges", nth=2))
-    assert state("first").short
+        make_demo_evaluation(NAMES, folder=folder, seed=1, call=Calls("simulate_judges", nth=2))
+    assert batch_state("first").short
     with pytest.raises(Stopped):
-        make_evaluation(NAMES, folder=folder, seed=1, call=Calls("build_report"))
-    assert [state(batch).state for batch in ("first", "second")] == ["closed", "open"]
-    assert not state("first").short and state("second").unused
+        make_demo_evaluation(NAMES, folder=folder, seed=1, call=Calls("build_report"))
+    assert [batch_state(batch).state for batch in ("first", "second")] == ["closed", "open"]
+    assert not batch_state("first").short and batch_state("second").unused
     counts = {model: model.objects.count() for model in (System, Run, Batch, QrelsSnapshot)}
     assert counts == {System: 4, Run: 8, Batch: 2, QrelsSnapshot: 1}
 
     (qrels,) = QrelsSnapshot.objects.all()
     Report.objects.create(corpus=qrels.corpus, name=NAMES.report, qrels=qrels, inputs={}, digest="", files={})
     nothing = Calls()
-    assert make_evaluation(NAMES, folder=folder, seed=1, call=nothing)
+    assert make_demo_evaluation(NAMES, folder=folder, seed=1, call=nothing)
     assert nothing.made == []
 
 
 def test_a_corpus_with_few_images_is_left_alone(db: None, folder: Path) -> None:
     paint(folder, 3)
     nothing = Calls()
-    assert not make_evaluation(NAMES, folder=folder, seed=1, call=nothing)
+    assert not make_demo_evaluation(NAMES, folder=folder, seed=1, call=nothing)
     assert nothing.made == [] and not folder.joinpath("gold.csv").exists()
 
 

@@ -173,7 +173,7 @@ class Managed:
     def top_up(self, number: int, turn: int) -> None:
         batch = self.batch(turn)
         try:
-            done = reassignment.top_up(batch.name)
+            done = reassignment.reassign_answers(batch.name)
         except BatchRefused:
             assert batch.campaign.state == "closed"
             return
@@ -209,7 +209,7 @@ class Managed:
 
     def close(self, number: int, turn: int) -> None:
         if turn % 4 == 0:
-            campaigns.close(campaign=self.batch(number).campaign)
+            campaigns.close_campaign(campaign=self.batch(number).campaign)
             self.met["closed"] += 1
 
     def collect(self, number: int, turn: int) -> None:
@@ -242,7 +242,7 @@ class Managed:
         name = f"q-{batch.name}"
         if number % 2:
             try:
-                done = closing.settle(batch.name, qrels=name).frozen
+                done = closing.close_batch(batch.name, qrels=name).frozen
             except BatchRefused:
                 assert not self.now[batch.name].given
                 return
@@ -345,7 +345,7 @@ class Managed:
             decided.append((now.own.decided(), now.batch.judgments and now.batch.judgments.pk))
             if len(self.now) > 1 and not both and number != turn:
                 continue
-            told[name] = batch_state.state(name)
+            told[name] = batch_state.batch_state(name)
             self._check_state(now, told[name])
             self._check_kept(now, told[name], tuple(decided))
             if step % 3 == 0:
@@ -355,9 +355,9 @@ class Managed:
             assert newest.judgments is not None and newest.judgments.name == held
 
         def state(name: str) -> BatchState:
-            return told.get(name) or batch_state.state(name)
+            return told.get(name) or batch_state.batch_state(name)
 
-        with mock.patch.object(request, "state", state):
+        with mock.patch.object(request, "batch_state", state):
             for row in Report.objects.select_related("corpus", "qrels", "batch"):
                 up_to_date = self.built[row.name] == self.inputs_of(row.name)
                 assert (building.outdated(row) == []) == up_to_date, building.outdated(row)
@@ -406,8 +406,8 @@ class Managed:
     def _check_kept(self, now: Recount, seen: BatchState, decided: Any) -> None:
         """What a page shows of a batch may miss answers, and nothing else."""
         name = now.batch.name
-        with mock.patch.object(batch_state, "state", lambda name: seen):
-            shown = batch_state.kept_state(now.batch)
+        with mock.patch.object(batch_state, "batch_state", lambda name: seen):
+            shown = batch_state.cached_batch_state(now.batch)
         was = self.seen.get(name)
         if was is not None and was[0] == decided and shown != seen:
             assert shown == was[1]

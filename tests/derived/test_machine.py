@@ -172,7 +172,7 @@ class Managed(Play):
 
     def close(self, number: int, turn: int) -> None:
         if turn % 4 == 0:
-            campaigns.close(campaign=self.campaign)
+            campaigns.close_campaign(campaign=self.campaign)
             self.met["closed"] += 1
 
     def export(self, number: int, turn: int) -> None:
@@ -254,7 +254,7 @@ class Managed(Play):
         statistics = layer_statistics(corpus=corpus, layer=layer, progress=partial(_kept_in, records))
         stored = {r.id: by_first_mention(r.layer) for r in records if r.layer is not None}
         assert stored == now.counted_layer()
-        shown = browse.corpus_figures([layer])[layer.pk]
+        shown = browse.layer_figures([layer])[layer.pk]
         assert (shown.images, shown.chains, shown.mentions, shown.boxes) == (
             len(expected),
             sum(len(share.chains) for share in expected.values()),

@@ -63,7 +63,7 @@ def test_a_figure_that_is_drawn_and_never_made_is_named() -> None:
 
 
 def test_a_figure_that_is_made_and_never_drawn_is_named() -> None:
-    FIGURE_DRAWERS._entries.pop(ranks._KIND)
+    FIGURE_DRAWERS._entries.pop(ranks.KIND)
     (error,) = lacking_entries()
     assert error.id == "evaluation.E014" and "'ranks'" in error.msg and "ranks.py" in str(error.hint)
 

@@ -9,7 +9,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from evaluation.agreement.estimates import Bootstrap
 from evaluation.comparison.cross_validation import (
-    MEDIAN,
+    MEDIAN_RANK,
     compare_systems,
     cross_validated_figures,
     printed_pairs,
@@ -31,8 +31,8 @@ def test_figures_are_shares_and_medians_of_all_queries():
     found = cross_validated_figures(crossed("one", [1, 2, 8, 20], [5, 6, 11, 30]))
     values = {d: {m: i.value for m, i in own.items()} for d, own in found.figures.items()}
     assert values == {
-        "annotation": {"R@1": 0.25, "R@5": 0.5, "R@10": 0.75, MEDIAN: 5.0},
-        "search": {"R@1": 0.0, "R@5": 0.25, "R@10": 0.5, MEDIAN: 8.5},
+        "annotation": {"R@1": 0.25, "R@5": 0.5, "R@10": 0.75, MEDIAN_RANK: 5.0},
+        "search": {"R@1": 0.0, "R@5": 0.25, "R@10": 0.5, MEDIAN_RANK: 8.5},
     }
     for own in found.figures.values():
         assert all(i.low <= i.value <= i.high and i.level == 0.95 for i in own.values())

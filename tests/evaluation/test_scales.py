@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from annotation.common.registry import UnknownName
 from evaluation.relevance.grades import (
     EXPONENTIAL,
-    HIGHEST_GRADE,
+    GREATEST_GAIN,
     LINEAR,
     MEAN_GRADE,
     graded_rule_named,
@@ -83,7 +83,7 @@ def test_gains_never_cross_the_threshold_and_follow_the_scores(
     score = sum(exact) / len(exact) if summary == "mean" else middle
     assert rule.score(pair) == score and rule.holds(pair) == (score >= Fraction(threshold, 100))
     assert rule.holds(pair) == (rule.relevance(pair) >= rule.level)
-    assert 0 <= rule.relevance(pair) <= rule.highest <= HIGHEST_GRADE
+    assert 0 <= rule.relevance(pair) <= rule.highest <= GREATEST_GAIN
     assert abs(rule.grade(rule.relevance(pair)) - float(score)) < 0.01
     assert rule_named(rule.name) == rule == graded_rule_named(rule.name)
 

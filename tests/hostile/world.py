@@ -26,7 +26,7 @@ from evaluation.services.judgments.importing import JudgmentsImport, import_judg
 from evaluation.services.reports import building
 from evaluation.services.reports.request import ReportRequest
 from evaluation.services.runs.files import RunImport, import_run
-from evaluation.services.systems.upload import SCORES, upload_system
+from evaluation.services.systems.upload import STORED_SCORES, upload_system
 from tests.crowd import platform
 from tests.evaluation.database.conftest import matrix_file
 from tests.evaluation.database.pooled_world import UNTESTED
@@ -76,7 +76,9 @@ def _agreed(campaign: Campaign) -> None:
 
 
 def _counted(tasks: str) -> None:
-    made = campaigns.create(name=tasks, corpus="quay", tasks=tasks, settings=TRUSTING, open_to_all=True)
+    made = campaigns.create_campaign(
+        name=tasks, corpus="quay", tasks=tasks, settings=TRUSTING, open_to_all=True
+    )
     if campaigns.asks_pairs(tasks):
         # Those of `train` are left for known items.
         asked = [n for n in range(IMAGES) if n % 3]
@@ -84,23 +86,25 @@ def _counted(tasks: str) -> None:
         campaigns.open_pairs(campaign=made, pairs=pairs)
     else:
         campaigns.open_campaign_images(campaign=made)
-    campaigns.campaign_begin(campaign=made)
+    campaigns.begin_campaign(campaign=made)
     _agreed(made)
 
 
 def _tested() -> None:
     """A campaign whose workers agree and pass a test before they begin, and one that is paused."""
-    made = campaigns.create(name="tested", corpus="quay", tasks="entities", settings={}, open_to_all=True)
+    made = campaigns.create_campaign(
+        name="tested", corpus="quay", tasks="entities", settings={}, open_to_all=True
+    )
     instructions.publish_text(campaign=made, kind=instructions.CONSENT, text="You agree to be kind.")
     campaigns.open_campaign_images(campaign=made, images=2)
     control_items.from_gold(campaign=made, layer=made.corpus.layers.get(name="import"))
-    campaigns.campaign_begin(campaign=made)
+    campaigns.begin_campaign(campaign=made)
     paused = campaigns.open_campaign(
         campaigns.CampaignPlan(
             name="paused", corpus="quay", tasks="captions", settings=TRUSTING, open_to_all=True
         )
     )
-    campaigns.pause(campaign=paused, reason="")
+    campaigns.pause_campaign(campaign=paused, reason="")
 
 
 def _reviewed() -> None:
@@ -128,7 +132,7 @@ def _evaluated(folder: Path) -> None:
     good, bad = np.eye(IMAGES), -np.eye(IMAGES) + np.arange(IMAGES) / 10
     for name, scores in (("good", good), ("bad", bad), ("spare", good)):
         file = matrix_file(folder, name, scores, images, captions)
-        upload_system(name=name, corpus="quay", path=file, format=SCORES)
+        upload_system(name=name, corpus="quay", path=file, format=STORED_SCORES)
         for direction in (Run.ANNOTATION, Run.SEARCH):
             run = f"{name}-{direction}"
             runs += [run] if name != "spare" else []
@@ -154,5 +158,5 @@ def _exported(campaign: Campaign) -> None:
     assert jobs.run_queued_job(done.pk) == Job.DONE
     jobs.enqueue(kind="export_dataset", arguments={**arguments, "format": "coco"}, campaign=campaign)
     stopped = jobs.enqueue(kind="refresh_layer", campaign=campaign)
-    jobs.cancel(job_id=stopped.pk)
+    jobs.cancel_job(job_id=stopped.pk)
     jobs.enqueue(kind="collect_judgments", arguments={"batch": "batch"})

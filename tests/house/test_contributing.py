@@ -131,10 +131,10 @@ import importlib, sys
 from django.core.management import call_command
 importlib.import_module("config.urls")
 from annotation.formats import FORMATS
-from annotation.jobs import kind_named
+from annotation.jobs import job_kind_named
 from annotation.protocol.kinds import KINDS
 from evaluation.metrics import METRICS
-kind_named("refresh_layer")
+job_kind_named("refresh_layer")
 before = {*sys.modules}
 call_command("check", tags=["registries"])
 print("caption_fluency" in KINDS, "caption_blocks" in FORMATS, METRICS.find("WP@2").name)

@@ -137,6 +137,8 @@ SHARED_NAMES = {
     "Judgment": "the row of the protocol's record",
     "Ruling": "the row of the protocol's record",
     "RULES": "what each kind's folder hands to the registry",
+    "KIND": "what each figure's file hands to the registry",
+    "plot": "what each figure's file hands to the registry",
     "register": "Django looks for template tags under this name",
     "urlpatterns": "Django looks for addresses under this name",
 }

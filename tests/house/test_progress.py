@@ -18,7 +18,7 @@ from io import StringIO
 import pytest
 
 from annotation.management import base
-from evaluation.management.training import Bars
+from evaluation.management.training import ProgressBars
 
 CLOCK = r"\d+:\d\d:\d\d"
 
@@ -47,7 +47,7 @@ def writers() -> list[threading.Thread]:
 @pytest.mark.usefixtures("often")
 def test_a_phase_that_says_nothing_is_told_of_again_and_again() -> None:
     with redirect_stderr(StringIO()) as log:
-        with Bars() as bars:
+        with ProgressBars() as bars:
             bars("text kernel", 0, 1)
             until(lambda: len(re.findall(rf"text kernel: 0 of 1 \({CLOCK}\)\n", log.getvalue())) >= 3)
             bars("trying regularisers", 2_000, 4_000)
@@ -77,7 +77,7 @@ def test_things_are_counted_as_they_are_taken() -> None:
 
 @pytest.mark.usefixtures("often")
 def test_a_command_that_fails_writes_no_more() -> None:
-    with redirect_stderr(StringIO()), pytest.raises(RuntimeError), Bars() as bars:
+    with redirect_stderr(StringIO()), pytest.raises(RuntimeError), ProgressBars() as bars:
         bars("text kernel", 0, 1)
         assert writers()
         raise RuntimeError("the power went")
@@ -100,7 +100,7 @@ def test_on_a_terminal_there_is_a_bar_and_no_line(monkeypatch: pytest.MonkeyPatc
     with os.fdopen(writer, "w") as terminal, os.fdopen(reader, "rb"):
         with redirect_stderr(terminal):
             assert sys.stderr.isatty()
-            with Bars() as bars:
+            with ProgressBars() as bars:
                 bars("text kernel", 0, 2)
                 assert not writers()
                 bars("text kernel", 2, 2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from annotation.backups.keys import BROKEN
-from annotation.jobs.registry import JOB_KINDS, kind_named
+from annotation.jobs.registry import JOB_KINDS, job_kind_named
 from config.celery import app
 
 
@@ -15,7 +15,7 @@ def test_the_names_of_celery_tasks_stay() -> None:
 
 
 def test_the_names_of_job_kinds_stay() -> None:
-    kind_named("discard")
+    job_kind_named("discard")
     assert set(JOB_KINDS.keys()) >= {
         *("change_settings", "discard", "restore", "export_dataset", "open_images", "refresh_layer"),
         *("send_letter", "send_staff_invitation"),

@@ -19,7 +19,7 @@ from annotation.models import Corpus, Layer
 from annotation.protocol.boxes import BOXED, COVERAGE, EXCLUDED, NON_VISUAL, REVIEW
 from annotation.protocol.terms import ImageRecord
 from annotation.selectors.corpora import AmbiguousLayer
-from annotation.selectors.left_out import EXCLUDED_CHAINS, OPEN_CHAINS, lacks
+from annotation.selectors.left_out import EXCLUDED_CHAINS, OPEN_CHAINS, missing_from_export
 from annotation.selectors.records import stream_records
 from annotation.selectors.statistics import layer_statistics
 from tests.factories import HAT, MAN, STREET, a_corpus, a_layer, an_image, boxed, boxless, some_images
@@ -124,7 +124,7 @@ def test_what_no_format_says_of_a_layer_is_counted(tmp_path: Path):
     staged(a_corpus("c", some_images(2, layered=False)), c1=COVERAGE, c2=EXCLUDED, c3=EXCLUDED)
     written = export_dataset(corpus="c", format="jsonl", out=tmp_path / "out", include_unfinished=True)
     assert written.left_out == {"excluded_chains": 2, "open_chains": 1}
-    assert lacks(written.left_out) == [
+    assert missing_from_export(written.left_out) == [
         "Not in the files: 2 chains that a reviewer excluded; their mentions are plain words.",
         "Not in the files: that 1 chain is still open.",
     ]
@@ -134,7 +134,11 @@ def test_everything_that_can_be_left_out_has_its_sentence():
     of_layers = [value for name, value in vars(contents).items() if name.startswith("LEFT_OUT_")]
     assert len(of_layers) == 4
     words = (*contents.RECORD_CONTENTS, *of_layers, EXCLUDED_CHAINS, OPEN_CHAINS)
-    assert len(lacks(dict.fromkeys(words, 1))) == len(lacks(dict.fromkeys(words, 2))) == len(words)
+    assert (
+        len(missing_from_export(dict.fromkeys(words, 1)))
+        == len(missing_from_export(dict.fromkeys(words, 2)))
+        == len(words)
+    )
 
 
 @pytest.mark.parametrize("stages", [{}, {"c1": BOXED, "c2": NON_VISUAL, "c3": EXCLUDED}, {"c1": ""}])

@@ -69,7 +69,7 @@ def computes(progress: JobProgress, *, held: str, then: str = "") -> dict[str, s
 def cancelled_on_the_way(progress: JobProgress) -> dict[str, bool]:
     if not progress.checkpoint:
         progress.advance(0.5, checkpoint={"half": True})
-        jobs.cancel(job_id=progress.job_id)
+        jobs.cancel_job(job_id=progress.job_id)
     progress.advance(0.6, phase="after it")
     return {"went_on": True}
 

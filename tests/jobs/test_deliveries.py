@@ -71,7 +71,7 @@ def test_it_is_cancelled_mid_way_and_goes_on_where_it_was(delivery: Delivery, he
     job = counting(held)
     with delivery.worker():
         under_way(job)
-        jobs.cancel(job_id=job.pk)
+        jobs.cancel_job(job_id=job.pk)
         stopped = wait_for(job, Job.CANCELLED)
         assert counted() == list(range(stopped.checkpoint["next"])) and 0 < len(counted()) < 40
         held.unlink()
@@ -221,7 +221,7 @@ def test_a_job_that_waits_long_is_sent_again_ever_more_seldom(broker: redis.Redi
     gaps = [after - before for before, after in zip(sent, sent[1:], strict=False)]
     assert gaps == sorted(gaps) and gaps[-1] <= 11
     assert broker.llen("jobs") == 1 + len(sent) < 20
-    jobs.cancel(job_id=job.pk)
+    jobs.cancel_job(job_id=job.pk)
 
 
 def test_a_broker_that_cannot_be_reached_keeps_nobody_from_asking(caplog):

@@ -107,7 +107,7 @@ def test_a_kind_that_is_no_more_fails_its_jobs():
 
 def test_a_waiting_job_is_cancelled_at_once():
     job = jobs.enqueue(kind="count", arguments={"upto": 3})
-    assert jobs.cancel(job_id=job.pk).state == Job.CANCELLED
+    assert jobs.cancel_job(job_id=job.pk).state == Job.CANCELLED
     assert jobs.run_queued_job(job.pk) is None
     assert steps() == []
 
@@ -137,7 +137,7 @@ def test_a_step_is_undone_where_its_transaction_meets_the_end(monkeypatch):
 def test_what_has_ended_cannot_be_cancelled(state):
     job = Job.objects.create(kind="count", state=state)
     with pytest.raises(jobs.JobError, match=f"is {state}; only queued and running"):
-        jobs.cancel(job_id=job.pk)
+        jobs.cancel_job(job_id=job.pk)
 
 
 @pytest.mark.parametrize("state", [Job.QUEUED, Job.RUNNING, Job.DONE])
@@ -147,7 +147,7 @@ def test_only_what_failed_or_was_cancelled_can_be_resumed(state):
         jobs.resume_job(job_id=job.pk)
 
 
-@pytest.mark.parametrize("act", [jobs.cancel, jobs.resume_job])
+@pytest.mark.parametrize("act", [jobs.cancel_job, jobs.resume_job])
 def test_a_job_that_is_none_is_named(act):
     with pytest.raises(jobs.JobError, match="there is no job 7; manage.py jobs lists them"):
         act(job_id=7)

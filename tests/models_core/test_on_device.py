@@ -7,7 +7,7 @@ import pytest
 
 from models_core.device import NoDevice, torch_on
 from models_core.image import vocabulary
-from models_core.kernels.intersection import Intersection, folded_shares
+from models_core.kernels.intersection import Intersection, fold_shares
 from models_core.recipes.crossing import cross_validate
 from models_core.recipes.kept import PhaseCache
 from models_core.recipes.material import CountedWords
@@ -116,7 +116,7 @@ def test_intersections_are_exact_sums_of_the_same_minima(monkeypatch, images, ot
     kinds = [pyramids(images, 7, 0), pyramids(images, 8, 1)]
     columns = kinds if others == images else [kind[:others] for kind in kinds]
     found = Intersection(device=TORCH).gram(kinds, columns)
-    left, right = folded_shares(kinds, 2), folded_shares(columns, 2)
+    left, right = fold_shares(kinds, 2), fold_shares(columns, 2)
     exact = np.minimum(left[:, None], right[None]).sum(axis=2, dtype=np.float64)
     np.testing.assert_allclose(found, exact, rtol=0, atol=1e-12)
     np.testing.assert_allclose(found, Intersection().gram(kinds, columns), rtol=0, atol=1e-6)

@@ -11,7 +11,7 @@ ARRAYS = {"weights": np.arange(6.0).reshape(2, 3), "columns": np.array([4, 2])}
 
 
 def saved(folder):
-    storage.save(folder, "kcca", ARRAYS, {"kappa": 0.1}, {"seed": 7})
+    storage.save_model(folder, "kcca", ARRAYS, {"kappa": 0.1}, {"seed": 7})
     return folder
 
 
@@ -31,7 +31,7 @@ def test_who_may_read_the_manifest_may_read_the_arrays(tmp_path):
 
 
 def test_a_transposed_array_keeps_its_entries(tmp_path):
-    storage.save(tmp_path / "m", "kcca", {"w": ARRAYS["weights"].T}, {})
+    storage.save_model(tmp_path / "m", "kcca", {"w": ARRAYS["weights"].T}, {})
     np.testing.assert_array_equal(storage.load_model(tmp_path / "m").arrays["w"], ARRAYS["weights"].T)
 
 
@@ -42,7 +42,7 @@ def test_nothing_is_overwritten(tmp_path):
 
 def test_a_failed_save_leaves_nothing(tmp_path):
     with pytest.raises(TypeError):
-        storage.save(tmp_path / "model", "kcca", ARRAYS, {"kappa": object()})
+        storage.save_model(tmp_path / "model", "kcca", ARRAYS, {"kappa": object()})
     assert list(tmp_path.iterdir()) == []
 
 

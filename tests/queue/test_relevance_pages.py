@@ -46,7 +46,7 @@ def pairs(images: int = ASKED, each: int = 10) -> list[Pair]:
 
 def campaign(settings: dict[str, Any] = MEASURED, *, known: int = 30, **also: Any) -> Campaign:
     corpus()
-    made = campaigns.create(name="work", corpus="quay", tasks="relevance", settings=settings)
+    made = campaigns.create_campaign(name="work", corpus="quay", tasks="relevance", settings=settings)
     campaigns.open_pairs(campaign=made, **{"pairs": pairs(), **also})
     items = controls.from_captions(
         campaign=made,
@@ -56,7 +56,7 @@ def campaign(settings: dict[str, Any] = MEASURED, *, known: int = 30, **also: An
         purposes={Control.CONTROL: known},
     )
     controls.add_control_items(campaign=made, items=enumerate(items, 1), source="gold")
-    campaigns.campaign_begin(campaign=made)
+    campaigns.begin_campaign(campaign=made)
     return made
 
 
@@ -79,7 +79,7 @@ def contents() -> list[dict[str, Any]]:
 
 def test_pages_hold_every_pair_once_and_fillers_where_pairs_run_out():
     corpus()
-    made = campaigns.create(name="work", corpus="quay", tasks="relevance")
+    made = campaigns.create_campaign(name="work", corpus="quay", tasks="relevance")
     wanted = pairs(each=7)
     fillers = {f"i{n}": [f"i{n + 1}#{k}" for k in range(5)] for n in range(ASKED, ASKED + 30)}
     fillers |= {f"i{n}": [f"i{(n + 9) % ASKED}#{k}" for k in range(5)] for n in range(ASKED)}
@@ -242,7 +242,7 @@ def test_the_test_asks_one_known_image_at_a_time():
 )
 def test_a_pair_of_something_unknown_is_named(pair: Pair, problem: str):
     corpus()
-    made = campaigns.create(name="work", corpus="quay", tasks="relevance")
+    made = campaigns.create_campaign(name="work", corpus="quay", tasks="relevance")
     with pytest.raises(CampaignError, match=problem):
         campaigns.open_pairs(campaign=made, pairs=[pair])
     assert not Task.objects.exists()

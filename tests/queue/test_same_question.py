@@ -223,11 +223,11 @@ def test_a_box_that_was_judged_as_a_control_item_is_judged_by_others_whoever_dre
 
 def pairs_campaign(tasks: str) -> Campaign:
     a_corpus("quay", [an_image(f"i{n}", "a .", "b .", "c .", "d .", layered=False) for n in range(8)])
-    made = campaigns.create(
+    made = campaigns.create_campaign(
         name="work", corpus="quay", tasks=tasks, settings={**TRUSTING, "page": {"images": 3, "captions": 2}}
     )
     campaigns.open_pairs(campaign=made, pairs=[Pair(f"i{n}", f"i{n}#{k}") for n in range(4) for k in (0, 1)])
-    campaigns.campaign_begin(campaign=made)
+    campaigns.begin_campaign(campaign=made)
     return made
 
 

@@ -60,7 +60,7 @@ def rows() -> dict[str, list[Any]]:
 
 def cancelling(world: World) -> Callable[[], object]:
     job = jobs.enqueue(kind="refresh_layer", campaign=world.campaign)
-    return lambda: jobs.cancel(job_id=job.pk)
+    return lambda: jobs.cancel_job(job_id=job.pk)
 
 
 def resuming(world: World) -> Callable[[], object]:
@@ -89,11 +89,11 @@ def restoring(world: World) -> Callable[[], object]:
 
 
 def pausing(world: World) -> Callable[[], object]:
-    return lambda: states.pause(campaign=world.campaign, reason="lunch")
+    return lambda: states.pause_campaign(campaign=world.campaign, reason="lunch")
 
 
 def closing(world: World) -> Callable[[], object]:
-    return lambda: states.close(campaign=world.campaign)
+    return lambda: states.close_campaign(campaign=world.campaign)
 
 
 def prioritising(world: World) -> Callable[[], object]:

@@ -85,7 +85,7 @@ def _one(number: int, worker: int, folder: Path, stop: Path) -> None:
     from annotation.simulation.visits import Conduct, SimulatedVisit
     from annotation.simulation.workers import PERFECT
     from annotation.simulation.workers import SimulatedWorker as Simulated
-    from annotation.simulation_driver.task_pages import QueueDesk
+    from annotation.simulation_driver.task_pages import QueueTaskClient
     from annotation.simulation_driver.truths import Truths
 
     journal = os.open(folder / f"{number}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -99,7 +99,7 @@ def _one(number: int, worker: int, folder: Path, stop: Path) -> None:
         truths = asked(lambda: Truths(campaign, campaign.corpus.layers.get(name="import"), seed=1))
         visit = SimulatedVisit(
             Simulated(f"w{number}", PERFECT, 1),
-            _Insisting(QueueDesk(campaign, worker, truths), note),
+            _Insisting(QueueTaskClient(campaign, worker, truths), note),
             lambda key: asked(lambda: truths.of(key)),
             conduct=Conduct(clicked_twice=0.05, answered_twice=0.05, returned=0.02),
             clock=time.time,

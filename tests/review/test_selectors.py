@@ -44,7 +44,7 @@ def test_the_queue_tells_every_chain_in_review_and_why_the_newest_first():
     assert queue.after == ""
     man = queue.images[1].chains[0]
     assert (man.number, man.mentions, man.title) == (1, (MAN, THE_MAN), "The man")
-    assert review.images_waiting(world.campaign.pk) == 3
+    assert review.count_chains_in_review(world.campaign.pk) == 3
     only = review.review_queue(campaign=world.campaign.pk, reason="fruitless")
     assert keys(only) == [("one", ["fruitless"])]
 
@@ -77,14 +77,14 @@ def test_reports_name_image_words_and_worker_until_they_are_resolved():
     ada = people.account("ada", "reviewer")
     world = the_world()
     report(world, q.COREF_LINK, "chunk_wrong", worker=2, comment="two words too many")
-    (found,), after = review.review_reports(campaign=world.campaign.pk)
+    (found,), after = review.worker_reports(campaign=world.campaign.pk)
     assert after is None and not found.known_item
     assert (found.image.key, found.words, found.kind) == ("man", ("A man", "The man"), q.COREF_LINK)
     assert (found.flag.comment, found.flag.judgment.worker.pseudonym) == ("two words too many", "review-w2")
     assert rulings.resolve_flag(campaign=world.campaign, flag=found.flag.pk, actor=ada)
     assert not rulings.resolve_flag(campaign=world.campaign, flag=found.flag.pk, actor=ada)
-    assert review.review_reports(campaign=world.campaign.pk) == ([], None)
-    ((resolved,), _) = review.review_reports(campaign=world.campaign.pk, unresolved=False)
+    assert review.worker_reports(campaign=world.campaign.pk) == ([], None)
+    ((resolved,), _) = review.worker_reports(campaign=world.campaign.pk, unresolved=False)
     assert resolved.flag.resolved_by == ada
     assert AuditEntry.objects.get().act == "resolve_flag"
 
@@ -94,7 +94,7 @@ def test_a_report_about_a_box_names_what_the_box_was_drawn_for():
     answer(world, q.COREF_LINK, "yes")
     world.submit(0, held(world, 0, q.BOX_DRAWING, mention=HAT), then=False)
     report(world, q.BOX_QUALITY, "offensive", worker=1)
-    ((found,), _) = review.review_reports(campaign=world.campaign.pk)
+    ((found,), _) = review.worker_reports(campaign=world.campaign.pk)
     assert found.words == ("a hat",)
 
 
@@ -102,8 +102,8 @@ def test_reports_page_by_key():
     world = the_world([a_man("one"), a_man("two"), a_man("three")])
     for place in range(3):
         report(world, q.COREF_LINK, worker=place, place=place)
-    first, after = review.review_reports(campaign=world.campaign.pk, size=2)
-    rest, end = review.review_reports(campaign=world.campaign.pk, size=2, before=after)
+    first, after = review.worker_reports(campaign=world.campaign.pk, size=2)
+    rest, end = review.worker_reports(campaign=world.campaign.pk, size=2, before=after)
     ids = [one.flag.pk for one in (*first, *rest)]
     assert ids == sorted(ids, reverse=True) and len(set(ids)) == 3 and end is None
 
@@ -111,7 +111,7 @@ def test_reports_page_by_key():
 def test_a_report_of_another_campaign_is_not_resolved():
     world, other = the_world(), the_world([a_man("other")], name="elsewhere")
     report(world, q.COREF_LINK)
-    ((found,), _) = review.review_reports(campaign=world.campaign.pk)
+    ((found,), _) = review.worker_reports(campaign=world.campaign.pk)
     with pytest.raises(CannotRule, match="no report"):
         rulings.resolve_flag(campaign=other.campaign, flag=found.flag.pk)
 
@@ -122,7 +122,7 @@ def test_everything_behind_an_image_is_read():
     refuse(world)
     row = image(world)
     done = rulings.make_ruling(image=row.pk, ruling=Closure((HAT,), "none"))
-    found = review.review_behind(campaign=world.campaign.pk, key="man")
+    found = review.image_under_review(campaign=world.campaign.pk, key="man")
     assert [(s.judgment.kind, s.mentions, bool(s.flag)) for s in found.said] == [
         (q.COREF_LINK, (MAN, THE_MAN), True),
         (q.COREF_LINK, (MAN, THE_MAN), False),
@@ -131,6 +131,6 @@ def test_everything_behind_an_image_is_read():
     assert [m.outcome for m in found.moves[f"{MAN} {THE_MAN}"]] == ["REFUSED"]
     assert [(g.row.pk, set(g.mentions), g.in_force) for g in found.rulings] == [(done.ruling.pk, {HAT}, True)]
     with pytest.raises(review.NoSuchImage):
-        review.review_behind(campaign=world.campaign.pk, key="woman")
+        review.image_under_review(campaign=world.campaign.pk, key="woman")
     with pytest.raises(review.NoSuchImage):
-        review.review_behind(campaign=world.campaign.pk, key="nu\0ll")
+        review.image_under_review(campaign=world.campaign.pk, key="nu\0ll")

@@ -47,13 +47,13 @@ def test_every_alarm_says_what_helps():
 
 def test_a_campaign_at_rest_has_no_alarm_of_work_and_a_closed_one_none():
     world = World()
-    campaigns.close(campaign=world.campaign)
+    campaigns.close_campaign(campaign=world.campaign)
     assert alarms(world.campaign) == []
 
 
 def test_a_draft_says_that_it_is_one():
     a_corpus("photos", some_images(1))
-    draft = campaigns.create(name="c", corpus="photos", tasks="entities", settings=TRUSTING)
+    draft = campaigns.create_campaign(name="c", corpus="photos", tasks="entities", settings=TRUSTING)
     assert codes(draft) == {"draft"}
 
 
@@ -154,7 +154,7 @@ def test_a_campaign_whose_leases_run_out_is_told(clock):
 def test_images_in_review_are_told_paused_or_not():
     world = World()
     OpenImage.objects.filter(pk=world.images()[0].pk).update(in_review=1)
-    campaigns.pause(campaign=world.campaign, reason="lunch")
+    campaigns.pause_campaign(campaign=world.campaign, reason="lunch")
     (review,) = alarms(world.campaign, "review")
     assert review.text.startswith("1 image ") and review.command == "manage.py review_queue quay"
 

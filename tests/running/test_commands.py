@@ -81,7 +81,7 @@ def test_a_campaign_is_paused_resumed_and_closed_by_command():
 
 def test_a_stopped_campaign_goes_on_with_new_rules_by_command():
     world = World(settings={**PAID, "stop": {"images": 0, "until": "2001-01-01"}})
-    campaigns.pause(campaign=world.campaign, reason="stopped")
+    campaigns.pause_campaign(campaign=world.campaign, reason="stopped")
     with pytest.raises(CommandError, match="--resume --until VALUE"):
         said("pause_campaign", "quay", "--resume")
     report = told("pause_campaign", "quay", "--resume", "--images", "none", "--until", "none", "--budget=9.5")

@@ -62,7 +62,7 @@ def test_a_campaign_that_nobody_has_come_to_goes_with_all_it_holds_and_its_audit
     other = World()
     rest = {model: model.objects.count() for model in HOLDING}
     acts = AuditEntry.objects.filter(campaign=campaign).count()
-    campaigns.campaign_delete(campaign=campaign)
+    campaigns.delete_campaign(campaign=campaign)
     assert not any(
         model.objects.filter(**{path: campaign.pk}).exists()
         for model, path in ((OpenImage, "campaign"), (Task, "campaign"), (Control, "campaign"))
@@ -113,7 +113,7 @@ def test_a_campaign_that_somebody_has_come_to_stays(come, why):
     campaign = opened()
     come(campaign)
     with pytest.raises(CampaignError, match=why):
-        campaigns.campaign_delete(campaign=campaign)
+        campaigns.delete_campaign(campaign=campaign)
     assert Campaign.objects.filter(pk=campaign.pk).exists() and Task.objects.exists()
 
 
@@ -123,17 +123,17 @@ def test_a_draft_after_another_has_its_texts_and_known_items_and_none_of_its_wor
     world.work()
     instructions.publish_text(campaign=world.campaign, kind=q.COREF_LINK, text="Look twice.")
     known(world.campaign)
-    made = campaigns.duplicate(campaign=world.campaign, name="again")
+    made = campaigns.duplicate_campaign(campaign=world.campaign, name="again")
     assert (made.state, made.settings, made.corpus) == (Campaign.DRAFT, world.campaign.settings, world.corpus)
     assert instructions.current_text(campaign=made, kind=q.COREF_LINK).text == "Look twice."
     (item,) = Control.objects.filter(campaign=made)
     assert (item.known, item.explanation, item.active) == ("yes", "one man", True)
     assert controls.gold_coverage(made.pk, q.COREF_LINK, made.revision).accuracy
     assert not made.images.exists() and not made.standings.exists()
-    assert campaigns.duplicate(campaign=world.campaign, name="again") == made
+    assert campaigns.duplicate_campaign(campaign=world.campaign, name="again") == made
     assert Control.objects.filter(campaign=made).count() == 1
     with pytest.raises(CampaignError, match="choose another name"):
-        campaigns.duplicate(campaign=world.campaign, name="quay")
+        campaigns.duplicate_campaign(campaign=world.campaign, name="quay")
 
 
 @pytest.mark.django_db
@@ -163,7 +163,7 @@ def test_a_line_of_the_audit_keeps_its_names_and_cannot_be_edited():
     with pytest.raises((DatabaseError, IntegrityError), match="cannot be edited"), transaction.atomic():
         AuditEntry.objects.filter(pk=line.pk).update(actor=eve)
     ada.delete()
-    campaigns.campaign_delete(campaign=campaign)
+    campaigns.delete_campaign(campaign=campaign)
     line.refresh_from_db()
     assert (line.actor, line.actor_name, line.campaign, line.campaign_name) == (None, "ada", None, "c")
 

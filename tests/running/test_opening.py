@@ -103,8 +103,8 @@ def test_captions_without_mentions_are_chunked():
 def test_images_that_gold_does_not_cover_are_left_out_and_counted():
     records = some_images(4)
     a_corpus("photos", [replace(r, layer=None) if n in (0, 2) else r for n, r in enumerate(records)])
-    campaign = campaigns.create(name="c", corpus="photos", tasks="entities")
-    assert campaigns.open_campaign_images(campaign=campaign) == campaigns.Opened(2, 0, 2)
+    campaign = campaigns.create_campaign(name="c", corpus="photos", tasks="entities")
+    assert campaigns.open_campaign_images(campaign=campaign) == campaigns.OpenedImages(2, 0, 2)
     assert keys(campaign) == ["1001", "1003"]
 
 
@@ -158,7 +158,7 @@ def test_opening_again_changes_nothing():
     tasks = list(Task.objects.order_by("pk").values())
     audit = AuditEntry.objects.count()
     assert opened() == campaign
-    assert campaigns.open_campaign_images(campaign=campaign) == campaigns.Opened(0, 3, 0)
+    assert campaigns.open_campaign_images(campaign=campaign) == campaigns.OpenedImages(0, 3, 0)
     assert list(Task.objects.order_by("pk").values()) == tasks and AuditEntry.objects.count() == audit
     assert Campaign.objects.get().revision == campaign.revision
 
@@ -198,7 +198,7 @@ def test_a_draft_is_written_down_and_opened_later():
 
 def test_a_closed_campaign_is_not_opened_again():
     a_corpus("photos", some_images(2))
-    campaigns.close(campaign=opened(images=1))
+    campaigns.close_campaign(campaign=opened(images=1))
     with pytest.raises(CampaignError, match="is closed; open another"):
         opened()
     assert OpenImage.objects.count() == 1
@@ -207,7 +207,7 @@ def test_a_closed_campaign_is_not_opened_again():
 def test_a_paused_campaign_stays_paused_when_images_are_added():
     a_corpus("photos", some_images(3))
     campaign = opened(images=1)
-    campaigns.pause(campaign=campaign, reason="lunch")
+    campaigns.pause_campaign(campaign=campaign, reason="lunch")
     opened()
     campaign.refresh_from_db()
     assert (campaign.state, campaign.reason) == (Campaign.PAUSED, "lunch") and len(keys(campaign)) == 3
@@ -229,7 +229,7 @@ def test_what_workers_are_told_is_frozen_on_opening():
 def test_two_who_open_at_once_open_every_image_once(monkeypatch):
     monkeypatch.setattr(opening, "IMAGES_PER_TRANSACTION", 2)
     a_corpus("photos", some_images(8))
-    campaign = campaigns.create(name="c", corpus="photos", tasks="entities")
+    campaign = campaigns.create_campaign(name="c", corpus="photos", tasks="entities")
     together = threading.Barrier(2)
     counts, errors = [], []
 

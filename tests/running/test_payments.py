@@ -143,7 +143,7 @@ def test_a_campaign_that_owes_nothing_is_not_among_those_that_owe():
 
 
 def test_the_ledger_adds_up_to_what_is_due(monkeypatch):
-    monkeypatch.setattr(payments, "ACCOUNTS_PER_QUERY", 1)
+    monkeypatch.setattr(payments, "LEDGER_LINES_PER_QUERY", 1)
     world = answered()
     payments.pay(worker=world.workers[0], campaign=world.campaign, amount=60_000, reference="=march")
     file = io.StringIO()

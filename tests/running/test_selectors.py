@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation.campaigns import close, monitoring
+from annotation.campaigns import close_campaign, monitoring
 from annotation.models import Assignment, Campaign, Judgment, OpenImage, Task
 from annotation.moderation import rulings
 from annotation.moderation.discarding import discard_worker, restore_worker
@@ -143,7 +143,7 @@ def test_what_is_to_come_stays_whatever_is_withdrawn_and_given_back(monkeypatch)
 def test_a_closed_campaign_has_nothing_to_come():
     world = World(some_images(2), settings=PAID)
     world.submit(0, world.held(0), then=False)
-    close(campaign=world.campaign)
+    close_campaign(campaign=world.campaign)
     seen = figures.overview(world.campaign, pay_of(world.campaign))
     assert (seen.pace.to_come, seen.pay_to_come, seen.pace.ends_at) == (0, 0, None)
 

@@ -12,7 +12,7 @@ from annotation.campaigns import CampaignError, monitoring
 from annotation.models import Account, Assignment, AuditEntry, Campaign, OpenImage
 from annotation.protocol import questions as q
 from annotation.queue import leases
-from annotation.selectors.campaign.reasons import in_words
+from annotation.selectors.campaign.reasons import reason_in_words
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
 
@@ -31,15 +31,17 @@ def acts() -> list[str]:
 
 def test_a_paused_campaign_hands_out_nothing_and_says_why():
     world = World()
-    campaigns.pause(campaign=world.campaign, reason="the pictures of Tuesday are wrong")
+    campaigns.pause_campaign(campaign=world.campaign, reason="the pictures of Tuesday are wrong")
     nothing = world.take(0)
     assert isinstance(nothing, leases.NoTask) and nothing.code == "paused"
     assert "the pictures of Tuesday are wrong" in nothing.text
-    campaigns.campaign_resume(campaign=world.campaign)
+    campaigns.resume_campaign(campaign=world.campaign)
     assert isinstance(world.take(0), leases.Lease) and world.campaign.reason == ""
 
 
-@pytest.mark.parametrize("stop", [campaigns.close, lambda **c: campaigns.pause(**c, reason="x")])
+@pytest.mark.parametrize(
+    "stop", [campaigns.close_campaign, lambda **c: campaigns.pause_campaign(**c, reason="x")]
+)
 def test_what_is_in_hand_when_a_campaign_stops_is_taken_and_paid(stop):
     world = World(settings=PAID)
     lease = world.held(0, q.BOX_DRAWING)
@@ -53,10 +55,10 @@ def test_every_act_is_on_record_with_who_did_it():
     world = World()
     account = Account.objects.create(username="rita")
     before = world.campaign.revision
-    campaigns.pause(campaign=world.campaign, reason="lunch", actor=account)
-    campaigns.campaign_resume(campaign=world.campaign, actor=account)
+    campaigns.pause_campaign(campaign=world.campaign, reason="lunch", actor=account)
+    campaigns.resume_campaign(campaign=world.campaign, actor=account)
     campaigns.set_stop_rules(campaign=world.campaign, rules={"images": 5}, actor=account)
-    campaigns.close(campaign=world.campaign, reason="done", actor=account)
+    campaigns.close_campaign(campaign=world.campaign, reason="done", actor=account)
     assert acts() == ["pause_campaign", "resume_campaign", "set_stop_rules", "close_campaign"]
     assert set(AuditEntry.objects.values_list("actor__username", flat=True)) == {"rita"}
     assert AuditEntry.objects.get(act="pause_campaign").about == {"reason": "lunch"}
@@ -67,14 +69,14 @@ def test_every_act_is_on_record_with_who_did_it():
 def test_the_same_act_again_is_no_act():
     world = World()
     for _ in range(2):
-        campaigns.campaign_resume(campaign=world.campaign)
-        campaigns.pause(campaign=world.campaign, reason="lunch")
-        campaigns.pause(campaign=world.campaign, reason="lunch")
+        campaigns.resume_campaign(campaign=world.campaign)
+        campaigns.pause_campaign(campaign=world.campaign, reason="lunch")
+        campaigns.pause_campaign(campaign=world.campaign, reason="lunch")
         campaigns.set_stop_rules(campaign=world.campaign, rules={"images": None})
-        campaigns.campaign_resume(campaign=world.campaign)
-    campaigns.close(campaign=world.campaign)
+        campaigns.resume_campaign(campaign=world.campaign)
+    campaigns.close_campaign(campaign=world.campaign)
     ended = world.campaign.ended_at
-    campaigns.close(campaign=world.campaign)
+    campaigns.close_campaign(campaign=world.campaign)
     assert acts() == ["pause_campaign", "resume_campaign"] * 2 + ["close_campaign"]
     assert world.campaign.ended_at == ended
 
@@ -82,24 +84,24 @@ def test_the_same_act_again_is_no_act():
 @pytest.mark.parametrize(
     ("act", "message"),
     [
-        (lambda c: campaigns.pause(campaign=c, reason=""), "is closed; only an open one"),
-        (lambda c: campaigns.campaign_resume(campaign=c), "is closed; only a paused one"),
+        (lambda c: campaigns.pause_campaign(campaign=c, reason=""), "is closed; only an open one"),
+        (lambda c: campaigns.resume_campaign(campaign=c), "is closed; only a paused one"),
         (lambda c: campaigns.set_stop_rules(campaign=c, rules={"images": 1}), "is closed; its settings"),
     ],
 )
 def test_nothing_leads_out_of_closed(act, message):
     world = World()
-    campaigns.close(campaign=world.campaign)
+    campaigns.close_campaign(campaign=world.campaign)
     with pytest.raises(CampaignError, match=message):
         act(world.campaign)
 
 
 def test_a_draft_is_neither_paused_nor_resumed():
     a_corpus("photos", some_images(1))
-    draft = campaigns.create(name="c", corpus="photos", tasks="entities")
+    draft = campaigns.create_campaign(name="c", corpus="photos", tasks="entities")
     for act in (
-        lambda: campaigns.pause(campaign=draft, reason=""),
-        lambda: campaigns.campaign_resume(campaign=draft),
+        lambda: campaigns.pause_campaign(campaign=draft, reason=""),
+        lambda: campaigns.resume_campaign(campaign=draft),
     ):
         with pytest.raises(CampaignError, match="is a draft"):
             act()
@@ -107,7 +109,7 @@ def test_a_draft_is_neither_paused_nor_resumed():
 
 def test_a_long_reason_is_cut_rather_than_refused():
     world = World()
-    campaigns.pause(campaign=world.campaign, reason="because\n" * 100)
+    campaigns.pause_campaign(campaign=world.campaign, reason="because\n" * 100)
     assert world.campaign.reason.startswith("because because") and world.campaign.reason.endswith("…")
     assert len(world.campaign.reason) == 200
 
@@ -119,12 +121,14 @@ def test_a_spent_budget_pauses_and_what_is_in_hand_counts():
     lease = world.held(1, q.BOX_DRAWING)
     tick = monitoring.tick(world.campaign)
     assert tick.stopped is not None and tick.stopped.rule == "budget"
-    assert (tick.state, in_words(world.campaign.reason)) == (
+    assert (tick.state, reason_in_words(world.campaign.reason)) == (
         Campaign.PAUSED,
         "the budget of 0.50 USD is spent or reserved",
     )
     with translation.override("de"):
-        assert in_words(world.campaign.reason) == "das Budget von 0,50 USD ist ausgegeben oder vergeben"
+        assert (
+            reason_in_words(world.campaign.reason) == "das Budget von 0,50 USD ist ausgegeben oder vergeben"
+        )
     assert AuditEntry.objects.get(act="pause_campaign").about["rule"] == "budget"
     assert world.submit(1, lease).counted
 
@@ -159,23 +163,23 @@ def test_a_campaign_stops_when_enough_images_are_complete():
 
 @pytest.mark.parametrize("written", ["lunch", "=", "=lunch", "=budget much USD", "=images all", "=until"])
 def test_what_somebody_wrote_is_read_as_they_wrote_it(written):
-    assert in_words(written) == written
+    assert reason_in_words(written) == written
 
 
 def test_a_stopped_campaign_goes_on_only_under_a_new_rule():
     world = stopping(images=0)
     monitoring.tick(world.campaign)
     with pytest.raises(CampaignError, match="pause_campaign quay --resume --images VALUE"):
-        campaigns.campaign_resume(campaign=world.campaign)
+        campaigns.resume_campaign(campaign=world.campaign)
     campaigns.set_stop_rules(campaign=world.campaign, rules={"images": None, "budget": 100})
-    campaigns.campaign_resume(campaign=world.campaign)
+    campaigns.resume_campaign(campaign=world.campaign)
     assert monitoring.tick(world.campaign).stopped is None
     assert world.campaign.settings["stop"] == {"budget": 100, "until": None, "images": None}
 
 
 def test_a_tick_leaves_alone_what_a_person_paused():
     world = stopping(images=0)
-    campaigns.pause(campaign=world.campaign, reason="lunch")
+    campaigns.pause_campaign(campaign=world.campaign, reason="lunch")
     tick = monitoring.tick(world.campaign)
     assert (tick.stopped, tick.state, world.campaign.reason) == (None, Campaign.PAUSED, "lunch")
 
@@ -183,7 +187,7 @@ def test_a_tick_leaves_alone_what_a_person_paused():
 def test_a_tick_sees_what_another_process_wrote():
     world = stopping(images=0)
     stale = Campaign.objects.get(pk=world.campaign.pk)
-    campaigns.pause(campaign=world.campaign, reason="lunch")
+    campaigns.pause_campaign(campaign=world.campaign, reason="lunch")
     assert monitoring.tick(stale).state == Campaign.PAUSED and stale.reason == "lunch"
 
 
@@ -197,7 +201,9 @@ def test_a_tick_sees_what_another_process_wrote():
 def test_a_last_day_that_does_not_exist_is_refused(day, why):
     a_corpus("photos", some_images(1))
     with pytest.raises(CampaignError, match=why):
-        campaigns.create(name="c", corpus="photos", tasks="entities", settings={"stop": {"until": day}})
+        campaigns.create_campaign(
+            name="c", corpus="photos", tasks="entities", settings={"stop": {"until": day}}
+        )
     world = World(name="other")
     with pytest.raises(CampaignError, match=why):
         campaigns.set_stop_rules(campaign=world.campaign, rules={"until": day})

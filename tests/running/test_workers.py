@@ -207,13 +207,13 @@ def test_what_somebody_wrote_goes_on_request_and_again_after_a_restored_backup(
 ):
     _, _, worker = at_work()
     judgment = written(worker, kind, content)
-    assert workers.wrote(worker)
+    assert workers.has_written(worker)
     assert workers.erase_worker(worker=worker).texts == 0
     judgment.refresh_from_db()
     assert judgment.content == content
     assert workers.erase_worker(worker=worker, texts=True).texts == 1
     judgment.refresh_from_db()
-    assert judgment.content == left and not workers.wrote(worker)
+    assert judgment.content == left and not workers.has_written(worker)
     written(worker, kind, content)
     (done,) = workers.erase_again()
     assert done.texts == 1 and workers.erase_again() == []

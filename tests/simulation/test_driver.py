@@ -191,7 +191,7 @@ def test_a_stand_in_covers_every_mention_once_and_depends_on_its_seed_alone(seed
 
 
 def test_a_kind_that_was_not_loaded_is_refused_with_what_to_load():
-    with pytest.raises(UnknownName, match=r"nonsense.*discovery\.load\('simulate'\)"):
+    with pytest.raises(UnknownName, match=r"nonsense.*discovery\.load_kind_modules\('simulate'\)"):
         SIMULATED.get("nonsense")
 
 

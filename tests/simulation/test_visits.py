@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from annotation.protocol.contents import question_content
 from annotation.protocol.image import Fold
 from annotation.protocol.questions import Answer
-from annotation.simulation.visits import Conduct, Handed, Refused, SimulatedVisit, Taken
+from annotation.simulation.visits import Conduct, HandedTask, NoTaskReason, SimulatedVisit, SubmitReceipt
 from annotation.simulation.workers import make_crowd
 from tests.simulation.build import world
 
@@ -25,22 +25,29 @@ class OneTask:
         self.expires = 0.0
         self.answers: list[str] = []
 
-    def take(self, kind: str, holding: Sequence[int]) -> Handed | Refused:
+    def take(self, kind: str, holding: Sequence[int]) -> HandedTask | NoTaskReason:
         if kind != QUESTION.kind or self.answers or self.now < self.expires:
-            return Refused("none_open")
+            return NoTaskReason("none_open")
         self.expires = self.now + 10
-        return Handed(1, kind, "0", question_content(QUESTION), self.expires)
+        return HandedTask(1, kind, "0", question_content(QUESTION), self.expires)
 
     def submit(
-        self, task: Handed, reply: Answer, *, token: str, seconds: float, holding: Sequence[int], more: bool
-    ) -> Taken:
+        self,
+        task: HandedTask,
+        reply: Answer,
+        *,
+        token: str,
+        seconds: float,
+        holding: Sequence[int],
+        more: bool,
+    ) -> SubmitReceipt:
         self.answers.append(token)
-        return Taken(len(self.answers) > 1, None)
+        return SubmitReceipt(len(self.answers) > 1, None)
 
-    def counted(self, task: Handed) -> bool:
+    def counted(self, task: HandedTask) -> bool:
         return True
 
-    def give_back(self, task: Handed) -> bool:
+    def give_back(self, task: HandedTask) -> bool:
         return True
 
     def begin_test(self, kind: str) -> bool:

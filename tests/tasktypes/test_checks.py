@@ -21,9 +21,9 @@ from annotation.task_types.practice import PRACTICE
 PARTS = {
     "__init__.py": "",
     "rules.py": """
-from annotation.protocol.kinds import IMAGE, KINDS, Kind
+from annotation.protocol.kinds import ABOUT_IMAGE, KINDS, Kind
 
-KINDS.register("smile", Kind(key="smile", tasks="smiles", answers=("seen", "unseen"), about=IMAGE))
+KINDS.register("smile", Kind(key="smile", tasks="smiles", answers=("seen", "unseen"), about=ABOUT_IMAGE))
 """,
     "type.py": """
 from annotation.task_types.base import TASK_TYPES, Choice, TaskType
@@ -42,10 +42,11 @@ class Smile(TaskType):
 TASK_TYPES.register(Smile.key, Smile())
 """,
     "practice.py": """
-from annotation.task_types.practice import PRACTICE, Example, Item, Practice
+from annotation.task_types.practice import PRACTICE, Practice, PracticeExample, PracticeItem
 
-ITEM = Item("stage", "Both look at their instruments.", "unseen")
-PRACTICE.register("smile", Practice("smile", (ITEM,), (Example(True, ITEM), Example(False, ITEM))))
+ITEM = PracticeItem("stage", "Both look at their instruments.", "unseen")
+EXAMPLES = (PracticeExample(True, ITEM), PracticeExample(False, ITEM))
+PRACTICE.register("smile", Practice("smile", (ITEM,), EXAMPLES))
 """,
     "simulate.py": "",
     "task.html": '{% extends "annotation/tasks/task.html" %}{% block question %}Smile?{% endblock %}',

@@ -23,7 +23,7 @@ def campaign(tasks: str) -> Campaign:
         "quay",
         [an_image(f"i{n}", *(f"thing{n} act{k} ." for k in range(5)), layered=False) for n in range(4)],
     )
-    return campaigns.create(name="work", corpus="quay", tasks=tasks)
+    return campaigns.create_campaign(name="work", corpus="quay", tasks=tasks)
 
 
 def from_file(made: Campaign, folder: Path, *lines: str) -> controls.Added:
@@ -121,7 +121,7 @@ def test_wrong_captions_are_those_with_the_fewest_words_in_common():
             an_image("boat", "Sailors mend nets .", layered=False),
         ],
     )
-    made = campaigns.create(name="work", corpus="quay", tasks="graded")
+    made = campaigns.create_campaign(name="work", corpus="quay", tasks="graded")
     items = controls.from_captions(
         campaign=made, images=["dog", "dogs", "boat"], seed=1, per_page=1, purposes={Control.CONTROL: 3}
     )

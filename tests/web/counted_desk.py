@@ -34,7 +34,7 @@ def campaign(
             ]
             records.append(an_image(f"i{number}", *captions, layered=False, size=world.SIZE, picture=picture))
         a_corpus("quay", records)
-        made = campaigns.create(
+        made = campaigns.create_campaign(
             name="quay", corpus="quay", tasks=tasks, settings=dict(settings), open_to_all=True
         )
         if campaigns.asks_pairs(tasks):
@@ -43,7 +43,7 @@ def campaign(
             campaigns.open_pairs(campaign=made, pairs=pairs)
         else:
             campaigns.open_campaign_images(campaign=made)
-        campaigns.campaign_begin(campaign=made)
+        campaigns.begin_campaign(campaign=made)
         instructions.publish_text(campaign=made, kind=instructions.CONSENT, text="")
         ann = Worker.objects.create(pseudonym="w-ann")
         Identity.objects.create(worker=ann, account=world.account("ann", "annotator"))

@@ -64,7 +64,7 @@ def test_a_corpus_takes_as_many_queries_whatever_it_holds(
 
 def test_a_layer_is_told_in_figures_that_add_up(scenes: Corpus, reader: Client):
     world.unfinished_layer(scenes)
-    first, second = browse.corpus_figures(browse.layers_of(scenes)).values()
+    first, second = browse.layer_figures(browse.layers_of(scenes)).values()
     assert (first.images, first.mentions, first.chains, first.boxes) == (3, 21, 15, 12)
     assert (first.boxed, first.without_box, first.unfinished) == (12, 3, 0)
     assert (second.boxed, second.without_box, second.unfinished) == (11, 3, 1)

@@ -110,7 +110,7 @@ def test_a_campaign_is_closed_only_by_who_means_it(world, ada):
 
 
 def test_an_act_that_cannot_be_is_said_in_one_line(world, ada):
-    campaigns.close(campaign=world.campaign)
+    campaigns.close_campaign(campaign=world.campaign)
     page = ada.post(reverse("move_campaign", args=["review"]), {"act": "pause"}, follow=True)
     assert "only an open one can be paused" in said(page)[0]
 

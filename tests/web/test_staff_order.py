@@ -129,7 +129,7 @@ def test_images_that_are_not_open_are_refused(world: World):
 
 
 def test_a_closed_campaign_has_no_order_any_more(world: World, ada: Client):
-    campaigns.close(campaign=world.campaign)
+    campaigns.close_campaign(campaign=world.campaign)
     before = state()
     page = ada.post(PAGE, {"images": "1000", "priority": "1"})
     assert page.status_code == 409 and "is closed: nobody is asked any more" in words(page)

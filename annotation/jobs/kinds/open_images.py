@@ -35,5 +35,5 @@ def open_images_job(
         progress=lambda done, total: progress.advance(done / max(1, total)),
     )
     if begin:
-        campaigns.campaign_begin(campaign=progress.campaign, actor=progress.actor)
+        campaigns.begin_campaign(campaign=progress.campaign, actor=progress.actor)
     return asdict(done)

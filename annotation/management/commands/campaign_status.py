@@ -16,7 +16,7 @@ from annotation.models import Campaign
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.selectors.campaign import Overview, money, overview, workers
 from annotation.selectors.campaign.crowd import WORKERS_PER_PAGE, WorkerRow
-from annotation.selectors.campaign.reasons import in_words
+from annotation.selectors.campaign.reasons import reason_in_words
 from annotation.selectors.drawing_ways import drawing_ways
 
 
@@ -61,7 +61,7 @@ class Command(ReportCommand):
             "campaign": campaign.name,
             "corpus": campaign.corpus.name,
             "state": campaign.state,
-            "reason": in_words(campaign.reason),
+            "reason": reason_in_words(campaign.reason),
             **_figures(figures),
             "pace": {
                 **asdict(figures.pace),

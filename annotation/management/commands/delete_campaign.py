@@ -24,7 +24,7 @@ class Command(ReportCommand):
 
     def report(self, **options: Any) -> dict[str, Any]:
         campaign = campaign_named(options["campaign"])
-        campaigns.campaign_delete(campaign=campaign)
+        campaigns.delete_campaign(campaign=campaign)
         return {"campaign": options["campaign"], "deleted": True}
 
     def show(self, report: dict[str, Any]) -> str:

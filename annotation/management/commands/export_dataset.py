@@ -15,7 +15,7 @@ from annotation.formats import FORMATS
 from annotation.management.base import ReportCommand, with_progress
 from annotation.management.resources import peak_mib
 from annotation.selectors.corpora import AmbiguousLayer, corpus_named
-from annotation.selectors.left_out import lacks
+from annotation.selectors.left_out import missing_from_export
 
 
 class Command(ReportCommand):
@@ -75,7 +75,7 @@ class Command(ReportCommand):
 
     def show(self, report: dict[str, Any]) -> str:
         counts = ", ".join(f"{number} {word}" for word, number in report["counts"].items())
-        note = "".join(f"{note}\n" for note in (*report["notes"], *lacks(report["left_out"])))
+        note = "".join(f"{note}\n" for note in (*report["notes"], *missing_from_export(report["left_out"])))
         return (
             f"{counts}\nwritten to {report['out']} as {report['format']}\n{note}"
             f"{report['seconds']:.1f} s, {report['images_per_second']:.0f} images/s, "

@@ -37,7 +37,7 @@ class Command(ReportCommand):
         if options["sweep"]:
             return {"swept": jobs.sweep_jobs()._asdict()}
         if options["cancel"] is not None:
-            return {"jobs": [_line(jobs.cancel(job_id=options["cancel"]))]}
+            return {"jobs": [_line(jobs.cancel_job(job_id=options["cancel"]))]}
         if options["resume"] is not None:
             return {"jobs": [_line(jobs.resume_job(job_id=options["resume"]))]}
         found = recent_jobs(state=options["state"], limit=options["limit"])

@@ -35,7 +35,7 @@ class Command(ReportCommand):
     def report(self, **options: Any) -> dict[str, Any]:
         campaign = campaign_named(options["campaign"])
         resolved = [flag for flag in options["resolve"] if rulings.resolve_flag(campaign=campaign, flag=flag)]
-        found, after = review.review_reports(
+        found, after = review.worker_reports(
             campaign=campaign.pk, unresolved=not options["all"], size=max(options["limit"], 1)
         )
         return {

@@ -16,7 +16,7 @@ from annotation.common.registry import UnknownName
 from annotation.formats import FORMATS, FormatError
 from annotation.management.base import ReportCommand, with_progress
 from annotation.management.resources import peak_mib
-from annotation.selectors.left_out import lacks
+from annotation.selectors.left_out import missing_from_export
 from annotation.synthetic_corpus.generate import generate
 from annotation.synthetic_corpus.sheet import contact_sheet
 
@@ -81,7 +81,7 @@ class Command(ReportCommand):
 
     def show(self, report: dict[str, Any]) -> str:
         counts = ", ".join(f"{number} {word}" for word, number in report["counts"].items())
-        lacking = "".join(f"{line}\n" for line in lacks(report["left_out"]))
+        lacking = "".join(f"{line}\n" for line in missing_from_export(report["left_out"]))
         return (
             f"{counts}\nwritten to {report['out']} as {report['format']}, pictures in {report['pictures']}\n"
             f"{lacking}"

@@ -82,11 +82,13 @@ class Command(ReportCommand):
         open_to_all = options["open_to_all"]
         if options["like"] is not None:
             like = campaigns.campaign_named(options["like"])
-            campaign = campaigns.duplicate(campaign=like, settings=settings, open_to_all=open_to_all, **asked)
+            campaign = campaigns.duplicate_campaign(
+                campaign=like, settings=settings, open_to_all=open_to_all, **asked
+            )
         else:
             if missing := next((word for word, value in asked.items() if value is None), None):
                 raise CampaignError(f"--{missing} is missing; give it, or --like CAMPAIGN")
-            campaign = campaigns.create(settings=settings, open_to_all=open_to_all, **asked)
+            campaign = campaigns.create_campaign(settings=settings, open_to_all=open_to_all, **asked)
         opened = None
         if options["pairs"] is not None and not options["draft"] and not campaign.images.exists():
             table = pairs_from_csv(options["pairs"])
@@ -100,7 +102,7 @@ class Command(ReportCommand):
                 opened = campaigns.open_campaign_images(
                     campaign=campaign, split=options["split"], images=options["images"], progress=tell
                 )
-            campaigns.campaign_begin(campaign=campaign)
+            campaigns.begin_campaign(campaign=campaign)
         of_pairs = options["pairs"] is not None and asks_pairs(campaign.tasks)
         return {
             "campaign": campaign.name,

@@ -11,7 +11,7 @@ from annotation import campaigns
 from annotation.campaigns import CampaignError, campaign_named
 from annotation.management.base import ReportCommand
 from annotation.models import Assignment
-from annotation.selectors.campaign.reasons import in_words
+from annotation.selectors.campaign.reasons import reason_in_words
 
 RULES = ("budget", "until", "images")
 NONE = "none"
@@ -62,16 +62,16 @@ class Command(ReportCommand):
         if options["resume"]:
             if rules:
                 campaigns.set_stop_rules(campaign=campaign, rules=rules)
-            campaigns.campaign_resume(campaign=campaign)
+            campaigns.resume_campaign(campaign=campaign)
         elif options["close"]:
-            campaigns.close(campaign=campaign, reason=options["reason"])
+            campaigns.close_campaign(campaign=campaign, reason=options["reason"])
         else:
-            campaigns.pause(campaign=campaign, reason=options["reason"])
+            campaigns.pause_campaign(campaign=campaign, reason=options["reason"])
         held = Assignment.objects.filter(campaign=campaign, state=Assignment.LEASED)
         return {
             "campaign": campaign.name,
             "state": campaign.state,
-            "reason": in_words(campaign.reason),
+            "reason": reason_in_words(campaign.reason),
             "stop": campaign.settings["stop"],
             "in_hand": held.count(),
         }

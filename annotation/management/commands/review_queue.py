@@ -31,7 +31,7 @@ class Command(ReportCommand):
         )
         return {
             "campaign": campaign.name,
-            "waiting": review.images_waiting(campaign.pk),
+            "waiting": review.count_chains_in_review(campaign.pk),
             "chains": [
                 {
                     "image": waiting.image.key,

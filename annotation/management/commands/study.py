@@ -115,7 +115,7 @@ def _study(row: Study) -> dict[str, Any]:
         "wanted": row.wanted,
         "complete": row.completion_code,
         "screen_out": row.screen_out_code,
-        "confirms": ", ".join(confirmation.ways(row.provider)) or Visit.UNVERIFIED,
+        "confirms": ", ".join(confirmation.ways_to_confirm(row.provider)) or Visit.UNVERIFIED,
         "came": row.visits.count(),
     }
 

@@ -16,11 +16,11 @@ from django.utils.formats import number_format
 from annotation.models import Campaign, Payout
 from annotation.protocol.questions import CONTROL, DOUBLE_CHECK
 from annotation.protocol.work import MICROS, PaySettings
-from annotation.selectors.campaign.sums import Earned, earned, pay_in_hand
+from annotation.selectors.campaign.sums import Earned, earned, leases_in_hand
 from annotation.selectors.settings_versions import settings_by_version
 
 #: The role of a test's items, which are not paid.
-QUALIFICATION_COST = "qualification"
+TEST_ROLE = "qualification"
 
 
 @dataclass(slots=True)
@@ -74,7 +74,7 @@ def in_hand(campaign: Campaign, pay: PaySettings, lines: Iterable[Earned] = ()) 
 
     By the hour, for as long as their kind took on average. `pay` is what the campaign's settings say now.
     """
-    leases = pay_in_hand(campaign)
+    leases = leases_in_hand(campaign)
     if not leases:
         return 0
     older = any(version != campaign.settings_version for _, _, version in leases)
@@ -86,7 +86,7 @@ def in_hand(campaign: Campaign, pay: PaySettings, lines: Iterable[Earned] = ()) 
         seconds[line.kind] = seconds.get(line.kind, 0.0) + line.seconds
     total = 0
     for (kind, role, version), count in leases.items():
-        if role != QUALIFICATION_COST:
+        if role != TEST_ROLE:
             under = pays.get(version, pay)
             took = seconds[kind] / answers[kind] if answers.get(kind) else under.idle_after
             total += count * under.amount(kind, took)
@@ -108,7 +108,7 @@ def costs(campaign: Campaign, pay: PaySettings) -> CampaignCost:
         of.answers += line.answers
         of.controls += line.answers if line.role == CONTROL else 0
         of.double_checks += line.answers if line.role == DOUBLE_CHECK else 0
-        of.tests += line.answers if line.role == QUALIFICATION_COST else 0
+        of.tests += line.answers if line.role == TEST_ROLE else 0
         of.seconds += line.seconds
         of.pay += line.pay
     total, seconds = sum(line.pay for line in lines), sum(line.seconds for line in lines)

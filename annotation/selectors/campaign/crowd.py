@@ -15,7 +15,7 @@ from annotation.models import Campaign, Standing, Worker
 from annotation.protocol.kinds import kind_order
 from annotation.protocol.trust import TRUST_STATES, trust_reading
 from annotation.protocol.trust_settings import GoldCoverage
-from annotation.selectors.campaign.cost import QUALIFICATION_COST, hourly, paid
+from annotation.selectors.campaign.cost import TEST_ROLE, hourly, paid
 from annotation.selectors.campaign.sums import earned
 from annotation.selectors.controls import control_facts
 
@@ -95,7 +95,7 @@ def workers(
             continue
         row.seconds += line.seconds
         row.earned += line.pay
-        if line.role != QUALIFICATION_COST:
+        if line.role != TEST_ROLE:
             row.answers += line.answers
             answers[line.worker, line.kind] += line.answers
     for worker, sum_paid in paid(campaign).items():

@@ -17,7 +17,7 @@ from django.db import connection
 from annotation.common import database
 from annotation.models import Campaign
 from annotation.protocol.terms import Box
-from annotation.selectors.campaign.kept import kept_count
+from annotation.selectors.campaign.kept import kept_figure
 
 #: Double checks looked at, the newest ones: more of them tell no more about today's crowd.
 NEWEST_DOUBLE_CHECKS = 5_000
@@ -60,7 +60,7 @@ class DoubleCheckAgreement:
 
 def agreement(campaign: Campaign, *, fresh: bool = False) -> dict[str, DoubleCheckAgreement]:
     """Kind -> agreement over the newest double checks; kinds without any are not there. Kept as `funnel`."""
-    return kept_count(campaign, "agreement", lambda: _agreement(campaign), fresh=fresh)
+    return kept_figure(campaign, "agreement", lambda: _agreement(campaign), fresh=fresh)
 
 
 def _agreement(campaign: Campaign) -> dict[str, DoubleCheckAgreement]:

@@ -23,10 +23,10 @@ class Forecast:
 def forecast(campaign: Campaign, pay: PaySettings, *, fresh: bool = False) -> Forecast:
     """The forecast of a campaign; counted anew with `fresh`, else kept as its counts are."""
     now, asked = funnel(campaign, fresh=fresh), open_tasks_by_kind(campaign, fresh=fresh)
-    return foretold(campaign, now, asked, costs(campaign, pay))
+    return forecast_from(campaign, now, asked, costs(campaign, pay))
 
 
-def foretold(
+def forecast_from(
     campaign: Campaign, now: Funnel, asked: Mapping[str, TaskCounts], so_far: CampaignCost
 ) -> Forecast:
     """The forecast of a campaign that is as far, and cost as much, as is said."""

@@ -9,7 +9,7 @@ from annotation.models import Campaign
 from annotation.protocol.work import PaySettings
 from annotation.selectors.campaign.cost import CampaignCost, costs
 from annotation.selectors.campaign.double_checks import DoubleCheckAgreement, agreement
-from annotation.selectors.campaign.forecast import foretold
+from annotation.selectors.campaign.forecast import forecast_from
 from annotation.selectors.campaign.kept import counted_at
 from annotation.selectors.campaign.progress import (
     Funnel,
@@ -51,7 +51,7 @@ def overview(
         tasks=asked,
         pace=pace(campaign, at=at, counts=(now, asked)),
         cost=so_far,
-        pay_to_come=foretold(campaign, now, asked, so_far).pay,
+        pay_to_come=forecast_from(campaign, now, asked, so_far).pay,
         agreement=agreed,
         counted_at=counted,
         since=submitted(campaign, since=counted) if counted else 0,

@@ -30,7 +30,7 @@ class Counted(Generic[_T]):
     value: _T
 
 
-def kept_count(
+def kept_figure(
     campaign: Campaign, what: str, count: Callable[[], _T], *, fresh: bool, seconds: int = _KEPT
 ) -> _T:
     """What `count` gives, or gave at most so many `seconds` ago; `fresh` counts anew in any case.

@@ -16,9 +16,9 @@ from annotation.protocol.boxes import BOX_STAGES
 from annotation.protocol.kinds import is_counted
 from annotation.protocol.questions import CONTROL, DOUBLE_CHECK
 from annotation.protocol.state import LINKING, UNSEEN, VERIFICATION
-from annotation.selectors.campaign.cost import QUALIFICATION_COST
-from annotation.selectors.campaign.kept import kept_count
-from annotation.selectors.campaign.sums import pay_in_hand
+from annotation.selectors.campaign.cost import TEST_ROLE
+from annotation.selectors.campaign.kept import kept_figure
+from annotation.selectors.campaign.sums import leases_in_hand
 
 #: Stages of a chain, in the order in which one goes through them.
 CHAIN_STAGES = (LINKING, VERIFICATION, *BOX_STAGES, UNSEEN)
@@ -83,7 +83,7 @@ def complete_images(campaign: Campaign) -> int:
 def funnel(campaign: Campaign, *, fresh: bool = False) -> Funnel:
     """Images and chains by stage; three passes over the campaign's images. Kept for a minute where that is
     slow (`kept`)."""
-    return kept_count(campaign, "funnel", lambda: _funnel(campaign), fresh=fresh)
+    return kept_figure(campaign, "funnel", lambda: _funnel(campaign), fresh=fresh)
 
 
 class _Images(NamedTuple):
@@ -140,7 +140,7 @@ def _funnel(campaign: Campaign) -> Funnel:
 
 def open_tasks_by_kind(campaign: Campaign, *, fresh: bool = False) -> dict[str, TaskCounts]:
     """Kind -> its open tasks; every kind that the campaign asks is there. Kept as `funnel` is."""
-    return kept_count(campaign, "tasks", lambda: _tasks(campaign), fresh=fresh)
+    return kept_figure(campaign, "tasks", lambda: _tasks(campaign), fresh=fresh)
 
 
 def _tasks(campaign: Campaign) -> dict[str, TaskCounts]:
@@ -156,8 +156,8 @@ def _tasks(campaign: Campaign) -> dict[str, TaskCounts]:
             of.open += number
             of.wanting += wanting
             of.double_checks += number if role == DOUBLE_CHECK else 0
-    for (kind, role, _version), number in pay_in_hand(campaign).items():
-        if role not in (CONTROL, QUALIFICATION_COST):
+    for (kind, role, _version), number in leases_in_hand(campaign).items():
+        if role not in (CONTROL, TEST_ROLE):
             counts.setdefault(kind, TaskCounts()).in_hand += number
     return counts
 
@@ -179,7 +179,7 @@ def pace(
     return Pace(
         last_hour=submitted(campaign, since=at - timedelta(hours=1)),
         per_hour=per_hour,
-        newest_at=newest_answer(campaign),
+        newest_at=newest_answer_at(campaign),
         to_come=left,
         ends_at=at + timedelta(hours=left / per_hour) if left and per_hour else None,
     )
@@ -211,7 +211,7 @@ def submitted(campaign: Campaign, *, since: datetime, state: str = Assignment.SU
     return found["sum"] or 0
 
 
-def newest_answer(campaign: Campaign) -> datetime | None:
+def newest_answer_at(campaign: Campaign) -> datetime | None:
     """When the newest answer came: the end of an index range for each worker and kind."""
     last = Subquery(
         _of_standing(Assignment.SUBMITTED)

@@ -16,12 +16,12 @@ BUDGET, UNTIL, IMAGES, PAUSED = "budget", "until", "images", "paused"
 _MARK = "="
 
 
-def coded(word: str, *values: object) -> str:
+def coded_reason(word: str, *values: object) -> str:
     """How a reason of the product's own is stored."""
     return " ".join([_MARK + word, *map(str, values)])
 
 
-def in_words(reason: str) -> str:
+def reason_in_words(reason: str) -> str:
     """A stored reason, for a reader of the language of now; what somebody wrote is theirs."""
     match reason.removeprefix(_MARK).split(maxsplit=2) if reason.startswith(_MARK) else []:
         case [word, micros, currency] if word == BUDGET and micros.isdecimal():

@@ -124,7 +124,7 @@ def _newer(campaign: Campaign, after: datetime, until: datetime | None = None) -
         }
 
 
-def pay_in_hand(campaign: Campaign) -> dict[tuple[str, str, int], int]:
+def leases_in_hand(campaign: Campaign) -> dict[tuple[str, str, int], int]:
     """(kind, role, version of the settings) -> how many leases are in workers' hands."""
     with connection.cursor() as cursor:
         # Written out, as the condition of the index of leases is.

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from annotation.models import Campaign, Standing
 from annotation.protocol.trust import READINGS, trust_reading
 from annotation.selectors.campaign import WorkerRow, earned, workers
-from annotation.selectors.campaign.cost import QUALIFICATION_COST, paid
+from annotation.selectors.campaign.cost import TEST_ROLE, paid
 from annotation.selectors.controls import control_facts
 
 #: What the table can be sorted by.
@@ -74,7 +74,7 @@ class WorkerFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
+class WorkerTablePage:
     """A page of the table, and the worker to go on after, None at the end; `total` are all that match."""
 
     rows: list[tuple[WorkerRow, WorkerFigures]]
@@ -82,14 +82,14 @@ class _Page:
     total: int
 
 
-def worker_page(campaign: Campaign, asked: WorkerTableRequest, *, size: int = _PAGE) -> _Page:
+def worker_page(campaign: Campaign, asked: WorkerTableRequest, *, size: int = _PAGE) -> WorkerTablePage:
     """The workers of a campaign that are asked for, from the one after `asked.after` on."""
     found = _matching(campaign, asked)
     ids = _sorted(found, asked)
     start = ids.index(asked.after) + 1 if asked.after in found else 0
     page = ids[start : start + size]
     rows = {row.id: row for row in workers(campaign, only=page, limit=size)} if page else {}
-    return _Page(
+    return WorkerTablePage(
         rows=[(rows[worker], found[worker]) for worker in page],
         after=page[-1] if start + size < len(ids) else None,
         total=len(ids),
@@ -125,7 +125,7 @@ def _matching(campaign: Campaign, asked: WorkerTableRequest) -> dict[int, Worker
             continue
         one = found[line.worker]
         one.due += line.pay
-        if asked.kind in ("", line.kind) and line.role != QUALIFICATION_COST:
+        if asked.kind in ("", line.kind) and line.role != TEST_ROLE:
             one.answers += line.answers
             one.seconds += line.seconds
         if asked.kind in ("", line.kind):

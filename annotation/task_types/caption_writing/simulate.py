@@ -7,18 +7,18 @@ from typing import Any
 
 from annotation.protocol.dice import Dice
 from annotation.protocol.questions import Answer
-from annotation.simulation.judging import KnownRelevance, Someone
+from annotation.simulation.judging import CrowdKnowledge, SimulatedJudge
 from annotation.simulation.kinds import SIMULATED, SimulatedKind, fields
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING, CORRECT, SPELLING
 
 
-def _judge(worker: Someone, image: str, content: Mapping[str, Any], known: KnownRelevance) -> Answer:
+def _judge(worker: SimulatedJudge, image: str, content: Mapping[str, Any], known: CrowdKnowledge) -> Answer:
     if sentence := content.get("sentence"):
         return Answer(_spelling(worker, sentence))
     return Answer("written", content={"text": _caption(worker, image, known)})
 
 
-def _spelling(worker: Someone, sentence: str) -> str:
+def _spelling(worker: SimulatedJudge, sentence: str) -> str:
     dice = Dice(worker.seed, worker.name, "spelling", sentence)
     if worker.affirms:
         return SPELLING[0]
@@ -27,7 +27,7 @@ def _spelling(worker: Someone, sentence: str) -> str:
     return SPELLING[0] if (sentence in CORRECT) != worker.errs(CAPTION_WRITING, dice) else SPELLING[1]
 
 
-def _caption(worker: Someone, image: str, known: KnownRelevance) -> str:
+def _caption(worker: SimulatedJudge, image: str, known: CrowdKnowledge) -> str:
     """One of the captions that the image has, as if it were theirs."""
     captions = known.captions.get(image) or ("Something can be seen here.",)
     return Dice(worker.seed, worker.name, CAPTION_WRITING, image).choice(list(captions))

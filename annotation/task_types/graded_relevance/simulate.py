@@ -8,16 +8,16 @@ from typing import Any
 from annotation.protocol.dice import Dice
 from annotation.protocol.grading import GRADES
 from annotation.protocol.questions import Answer
-from annotation.simulation.judging import KnownRelevance, Someone
+from annotation.simulation.judging import CrowdKnowledge, SimulatedJudge
 from annotation.simulation.kinds import SIMULATED, SimulatedKind, fields
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 
 
-def _judge(worker: Someone, image: str, content: Mapping[str, Any], known: KnownRelevance) -> Answer:
+def _judge(worker: SimulatedJudge, image: str, content: Mapping[str, Any], known: CrowdKnowledge) -> Answer:
     return Answer(_grade(worker, image, content["caption"], known))
 
 
-def _grade(worker: Someone, image: str, caption: str, known: KnownRelevance) -> str:
+def _grade(worker: SimulatedJudge, image: str, caption: str, known: CrowdKnowledge) -> str:
     dice = Dice(worker.seed, worker.name, GRADED_RELEVANCE, image, caption)
     right = known.grade(image, caption)
     if (vote := known.vote(worker, image, caption)) is not None:

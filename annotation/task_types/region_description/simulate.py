@@ -7,16 +7,16 @@ from typing import Any
 
 from annotation.protocol.dice import Dice
 from annotation.protocol.questions import Answer
-from annotation.simulation.judging import KnownRelevance, Someone
+from annotation.simulation.judging import CrowdKnowledge, SimulatedJudge
 from annotation.simulation.kinds import SIMULATED, SimulatedKind, fields
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 
 
-def _judge(worker: Someone, image: str, content: Mapping[str, Any], known: KnownRelevance) -> Answer:
+def _judge(worker: SimulatedJudge, image: str, content: Mapping[str, Any], known: CrowdKnowledge) -> Answer:
     return Answer("described", content={"regions": _regions(worker, image, content["regions"], known)})
 
 
-def _regions(worker: Someone, image: str, number: int, known: KnownRelevance) -> list[dict[str, Any]]:
+def _regions(worker: SimulatedJudge, image: str, number: int, known: CrowdKnowledge) -> list[dict[str, Any]]:
     """Known parts first, then boxes anywhere; no two alike."""
     dice = Dice(worker.seed, worker.name, REGION_DESCRIPTION, image)
     width, height = known.sizes.get(image, (100, 100))

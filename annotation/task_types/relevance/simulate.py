@@ -7,7 +7,7 @@ from typing import Any
 
 from annotation.protocol.dice import Dice
 from annotation.protocol.questions import Answer
-from annotation.simulation.judging import KnownRelevance, Someone
+from annotation.simulation.judging import CrowdKnowledge, SimulatedJudge
 from annotation.simulation.kinds import SIMULATED, SimulatedKind
 from annotation.task_types.relevance.rules import RELEVANCE
 
@@ -16,7 +16,7 @@ def _content(data: Mapping[str, Any], key_of: Callable[[str], str]) -> dict[str,
     return {"blocks": [{**block, "image": key_of(block["image"]["name"])} for block in data["blocks"]]}
 
 
-def _judge(worker: Someone, image: str, content: Mapping[str, Any], known: KnownRelevance) -> Answer:
+def _judge(worker: SimulatedJudge, image: str, content: Mapping[str, Any], known: CrowdKnowledge) -> Answer:
     ticked = [
         [_ticks(worker, block["image"], caption, known) for caption in block["captions"]]
         for block in content["blocks"]
@@ -24,7 +24,7 @@ def _judge(worker: Someone, image: str, content: Mapping[str, Any], known: Known
     return Answer("judged", content={"ticked": ticked})
 
 
-def _ticks(worker: Someone, image: str, caption: str, known: KnownRelevance) -> bool:
+def _ticks(worker: SimulatedJudge, image: str, caption: str, known: CrowdKnowledge) -> bool:
     dice = Dice(worker.seed, worker.name, RELEVANCE, image, caption)
     if (vote := known.vote(worker, image, caption)) is not None:
         return vote > 0

@@ -28,7 +28,7 @@ from annotation.task_types.base import BadAnswer, Page, TaskType
 from annotation.task_types.practice import PRACTICE, NamedBox, PracticeItem, Verdict, practice_scene
 from annotation.task_types.shown import ShownImage
 from annotation.web.annotator.task_page import RefusedForm, TaskPage, WorkSoFar, boxes_of, build_task_page
-from annotation.web.annotator.task_place import WorkPlaceOfRequest, place_of_request
+from annotation.web.annotator.task_place import TaskPlace, place_of_request
 from annotation.web.annotator.task_texts import note_practice, practice_due, text_of
 from annotation.web.common.access import for_roles
 from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay
@@ -70,7 +70,7 @@ class _Told:
     described: tuple[tuple[str, str], ...] = ()
 
 
-class Shown:
+class GivenPageType:
     """A kind of question whose page is given: that of an item that no campaign has."""
 
     def __init__(self, type: TaskType, page: Page) -> None:
@@ -130,11 +130,11 @@ def practice(request: HttpRequest, name: str, kind: str) -> HttpResponse:
 
 
 def _desk(
-    place: WorkPlaceOfRequest, page: Page, image: ShownImage, entered: dict[str, str], wrong: BadAnswer | None
+    place: TaskPlace, page: Page, image: ShownImage, entered: dict[str, str], wrong: BadAnswer | None
 ) -> TaskPage:
     """The item laid out as a task is, with what a task has and practice has not left empty."""
     return build_task_page(
-        replace(place, type=cast(TaskType, Shown(place.type, page))),
+        replace(place, type=cast(TaskType, GivenPageType(place.type, page))),
         lease=Lease(0, place.kind, "", 0, {}, "", timezone.now(), None, None),
         image=image,
         text=text_of(campaign=place.campaign, kind=place.kind),
@@ -144,7 +144,7 @@ def _desk(
     )
 
 
-def _parts(request: HttpRequest, place: WorkPlaceOfRequest, shown: TaskPage) -> Parts:
+def _parts(request: HttpRequest, place: TaskPlace, shown: TaskPage) -> Parts:
     """The parts of the kind's template, which its author wrote for a task's frame."""
     whole = render_to_string(place.type.template, {"desk": shown, "around": _PARTS}, request)
     # The template escaped what is not its own.

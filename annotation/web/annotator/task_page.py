@@ -18,7 +18,7 @@ from annotation.selectors.campaign import money
 from annotation.task_types.base import Choice, Page, Pointed, TaskType
 from annotation.task_types.box_drawing.type import EDGES, SMALLEST_SIDE
 from annotation.task_types.shown import ShownCaption, ShownImage
-from annotation.web.annotator.task_place import WorkPlaceOfRequest
+from annotation.web.annotator.task_place import TaskPlace
 from annotation.web.common.marking import POINT, laid_out
 from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay
 from annotation.web.common.palette import letters
@@ -29,7 +29,7 @@ PHRASE, ASKED_OF_WORKER, MARK = 1, 2, "?"
 BEATS, LONGEST_BEAT = 4, 300
 
 
-class Bit(NamedTuple):
+class CaptionPiece(NamedTuple):
     """A stretch of a caption; `number` is 0 where nothing is marked.
 
     `tail` is the punctuation behind it, which must not begin a line; neither may the number end one.
@@ -69,8 +69,8 @@ class TaskPage:
     lease: Lease
     page: Page
     image: ShownImage
-    captions: list[list[Bit]]
-    phrases: list[Bit]
+    captions: list[list[CaptionPiece]]
+    phrases: list[CaptionPiece]
     frame: Frame | None
     boxes: list[DrawnBox]
     choices: list[tuple[str, Choice]]
@@ -132,7 +132,7 @@ class RefusedForm:
 
 
 def build_task_page(
-    place: WorkPlaceOfRequest,
+    place: TaskPlace,
     *,
     lease: Lease,
     image: ShownImage,
@@ -144,7 +144,9 @@ def build_task_page(
     """Lay out a lease's question over its image; `settings` are those that the lease carries."""
     page = place.type.page(lease.content, image)
     captions = [
-        bits(image.captions[number], [each for each in page.pointed if each.mention.caption == number])
+        caption_pieces(
+            image.captions[number], [each for each in page.pointed if each.mention.caption == number]
+        )
         for number in page.captions
     ]
     phrases = sorted((bit for caption in captions for bit in caption if bit.number), key=lambda b: b.number)
@@ -161,7 +163,7 @@ def build_task_page(
         phrases=phrases,
         frame=frame,
         boxes=boxes_of(page, frame) if frame else [],
-        choices=keyed(page.choices),
+        choices=choices_with_keys(page.choices),
         text=text,
         test=done.test,
         ahead=done.ahead,
@@ -178,7 +180,7 @@ def build_task_page(
     )
 
 
-def keyed(choices: Sequence[Choice]) -> list[tuple[str, Choice]]:
+def choices_with_keys(choices: Sequence[Choice]) -> list[tuple[str, Choice]]:
     """Each with the key that gives it: its place among them, or the digit that the answer itself is."""
     return [
         (choice.value if choice.value.isdigit() else str(place), choice)
@@ -186,24 +188,24 @@ def keyed(choices: Sequence[Choice]) -> list[tuple[str, Choice]]:
     ]
 
 
-def bits(caption: ShownCaption, pointed: Sequence[Pointed]) -> list[Bit]:
+def caption_pieces(caption: ShownCaption, pointed: Sequence[Pointed]) -> list[CaptionPiece]:
     """Cut a caption at the mentions pointed at. Of two that overlap the later one stands behind the rest."""
     text, places = laid_out(caption)
-    found: list[Bit] = []
-    late: list[Bit] = []
+    found: list[CaptionPiece] = []
+    late: list[CaptionPiece] = []
     told = 0
     for mention, number, hue in sorted(pointed, key=lambda each: (each.mention.start, -each.mention.end)):
         start, end = places[mention.start][0], places[mention.end - 1][1]
         if start < told:
-            late += [Bit(" … "), Bit(text[start:end], number, hue)]
+            late += [CaptionPiece(" … "), CaptionPiece(text[start:end], number, hue)]
             continue
         if start > told:
-            found.append(Bit(as_printed(text[told:start])))
+            found.append(CaptionPiece(as_printed(text[told:start])))
         point = POINT.match(text, end)
-        found.append(Bit(text[start:end], number, hue, point[0].lstrip() if point else ""))
+        found.append(CaptionPiece(text[start:end], number, hue, point[0].lstrip() if point else ""))
         told = point.end() if point else end
     if told < len(text):
-        found.append(Bit(as_printed(text[told:])))
+        found.append(CaptionPiece(as_printed(text[told:])))
     return found + late
 
 

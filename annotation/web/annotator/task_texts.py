@@ -21,7 +21,7 @@ from annotation.queue.available_tasks import kinds_of
 from annotation.task_types.practice import PRACTICE
 from annotation.web.annotator.task_place import (
     SeeOther,
-    WorkPlaceOfRequest,
+    TaskPlace,
     campaign_of_request,
     form_number,
     place_of_request,
@@ -84,7 +84,7 @@ def text_of(*, campaign: Campaign, kind: str) -> CampaignText:
     )
 
 
-def has_read(request: HttpRequest, place: WorkPlaceOfRequest, text: CampaignText) -> bool:
+def has_read(request: HttpRequest, place: TaskPlace, text: CampaignText) -> bool:
     """Whether they said so in this session, or answered under these very instructions."""
     if request.session.get(READ, {}).get(_mark(place)) == text.version:
         return True
@@ -93,7 +93,7 @@ def has_read(request: HttpRequest, place: WorkPlaceOfRequest, text: CampaignText
     ).exists()
 
 
-def practice_due(request: HttpRequest, place: WorkPlaceOfRequest) -> bool:
+def practice_due(request: HttpRequest, place: TaskPlace) -> bool:
     """Whether they have to practise before they begin: where there is no test, practice is all the entry.
 
     It is done once enough of the graded items were right in this session; whoever has worked needs none.
@@ -110,7 +110,7 @@ def practice_due(request: HttpRequest, place: WorkPlaceOfRequest) -> bool:
     return right < rules.bar_of(place.kind) * len(graded)
 
 
-def note_practice(request: HttpRequest, place: WorkPlaceOfRequest, number: int, right: bool) -> None:
+def note_practice(request: HttpRequest, place: TaskPlace, number: int, right: bool) -> None:
     """Remember in the session how an item of practice was answered last, where practice is the entry."""
     if practice_is_entry(place.kind, settings_of(place.campaign.settings).trust, known_at(place)):
         before = request.session.get(PRACTISED, {})
@@ -118,10 +118,10 @@ def note_practice(request: HttpRequest, place: WorkPlaceOfRequest, number: int, 
         request.session[PRACTISED] = {**before, _mark(place): of_kind}
 
 
-def known_at(place: WorkPlaceOfRequest) -> GoldCoverage:
+def known_at(place: TaskPlace) -> GoldCoverage:
     """What the campaign knows of the kind of question."""
     return controls.gold_coverage(place.campaign.pk, place.kind, place.campaign.revision)
 
 
-def _mark(place: WorkPlaceOfRequest) -> str:
+def _mark(place: TaskPlace) -> str:
     return f"{place.campaign.pk}:{place.kind}"

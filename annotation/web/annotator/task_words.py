@@ -61,7 +61,7 @@ def line(offer: AvailableTask) -> Line:
     )
 
 
-def whole(offers: Sequence[AvailableTask]) -> NoTask | None:
+def whole_campaign_reason(offers: Sequence[AvailableTask]) -> NoTask | None:
     """Why there is nothing to do in the whole of a campaign, where one reason holds for all of it."""
     found = [offer.nothing for offer in offers]
     if all(nothing is not None and nothing.code == NONE_OPEN for nothing in found):

@@ -30,13 +30,13 @@ from annotation.task_types.shown import shown_image
 from annotation.web.annotator.task_page import RefusedForm, TaskPage, WorkSoFar, build_task_page
 from annotation.web.annotator.task_place import (
     SeeOther,
-    WorkPlaceOfRequest,
+    TaskPlace,
     form_number,
     place_of_request,
     worker_at,
 )
 from annotation.web.annotator.task_texts import has_read, text_of
-from annotation.web.annotator.task_words import line, whole
+from annotation.web.annotator.task_words import line, whole_campaign_reason
 from annotation.web.common.access import for_roles
 from annotation.workers import platform_visits
 
@@ -62,7 +62,8 @@ def task_list(request: HttpRequest) -> HttpResponse:
             continue
         found.setdefault(offer.campaign, []).append(offer)
     campaigns = [
-        (campaign, whole(of_it), [line(offer) for offer in of_it]) for campaign, of_it in found.items()
+        (campaign, whole_campaign_reason(of_it), [line(offer) for offer in of_it])
+        for campaign, of_it in found.items()
     ]
     # Where there is something to do comes first; else they stay in their order.
     campaigns.sort(key=lambda each: not any(shown.go for shown in each[2]))
@@ -119,7 +120,7 @@ def test_begin(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     return SeeOther(place.address)
 
 
-def _handed_in(request: HttpRequest, place: WorkPlaceOfRequest) -> HttpResponse:
+def _handed_in(request: HttpRequest, place: TaskPlace) -> HttpResponse:
     """Take what a task page sent, say what became of it where that is worth a word, and go on."""
     sent = request.POST
     assignment = form_number(sent.get("assignment", ""))
@@ -152,9 +153,7 @@ def _handed_in(request: HttpRequest, place: WorkPlaceOfRequest) -> HttpResponse:
     return SeeOther(place.address)
 
 
-def _again(
-    request: HttpRequest, place: WorkPlaceOfRequest, assignment: int, error: ValueError
-) -> HttpResponse:
+def _again(request: HttpRequest, place: TaskPlace, assignment: int, error: ValueError) -> HttpResponse:
     """The same task once more, with what was entered and what is wrong with it."""
     others = Assignment.objects.filter(
         worker=place.worker, campaign=place.campaign, kind=place.kind, state=Assignment.LEASED
@@ -176,7 +175,7 @@ def _again(
 
 def _nothing(
     request: HttpRequest,
-    place: WorkPlaceOfRequest,
+    place: TaskPlace,
     found: NoTask,
     progress: platform_visits.VisitProgress | None,
 ) -> HttpResponse:
@@ -206,7 +205,7 @@ def _open(offer: AvailableTask) -> bool:
 
 
 def _desk(
-    place: WorkPlaceOfRequest,
+    place: TaskPlace,
     lease: Lease,
     text: CampaignText,
     *,

@@ -38,7 +38,7 @@ _T = TypeVar("_T", bound=Scoped)
 
 
 @dataclass(frozen=True)
-class At(Generic[_T]):
+class AddressedThing(Generic[_T]):
     """How the thing of an address is found by its name, and what is said where it is not there."""
 
     find: Callable[[str], _T | None]
@@ -77,7 +77,7 @@ def for_roles(*roles: str, corpora: bool = False) -> Callable[[_View], _View]:
 
 
 def for_roles_on(
-    at: At[_T], *roles: str
+    at: AddressedThing[_T], *roles: str
 ) -> Callable[[Callable[Concatenate[HttpRequest, _T, P], HttpResponseBase]], _View]:
     """Let a view be opened by accounts that hold one of `roles` for the thing that its address names.
 

@@ -33,7 +33,7 @@ ENTRY_ADDRESS = Limit("entry.address", 100, 15 * MINUTE)
 def sign_in_tries(request: HttpRequest, name: str) -> tuple[Try, ...]:
     """An attempt to sign in as `name`: of name and address together, of the name, and of the address, by
     which nobody is stopped who has signed in so before."""
-    name, address = folded_address(name), address_of(request)
+    name, address = folded_name(name), address_of(request)
     if known_browsers.knows(request, name):
         pair, of_name = (each._replace(longest=SIGN_IN_KNOWN) for each in (SIGN_IN_PAIR, SIGN_IN_NAME))
         return Try(pair, f"{name} {address}"), Try(of_name, name)
@@ -42,7 +42,7 @@ def sign_in_tries(request: HttpRequest, name: str) -> tuple[Try, ...]:
 
 def reset_tries(request: HttpRequest, mail: str) -> tuple[Try, Try]:
     """An e-mail asked for to the address `mail`."""
-    return Try(RESET_NAME, folded_address(mail)), Try(RESET_ADDRESS, address_of(request))
+    return Try(RESET_NAME, folded_name(mail)), Try(RESET_ADDRESS, address_of(request))
 
 
 def address_of(request: HttpRequest) -> str:
@@ -85,6 +85,6 @@ def too_often(request: HttpRequest, template: str, seconds: int, **about: Any) -
     return answer
 
 
-def folded_address(name: str) -> str:
+def folded_name(name: str) -> str:
     """A name as far as limits tell names apart: signing in takes full-width letters for the usual ones."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).strip().casefold())[:300]

@@ -35,7 +35,7 @@ class SignIn(LoginView):
         response = super().form_valid(form)
         # Who has a password may do more than work, also where they came by a platform's address before.
         self.request.session.pop(sessions.VISIT, None)
-        known_browsers.remember(self.request, response, limits.folded_address(form.get_user().get_username()))
+        known_browsers.remember(self.request, response, limits.folded_name(form.get_user().get_username()))
         return response
 
     def get_success_url(self) -> str:

@@ -21,12 +21,12 @@ from annotation.protocol.terms import CATEGORIES
 from annotation.selectors import browse
 from annotation.selectors.browse import Filter
 from annotation.selectors.scopes import corpora_of
-from annotation.web.common.access import BROWSING, At, account_of, for_roles, for_roles_on
+from annotation.web.common.access import BROWSING, AddressedThing, account_of, for_roles, for_roles_on
 from annotation.web.common.filters import filter_in, filter_query, layer_in, query_number
 from annotation.web.corpus.inspection import inspect
 
 #: The corpus of an address.
-CORPUS = At(
+CORPUS_OF_ADDRESS = AddressedThing(
     lambda name: Corpus.objects.filter(name=name, published=True).first(),
     gettext_lazy("There is no corpus “%(name)s” here."),
 )
@@ -48,8 +48,8 @@ def home(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@for_roles_on(CORPUS, *BROWSING)
-def corpus_page(request: HttpRequest, shown: Corpus) -> HttpResponse:
+@for_roles_on(CORPUS_OF_ADDRESS, *BROWSING)
+def corpus_detail(request: HttpRequest, shown: Corpus) -> HttpResponse:
     """One corpus: what its layers hold, and its images by the filter in the address."""
     wanted = filter_in(request.GET)
     behind = update_layers(shown)
@@ -63,7 +63,7 @@ def corpus_page(request: HttpRequest, shown: Corpus) -> HttpResponse:
         before=query_number(request.GET, "before"),
     )
     asked = layer_in(request.GET)
-    figures = browse.corpus_figures(layers)
+    figures = browse.layer_figures(layers)
     return render(
         request,
         "annotation/corpus.html",
@@ -88,8 +88,8 @@ def corpus_page(request: HttpRequest, shown: Corpus) -> HttpResponse:
 
 
 @require_safe
-@for_roles_on(CORPUS, *BROWSING)
-def image_page(request: HttpRequest, corpus: Corpus, key: str) -> HttpResponse:
+@for_roles_on(CORPUS_OF_ADDRESS, *BROWSING)
+def image_detail(request: HttpRequest, corpus: Corpus, key: str) -> HttpResponse:
     """One image: the picture with its boxes, its captions with their mentions, its chains."""
     shown = _image(corpus, key)
     wanted = filter_in(request.GET)

@@ -25,7 +25,7 @@ from annotation.protocol.work import StopSettings
 from annotation.selectors.settings_versions import images_by_version, settings_versions
 from annotation.web.common.access import BROWSING, account_of, for_roles_on, role_missing
 from annotation.web.common.filters import query_number
-from annotation.web.staff.frame import CAMPAIGN_FRAME, campaign_frame
+from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame
 from annotation.web.staff.wording import kind_in_words
 from models_core.checked_fields import field_rules
 
@@ -93,7 +93,7 @@ class SettingTable:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_roles_on(CAMPAIGN_FRAME, *BROWSING)
+@for_roles_on(CAMPAIGN_OF_ADDRESS, *BROWSING)
 def settings_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """All settings of a campaign and their versions. A POST by a researcher sets the stop rules."""
     wrong, status = "", 200
@@ -129,7 +129,7 @@ def settings_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
+@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def settings_change(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Change a campaign's settings: as TOML, first looked at, then put in force as the next version."""
     wrong, status = "", 200

@@ -18,7 +18,7 @@ from annotation.protocol import kinds
 from annotation.protocol.boxes import REVIEW
 from annotation.protocol.work import UNPAID
 from annotation.selectors.campaign import DoubleCheckAgreement, Funnel, Overview, TaskCounts, money
-from annotation.selectors.campaign.reasons import in_words
+from annotation.selectors.campaign.reasons import reason_in_words
 from annotation.web.staff.wording import ACTS, STAGES_IN_WORDS, kind_in_words
 
 #: The page that opens campaigns: it is of no campaign.
@@ -265,7 +265,7 @@ def _named(about: dict[str, object]) -> Sequence[str]:
         if isinstance(value, list):
             value = " ".join(map(str, value)) if len(value) < len(kinds.names()) else None
         if value not in (None, ""):
-            told = in_words(str(value))
+            told = reason_in_words(str(value))
             found.append(str(kind_in_words(told)) if key == "kind" else f"{key} {told}")
     return found
 

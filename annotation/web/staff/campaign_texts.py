@@ -14,13 +14,15 @@ from annotation.models import Campaign, Consent, Instructions
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.common.filters import query_number
-from annotation.web.staff.frame import CAMPAIGN_FRAME, campaign_frame
+from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame
 from annotation.web.staff.wording import kind_in_words
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
-def texts(request: HttpRequest, campaign: Campaign, kind: str = instructions.CONSENT) -> HttpResponse:
+@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
+def campaign_text_edit(
+    request: HttpRequest, campaign: Campaign, kind: str = instructions.CONSENT
+) -> HttpResponse:
     """One text of a campaign: what workers read, a form to write it anew, all versions. A POST writes."""
     if kind not in (instructions.CONSENT, *campaign.kinds):
         raise Http404(_("There is no text of “%(kind)s”.") % {"kind": kind})

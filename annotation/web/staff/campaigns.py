@@ -19,7 +19,7 @@ from annotation.models import Account, AuditEntry, Campaign
 from annotation.protocol.campaign_settings import CampaignError, as_toml, settings_of
 from annotation.protocol.kinds import all_tasks, is_page, kinds_of_tasks
 from annotation.selectors.campaign import overview
-from annotation.selectors.campaign.reasons import PAUSED, coded
+from annotation.selectors.campaign.reasons import PAUSED, coded_reason
 from annotation.selectors.campaigns import campaigns_listed
 from annotation.selectors.controls import unchecked_kinds
 from annotation.selectors.drawing_ways import drawing_ways
@@ -27,8 +27,8 @@ from annotation.selectors.scopes import campaigns_of, corpora_of
 from annotation.web.common.access import BROWSING, account_of, for_roles, for_roles_on
 from annotation.web.staff.campaign_settings import settings_in
 from annotation.web.staff.campaign_tables import acts_next, campaign_facts, funnel_rows, kind_rows, told_acts
-from annotation.web.staff.frame import CAMPAIGN_FRAME, campaign_frame, said
-from annotation.web.staff.wording import WAYS_IN_WORDS, kind_in_words, kind_quoted
+from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame, said
+from annotation.web.staff.wording import DRAWING_WAYS_IN_WORDS, kind_in_words, kind_quoted
 
 #: Acts of the audit on the first page.
 HISTORY = 12
@@ -42,7 +42,7 @@ hourly = 12.5"""
 
 @require_safe
 @for_roles(*BROWSING)
-def index(request: HttpRequest) -> HttpResponse:
+def campaign_list(request: HttpRequest) -> HttpResponse:
     """All campaigns that are open to one, the newest first."""
     account = account_of(request)
     about = {
@@ -53,8 +53,8 @@ def index(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@for_roles_on(CAMPAIGN_FRAME, *BROWSING)
-def campaign(request: HttpRequest, shown: Campaign) -> HttpResponse:
+@for_roles_on(CAMPAIGN_OF_ADDRESS, *BROWSING)
+def campaign_detail(request: HttpRequest, shown: Campaign) -> HttpResponse:
     """One campaign: what to do next, where it stands, its funnel, its questions, who did what."""
     settings = settings_of(shown.settings)
     fresh = request.GET.get("fresh") == "1"
@@ -81,7 +81,10 @@ def campaign(request: HttpRequest, shown: Campaign) -> HttpResponse:
             ),
             stages=funnel_rows(seen.funnel) if shown.tasks == campaigns.ENTITIES else [],
             kinds=kind_rows(seen),
-            ways=[(WAYS_IN_WORDS.get(each.way, each.way), each) for each in drawing_ways(shown, fresh=fresh)],
+            ways=[
+                (DRAWING_WAYS_IN_WORDS.get(each.way, each.way), each)
+                for each in drawing_ways(shown, fresh=fresh)
+            ],
             counted_at=seen.counted_at,
             since=seen.since,
             history=told_acts(history[:HISTORY]),
@@ -91,23 +94,23 @@ def campaign(request: HttpRequest, shown: Campaign) -> HttpResponse:
 
 
 @require_POST
-@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
-def move(request: HttpRequest, shown: Campaign) -> HttpResponse:
+@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
+def campaign_move(request: HttpRequest, shown: Campaign) -> HttpResponse:
     """Pause, resume or close a campaign, as the button says."""
     actor = account_of(request)
     reason = request.POST.get("reason", "").strip()
     with said(request, CampaignError) as tell:
         match request.POST.get("act", ""):
             case "pause":
-                campaigns.pause(campaign=shown, reason=reason or coded(PAUSED), actor=actor)
+                campaigns.pause_campaign(campaign=shown, reason=reason or coded_reason(PAUSED), actor=actor)
                 tell(_("Campaign paused: workers get no new tasks. Answers to open tasks still count."))
             case "resume":
-                campaigns.campaign_resume(campaign=shown, actor=actor)
+                campaigns.resume_campaign(campaign=shown, actor=actor)
                 tell(_("Campaign resumed."))
             case "close":
                 if request.POST.get("sure") != "yes":
                     raise CampaignError(_("Closing cannot be undone: tick the box to confirm."))
-                campaigns.close(campaign=shown, reason=reason, actor=actor)
+                campaigns.close_campaign(campaign=shown, reason=reason, actor=actor)
                 tell(_("Campaign closed."))
             case _other:
                 raise CampaignError(_("Nothing was chosen: use one of the buttons."))
@@ -115,15 +118,15 @@ def move(request: HttpRequest, shown: Campaign) -> HttpResponse:
 
 
 @require_POST
-@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
-def campaign_delete_page(request: HttpRequest, shown: Campaign) -> HttpResponse:
+@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
+def campaign_delete(request: HttpRequest, shown: Campaign) -> HttpResponse:
     """Delete a campaign that nobody has come to."""
     name, actor = shown.name, account_of(request)
     then = redirect("campaign", name)
     with said(request, CampaignError) as tell:
         if request.POST.get("sure") != "yes":
             raise CampaignError(_("Deleting cannot be undone: tick the box to confirm."))
-        campaigns.campaign_delete(campaign=shown, actor=actor)
+        campaigns.delete_campaign(campaign=shown, actor=actor)
         tell(_("Campaign “%(name)s” deleted. Its history stays in the audit log.") % {"name": name})
         then = redirect("campaigns")
     return then
@@ -131,7 +134,7 @@ def campaign_delete_page(request: HttpRequest, shown: Campaign) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_roles(RESEARCHER, corpora=True)
-def opening(request: HttpRequest) -> HttpResponse:
+def campaign_open(request: HttpRequest) -> HttpResponse:
     """Open a campaign: the form, and what becomes of it. Its images are opened by a job.
 
     With `like` in the address it is filled in after another campaign, whose texts and control items go along.
@@ -174,9 +177,9 @@ def _like(account: Account, name: str) -> Campaign | None:
     """The campaign that a new one shall be like, where it is open to whoever asks; None without a name."""
     if not name:
         return None
-    found = CAMPAIGN_FRAME(name)
+    found = CAMPAIGN_OF_ADDRESS(name)
     if not account.has_role(RESEARCHER, on=found.scope):
-        raise CAMPAIGN_FRAME.none(name)
+        raise CAMPAIGN_OF_ADDRESS.none(name)
     return found
 
 
@@ -206,8 +209,8 @@ def _draft(given: Any, like: Campaign | None, actor: Account) -> Campaign:
             % {"kinds": ", ".join(str(kind_in_words(kind)) for kind in unpaid)}
         )
     if like is not None:
-        return campaigns.duplicate(campaign=like, actor=actor, **asked)
-    return campaigns.create(actor=actor, **asked)
+        return campaigns.duplicate_campaign(campaign=like, actor=actor, **asked)
+    return campaigns.create_campaign(actor=actor, **asked)
 
 
 def _images_in(data: Any) -> dict[str, Any]:

@@ -24,17 +24,17 @@ from annotation.selectors.records import image_record, layer_of
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.common.overlay import Frame
 from annotation.web.corpus.browse import size_of
-from annotation.web.staff.frame import CAMPAIGN_FRAME, campaign_frame, query_without
+from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame, query_string
 from annotation.web.staff.review_forms import boxes_in
-from annotation.web.staff.review_tables import Reviewed, marked_captions
+from annotation.web.staff.review_tables import ReviewPage, marked_captions
 from annotation.web.staff.wording import PURPOSES, answer_in_words, kinds_in_words, question_in_words
 
 #: Kinds that show boxes which were accepted already.
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
-def new(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
+def control_item_new(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Choose an image and a kind of question; then its mentions and the answer. A POST adds the item."""
     asked = request.POST if request.method == "POST" else request.GET
     kind = asked.get("kind", "")
@@ -55,7 +55,7 @@ def new(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             _add(campaign, image, kind, request)
             messages.success(request, _("Control item added. Add another about this image, or go back."))
             return redirect(
-                reverse("new_known_item", args=[campaign.name]) + query_without(image=key, kind=kind)
+                reverse("new_known_item", args=[campaign.name]) + query_string(image=key, kind=kind)
             )
         except (BadItems, CannotRule) as error:
             wrong = error.problems[0][1] if isinstance(error, BadItems) else str(error)
@@ -134,11 +134,11 @@ def _mentions(campaign: Campaign, image: Image) -> tuple[Mention, ...]:
     )
 
 
-def _seen(image: Image, mentions: tuple[Mention, ...]) -> Reviewed:
+def _seen(image: Image, mentions: tuple[Mention, ...]) -> ReviewPage:
     """The picture and its captions, every mention with a number of its own."""
     numbers = {mention.id: number for number, mention in enumerate(mentions, 1)}
     size = (image.width, image.height) if image.width and image.height else size_of(image)
-    return Reviewed(
+    return ReviewPage(
         captions=marked_captions(captions_shown(image), mentions, numbers),
         boxes=[],
         frame=Frame(*size) if size else None,

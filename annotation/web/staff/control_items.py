@@ -33,11 +33,11 @@ from annotation.task_types.shown import shown_image
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.common.filters import query_number
 from annotation.web.staff.frame import (
-    CAMPAIGN_FRAME,
+    CAMPAIGN_OF_ADDRESS,
     campaign_frame,
     layer_is_open,
     layers_open,
-    query_without,
+    query_string,
     said,
 )
 from annotation.web.staff.wording import (
@@ -73,8 +73,8 @@ class ShownItem:
 
 
 @require_safe
-@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
-def control_items_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
+def control_item_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """What control items there are, counted and one by one, and the ways to add more."""
     kind, purpose = request.GET.get("kind", ""), request.GET.get("purpose", "")
     kind = kind if kind in TASK_TYPES else ""
@@ -106,10 +106,10 @@ def control_items_list(request: HttpRequest, campaign: Campaign) -> HttpResponse
                 ).values(),
             ],
             items=_shown(found[:_PAGE]),
-            later=query_without(kind=kind, purpose=purpose, before=found[_PAGE - 1].pk)
+            later=query_string(kind=kind, purpose=purpose, before=found[_PAGE - 1].pk)
             if len(found) > _PAGE
             else "",
-            first=(query_without(kind=kind, purpose=purpose) or "?") if before is not None else "",
+            first=(query_string(kind=kind, purpose=purpose) or "?") if before is not None else "",
             kind=kind,
             purpose=purpose,
             kinds=kinds_in_words(campaign),
@@ -124,8 +124,8 @@ def control_items_list(request: HttpRequest, campaign: Campaign) -> HttpResponse
 
 
 @require_POST
-@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
-def control_items_add(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
+def control_item_add(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Add control items from a CSV file, from a layer, or from what workers agree on."""
     refusals = (
         controls.BadItem,
@@ -156,7 +156,7 @@ def control_items_add(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 
 @require_POST
-@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
+@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def control_item_retire(request: HttpRequest, campaign: Campaign, item: int) -> HttpResponse:
     """Take a control item out of use. Answers given on it keep counting, unless the item was wrong itself."""
     actor = account_of(request)

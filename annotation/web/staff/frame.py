@@ -14,11 +14,11 @@ from django.utils.translation import gettext_lazy
 from annotation.common.roles import ADMIN, RESEARCHER, WHOLE_SERVER
 from annotation.models import Campaign, Layer
 from annotation.selectors.browse import layers_of
-from annotation.selectors.review import images_waiting
-from annotation.web.common.access import BROWSING, At, account_of
+from annotation.selectors.review import count_chains_in_review
+from annotation.web.common.access import BROWSING, AddressedThing, account_of
 
 #: The campaign of an address, with its corpus.
-CAMPAIGN_FRAME = At(
+CAMPAIGN_OF_ADDRESS = AddressedThing(
     lambda name: Campaign.objects.select_related("corpus").filter(name=name).first(),
     gettext_lazy("There is no campaign “%(name)s” here."),
 )
@@ -31,7 +31,7 @@ def campaign_frame(request: HttpRequest, campaign: Campaign, tab: str, **more: A
     return {
         "campaign": campaign,
         "tab": tab,
-        "in_review": images_waiting(campaign.pk),
+        "in_review": count_chains_in_review(campaign.pk),
         "runs": account.has_role(RESEARCHER, on=scope),
         "administers": account.has_role(ADMIN, on=WHOLE_SERVER),
         "corpus_open": account.has_role(*BROWSING, on=campaign.corpus.scope),
@@ -61,7 +61,7 @@ def said(request: HttpRequest, *refusals: type[Exception]) -> Iterator[Callable[
         messages.error(request, str(error))
 
 
-def query_without(**held: str | int | None) -> str:
+def query_string(**held: str | int | None) -> str:
     """`?...` of what is held, empty ones left out; "" where nothing is."""
     asked = {name: value for name, value in held.items() if value not in ("", None)}
     return f"?{urlencode(asked)}" if asked else ""

@@ -16,12 +16,12 @@ from annotation.models import Campaign
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.selectors.image_order import prioritised
 from annotation.web.common.access import account_of, for_roles_on
-from annotation.web.staff.frame import CAMPAIGN_FRAME, campaign_frame
+from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
-def order(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
+def image_order_change(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Which images come first. A POST gives some a priority; what is refused is kept for mending."""
     wrong, status = "", 200
     given = {"images": "", "priority": str(ordering.FIRST)}

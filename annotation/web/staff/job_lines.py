@@ -77,7 +77,7 @@ def job_line(
 ) -> ShownJob:
     """`job` as a line, with what its page knows of it."""
     try:
-        title = str(jobs.kind_named(job.kind).title)
+        title = str(jobs.job_kind_named(job.kind).title)
     except UnknownName:
         title = job.kind
     left = jobs.remaining(job)
@@ -104,7 +104,7 @@ def steer_as_asked(request: HttpRequest, job: Job) -> None:
             jobs.resume_job(job_id=job.pk, actor=actor)
             tell(_("Job resumed from where it stopped."))
         else:
-            jobs.cancel(job_id=job.pk, actor=actor)
+            jobs.cancel_job(job_id=job.pk, actor=actor)
             tell(_("Job cancelled. A running job stops at its next step."))
 
 

@@ -23,9 +23,9 @@ from annotation.models import Campaign, Job
 from annotation.selectors.controls import unchecked_kinds
 from annotation.selectors.corpora import AmbiguousLayer
 from annotation.selectors.jobs import recent_jobs
-from annotation.selectors.left_out import lacks
+from annotation.selectors.left_out import missing_from_export
 from annotation.web.common.access import account_of, for_roles_on
-from annotation.web.staff.frame import CAMPAIGN_FRAME, campaign_frame, layer_is_open, layers_open, said
+from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame, layer_is_open, layers_open, said
 from annotation.web.staff.job_lines import ShownJob, job_line, steer_as_asked
 from annotation.web.staff.wording import kind_in_words
 
@@ -35,8 +35,8 @@ EXPORT = "export_dataset"
 
 
 @require_safe
-@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
-def campaign_jobs(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
+def campaign_job_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """The campaign's newest jobs, and the form for an export."""
     behind = update_layers(campaign.corpus, campaign.name)
     layers = layers_open(request, campaign)
@@ -61,8 +61,8 @@ def campaign_jobs(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 
 @require_POST
-@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
-def start(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
+def campaign_job_start(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Ask for a job: an export, the layer brought up to date, or the opening of a draft."""
     actor = account_of(request)
     with said(request, jobs.JobError, UnknownName, AmbiguousLayer, ExportError) as tell:
@@ -97,7 +97,7 @@ def start(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 
 @require_POST
-@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
+@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def campaign_job_steer(request: HttpRequest, campaign: Campaign, job: int) -> HttpResponse:
     """Cancel a job, or go on with one that was cancelled or failed."""
     steer_as_asked(request, _job(request, campaign, job))
@@ -105,8 +105,8 @@ def campaign_job_steer(request: HttpRequest, campaign: Campaign, job: int) -> Ht
 
 
 @require_safe
-@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
-def job_download(request: HttpRequest, campaign: Campaign, job: int) -> HttpResponseBase:
+@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
+def campaign_job_download(request: HttpRequest, campaign: Campaign, job: int) -> HttpResponseBase:
     """The archive that an export made, while it is kept."""
     found = _job(request, campaign, job)
     if found.kind != EXPORT or found.state != Job.DONE:
@@ -149,5 +149,5 @@ def _shown(job: Job) -> ShownJob:
         return job_line(job, steered, gone=True)
     fetched = reverse("download", args=[job.campaign.name, job.pk])
     # Exports made before anything was counted have no such entry.
-    lacking = tuple(lacks(job.result.get("left_out", {})))
+    lacking = tuple(missing_from_export(job.result.get("left_out", {})))
     return job_line(job, steered, download=fetched, size=filesizeformat(job.result["size"]), lacks=lacking)

@@ -20,7 +20,7 @@ from annotation import campaigns
 from annotation.common.roles import RESEARCHER
 from annotation.models import Campaign, Invitation, Study, Visit
 from annotation.web.common.access import account_of, for_roles_on
-from annotation.web.staff.frame import CAMPAIGN_FRAME, campaign_frame, said
+from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame, said
 from annotation.workers import confirmation, invitations, platform_visits
 from annotation.workers.invitations import InvitationError
 from annotation.workers.platform_visits import MTURK, PROLIFIC, VisitError
@@ -65,7 +65,7 @@ class ShownStudy:
 
 
 @require_safe
-@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
+@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def recruiting_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """How people come to this campaign."""
     languages = dict(settings.LANGUAGES)
@@ -101,7 +101,7 @@ def recruiting_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 
 @require_POST
-@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
+@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def open_to_all(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Say whether every annotator of the server may work on the campaign."""
     wanted = request.POST.get("open") == "1"
@@ -116,7 +116,7 @@ def open_to_all(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 
 @require_POST
-@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
+@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def invitation_make(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Make a link."""
     with said(request, InvitationError) as tell:
@@ -133,7 +133,7 @@ def invitation_make(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 
 @require_POST
-@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
+@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def invitation_revoke(request: HttpRequest, campaign: Campaign, invitation: int) -> HttpResponse:
     """Take a link back."""
     found = _of(campaign, invitation)
@@ -144,7 +144,7 @@ def invitation_revoke(request: HttpRequest, campaign: Campaign, invitation: int)
 
 
 @require_POST
-@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
+@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def study_edit(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Tell of a study on a platform, or change one."""
     sent = request.POST
@@ -175,7 +175,7 @@ def _study(request: HttpRequest, row: Study) -> ShownStudy:
         sum(outcomes.values()),
         outcomes[Visit.COMPLETE],
         outcomes[Visit.SCREENED_OUT],
-        [str(_WAYS[way]) for way in confirmation.ways(row.provider)],
+        [str(_WAYS[way]) for way in confirmation.ways_to_confirm(row.provider)],
         *(verified[each] for each in (Visit.CONFIRMED, Visit.WAITING, Visit.UNVERIFIED, Visit.REFUSED)),
     )
 

@@ -21,21 +21,21 @@ from annotation.selectors import review as selector
 from annotation.web.common.access import BROWSING, account_of, for_roles_on
 from annotation.web.common.filters import query_number
 from annotation.web.corpus.browse import size_of
-from annotation.web.staff.frame import CAMPAIGN_FRAME, campaign_frame, query_without
+from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame, query_string
 from annotation.web.staff.review_forms import NEW, ruling_in
-from annotation.web.staff.review_tables import reviewed
+from annotation.web.staff.review_tables import build_review_page
 from annotation.web.staff.wording import FLAGS_IN_WORDS, REASONS_IN_WORDS, item_in_words, question_in_words
 
 
 @require_safe
-@for_roles_on(CAMPAIGN_FRAME, *BROWSING)
-def queue(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+@for_roles_on(CAMPAIGN_OF_ADDRESS, *BROWSING)
+def review_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """The chains that wait for a reviewer, and what workers reported."""
     reason = request.GET.get("reason", "")
     reason = reason if reason in selector.REASONS else ""
     found = selector.review_queue(campaign=campaign.pk, reason=reason, after=request.GET.get("after", ""))
     everything = request.GET.get("reports") == "all"
-    reports, before = selector.review_reports(
+    reports, before = selector.worker_reports(
         campaign=campaign.pk, unresolved=not everything, before=query_number(request.GET, "before")
     )
     kept: dict[str, Any] = {"reason": reason, "reports": "all" if everything else ""}
@@ -47,7 +47,7 @@ def queue(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             campaign,
             "review",
             queue=found,
-            waiting=selector.images_waiting(campaign.pk),
+            waiting=selector.count_chains_in_review(campaign.pk),
             reason=reason,
             reasons=[(each, REASONS_IN_WORDS[each]) for each in selector.REASONS],
             words=REASONS_IN_WORDS,
@@ -56,23 +56,23 @@ def queue(request: HttpRequest, campaign: Campaign) -> HttpResponse:
                 for one in reports
             ],
             everything=everything,
-            later=query_without(**kept, after=found.after) if found.after else "",
-            earlier_reports=query_without(**kept, before=before) if before else "",
-            first="" if not request.GET.get("after") else query_without(**kept) or "?",
+            later=query_string(**kept, after=found.after) if found.after else "",
+            earlier_reports=query_string(**kept, before=before) if before else "",
+            first="" if not request.GET.get("after") else query_string(**kept) or "?",
         ),
     )
 
 
 @require_safe
-@for_roles_on(CAMPAIGN_FRAME, *BROWSING)
+@for_roles_on(CAMPAIGN_OF_ADDRESS, *BROWSING)
 def review_image(request: HttpRequest, campaign: Campaign, key: str) -> HttpResponse:
     """An image of a campaign: chains, judgments, steps, rulings, and the forms to rule."""
     return _image(request, campaign, key)
 
 
 @require_POST
-@for_roles_on(CAMPAIGN_FRAME, *BROWSING)
-def review_rule(request: HttpRequest, campaign: Campaign, key: str) -> HttpResponse:
+@for_roles_on(CAMPAIGN_OF_ADDRESS, *BROWSING)
+def ruling_make(request: HttpRequest, campaign: Campaign, key: str) -> HttpResponse:
     """Make the ruling that a form asks for; where it is refused, say why and keep what was typed."""
     row = _open(campaign, key)
     try:
@@ -110,8 +110,8 @@ def _tell_retired(request: HttpRequest, items: Sequence[Control]) -> None:
 
 
 @require_POST
-@for_roles_on(CAMPAIGN_FRAME, *BROWSING)
-def review_withdraw(request: HttpRequest, campaign: Campaign, key: str, ruling: int) -> HttpResponse:
+@for_roles_on(CAMPAIGN_OF_ADDRESS, *BROWSING)
+def ruling_withdraw(request: HttpRequest, campaign: Campaign, key: str, ruling: int) -> HttpResponse:
     """Take a ruling back."""
     try:
         done = rulings.withdraw_ruling(campaign=campaign, ruling=ruling, actor=account_of(request))
@@ -123,8 +123,8 @@ def review_withdraw(request: HttpRequest, campaign: Campaign, key: str, ruling: 
 
 
 @require_POST
-@for_roles_on(CAMPAIGN_FRAME, *BROWSING)
-def resolve(request: HttpRequest, campaign: Campaign, flag: int) -> HttpResponse:
+@for_roles_on(CAMPAIGN_OF_ADDRESS, *BROWSING)
+def flag_resolve(request: HttpRequest, campaign: Campaign, flag: int) -> HttpResponse:
     """Say that a report was seen to; back to the page it was said on."""
     try:
         rulings.resolve_flag(campaign=campaign, flag=flag, actor=account_of(request))
@@ -143,13 +143,13 @@ def resolve(request: HttpRequest, campaign: Campaign, flag: int) -> HttpResponse
 def _image(request: HttpRequest, campaign: Campaign, key: str, *, wrong: str = "") -> HttpResponse:
     """The page of an image; with status 409 and what was typed where a ruling was refused."""
     try:
-        found = selector.review_behind(campaign=campaign.pk, key=key)
+        found = selector.image_under_review(campaign=campaign.pk, key=key)
     except selector.NoSuchImage:
         raise _missing(campaign, key) from None
     state = image_state.state_of(found.open)
     given = request.POST if wrong else {}
     shown = found.open.image
-    seen = reviewed(
+    seen = build_review_page(
         found, moot=frozenset(state.moot), size=size_of(shown), lit=query_number(request.GET, "chain")
     )
     if wrong:

@@ -20,16 +20,16 @@ from annotation.protocol.kinds import kind_of
 from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume
 from annotation.protocol.state import LINKING
 from annotation.protocol.terms import Chain, Mention
-from annotation.selectors.review import AnswerUnderReview, Behind, Said, chain_title
+from annotation.selectors.review import GivenRuling, ImageUnderReview, SaidJudgment, chain_title
 from annotation.web.common.marking import MarkedCaption, mark_words
 from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay
 from annotation.web.common.palette import hue, letters
 from annotation.web.staff.wording import (
+    ANSWER_ROLES_IN_WORDS,
     FLAGS_IN_WORDS,
+    REASONS_EXPLAINED,
     REASONS_IN_WORDS,
-    ROLES_IN_WORDS,
     STAGES_IN_WORDS,
-    WHY,
     answer_in_words,
     question_in_words,
 )
@@ -44,10 +44,10 @@ class ShownBox:
 
 
 @dataclass(slots=True)
-class Answered:
+class JudgmentInWords:
     """A judgment in words. `weight` says why it does not count, "" where it does."""
 
-    said: Said
+    said: SaidJudgment
     question: str
     answer: str
     weight: str
@@ -70,7 +70,7 @@ class ReviewedChain:
     kind: str
     boxes: list[ShownBox] = field(default_factory=list)
     pending: str = ""
-    answers: list[Answered] = field(default_factory=list)
+    answers: list[JudgmentInWords] = field(default_factory=list)
     moves: list[Move] = field(default_factory=list)
     rulings: list[SpokenRuling] = field(default_factory=list)
     lit: bool = False
@@ -115,7 +115,7 @@ class ReviewedChain:
     @property
     def why(self) -> str:
         """What brought it to review, in a sentence; "" where it does not wait."""
-        return str(WHY.get(self.reason, "")) if self.waits else ""
+        return str(REASONS_EXPLAINED.get(self.reason, "")) if self.waits else ""
 
     @property
     def categories(self) -> str:
@@ -132,7 +132,7 @@ class ReviewedChain:
 class SpokenRuling:
     """A ruling in words. `closes`: it says what became of a chain."""
 
-    given: AnswerUnderReview
+    given: GivenRuling
     text: str
     closes: bool
 
@@ -146,7 +146,7 @@ class ShownMerge:
 
 
 @dataclass(slots=True)
-class Reviewed:
+class ReviewPage:
     """Everything the page shows; the first fields are those that the inspector's templates read."""
 
     captions: list[MarkedCaption]
@@ -163,9 +163,13 @@ class Reviewed:
         return sum(chain.waits for chain in self.chains)
 
 
-def reviewed(
-    found: Behind, *, moot: Collection[str], size: tuple[int, int] | None = None, lit: int | None = None
-) -> Reviewed:
+def build_review_page(
+    found: ImageUnderReview,
+    *,
+    moot: Collection[str],
+    size: tuple[int, int] | None = None,
+    lit: int | None = None,
+) -> ReviewPage:
     """Number the chains, name their boxes, put judgments, steps and rulings into words.
 
     `moot` are the names of judgments that no question took. `lit` is the chain to bring out; where
@@ -187,7 +191,7 @@ def reviewed(
     )
     if frame is None and tagged:
         frame = Frame(max(box.xmax for box, _ in tagged), max(box.ymax for box, _ in tagged))
-    return Reviewed(
+    return ReviewPage(
         captions=marked_captions(
             found.captions,
             found.mentions.values(),
@@ -202,7 +206,7 @@ def reviewed(
     )
 
 
-def _chain(found: Behind, number: int, plain: Mapping[str, Any]) -> ReviewedChain:
+def _chain(found: ImageUnderReview, number: int, plain: Mapping[str, Any]) -> ReviewedChain:
     mentions = [found.mentions[name] for name in plain["m"]]
     title = chain_title(plain, found.mentions)
     return ReviewedChain(number, title, mentions, plain["s"], plain["r"], plain["k"])
@@ -251,8 +255,8 @@ def marked_captions(
 
 
 def _answered(
-    said: Said, moot: Collection[str], chains: Sequence[ReviewedChain], own: Collection[str]
-) -> Answered:
+    said: SaidJudgment, moot: Collection[str], chains: Sequence[ReviewedChain], own: Collection[str]
+) -> JudgmentInWords:
     """A judgment about the chain of the mentions `own`; a link names the chain at its other end."""
     judgment = said.judgment
     question = str(question_in_words(judgment.kind))
@@ -269,13 +273,13 @@ def _answered(
     if judgment.void:
         weight = _("withdrawn")
     elif judgment.role != q.VOTE:
-        weight = str(ROLES_IN_WORDS.get(judgment.role, judgment.role))
+        weight = str(ANSWER_ROLES_IN_WORDS.get(judgment.role, judgment.role))
     elif judgment.name in moot:
         weight = _("not needed")
-    return Answered(said, question, answer, weight)
+    return JudgmentInWords(said, question, answer, weight)
 
 
-def _ruling(given: AnswerUnderReview, chains: Sequence[ReviewedChain]) -> SpokenRuling:
+def _ruling(given: GivenRuling, chains: Sequence[ReviewedChain]) -> SpokenRuling:
     """A ruling in words; mentions that the image no longer has are told by their ids."""
     words = {m.id: m.text for chain in chains for m in chain.mentions}
     count = Counter(words.values())
@@ -312,7 +316,7 @@ def _ruling(given: AnswerUnderReview, chains: Sequence[ReviewedChain]) -> Spoken
             return SpokenRuling(given, _("Asked again: %(mentions)s") % {"mentions": told(mentions)}, False)
 
 
-def _merges(found: Behind, chains: Sequence[ReviewedChain]) -> list[ShownMerge]:
+def _merges(found: ImageUnderReview, chains: Sequence[ReviewedChain]) -> list[ShownMerge]:
     """What merged and why. Chains are called after their first mention until they are printed."""
     first = {plain["m"][0]: chain for plain, chain in zip(found.chains, chains, strict=True)}
     shown: list[ShownMerge] = []

@@ -27,7 +27,7 @@ _MOST = 500
 
 @require_safe
 @for_admins
-def roles(request: HttpRequest) -> HttpResponse:
+def role_list(request: HttpRequest) -> HttpResponse:
     """Every role that is granted, save those by which people came to a campaign; invitations that wait."""
     shown = RoleGrant.objects.exclude(role=ANNOTATOR, campaign__isnull=False, granted_by=None)
     rows = shown.select_related("account", "granted_by", "corpus", "campaign").order_by(
@@ -52,7 +52,7 @@ def roles(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @for_admins
-def _change(request: HttpRequest) -> HttpResponse:
+def role_change(request: HttpRequest) -> HttpResponse:
     """Grant a role, revoke one, invite somebody, or take an invitation back, as the button says."""
     sent, actor = request.POST, account_of(request)
     with said(request, GrantError) as tell:
@@ -135,6 +135,6 @@ def _delivery(job: Job | None) -> str:
 
 
 urlpatterns = [
-    path("", roles, name="roles"),
-    path("change/", _change, name="change_role"),
+    path("", role_list, name="roles"),
+    path("change/", role_change, name="change_role"),
 ]

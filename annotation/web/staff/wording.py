@@ -55,7 +55,7 @@ def answer_in_words(kind: str, answer: str) -> TranslatableText:
 
 
 #: How a box came about, for tables.
-WAYS_IN_WORDS = {
+DRAWING_WAYS_IN_WORDS = {
     "drag": gettext_lazy("dragged"),
     "extreme": gettext_lazy("four extreme points"),
     "keys": gettext_lazy("by keys"),
@@ -69,7 +69,7 @@ REASONS_IN_WORDS = {
     "fruitless": gettext_lazy("no box found"),
     "crowded": gettext_lazy("too many boxes"),
 }
-WHY = {
+REASONS_EXPLAINED = {
     "refused": gettext_lazy(
         "A worker says that these mentions are not one thing. They all share one head noun, so words cannot "
         "split them. Keep them as one chain, or say which belong together."
@@ -93,7 +93,7 @@ FLAGS_IN_WORDS = {
     "image_missing": gettext_lazy("picture missing"),
     "offensive": gettext_lazy("offensive"),
 }
-ROLES_IN_WORDS = {
+ANSWER_ROLES_IN_WORDS = {
     q.DOUBLE_CHECK: gettext_lazy("second opinion"),
     q.SURPLUS: gettext_lazy("late"),
 }

@@ -31,7 +31,7 @@ from annotation.selectors.workers.worker_table import (
 )
 from annotation.web.common.access import account_of, for_roles_on, role_missing
 from annotation.web.staff.campaign_tables import cents
-from annotation.web.staff.frame import CAMPAIGN_FRAME, campaign_frame, query_without, said
+from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame, query_string, said
 from annotation.web.staff.wording import STANDINGS, kind_in_words, kinds_in_words
 from annotation.workers import pseudonyms
 from annotation.workers.pseudonyms import CannotErase
@@ -76,8 +76,8 @@ class ShownWorker:
 
 
 @require_safe
-@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
-def worker_table_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
+def worker_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """All workers of a campaign; sorted, filtered and paged by the address."""
     asked = asked_in(request.GET)
     page = worker_page(campaign, asked)
@@ -105,8 +105,8 @@ def worker_table_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 
 @require_safe
-@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
-def worker(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
+@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
+def worker_detail(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
     """One worker of a campaign, by kind of question, with what can be done about them."""
     row = worker_rows(campaign, only=[_worker(campaign, pseudonym)])[0]
     pay = settings_of(campaign.settings).pay
@@ -128,7 +128,7 @@ def worker(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResp
 
 
 @require_POST
-@for_roles_on(CAMPAIGN_FRAME, RESEARCHER)
+@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def worker_act(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
     """Take a worker off a kind or all, let them back, withdraw their answers or restore them."""
     found, actor = _worker(campaign, pseudonym), account_of(request)
@@ -164,7 +164,7 @@ def worker_act(request: HttpRequest, campaign: Campaign, pseudonym: str) -> Http
 
 
 @require_POST
-@for_roles_on(CAMPAIGN_FRAME, ADMIN)
+@for_roles_on(CAMPAIGN_OF_ADDRESS, ADMIN)
 def worker_erase(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
     """Forget who a worker is; their answers stay under the pseudonym. For admins of the whole server: who
     they are is known, and forgotten, in every campaign."""
@@ -219,7 +219,7 @@ def asked_in(given: Mapping[str, str]) -> WorkerTableRequest:
 
 def _as_query(asked: WorkerTableRequest) -> str:
     """The address of what is asked for."""
-    return query_without(
+    return query_string(
         sort=asked.sort if asked.sort != "answers" else "",
         way="up" if asked.up else "",
         kind=asked.kind,

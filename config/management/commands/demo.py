@@ -22,7 +22,7 @@ from annotation.management.commands.serve import HOST, PORT, run_server
 from annotation.models import Account, Campaign
 from annotation.simulation.visits import ORDERLY
 from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
-from config.demonstration.evaluating import DemoNames, make_evaluation, where
+from config.demonstration.evaluating import DemoNames, demo_addresses, make_demo_evaluation
 
 CORPUS = "sample"
 CAMPAIGN = "demo"
@@ -95,14 +95,14 @@ class Command(BaseCommand):
         self._run("compare_question_orders", images=STUDY_IMAGES)
         self._people(corpus, PEOPLE + suffix, folder, seed=options["seed"], images=options["images"])
         names = DemoNames(corpus, suffix)
-        evaluated = make_evaluation(
+        evaluated = make_demo_evaluation(
             names, folder=folder / f"{corpus}-evaluation", seed=options["seed"], call=self._run
         )
         port = int(os.environ.get("DEMO_PORT") or PORT)
         password = self._account()
         self.stdout.write(self.style.SUCCESS(f"\nThe dataset is in {export}"))
         if evaluated:
-            self.stdout.write("\n".join(["Evaluation:", *where(names, f"http://{HOST}:{port}")]))
+            self.stdout.write("\n".join(["Evaluation:", *demo_addresses(names, f"http://{HOST}:{port}")]))
         else:
             self.stdout.write("No evaluation: too few --images to compare systems")
         if os.environ.get("DEMO_SERVE", "1") == "0":

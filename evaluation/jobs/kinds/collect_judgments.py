@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 
 from annotation.common.locks import Busy
 from annotation.jobs import JobProgress, job_kind
-from evaluation.jobs.progress import told_by
+from evaluation.jobs.progress import job_listener
 from evaluation.services.batches.collecting import collect
 from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.common import ImportRefused
@@ -28,4 +28,4 @@ def collect_judgments(
 
     `count` names judges whose answers from before they were reinstated count; None: those of the newest set.
     """
-    return asdict(collect(batch, count=count, tell=told_by(progress)))
+    return asdict(collect(batch, count=count, tell=job_listener(progress)))

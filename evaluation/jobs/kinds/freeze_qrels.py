@@ -12,7 +12,7 @@ from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
 from annotation.jobs import JobProgress, job_kind
 from evaluation.comparison.subsets import BadSubset, Subset, subset_named
-from evaluation.jobs.progress import told_by
+from evaluation.jobs.progress import job_listener
 from evaluation.relevance.grades import LINEAR, MEAN
 from evaluation.relevance.scales import BadScale, scale_named, score_named
 from evaluation.services.common import ImportRefused
@@ -90,6 +90,6 @@ def freeze_qrels_job(progress: JobProgress, request: FreezeRequest) -> dict[str,
             relevance=request.relevance,
             originals=request.originals,
             subset=subset,
-            tell=told_by(progress),
+            tell=job_listener(progress),
         )
     )

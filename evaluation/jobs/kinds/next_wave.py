@@ -10,9 +10,9 @@ from django.utils.translation import gettext_lazy
 from annotation.campaigns import CampaignError
 from annotation.common.locks import Busy
 from annotation.jobs import JobProgress, job_kind
-from evaluation.jobs.progress import told_by
+from evaluation.jobs.progress import job_listener
 from evaluation.pooling.pools import BadPool
-from evaluation.services.batches.rounds import advance
+from evaluation.services.batches.rounds import ask_next_round
 from evaluation.services.batches.stored_answers import BatchRefused
 
 
@@ -27,4 +27,4 @@ def next_round_job(progress: JobProgress, *, batch: str, wave: int | None = None
     The questions are opened in one transaction. A job that died before it could say so finds its `wave`
     asked, or, where it named none, that answers are to come: nothing is asked twice.
     """
-    return asdict(advance(batch, wave=wave, actor=progress.actor, tell=told_by(progress)))
+    return asdict(ask_next_round(batch, wave=wave, actor=progress.actor, tell=job_listener(progress)))

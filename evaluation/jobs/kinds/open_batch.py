@@ -13,7 +13,7 @@ from annotation.common.registry import UnknownName
 from annotation.datasets.layer_rows import LayerError
 from annotation.jobs import JobProgress, job_kind
 from annotation.quality.controls import BadItem
-from evaluation.jobs.progress import told_by
+from evaluation.jobs.progress import job_listener
 from evaluation.pooling.pools import BadPool
 from evaluation.services.batches.launching import launch
 from evaluation.services.batches.planning import BatchRequest, plan
@@ -38,7 +38,7 @@ class OpenBatchRequest(BatchRequest):
 @job_kind("open_batch", title=gettext_lazy("Opening a batch"), refusals=_REFUSALS, request=OpenBatchRequest)
 def open_batch(progress: JobProgress, request: OpenBatchRequest) -> dict[str, Any]:
     """Plan and launch; the result has the batch's numbers. One that stands, made from the same, stays."""
-    tell = told_by(progress)
+    tell = job_listener(progress)
     made = plan(request, tell=lambda phase, share: tell(phase, 0.8 * share))
     tell("opening its questions", 0.8)
     done = launch(

@@ -11,8 +11,8 @@ from django.utils.translation import gettext_lazy
 from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
 from annotation.jobs import JobProgress, job_kind
-from evaluation.jobs.progress import told_by
-from evaluation.services.batches.closing import settle
+from evaluation.jobs.progress import job_listener
+from evaluation.services.batches.closing import close_batch
 from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.common import ImportRefused
 
@@ -34,5 +34,7 @@ def settle_batch(
     `count`: as for the job that collects.
     """
     return asdict(
-        settle(batch, qrels=qrels, rule=rule, originals=originals, count=count, tell=told_by(progress))
+        close_batch(
+            batch, qrels=qrels, rule=rule, originals=originals, count=count, tell=job_listener(progress)
+        )
     )

@@ -9,8 +9,8 @@ from django.utils.translation import gettext_lazy
 
 from annotation.jobs import JobProgress, job_kind
 from annotation.moderation.discarding import CannotDo
-from evaluation.jobs.progress import told_by
-from evaluation.services.batches.reassignment import top_up
+from evaluation.jobs.progress import job_listener
+from evaluation.services.batches.reassignment import reassign_answers
 from evaluation.services.batches.stored_answers import BatchRefused
 
 
@@ -20,4 +20,4 @@ def top_up_batch(progress: JobProgress, *, batch: str) -> dict[str, Any]:
 
     Images that are done are not touched again, so a second run does what the first left.
     """
-    return asdict(top_up(batch, actor=progress.actor, tell=told_by(progress)))
+    return asdict(reassign_answers(batch, actor=progress.actor, tell=job_listener(progress)))

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 
 from annotation.common.registry import UnknownName
 from annotation.jobs import JobProgress, job_kind
-from evaluation.jobs.progress import Phases, wanted_by
+from evaluation.jobs.progress import Phases, requested_by
 from evaluation.services.systems import training
 from models_core.device import CPU
 
@@ -59,4 +59,6 @@ class TrainJobRequest:
 )
 def train_system_job(progress: JobProgress, request: TrainJobRequest) -> dict[str, Any]:
     """Train and store; the result is `systems.Trained`. A killed one goes on after its last phase."""
-    return asdict(training.train_system(request.plain, wanted=wanted_by(progress), progress=Phases(progress)))
+    return asdict(
+        training.train_system(request.plain, wanted=requested_by(progress), progress=Phases(progress))
+    )

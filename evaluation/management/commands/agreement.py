@@ -23,7 +23,13 @@ from django.core.management.base import CommandError, CommandParser
 from annotation.formats.base import FormatError
 from annotation.management.base import plain_table, with_progress
 from evaluation.agreement.estimates import AgreementError, Estimate
-from evaluation.agreement.summary import Between, Resampling, Within, agreement_within, between
+from evaluation.agreement.summary import (
+    AgreementBetween,
+    AgreementWithin,
+    Resampling,
+    agreement_between,
+    agreement_within,
+)
 from evaluation.formats import JUDGMENT_FORMATS, JudgedPair
 from evaluation.formats.figure_tables import Table
 from evaluation.management.base import TableCommand
@@ -112,13 +118,13 @@ class Command(TableCommand):
             raise CommandError("--corpus needs --judgments or --against-judgments; give one")
         repeats = options["repeats"] == "answers"
         pairs = first.read(options["corpus"], repeats=repeats)
-        self.found: Within | Between
+        self.found: AgreementWithin | AgreementBetween
         if not second:
             if options["thresholds"] or options["against_thresholds"] or options["unjudged_is_no"]:
                 raise CommandError("thresholds compare two sets; give the second with --against")
             self.found = agreement_within(pairs, resampling)
         else:
-            self.found = between(
+            self.found = agreement_between(
                 pairs,
                 second.read(options["corpus"], repeats=repeats),
                 resampling,
@@ -126,13 +132,21 @@ class Command(TableCommand):
                 columns=options["against_thresholds"],
                 unjudged_is_no=options["unjudged_is_no"],
             )
-        return _within_json(self.found) if isinstance(self.found, Within) else _between_json(self.found)
+        return (
+            _within_json(self.found) if isinstance(self.found, AgreementWithin) else _between_json(self.found)
+        )
 
     def text(self, report: dict[str, Any]) -> str:
-        return _within_text(self.found) if isinstance(self.found, Within) else _between_text(self.found)
+        return (
+            _within_text(self.found) if isinstance(self.found, AgreementWithin) else _between_text(self.found)
+        )
 
     def table(self, report: dict[str, Any]) -> Table:
-        return _within_table(self.found) if isinstance(self.found, Within) else _between_table(self.found)
+        return (
+            _within_table(self.found)
+            if isinstance(self.found, AgreementWithin)
+            else _between_table(self.found)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +183,7 @@ class _Source:
         return list(with_progress(found, what=self.name, total=chosen.pair_count))
 
 
-def _within_json(found: Within) -> dict[str, Any]:
+def _within_json(found: AgreementWithin) -> dict[str, Any]:
     return {
         "pairs": found.pairs,
         "queries": found.queries,
@@ -184,7 +198,7 @@ def _within_json(found: Within) -> dict[str, Any]:
     }
 
 
-def _between_json(found: Between) -> dict[str, Any]:
+def _between_json(found: AgreementBetween) -> dict[str, Any]:
     return {
         "pairs": found.pairs,
         "common": found.common,
@@ -205,7 +219,7 @@ def _between_json(found: Between) -> dict[str, Any]:
     }
 
 
-def _within_table(found: Within) -> Table:
+def _within_table(found: AgreementWithin) -> Table:
     """Every coefficient with its interval."""
     named = {f"Krippendorff's alpha, {level}": value for level, value in found.alpha.items()}
     named["Fleiss' kappa"] = found.fleiss
@@ -216,7 +230,7 @@ def _within_table(found: Within) -> Table:
     )
 
 
-def _between_table(found: Between) -> Table:
+def _between_table(found: AgreementBetween) -> Table:
     """Kappa of every two cuts, a row for each of the first set's."""
     return Table(
         ["kappa", *(f">= {column:.3g}" for column in found.sweep.columns)],
@@ -237,7 +251,7 @@ def _line(name: str, value: Estimate) -> list[Any]:
 _HEAD = ["", "value", "interval", "pairs", ""]
 
 
-def _within_text(found: Within) -> str:
+def _within_text(found: AgreementWithin) -> str:
     numbers = f"{found.fewest}" if found.fewest == found.most else f"{found.fewest} to {found.most}"
     counted = (
         f"{found.answers:,} answers to {found.pairs:,} pairs of {found.queries:,} queries, {numbers} a "
@@ -265,7 +279,7 @@ def _within_text(found: Within) -> str:
     return "\n\n".join(parts)
 
 
-def _between_text(found: Between) -> str:
+def _between_text(found: AgreementBetween) -> str:
     head = ["kappa", *(f">= {column:.3g}" for column in found.sweep.columns)]
     rows = [
         [

@@ -19,7 +19,7 @@ from evaluation.metrics.table import UnknownMeasure
 from evaluation.pooling.pools import BadPool
 from evaluation.services.batches.collecting import staying_out
 from evaluation.services.batches.reassignment import CLOSED_MESSAGE
-from evaluation.services.batches.state import state
+from evaluation.services.batches.state import batch_state
 from evaluation.services.batches.stored_answers import BatchRefused
 
 #: What helps where pages lack captions.
@@ -49,7 +49,7 @@ class Command(ReportCommand):
         )
 
     def report(self, **options: Any) -> dict[str, Any]:
-        found = state(options["batch"], omissions=options["omissions"], measure=options["measure"])
+        found = batch_state(options["batch"], omissions=options["omissions"], measure=options["measure"])
         ends = found.ends_at.isoformat() if found.ends_at is not None else None
         return {
             **asdict(found),

@@ -17,12 +17,12 @@ from django.core.management.base import CommandParser
 
 from annotation.management.base import ReportCommand
 from evaluation.management.base import add_measures, add_missing, add_subset
-from evaluation.management.training import TRAINING_REFUSALS, Bars
+from evaluation.management.training import TRAINING_REFUSALS, ProgressBars
 from evaluation.metrics.table import UnknownMeasure
 from evaluation.services.reports.building import build_report
 from evaluation.services.reports.findings import REPORT_MEASURES
 from evaluation.services.reports.request import LEVEL, RESAMPLES, ReportRequest
-from evaluation.significance.randomisation import RANDOMISATION_ROUNDS
+from evaluation.significance.randomisation import ROUNDS
 
 
 class Command(ReportCommand):
@@ -56,8 +56,8 @@ class Command(ReportCommand):
         parser.add_argument(
             "--rounds",
             type=int,
-            default=RANDOMISATION_ROUNDS,
-            help=f"Permutations of the randomisation test (default: {RANDOMISATION_ROUNDS})",
+            default=ROUNDS,
+            help=f"Permutations of the randomisation test (default: {ROUNDS})",
         )
         parser.add_argument(
             "--resamples",
@@ -84,7 +84,7 @@ class Command(ReportCommand):
                 )
             }
         )
-        with Bars() as bars:
+        with ProgressBars() as bars:
             built = build_report(wanted, out=options["out"], replace=options["replace"], progress=bars)
         return asdict(built)
 

@@ -21,7 +21,7 @@ from django.core.management.base import CommandParser
 
 from annotation.common.locks import Busy
 from annotation.management.base import ReportCommand
-from evaluation.services.batches.closing import settle
+from evaluation.services.batches.closing import close_batch
 from evaluation.services.batches.collecting import collect
 from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.common import ImportRefused
@@ -76,7 +76,7 @@ class Command(ReportCommand):
     def report(self, **options: Any) -> dict[str, Any]:
         if options["freeze"] is None:
             return {**asdict(collect(options["batch"], count=options["count"])), "frozen": None}
-        done = settle(options["batch"], qrels=options["freeze"], count=options["count"])
+        done = close_batch(options["batch"], qrels=options["freeze"], count=options["count"])
         return {**asdict(done.collected), "frozen": asdict(done.frozen)}
 
     def show(self, report: dict[str, Any]) -> str:

@@ -10,11 +10,11 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from evaluation.comparison.comparisons import compare_runs, table_of_compared
+from evaluation.comparison.comparisons import compare_runs, table_of_comparison
 from evaluation.formats.figure_tables import Table
 from evaluation.management.base import ScoringCommand
 from evaluation.selectors import run_named, snapshot_named
-from evaluation.significance.randomisation import MOST_ROUNDS, RANDOMISATION_ROUNDS
+from evaluation.significance.randomisation import MOST_ROUNDS, ROUNDS
 
 
 class Command(ScoringCommand):
@@ -29,8 +29,8 @@ class Command(ScoringCommand):
         parser.add_argument(
             "--rounds",
             type=int,
-            default=RANDOMISATION_ROUNDS,
-            help=f"Permutations of the randomisation test (default: {RANDOMISATION_ROUNDS})",
+            default=ROUNDS,
+            help=f"Permutations of the randomisation test (default: {ROUNDS})",
         )
         parser.add_argument("--seed", type=int, default=0, help="Seed of the randomisation test (default: 0)")
 
@@ -47,7 +47,7 @@ class Command(ScoringCommand):
         return found
 
     def table(self, report: dict[str, Any]) -> Table:
-        return table_of_compared(report)
+        return table_of_comparison(report)
 
     def remarks(self, report: dict[str, Any]) -> str:
         tested = sum(test["p"] is not None for test in report["tests"])

@@ -18,7 +18,7 @@ from django.core.management.base import CommandError, CommandParser
 from evaluation.agreement.estimates import MOST_RESAMPLES
 from evaluation.comparison.cross_validation import (
     BASELINE,
-    MEDIAN,
+    MEDIAN_RANK,
     TESTED,
     compare_systems,
     cross_validated_figures,
@@ -28,19 +28,19 @@ from evaluation.formats.figure_tables import Cell, Table, as_text
 from evaluation.management.base import TableCommand
 from evaluation.management.training import (
     TRAINING_REFUSALS,
-    Bars,
+    ProgressBars,
     add_device,
     add_sources,
     dropped_text,
     sources_of,
 )
 from evaluation.report_data.tables import bracketed
-from evaluation.services.systems.cross_validation import cross_validated
+from evaluation.services.systems.cross_validation import cross_validate_corpus
 from models_core.recipes.crossing import FOLDS
 from models_core.recipes.table11 import TABLE_11
 from models_core.retrieval.selection import CUTOFFS, DIRECTIONS
 
-MEASURES = (*(f"R@{k}" for k in CUTOFFS), MEDIAN)
+MEASURES = (*(f"R@{k}" for k in CUTOFFS), MEDIAN_RANK)
 
 
 class Command(TableCommand):
@@ -87,8 +87,8 @@ class Command(TableCommand):
                 f"--resamples {options['resamples']}: use at least 1, and {MOST_RESAMPLES} at most"
             )
         self.tests = options["tests"]
-        with Bars() as bars:
-            crossed = cross_validated(
+        with ProgressBars() as bars:
+            crossed = cross_validate_corpus(
                 corpus=options["corpus"],
                 recipes=options["recipes"] or list(TABLE_11),
                 sources=sources_of(options),
@@ -161,7 +161,7 @@ def _figures(report: dict[str, Any], *, spread: bool = False) -> Table:
             for measure in MEASURES:
                 found = one["figures"][direction][measure]
                 value, low, high = (
-                    found[key] * (1 if measure == MEDIAN else 100) for key in ("value", "low", "high")
+                    found[key] * (1 if measure == MEDIAN_RANK else 100) for key in ("value", "low", "high")
                 )
                 if spread:
                     row += [value, low, high]

@@ -12,7 +12,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.management.base import ReportCommand
-from evaluation.management.training import TRAINING_REFUSALS, Bars
+from evaluation.management.training import TRAINING_REFUSALS, ProgressBars
 from evaluation.services.systems.training import extract_features
 
 
@@ -32,7 +32,7 @@ class Command(ReportCommand):
         parser.add_argument("--seed", type=int, default=0, help="Seed of the codebooks (default: 0)")
 
     def report(self, **options: Any) -> dict[str, Any]:
-        with Bars() as bars:
+        with ProgressBars() as bars:
             return asdict(
                 extract_features(
                     corpus=options["corpus"], out=options["out"], seed=options["seed"], progress=bars

@@ -26,7 +26,7 @@ from evaluation.management.base import left_out_text
 from evaluation.management.relevance import add_relevance, relevance_of
 from evaluation.relevance.scales import BadScale
 from evaluation.services.common import ImportRefused
-from evaluation.services.judgments.qrels_files import ASKED, QrelsImport, import_qrels
+from evaluation.services.judgments.qrels_files import ASKING_SIDES, QrelsImport, import_qrels
 
 
 class Command(ReportCommand):
@@ -46,7 +46,8 @@ class Command(ReportCommand):
         parser.add_argument(
             "--asks",
             default="",
-            help=f"The queries of the rankings that it judges: {', '.join(ASKED)} (default: the queries of "
+            help=f"The queries of the rankings that it judges: {', '.join(ASKING_SIDES)} "
+            "(default: the queries of "
             "the file)",
         )
         parser.add_argument("--level", type=int, default=1, help="Lowest relevant grade (default: 1)")

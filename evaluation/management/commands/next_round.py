@@ -16,7 +16,7 @@ from annotation.campaigns import CampaignError
 from annotation.common.locks import Busy
 from annotation.management.base import ReportCommand
 from evaluation.pooling.pools import BadPool
-from evaluation.services.batches.rounds import STABLE, advance
+from evaluation.services.batches.rounds import STABLE, ask_next_round
 from evaluation.services.batches.stored_answers import BatchRefused
 
 
@@ -29,7 +29,7 @@ class Command(ReportCommand):
         parser.add_argument("batch")
 
     def report(self, **options: Any) -> dict[str, Any]:
-        return asdict(advance(options["batch"]))
+        return asdict(ask_next_round(options["batch"]))
 
     def show(self, report: dict[str, Any]) -> str:
         return f"batch {report['batch']!r}: {waves_text(report)}"

@@ -16,7 +16,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from annotation.management.base import ReportCommand
-from evaluation.management.training import TRAINING_REFUSALS, Bars, add_items, sources_of
+from evaluation.management.training import TRAINING_REFUSALS, ProgressBars, add_items, sources_of
 from evaluation.metrics.protocols import PROTOCOLS
 from evaluation.services.runs.files import RUN_DEPTH
 from evaluation.services.runs.ranking import ONE_CAPTION, RunsRequest, rank_system
@@ -58,7 +58,7 @@ class Command(ReportCommand):
     def report(self, **options: Any) -> dict[str, Any]:
         if options["files_only"] and options["out"] is None:
             raise CommandError("--files-only needs --out DIR")
-        with Bars() as bars:
+        with ProgressBars() as bars:
             ranked = rank_system(
                 RunsRequest(
                     system=options["system"],

@@ -14,7 +14,7 @@ from django.core.management.base import CommandParser
 from annotation.management.base import ReportCommand, move_bar, progress_bar
 from annotation.moderation.discarding import CannotDo
 from evaluation.services.batches.collecting import batch_named
-from evaluation.services.batches.reassignment import top_up, wanted
+from evaluation.services.batches.reassignment import plan_reassignment, reassign_answers
 from evaluation.services.batches.stored_answers import BatchRefused
 
 
@@ -34,10 +34,12 @@ class Command(ReportCommand):
 
     def report(self, **options: Any) -> dict[str, Any]:
         if options["dry_run"]:
-            return asdict(wanted(batch_named(options["batch"])))
+            return asdict(plan_reassignment(batch_named(options["batch"])))
         with progress_bar(what="share", total=1000) as bar:
             return asdict(
-                top_up(options["batch"], tell=lambda phase, share: move_bar(bar, round(1000 * share), 1000))
+                reassign_answers(
+                    options["batch"], tell=lambda phase, share: move_bar(bar, round(1000 * share), 1000)
+                )
             )
 
     def show(self, report: dict[str, Any]) -> str:

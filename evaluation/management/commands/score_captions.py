@@ -23,7 +23,7 @@ from evaluation.management.base import TableCommand, add_subset, subset_of
 from evaluation.metrics.captions import FAMILY
 from evaluation.metrics.meteor import MeteorFailed, MeteorMissing
 from evaluation.metrics.table import METRICS, UnknownMeasure
-from evaluation.services.caption_scores import captions_scored, remarks_on_captions, table_of_captions
+from evaluation.services.caption_scores import remarks_on_captions, score_caption_file, table_of_captions
 
 #: All that needs no other program.
 MEASURES = tuple(name for name in METRICS.names(FAMILY) if name != "METEOR")
@@ -58,7 +58,7 @@ class Command(TableCommand):
     def report(self, **options: Any) -> dict[str, Any]:
         if not options["measures"]:
             raise CommandError(f"no measures; known: {', '.join(METRICS.names(FAMILY))}")
-        return captions_scored(
+        return score_caption_file(
             corpus=options["corpus"],
             file=options["file"],
             measures=options["measures"],

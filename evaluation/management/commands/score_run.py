@@ -15,7 +15,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from evaluation.comparison.comparisons import scored, table_of_scored
+from evaluation.comparison.comparisons import score_run, table_of_scores
 from evaluation.formats.figure_tables import Table
 from evaluation.management.base import ScoringCommand
 from evaluation.selectors import run_named, snapshot_named
@@ -34,12 +34,12 @@ class Command(ScoringCommand):
     def report(self, **options: Any) -> dict[str, Any]:
         run, snapshot = run_named(options["run"]), snapshot_named(options["qrels"])
         how = self.scoring_options(snapshot, options)
-        found = scored(run, snapshot, options["measures"], options["folds"], **how)
+        found = score_run(run, snapshot, options["measures"], options["folds"], **how)
         self.write_values([run], snapshot, options, how)
         return found
 
     def table(self, report: dict[str, Any]) -> Table:
-        return table_of_scored(report)
+        return table_of_scores(report)
 
     def remarks(self, report: dict[str, Any]) -> str:
         which = "; ".join(filter(None, [report["pool"], report["subset"]]))

@@ -42,7 +42,7 @@ class Command(ReportCommand):
             return {"removed": f"run {options['remove_run']}"}
         if options["name"]:
             return {"systems": [_told(registry.system_row(options["name"]))]}
-        registry.adopt()
+        registry.register_unlisted_systems()
         found = System.objects.select_related("corpus", "created_by").prefetch_related("runs")
         return {"systems": [_told(system) for system in found]}
 

@@ -17,7 +17,7 @@ from django.core.management.base import CommandParser
 from annotation.management.base import ReportCommand
 from evaluation.management.training import (
     TRAINING_REFUSALS,
-    Bars,
+    ProgressBars,
     add_device,
     add_sources,
     dropped_text,
@@ -54,7 +54,7 @@ class Command(ReportCommand):
         parser.add_argument("--seed", type=int, default=0, help="Seed of folds and codebooks (default: 0)")
 
     def report(self, **options: Any) -> dict[str, Any]:
-        with Bars() as bars:
+        with ProgressBars() as bars:
             return asdict(
                 train_system(
                     TrainRequest(

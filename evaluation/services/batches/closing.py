@@ -8,38 +8,38 @@ from dataclasses import dataclass
 from evaluation.services.batches.collecting import Collected, batch_named, collect
 from evaluation.services.judgments.freezing import QrelsReport, freeze_qrels
 from evaluation.services.judgments.relevance import RelevanceChoice
-from evaluation.services.phases import Tell, part, silent
+from evaluation.services.phases import PhaseListener, part_listener, silent
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class ClosedBatch:
     """What was collected, and the qrels frozen from it."""
 
     collected: Collected
     frozen: QrelsReport
 
 
-def settle(
+def close_batch(
     name: str,
     *,
     qrels: str,
     rule: str | None = None,
     originals: bool = True,
     count: Sequence[str] | None = None,
-    tell: Tell = silent,
-) -> Settled:
+    tell: PhaseListener = silent,
+) -> ClosedBatch:
     """Collect the batch `name` and freeze that as the next version of `qrels`; raises as the two do.
 
     `count`: as for `collect`.
     """
     corpus = batch_named(name).corpus.name
-    collected = collect(name, count=count, tell=part(tell, 0.0, 0.6))
+    collected = collect(name, count=count, tell=part_listener(tell, 0.0, 0.6))
     frozen = freeze_qrels(
         name=qrels,
         corpus=corpus,
         judgments=collected.judgments,
         relevance=RelevanceChoice(rule),
         originals=originals,
-        tell=part(tell, 0.6, 1.0),
+        tell=part_listener(tell, 0.6, 1.0),
     )
-    return Settled(collected, frozen)
+    return ClosedBatch(collected, frozen)

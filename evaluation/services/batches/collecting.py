@@ -28,7 +28,7 @@ from evaluation.selectors import names_of
 from evaluation.services.batches.stored_answers import (
     Answers,
     BatchRefused,
-    answers_stored,
+    answers_of_batches,
     counted_by_name,
     earlier,
 )
@@ -39,7 +39,7 @@ from evaluation.services.judgments.importing import (
     digest_of_judgments,
     store_judgments,
 )
-from evaluation.services.phases import Tell, part, silent, steps_over
+from evaluation.services.phases import PhaseListener, part_listener, silent, tell_steps
 
 #: What a batch's answers are, by what its campaign asks.
 
@@ -75,7 +75,7 @@ def batch_named(name: str) -> Batch:
     return found
 
 
-def collect(name: str, *, count: Sequence[str] | None = None, tell: Tell = silent) -> Collected:
+def collect(name: str, *, count: Sequence[str] | None = None, tell: PhaseListener = silent) -> Collected:
     """Keep what was answered so far as judgments.
 
     `count` names the judges whose answers from before they were reinstated count, and no others; None: those
@@ -93,7 +93,7 @@ def collect(name: str, *, count: Sequence[str] | None = None, tell: Tell = silen
         if not pairs:
             raise BatchRefused(f"batch {name!r} has no valid judgments yet; collect it later")
         before = batch.judgments
-        made = _kept(batch, pairs, counted_in(who), part(tell, 0.4, 1.0))
+        made = _kept(batch, pairs, counted_in(who), part_listener(tell, 0.4, 1.0))
         if before is None or made.judgments != before.name:
             row = JudgmentSet.objects.get(corpus=batch.corpus, name=made.judgments)
             Batch.objects.filter(pk=batch.pk).update(judgments=row)
@@ -149,7 +149,7 @@ def answers_of(
 
     `count`: as for `collect`.
     """
-    return answers_stored(
+    return answers_of_batches(
         corpus=batch.corpus.name,
         tasks=batch.campaign.tasks,
         reuse=batch.reused,
@@ -171,7 +171,7 @@ def is_collected(batch: Batch, answers: Answers, who: Mapping[str, Mapping[str, 
 
 
 def _kept(
-    batch: Batch, pairs: list[JudgedPair], counted: dict[str, list[str]], tell: Tell
+    batch: Batch, pairs: list[JudgedPair], counted: dict[str, list[str]], tell: PhaseListener
 ) -> JudgmentsReport:
     """The set that holds `pairs`, with who is `counted`: the batch's newest where it does, else the next."""
     corpus, source = batch.corpus.name, f"batch {batch.name}"
@@ -185,7 +185,7 @@ def _kept(
     while name in sets and sets[name] != [digest, counted]:
         number += 1
         name = f"{batch.name}-{number}"
-    told = steps_over(pairs, total=len(pairs), tell=part(tell, 0.2, 1.0), phase="keeping judgments")
+    told = tell_steps(pairs, total=len(pairs), tell=part_listener(tell, 0.2, 1.0), phase="keeping judgments")
     place = JudgmentsPlace(
         corpus=corpus, name=name, format=f"batch-{batch.campaign.tasks}", source=source, scale=scale
     )

@@ -12,7 +12,7 @@ from annotation.quality import controls
 from annotation.selectors.corpora import check_split, corpus_named
 from evaluation.models import Batch, BatchRun
 from evaluation.selectors import run_named
-from evaluation.services.batches.planning import Plan, page_numbers
+from evaluation.services.batches.planning import Plan, page_fill_numbers
 from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.common import check_name, exclusive_work
 
@@ -64,7 +64,7 @@ def launch(
             check_known(plan, known_from)
         pairs, fillers = plan.pooled.called(plan.asked), plan.pooled.by_image(plan.fillers)
         with database.writing():
-            campaign = campaigns.create(
+            campaign = campaigns.create_campaign(
                 name=name,
                 corpus=plan.corpus,
                 tasks=plan.tasks,
@@ -75,7 +75,7 @@ def launch(
             if known_from is not None:
                 controls.from_split(campaign=campaign, split=known_from, actor=actor)
             if begin:
-                campaigns.campaign_begin(campaign=campaign, actor=actor)
+                campaigns.begin_campaign(campaign=campaign, actor=actor)
             batch = Batch.objects.create(
                 corpus=campaign.corpus,
                 name=name,
@@ -90,7 +90,7 @@ def launch(
                 waves={"share": plan.share, "asked": [opened.pairs], "tau": None, "ended": ""}
                 if plan.strategy
                 else {},
-                numbers={**plan.numbers(), "task_count": opened.tasks, **page_numbers(opened.filling)},
+                numbers={**plan.numbers(), "task_count": opened.tasks, **page_fill_numbers(opened.filling)},
             )
             BatchRun.objects.bulk_create(
                 BatchRun(batch=batch, run=run_named(part.run), position=position, digest=part.digest)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.pooling.active import RoundRule, Wave, next_pairs_to_ask, stop_for
+from evaluation.pooling.active import NextPairs, RoundRule, choose_next_pairs, stop_for
 from evaluation.pooling.pools import PairIds, PairPool
 from evaluation.relevance.pair_tasks import PAIR_TASKS
 from evaluation.relevance.pairs import JudgedPair
@@ -19,7 +19,7 @@ SHARE = 0.05
 SEED = 1
 
 
-def divided_by_filter(found: PooledRuns, pairs: PairIds, threshold: float | None) -> tuple[PairIds, PairIds]:
+def split_by_filter(found: PooledRuns, pairs: PairIds, threshold: float | None) -> tuple[PairIds, PairIds]:
     """The pairs that the filter leaves, and those that it takes out; None leaves all."""
     if threshold is None:
         return pairs, pairs[:0]
@@ -27,7 +27,7 @@ def divided_by_filter(found: PooledRuns, pairs: PairIds, threshold: float | None
     return pairs[likely], pairs[~likely]
 
 
-def pairs_known(found: PooledRuns, answers: Answers, judges: int) -> tuple[PairIds, PairIds]:
+def known_pairs(found: PooledRuns, answers: Answers, judges: int) -> tuple[PairIds, PairIds]:
     """The pairs with enough answers, and those with any; both sorted."""
     images, captions, counts, _ = answers.arrays()
     pairs, ours = found.numbers(images, captions)
@@ -44,7 +44,7 @@ class RoundChoice:
     askable: int
 
 
-def wave_of(
+def next_pairs_of_round(
     found: PooledRuns,
     whole: PairPool,
     candidates: PairIds,
@@ -53,7 +53,7 @@ def wave_of(
     answers: Answers,
     tasks: str,
     choice: RoundChoice,
-) -> Wave:
+) -> NextPairs:
     """What to ask next of `candidates`, where `asked` were asked or are known; both are sorted.
 
     Raises UnknownName for a strategy nobody knows, BatchRefused for a share that is none, BadPool.
@@ -65,7 +65,7 @@ def wave_of(
     rule = PAIR_TASKS[tasks].rule
     given = (tuple(values[place]) for place in np.flatnonzero(ours))
     held = np.array([rule.holds(JudgedPair("", "", one)) for one in given], dtype=bool)
-    return next_pairs_to_ask(
+    return choose_next_pairs(
         found.shortlists,
         whole,
         candidates,

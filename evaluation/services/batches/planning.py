@@ -25,16 +25,22 @@ from annotation.selectors.campaign import money
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.pair_judgments import seconds_an_answer
 from evaluation.models import Batch, Run
-from evaluation.pooling.omissions import unjudged_originals_and_top
+from evaluation.pooling.omissions import unjudged_in_top
 from evaluation.pooling.pools import PairIds, among, pool
 from evaluation.pooling.pricing import Price, price
 from evaluation.pooling.unlikely import BLEU_PRE_THRESHOLD
 from evaluation.relevance.pair_tasks import PAIR_TASKS, USUAL_TASKS
 from evaluation.selectors import run_named
-from evaluation.services.batches.next_pairs import SHARE, RoundChoice, divided_by_filter, pairs_known, wave_of
+from evaluation.services.batches.next_pairs import (
+    SHARE,
+    RoundChoice,
+    known_pairs,
+    next_pairs_of_round,
+    split_by_filter,
+)
 from evaluation.services.batches.pooled_runs import PooledRuns, pooled
-from evaluation.services.batches.stored_answers import BatchRefused, answers_stored, earlier, reusable
-from evaluation.services.phases import Tell, part, silent
+from evaluation.services.batches.stored_answers import BatchRefused, answers_of_batches, earlier, reusable
+from evaluation.services.phases import PhaseListener, part_listener, silent
 
 #: Raised where what a batch's digest covers changes.
 _DEFINITION = 1
@@ -113,7 +119,7 @@ class Plan:
             "begun": self.begun,
             "asked": len(self.asked),
             "task_count": self.price.tasks,
-            **page_numbers(self.filling),
+            **page_fill_numbers(self.filling),
             "answers": self.price.answers,
             "judgments": self.price.judgments,
             "seconds_an_answer": self.seconds,
@@ -150,7 +156,7 @@ class BatchRequest:
     share: float = SHARE
 
 
-def plan(request: BatchRequest, *, tell: Tell = silent) -> Plan:
+def plan(request: BatchRequest, *, tell: PhaseListener = silent) -> Plan:
     """What a batch would ask, and cost; nothing is written. `tell` is told how far it is.
 
     Raises UnknownName, BadPool, CampaignError, BatchRefused.
@@ -168,21 +174,21 @@ def plan(request: BatchRequest, *, tell: Tell = silent) -> Plan:
         wanted["answers"] = {**answered, kind: request.judges}
     frozen = settings_of(wanted)
     chosen = [run_named(name) for name in request.runs]
-    found = pooled(corpus, chosen, width=max(1, depth), tell=part(tell, 0.0, 0.6))
+    found = pooled(corpus, chosen, width=max(1, depth), tell=part_listener(tell, 0.0, 0.6))
     whole = pool(found.shortlists, found.space, depth=depth)
     tell("reading answers", 0.6)
     before = earlier(corpus, tasks)
     names = tuple(reusable(corpus, tasks) if request.reuse is None else request.reuse)
-    answers, _ = answers_stored(corpus=corpus, tasks=tasks, reuse=names, batches=before)
-    enough, some = pairs_known(found, answers, _judges(frozen, tasks))
+    answers, _ = answers_of_batches(corpus=corpus, tasks=tasks, reuse=names, batches=before)
+    enough, some = known_pairs(found, answers, _judges(frozen, tasks))
 
     tell("leaving unlikely pairs out", 0.8)
     candidates = whole.to_judge
-    likely, unlikely = divided_by_filter(found, candidates, threshold)
+    likely, unlikely = split_by_filter(found, candidates, threshold)
     asked = may_ask = likely[~among(likely, enough)]
     fillers = np.setdiff1d(unlikely, some)
     if strategy:
-        asked = wave_of(
+        asked = next_pairs_of_round(
             found,
             whole,
             likely,
@@ -250,7 +256,7 @@ def _judges(settings: CampaignSettings, tasks: str) -> int:
 
 
 def _unjudged(found: PooledRuns, number: int, known: PairIds, depth: int) -> tuple[int, float]:
-    one = unjudged_originals_and_top(found.shortlists[number], found.space, known, depth=depth)
+    one = unjudged_in_top(found.shortlists[number], found.space, known, depth=depth)
     return one.unjudged, one.share
 
 
@@ -274,7 +280,7 @@ def price_of(pairs: int, number: int, tasks: str, settings: CampaignSettings, se
     )
 
 
-def page_numbers(filling: Filling) -> dict[str, int]:
+def page_fill_numbers(filling: Filling) -> dict[str, int]:
     """How full pages are, as a batch's numbers have it."""
     return {
         "fillers": filling.fillers,

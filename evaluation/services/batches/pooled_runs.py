@@ -19,7 +19,7 @@ from evaluation.models import Run
 from evaluation.pooling.pools import ANNOTATION, BadPool, PairIds, Shortlist, Space
 from evaluation.pooling.unlikely import bleu_pre
 from evaluation.selectors import CorpusNames, names_of, rankings_of
-from evaluation.services.phases import Tell, silent
+from evaluation.services.phases import PhaseListener, silent
 
 #: How many items of a ranking are read at most: no image has more relevant ones to be looked for.
 WIDEST = 100
@@ -94,7 +94,9 @@ class PooledRuns:
         return found
 
 
-def pooled(corpus: str, runs: Sequence[Run], *, width: int = WIDEST, tell: Tell = silent) -> PooledRuns:
+def pooled(
+    corpus: str, runs: Sequence[Run], *, width: int = WIDEST, tell: PhaseListener = silent
+) -> PooledRuns:
     """The best `width` items of `runs`; raises BadPool for none, or one of another corpus, or cut short."""
     if not runs:
         raise BadPool("no runs were given; name at least one to pool")

@@ -19,14 +19,14 @@ from evaluation.models import Batch
 from evaluation.relevance.pair_tasks import PAIR_TASKS
 from evaluation.services.batches.collecting import batch_named, judges_of
 from evaluation.services.batches.stored_answers import BatchRefused
-from evaluation.services.phases import Tell, silent
+from evaluation.services.phases import PhaseListener, silent
 
 #: The state of a campaign that asks nobody any more.
 CLOSED_MESSAGE = "closed"
 
 
 @dataclass(frozen=True, slots=True)
-class TopUp:
+class Reassignment:
     """Judges to be discarded, and what asking their `answers` (to pages, or graded pairs) again comes to.
 
     `judges` maps each to why they do not count; `amount` is in millionths of the campaign's currency.
@@ -41,7 +41,7 @@ class TopUp:
     done: bool = False
 
 
-def wanted(batch: Batch, judges: dict[str, Judge] | None = None) -> TopUp:
+def plan_reassignment(batch: Batch, judges: dict[str, Judge] | None = None) -> Reassignment:
     """What topping up would come to; nothing is written."""
     found = judges_of(batch) if judges is None else judges
     unused = {name: one for name, one in found.items() if one.unused and one.answers}
@@ -50,7 +50,7 @@ def wanted(batch: Batch, judges: dict[str, Judge] | None = None) -> TopUp:
     pay = settings_of(campaign.settings).pay
     each = seconds_an_answer(campaign) or PAIR_TASKS[campaign.tasks].seconds
     amount = answers * pay.amount(kinds_of_tasks(campaign.tasks)[0], each)
-    return TopUp(
+    return Reassignment(
         batch=batch.name,
         judges={name: one.unused for name, one in unused.items()},
         answers=answers,
@@ -60,7 +60,7 @@ def wanted(batch: Batch, judges: dict[str, Judge] | None = None) -> TopUp:
     )
 
 
-def top_up(name: str, *, actor: Any = None, tell: Tell = silent) -> TopUp:
+def reassign_answers(name: str, *, actor: Any = None, tell: PhaseListener = silent) -> Reassignment:
     """Discard the judges of a batch whose answers do not count, so that others are asked; what it came to.
 
     `actor` is the account that asks. What `tell` raises stops it between two images, and the next call does
@@ -68,7 +68,7 @@ def top_up(name: str, *, actor: Any = None, tell: Tell = silent) -> TopUp:
     can be asked again.
     """
     batch = batch_named(name)
-    found = wanted(batch)
+    found = plan_reassignment(batch)
     if found.judges and batch.campaign.state == CLOSED_MESSAGE:
         raise BatchRefused(
             f"the campaign of batch {name!r} is closed, so pages cannot be reassigned; collecting leaves "

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from annotation.selectors.corpora import corpus_named
-from annotation.simulation.judging import KnownRelevance
+from annotation.simulation.judging import CrowdKnowledge
 from annotation.simulation.visits import ORDERLY
 from annotation.simulation.workers import PERFECT
-from annotation.simulation_driver import CROWD_PATIENCE, QUEUE, CrowdPlan, Rehearsal, run_campaign_crowd
+from annotation.simulation_driver import CROWD_PATIENCE, QUEUE, CrowdPlan, CrowdReport, run_campaign_crowd
 from evaluation.models import Batch, JudgmentSet
 from evaluation.relevance.pair_tasks import PAIR_TASKS
 from evaluation.selectors import judgment_set
@@ -29,11 +29,11 @@ def judge_as_recorded(
     through: str = QUEUE,
     url: str = "",
     patience: float = CROWD_PATIENCE,
-) -> Rehearsal:
+) -> CrowdReport:
     """Have the open batch `name` answered from the set `judgments` until nothing is left for its judges.
 
     Without a `mix` as many judges come as a pair wants, and the first gives each pair's first recorded
-    answer, the second its second, and so on (see `judging.KnownRelevance`). With one, its people answer what
+    answer, the second its second, and so on (see `judging.CrowdKnowledge`). With one, its people answer what
     most said, with their errors. What nobody judged is taken for unrelated, except an image's own captions.
     Raises BatchRefused, UnknownName, CampaignError and Busy.
     """
@@ -53,7 +53,7 @@ def judge_as_recorded(
     )
 
 
-def recorded_in(judgments: JudgmentSet, batch: Batch, *, in_place_of: int = 0) -> KnownRelevance:
+def recorded_in(judgments: JudgmentSet, batch: Batch, *, in_place_of: int = 0) -> CrowdKnowledge:
     """What the set says, by an image's key and a caption's text; raises BatchRefused for another scale,
     and where an image has two captions of one text that were answered unlike."""
     corpus, scale = corpus_named(batch.corpus.name), PAIR_TASKS[batch.campaign.tasks].values
@@ -73,4 +73,4 @@ def recorded_in(judgments: JudgmentSet, batch: Batch, *, in_place_of: int = 0) -
                 f"{pair[0]!r} and two captions of the same words, {pair[1]!r}; judges see only the words: "
                 "leave one out"
             )
-    return KnownRelevance(images_of, recorded=recorded, in_place_of=in_place_of)
+    return CrowdKnowledge(images_of, recorded=recorded, in_place_of=in_place_of)

@@ -1,8 +1,8 @@
 """Asking in rounds: what the answers so far say to ask next, until the order of the systems is stable.
 
 A batch with a strategy of `pooling.active` asks a share of its pairs at a time. When a round is answered,
-`advance` pools its runs anew and asks the next pairs in the same campaign, of the same people; or it ends
-the batch, and what was never asked stays unjudged: infAP, bpref and judged@k tell so.
+`ask_next_round` pools its runs anew and asks the next pairs in the same campaign, of the same people; or it
+ends the batch, and what was never asked stays unjudged: infAP, bpref and judged@k tell so.
 """
 
 from __future__ import annotations
@@ -21,23 +21,28 @@ from annotation.protocol.paging import ROLE_WANTED
 from annotation.selectors.campaign import money, open_tasks_by_kind
 from annotation.selectors.pair_judgments import asked_pairs, page_filling
 from evaluation.models import Batch, BatchRun
-from evaluation.pooling.active import Wave
+from evaluation.pooling.active import NextPairs
 from evaluation.pooling.pools import PairIds, pool
 from evaluation.services.batches.collecting import answers_of, batch_named
-from evaluation.services.batches.next_pairs import RoundChoice, divided_by_filter, pairs_known, wave_of
-from evaluation.services.batches.planning import page_numbers, price_of
+from evaluation.services.batches.next_pairs import (
+    RoundChoice,
+    known_pairs,
+    next_pairs_of_round,
+    split_by_filter,
+)
+from evaluation.services.batches.planning import page_fill_numbers, price_of
 from evaluation.services.batches.pooled_runs import PooledRuns, pooled
-from evaluation.services.batches.reassignment import wanted
+from evaluation.services.batches.reassignment import plan_reassignment
 from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.common import exclusive_work
-from evaluation.services.phases import Tell, part, silent
+from evaluation.services.phases import PhaseListener, part_listener, silent
 
 #: Why there are no more rounds: the order of the systems is stable, or everything was asked.
 STABLE, EXHAUSTED = "stable", "exhausted"
 
 
 @dataclass(frozen=True, slots=True)
-class Advanced:
+class RoundStatus:
     """How far a batch is with its rounds. `ended` says why there are no more, "" where one was asked.
 
     `asked` of `askable` pairs were asked by `waves` rounds in all, `pairs` of them now; `tau` is the smallest
@@ -53,7 +58,9 @@ class Advanced:
     ended: str
 
 
-def advance(name: str, *, wave: int | None = None, actor: Any = None, tell: Tell = silent) -> Advanced:
+def ask_next_round(
+    name: str, *, wave: int | None = None, actor: Any = None, tell: PhaseListener = silent
+) -> RoundStatus:
     """Ask the next round of the batch `name`, or end it, once all that was asked is answered.
 
     With the number of a `wave` nothing is done where that one, or a later one, was asked. Both or
@@ -69,15 +76,15 @@ def advance(name: str, *, wave: int | None = None, actor: Any = None, tell: Tell
             return round_status(batch)
         _check_answered(batch)
         runs = [row.run for row in BatchRun.objects.filter(batch=batch).select_related("run__corpus")]
-        found = pooled(batch.corpus.name, runs, width=batch.depth, tell=part(tell, 0.0, 0.5))
+        found = pooled(batch.corpus.name, runs, width=batch.depth, tell=part_listener(tell, 0.0, 0.5))
         whole = pool(found.shortlists, found.space, depth=batch.depth)
         tell("reading answers", 0.5)
         answers, _ = answers_of(batch)
-        enough, some = pairs_known(found, answers, batch.judges)
-        wanted_before, shown = questions_asked_by(found, batch)
+        enough, some = known_pairs(found, answers, batch.judges)
+        wanted_before, shown = asked_and_shown_pairs(found, batch)
         tell("leaving unlikely pairs out", 0.7)
-        candidates, unlikely = divided_by_filter(found, whole.to_judge, batch.threshold)
-        chosen = wave_of(
+        candidates, unlikely = split_by_filter(found, whole.to_judge, batch.threshold)
+        chosen = next_pairs_of_round(
             found,
             whole,
             candidates,
@@ -92,7 +99,7 @@ def advance(name: str, *, wave: int | None = None, actor: Any = None, tell: Tell
 
 def _check_answered(batch: Batch) -> None:
     """Raise BatchRefused unless the answers that tell the next round are there."""
-    again = wanted(batch)
+    again = plan_reassignment(batch)
     if again.judges:
         raise by_command(
             BatchRefused(
@@ -108,7 +115,7 @@ def _check_answered(batch: Batch) -> None:
         )
 
 
-def questions_asked_by(found: PooledRuns, batch: Batch) -> tuple[PairIds, PairIds]:
+def asked_and_shown_pairs(found: PooledRuns, batch: Batch) -> tuple[PairIds, PairIds]:
     """The pairs that the batch asked for so far, and all that it showed; both sorted."""
     rows = list(asked_pairs(batch.campaign))
     ids = np.array([row[:2] for row in rows], dtype=np.int64).reshape(-1, 2)
@@ -117,7 +124,7 @@ def questions_asked_by(found: PooledRuns, batch: Batch) -> tuple[PairIds, PairId
     return np.unique(pairs[for_it]), np.unique(pairs)
 
 
-def _written(batch: Batch, found: PooledRuns, wave: Wave, unlikely: PairIds, actor: Any) -> Advanced:
+def _written(batch: Batch, found: PooledRuns, wave: NextPairs, unlikely: PairIds, actor: Any) -> RoundStatus:
     """Open the round's questions, or write why there is none."""
     waves: dict[str, Any] = {**batch.waves, "tau": None if isnan(wave.tau) else wave.tau}
     numbers = dict(batch.numbers)
@@ -137,7 +144,7 @@ def _written(batch: Batch, found: PooledRuns, wave: Wave, unlikely: PairIds, act
             waves["asked"] = [*waves["asked"], opened.pairs]
             numbers["asked"] += opened.pairs
             numbers["task_count"] += opened.tasks
-            numbers |= page_numbers(page_filling(batch.campaign))
+            numbers |= page_fill_numbers(page_filling(batch.campaign))
             numbers |= _paid(batch, opened)
         else:
             waves["ended"] = STABLE if wave.stable else EXHAUSTED
@@ -160,9 +167,9 @@ def _paid(batch: Batch, opened: campaigns.OpenedPairs) -> dict[str, Any]:
     }
 
 
-def round_status(batch: Batch, pairs: int = 0) -> Advanced:
+def round_status(batch: Batch, pairs: int = 0) -> RoundStatus:
     """How far a batch is with its rounds, of which `pairs` are asked now."""
-    return Advanced(
+    return RoundStatus(
         batch=batch.name,
         waves=len(batch.waves["asked"]),
         pairs=pairs,

@@ -19,12 +19,12 @@ from evaluation.models import Batch
 
 _KIND = "next_wave"
 #: How long a round waits whose job failed.
-BETWEEN_LOOKS = timedelta(minutes=10)
+ROUND_CHECK_INTERVAL = timedelta(minutes=10)
 #: Jobs looked through for those of a batch.
 _LOOKED_THROUGH = 500
 
 
-def ask_next_waves() -> int:
+def ask_next_rounds() -> int:
     """Have the next round asked of every open batch whose last one is answered; how many were.
 
     Left to people are batches whose judges are to be discarded first, and rounds of which somebody
@@ -34,7 +34,7 @@ def ask_next_waves() -> int:
     newest = {_of(job.arguments): job for job in reversed(jobs_of_kinds([_KIND], limit=_LOOKED_THROUGH))}
     waiting = Batch.objects.exclude(strategy="").filter(campaign__state="open", waves__ended="")
     for batch in waiting.select_related("campaign", "corpus").order_by("pk"):
-        arguments = wave_after(batch)
+        arguments = round_after(batch)
         if _in_vain(newest.get(_of(arguments))) or not _answered(batch):
             continue
         jobs.enqueue(kind=_KIND, arguments=arguments, corpus=batch.corpus)
@@ -42,7 +42,7 @@ def ask_next_waves() -> int:
     return asked
 
 
-def wave_after(batch: Batch) -> dict[str, Any]:
+def round_after(batch: Batch) -> dict[str, Any]:
     """What the job is asked for that asks the next round of a batch, and none after it."""
     return {"batch": batch.name, "wave": len(batch.waves["asked"]) + 1}
 
@@ -59,7 +59,7 @@ def _in_vain(job: Job | None) -> bool:
     return (
         job.state == Job.CANCELLED
         or job.finished_at is None
-        or database.now() - job.finished_at < BETWEEN_LOOKS
+        or database.now() - job.finished_at < ROUND_CHECK_INTERVAL
     )
 
 

@@ -16,7 +16,7 @@ _OF_BATCH = ("pk", "judgments", "judgments__counted", "numbers", "waves")
 _OF_CAMPAIGN = ("campaign", "campaign__state", "campaign__revision", "campaign__settings_version")
 
 
-def stamp(batch: Batch, *, answers: bool) -> str:
+def batch_stamp(batch: Batch, *, answers: bool) -> str:
     """SHA-256 in hexadecimal over what figures of the batch are made from.
 
     With `answers` it changes with every answer; without, with all else that changes who and what counts.

@@ -1,7 +1,7 @@
 """How a batch stands: what is judged, by whom, at what price, and how far it is to be trusted.
 
-Reading all answers and all rankings takes seconds at the size of the paper: `state` is for commands,
-and `kept_state` for pages, which may miss answers of the last minute, and nothing else.
+Reading all answers and all rankings takes seconds at the size of the paper: `batch_state` is for commands,
+and `cached_batch_state` for pages, which may miss answers of the last minute, and nothing else.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.paging import Filling
 from annotation.selectors.campaign import costs, money, open_tasks_by_kind, pace
 from annotation.selectors.campaign.forecast import forecast
-from annotation.selectors.campaign.kept import kept_count
+from annotation.selectors.campaign.kept import kept_figure
 from annotation.selectors.pair_judgments import Judge, page_filling
 from evaluation.agreement.coefficients import as_ratings, krippendorff
 from evaluation.agreement.estimates import Estimate
@@ -30,11 +30,11 @@ from evaluation.relevance.pair_tasks import PAIR_TASKS
 from evaluation.relevance.pairs import JudgedPair
 from evaluation.relevance.qrels import AnyRule
 from evaluation.services.batches.collecting import answers_of, asked_of, batch_named, is_collected, short_of
-from evaluation.services.batches.next_pairs import divided_by_filter, pairs_known
+from evaluation.services.batches.next_pairs import known_pairs, split_by_filter
 from evaluation.services.batches.pooled_runs import PooledRuns, pooled
-from evaluation.services.batches.reassignment import TopUp, wanted
-from evaluation.services.batches.rounds import questions_asked_by, round_status
-from evaluation.services.batches.stamps import stamp
+from evaluation.services.batches.reassignment import Reassignment, plan_reassignment
+from evaluation.services.batches.rounds import asked_and_shown_pairs, round_status
+from evaluation.services.batches.stamps import batch_stamp
 from evaluation.services.batches.stored_answers import Answers
 
 #: The level at which Krippendorff's alpha takes the answers.
@@ -80,7 +80,7 @@ class BatchState:
     ends_at: datetime | None
     people: Mapping[str, Judge]
     unused: Mapping[str, str]
-    top_up: TopUp
+    top_up: Reassignment
     filling: Filling
     agreement: Estimate
     loss: FilterLoss | None
@@ -93,7 +93,7 @@ class BatchState:
         return not self.wanting and not self.short and not self.lacking
 
 
-def state(name: str, *, omissions: bool = False, measure: str = "R-precision") -> BatchState:
+def batch_state(name: str, *, omissions: bool = False, measure: str = "R-precision") -> BatchState:
     """How a batch stands; with `omissions` also what each run loses that is left out of its pool."""
     batch = batch_named(name)
     campaign = batch.campaign
@@ -135,7 +135,7 @@ def state(name: str, *, omissions: bool = False, measure: str = "R-precision") -
         ends_at=pace(campaign, fresh=True).ends_at if wanting else None,
         people=people,
         unused={judge: one.unused for judge, one in people.items() if one.unused and one.answers},
-        top_up=wanted(batch, people),
+        top_up=plan_reassignment(batch, people),
         filling=page_filling(campaign),
         agreement=_agreement(answers, asked, PAIR_TASKS[campaign.tasks].level),
         loss=_loss(batch, found, answers, judged, relevant, some_yes),
@@ -152,10 +152,10 @@ def state(name: str, *, omissions: bool = False, measure: str = "R-precision") -
     )
 
 
-def kept_state(batch: Batch, *, fresh: bool = False) -> BatchState:
-    """As `state`; answers of the last minute may be missing, and what anybody decided never is."""
-    what = f"batch-state-{stamp(batch, answers=False)}"
-    return kept_count(batch.campaign, what, lambda: state(batch.name), fresh=fresh)
+def cached_batch_state(batch: Batch, *, fresh: bool = False) -> BatchState:
+    """As `batch_state`; answers of the last minute may be missing, and what anybody decided never is."""
+    what = f"batch-state-{batch_stamp(batch, answers=False)}"
+    return kept_figure(batch.campaign, what, lambda: batch_state(batch.name), fresh=fresh)
 
 
 def _reused(batch: Batch, found: PooledRuns, answers: Answers) -> tuple[int, int]:
@@ -167,9 +167,9 @@ def _reused(batch: Batch, found: PooledRuns, answers: Answers) -> tuple[int, int
     if not before:
         return 0, 0
     whole = pool(found.shortlists, found.space, depth=batch.depth)
-    candidates, _ = divided_by_filter(found, whole.to_judge, batch.threshold)
-    asked, _ = questions_asked_by(found, batch)
-    enough, _ = pairs_known(found, answers, batch.judges)
+    candidates, _ = split_by_filter(found, whole.to_judge, batch.threshold)
+    asked, _ = asked_and_shown_pairs(found, batch)
+    enough, _ = known_pairs(found, answers, batch.judges)
     now = min(before, int(among(np.setdiff1d(candidates, asked), enough).sum()))
     return now, before - now
 

@@ -61,7 +61,7 @@ def counted_by_name(batch: Batch) -> list[str]:
     return [] if batch.judgments is None else list(batch.judgments.counted.get(batch.name, []))
 
 
-def answers_stored(
+def answers_of_batches(
     *,
     corpus: str,
     tasks: str,

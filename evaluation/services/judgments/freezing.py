@@ -39,13 +39,13 @@ from evaluation.selectors import (
 from evaluation.services.common import ROWS_PER_INSERT, ImportRefused, check_name, exclusive_work
 from evaluation.services.judgments.importing import KEYWORD_FORMATS
 from evaluation.services.judgments.relevance import RelevanceChoice, fitting_rule
-from evaluation.services.phases import Tell, part, silent, steps_over
+from evaluation.services.phases import PhaseListener, part_listener, silent, tell_steps
 from evaluation.services.systems.registry import InUse, dependents_in_words
 
 _Pairs = Sequence[tuple[str, str]]
 
 #: What qrels come from, in words.
-JUDGMENTS, PROTOCOL, FILE = _KINDS = ("judgments", "a protocol", "a file")
+FROM_JUDGMENT_SET, FROM_A_PROTOCOL, FROM_A_FILE = _KINDS = ("judgments", "a protocol", "a file")
 
 #: Rows are plain, and there are many: written as SQL, they take half the time of `bulk_create`.
 _ROW = "(%s, %s, %s, %s, %s, %s)"
@@ -89,7 +89,7 @@ def freeze_qrels(
     relevance: RelevanceChoice | None = None,
     originals: bool = True,
     subset: Subset | None = None,
-    tell: Tell = silent,
+    tell: PhaseListener = silent,
 ) -> QrelsReport:
     """Freeze the published `judgments` of `corpus` as the next version of the qrels `name`.
 
@@ -106,7 +106,9 @@ def freeze_qrels(
     names = names_of(corpus)
     found = judged_pairs(source, names)
     read = list(
-        steps_over(found, total=source.pair_count, tell=part(tell, 0.0, 0.4), phase="reading judgments")
+        tell_steps(
+            found, total=source.pair_count, tell=part_listener(tell, 0.0, 0.4), phase="reading judgments"
+        )
     )
     # A keyword may be spelt as an image is called.
     images = {} if source.format in KEYWORD_FORMATS else names.image
@@ -229,7 +231,7 @@ def _freeze(
     content: _Content,
     names: CorpusNames,
     asking: Mapping[str, int],
-    tell: Tell = silent,
+    tell: PhaseListener = silent,
     **source: Any,
 ) -> QrelsReport:
     """The next version of `name`, unless the newest holds the same; `source` says what it is made of."""
@@ -287,7 +289,7 @@ def _freeze(
 
 def _kind_of(pool: str, source: str) -> str:
     """What qrels come from, one of `_KINDS`, in words."""
-    return PROTOCOL if pool else FILE if source else JUDGMENTS
+    return FROM_A_PROTOCOL if pool else FROM_A_FILE if source else FROM_JUDGMENT_SET
 
 
 def is_made_of(
@@ -326,9 +328,13 @@ def _originals(pairs: list[JudgedPair], names: CorpusNames, asking: Mapping[str,
 
 
 def _write(
-    made: Sequence[Qrel], snapshot: QrelsSnapshot, names: CorpusNames, asking: Mapping[str, int], tell: Tell
+    made: Sequence[Qrel],
+    snapshot: QrelsSnapshot,
+    names: CorpusNames,
+    asking: Mapping[str, int],
+    tell: PhaseListener,
 ) -> None:
-    rows = steps_over(made, total=len(made), tell=part(tell, 0.5, 1.0), phase="writing qrels")
+    rows = tell_steps(made, total=len(made), tell=part_listener(tell, 0.5, 1.0), phase="writing qrels")
     try:
         for chunk in chunks(rows, ROWS_PER_INSERT):
             values = (

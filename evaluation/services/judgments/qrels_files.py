@@ -18,7 +18,7 @@ from evaluation.formats import JUDGMENT_FORMATS
 from evaluation.formats.qrels_files import QRELS_FORMATS, QrelsLine
 from evaluation.metrics.judged import POOLED
 from evaluation.models import QrelsRow, QrelsSnapshot
-from evaluation.relevance.grades import HIGHEST_GRADE
+from evaluation.relevance.grades import GREATEST_GAIN
 from evaluation.relevance.qrels import GivenRelevance, Qrel, QrelsSettings, rule_named
 from evaluation.selectors import CorpusNames, names_of, snapshot_named
 from evaluation.services.common import ImportRefused, check_file, check_name
@@ -34,7 +34,7 @@ from evaluation.services.runs.files import digest_of_files
 
 IMAGE, CAPTION = tuple(ASKS.values())
 #: What an import is asked for: rankings for images, for captions, or both.
-ASKED = (IMAGE, CAPTION, "both")
+ASKING_SIDES = (IMAGE, CAPTION, "both")
 #: How images are called in a file: by their names, or by the ids that their source gave them.
 OWN, EXTERNAL = ID_KINDS = ("own", "external")
 
@@ -93,10 +93,10 @@ def import_qrels(request: QrelsImport) -> QrelsReport:
         raise ImportRefused(
             f"format {format!r} is for relevance, not for answers; give a level instead of a rule"
         )
-    if asks not in ("", *ASKED):
-        raise UnknownName(f"unknown side {asks!r}; known: {', '.join(ASKED)}")
-    if not 1 <= level <= HIGHEST_GRADE:
-        raise ImportRefused(f"relevant from {level}: expected 1 to {HIGHEST_GRADE}")
+    if asks not in ("", *ASKING_SIDES):
+        raise UnknownName(f"unknown side {asks!r}; known: {', '.join(ASKING_SIDES)}")
+    if not 1 <= level <= GREATEST_GAIN:
+        raise ImportRefused(f"relevant from {level}: expected 1 to {GREATEST_GAIN}")
     names, told = names_of(request.corpus), request.source or path.name
     rows = list(QRELS_FORMATS.get(format).read(path))
     queries = _queries(rows, names, asks, told)
@@ -197,9 +197,9 @@ def _known(
             raise ImportRefused(
                 f"{told}: {query!r} and {item!r} occur twice, under two spellings; expected each pair once"
             )
-        if grade > HIGHEST_GRADE:
+        if grade > GREATEST_GAIN:
             raise ImportRefused(
-                f"{told}: {query!r} and {item!r} have the relevance {grade}; expected {HIGHEST_GRADE} at most"
+                f"{told}: {query!r} and {item!r} have the relevance {grade}; expected {GREATEST_GAIN} at most"
             )
         found[image, caption] = Qrel(
             names.image_name[image], names.caption_name[caption], max(grade, 0), judged=grade != POOLED

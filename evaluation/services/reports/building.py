@@ -49,7 +49,7 @@ JSON, HTML, _SUMS = "report.json", "report.html", "SHA256SUMS"
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuiltReport:
     """A report in `folder`. `unchanged`: it stood already; `changes`: what is not as in the one replaced."""
 
     report: str
@@ -66,7 +66,7 @@ def quiet(phase: str, done: int, of: int) -> None:
 
 def build_report(
     wanted: ReportRequest, *, out: Path | None = None, replace: bool = False, progress: ReportProgress = quiet
-) -> Built:
+) -> BuiltReport:
     """Build the report, in DATA_DIR/reports/NAME or in `out`; one in `out` is not kept as a row.
 
     Raises UnknownName, UnknownMeasure, NotComparable, BatchRefused, ImportRefused, Busy, else ReportRefused;
@@ -88,7 +88,7 @@ def build_report(
         if standing is not None and not changes:
             sums = _sums(target)
             if _whole(target, sums) and (row is None or row.digest == digest):
-                return Built(wanted.name, str(target), True, (), tuple(sums), digest)
+                return BuiltReport(wanted.name, str(target), True, (), tuple(sums), digest)
         if changes and not replace:
             raise ReportRefused(
                 f"report {wanted.name!r} already exists with other inputs ({'; '.join(changes)}); choose "
@@ -117,10 +117,10 @@ def build_report(
                 ) from error
         else:
             _put(made, target)
-    return Built(wanted.name, str(target), False, tuple(changes), tuple(files), digest)
+    return BuiltReport(wanted.name, str(target), False, tuple(changes), tuple(files), digest)
 
 
-def report_remove(name: str, *, actor: Any = None) -> None:
+def remove_report(name: str, *, actor: Any = None) -> None:
     """Remove a report and its files; raises UnknownName, Busy."""
     row = report_named(name)
     with exclusive_folder(
@@ -146,7 +146,7 @@ def report_folder(name: str) -> Path:
     return Path(settings.DATA_DIR) / "reports" / name
 
 
-def report_file(row: Report, file: str) -> bytes:
+def read_report_file(row: Report, file: str) -> bytes:
     """A file of a report; raises UnknownName for one that it has not, ReportRefused for one not as built."""
     if file not in row.files:
         raise UnknownName(f"report {row.name!r} has no file {file!r}")

@@ -12,12 +12,12 @@ from evaluation.comparison.scoring import (
     Scored,
     adjusted_by_holm,
     against,
-    queries_scored,
     remarks_on,
     score_placed,
+    scored_queries,
 )
 from evaluation.formats.figure_tables import finite_or_none
-from evaluation.metrics.scoring import evaluate_measures
+from evaluation.metrics.scoring import evaluate
 from evaluation.models import JudgmentSet, QrelsSnapshot, Run
 from evaluation.relevance.grades import GradedRule
 from evaluation.relevance.pairs import JudgedPair
@@ -25,8 +25,8 @@ from evaluation.relevance.qrels import GivenRelevance, rule_named
 from evaluation.report_data.directions import (
     DirectionHead,
     DirectionTable,
-    Measured,
-    Test,
+    MeasuredRun,
+    SignificanceTest,
     direction_of,
     labels_of,
 )
@@ -70,9 +70,9 @@ class _Steps:
 def _direction(asked: ReportRows, direction: str, steps: _Steps) -> DirectionTable:
     runs, snapshot, wanted = asked.runs[direction], asked.snapshot, asked.wanted
     whole = pool_of(runs[0], snapshot, asked.subset)
-    pool = queries_scored(whole, runs, snapshot, wanted.missing)
+    pool = scored_queries(whole, runs, snapshot, wanted.missing)
     measures = _measures(pool, snapshot, wanted.measures)
-    measured: list[Measured] = []
+    measured: list[MeasuredRun] = []
     scored: dict[str, Scored] = {}
     for run in runs:
         steps(f"scoring {run.name}")
@@ -81,7 +81,7 @@ def _direction(asked: ReportRows, direction: str, steps: _Steps) -> DirectionTab
         measured.append(_measured(run, placed, scored[run.name], judged=not snapshot.pool))
     labels = dict(zip(scored, labels_of([(run.name, system_of(run)) for run in runs]), strict=True))
     baseline = asked.baselines[direction].name
-    # In the order of `scoring.compare_scores`, measure by measure; told run by run, since each takes its
+    # In the order of `scoring.score_against_first`, measure by measure; told run by run, since each takes its
     # time.
     by_run = {}
     for run in runs:
@@ -93,7 +93,7 @@ def _direction(asked: ReportRows, direction: str, steps: _Steps) -> DirectionTab
             ]
     in_order = [own[number] for number in range(len(scored[baseline].scores)) for own in by_run.values()]
     tests = [
-        Test(
+        SignificanceTest(
             run=one.run,
             label=labels[one.run],
             measure=one.measure,
@@ -132,22 +132,22 @@ def _measures(pool: RunPool, snapshot: QrelsSnapshot, named: Sequence[str]) -> S
     return [name for name in usual if not name.startswith("R@") and name != "median rank"]
 
 
-def _measured(run: Run, placed: Placed, scored: Scored, *, judged: bool) -> Measured:
+def _measured(run: Run, placed: Placed, scored: Scored, *, judged: bool) -> MeasuredRun:
     """A run's scores, its curves as deep as its lists go, and the ranks of its originals."""
     deepest = _DEEPEST if placed.kept is None else min(_DEEPEST, placed.kept)
     originals = bool(placed.pool.judged.original.any())
     letters = [letter for letter, there in (("R", originals), ("S", judged)) if there]
     curves = {}
     for letter in letters:
-        points = evaluate_measures(placed.ranked, [f"{letter}@{k}" for k in range(1, deepest + 1)])
+        points = evaluate(placed.ranked, [f"{letter}@{k}" for k in range(1, deepest + 1)])
         values = [finite_or_none(one.value) for one in points.values()]
         shares = [value for value in values if value is not None]
         if shares:
             curves[letter] = shares
     ranks: Iterable[float] = ()
     if originals:
-        ranks = evaluate_measures(placed.ranked, ["median rank"])["median rank"].per_query.tolist()
-    return Measured(
+        ranks = evaluate(placed.ranked, ["median rank"])["median rank"].per_query.tolist()
+    return MeasuredRun(
         run=run.name,
         system=system_of(run),
         missing=scored.missing,

@@ -14,9 +14,9 @@ from typing import Any
 from django.utils import translation
 
 from annotation.common.registry import UnknownName
-from annotation.selectors.campaign.kept import kept_count
+from annotation.selectors.campaign.kept import kept_figure
 from annotation.selectors.corpora import corpus_named
-from annotation.selectors.pair_judgments import discarded
+from annotation.selectors.pair_judgments import discarded_judges
 from evaluation.agreement.estimates import MOST_RESAMPLES
 from evaluation.comparison.ranked_runs import LEFT_OUT, MISSING, NotComparable
 from evaluation.comparison.subsets import IN_FILE, BadSubset, Subset, subset_named
@@ -25,9 +25,9 @@ from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run
 from evaluation.reporting.document import REPORT_DEFINITION, BatchNumbers
 from evaluation.selectors import judgment_set, run_named, snapshot_named
 from evaluation.services.batches.collecting import batch_named, staying_out
-from evaluation.services.batches.stamps import stamp
-from evaluation.services.batches.state import state
-from evaluation.significance.randomisation import MOST_ROUNDS, RANDOMISATION_ROUNDS
+from evaluation.services.batches.stamps import batch_stamp
+from evaluation.services.batches.state import batch_state
+from evaluation.significance.randomisation import MOST_ROUNDS, ROUNDS
 
 RESAMPLES, LEVEL = 1_000, 0.95
 #: Seconds for which a batch's numbers are kept: what they are made from is in their name.
@@ -53,7 +53,7 @@ class ReportRequest:
     split: str = ""
     missing: str = LEFT_OUT
     seed: int = 0
-    rounds: int = RANDOMISATION_ROUNDS
+    rounds: int = ROUNDS
     resamples: int = RESAMPLES
     level: float = LEVEL
 
@@ -188,8 +188,8 @@ def inputs_now(row: Report, numbers: Callable[[Batch], BatchNumbers]) -> dict[st
 
 def batch_numbers(batch: Batch, *, fresh: bool = False) -> BatchNumbers:
     """A batch as a report shows it: kept until anything changes that it is made from, or counted anew."""
-    what = f"batch-numbers-{stamp(batch, answers=True)}"
-    return kept_count(batch.campaign, what, lambda: _numbers(batch), fresh=fresh, seconds=_KEPT)
+    what = f"batch-numbers-{batch_stamp(batch, answers=True)}"
+    return kept_figure(batch.campaign, what, lambda: _numbers(batch), fresh=fresh, seconds=_KEPT)
 
 
 def _by_direction(runs: Sequence[Run]) -> dict[str, Sequence[Run]]:
@@ -332,8 +332,8 @@ def _of_run(run: Run) -> dict[str, Any]:
 def _numbers(batch: Batch) -> BatchNumbers:
     # Money is written as the language has it, and a report has one.
     with translation.override("en"):
-        now = state(batch.name)
-    withdrawn = discarded(batch.campaign)
+        now = batch_state(batch.name)
+    withdrawn = discarded_judges(batch.campaign)
     return BatchNumbers(
         batch=now.batch,
         tasks=now.tasks,

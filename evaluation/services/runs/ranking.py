@@ -22,7 +22,7 @@ from evaluation.services.systems.origins import ORIGINS, RankRequest
 from evaluation.services.systems.origins.recipe import REMEMBERED_FILES
 from evaluation.services.systems.registry import MADE_HERE
 from evaluation.services.systems.sources import Sources
-from models_core.recipes.kept import PhaseCallback, no_progress
+from models_core.recipes.kept import PhaseProgress, no_progress
 
 ONE_CAPTION = "one caption"
 #: What a run of no split is said to come from.
@@ -70,7 +70,7 @@ class RunsRequest:
     seed: int = 0
 
 
-def rank_system(request: RunsRequest, *, progress: PhaseCallback = no_progress) -> list[_Ranked]:
+def rank_system(request: RunsRequest, *, progress: PhaseProgress = no_progress) -> list[_Ranked]:
     """Rank images and captions by a stored system, in both directions.
 
     Where both runs stand already, made by the system as it is and asked for with the same words, nothing is

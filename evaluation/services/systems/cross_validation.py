@@ -8,11 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evaluation.services.systems.training import Sources, aids_of, background_of, examples_from, phase_cache
+from evaluation.services.systems.training import (
+    Sources,
+    background_of,
+    examples_from,
+    phase_cache,
+    resources_of,
+)
 from models_core.device import CPU, torch_on
 from models_core.recipes.crossing import FOLDS, CrossValidation, cross_validate
 from models_core.recipes.files import recipe_of
-from models_core.recipes.kept import PhaseCallback, no_progress
+from models_core.recipes.kept import PhaseProgress, no_progress
 from models_core.recipes.material import prepare
 from models_core.recipes.recipe import BadRecipe, PictureSettings, Recipe
 from models_core.recipes.sides import check_resources
@@ -22,14 +28,14 @@ _LINEAR = PictureSettings("linear", 1)
 
 
 @dataclass(frozen=True)
-class CrossedCorpus:
+class CrossValidatedCorpus:
     """Systems in the order asked, and what is to be known about their figures, as plain data."""
 
     systems: list[CrossValidation]
     facts: dict[str, Any]
 
 
-def cross_validated(
+def cross_validate_corpus(
     *,
     corpus: str,
     recipes: Sequence[str],
@@ -37,8 +43,8 @@ def cross_validated(
     folds: int = FOLDS,
     seed: int = 0,
     device: str = CPU,
-    progress: PhaseCallback = no_progress,
-) -> CrossedCorpus:
+    progress: PhaseProgress = no_progress,
+) -> CrossValidatedCorpus:
     """Test recipes (names, or TOML files) on every image of `corpus` that has a picture, or features.
 
     With a feature file every recipe has its linear kernel; one that is then the same as another is left
@@ -49,7 +55,7 @@ def cross_validated(
     chosen, same = _once([recipe_of(name) for name in recipes], linear=bool(sources.features))
     found = examples_from(corpus, sources)
     store = phase_cache(progress)
-    aids = aids_of(sources, background_of(chosen, sources, corpus), store)
+    aids = resources_of(sources, background_of(chosen, sources, corpus), store)
     for recipe in chosen:
         check_resources(recipe, aids)  # before hours of work, not after
     material = prepare(found.examples, kept=store, vectors=found.vectors, seed=seed)
@@ -65,7 +71,7 @@ def cross_validated(
         )
         for place, recipe in enumerate(chosen, start=1)
     ]
-    return CrossedCorpus(
+    return CrossValidatedCorpus(
         systems,
         {
             "corpus": corpus,

@@ -18,7 +18,7 @@ from annotation.formats.files.text import short_repr
 from annotation.formats.flickr8k import Flickr8k
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
-from evaluation.comparison.subsets import FOLD, images_listed, part_of_fold
+from evaluation.comparison.subsets import FOLD, listed_image_ids, part_of_fold
 from evaluation.formats.embeddings import read_embeddings
 from evaluation.selectors import CorpusNames, names_of
 from evaluation.services.systems.sources import Sources
@@ -53,7 +53,7 @@ class Examples:
         if what in self.splits:
             found = [place for place, split in enumerate(self.splits) if split == what]
         elif Path(what).is_file():
-            wanted = set(images_listed(Path(what), self.names))
+            wanted = set(listed_image_ids(Path(what), self.names))
             found = [place for place, one in enumerate(self.examples) if self.names.image[one.name] in wanted]
         else:
             known = ", ".join(repr(split) for split in sorted(set(self.splits))) or "none"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from django.conf import settings
 
-from models_core.recipes.kept import PhaseCache, PhaseCallback, no_progress
+from models_core.recipes.kept import PhaseCache, PhaseProgress, no_progress
 
 
-def phase_cache(progress: PhaseCallback = no_progress) -> PhaseCache:
+def phase_cache(progress: PhaseProgress = no_progress) -> PhaseCache:
     """Phases of all corpora."""
     return PhaseCache(Path(settings.DATA_DIR) / "kept", progress)
 

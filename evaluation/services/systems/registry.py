@@ -1,7 +1,7 @@
 """The registry of systems: entered when they are trained or brought, taken out where nothing hangs on them.
 
 What was trained before there was a registry is entered by its manifest the first time that somebody
-looks at the list, ranks by it or trains it again (`adopt`), with the runs that it made.
+looks at the list, ranks by it or trains it again (`register_unlisted_systems`), with the runs that it made.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class InUse(ValueError):
 def register_stored_system(name: str, wanted: RequestedBy = BY_COMMAND) -> System:
     """The row of the stored system `name`, made from its manifest where there is none.
 
-    A row that says of nobody that they wanted it says so then: `adopt` may have come before its maker.
-    Raises BadModel, and UnknownName where its corpus is gone or its kind is none of ours.
+    A row that says of nobody that they wanted it says so then: `register_unlisted_systems` may have come
+    before its maker. Raises BadModel, and UnknownName where its corpus is gone or its kind is none of ours.
     """
     manifest = storage.read_manifest(system_folder(name))
     origin = of_stored(manifest["kind"])
@@ -94,7 +94,7 @@ def register_stored_system(name: str, wanted: RequestedBy = BY_COMMAND) -> Syste
     return system
 
 
-def adopt() -> None:
+def register_unlisted_systems() -> None:
     """Enter whatever is kept and not entered yet; what is damaged, or of a corpus that is gone, stays out.
 
     So does a folder whose name could not be a system's: somebody's copy, which no page could lead to.
@@ -114,7 +114,7 @@ def adopt() -> None:
 
 def system_row(name: str) -> System:
     """The system `name`; raises UnknownName listing what exists."""
-    adopt()
+    register_unlisted_systems()
     found = System.objects.select_related("corpus").filter(name=name).first()
     if found is None:
         known = ", ".join(System.objects.values_list("name", flat=True)) or "none"
@@ -139,7 +139,7 @@ def link_run(run: str, tag: str, wanted: RequestedBy = BY_COMMAND) -> None:
     """
     if not _NAME.fullmatch(tag):
         return
-    adopt()
+    register_unlisted_systems()
     row = Run.objects.select_related("corpus").get(name=run)
     if row.made_by_id is None:
         system, _ = System.objects.get_or_create(

@@ -28,7 +28,7 @@ from models_core import storage
 from models_core.device import CPU, torch_on
 from models_core.recipes.background import read_sentences, without_captions
 from models_core.recipes.files import recipe_of
-from models_core.recipes.kept import PhaseCache, PhaseCallback, digest_of_parts, no_progress
+from models_core.recipes.kept import PhaseCache, PhaseProgress, digest_of_parts, no_progress
 from models_core.recipes.material import count_words, prepare
 from models_core.recipes.recipe import Recipe
 from models_core.recipes.sides import Resources, check_resources
@@ -76,7 +76,7 @@ def system_named(name: str) -> TrainedSystem:
 
 
 def extract_features(
-    *, corpus: str, out: Path | None = None, seed: int = 0, progress: PhaseCallback = no_progress
+    *, corpus: str, out: Path | None = None, seed: int = 0, progress: PhaseProgress = no_progress
 ) -> Extracted:
     """Learn codebooks from the corpus's pictures and keep every picture's words; again, it only reads them.
 
@@ -121,7 +121,7 @@ def train_system(
     request: TrainRequest,
     *,
     wanted: registry.RequestedBy = registry.BY_COMMAND,
-    progress: PhaseCallback = no_progress,
+    progress: PhaseProgress = no_progress,
 ) -> Trained:
     """Train what is asked for, and store it; the registry keeps who `wanted` it.
 
@@ -174,7 +174,7 @@ def train_system(
         else:
             clear_leftovers(name)
             store = phase_cache(progress)
-            aids = aids_of(sources, background, store)
+            aids = resources_of(sources, background, store)
             check_resources(chosen, aids)  # before the pictures are looked at
             places = [*training, *held]
             material = prepare(found.examples, kept=store, vectors=found.vectors, seed=seed).take(places)
@@ -238,7 +238,7 @@ def background_of(recipes: Sequence[Recipe], sources: Sources, corpus: str) -> B
     return Background(sentences, len(found), len(found) - len(sentences))
 
 
-def aids_of(sources: Sources, background: Background, store: PhaseCache) -> Resources:
+def resources_of(sources: Sources, background: Background, store: PhaseCache) -> Resources:
     """What recipes need of `sources`; the background text as lemmas, where there is one."""
     wordnet = Path(sources.wordnet) if sources.wordnet else None
     if not background.sentences:

@@ -24,15 +24,15 @@ from evaluation.selectors import names_of
 from evaluation.services.common import ImportRefused, check_file, check_name, exclusive_work
 from evaluation.services.systems import registry
 from evaluation.services.systems.folders import clear_leftovers, system_folder
-from evaluation.services.systems.origins.uploaded import EMBEDDINGS, SCORES
+from evaluation.services.systems.origins.uploaded import STORED_EMBEDDINGS, STORED_SCORES
 from models_core import storage
 from models_core.tiles import NotANumber, check_finite
 
-UPLOAD_FORMATS = (EMBEDDINGS, SCORES)
+UPLOAD_FORMATS = (STORED_EMBEDDINGS, STORED_SCORES)
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class UploadedSystem:
     """A system that stands. `unchanged`: it stood already, of the same files. Scores have 0 `dimensions`.
 
     `remarks` say what is to be known of its embeddings (see `ScoreMatrix.remarks`).
@@ -66,11 +66,11 @@ def upload_system(
     name: str,
     corpus: str,
     path: Path,
-    format: str = EMBEDDINGS,
+    format: str = STORED_EMBEDDINGS,
     captions: Path | None = None,
     cosine: bool = True,
     wanted: registry.RequestedBy = registry.BY_COMMAND,
-) -> Brought:
+) -> UploadedSystem:
     """Check and keep what `path` holds of `corpus` as the system `name`.
 
     Embeddings may come in one file, or in `path` and `captions`; they rank by cosine, or by inner product.
@@ -80,7 +80,7 @@ def upload_system(
     if format not in UPLOAD_FORMATS:
         raise UnknownName(f"unknown format {format!r} of systems; known: {', '.join(UPLOAD_FORMATS)}")
     check_name(name, "system")
-    if format != EMBEDDINGS and (captions is not None or not cosine):
+    if format != STORED_EMBEDDINGS and (captions is not None or not cosine):
         raise ImportRefused(
             f"format {format!r} has no embeddings; leave out the captions file and inner products"
         )
@@ -90,13 +90,13 @@ def upload_system(
     row, names, folder = corpus_named(corpus), names_of(corpus), system_folder(name)
     with exclusive_work(f"system.{name}", "system", name):
         registry.check_free(name, corpus, format)
-        found = _embeddings(path, captions, cosine) if format == EMBEDDINGS else _scores(path)
+        found = _embeddings(path, captions, cosine) if format == STORED_EMBEDDINGS else _scores(path)
         held = {
             "images_ids": _known(found.images, names.image, names.image_name, "image", path, corpus),
             "captions_ids": _known(
                 found.captions, names.caption, names.caption_name, "caption", files[-1], corpus
             ),
-            **({"cosine": cosine} if format == EMBEDDINGS else {}),
+            **({"cosine": cosine} if format == STORED_EMBEDDINGS else {}),
         }
         facts = {
             "corpus": corpus,
@@ -115,9 +115,9 @@ def upload_system(
                 )
         else:
             clear_leftovers(name)
-            storage.save(folder, format, dict(found.arrays), held, facts)
+            storage.save_model(folder, format, dict(found.arrays), held, facts)
         registry.register_stored_system(name, wanted)
-        return Brought(
+        return UploadedSystem(
             name,
             corpus,
             format,

@@ -9,8 +9,8 @@ from scipy import stats
 from annotation.management.base import few_images
 from evaluation.agreement import estimates as room
 from evaluation.agreement.coefficients import MEASUREMENT_LEVELS, cohen, fleiss, krippendorff
-from evaluation.agreement.estimates import Bootstrap, Estimate, few, tails
-from evaluation.agreement.thresholds import retrieval, sweep_thresholds
+from evaluation.agreement.estimates import Bootstrap, Estimate, few_clusters_remark, tails
+from evaluation.agreement.thresholds import retrieval, sweep
 
 
 def answers(seed: int, items: int = 90) -> tuple[np.ndarray, list[str]]:
@@ -58,7 +58,7 @@ def test_an_interval_of_few_clusters_says_so_and_one_of_ten_does_not() -> None:
 
 @pytest.mark.parametrize("images", [1, 2, 9, 10])
 def test_both_sides_of_the_house_call_the_same_number_few(images: int) -> None:
-    assert few(images) == few_images(images)
+    assert few_clusters_remark(images) == few_images(images)
 
 
 def test_clusters_of_which_nothing_enters_a_figure_do_not_count() -> None:
@@ -97,7 +97,7 @@ def test_an_interval_of_kappa_is_that_of_kappas_computed_anew() -> None:
 def test_each_cell_of_a_sweep_has_the_interval_it_would_have_alone() -> None:
     ratings, images = answers(3)
     bootstrap = Bootstrap(images, resamples=80, seed=7)
-    found = sweep_thresholds(ratings[0], ratings[1], rows=[2, 3, 4], columns=[2, 4], bootstrap=bootstrap)
+    found = sweep(ratings[0], ratings[1], rows=[2, 3, 4], columns=[2, 4], bootstrap=bootstrap)
     judged = ~np.isnan(ratings[0])
     for r, row in enumerate(found.rows):
         for c, column in enumerate(found.columns):

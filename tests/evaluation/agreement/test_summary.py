@@ -6,7 +6,7 @@ import pytest
 
 from evaluation.agreement.aggregation import dawid_skene, worker_confusion
 from evaluation.agreement.coefficients import cohen, krippendorff
-from evaluation.agreement.summary import Resampling, agreement_within, between
+from evaluation.agreement.summary import Resampling, agreement_between, agreement_within
 from evaluation.agreement.votes import Votes
 from evaluation.relevance.pairs import JudgedPair
 
@@ -75,7 +75,7 @@ SECOND = [JudgedPair("a", "4", (1.0,)), JudgedPair("a", "3", (1.0, 1.0)), Judged
 
 
 def test_two_sets_are_cut_at_every_mean_but_the_lowest() -> None:
-    found = between(FIRST, SECOND, NO_INTERVALS)
+    found = agreement_between(FIRST, SECOND, NO_INTERVALS)
     assert (found.pairs, found.common) == (4, 3)
     assert found.sweep.rows == (4.0, 3.0, 2.0)
     assert found.sweep.columns == (1.0,)
@@ -85,17 +85,17 @@ def test_two_sets_are_cut_at_every_mean_but_the_lowest() -> None:
 
 
 def test_unjudged_pairs_can_count_as_no() -> None:
-    assert between(FIRST, SECOND, NO_INTERVALS).sweep.kappa[0][0].items == 3
-    assert between(FIRST, SECOND, NO_INTERVALS, unjudged_is_no=True).sweep.kappa[0][0].items == 4
+    assert agreement_between(FIRST, SECOND, NO_INTERVALS).sweep.kappa[0][0].items == 3
+    assert agreement_between(FIRST, SECOND, NO_INTERVALS, unjudged_is_no=True).sweep.kappa[0][0].items == 4
 
 
 def test_sets_without_a_common_pair_are_refused() -> None:
     with pytest.raises(ValueError, match="no pair in common"):
-        between(FIRST, [JudgedPair("x", "y", (1.0,))], NO_INTERVALS)
+        agreement_between(FIRST, [JudgedPair("x", "y", (1.0,))], NO_INTERVALS)
 
 
 def test_too_many_thresholds_must_be_named() -> None:
     many = [JudgedPair("a", str(k), (float(k),)) for k in range(30)]
     with pytest.raises(ValueError, match="29 different means; give the thresholds of the rows"):
-        between(many, many, NO_INTERVALS)
-    assert between(many, many, NO_INTERVALS, rows=[5], columns=[5]).sweep.kappa[0][0].value == 1
+        agreement_between(many, many, NO_INTERVALS)
+    assert agreement_between(many, many, NO_INTERVALS, rows=[5], columns=[5]).sweep.kappa[0][0].value == 1

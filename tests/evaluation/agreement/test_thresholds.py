@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score, precision_recall_fscore_support
 
-from evaluation.agreement.thresholds import binarised, retrieval, sweep_thresholds
+from evaluation.agreement.thresholds import binarised, retrieval, sweep
 from tests.sizes import sized
 
 NAN = np.nan
@@ -24,7 +24,7 @@ def test_a_sweep_is_scikit_learns_kappa_of_every_two_cuts(strict: bool) -> None:
         items = dice.integers(1, 15)
         a, b = dice.integers(0, 4, items) / 3, dice.integers(0, 3, items) / 2
         rows, columns = [0.0, 1 / 3, 2 / 3, 1.0], [0.0, 0.5, 1.0]
-        found = sweep_thresholds(a, b, rows=rows, columns=columns, strict=strict)
+        found = sweep(a, b, rows=rows, columns=columns, strict=strict)
         for r, row in enumerate(rows):
             for c, column in enumerate(columns):
                 one, other = binarised(a, row, strict=strict), binarised(b, column, strict=strict)
@@ -68,22 +68,22 @@ def test_strict_and_not_strict_differ_at_the_threshold_alone() -> None:
 
 
 def test_what_was_not_judged_is_left_out() -> None:
-    found = sweep_thresholds([1, 0, 1, NAN], [1, 0, NAN, 1], rows=[1], columns=[1])
+    found = sweep([1, 0, 1, NAN], [1, 0, NAN, 1], rows=[1], columns=[1])
     assert found.kappa[0][0].value == 1
     assert found.kappa[0][0].items == 2
     assert retrieval([1, NAN], [1, 1], at=1, truth_at=1).recall.value == 1
 
 
 def test_the_best_pair_of_thresholds_is_the_first_of_equals() -> None:
-    found = sweep_thresholds([1, 2, 3, 4], [1, 2, 3, 4], rows=[4, 3, 2], columns=[4, 3, 2])
+    found = sweep([1, 2, 3, 4], [1, 2, 3, 4], rows=[4, 3, 2], columns=[4, 3, 2])
     assert found.best == (4.0, 4.0, 1.0)
-    assert sweep_thresholds([1, 1], [1, 1], rows=[1], columns=[1]).best is None
+    assert sweep([1, 1], [1, 1], rows=[1], columns=[1]).best is None
 
 
 def test_no_item_in_common_is_a_reason() -> None:
-    assert sweep_thresholds([NAN], [1], rows=[1], columns=[1]).kappa[0][0].reason == "no item has both scores"
+    assert sweep([NAN], [1], rows=[1], columns=[1]).kappa[0][0].reason == "no item has both scores"
 
 
 def test_lists_of_unlike_length_are_refused() -> None:
     with pytest.raises(ValueError, match="give two lists over the same items"):
-        sweep_thresholds([1, 2], [1], rows=[1], columns=[1])
+        sweep([1, 2], [1], rows=[1], columns=[1])

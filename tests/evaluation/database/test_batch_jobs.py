@@ -15,8 +15,8 @@ from evaluation.models import Batch, JudgmentSet, PairAnswers, QrelsRow, QrelsSn
 from evaluation.services.batches.collecting import batch_named
 from evaluation.services.batches.launching import launch
 from evaluation.services.batches.planning import BatchRequest, plan
-from evaluation.services.batches.reassignment import top_up, wanted
-from evaluation.services.batches.state import state
+from evaluation.services.batches.reassignment import plan_reassignment, reassign_answers
+from evaluation.services.batches.state import batch_state
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.pooled_world import UNTESTED, crowd
 
@@ -40,7 +40,7 @@ def cancelled_in(phase: str, job: Job) -> str | None:
 
     def cancel() -> bool:
         if now(job).phase == phase and not now(job).cancel:
-            jobs.cancel(job_id=job.pk)
+            jobs.cancel_job(job_id=job.pk)
         return False
 
     return jobs.run_queued_job(job.pk, stopping=cancel)
@@ -121,7 +121,7 @@ def test_collecting_and_freezing_goes_on_where_it_was_cancelled(batch: Batch, mo
 
 def test_topping_up_says_its_price_and_has_the_pages_of_bad_judges_asked_again(batch: Batch) -> None:
     crowd(batch.campaign, {"perfect": 4, "always_yes": 2})
-    before = state("first")
+    before = batch_state("first")
     assert before.short > 0 and set(before.unused) == set(before.top_up.judges)
     bad = Judgment.objects.filter(worker__pseudonym__in=before.unused, image__isnull=False)
     assert before.top_up.answers == bad.count() > 0
@@ -138,22 +138,22 @@ def test_topping_up_says_its_price_and_has_the_pages_of_bad_judges_asked_again(b
     assert jobs.run_queued_job(job.pk) == Job.DONE
     assert not bad.filter(void=False).exists()
     assert all(row.withdrawn_at for row in Standing.objects.filter(worker__pseudonym__in=before.unused))
-    assert not wanted(batch_named("first")).judges and not top_up("first").done
-    after = state("first")
+    assert not plan_reassignment(batch_named("first")).judges and not reassign_answers("first").done
+    after = batch_state("first")
     assert after.wanting == after.top_up.answers + before.wanting + bad.count() and not after.unused
     assert "all judges" in said("reassign_pages", "first")
     crowd(batch.campaign, {"perfect": 4}, seed=2)
-    assert state("first").complete
+    assert batch_state("first").complete
 
 
 def test_a_state_tells_what_is_to_come_and_how_far_judges_agree(batch: Batch) -> None:
-    early = state("first")
+    early = batch_state("first")
     assert early.wanting == 3 * batch.numbers["task_count"] and early.ends_at is None
     coming = forecast(batch.campaign, settings_of(batch.campaign.settings).pay, fresh=True)
     assert early.to_come == ("" if coming.pay is None else money(coming.pay, "USD"))
     assert early.agreement.value is None and not early.complete
     crowd(batch.campaign, {"perfect": 5})
-    late = state("first")
+    late = batch_state("first")
     assert (late.wanting, late.to_come, late.complete) == (0, "0.00 USD", True)
     assert (late.agreement.value, late.agreement.items) == (1, batch.numbers["asked"])
     text = said("batch_status", "first")

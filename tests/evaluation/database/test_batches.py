@@ -15,7 +15,7 @@ from evaluation.models import Batch
 from evaluation.selectors import run_named
 from evaluation.services.batches.collecting import collect
 from evaluation.services.batches.launching import launch
-from evaluation.services.batches.state import state
+from evaluation.services.batches.state import batch_state
 from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from tests.evaluation.database.conftest import said
@@ -109,7 +109,7 @@ def test_what_pages_lack_is_told_before_they_are_opened_whatever_the_batch(poole
         foretold = made.numbers()
         assert {key: foretold[key] for key in counted} == counted
         assert {key: batch.numbers[key] for key in counted} == counted
-        seen = state(batch.name).filling
+        seen = batch_state(batch.name).filling
         assert (seen.pages, seen.fillers, seen.missing, seen.blocks, seen.short_blocks) == tuple(
             counted[key] for key in ("task_count", "fillers", "missing", "blocks", "short_blocks")
         )

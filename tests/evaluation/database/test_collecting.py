@@ -14,7 +14,7 @@ from evaluation.models import JudgmentSet, QrelsRow
 from evaluation.selectors import judged_pairs, judgment_set, names_of, run_named, snapshot_named
 from evaluation.services.batches.collecting import collect
 from evaluation.services.batches.launching import launch
-from evaluation.services.batches.state import state
+from evaluation.services.batches.state import batch_state
 from evaluation.services.batches.stored_answers import Answers, BatchRefused
 from evaluation.services.judgments.freezing import freeze_qrels
 from tests.evaluation.database.pooled_world import (
@@ -139,7 +139,7 @@ def test_a_pair_with_too_few_answers_is_asked_anew(pooled_runs: list[str]) -> No
     crowd(batch.campaign, {"perfect": 5})
     worker = Judgment.objects.values_list("worker", flat=True)[0]
     discarding.discard_worker(campaign=batch.campaign, worker=worker)
-    short = state("first").short
+    short = batch_state("first").short
     again = planned(pooled_runs)
     assert (len(again.asked), again.begun) == (short, short) and short > 0
 
@@ -157,7 +157,7 @@ def test_graded_pairs_are_asked_one_by_one_and_their_grades_collected(pooled_run
         for grade in pair.grades
     }
     assert grades == {1, 4}
-    left_out = state("grades", omissions=True).left_out
+    left_out = batch_state("grades", omissions=True).left_out
     assert left_out is not None and {one.run for one in left_out} == set(pooled_runs)
     frozen = freeze_qrels(name="graded", corpus="quay", judgments="grades")
     assert frozen.by_rule["mean_grade"] == frozen.relevant > ASKED
@@ -169,9 +169,9 @@ def test_graded_pairs_are_asked_one_by_one_and_their_grades_collected(pooled_run
 
 def test_a_state_tells_what_the_filter_and_the_pool_lose(pooled_runs: list[str]) -> None:
     batch = launch(planned(pooled_runs), "first").batch
-    assert state("first").loss is None
+    assert batch_state("first").loss is None
     crowd(batch.campaign, {"perfect": 5})
-    found = state("first", omissions=True)
+    found = batch_state("first", omissions=True)
     assert (found.open, found.short, found.judged) == (0, 0, batch.numbers["asked"])
     assert found.loss is not None
     # Captions of a scene share their words, so the filter loses nothing.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError
 
-from annotation.simulation.judging import KnownRelevance
+from annotation.simulation.judging import CrowdKnowledge
 from annotation.simulation.workers import make_crowd
 from evaluation.models import PairAnswers
 from evaluation.selectors import judged_pairs, judgment_set, names_of
@@ -114,18 +114,18 @@ def test_grades_on_record_are_given_as_they_are() -> None:
     grades = {("i", "a dog"): [2, 4, 4, 1]}
     perfect = make_crowd({"perfect": 5}, seed=1)
 
-    def given(known: KnownRelevance) -> list[str]:
+    def given(known: CrowdKnowledge) -> list[str]:
         content = {"caption": "a dog"}
         return [worker.judge("graded_relevance", "i", content, known).answer for worker in perfect]
 
-    assert given(KnownRelevance({}, recorded=grades, in_place_of=5)) == ["2", "4", "4", "1", "2"]
-    assert given(KnownRelevance({}, recorded=grades)) == ["2"] * 5, "in nobody's place: the middle one"
+    assert given(CrowdKnowledge({}, recorded=grades, in_place_of=5)) == ["2", "4", "4", "1", "2"]
+    assert given(CrowdKnowledge({}, recorded=grades)) == ["2"] * 5, "in nobody's place: the middle one"
 
 
 @pytest.mark.parametrize("yes", range(7))
 @pytest.mark.parametrize("people", [3, 4, 5, 6])
 def test_three_judges_in_the_place_of_more_keep_their_majority(people: int, yes: int) -> None:
     votes = [1.0] * min(yes, people) + [0.0] * (people - yes)
-    known = KnownRelevance({}, recorded={("i", "a dog"): votes}, in_place_of=3)
+    known = CrowdKnowledge({}, recorded={("i", "a dog"): votes}, in_place_of=3)
     cast = [known.vote(worker, "i", "a dog") or 0.0 for worker in make_crowd({"perfect": 3}, seed=1)]
     assert (2 * sum(cast) > 3) == (2 * sum(votes) > people)

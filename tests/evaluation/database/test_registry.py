@@ -156,7 +156,7 @@ def test_what_was_kept_before_there_were_rows_is_entered_with_its_runs(corpus, v
     said("rank", "clip", "--split", split)
     Run.objects.update(made_by=None, system_digest="")
     System.objects.all().delete()
-    registry.adopt()
+    registry.register_unlisted_systems()
     system = System.objects.get()
     assert (system.name, system.origin, system.corpus.name) == ("clip", "embeddings", "small")
     assert set(Run.objects.values_list("made_by", "system_digest")) == {(system.pk, system.digest)}
@@ -303,7 +303,7 @@ def test_a_copy_beside_the_systems_and_an_unforeseen_one_stay_out_and_the_rest_i
         return read(folder)
 
     monkeypatch.setattr(storage, "read_manifest", odd)
-    registry.adopt()
+    registry.register_unlisted_systems()
     assert list(System.objects.values_list("name", flat=True)) == ["clip"]
     assert "odd could not be registered" in caplog.text and "good.bak" not in caplog.text
 

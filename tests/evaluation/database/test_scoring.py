@@ -15,12 +15,12 @@ from django.core.management import CommandError
 
 from annotation.datasets.importing import import_corpus, import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
-from evaluation.comparison.scoring import DEFAULT_MEASURES, compare_scores, score
+from evaluation.comparison.scoring import DEFAULT_MEASURES, score, score_against_first
 from evaluation.metrics import METRICS
 from evaluation.metrics.judged import from_qrels
 from evaluation.metrics.ranked import from_scores
 from evaluation.metrics.ranking import success
-from evaluation.metrics.scoring import evaluate_measures
+from evaluation.metrics.scoring import evaluate
 from evaluation.metrics.table import Measure
 from evaluation.relevance.scales import VOTE_SCALE
 from evaluation.selectors import names_of, qrels_of, run_named, snapshot_named
@@ -93,7 +93,7 @@ def check(
     if direction == "search":
         images, captions, scores, pairs = captions, images, scores.T, [(c, i) for i, c in pairs]
     judged = from_qrels(grades, images, captions, originals=pairs)
-    direct = evaluate_measures(from_scores(scores, judged), DEFAULT_MEASURES)
+    direct = evaluate(from_scores(scores, judged), DEFAULT_MEASURES)
     assert {name: figure.value for name, figure in found.items()} == pytest.approx(
         {name: figure.value for name, figure in direct.items()}
     )
@@ -166,7 +166,9 @@ def test_a_new_measure_of_hits_and_misses_is_tested_by_mcnemar(
             Measure(name, name, "ranking", lambda ranked, k: success(ranked, 1), "a test", binary=binary)
         )
     asked = [run_named(run) for run in runs]
-    _, tests = compare_scores(asked, snapshot_named(qrels), ["S@1", "first hit", "first share"], rounds=50)
+    _, tests = score_against_first(
+        asked, snapshot_named(qrels), ["S@1", "first hit", "first share"], rounds=50
+    )
     assert [test.test for test in tests] == ["McNemar", "McNemar", "randomisation of means"]
     assert tests[0].p == tests[1].p
 
@@ -182,7 +184,9 @@ def test_what_is_binary_is_0_or_1_for_every_query() -> None:
 
 
 def test_three_queries_prove_nothing(qrels: str, runs: list[str]) -> None:
-    found, tests = compare_scores([run_named(r) for r in runs], snapshot_named(qrels), ["R@1"], rounds=10)
+    found, tests = score_against_first(
+        [run_named(r) for r in runs], snapshot_named(qrels), ["R@1"], rounds=10
+    )
     assert (tests[0].mark, tests[0].p) == ("", 0.25)
     assert [one.run for one in found] == runs
 
@@ -222,7 +226,7 @@ def test_a_mean_over_what_was_not_retrieved_is_not_tested(
 ) -> None:
     (tmp_path / "one.trec").write_text("a.jpg Q0 a.jpg#2 1 1 demo\n")
     import_run(RunImport(name="one", corpus=corpus, path=tmp_path / "one.trec"))
-    _, tests = compare_scores(
+    _, tests = score_against_first(
         [run_named("good"), run_named("one")],
         snapshot_named(qrels),
         ["mean rank"],

@@ -16,7 +16,7 @@ from annotation.datasets.importing import import_records
 from annotation.models import Image
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.comparison.inspection import values_of
-from evaluation.comparison.scoring import compare_scores, score
+from evaluation.comparison.scoring import score, score_against_first
 from evaluation.comparison.subsets import Subset, subset_named
 from evaluation.formats.trec import read_run
 from evaluation.models import QrelsRow, QrelsSnapshot, Report, Run
@@ -235,7 +235,7 @@ def test_a_comparison_is_of_the_queries_that_all_runs_rank_and_says_what_they_la
     for name, images in shapes.items():
         a_run(tmp_path, name, Run.ANNOTATION, dice.random((len(images), 5 * len(images))), images)
     freeze_protocol(name="own", corpus="many", protocol="any of five")
-    scored, tests = compare_scores(
+    scored, tests = score_against_first(
         [run_named("first"), run_named("second")], snapshot_named("own"), MEASURES, rounds=100
     )
     names = names_of("many").image_name

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError
 
 from annotation import jobs
-from annotation.campaigns import campaign_resume, close, pause
+from annotation.campaigns import close_campaign, pause_campaign, resume_campaign
 from annotation.common import database
 from annotation.jobs.schedule import do
 from annotation.models import Campaign, Job, Judgment, OpenImage, Standing, Task
@@ -20,10 +20,10 @@ from evaluation.models import Batch
 from evaluation.services.batches.collecting import collect
 from evaluation.services.batches.launching import check_known, launch
 from evaluation.services.batches.planning import BatchRequest, plan
-from evaluation.services.batches.reassignment import top_up
-from evaluation.services.batches.rounds import STABLE, advance
-from evaluation.services.batches.scheduler import BETWEEN_LOOKS
-from evaluation.services.batches.state import state
+from evaluation.services.batches.reassignment import reassign_answers
+from evaluation.services.batches.rounds import STABLE, ask_next_round
+from evaluation.services.batches.scheduler import ROUND_CHECK_INTERVAL
+from evaluation.services.batches.state import batch_state
 from evaluation.services.batches.stored_answers import BatchRefused
 from tests.evaluation.database.conftest import said
 from tests.evaluation.database.pooled_world import UNTESTED, a_world, crowd, runs
@@ -56,12 +56,12 @@ def test_waves_are_asked_until_the_order_of_the_systems_is_stable(pooled_runs: l
     first = batch.numbers["asked"]
     assert batch.numbers["askable"] == len(whole.asked) and 0 < first <= round(0.1 * len(whole.asked))
     with pytest.raises(BatchRefused, match="answers of batch 'first' are still missing"):
-        advance("first")
+        ask_next_round("first")
     done, seed = None, 0
     while done is None or not done.ended:
         seed += 1
         answer(batch, seed)
-        done = advance("first")
+        done = ask_next_round("first")
         assert done.ended or done.pairs
         pairs = list(asked_pairs(batch.campaign))
         assert len(set(pairs)) == len(pairs), "a pair is shown once"
@@ -73,8 +73,8 @@ def test_waves_are_asked_until_the_order_of_the_systems_is_stable(pooled_runs: l
     assert done.asked < done.askable
     # Asked again, nothing changes.
     tasks = Task.objects.count()
-    assert advance("first") == done and Task.objects.count() == tasks
-    seen = state("first")
+    assert ask_next_round("first") == done and Task.objects.count() == tasks
+    seen = batch_state("first")
     assert seen.complete and seen.waves is not None and seen.waves["ended"] == STABLE
     assert not OpenImage.objects.filter(complete=False).exists()
     assert collect("first").short == 0
@@ -85,18 +85,18 @@ def test_an_image_that_is_done_is_asked_more_and_its_answers_still_count(pooled_
     answer(batch, 1)
     before = Judgment.objects.count()
     again = set(OpenImage.objects.values_list("image", flat=True))
-    advance("first")
+    ask_next_round("first")
     more = set(OpenImage.objects.filter(complete=False).values_list("image", flat=True))
     assert more & again, "some pages of the second wave stand with images of the first"
     answer(batch, 2)
-    assert Judgment.objects.count() > before and state("first").complete
+    assert Judgment.objects.count() > before and batch_state("first").complete
     # Withdrawn answers of the first wave open its questions again, beside those of the second.
     worker = Judgment.objects.order_by("id").values_list("worker", flat=True)[0]
     given = Judgment.objects.filter(worker=worker, image__isnull=False).count()
     discarding.discard_worker(campaign=batch.campaign, worker=worker)
-    assert state("first").wanting == given
+    assert batch_state("first").wanting == given
     with pytest.raises(BatchRefused, match=f"{given} answers"):
-        advance("first")
+        ask_next_round("first")
 
 
 def test_a_wave_that_dies_on_the_way_leaves_nothing(pooled_runs: list[str], monkeypatch) -> None:
@@ -111,7 +111,7 @@ def test_a_wave_that_dies_on_the_way_leaves_nothing(pooled_runs: list[str], monk
         patched.setattr("evaluation.services.batches.rounds.round_status", fail)
         patched.setattr("annotation.campaigns.counted.record", fail)
         with pytest.raises(RuntimeError):
-            advance("first")
+            ask_next_round("first")
     assert (Task.objects.count(), Batch.objects.get().numbers) == (tasks, numbers)
     job = jobs.enqueue(kind="next_wave", arguments={"batch": "first"})
     assert jobs.run_queued_job(job.pk) == Job.DONE
@@ -130,9 +130,9 @@ def test_an_open_batch_asks_its_next_wave_by_itself(pooled_runs: list[str]) -> N
     Standing.objects.filter(pk=standing.pk).update(known=10, right=6)
     assert do("ask_next_waves") and not Job.objects.exists(), "its judge is to be discarded first"
     Standing.objects.filter(pk=standing.pk).update(known=10, right=7)
-    pause(campaign=batch.campaign, reason="noon")
+    pause_campaign(campaign=batch.campaign, reason="noon")
     assert do("ask_next_waves") and not Job.objects.exists()
-    campaign_resume(campaign=batch.campaign)
+    resume_campaign(campaign=batch.campaign)
     assert do("ask_next_waves") and do("ask_next_waves")
     job = Job.objects.get()
     assert jobs.run_queued_job(job.pk) == Job.DONE and Batch.objects.get().waves["asked"][1:]
@@ -145,7 +145,7 @@ def test_an_open_batch_asks_its_next_wave_by_itself(pooled_runs: list[str]) -> N
     answer(batch, 2)
     before = Job.objects.count()
     assert do("ask_next_waves") and Job.objects.count() == before, "not at once"
-    Job.objects.filter(pk=early.pk).update(finished_at=database.now() - BETWEEN_LOOKS)
+    Job.objects.filter(pk=early.pk).update(finished_at=database.now() - ROUND_CHECK_INTERVAL)
     assert do("ask_next_waves") and Job.objects.count() == before + 1
     Job.objects.filter(pk=Job.objects.latest("pk").pk).update(state=Job.CANCELLED)
     assert do("ask_next_waves") and Job.objects.count() == before + 1, "a cancelled one is left to people"
@@ -154,7 +154,7 @@ def test_an_open_batch_asks_its_next_wave_by_itself(pooled_runs: list[str]) -> N
 def test_the_price_is_that_of_all_waves_and_known_items_are_of_none(pooled_runs: list[str]) -> None:
     batch = opened(pooled_runs)
     answer(batch, 1)
-    advance("first")
+    ask_next_round("first")
     numbers = Batch.objects.get().numbers
     assert numbers["asked"] > batch.numbers["asked"]
     assert numbers["judgments"] == batch.judges * numbers["asked"]
@@ -174,19 +174,19 @@ def test_a_closed_campaign_asks_nobody_again(pooled_runs: list[str]) -> None:
     batch = opened(pooled_runs)
     answer(batch, 1)
     Standing.objects.filter(items__gt=0).update(known=10, right=6)
-    close(campaign=batch.campaign)
+    close_campaign(campaign=batch.campaign)
     with pytest.raises(BatchRefused, match="is closed, so pages cannot be reassigned"):
-        top_up("first")
+        reassign_answers("first")
     assert not Judgment.objects.filter(void=True).exists()
 
 
 def test_graded_pairs_are_asked_in_waves_too(pooled_runs: list[str]) -> None:
     batch = opened(pooled_runs, tasks="graded", threshold=None, share=0.5, strategy="depth")
     answer(batch, 1)
-    done = advance("first")
+    done = ask_next_round("first")
     assert done.waves == 2 and Task.objects.count() == done.asked
     answer(batch, 2)
-    assert advance("first").ended
+    assert ask_next_round("first").ended
 
 
 def test_commands_open_a_batch_in_waves_and_tell_how_far_it_is(
@@ -211,5 +211,5 @@ def test_commands_open_a_batch_in_waves_and_tell_how_far_it_is(
 def test_a_batch_that_asks_all_at_once_has_no_next_wave(pooled_runs: list[str]) -> None:
     opened(pooled_runs, strategy="")
     with pytest.raises(BatchRefused, match="asks all its pairs at once"):
-        advance("first")
+        ask_next_round("first")
     assert Campaign.objects.count() == 1

@@ -18,7 +18,7 @@ from annotation.selectors.pair_judgments import pair_judgments
 from evaluation.models import Batch, JudgmentSet
 from evaluation.services.batches.collecting import collect
 from evaluation.services.batches.launching import launch
-from evaluation.services.batches.state import kept_state, state
+from evaluation.services.batches.state import batch_state, cached_batch_state
 from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.reports import building
 from evaluation.services.reports.request import ReportRefused, ReportRequest
@@ -59,7 +59,7 @@ def test_answers_from_before_judges_were_reinstated_stay_out_unless_asked_for_by
     less = collect("first")
     assert (less.before, less.counted, less.unused) == ({judge: len(own)}, {}, {})
     assert less.answers < whole.answers and less.short > 0 and less.judgments == "first-2"
-    assert state("first").top_up.judges == {}, "to discard them would take their later answers too"
+    assert batch_state("first").top_up.judges == {}, "to discard them would take their later answers too"
     # Told again, the standing still begins where the judge was let back.
     trust_replay.replay_rows([row.pk])
     assert collect("first").unchanged
@@ -78,7 +78,7 @@ def test_answers_from_before_judges_were_reinstated_stay_out_unless_asked_for_by
     assert collect("first").unchanged, "whoever was asked for counts until something else is asked"
     assert f"counted by name: {len(own)} answers" in said("batch_status", "first")
     assert collect("first", count=[]).digest == less.digest
-    assert state("first").collected
+    assert batch_state("first").collected
 
     # What came after counts.
     Standing.objects.filter(pk=row.pk).update(since=own[0])
@@ -90,10 +90,10 @@ def test_a_closed_campaign_has_nothing_to_come_and_what_is_kept_says_so_at_once(
 ) -> None:
     paid = {**UNTESTED, "pay": {"basis": "item", "per_item": {"relevance": 0.2}}}
     batch = launch(planned(pooled_runs, settings=paid), "first").batch
-    assert kept_state(batch).wanting == 3 * batch.numbers["task_count"]
-    campaigns.close(campaign=batch.campaign)
+    assert cached_batch_state(batch).wanting == 3 * batch.numbers["task_count"]
+    campaigns.close_campaign(campaign=batch.campaign)
     row = Batch.objects.select_related("campaign").get()
-    closed = kept_state(row)
+    closed = cached_batch_state(row)
     pay = settings_of(row.campaign.settings).pay
     assert (closed.state, closed.wanting, closed.to_come, closed.complete) == ("closed", 0, "0.00 USD", False)
     assert overview(row.campaign, pay).pace.to_come == overview(row.campaign, pay).pay_to_come == 0
@@ -109,7 +109,7 @@ def test_what_is_decided_shows_on_pages_at_once(pooled_runs: list[str]) -> None:
 
     def seen() -> tuple[int, int, bool]:
         now = Batch.objects.select_related("campaign", "corpus", "judgments").get()
-        kept, fresh = kept_state(now), state("first")
+        kept, fresh = cached_batch_state(now), batch_state("first")
         assert (kept.stored, kept.short, kept.collected) == (fresh.stored, fresh.short, fresh.collected)
         return kept.stored, kept.short, kept.collected
 
@@ -138,7 +138,7 @@ def test_a_batch_and_its_report_say_that_pairs_judged_before_lack_answers_now(
     collect("second")
     freeze_qrels(name="q", corpus="quay", judgments="second")
     reused = second.numbers["known"]
-    before = state("second")
+    before = batch_state("second")
     assert (before.reused, before.lacking, before.complete) == (reused, 0, True) and reused > 0
     wanted = ReportRequest("r", "q", pooled_runs, batch="second", measures=["S@1"], rounds=10, resamples=10)
     building.build_report(wanted)
@@ -146,7 +146,7 @@ def test_a_batch_and_its_report_say_that_pairs_judged_before_lack_answers_now(
     assert building.outdated(row) == []
 
     discarding.discard_worker(campaign=first.campaign, worker=a_judge(first.campaign).worker_id)
-    after = state("second")
+    after = batch_state("second")
     assert after.lacking > 0 == after.short and after.reused + after.lacking == reused
     assert not after.complete and not after.collected
     assert f"{after.lacking} of {reused} pairs that were judged before now lack answers" in said(

@@ -34,11 +34,11 @@ def plots(direction: DirectionTable) -> list[Plot]:
     pairs = [JudgedPair(f"i{n}", "c", tuple(map(float, own))) for n, own in enumerate(grades)]
     judged = judging_of(pairs, Resampling(50), name="crowd")
     found = [
-        curves.plot_curves(direction),
-        ranks.plot_ranks(direction),
-        systems.plot_systems([direction], orders_of([direction])),
-        judgments.plot_judgments(judged),
-        agreement.plot_agreement(judged.sweeps[0], 1),
+        curves.plot(direction),
+        ranks.plot(direction),
+        systems.plot([direction], orders_of([direction])),
+        judgments.plot(judged),
+        agreement.plot(judged.sweeps[0], 1),
     ]
     return [plot for plot in found if plot is not None]
 
@@ -95,16 +95,16 @@ def test_whatever_systems_there_are_a_figure_comes_out_without_a_warning(
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for plot in (
-            curves.plot_curves(direction),
-            ranks.plot_ranks(direction),
-            systems.plot_systems([direction], []),
+            curves.plot(direction),
+            ranks.plot(direction),
+            systems.plot([direction], []),
         ):
             assert plot is not None
             ElementTree.fromstring(as_svg(plot))
 
 
 def test_names_are_set_as_they_are_and_not_as_formulas() -> None:
-    plot = curves.plot_curves(a_direction({"$x_1$ & <b>": (0.2, 0.2), "_beneath": (0.1, 0.1)}))
+    plot = curves.plot(a_direction({"$x_1$ & <b>": (0.2, 0.2), "_beneath": (0.1, 0.1)}))
     assert plot is not None
     texts = [one.text for one in ElementTree.fromstring(as_svg(plot)).iter() if one.tag.endswith("}text")]
     assert {"$x_1$ & <b>", "_beneath"} <= set(texts)
@@ -112,7 +112,7 @@ def test_names_are_set_as_they_are_and_not_as_formulas() -> None:
 
 def test_where_nothing_was_measured_there_is_no_figure() -> None:
     empty = a_direction({"a": (0.5, 0.5)}, curves=False)
-    assert curves.plot_curves(empty) is None and ranks.plot_ranks(empty) is None
+    assert curves.plot(empty) is None and ranks.plot(empty) is None
 
 
 def test_sentences_say_what_the_numbers_say() -> None:
@@ -149,7 +149,7 @@ def test_a_ninth_line_of_thresholds_is_drawn() -> None:
     (swept,) = judging_of(grades, Resampling(0), name="a", others=("b", grades)).sweeps
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        text = as_svg(agreement.plot_agreement(swept, 1))
+        text = as_svg(agreement.plot(swept, 1))
     assert len(swept.rows) == COLOURED + 1 and "b at least 9" in text
 
 
@@ -166,7 +166,7 @@ def test_every_colour_can_be_seen_on_every_page() -> None:
 
 def test_where_points_crowd_the_best_keeps_its_number() -> None:
     made = {f"s{n}": (0.1 + 0.001 * n, 0.2 + 0.001 * n) for n in range(9)} | {"far": (0.9, 0.9)}
-    plot = systems.plot_systems([a_direction(made)], [])
+    plot = systems.plot([a_direction(made)], [])
     assert plot is not None
     texts = {one.text for one in ElementTree.fromstring(as_svg(plot)).iter() if one.tag.endswith("}text")}
     assert {"9", "10"} <= texts and not {"1", "5", "8"} & texts

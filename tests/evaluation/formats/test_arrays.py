@@ -20,7 +20,7 @@ from evaluation.formats.embeddings import read_embeddings, scores_of
 from evaluation.formats.scores import read_scores
 from evaluation.metrics.judged import originals_of
 from evaluation.metrics.ranked import from_tiles
-from evaluation.metrics.scoring import evaluate_measures
+from evaluation.metrics.scoring import evaluate
 
 IMAGES, CAPTIONS = ["i0", "i1"], ["c0", "c1", "c2"]
 SCORES = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -163,9 +163,7 @@ def test_embeddings_with_ids_are_scored_without_reading_them_whole(tmp_path):
     matrix = scores_of(read_embeddings(path, "images"), read_embeddings(path, "captions"))
     owner = np.repeat(np.arange(30), 5)
     rows, columns = from_tiles(matrix.scores, originals_of(owner, 30), originals_of(owner, 30).swapped())
-    assert (
-        evaluate_measures(rows, ["R@1"])["R@1"].value == evaluate_measures(columns, ["R@1"])["R@1"].value == 1
-    )
+    assert evaluate(rows, ["R@1"])["R@1"].value == evaluate(columns, ["R@1"])["R@1"].value == 1
 
 
 def test_real_features_are_embeddings(real_data, tmp_path):
@@ -177,7 +175,7 @@ def test_real_features_are_embeddings(real_data, tmp_path):
     assert found.ids[0] == "1000268201_693b08cb0e.jpg"
     itself = scores_of(found, found)
     rows, _ = from_tiles(itself.scores, originals_of(np.arange(1000), 1000), None)
-    assert evaluate_measures(rows, ["R@1"])["R@1"].value > 0.99
+    assert evaluate(rows, ["R@1"])["R@1"].value > 0.99
 
 
 @pytest.mark.parametrize("kind", ["npy", "npz", "npz packed"])

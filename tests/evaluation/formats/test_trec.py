@@ -21,7 +21,7 @@ from evaluation.formats.trec import (
 )
 from evaluation.metrics.judged import from_qrels
 from evaluation.metrics.ranked import from_lists
-from evaluation.metrics.scoring import evaluate_measures
+from evaluation.metrics.scoring import evaluate
 
 FALLING = st.lists(st.floats(-1e38, 1e38, width=64), min_size=1, max_size=40).map(
     lambda s: sorted(s, reverse=True)
@@ -102,7 +102,7 @@ def test_any_run_is_read_as_trec_eval_reads_it(seed):
     )
     lists, values = run.aligned(queries, items)
     assert (np.diff(values, axis=1) <= 0).all()
-    ours = evaluate_measures(from_lists(lists, judgments), ["MAP"])["MAP"].per_query
+    ours = evaluate(from_lists(lists, judgments), ["MAP"])["MAP"].per_query
     theirs = pytrec_eval.RelevanceEvaluator(
         {q: {d: int(grades[i, j]) for j, d in enumerate(items)} for i, q in enumerate(queries)}, {"map"}
     ).evaluate({q: {d: float(scores[i, j]) for j, d in enumerate(items)} for i, q in enumerate(queries)})
@@ -127,7 +127,7 @@ def test_qrels_come_back_as_they_were_written(tmp_path):
 
 def test_figures_are_printed_as_trec_eval_prints_them():
     judgments = from_qrels({"q1": {"a": 1}, "q2": {"a": 0}}, ["q1", "q2"], ["a", "b"])
-    figures = evaluate_measures(from_lists([[1, 0], [0, 1]], judgments), ["MAP", "P@1", "MRR", "R-precision"])
+    figures = evaluate(from_lists([[1, 0], [0, 1]], judgments), ["MAP", "P@1", "MRR", "R-precision"])
     assert list(as_trec_eval(figures, ["q1", "q2"], tag="ours", by_query=True)) == [
         "map                   \tq1\t0.5000",
         "P_1                   \tq1\t0.0000",

@@ -15,8 +15,8 @@ from evaluation.pooling.active import (
     PoolJudging,
     RoundRule,
     Stop,
+    choose_next_pairs,
     judge,
-    next_pairs_to_ask,
     stop_for,
     tau_b,
 )
@@ -127,7 +127,7 @@ def test_waves_chosen_from_answers_alone_are_those_of_judging_and_end_where_it_d
     asked = np.empty(0, np.int64)
     waves = []
     while True:
-        wave = next_pairs_to_ask(
+        wave = choose_next_pairs(
             lists,
             whole,
             whole.to_judge,
@@ -150,7 +150,7 @@ def test_a_wave_leaves_alone_what_is_filtered_and_what_is_known(small: tuple) ->
     known = candidates[::2]
     asked = known
     for _ in range(2):
-        wave = next_pairs_to_ask(
+        wave = choose_next_pairs(
             lists,
             whole,
             candidates,
@@ -174,7 +174,7 @@ def test_larger_waves_are_as_patient_in_pairs() -> None:
 def test_where_everything_is_filtered_or_known_there_is_no_wave(small: tuple, strategy: str) -> None:
     lists, whole, relevant = small
     for candidates in (whole.to_judge[:0], whole.to_judge[:50]):
-        wave = next_pairs_to_ask(
+        wave = choose_next_pairs(
             lists,
             whole,
             candidates,
@@ -196,7 +196,7 @@ def test_runs_without_any_order_are_no_stable_order() -> None:
     whole = pool(lists, space, depth=5)
     asked, nothing = np.empty(0, np.int64), np.empty(0, np.int64)
     while True:
-        wave = next_pairs_to_ask(
+        wave = choose_next_pairs(
             lists,
             whole,
             whole.to_judge,

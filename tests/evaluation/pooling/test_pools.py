@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evaluation.pooling.omissions import leave_out, scores, unjudged_originals_and_top
+from evaluation.pooling.omissions import leave_out, scores, unjudged_in_top
 from evaluation.pooling.pools import ANNOTATION, SEARCH, BadPool, Shortlist, Space, among, pool
 from evaluation.pooling.pricing import price
 
@@ -55,9 +55,7 @@ def test_pairs_are_found_among_sorted_ones() -> None:
 
 def test_what_nobody_judged_of_a_new_run_is_counted_without_originals() -> None:
     new = run("new", ANNOTATION, [0, 2], [4, 5], [4, 0])
-    found = unjudged_originals_and_top(
-        new, SPACE, np.sort(SPACE.pairs(np.array([0]), np.array([2]))), depth=2
-    )
+    found = unjudged_in_top(new, SPACE, np.sort(SPACE.pairs(np.array([0]), np.array([2]))), depth=2)
     assert (found.pairs, found.unjudged, found.share) == (6, 3, 0.5)
 
 

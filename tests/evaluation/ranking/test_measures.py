@@ -14,7 +14,7 @@ from sklearn.metrics import average_precision_score, ndcg_score
 from evaluation.metrics import METRICS
 from evaluation.metrics.judged import Judged, from_qrels, judged, originals_of
 from evaluation.metrics.ranked import Ranked, from_lists, from_scores, from_tiles
-from evaluation.metrics.scoring import evaluate_measures
+from evaluation.metrics.scoring import evaluate
 from evaluation.metrics.table import Measure, Measures, UnknownMeasure
 from models_core.ranking import Ties
 from models_core.tiles import Dense, NotANumber
@@ -24,7 +24,7 @@ nan = math.nan
 
 
 def one(measure: str, ranked: Ranked) -> float:
-    return evaluate_measures(ranked, [measure])[METRICS.find(measure).name].value
+    return evaluate(ranked, [measure])[METRICS.find(measure).name].value
 
 
 def with_grades(grades: dict[int, float], items: int, *, original: tuple[int, ...] = ()) -> Judged:
@@ -69,7 +69,7 @@ def test_tied_originals_do_not_stand_in_each_other_s_way(ties, rank):
 @pytest.mark.parametrize(("ties", "rank"), [("optimistic", 1), ("mean", 50.5), ("pessimistic", 100)])
 def test_constant_scores_rank_the_original_in_the_middle(ties, rank):
     ranked = from_scores(np.zeros((100, 100)), originals_of(np.arange(100), 100), ties=ties)
-    figures = evaluate_measures(ranked, ["median rank", "mean rank", "R@50", "R@51"])
+    figures = evaluate(ranked, ["median rank", "mean rank", "R@50", "R@51"])
     assert figures["median rank"].value == figures["mean rank"].value == rank
     assert figures["R@50"].value == (ties == "optimistic")
     assert figures["R@51"].value == (ties != "pessimistic")
@@ -110,7 +110,7 @@ def test_map_at_r_looks_at_as_many_places_as_there_are_relevant_items():
 def test_what_was_not_retrieved_is_nowhere():
     judgments = judged([0, 1], [2, 0], [1, 1], queries=2, items=4, original=[True, True])
     ranked = from_lists([[0, 1], [0, -1]], judgments)
-    figures = evaluate_measures(ranked, ["R@10", "MAP", "recall@10", "median rank", "MRR"])
+    figures = evaluate(ranked, ["R@10", "MAP", "recall@10", "median rank", "MRR"])
     assert figures["R@10"].per_query.tolist() == [0, 1]
     assert figures["MAP"].value == figures["recall@10"].value == figures["MRR"].value == 0.5
     assert figures["median rank"].value == math.inf
@@ -119,15 +119,13 @@ def test_what_was_not_retrieved_is_nowhere():
 def test_a_query_without_relevant_items_has_no_value_and_does_not_count():
     ranked = from_scores([[1, 2], [2, 1]], judged([0, 1], [0, 0], [0, 1], queries=2, items=2))
     for name in ("MAP", "S@1", "P@1", "nDCG", "R-precision", "MRR", "recall@1", "bpref", "infAP", "mAP@R"):
-        score = evaluate_measures(ranked, [name])[name]
+        score = evaluate(ranked, [name])[name]
         assert (math.isnan(score.per_query[0]), score.value, score.queries) == (True, 1, 1), name
 
 
 def test_nothing_judged_gives_no_figure():
     ranked = from_scores(np.zeros((3, 4)), judged([], [], [], queries=3, items=4))
-    figures = evaluate_measures(
-        ranked, [m.name.replace("@k", "@2") for m in METRICS if m.family == "ranking"]
-    )
+    figures = evaluate(ranked, [m.name.replace("@k", "@2") for m in METRICS if m.family == "ranking"])
     assert figures.pop("judged@2").value == 0
     assert all(math.isnan(score.value) and score.queries == 0 for score in figures.values())
 
@@ -135,25 +133,25 @@ def test_nothing_judged_gives_no_figure():
 def test_unjudged_items_bound_what_was_measured():
     # Places: 1 unjudged, 2 judged not relevant, 3 relevant, 4 unjudged, 5 relevant.
     ranked = from_scores([[9, 8, 7, 6, 5]], with_grades({1: 0, 2: 1, 4: 1}, 5))
-    figures = evaluate_measures(ranked, ["S@1", "P@3", "recall@4", "R-precision", "judged@4", "S@5"])
+    figures = evaluate(ranked, ["S@1", "P@3", "recall@4", "R-precision", "judged@4", "S@5"])
     assert (figures["S@1"].value, figures["S@1"].optimistic) == (0, 1)
     assert (figures["P@3"].value, figures["P@3"].optimistic) == pytest.approx((1 / 3, 2 / 3))
     assert (figures["recall@4"].value, figures["recall@4"].optimistic) == pytest.approx((1 / 2, 3 / 4))
     assert (figures["R-precision"].value, figures["R-precision"].optimistic) == (0, 1 / 2)
     assert figures["judged@4"].value == 0.5
-    assert evaluate_measures(ranked, ["MAP"])["MAP"].optimistic is None
+    assert evaluate(ranked, ["MAP"])["MAP"].optimistic is None
 
 
 def test_beyond_the_end_of_a_list_nothing_is_unjudged():
     ranked = from_lists([[0, 1, -1]], with_grades({0: 0, 1: 1}, 9))
-    assert evaluate_measures(ranked, ["P@3"])["P@3"].optimistic == pytest.approx(1 / 3)
+    assert evaluate(ranked, ["P@3"])["P@3"].optimistic == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize("seed", range(15))
 @pytest.mark.parametrize(("measure", "k"), [("S@2", 2), ("P@3", 3), ("recall@3", 3)])
 def test_the_optimistic_figure_is_that_of_judging_the_rest_of_the_cut_relevant(seed, measure, k):
     case = cases(6000 + seed, 40, all_retrieved=True)
-    score = evaluate_measures(from_scores(case.scores, case.judgments), [measure])[measure]
+    score = evaluate(from_scores(case.scores, case.judgments), [measure])[measure]
     # At best: every unjudged item of the cut is relevant, those outside are not.
     seen = np.zeros(case.scores.shape, dtype=bool)
     grades = np.zeros(case.scores.shape)
@@ -169,7 +167,7 @@ def test_the_optimistic_figure_is_that_of_judging_the_rest_of_the_cut_relevant(s
         queries=case.scores.shape[0],
         items=case.scores.shape[1],
     )
-    whole = evaluate_measures(from_scores(case.scores, best), [measure])[measure].per_query
+    whole = evaluate(from_scores(case.scores, best), [measure])[measure].per_query
     counted = ~np.isnan(score.per_query)
     if counted.any():
         assert score.optimistic is not None
@@ -180,7 +178,7 @@ def test_the_optimistic_figure_is_that_of_judging_the_rest_of_the_cut_relevant(s
 @pytest.mark.parametrize("seed", range(20))
 def test_scikit_learn_finds_the_same_precision_and_gain_where_nothing_ties(seed):
     case = cases(7000 + seed, 20, all_retrieved=True)
-    figures = evaluate_measures(from_scores(case.scores, case.judgments), ["MAP", "nDCG"])
+    figures = evaluate(from_scores(case.scores, case.judgments), ["MAP", "nDCG"])
     for query, values in enumerate(case.scores):
         own = case.judgments.query == query
         truth = np.zeros(len(values))
@@ -284,7 +282,7 @@ def test_a_measure_is_printed_under_the_name_trec_eval_has_for_it(name, trec):
 def test_an_unknown_measure_is_told_what_exists(name, message):
     ranked = from_scores([[1.0]], judged([0], [0], [1], queries=1, items=1))
     with pytest.raises(UnknownMeasure, match=message) as caught:
-        evaluate_measures(ranked, [name])
+        evaluate(ranked, [name])
     assert "\n" not in str(caught.value)
 
 
@@ -340,7 +338,7 @@ def test_nan_scores_are_refused_naming_the_first():
         (lambda: from_lists([[0]], originals_of([0], 1), scores=[[1, 2]]), r"shape \(1, 2\), lists \(1, 1\)"),
         (lambda: from_scores([[1]], originals_of([0], 1), level=0), "expected more than 0"),
         (
-            lambda: evaluate_measures(from_scores([[1]], judged([0], [0], [1], queries=1, items=1)), ["R@1"]),
+            lambda: evaluate(from_scores([[1]], judged([0], [0], [1], queries=1, items=1)), ["R@1"]),
             "no judgment is marked as original",
         ),
     ],

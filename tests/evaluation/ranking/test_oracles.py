@@ -14,7 +14,7 @@ import pytest
 import pytrec_eval
 
 from evaluation.metrics.ranked import from_lists, from_scores
-from evaluation.metrics.scoring import evaluate_measures
+from evaluation.metrics.scoring import evaluate
 from evaluation.metrics.table import METRICS
 from tests.evaluation.ranking.cases import Cases, cases
 
@@ -52,7 +52,7 @@ def trec_eval(case: Cases) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize("levels", [0, 1, 2, 6])
 def test_lists_score_as_trec_eval_scores_them(seed, levels):
     case = cases(seed, 100, levels=levels)
-    ours = evaluate_measures(from_lists(case.lists, case.judgments), NAMES.values())
+    ours = evaluate(from_lists(case.lists, case.judgments), NAMES.values())
     for theirs, values in trec_eval(case).items():
         found = ours[NAMES[theirs]].per_query
         np.testing.assert_allclose(np.nan_to_num(found), values, atol=1e-9, err_msg=theirs)
@@ -62,7 +62,7 @@ def test_lists_score_as_trec_eval_scores_them(seed, levels):
 @pytest.mark.parametrize("seed", range(10))
 def test_dense_scores_without_ties_score_as_trec_eval_scores_them(seed):
     case = cases(1000 + seed, 100, all_retrieved=True)
-    ours = evaluate_measures(from_scores(case.scores, case.judgments), NAMES.values())
+    ours = evaluate(from_scores(case.scores, case.judgments), NAMES.values())
     for theirs, values in trec_eval(case).items():
         found = np.nan_to_num(ours[NAMES[theirs]].per_query)
         np.testing.assert_allclose(found, values, atol=1e-9, err_msg=theirs)
@@ -74,7 +74,7 @@ def test_with_ties_trec_eval_lies_between_pessimistic_and_optimistic_and_so_does
     case = cases(2000 + seed, 100, levels=levels, all_retrieved=True)
     names = [NAMES[theirs] for theirs in MONOTONE]
     low, middle, high = (
-        evaluate_measures(from_scores(case.scores, case.judgments, ties=ties), names)
+        evaluate(from_scores(case.scores, case.judgments, ties=ties), names)
         for ties in ("pessimistic", "mean", "optimistic")
     )
     for theirs, values in trec_eval(case).items():
@@ -91,10 +91,8 @@ def test_with_ties_trec_eval_lies_between_pessimistic_and_optimistic_and_so_does
 def test_a_list_with_its_scores_ties_as_dense_scores_do(seed, ties):
     case = cases(3000 + seed, 60, levels=3, all_retrieved=True)
     names = [*NAMES.values(), "judged@3", "mAP@R"]
-    dense = evaluate_measures(from_scores(case.scores, case.judgments, ties=ties), names)
-    listed = evaluate_measures(
-        from_lists(case.lists, case.judgments, scores=case.list_scores, ties=ties), names
-    )
+    dense = evaluate(from_scores(case.scores, case.judgments, ties=ties), names)
+    listed = evaluate(from_lists(case.lists, case.judgments, scores=case.list_scores, ties=ties), names)
     for name in names:
         np.testing.assert_allclose(dense[name].per_query, listed[name].per_query, err_msg=name)
 
@@ -113,7 +111,7 @@ def test_ir_measures_finds_the_same_under_its_own_names(seed):
         for item, grade in own.items()
     ]
     names = ["AP", "AP@5", "RR", "Rprec", "P@3", "nDCG", "nDCG@5", "Success@5", "Bpref", "infAP"]
-    ours = evaluate_measures(from_lists(case.lists, case.judgments), names)
+    ours = evaluate(from_lists(case.lists, case.judgments), names)
     for name in names:
         measure = ir_measures.parse_measure(name)
         found = {m.query_id: m.value for m in ir_measures.iter_calc([measure], qrels, run)}
@@ -141,7 +139,7 @@ def test_judged_share_is_ir_measures_s_but_for_pooled_pairs_and_short_lists(seed
     measure = ir_measures.parse_measure("Judged@5")
     found = {m.query_id: m.value for m in ir_measures.iter_calc([measure], qrels, run)}
     ranked = from_lists(case.lists, case.judgments)
-    ours = evaluate_measures(ranked, ["Judged@5"])["judged@5"].per_query
+    ours = evaluate(ranked, ["Judged@5"])["judged@5"].per_query
     for query, value in found.items():
         number = int(query[1:])
         if ranked.depth[number] >= 5:

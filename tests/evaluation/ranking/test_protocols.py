@@ -11,7 +11,7 @@ import pytest
 from evaluation.metrics.judged import judged
 from evaluation.metrics.protocols import both_directions, folds, over_folds, protocol_named, select
 from evaluation.metrics.ranked import from_tiles
-from evaluation.metrics.scoring import evaluate_measures
+from evaluation.metrics.scoring import evaluate
 from models_core.tiles import Dense, Products
 
 MEASURES = ["R@1", "R@5", "R@10", "median rank", "mean rank"]
@@ -140,7 +140,7 @@ def test_eccv_caption_positives_agree_with_sorting_one_query_at_a_time(
     )
     ranked, _ = from_tiles(Dense(scores), judgments, None)
     names = ["mAP@R", "R-precision", "R@1", "S@5"]
-    found = evaluate_measures(ranked, names)
+    found = evaluate(ranked, names)
 
     expected: dict[str, list[float]] = {name: [] for name in names}
     for q, (name, own) in enumerate(positives.items()):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
 
-from evaluation.metrics.scoring import evaluate_measures
+from evaluation.metrics.scoring import evaluate
 from evaluation.metrics.tagging import (
     by_tag_and_image,
     draw_distractors,
@@ -75,8 +75,8 @@ def test_map_is_the_mean_over_tags_and_miap_over_images():
         average_precision_score(relevant[:, t], scores[:, t]) for t in range(14) if relevant[:, t].any()
     ]
     by_image = [average_precision_score(relevant[i], scores[i]) for i in range(40) if relevant[i].any()]
-    assert evaluate_measures(tags, ["MAP"])["MAP"].value == pytest.approx(np.mean(by_tag))
-    assert evaluate_measures(images, ["MiAP"])["MiAP"].value == pytest.approx(np.mean(by_image))
+    assert evaluate(tags, ["MAP"])["MAP"].value == pytest.approx(np.mean(by_tag))
+    assert evaluate(images, ["MiAP"])["MiAP"].value == pytest.approx(np.mean(by_image))
 
 
 @pytest.mark.parametrize(

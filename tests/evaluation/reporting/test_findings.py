@@ -24,7 +24,7 @@ from evaluation.report_data.directions import (
     BINS,
     DirectionHead,
     DirectionTable,
-    Measured,
+    MeasuredRun,
     binned,
     direction_of,
     labels_of,
@@ -167,7 +167,7 @@ def direction_of_few(images: int, values: dict[str, list[float]]) -> DirectionTa
     """Two systems whose queries are of so many images, figures and all."""
     queries = len(next(iter(values.values())))
     measured = [
-        Measured(
+        MeasuredRun(
             name,
             name,
             0,
@@ -232,7 +232,7 @@ def test_coefficients_of_few_images_say_so_in_sentence_and_table() -> None:
     alpha = found.coefficients["Krippendorff's alpha, nominal"]
     assert tables.interval_text(alpha).endswith(f"] ({said})")
     assert said in as_text(tables.coefficients(found, level=0.95).table)
-    assert said in as_csv(agreement.plot_agreement(found.sweeps[0], 1).data)
+    assert said in as_csv(agreement.plot(found.sweeps[0], 1).data)
 
 
 def test_figures_at_best_are_not_said_to_be_bounds() -> None:

@@ -13,7 +13,7 @@ import pytest
 from evaluation.models import Batch
 from evaluation.selectors import snapshot_named
 from evaluation.services.batches.recorded_judges import judge_as_recorded
-from evaluation.services.batches.state import state
+from evaluation.services.batches.state import batch_state
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.reports import building
 from tests.evaluation.rounds.by_hand import against
@@ -36,13 +36,13 @@ def test_a_round_and_a_second_one(
         runs = [*near, *oracle, *chance]
         worked("open_batch", **opening("first", runs))
         judge_as_recorded("first", "truth", mix={**GOOD, **BAD}, seed=1, patience=0)
-        unused = state("first").unused
+        unused = batch_state("first").unused
         assert unused and all(name.startswith(("sim1-always_yes", "sim1-random")) for name in unused)
-        assert state("first").short > 0
+        assert batch_state("first").short > 0
         discarded = worked("top_up_batch", batch="first")
         assert set(discarded["judges"]) == set(unused)
         judge_as_recorded("first", "truth", mix=GOOD, seed=2, patience=0)
-        done = state("first")
+        done = batch_state("first")
         assert (done.short, done.open) == (0, 0)
         worked("settle_batch", batch="first", qrels="pooled")
         votes = judged(["first"], world)
@@ -58,7 +58,7 @@ def test_a_round_and_a_second_one(
         assert asked(second) and not asked(second) & asked(first)
         assert len(asked(second)) == opened["asked"] < len(asked(first))
         judge_as_recorded("second", "truth", mix=GOOD, seed=3, patience=0)
-        assert state("second").short == 0
+        assert batch_state("second").short == 0
         worked("settle_batch", batch="second", qrels="pooled")
         assert snapshot_named("pooled").version == 2
         votes = judged(["first", "second"], world)

@@ -17,7 +17,7 @@ from evaluation.services.batches.collecting import collect
 from evaluation.services.batches.launching import launch
 from evaluation.services.batches.planning import BatchRequest, plan
 from evaluation.services.batches.recorded_judges import judge_as_recorded
-from evaluation.services.batches.state import state
+from evaluation.services.batches.state import batch_state
 from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.runs.files import RunImport, import_run
@@ -82,7 +82,7 @@ def test_a_batch_judged_by_the_real_crowd_says_what_its_file_says(
     assert (made.pooled_pairs, made.originals) == (len(own | set(votes)), len(own))
     launch(made, "first")
     done = judge_as_recorded("first", "crowd", patience=0)
-    assert done.tally.amiss == [] and state("first").short == 0
+    assert done.tally.amiss == [] and batch_state("first").short == 0
     freeze_qrels(name="pooled", corpus=CORPUS, judgments=collect("first").judgments)
 
     said = {**votes, **{pair: [] for pair in own}}

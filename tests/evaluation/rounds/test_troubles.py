@@ -21,7 +21,7 @@ from annotation.simulation_driver.soundness import violations
 from evaluation.jobs import kinds as job_kinds
 from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run
 from evaluation.services.batches.recorded_judges import judge_as_recorded
-from evaluation.services.batches.state import state
+from evaluation.services.batches.state import batch_state
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.reports import building
 from evaluation.services.systems.training import system_folder
@@ -81,7 +81,7 @@ class Round:
             report.files
         )
         assert {entry.name for entry in folder.parent.iterdir()} == {report.name}
-        now = state("first")
+        now = batch_state("first")
         assert (now.short, now.open, now.judgments) == (0, 0, "first")
         campaign = Campaign.objects.get()
         batch = Batch.objects.get()
@@ -153,7 +153,7 @@ def test_each_job_of_a_round_is_cancelled_in_each_phase_and_goes_on(
             phase = Job.objects.get(pk=job.pk).phase
             if phase and phase not in seen:
                 seen.add(phase)
-                jobs.cancel(job_id=job.pk)
+                jobs.cancel_job(job_id=job.pk)
             return False
 
         ended = jobs.run_queued_job(job.pk, stopping=cancel_once_a_phase)

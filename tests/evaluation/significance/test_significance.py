@@ -17,7 +17,7 @@ from evaluation.agreement.estimates import Bootstrap, tails
 from evaluation.significance.mcnemar import mcnemar
 from evaluation.significance.randomisation import MOST_ROUNDS, of_mean, of_means, of_median
 from evaluation.significance.resampling import bootstrap_difference
-from evaluation.significance.tables import holm, kendall, significance_mark, spearman
+from evaluation.significance.tables import holm, kendall, mark, spearman
 
 SUCCESSES = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=60)
 FEW = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=25)
@@ -230,7 +230,7 @@ def test_holm_counts_only_what_was_tested():
     ("p", "sign"), [(0.1, "*"), (0.1001, ""), (0.05, "**"), (0.01, "***"), (0.0, "***"), (math.nan, "")]
 )
 def test_marks_are_those_of_the_printed_tables(p, sign):
-    assert significance_mark(p) == sign
+    assert mark(p) == sign
 
 
 @pytest.mark.parametrize(

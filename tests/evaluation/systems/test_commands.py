@@ -15,7 +15,7 @@ from annotation.management import base
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.models import Run
 from evaluation.selectors import names_of, rankings_of, run_named
-from evaluation.services.systems.cross_validation import cross_validated
+from evaluation.services.systems.cross_validation import cross_validate_corpus
 from evaluation.services.systems.registry import system_row
 from evaluation.services.systems.training import Sources, system_folder, system_named
 from models_core import storage
@@ -363,7 +363,7 @@ def test_captions_of_the_corpus_are_dropped_from_a_background_text(corpus, featu
 
 def test_a_fold_trained_by_itself_is_that_of_the_cross_validation(corpus, features, own):
     sources = Sources(features=str(features))
-    crossed = cross_validated(corpus=corpus, recipes=[str(own)], sources=sources).systems[0]
+    crossed = cross_validate_corpus(corpus=corpus, recipes=[str(own)], sources=sources).systems[0]
     said(
         "train_system", "first", "--recipe", own, "--corpus", corpus, "--features", features, "--fold", "1/5"
     )

@@ -68,7 +68,7 @@ def test_shares_rise_and_phases_are_named(training):
 def test_a_cancelled_training_leaves_no_system_and_goes_on(training):
     def cancel() -> bool:
         if now(training).phase == "decomposing kernels" and not now(training).cancel:
-            jobs.cancel(job_id=training.pk)
+            jobs.cancel_job(job_id=training.pk)
         return False
 
     assert jobs.run_queued_job(training.pk, stopping=cancel) == Job.CANCELLED

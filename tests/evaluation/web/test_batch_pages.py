@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils.http import urlencode
 
 from annotation import jobs
-from annotation.campaigns import close
+from annotation.campaigns import close_campaign
 from annotation.models import Campaign, Job, Judgment, Standing
 from annotation.moderation.discarding import reinstate_worker
 from evaluation.models import Batch, QrelsSnapshot
@@ -188,7 +188,7 @@ def test_the_page_of_a_closed_batch_leads_to_a_new_one(ada: Client, pooled_runs)
         plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=2, settings=UNTESTED)), "first"
     ).batch
     assert f"{3 * batch.numbers['task_count']} answers are missing" in look(ada, f"{BATCHES}first/")
-    close(campaign=batch.campaign)
+    close_campaign(campaign=batch.campaign)
     page = look(ada, f"{BATCHES}first/")
     assert "0 answers; none are missing" in page
     assert f"{batch.numbers['asked']} pairs of this batch lack answers" in page

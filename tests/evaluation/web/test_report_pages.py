@@ -153,7 +153,7 @@ def test_what_cannot_be_built_is_said_at_once_and_what_was_given_stays(
 
 def test_a_report_is_shown_as_it_was_built(ada: Client, built: Report) -> None:
     text = page(ada, "/evaluation/reports/spring/")
-    plain = building.report_file(built, "report.json").decode()
+    plain = building.read_report_file(built, "report.json").decode()
     assert text.count(PLOT) == plain.count('"sentence"') > 2
     assert "<strong>100.0</strong>" in text and "good has an original in the top" in text
     assert built.inputs["runs"][0]["digest"] in text and 'lang="en"' in text
@@ -169,7 +169,7 @@ def test_a_report_is_shown_as_it_was_built(ada: Client, built: Report) -> None:
 def test_files_are_kept_and_never_shown_in_place(ada: Client, built: Report) -> None:
     answer = ada.get("/evaluation/reports/spring/files/report.html")
     assert answer["Content-Disposition"] == 'attachment; filename="spring-report.html"'
-    assert answer.content == building.report_file(built, "report.html")
+    assert answer.content == building.read_report_file(built, "report.html")
     assert (
         ada.get("/evaluation/reports/spring/files/figures/curves-search.pdf")["Content-Type"]
         == "application/pdf"

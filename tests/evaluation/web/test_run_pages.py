@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
-from evaluation.comparison.comparisons import compare_runs, per_query_rows, scored
+from evaluation.comparison.comparisons import compare_runs, per_query_rows, score_run
 from evaluation.comparison.subsets import subset_named
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.selectors import names_of, run_named, snapshot_named
@@ -61,7 +61,7 @@ def test_equal_values_are_paged_without_loss(ada, monkeypatch):
 
 def test_a_run_s_figures_are_those_of_the_command(ada):
     page = ada.get("/evaluation/runs/good-annotation/")
-    report = scored(run_named("good-annotation"), snapshot_named("crowd"))
+    report = score_run(run_named("good-annotation"), snapshot_named("crowd"))
     assert page.context["figures"] == report
     assert "3 queries of crowd version 1" in words(page) and "R@1 1.000 " in words(page)
 
@@ -88,7 +88,7 @@ def run_of(folder, name: str, images: list[str]) -> Run:
 def test_a_run_is_scored_on_the_images_asked_for_and_says_what_it_does_not_rank(ada, tmp_path, missing):
     row = run_of(tmp_path, "part", ["a.jpg"])
     page = ada.get(f"/evaluation/runs/part/?split=test&missing={missing}")
-    report = scored(row, snapshot_named("crowd"), subset=subset_named("small", "test"), missing=missing)
+    report = score_run(row, snapshot_named("crowd"), subset=subset_named("small", "test"), missing=missing)
     assert page.context["figures"] == report and report["missing"] == 1
     how = "They are left out." if missing == "left-out" else "They count as the worst result."
     text = words(page)

@@ -170,7 +170,7 @@ def test_files_of_long_names_are_taken_with_their_ids_beside_them(ada):
 
 def test_what_somebody_else_has_just_taken_away_is_not_looked_at(tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "iterdir", lambda folder: iter([folder / "gone"]))
-    uploads.forget_old(tmp_path)
+    uploads.remove_old_uploads(tmp_path)
 
 
 def test_what_is_too_large_for_a_page_is_for_the_command(ada, monkeypatch):

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from evaluation.reproduction.printed_systems import SYSTEMS
+from evaluation.reproduction.printed_systems import PRINTED_SYSTEMS
 from models_core.recipes.background import without_captions
 from models_core.recipes.files import recipe_of
 from models_core.recipes.recipe import BadRecipe, Recipe, TextSettings, of_dict
@@ -12,7 +12,7 @@ from models_core.recipes.table11 import TABLE_11
 
 
 def test_every_row_of_table_11_is_a_recipe_in_its_order():
-    assert tuple(TABLE_11) == SYSTEMS
+    assert tuple(TABLE_11) == PRINTED_SYSTEMS
     assert len({recipe.digest for recipe in TABLE_11.values()}) == 30
     assert TABLE_11["TRI5SEM"].printed == "TRI5_{A,D_{BNC+ic}}^{√idf}"
 

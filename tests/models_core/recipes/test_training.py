@@ -104,7 +104,7 @@ def test_a_stored_system_of_pictures_describes_new_pictures_with_its_own_codeboo
 
 
 def test_a_folder_that_lacks_a_part_of_a_system_is_no_system(tmp_path):
-    storage.save(tmp_path / "half", "system", {"a": np.zeros(2)}, {"recipe": {"name": "x"}})
+    storage.save_model(tmp_path / "half", "system", {"a": np.zeros(2)}, {"recipe": {"name": "x"}})
     with pytest.raises(storage.BadModel, match="lacks 'names' of a system; train it again"):
         TrainedSystem.load(tmp_path / "half")
 

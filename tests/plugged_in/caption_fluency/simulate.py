@@ -7,12 +7,12 @@ from typing import Any
 
 from annotation.protocol.dice import Dice
 from annotation.protocol.questions import Answer
-from annotation.simulation.judging import KnownRelevance, Someone
+from annotation.simulation.judging import CrowdKnowledge, SimulatedJudge
 from annotation.simulation.kinds import SIMULATED, SimulatedKind, fields
 from tests.plugged_in.caption_fluency.rules import CAPTION_FLUENCY, GRADES
 
 
-def _judge(worker: Someone, image: str, content: Mapping[str, Any], known: KnownRelevance) -> Answer:
+def _judge(worker: SimulatedJudge, image: str, content: Mapping[str, Any], known: CrowdKnowledge) -> Answer:
     dice = Dice(worker.seed, worker.name, CAPTION_FLUENCY, image, content["caption"])
     return Answer(GRADES[0] if worker.errs(CAPTION_FLUENCY, dice) else GRADES[-1])
 

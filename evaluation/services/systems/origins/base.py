@@ -15,7 +15,7 @@ from evaluation.metrics.protocols import select
 from evaluation.models import System
 from evaluation.selectors import CorpusNames
 from evaluation.services.systems.sources import Sources
-from models_core.recipes.kept import PhaseCallback
+from models_core.recipes.kept import PhaseProgress
 from models_core.recipes.material import ImageExample
 
 
@@ -33,7 +33,7 @@ class RankRequest:
     protocol: str
     sources: Sources | None
     seed: int
-    progress: PhaseCallback
+    progress: PhaseProgress
 
 
 #: Both directions, one after the other, each with its scores; a matrix may be one of the two's own.

@@ -25,7 +25,7 @@ from models_core import storage
 from models_core.storage import Stored
 from models_core.tiles import Dense
 
-EMBEDDINGS, SCORES = "embeddings", "scores"
+STORED_EMBEDDINGS, STORED_SCORES = "embeddings", "scores"
 
 
 def _of_embeddings(file: Path, stored: Stored) -> ScoreMatrix:
@@ -74,28 +74,28 @@ def _matrices(wish: RankRequest, *, kind: str, whole: Callable[[Path, Stored], S
 
 
 ORIGINS.register(
-    EMBEDDINGS,
+    STORED_EMBEDDINGS,
     Origin(
-        EMBEDDINGS,
+        STORED_EMBEDDINGS,
         _("Embeddings"),
         _(
             "Vectors of images and captions in one space, computed elsewhere. They rank the images and "
             "captions that they cover."
         ),
-        stored=EMBEDDINGS,
-        matrices=partial(_matrices, kind=EMBEDDINGS, whole=_of_embeddings),
+        stored=STORED_EMBEDDINGS,
+        matrices=partial(_matrices, kind=STORED_EMBEDDINGS, whole=_of_embeddings),
     ),
 )
 ORIGINS.register(
-    SCORES,
+    STORED_SCORES,
     Origin(
-        SCORES,
+        STORED_SCORES,
         _("Scores"),
         _(
             "A score for each image with each caption, computed elsewhere. They rank the images and "
             "captions that they cover."
         ),
-        stored=SCORES,
-        matrices=partial(_matrices, kind=SCORES, whole=_of_scores),
+        stored=STORED_SCORES,
+        matrices=partial(_matrices, kind=STORED_SCORES, whole=_of_scores),
     ),
 )

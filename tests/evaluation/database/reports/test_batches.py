@@ -12,7 +12,7 @@ from evaluation.models import QrelsRow, QrelsSnapshot, Report
 from evaluation.services.batches.collecting import collect
 from evaluation.services.batches.launching import launch
 from evaluation.services.batches.planning import BatchRequest, plan
-from evaluation.services.batches.state import state
+from evaluation.services.batches.state import batch_state
 from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.reports import building
 from tests.evaluation.database import pooled_world
@@ -31,7 +31,7 @@ def test_a_batch_and_its_judges_stand_in_the_report(data_dir: Path, tmp_path: Pa
     collect("first")
     freeze_qrels(name="q", corpus="quay", judgments="first")
     found = built(wanted(names, batch="first"))
-    now, numbers = state("first"), found["findings"]["batch"]
+    now, numbers = batch_state("first"), found["findings"]["batch"]
     assert (numbers["numbers"]["asked"], numbers["judged"], numbers["answers"], numbers["judges"]) == (
         *(now.numbers["asked"], now.judged, now.answers, sum(one.answers > 0 for one in now.people.values())),
     )
@@ -72,7 +72,7 @@ def test_judges_of_a_batch_are_those_who_count_and_the_discarded_stay_in_sight(
     pooled_world.crowd(batch.campaign, {"average": 4})
     collect("first")
     freeze_qrels(name="q", corpus="quay", judgments="first")
-    answered = [name for name, one in sorted(state("first").people.items()) if one.answers]
+    answered = [name for name, one in sorted(batch_state("first").people.items()) if one.answers]
     below, gone, *others = answered
     # One who came and never answered has a standing all the same.
     idle = Worker.objects.create(pseudonym="idle")

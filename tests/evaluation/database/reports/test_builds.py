@@ -122,7 +122,7 @@ def test_a_rebuild_whose_run_is_removed_meanwhile_leaves_what_stood(
         building.build_report(wanted(runs[2:]), replace=True)
     assert plain() == stood and building.report_named("r").digest == row.digest
     assert [one.run.name for one in row.runs.order_by("position")] == runs[:2]
-    assert building.report_file(row, building.JSON)
+    assert building.read_report_file(row, building.JSON)
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -174,7 +174,7 @@ def test_a_report_keeps_its_runs_until_it_is_removed(qrels: str, runs: list[str]
     ]
     with pytest.raises(InUse, match="report r"):
         remove_run(name="good-a")
-    building.report_remove("r")
+    building.remove_report("r")
     assert not building.report_folder("r").exists()
     remove_run(name="good-a")
 
@@ -183,12 +183,12 @@ def test_a_report_keeps_its_runs_until_it_is_removed(qrels: str, runs: list[str]
 def test_a_file_that_is_not_as_it_was_built_is_not_given_out(qrels: str, runs: list[str]) -> None:
     building.build_report(wanted(runs))
     row = building.report_named("r")
-    assert building.report_file(row, "report.html").startswith(b"<!doctype html>")
+    assert building.read_report_file(row, "report.html").startswith(b"<!doctype html>")
     (building.report_folder("r") / "report.html").write_text("something else")
     with pytest.raises(ReportRefused, match="was changed after it was built"):
-        building.report_file(row, "report.html")
+        building.read_report_file(row, "report.html")
     with pytest.raises(LookupError, match="has no file"):
-        building.report_file(row, "../../../secret")
+        building.read_report_file(row, "../../../secret")
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -219,7 +219,7 @@ def test_a_job_that_is_cancelled_leaves_nothing_and_can_be_gone_on_with(
     job = jobs.enqueue(kind="build_report", arguments={"name": "r", "qrels": "q", "runs": runs, **QUICK})
 
     def cancelled(plot: Any) -> bytes:
-        jobs.cancel(job_id=job.pk)
+        jobs.cancel_job(job_id=job.pk)
         return b""
 
     with monkeypatch.context() as patched:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.comparison.scoring import compare_scores
+from evaluation.comparison.scoring import score_against_first
 from evaluation.formats.figure_tables import finite_or_none
 from evaluation.models import Run
 from evaluation.selectors import run_named, snapshot_named
@@ -28,7 +28,7 @@ def test_every_figure_and_test_is_that_of_compare(qrels: str, runs: list[str]) -
     directions = built(wanted(runs))["findings"]["directions"]
     assert [one["direction"] for one in directions] == ["annotation", "search"]
     for one, names in zip(directions, (runs[::2], runs[1::2]), strict=True):
-        scored, tests = compare_scores(
+        scored, tests = score_against_first(
             [run_named(name) for name in names], snapshot_named("q"), REPORT_MEASURES, rounds=QUICK["rounds"]
         )
         for system, score in zip(one["systems"], scored, strict=True):
