@@ -15,7 +15,7 @@ from annotation.web.staff.wording import ROLE_NAMES
 from annotation.workers import sessions
 
 register = template.Library()
-register.filter(reason_in_words)
+register.filter("in_words", reason_in_words)
 
 
 class _Place(NamedTuple):

@@ -90,7 +90,7 @@ def test_a_fault_is_told_with_the_same_headers(
     def fails(**_: Any) -> None:
         raise error
 
-    monkeypatch.setattr("annotation.queue.leases.take", fails)
+    monkeypatch.setattr("annotation.queue.leases.take_lease", fails)
     short, long = (answered(session, way, GOOD) for way in (settings.MIDDLEWARE, LONG))
     assert short == long
     assert (short[0], short[1]["Content-Type"]) == (status, "application/problem+json")
@@ -103,7 +103,7 @@ def test_a_statement_that_is_wrong_is_no_outage(session: str, monkeypatch: pytes
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SELECT 1 FROM nowhere")
 
-    monkeypatch.setattr("annotation.queue.leases.take", fails)
+    monkeypatch.setattr("annotation.queue.leases.take_lease", fails)
     assert answered(session, settings.MIDDLEWARE, GOOD)[0] == 500
 
 

@@ -359,7 +359,7 @@ from pathlib import Path
 from annotation.backups import restoring
 whole, left = os.rename, ["whole"] * int(sys.argv[2])
 os.rename = lambda path, to: whole(path, to) if left and left.pop() else os._exit(9)
-restoring.restore(Path(sys.argv[1]), replace=True)
+restoring.restore_backup(Path(sys.argv[1]), replace=True)
 """
 
 

@@ -96,7 +96,7 @@ def test_an_export_that_is_cancelled_leaves_nothing(tmp_path, monkeypatch):
 
     def cancelled(*args, **also):
         Job.objects.filter(pk=job.pk).update(cancel=True)
-        monkeypatch.setattr(jobs.progress, "PAUSE", 0)
+        monkeypatch.setattr(jobs.progress, "_PAUSE", 0)
         return packing(*args, **also)
 
     monkeypatch.setattr(archives.zipfile.ZipFile, "open", cancelled)
@@ -170,7 +170,7 @@ def test_withdrawing_goes_on_where_it_was_cancelled(monkeypatch):
     worker = world.workers[0]
     mine = Judgment.objects.filter(worker=worker, image__isnull=False)
     job = jobs.enqueue(kind="discard", arguments={"worker": worker}, campaign=world.campaign)
-    monkeypatch.setattr(jobs.progress, "PAUSE", 0)
+    monkeypatch.setattr(jobs.progress, "_PAUSE", 0)
     told = iter([False, False])
     assert jobs.run_queued_job(job.pk, stopping=lambda: next(told, True)) == Job.QUEUED
     part = mine.filter(void=True).count()

@@ -63,7 +63,7 @@ def test_the_status_lists_workers_on_request():
 
 
 def test_the_status_lists_more_workers_than_a_page(monkeypatch):
-    monkeypatch.setattr("annotation.management.commands.campaign_status.PAGE", 2)
+    monkeypatch.setattr("annotation.management.commands.campaign_status.WORKERS_PER_PAGE", 2)
     world = World(some_images(3), workers=5)
     for worker in range(5):
         world.take(worker)

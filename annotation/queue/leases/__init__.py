@@ -1,8 +1,8 @@
 """Leases: take, renew, return, expire.
 
-take, following     what a worker holds, or something new; `following` within the transaction of an answer
-renew               a sign of life
-give_back, expire   an end without an answer; `answered` ends those that have one
+take_lease, take_next_lease    what a worker holds, or something new; the second within an answer's transaction
+renew_lease                    a sign of life
+return_lease, end_expired_leases   an end without an answer; submission ends those that have one
 
 A lease is for the minutes that the campaign sets, renewed by the page's heartbeat, and ended by
 an answer, a return or expiry. A worker has at most `lease.in_hand` of a kind at a time. One who

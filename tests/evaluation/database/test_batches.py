@@ -137,7 +137,7 @@ def test_what_fails_on_the_way_leaves_nothing(pooled_runs: list[str], monkeypatc
     def fail(**_: object) -> None:
         raise RuntimeError("the power went")
 
-    monkeypatch.setattr("annotation.campaigns.begin", fail)
+    monkeypatch.setattr("annotation.campaigns.begin_campaign", fail)
     with pytest.raises(RuntimeError):
         launch(planned(pooled_runs), "first")
     assert not Campaign.objects.exists() and not Batch.objects.exists() and not Task.objects.exists()

@@ -136,7 +136,7 @@ def test_other_content_under_a_name_is_refused(corpus: str, crowd: Path) -> None
 def test_a_bad_line_is_named_and_leaves_nothing(
     corpus: str, crowd: Path, monkeypatch: pytest.MonkeyPatch, line: str, message: str
 ) -> None:
-    monkeypatch.setattr("evaluation.services.judgments.importing.CHUNK", 2)
+    monkeypatch.setattr("evaluation.services.judgments.importing.ROWS_PER_INSERT", 2)
     crowd.write_text(crowd.read_text() + line + "\n")
     with pytest.raises(CommandError, match=message) as error:
         said("import_judgments", corpus, crowd, "--format", "flickr8k-crowd")
@@ -148,7 +148,7 @@ def test_a_bad_line_is_named_and_leaves_nothing(
 def test_a_killed_import_is_unseen_and_swept_by_the_next(
     corpus: str, crowd: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evaluation.services.judgments.importing.CHUNK", 2)
+    monkeypatch.setattr("evaluation.services.judgments.importing.ROWS_PER_INSERT", 2)
     with monkeypatch.context() as killed:
         # A killed process sweeps nothing.
         killed.setattr("evaluation.services.judgments.importing._sweep", lambda made: None)
@@ -273,7 +273,7 @@ def test_flickr8k_from_the_database_is_flickr8k_from_the_files(
     with pytest.raises(CommandError, match="1.jpg' with '1.jpg#2' is outside the pool"):
         strange = [JudgedPair("1.jpg", "1.jpg#2", (1.0,))]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("evaluation.management.commands.reproduce_hodosh.pairs_of", lambda *_: strange)
+            patch.setattr("evaluation.management.commands.reproduce_hodosh.judged_pairs", lambda *_: strange)
             said("reproduce_hodosh", folder, "--corpus", "f8k")
 
 
