@@ -141,7 +141,7 @@ class Product:
 def _serve_names(pid: int, first: bool, command: str, place: int) -> str:
     if first:
         return "web master"
-    if " work " in f"{command} ":
+    if " run_jobs " in f"{command} ":
         return "jobs process"
     return "web worker" if " serve " in command else ""
 
