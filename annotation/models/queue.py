@@ -1,6 +1,6 @@
 """The queue: what a campaign asks, and who holds it; what comes of it stands in `answers`.
 
-Who writes: `refold` images, tasks, items and moves; `leases` assignments; `submission` judgments
+Who writes: `refold_image` images, tasks, items and moves; `leases` assignments; `submission` judgments
 and flags; `reviewing` rulings. Locks are taken image first, then task, then assignment, then
 standings in the order of their ids; a claim never waits for one.
 
@@ -25,7 +25,7 @@ class OpenImage(models.Model):
 
     `mentions` is a list of [caption, start, end, [token, ...], [category, ...]]; `questions`, of a
     campaign whose questions are only counted, a list of [kind, key, answers wanted]. `state` is what
-    `refold` last wrote, as it needs it for the next difference: open questions, chains, moves.
+    `refold_image` last wrote, as it needs it for the next difference: open questions, chains, moves.
     `version` rises with every refold, `rulings_version` with every ruling. `layer_behind`: the
     campaign's layer does not show the image as it is. No index reads what every refold changes, so
     that PostgreSQL writes a refold without touching any.

@@ -1,6 +1,6 @@
 """Images opened in a campaign: their first rows, and their place in the order of asking.
 
-Beside `refold` and `task_rows` the only writer of open images, tasks and items.
+Beside `refold_image` and `task_rows` the only writer of open images, tasks and items.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The rows of tasks and items as a fold writes them: asked, asked again, asked twice, ended.
 
-`refold` decides what is asked; here is how that is written beside claims, which count a task's places
+`refold_image` decides what is asked; here is how that is written beside claims, which count a task's places
 without waiting for its image's lock. Call all but `rank_of` inside `sql.writing()` while holding that lock.
 """
 

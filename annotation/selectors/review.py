@@ -97,7 +97,7 @@ class GivenRuling:
 
 @dataclass(slots=True)
 class ImageUnderReview:
-    """All that is behind an open image. `chains` and `merged` are as `refold` stored them."""
+    """All that is behind an open image. `chains` and `merged` are as `refold_image` stored them."""
 
     open: OpenImage
     captions: list[Caption]
@@ -108,13 +108,13 @@ class ImageUnderReview:
 
     @property
     def chains(self) -> list[dict[str, Any]]:
-        """The image's chains, as `refold.chain_of` stored them."""
+        """The image's chains, as `image_state.chain_of` stored them."""
         found: list[dict[str, Any]] = self.open.state["chains"]
         return found
 
     @property
     def merged(self) -> list[dict[str, Any]]:
-        """What merging did, as `refold.merged_of` stored it."""
+        """What merging did, as `image_state.merged_of` stored it."""
         found: list[dict[str, Any]] = self.open.state["merged"]
         return found
 

@@ -39,7 +39,9 @@ def jobs_process(server: Server, but: int = 0) -> int:
     """The process that does the jobs, once there is one that is not `but`."""
     deadline = time.monotonic() + PATIENCE
     while True:
-        found = [id for id, line in children(server.process.pid).items() if " run_jobs " in line and id != but]
+        found = [
+            id for id, line in children(server.process.pid).items() if " run_jobs " in line and id != but
+        ]
         if found:
             return found[0]
         assert time.monotonic() < deadline, "no process does the jobs"

@@ -1,7 +1,8 @@
 """Leases: take, renew, return, expire.
 
-take_lease, take_next_lease    what a worker holds, or something new; the second within an answer's transaction
-renew_lease                    a sign of life
+take_lease, take_next_lease        what a worker holds, or something new; the second within an
+                                   answer's transaction
+renew_lease                        a sign of life
 return_lease, end_expired_leases   an end without an answer; submission ends those that have one
 
 A lease is for the minutes that the campaign sets, renewed by the page's heartbeat, and ended by
