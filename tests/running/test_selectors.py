@@ -58,8 +58,9 @@ def test_chains_are_counted_by_the_stage_that_their_fold_gives_them():
 
 def test_images_are_counted_from_untouched_to_complete():
     world = World(some_images(5), settings=PAID)
-    first, second, third, *_ = world.images()
-    world.submit(0, world.held(0), then=False)
+    lease = world.held(0)
+    world.submit(0, lease, then=False)
+    first, second, third, *_ = sorted(world.images(), key=lambda image: image.image_id != lease.image)
     OpenImage.objects.filter(pk=first.pk).update(version=60, complete=True)
     OpenImage.objects.filter(pk=second.pk).update(version=7, in_review=2)
     OpenImage.objects.filter(pk=third.pk).update(version=0, complete=True)  # without mentions

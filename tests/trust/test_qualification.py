@@ -30,8 +30,9 @@ from tests.factories import some_images
 from tests.queue.world import World
 
 TESTED: dict[str, Any] = {"trust": {"double_check_share": 0.0}}
-#: Spans of the first caption of an image; with a mention of the second each makes a link.
-SPANS = [f"0:{start}-{end}" for start in range(7) for end in range(start + 1, 8)]
+#: Spans of the first caption of an image; with a mention of the second each makes a link. Not the man's,
+#: whose link is a task: nobody is asked again what their test asked.
+SPANS = [f"0:{start}-{end}" for start in range(7) for end in range(start + 1, 8) if (start, end) != (0, 2)]
 
 # What is asked: pure
 
