@@ -15,9 +15,9 @@ from celery.exceptions import SoftTimeLimitExceeded
 from celery.signals import worker_shutting_down
 
 from annotation import jobs
+from annotation.common.outages import LONGEST_WAIT
 from annotation.jobs import schedule
 from annotation.jobs.delivery import RUN_JOB
-from annotation.jobs.outages import LONGEST_WAIT
 
 #: Seconds that one turn of the periodic work may take.
 TURN = 600

@@ -133,13 +133,12 @@ def _count(report: Report, campaign: Campaign, prefix: str) -> Sequence[Standing
 def _suspended_at(row: Standing, settings: TrustSettings) -> int | None:
     """After how many items a standing was suspended, told from its stored events; None where it is not."""
     from annotation.moderation import trust_replay
-    from annotation.protocol.trust import Entered, trust_after
+    from annotation.protocol.trust import Entered, trust_after, trust_after_or_same
     from annotation.protocol.trust import WorkerTrust as Pure
-    from annotation.quality import worker_trust
 
     standing = trust_after(Pure(row.kind), Entered(), settings)
     for _, _, event in sorted(trust_replay.events_of(row), key=lambda numbered: numbered[0]):
-        standing = worker_trust.trust_after_or_same(standing, event, settings)
+        standing = trust_after_or_same(standing, event, settings)
         if standing.state == SUSPENDED:
             assert row.state == SUSPENDED
             return standing.items

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.defaults import server_error
 
 from annotation.api.problems import Problem
-from annotation.jobs.outages import DATABASE_LOST, one_line
+from annotation.common.outages import DATABASE_LOST, one_line
 
 _log = logging.getLogger(__name__)
 

@@ -138,6 +138,14 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
+            # What templates load: these lie with the pages, not at an app's root.
+            "libraries": {
+                **{
+                    name: f"annotation.web.tags.{name}"
+                    for name in ("boxes", "examples", "pages", "staff", "tasks")
+                },
+                "figures": "evaluation.web.tags.figures",
+            },
         },
     }
 ]

@@ -11,7 +11,7 @@ for queued rows (`embedded`). Both call `run`.
 What a kind of job does is one file in an app's package `jobs.kinds`.
 """
 
-from annotation.jobs.outages import DATABASE_LOST, mend_connection
+from annotation.common.outages import DATABASE_LOST, mend_connection
 from annotation.jobs.progress import Cancelled, Interrupted, JobProgress, Stopping, Superseded
 from annotation.jobs.registry import JobKind, job_kind, job_kind_named
 from annotation.jobs.rows import (

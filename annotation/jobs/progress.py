@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from annotation.common import database
-from annotation.jobs.outages import DATABASE_LOST, insist, mend_connection, never, one_line
+from annotation.common.outages import DATABASE_LOST, insist, mend_connection, never, one_line
 from annotation.models import Account, Campaign, Job
 
 _log = logging.getLogger(__name__)

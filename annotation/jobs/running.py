@@ -14,9 +14,9 @@ from django.db import DataError, Error, connections, transaction
 from django.db.models import F, Q
 
 from annotation.common import database
+from annotation.common.outages import DATABASE_LOST, LONGEST_WAIT, insist, mend_connection, never, one_line
 from annotation.common.registry import UnknownName
 from annotation.jobs.delivery import deliver
-from annotation.jobs.outages import DATABASE_LOST, LONGEST_WAIT, insist, mend_connection, never, one_line
 from annotation.jobs.progress import Cancelled, JobProgress, Stopping, Superseded
 from annotation.jobs.registry import job_kind_named
 from annotation.jobs.rows import BEAT, JOB_ATTEMPTS, Stopped, given_up, stopped_by_limit

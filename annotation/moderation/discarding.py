@@ -42,7 +42,14 @@ from annotation.moderation.control_items import (
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import judging_kinds
 from annotation.protocol.questions import CONTROL
-from annotation.protocol.trust import QUALIFICATION, SUSPENDED, Entered, Examined, trust_after
+from annotation.protocol.trust import (
+    QUALIFICATION,
+    SUSPENDED,
+    Entered,
+    Examined,
+    trust_after,
+    trust_after_or_same,
+)
 from annotation.protocol.trust import WorkerTrust as Pure
 from annotation.quality import qualification, worker_trust
 from annotation.quality.controls import retire_control_items
@@ -204,7 +211,7 @@ def reinstate_worker(
                     standing = trust_after(standing, Entered(row.entered_tasks, row.entered_approved), rules)
                 if row.examined_asked and not failed:
                     result = Examined(row.examined_right or 0, row.examined_asked)
-                    standing = worker_trust.trust_after_or_same(standing, result, rules)
+                    standing = trust_after_or_same(standing, result, rules)
                 worker_trust.store_trust(row, standing, since=newest or 0, blocked=False, reason="")
             elif row.blocked:
                 row.blocked, row.reason = False, ""

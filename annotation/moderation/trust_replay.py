@@ -33,6 +33,7 @@ from annotation.protocol.trust import (
     ItemDone,
     WorkerTrust,
     admitted,
+    trust_after_or_same,
 )
 from annotation.quality import controls, worker_trust
 from annotation.quality.qualification import QUALIFICATION_ROLE as QUALIFICATION
@@ -59,7 +60,7 @@ def replay_row(row: Row) -> WorkerTrust:
         for version, settings in settings_by_version(campaign).items()
     }
     for _, version, event in sorted(events_of(row), key=lambda numbered: numbered[0]):
-        standing = worker_trust.trust_after_or_same(standing, event, rules[version])
+        standing = trust_after_or_same(standing, event, rules[version])
     return standing
 
 

@@ -147,6 +147,15 @@ def trust_after(standing: WorkerTrust, event: Event, settings: TrustSettings) ->
     )
 
 
+def trust_after_or_same(standing: WorkerTrust, event: Event, settings: TrustSettings) -> WorkerTrust:
+    """`trust_after`, but for an event that comes too late to count: what a worker had in hand when a
+    researcher gave them a new standing leaves it as it is."""
+    try:
+        return trust_after(standing, event, settings)
+    except OutOfTurn:
+        return standing
+
+
 def trust_reading(kind: str, state: str, known: GoldCoverage, *, examined: bool) -> str:
     """How a standing of `kind` in `state` reads where so much of the kind is known: `state`, or UNCHECKED.
 

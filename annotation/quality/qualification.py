@@ -31,7 +31,7 @@ from annotation.models import Assignment, Campaign, Control, Standing, Worker
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 from annotation.protocol.controls import PooledControl as Item
 from annotation.protocol.controls import test_items
-from annotation.protocol.trust import QUALIFICATION, Examined, Refusal, why_not
+from annotation.protocol.trust import QUALIFICATION, Examined, Refusal, trust_after_or_same, why_not
 from annotation.protocol.trust_settings import TrustSettings, kinds_tested
 from annotation.quality import worker_trust
 from annotation.quality.controls import control_pool, trust_rules_in_force
@@ -158,7 +158,7 @@ def record_test_answer(
     result = Examined(right + sum(bool(other) for _, other in others), 1 + len(others))
     # Whoever took a test is judged by it, also where its items were retired meanwhile.
     worker_trust.store_trust(
-        row, worker_trust.trust_after_or_same(worker_trust.trust_from_row(row), result, settings.trust)
+        row, trust_after_or_same(worker_trust.trust_from_row(row), result, settings.trust)
     )
     return result
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from annotation.common import database
 from annotation.models import Campaign, Identity
 from annotation.models import Standing as Row
-from annotation.protocol.trust import Entered, Event, Examined, OutOfTurn, WorkerTrust, trust_after
+from annotation.protocol.trust import Entered, Event, Examined, WorkerTrust, trust_after
 from annotation.protocol.trust_settings import TrustSettings
 
 
@@ -82,15 +82,6 @@ def note(row: Row, event: Event, settings: TrustSettings) -> WorkerTrust:
     standing = trust_after(trust_from_row(row), event, settings)
     store_trust(row, standing)
     return standing
-
-
-def trust_after_or_same(standing: WorkerTrust, event: Event, settings: TrustSettings) -> WorkerTrust:
-    """`after`, but for an event that comes too late to count: what a worker had in hand when a
-    researcher gave them a new standing leaves it as it is."""
-    try:
-        return trust_after(standing, event, settings)
-    except OutOfTurn:
-        return standing
 
 
 def join_campaign(*, worker: int, campaign: Campaign, kind: str, settings: TrustSettings) -> Row:

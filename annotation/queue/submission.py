@@ -28,7 +28,7 @@ from annotation.protocol import questions as q
 from annotation.protocol.controls import double_checked
 from annotation.protocol.kinds import is_page, kind_of
 from annotation.protocol.questions import Answer, BadJudgment, Judgment, judgment_name
-from annotation.protocol.trust import BoxJudged, ControlGraded
+from annotation.protocol.trust import BoxJudged, ControlGraded, trust_after_or_same
 from annotation.quality import controls, qualification, worker_trust
 from annotation.queue import answer_rows, image_state, lease_terms, leases
 from annotation.queue.answer_rows import LEASED_ASSIGNMENT_COLUMNS, AnswerContent, LeasedAssignment
@@ -428,5 +428,5 @@ def _holders(
 def _after(holder: WorkerState, events: Sequence[Any], terms: Terms) -> Any:
     standing, rules = holder.standing, lease_terms.terms_trust_rules(terms, holder.standing.kind)
     for event in events:
-        standing = worker_trust.trust_after_or_same(standing, event, rules)
+        standing = trust_after_or_same(standing, event, rules)
     return standing

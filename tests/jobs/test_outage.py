@@ -20,7 +20,8 @@ from django.test import Client
 
 from annotation import jobs
 from annotation.common import database as sql
-from annotation.jobs import embedded_worker, outages
+from annotation.common import outages
+from annotation.jobs import embedded_worker
 from annotation.jobs.rows import LOST
 from annotation.models import Job
 from tests import emptying, services

@@ -14,7 +14,7 @@ from annotation.models import Account, AuditEntry, Campaign, Consent, Instructio
 from annotation.protocol import questions as q
 from annotation.task_types import discovery
 from annotation.task_types.base import TASK_TYPES
-from annotation.templatetags.examples import examples
+from annotation.web.tags.examples import examples
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
 
