@@ -24,11 +24,11 @@ from scipy.signal import fftconvolve
 
 from annotation.management.base import plain_table
 from benchmarks.measuring import peak, seconds
-from models_core.image import pictures
-from models_core.image.descriptors import DESCRIPTORS, Field, bank
-from models_core.image.extraction import extract
-from models_core.image.pyramid import FINEST
-from models_core.image.vocabulary import CodebookSettings, Vocabulary, learn
+from models_core.features.image import pictures
+from models_core.features.image.descriptors import DESCRIPTORS, Field, bank
+from models_core.features.image.extraction import extract
+from models_core.features.image.pyramid import FINEST
+from models_core.features.image.vocabulary import CodebookSettings, Vocabulary, learn
 
 SAMPLE = 5
 

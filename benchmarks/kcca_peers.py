@@ -18,8 +18,9 @@ import numpy as np
 from benchmarks import kcca_tools
 from benchmarks.kcca_problem import DIMENSIONS, KAPPA, Problem, problem
 from benchmarks.measuring import seconds
-from models_core.retrieval.kcca import KCCA
-from models_core.retrieval.problem import Matrix, centred, relative_residuals
+from models_core.estimators.base import Matrix
+from models_core.estimators.kcca.kcca import KCCA
+from models_core.estimators.kcca.problem import centred, relative_residuals
 
 #: Packages, and the tools of `kcca_tools` that each of them makes.
 PEERS = {"mvlearn": ("mvlearn", "mvlearn, as it comes"), "cca-zoo": ("cca-zoo",)}

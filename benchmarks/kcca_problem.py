@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models_core.retrieval.kcca import unit
-from models_core.retrieval.problem import Matrix
+from models_core.estimators.base import Matrix
+from models_core.estimators.kcca.kcca import unit
 
 #: What is solved: the regulariser of eq. 3, and how many dimensions.
 KAPPA, DIMENSIONS = 0.5, 100

@@ -31,7 +31,7 @@ from evaluation.metrics.judged import judged, originals_of
 from evaluation.metrics.ranked import from_scores, from_tiles
 from evaluation.metrics.scoring import evaluate
 from evaluation.significance.randomisation import of_means, of_median
-from models_core.tiles import Products
+from models_core.scoring.tiles import Products
 
 MEASURES = ["R@1", "R@5", "R@10", "S@1", "S@5", "S@10", "R-precision", "median rank"]
 SIZES = ((1000, 1000), (1000, 5000))

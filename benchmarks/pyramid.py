@@ -22,7 +22,7 @@ import numpy as np
 from annotation.management.base import plain_table
 from benchmarks.measuring import peak, slope
 from models_core.device import CPU, NoDevice, torch_on
-from models_core.kernels.intersection import Intersection, fold_shares
+from models_core.features.image.intersection import Intersection, fold_shares
 
 CELLS = 21
 

@@ -32,10 +32,10 @@ from evaluation.pooling.active import STRATEGIES
 from evaluation.relevance.grades import GRADED_RULES
 from evaluation.relevance.qrels import RELEVANCE_RULES
 from evaluation.services.systems.origins import ORIGINS
-from models_core.recipes.material import COUNTED_SHARES
-from models_core.recipes.recipe import TextKernelName
-from models_core.recipes.sides import TEXT_KERNELS
-from models_core.recipes.table11 import TABLE_11
+from models_core.systems.dataset import COUNTED_SHARES
+from models_core.systems.kernels import TEXT_KERNELS
+from models_core.systems.recipe import TextKernelName
+from models_core.systems.table11 import TABLE_11
 
 #: What pages, commands and tables can print of rankings: shares as per cent, ranks as they are.
 PRINTED_UNITS = ("share", "rank")
@@ -174,13 +174,13 @@ def _lacking_systems() -> Iterator[Error]:
             yield _fault("E018", "origin", origin.key, f"keeps {origin.stored}, and cannot rank", hint)
     for name in get_args(TextKernelName):
         if name not in TEXT_KERNELS:
-            hint = "add it to TEXT_KERNELS in models_core/recipes/sides.py"
+            hint = "add it to TEXT_KERNELS in models_core/systems/kernels.py"
             yield _fault("E019", "kernel of the text", name, "is a choice that nothing computes", hint)
     for name, recipe in TABLE_11.items():
         if recipe.name != name or not recipe.printed:
             yield _fault("E020", "recipe", name, "is not as Table 11 prints it", "say what print calls it")
         if not recipe.image.of_vectors and recipe.image.kernel not in COUNTED_SHARES:
-            hint = "add its kernel to COUNTED_SHARES in models_core/recipes/material.py"
+            hint = "add its kernel to COUNTED_SHARES in models_core/systems/dataset.py"
             yield _fault("E020", "recipe", name, f"counts no words for {recipe.image.kernel}", hint)
     for key in STRATEGIES.keys():
         if not _takes(STRATEGIES.get(key), 4):

@@ -19,15 +19,15 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from models_core.kernels.bag_of_words import BagOfWords
-from models_core.kernels.items import powered, scaled_diagonal
-from models_core.kernels.trigram import Trigram
-from models_core.text.similarity import WordKernel
+from models_core.features.grams import powered, scaled_diagonal
+from models_core.features.text.kernels.bag_of_words import BagOfWords
+from models_core.features.text.kernels.trigram import Trigram
+from models_core.features.text.similarity import WordKernel
 
 if TYPE_CHECKING:
-    from models_core.kernels.intersection import Intersection
-    from models_core.kernels.tag_rank import TagRank
-    from models_core.kernels.trigram_similar import SimilarTrigram
+    from models_core.features.image.intersection import Intersection
+    from models_core.features.text.kernels.tag_rank import TagRank
+    from models_core.features.text.kernels.trigram_similar import SimilarTrigram
 
 __all__ = [
     "BagOfWords",
@@ -41,14 +41,18 @@ __all__ = [
 ]
 
 #: What Numba compiles, and where it is.
-_COMPILED = {"Intersection": "intersection", "SimilarTrigram": "trigram_similar", "TagRank": "tag_rank"}
+_COMPILED = {
+    "Intersection": "image.intersection",
+    "SimilarTrigram": "text.kernels.trigram_similar",
+    "TagRank": "text.kernels.tag_rank",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name not in _COMPILED:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
     try:
-        module = importlib.import_module(f"models_core.kernels.{_COMPILED[name]}")
+        module = importlib.import_module(f"models_core.features.{_COMPILED[name]}")
     except ModuleNotFoundError as error:
         if error.name != "numba":
             raise

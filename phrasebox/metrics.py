@@ -17,8 +17,8 @@ from evaluation.metrics.protocols import PROTOCOLS, Selection, both_directions, 
 from evaluation.metrics.ranked import Ranked, from_lists, from_scores, from_tiles
 from evaluation.metrics.scoring import Score, evaluate
 from evaluation.metrics.table import METRICS, UnknownMeasure
-from models_core.ranking import Best, borda, ranks, top_k
-from models_core.tiles import Dense, NotANumber, Products, Scores
+from models_core.scoring.ranking import Best, borda, ranks, top_k
+from models_core.scoring.tiles import Dense, NotANumber, Products, Scores
 
 __all__ = [
     "METRICS",

@@ -30,7 +30,7 @@ from annotation.protocol.terms import (
     ImageRecord,
     LayerRecord,
 )
-from models_core.text.tokens import tokenise
+from models_core.features.text.tokens import tokenise
 
 _SHAPE = (
     '{"images": [{"id": 1, "file_name": ...}], "annotations": [{"id": 1, "image_id": 1, "caption": ...}]}'

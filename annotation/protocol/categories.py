@@ -23,7 +23,7 @@ from annotation.protocol.terms import (
     SCENE,
     VEHICLES,
 )
-from models_core.text.wordnet import Synset, WordNet, singulars
+from models_core.features.text.wordnet import Synset, WordNet, singulars
 
 #: Words of WordNet under which everything is of one category; the first on the way up decides.
 _HYPERNYMS = {

@@ -14,7 +14,7 @@ from annotation.protocol.categories import categories_of
 from annotation.protocol.chunker.chunking import Chunker, NounPhraseChunker
 from annotation.protocol.chunker.wordlists import sections
 from annotation.protocol.terms import Mention
-from models_core.text import wordnet
+from models_core.features.text import wordnet
 
 Categoriser = Callable[[Sequence[str]], tuple[str, ...]]
 

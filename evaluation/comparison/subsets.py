@@ -24,7 +24,7 @@ from annotation.formats.names import image_id
 from annotation.selectors.corpora import corpus_named, split_names
 from evaluation.models import Ranking, Run
 from evaluation.selectors import CorpusNames, names_of, run_named
-from models_core.recipes.crossing import make_folds
+from models_core.systems.cross_validation import make_folds
 
 #: A fold and how many there are.
 FOLD = re.compile(r"(\d{1,4})/(\d{1,4})")

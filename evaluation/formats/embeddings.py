@@ -16,7 +16,7 @@ from annotation.formats.base import FormatError
 from annotation.formats.files.text import short_repr
 from evaluation.formats.arrays import FileArray, open_arrays
 from evaluation.formats.scores import ScoreMatrix, ids_of, named_array
-from models_core.tiles import NotANumber, Products, check_finite
+from models_core.scoring.tiles import NotANumber, Products, check_finite
 
 _Side = Literal["images", "captions"]
 _IDS: dict[_Side, str] = {"images": "image_ids", "captions": "caption_ids"}

@@ -19,7 +19,7 @@ import numpy as np
 from annotation.formats.base import FormatError
 from annotation.formats.files.text import lines, short_repr
 from evaluation.formats.arrays import ArrayFile, FileArray, open_arrays
-from models_core.tiles import Dense, NotANumber, Products, Scores
+from models_core.scoring.tiles import Dense, NotANumber, Products, Scores
 
 _SCORES = "scores"
 

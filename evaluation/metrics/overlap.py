@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from models_core.text.stems import stems
-from models_core.text.stopwords import STOP_WORDS
-from models_core.text.tokens import tokenise
+from models_core.features.text.stems import stems
+from models_core.features.text.stopwords import STOP_WORDS
+from models_core.features.text.tokens import tokenise
 
 #: Hyphens that join words: the keyboard's, and those of Unicode.
 _HYPHENS = re.compile("[-\u2010\u2011\u2012\u2013\u2014]")

@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 from evaluation.metrics.judged import Judged, originals_of
 from evaluation.metrics.ranked import from_tiles
 from evaluation.metrics.scoring import Score, evaluate
-from models_core.ranking import Ties
-from models_core.tiles import Scores
+from models_core.scoring.ranking import Ties
+from models_core.scoring.tiles import Scores
 
 _Indices = NDArray[np.intp]
 
@@ -142,7 +142,7 @@ def both_directions(
 ) -> dict[str, dict[str, Score]]:
     """{"annotation": figures, "search": figures} from scores of all images (rows) and captions (columns).
 
-    >>> from models_core.tiles import Dense
+    >>> from models_core.scoring.tiles import Dense
     >>> scores = Dense(np.array([[0.9, 0.1], [0.8, 0.7]]))  # two images by their captions
     >>> found = both_directions(scores, select("any of five", [0, 1]), ["R@1"])
     >>> found["annotation"]["R@1"].value, found["search"]["R@1"].value
@@ -159,7 +159,7 @@ def over_folds(
 ) -> dict[str, dict[str, float]]:
     """The same, each figure the mean of its values over the folds.
 
-    >>> from models_core.tiles import Dense
+    >>> from models_core.scoring.tiles import Dense
     >>> scores = Dense(np.array([[0.9, 0.1], [0.8, 0.7]]))
     >>> over_folds(scores, select("any of five", [0, 1]), ["R@1"], number=2)["annotation"]  # each is alone
     {'R@1': 1.0}

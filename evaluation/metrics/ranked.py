@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evaluation.metrics.judged import BadJudgments, Judged
-from models_core.ranking import EQUAL_BEFORE, RankCounts, Ties, count
-from models_core.tiles import Dense, Scores
+from models_core.scoring.ranking import EQUAL_BEFORE, RankCounts, Ties, count
+from models_core.scoring.tiles import Dense, Scores
 
 QueryValues = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -137,7 +137,7 @@ def from_tiles(
     A direction that is None comes back without judgments. Raises ValueError for other shapes.
 
     >>> from evaluation.metrics.judged import originals_of
-    >>> from models_core.tiles import Dense
+    >>> from models_core.scoring.tiles import Dense
     >>> own = originals_of([0, 1], queries=2)
     >>> rows, columns = from_tiles(Dense(np.array([[0.9, 0.1], [0.8, 0.7]])), own, own)
     >>> rows.better.tolist(), columns.better.tolist()  # the second row finds its own behind another

@@ -23,8 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 from evaluation.metrics.judged import Judged, judged
 from evaluation.metrics.ranked import Ranked, from_tiles
 from evaluation.metrics.table import METRICS, Measure
-from models_core.ranking import Ties
-from models_core.tiles import Dense
+from models_core.scoring.ranking import Ties
+from models_core.scoring.tiles import Dense
 
 _Floats = NDArray[np.float64]
 _Indices = NDArray[np.intp]

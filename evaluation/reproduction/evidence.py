@@ -24,7 +24,7 @@ from evaluation.metrics.captioning import grams
 from evaluation.metrics.overlap import Entries, Overlap, content_words, words
 from evaluation.relevance.pairs import JudgedPair
 from evaluation.reproduction.conventions import Conventions
-from models_core.text.stopwords import STOP_WORDS
+from models_core.features.text.stopwords import STOP_WORDS
 
 #: The number of the caption that stands for its image in the pool.
 POOL = 2

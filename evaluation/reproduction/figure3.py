@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 from annotation.protocol.terms import ImageRecord
 from evaluation.reproduction.cells import COUNT, KAPPA, PrintedCell
-from models_core.text.aligned import Tagged, aligned, word_classes
-from models_core.text.distributional import distributional, frequent
-from models_core.text.lemmas import Lemmatiser, Word
-from models_core.text.lin import Lin
-from models_core.text.similarity import WordKernel
-from models_core.text.wordnet import WordNet
+from models_core.features.text.aligned import Tagged, aligned, word_classes
+from models_core.features.text.distributional import distributional, frequent
+from models_core.features.text.lemmas import Lemmatiser, Word
+from models_core.features.text.lin import Lin
+from models_core.features.text.similarity import WordKernel
+from models_core.features.text.wordnet import WordNet
 
 TABLE = "Figure 3"
 ALIGNMENT, CAPTIONS, BNC, LIN = "alignment", "distributional, captions", "distributional, BNC", "Lin"

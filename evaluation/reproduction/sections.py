@@ -22,7 +22,7 @@ from evaluation.reproduction.measures import (
     lay_scores,
     top,
 )
-from models_core.text.stopwords import STOP_WORDS
+from models_core.features.text.stopwords import STOP_WORDS
 
 FEWEST = 5
 #: The level of the printed alpha, surely: grades from 1 to 4, of which means are taken.

@@ -29,9 +29,9 @@ from evaluation.services.systems import registry
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, text_parameter, text_parameters
 from evaluation.web.splits import NotOffered, which_in, whole_in
-from models_core.recipes.files import recipe_of
-from models_core.recipes.recipe import BadRecipe, Recipe
-from models_core.recipes.table11 import TABLE_11
+from models_core.systems.recipe import BadRecipe, Recipe
+from models_core.systems.recipe_files import recipe_of
+from models_core.systems.table11 import TABLE_11
 
 #: Kinds of files, and how their names end.
 _KINDS = {"background": (".txt",), "features": SUFFIXES, "recipes": (".toml",)}

@@ -23,9 +23,9 @@ from evaluation.pooling.active import STRATEGIES
 from evaluation.relevance.grades import GRADED_RULES
 from evaluation.relevance.qrels import MAJORITY, RELEVANCE_RULES
 from evaluation.services.systems.origins import ORIGINS
-from models_core.recipes.material import COUNTED_SHARES
-from models_core.recipes.sides import TEXT_KERNELS
-from models_core.recipes.table11 import TABLE_11
+from models_core.systems.dataset import COUNTED_SHARES
+from models_core.systems.kernels import TEXT_KERNELS
+from models_core.systems.table11 import TABLE_11
 
 #: The registries that `registered` may write into.
 REGISTRIES: tuple[Registry[Any], ...] = (

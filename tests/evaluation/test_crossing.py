@@ -16,8 +16,8 @@ from evaluation.comparison.cross_validation import (
 )
 from evaluation.significance.mcnemar import mcnemar
 from evaluation.significance.resampling import figure_interval
-from models_core.recipes.crossing import CrossValidation
-from models_core.recipes.recipe import Recipe
+from models_core.systems.cross_validation import CrossValidation
+from models_core.systems.recipe import Recipe
 
 
 def crossed(name: str, annotation: ArrayLike, search: ArrayLike) -> CrossValidation:

@@ -49,7 +49,7 @@ from annotation.workers.accounts import granting, inviting
 from config.old_addresses import OLD_ADDRESSES
 from evaluation.models import Run
 from evaluation.services.judgments.freezing import freeze_protocol
-from models_core.recipes.table11 import TABLE_11
+from models_core.systems.table11 import TABLE_11
 from tests.crowd import platform
 from tests.hostile.calls import Call
 from tests.hostile.world import IMAGES, numbers

@@ -18,13 +18,13 @@ Linted = dict[tuple[str, ...], tuple[int, str]]
 #: (contract, file of the intruder, its line): each of these is to break the contract.
 INTRUDERS = (
     ("apps", "annotation/intruder.py", "import evaluation.apps"),
-    ("apps", "annotation/protocol/intruder.py", "import models_core.text"),
+    ("apps", "annotation/protocol/intruder.py", "import models_core.features.text"),
     ("apps", "models_core/intruder.py", "import annotation.protocol.terms"),
     ("apps", "evaluation/intruder.py", "import config.settings"),
     ("apps", "evaluation/intruder.py", "import phrasebox"),
     ("apps", "config/intruder.py", "import phrasebox.metrics"),
     ("apps", "phrasebox/intruder.py", "import config.settings"),
-    ("words", "models_core/text/tokens.py", "import numpy"),
+    ("words", "models_core/features/text/tokens.py", "import numpy"),
     ("numerics", "models_core/intruder.py", "from django.conf import settings"),
     ("annotation", "annotation/models/intruder.py", "import annotation.selectors.browse"),
     ("annotation", "annotation/selectors/intruder.py", "import annotation.datasets.importing"),
@@ -57,7 +57,7 @@ INTRUDERS = (
     ("evaluation", "evaluation/room_without_a_place.py", ""),
 )
 #: A reader of words, whom the contract `apps` lets in.
-READER = ("apps", "annotation/protocol/reader.py", "from models_core.text.tokens import tokenise")
+READER = ("apps", "annotation/protocol/reader.py", "from models_core.features.text.tokens import tokenise")
 
 #: Lints the code where it runs, once for each (contracts, file, line) that it is sent, with that line added.
 LINT = """

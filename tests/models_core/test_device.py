@@ -8,17 +8,17 @@ import sys
 import pytest
 
 from models_core.device import NoDevice, torch_on
-from models_core.retrieval.kcca import KCCA
-from models_core.retrieval.selection import SelectedKCCA
-from tests.models_core.retrieval.kernels import kernels
+from models_core.estimators.kcca.kcca import KCCA
+from models_core.estimators.kcca.selection import SelectedKCCA
+from tests.models_core.estimators.kernel_methods.kernels import kernels
 
 ON_THE_CPU = """
 import sys
 import numpy as np
-from models_core.kernels.intersection import Intersection
-from models_core.recipes import crossing
-from models_core.retrieval.selection import SelectedKCCA
-from tests.models_core.retrieval.kernels import kernels
+from models_core.features.image.intersection import Intersection
+from models_core.systems import cross_validation
+from models_core.estimators.kcca.selection import SelectedKCCA
+from tests.models_core.estimators.kernel_methods.kernels import kernels
 given = kernels(60)
 SelectedKCCA((0.5,), number=3).fit(given.x, given.y, given.new_x, given.new_y)
 shares = [np.full((5, 4), 0.25)]

@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 
 from models_core.device import NoDevice, torch_on
-from models_core.image import vocabulary
-from models_core.kernels.intersection import Intersection, fold_shares
-from models_core.recipes.crossing import cross_validate
-from models_core.recipes.kept import PhaseCache
-from models_core.recipes.material import CountedWords
-from models_core.recipes.recipe import PictureSettings, Recipe
-from models_core.recipes.sides import image_gram
-from models_core.recipes.training import fit
-from models_core.retrieval.kcca import KCCA, KappaSweep
-from models_core.retrieval.problem import centred, relative_residuals
-from models_core.retrieval.selection import DIRECTIONS, SelectedKCCA, prefix_scores
-from tests.models_core.kernels.test_intersection import pyramids
-from tests.models_core.recipes.worlds import material
-from tests.models_core.retrieval.kernels import kernels
+from models_core.estimators.kcca.kcca import KCCA, KappaSweep
+from models_core.estimators.kcca.problem import centred, relative_residuals
+from models_core.estimators.kcca.selection import DIRECTIONS, SelectedKCCA, prefix_scores
+from models_core.features.image import vocabulary
+from models_core.features.image.intersection import Intersection, fold_shares
+from models_core.phase_cache import PhaseCache
+from models_core.systems.cross_validation import cross_validate
+from models_core.systems.dataset import CountedWords
+from models_core.systems.kernels import image_gram
+from models_core.systems.recipe import PictureSettings, Recipe
+from models_core.systems.training import fit
+from tests.models_core.estimators.kernel_methods.kernels import kernels
+from tests.models_core.features.kernels.test_intersection import pyramids
+from tests.models_core.systems.worlds import material
 
 TORCH = "torch:cpu"
 
@@ -59,7 +59,7 @@ def test_sides_of_different_rank_are_solved_either_way_round() -> None:
 
 
 def test_a_device_takes_the_full_solver_where_the_cpu_would_take_another(monkeypatch) -> None:
-    monkeypatch.setattr("models_core.retrieval.kcca._SMALL", 100)
+    monkeypatch.setattr("models_core.estimators.kcca.kcca._SMALL", 100)
     given = kernels(120)
     assert KCCA(5).fit(given.x, given.y).solver_ == "few"
     assert KCCA(5, device=TORCH).fit(given.x, given.y).solver_ == "full"
@@ -112,7 +112,7 @@ def test_the_same_settings_are_selected(tmp_path) -> None:
 @pytest.mark.parametrize(("images", "others"), [(70, 70), (70, 33), (1, 1)])
 def test_intersections_are_exact_sums_of_the_same_minima(monkeypatch, images, others) -> None:
     # Tiles of few images, so that there are several, and some that are not whole.
-    monkeypatch.setattr("models_core.kernels.intersection._MINIMA", 21 * 15 * 16**2)
+    monkeypatch.setattr("models_core.features.image.intersection._MINIMA", 21 * 15 * 16**2)
     kinds = [pyramids(images, 7, 0), pyramids(images, 8, 1)]
     columns = kinds if others == images else [kind[:others] for kind in kinds]
     found = Intersection(device=TORCH).gram(kinds, columns)
@@ -129,7 +129,7 @@ def test_a_recipe_is_trained_and_tested_the_same(monkeypatch) -> None:
     sides = world.take(range(40)), world.take(range(40, 60))
     plain, crossed = fit(recipe, *sides).kcca, cross_validate(recipe, world, number=3, kept=PhaseCache())
     # What the CPU decomposes kernels with is taken away, so it takes no part.
-    monkeypatch.setattr("models_core.retrieval.spectrum.decompose_both", None)
+    monkeypatch.setattr("models_core.estimators.kcca.spectrum.decompose_both", None)
     found = fit(recipe, *sides, device=TORCH).kcca
     again = cross_validate(recipe, world, number=3, kept=PhaseCache(), device=TORCH)
     assert plain is not None
@@ -151,7 +151,7 @@ def test_intersections_of_pictures_leave_the_cpu_alone(monkeypatch) -> None:
     for kernel in ("pyramid", "histogram"):
         plain = image_gram(PictureSettings(kernel, 2), words, words)
         with monkeypatch.context() as gone:
-            gone.setattr("models_core.kernels.intersection.intersections", None)
+            gone.setattr("models_core.features.image.intersection.intersections", None)
             found = image_gram(PictureSettings(kernel, 2), words, words, TORCH)
         np.testing.assert_allclose(found, plain, rtol=1e-6)
 

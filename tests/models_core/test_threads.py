@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from models_core import threads, tiles
-from models_core.ranking import count
+from models_core import threads
+from models_core.scoring import tiles
+from models_core.scoring.ranking import count
+from models_core.scoring.tiles import Products
 from models_core.threads import for_each, one_blas_thread, product
-from models_core.tiles import Products
 
 
 def blas_threads() -> set[int]:

@@ -7,7 +7,7 @@ import pytest
 from annotation.protocol.categories import categories_of
 from annotation.protocol.chunker.wordlists import sections
 from annotation.protocol.terms import CATEGORIES
-from models_core.text.wordnet import WordNet
+from models_core.features.text.wordnet import WordNet
 
 without_wordnet = partial(categories_of, wordnet=None)
 

@@ -22,7 +22,7 @@ from annotation.protocol.chunker.tagged_caption import (
     TaggedCaption,
 )
 from annotation.protocol.chunker.wordlists import entries, sections
-from models_core.text.wordnet import singulars
+from models_core.features.text.wordnet import singulars
 
 _LISTS = "caption_grammar.txt"
 

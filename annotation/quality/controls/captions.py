@@ -23,8 +23,8 @@ from annotation.protocol.kinds import ABOUT_PAGE, ABOUT_PAIR, BadItem, Kind, all
 from annotation.quality.controls.authoring import Added, add_control_items
 from annotation.quality.controls.counted import CaptionName, CountedControlItem
 from annotation.task_types.relevance.rules import TRUE_CAPTIONS
-from models_core.text.stems import stem
-from models_core.text.tokens import tokenise
+from models_core.features.text.stems import stem
+from models_core.features.text.tokens import tokenise
 
 #: Words that say nothing of what a picture shows: two captions may share them and speak of different things.
 _PLAIN = frozenset(

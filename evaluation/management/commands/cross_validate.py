@@ -36,9 +36,9 @@ from evaluation.management.training import (
 )
 from evaluation.report_data.tables import bracketed
 from evaluation.services.systems.cross_validation import cross_validate_corpus
-from models_core.recipes.crossing import FOLDS
-from models_core.recipes.table11 import TABLE_11
-from models_core.retrieval.selection import CUTOFFS, DIRECTIONS
+from models_core.estimators.kcca.selection import CUTOFFS, DIRECTIONS
+from models_core.systems.cross_validation import FOLDS
+from models_core.systems.table11 import TABLE_11
 
 MEASURES = (*(f"R@{k}" for k in CUTOFFS), MEDIAN_RANK)
 

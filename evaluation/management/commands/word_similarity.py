@@ -26,8 +26,8 @@ from evaluation.reproduction.figure3 import (
     make_figure3,
     tagged,
 )
-from models_core.text.lemmas import Lemmatiser
-from models_core.text.wordnet import DEBIAN_FOLDER, WordNet, WordNetMissing
+from models_core.features.text.lemmas import Lemmatiser
+from models_core.features.text.wordnet import DEBIAN_FOLDER, WordNet, WordNetMissing
 
 
 class Command(TableCommand):

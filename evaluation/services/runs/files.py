@@ -30,7 +30,7 @@ from evaluation.models import Ranking, Run
 from evaluation.selectors import CorpusNames, names_of, rankings_of, run_named, snapshot_named
 from evaluation.services.common import ImportRefused, check_file, check_name, exclusive_work
 from evaluation.services.systems import registry
-from models_core.ranking import best_by_strip
+from models_core.scoring.ranking import best_by_strip
 
 #: Raised where what the digest covers changes.
 _DEFINITION = 1

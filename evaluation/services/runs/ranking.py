@@ -22,7 +22,7 @@ from evaluation.services.systems.origins import ORIGINS, RankRequest
 from evaluation.services.systems.origins.recipe import REMEMBERED_FILES
 from evaluation.services.systems.registry import MADE_HERE
 from evaluation.services.systems.sources import Sources
-from models_core.recipes.kept import PhaseProgress, no_progress
+from models_core.phase_cache import PhaseProgress, no_progress
 
 ONE_CAPTION = "one caption"
 #: What a run of no split is said to come from.

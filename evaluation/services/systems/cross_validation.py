@@ -16,12 +16,12 @@ from evaluation.services.systems.training import (
     resources_of,
 )
 from models_core.device import CPU, torch_on
-from models_core.recipes.crossing import FOLDS, CrossValidation, cross_validate
-from models_core.recipes.files import recipe_of
-from models_core.recipes.kept import PhaseProgress, no_progress
-from models_core.recipes.material import prepare
-from models_core.recipes.recipe import BadRecipe, PictureSettings, Recipe
-from models_core.recipes.sides import check_resources
+from models_core.phase_cache import PhaseProgress, no_progress
+from models_core.systems.cross_validation import FOLDS, CrossValidation, cross_validate
+from models_core.systems.dataset import prepare
+from models_core.systems.kernels import check_resources
+from models_core.systems.recipe import BadRecipe, PictureSettings, Recipe
+from models_core.systems.recipe_files import recipe_of
 
 #: The image kernel of a feature file: of the named recipes, whose own is of words of pictures.
 _LINEAR = PictureSettings("linear", 1)

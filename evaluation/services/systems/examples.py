@@ -22,7 +22,7 @@ from evaluation.comparison.subsets import FOLD, listed_image_ids, part_of_fold
 from evaluation.formats.embeddings import read_embeddings
 from evaluation.selectors import CorpusNames, names_of
 from evaluation.services.systems.sources import Sources
-from models_core.recipes.material import ImageExample
+from models_core.systems.dataset import ImageExample
 
 
 @dataclass(frozen=True)

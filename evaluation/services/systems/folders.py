@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from models_core.recipes.kept import PhaseCache, PhaseProgress, no_progress
+from models_core.phase_cache import PhaseCache, PhaseProgress, no_progress
 
 
 def phase_cache(progress: PhaseProgress = no_progress) -> PhaseCache:

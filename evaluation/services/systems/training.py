@@ -26,14 +26,14 @@ from evaluation.services.systems.folders import clear_leftovers, phase_cache, sy
 from evaluation.services.systems.sources import Sources
 from models_core import storage
 from models_core.device import CPU, torch_on
-from models_core.recipes.background import read_sentences, without_captions
-from models_core.recipes.files import recipe_of
-from models_core.recipes.kept import PhaseCache, PhaseProgress, digest_of_parts, no_progress
-from models_core.recipes.material import count_words, prepare
-from models_core.recipes.recipe import Recipe
-from models_core.recipes.sides import Resources, check_resources
-from models_core.recipes.system import TrainedSystem
-from models_core.recipes.training import fit
+from models_core.features.text.background import read_sentences, without_captions
+from models_core.phase_cache import PhaseCache, PhaseProgress, digest_of_parts, no_progress
+from models_core.systems.dataset import count_words, prepare
+from models_core.systems.kernels import Resources, check_resources
+from models_core.systems.recipe import Recipe
+from models_core.systems.recipe_files import recipe_of
+from models_core.systems.trained_system import TrainedSystem
+from models_core.systems.training import fit
 
 
 @dataclass(frozen=True, slots=True)

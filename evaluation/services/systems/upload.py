@@ -26,7 +26,7 @@ from evaluation.services.systems import registry
 from evaluation.services.systems.folders import clear_leftovers, system_folder
 from evaluation.services.systems.origins.uploaded import STORED_EMBEDDINGS, STORED_SCORES
 from models_core import storage
-from models_core.tiles import NotANumber, check_finite
+from models_core.scoring.tiles import NotANumber, check_finite
 
 UPLOAD_FORMATS = (STORED_EMBEDDINGS, STORED_SCORES)
 

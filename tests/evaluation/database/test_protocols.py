@@ -15,7 +15,7 @@ from evaluation.comparison.subsets import subset_named
 from evaluation.metrics.protocols import both_directions, over_folds, select
 from evaluation.services.judgments.freezing import freeze_protocol
 from evaluation.services.runs.files import RunImport, import_run
-from models_core.tiles import Dense
+from models_core.scoring.tiles import Dense
 from tests.evaluation.database.conftest import matrix_file, said
 
 pytestmark = pytest.mark.django_db

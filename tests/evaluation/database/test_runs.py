@@ -174,8 +174,8 @@ def test_embeddings_rank_as_their_products_do(
     cosine: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("models_core.tiles._PRODUCT_ROWS", 2)
-    monkeypatch.setattr("models_core.tiles._PRODUCT_COLUMNS", 2)
+    monkeypatch.setattr("models_core.scoring.tiles._PRODUCT_ROWS", 2)
+    monkeypatch.setattr("models_core.scoring.tiles._PRODUCT_COLUMNS", 2)
     files = embedding_files(tmp_path, kind, embedded)
     arguments = ["--corpus", corpus, "--format", "embeddings", "--direction", direction, "--depth", 3]
     said("import_run", "e", *files, *arguments, *([] if cosine else ["--inner-products"]))

@@ -16,8 +16,8 @@ from evaluation.metrics.judged import Judged, from_qrels, judged, originals_of
 from evaluation.metrics.ranked import Ranked, from_lists, from_scores, from_tiles
 from evaluation.metrics.scoring import evaluate
 from evaluation.metrics.table import Measure, Measures, UnknownMeasure
-from models_core.ranking import Ties
-from models_core.tiles import Dense, NotANumber
+from models_core.scoring.ranking import Ties
+from models_core.scoring.tiles import Dense, NotANumber
 from tests.evaluation.ranking.cases import cases
 
 nan = math.nan

@@ -12,7 +12,7 @@ from evaluation.metrics.judged import judged
 from evaluation.metrics.protocols import both_directions, folds, over_folds, protocol_named, select
 from evaluation.metrics.ranked import from_tiles
 from evaluation.metrics.scoring import evaluate
-from models_core.tiles import Dense, Products
+from models_core.scoring.tiles import Dense, Products
 
 MEASURES = ["R@1", "R@5", "R@10", "median rank", "mean rank"]
 

@@ -12,10 +12,10 @@ from django.core.management.base import CommandError
 
 from evaluation.reproduction.cells import KAPPA, tolerance
 from evaluation.reproduction.figure3 import ALIGNMENT, BNC, CAPTIONS, LIN, PRINTED_FIGURE3, make_figure3
-from models_core.text.distributional import distributional
-from models_core.text.lemmas import NOUN, VERB, Word, content
-from models_core.text.lin import Lin
-from models_core.text.wordnet import WordNet
+from models_core.features.text.distributional import distributional
+from models_core.features.text.lemmas import NOUN, VERB, Word, content
+from models_core.features.text.lin import Lin
+from models_core.features.text.wordnet import WordNet
 
 
 @pytest.fixture(scope="module")

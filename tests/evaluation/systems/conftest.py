@@ -9,8 +9,8 @@ import pytest
 
 from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
-from tests.models_core.recipes.conftest import one_tagger as one_tagger
-from tests.models_core.recipes.worlds import examples, vectors
+from tests.models_core.systems.conftest import one_tagger as one_tagger
+from tests.models_core.systems.worlds import examples, vectors
 
 IMAGES = 60
 SPLITS = ("train",) * 36 + ("val",) * 12 + ("test",) * 12

@@ -19,10 +19,10 @@ from evaluation.services.systems.cross_validation import cross_validate_corpus
 from evaluation.services.systems.registry import system_row
 from evaluation.services.systems.training import Sources, system_folder, system_named
 from models_core import storage
-from models_core.image import vocabulary
+from models_core.features.image import vocabulary
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.conftest import IMAGES
-from tests.models_core.recipes.worlds import examples, vectors
+from tests.models_core.systems.worlds import examples, vectors
 
 pytestmark = pytest.mark.django_db
 

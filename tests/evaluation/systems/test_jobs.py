@@ -8,8 +8,8 @@ from annotation import jobs
 from annotation.models import Job
 from evaluation.models import Run, System
 from evaluation.services.systems.training import system_folder
-from models_core.recipes import system
 from models_core.storage import file_digest
+from models_core.systems import trained_system
 
 pytestmark = pytest.mark.django_db
 
@@ -87,7 +87,7 @@ def test_a_cancelled_training_leaves_no_system_and_goes_on(training):
     assert jobs.run_queued_job(training.pk, stopping=look) == Job.DONE
     assert during == waiting
     assert not kernels.exists()
-    assert system.TrainedSystem.load(system_folder("mine")).kcca is not None
+    assert trained_system.TrainedSystem.load(system_folder("mine")).kcca is not None
 
 
 def test_a_worker_that_must_end_hands_the_training_on(training):

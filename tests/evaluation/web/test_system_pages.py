@@ -14,7 +14,7 @@ from annotation.models import Job
 from evaluation.models import Run, System
 from evaluation.services.systems.folders import system_folder
 from evaluation.web import uploads
-from models_core.recipes.table11 import TABLE_11
+from models_core.systems.table11 import TABLE_11
 from tests.evaluation.web import little
 from tests.web.staff import forms, press, said, words
 

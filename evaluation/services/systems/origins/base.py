@@ -15,8 +15,8 @@ from evaluation.metrics.protocols import select
 from evaluation.models import System
 from evaluation.selectors import CorpusNames
 from evaluation.services.systems.sources import Sources
-from models_core.recipes.kept import PhaseProgress
-from models_core.recipes.material import ImageExample
+from models_core.phase_cache import PhaseProgress
+from models_core.systems.dataset import ImageExample
 
 
 @dataclass(frozen=True, slots=True)

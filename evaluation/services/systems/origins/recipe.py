@@ -17,12 +17,12 @@ from evaluation.services.systems.origins.base import (
     captions_taking_part,
 )
 from evaluation.services.systems.sources import Sources
-from models_core import ranking
-from models_core.recipes.material import CountedWords, Vectors, prepare
-from models_core.recipes.system import SYSTEM_KIND, TrainedSystem
-from models_core.retrieval.selection import DIRECTIONS
-from models_core.text.idf import Document
-from models_core.tiles import Dense
+from models_core.estimators.kcca.selection import DIRECTIONS
+from models_core.features.text.documents import Document
+from models_core.scoring import ranking
+from models_core.scoring.tiles import Dense
+from models_core.systems.dataset import CountedWords, Vectors, prepare
+from models_core.systems.trained_system import SYSTEM_KIND, TrainedSystem
 
 #: Files of a training that its rankings read again: images and captions are looked up there.
 REMEMBERED_FILES = ("features", "ids", "lemmas")

@@ -22,8 +22,8 @@ from evaluation.services.systems.origins.base import (
     captions_taking_part,
 )
 from models_core import storage
+from models_core.scoring.tiles import Dense
 from models_core.storage import Stored
-from models_core.tiles import Dense
 
 STORED_EMBEDDINGS, STORED_SCORES = "embeddings", "scores"
 

@@ -1,0 +1,1 @@
+"""What learns: one file or folder for each method."""

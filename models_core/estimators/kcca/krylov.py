@@ -1,0 +1,139 @@
+"""The leading dimensions of KCCA without any decomposition of n by n: Cholesky and a block Krylov space.
+
+With P_x = (K_x + kappa I)^-1 K_x, symmetric as its factors commute, the projections w = K_x alpha and
+z = K_y beta of the training items solve w = P_x z / rho and z = P_y w / rho (eq. 3 of Hodosh et al.
+2013), so P_x P_y w = rho^2 w. That operator is self-adjoint in the inner product u' P_y v, in which
+the space is built and kept orthonormal. Applying it costs two triangular solves a side. Afterwards
+alpha = (K_x + kappa I)^-1 z / rho and beta = (K_y + kappa I)^-1 w / rho.
+Source of the method: Golub and Underwood 1977, "The block Lanczos method for computing eigenvalues".
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import eigh
+
+from models_core.estimators.base import Matrix
+from models_core.estimators.kcca.cholesky import Factor
+from models_core.estimators.kcca.spectrum import LEAST_SQUARED_CORRELATION, Solution
+from models_core.threads import for_each, one_blas_thread, product
+
+_BLOCK = 64  # vectors a step: enough for matrix products, few enough for a deep space
+_TOLERANCE = 1e-9  # of each dimension's residual, relative to its squared correlation
+_GROWTH = 1.1  # the space grows by this much between two looks at it
+_NEGATIVE = 1e-3  # of kappa: eigenvalues down to minus this are rounding of single precision, and harmless
+_DEPENDENT = 1e-6  # of the largest square in a block: what is smaller loses digits when it is scaled up
+
+
+class NotSemidefinite(ValueError):
+    """A kernel has negative eigenvalues, which a Cholesky decomposition cannot drop."""
+
+
+class _Side:
+    """(K + kappa I)^-1 by a Cholesky decomposition; raises NotSemidefinite."""
+
+    def __init__(self, kernel: Matrix, kappa: float, name: str) -> None:
+        self.kappa = kappa
+        try:
+            # The first only asks whether the kernel is one.
+            for shift in (_NEGATIVE * kappa, kappa):
+                self.factor = Factor(kernel, shift)
+        except np.linalg.LinAlgError:
+            raise NotSemidefinite(
+                f"kernel {name} has negative eigenvalues; solver 'full' leaves them out"
+            ) from None
+
+    def shrunk(self, block: Matrix) -> Matrix:
+        """P times the block: 1 - kappa (K + kappa I)^-1."""
+        return np.asarray(block - self.kappa * self.factor.solve(block))
+
+
+def solve_few(x: Matrix, y: Matrix, kappa: float, dimensions: int, *, seed: int = 0) -> Solution:
+    """The leading `dimensions` of eq. 3 for kernels of shape (n, n), as alpha and beta, shape (n, d).
+
+    `seed` draws the start, on which nothing depends but rounding. Signs are those of `solve` up to
+    a factor of -1. Raises NotSemidefinite, after which spectrum.solve does it. Blocks are divided among
+    threads of one BLAS thread each: BLAS's own wait for each other at the end of each small product.
+    """
+    with one_blas_thread():
+        sides: dict[str, _Side] = {}
+
+        def decompose(name: str) -> None:
+            sides[name] = _Side(x if name == "x" else y, kappa, name)
+
+        for_each(decompose, ("x", "y"))
+        return _solve(sides["x"], sides["y"], len(x), dimensions, seed)
+
+
+def _solve(first: _Side, second: _Side, pairs: int, dimensions: int, seed: int) -> Solution:
+    dice = np.random.default_rng(seed)
+    # V, with V' P_y V = I, and P_y V. By columns: memory is taken only for those that are written.
+    basis, applied = (np.empty((pairs, pairs), order="F") for _ in range(2))
+    compressed = np.empty((0, 0))  # V' P_y P_x P_y V
+    block = first.shrunk(dice.standard_normal((pairs, min(_BLOCK, pairs))))
+    shared = np.empty((0, block.shape[1]))  # (P_y V)' block
+    look = 2 * dimensions
+    while True:
+        size = len(compressed)
+        space, images = basis[:, :size], applied[:, :size]
+        block, image, turned = _orthonormal(block, second, space, images, shared)
+        full = not block.shape[1]
+        if full and not size:
+            return Solution(np.empty(0), np.empty((pairs, 0)), np.empty((pairs, 0)))
+        if full or size >= look:
+            wanted = [max(0, size - dimensions), size - 1]
+            squares, vectors = eigh(compressed, subset_by_index=wanted, driver="evr", check_finite=False)
+            retained = squares > LEAST_SQUARED_CORRELATION * squares[-1]
+            # What the operator makes of a Ritz vector outside the space shows in its newest rows.
+            newest = vectors[size - turned.shape[1] :]
+            outside = np.linalg.norm(turned @ newest, axis=0)  # 0 where the space is full
+            if full or (size >= dimensions and (outside <= _TOLERANCE * squares)[retained].all()):
+                break
+            look = int(_GROWTH * size) + 1
+        grown = slice(size, size + block.shape[1])
+        basis[:, grown], applied[:, grown] = block, image
+        block = first.shrunk(image)
+        # P_x and its images: symmetric, so the new columns are the new rows.
+        shared = product(applied[:, : grown.stop].T, block)
+        compressed = np.block([[compressed, shared[:size]], [shared[:size].T, shared[size:]]])
+    kept = np.flatnonzero(retained)[::-1]
+    correlations = np.sqrt(squares[kept])
+    w, z = product(space, vectors[:, kept]), product(images, vectors[:, kept])  # w / rho, z
+    return Solution(correlations, first.factor.solve(z) / correlations, second.factor.solve(w))
+
+
+def _orthonormal(
+    block: Matrix, side: _Side, space: Matrix, images: Matrix, shared: Matrix
+) -> tuple[Matrix, Matrix, Matrix]:
+    """The block made orthonormal to the space and within itself, its image under P_y, and R of block = QR.
+
+    `shared` is images' block. Directions that the space holds already are dropped, so a block may come
+    back empty.
+    """
+    before = float((block**2).sum(axis=0).max(initial=0.0))
+    block = block - product(space, shared)
+    # Once leaves rounding that grows; twice is enough (Kahan; Parlett 1998, 6.9).
+    block -= product(space, product(images.T, block))
+    image = side.shrunk(block)
+    values, vectors = np.linalg.eigh(product(block.T, image))
+    # What P_y maps to nothing, or the space holds already, is there as rounding.
+    after = float((block**2).sum(axis=0).max(initial=0.0))
+    largest = float(values.max(initial=0.0))
+    kept = values > max(1e-11 * after, 1e-24 * before, 1e-14 * largest)
+    scale = np.sqrt(values[kept])
+    turn = vectors[:, kept] / scale
+    block, image = product(block, turn), product(image, turn)
+    turned = scale[:, None] * vectors[:, kept].T
+    # The same once more: what was nearly dependent is orthonormal to rounding only now.
+    shared = product(images.T, block)
+    block -= product(space, shared)
+    if len(scale) and scale[0] ** 2 < _DEPENDENT * max(largest, after):
+        image = side.shrunk(block)
+    else:  # P_y is linear, so there is no need to solve again
+        image -= product(images, shared)
+    gram = product(block.T, image)
+    if len(gram):
+        lower = np.linalg.cholesky((gram + gram.T) / 2)
+        back = np.linalg.inv(lower).T
+        block, image, turned = product(block, back), product(image, back), lower.T @ turned
+    return block, image, turned

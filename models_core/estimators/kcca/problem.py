@@ -1,0 +1,95 @@
+"""What every solver of KCCA starts from: two kernels of the same training pairs, checked and centred.
+
+Source: Hodosh et al. 2013, section 3.2.1. Eq. 3 constrains both sides to a'(K^2 + kappa K)a = 1, so at
+its solution K_x K_y b = rho (K_x^2 + kappa K_x) a and K_y K_x a = rho (K_y^2 + kappa K_y) b.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from models_core.estimators.base import Matrix, checked_numbers
+
+_ASYMMETRY = 1e-8  # of the largest entry; a kernel summed in another order differs by less
+_ROWS = 512  # compared with their mirror image at a time
+
+
+class Centred(NamedTuple):
+    """A training kernel, shape (n, n), and the means of its columns as given, shape (n,); zeros where
+    it was not to be centred."""
+
+    kernel: Matrix
+    means: Matrix
+
+
+def checked_kernel(kernel: ArrayLike, name: str) -> Matrix:
+    """The kernel of training items in float64, shape (n, n).
+
+    Raises ValueError, calling it `name`, if it is not square, has fewer than two items, holds
+    something that is no finite number, or is not symmetric.
+    """
+    found = np.asarray(kernel)
+    if found.ndim != 2 or found.shape[0] != found.shape[1]:
+        raise ValueError(f"{name} has shape {found.shape}; expected a square kernel, (pairs, pairs)")
+    if len(found) < 2:
+        raise ValueError(f"{name} is of {len(found)} training pairs; expected 2 or more")
+    found = checked_numbers(found, name)
+    allowed = _ASYMMETRY * max(float(found.max()), -float(found.min()))
+    for start in range(0, len(found), _ROWS):
+        strip = slice(start, start + _ROWS)
+        difference = np.abs(found[strip] - found[:, strip].T)
+        if difference.max() > allowed:
+            row, column = (int(i) for i in np.unravel_index(difference.argmax(), difference.shape))
+            raise ValueError(
+                f"{name} is not symmetric: entries ({row + start}, {column}) and ({column}, {row + start}) "
+                f"differ by {difference.max():.3g}; expected a kernel of training items with themselves"
+            )
+    return found
+
+
+def checked_pair(x: ArrayLike, y: ArrayLike) -> tuple[Matrix, Matrix]:
+    """Both kernels, checked, of the same number of pairs; raises ValueError."""
+    first, second = checked_kernel(x, "kernel x"), checked_kernel(y, "kernel y")
+    if len(first) != len(second):
+        raise ValueError(
+            f"kernel x is of {len(first)} items, kernel y of {len(second)}; "
+            "expected the two sides of the same pairs"
+        )
+    return first, second
+
+
+def checked_kappa(kappa: float) -> float:
+    """The regulariser of eq. 3, which must be positive: without it invertible kernels correlate perfectly."""
+    if not (np.isfinite(kappa) and kappa > 0):
+        raise ValueError(f"kappa is {kappa}; expected a number above 0")
+    return float(kappa)
+
+
+def centred(kernel: Matrix, *, center: bool = True) -> Centred:
+    """The kernel of features from which their mean over the training items is taken: H K H, H = I - 11'/n."""
+    if not center:
+        return Centred(kernel, np.zeros(len(kernel)))
+    means = kernel.mean(axis=0)
+    found = kernel - means
+    found -= means[:, None] - means.mean()
+    return Centred(found, means)
+
+
+def relative_residuals(
+    x: Matrix, y: Matrix, alpha: Matrix, beta: Matrix, correlations: Matrix, kappa: float
+) -> Matrix:
+    """How far each dimension is from solving eq. 3, relative to the length of K_x K_y b; shape (dimensions,).
+
+    `x` and `y` are the kernels as solved (centred where they were), `alpha` and `beta` have shape
+    (n, dimensions). The larger of both sides' residuals counts.
+    """
+    found = np.zeros(len(correlations))
+    left, right = x @ alpha, y @ beta
+    for kernel, own, own_image, other_image in ((x, alpha, left, right), (y, beta, right, left)):
+        wanted = kernel @ other_image
+        gap = wanted - correlations * (kernel @ (own_image + kappa * own))
+        found = np.maximum(found, np.linalg.norm(gap, axis=0) / np.linalg.norm(wanted, axis=0))
+    return found

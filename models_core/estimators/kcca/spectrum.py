@@ -1,0 +1,118 @@
+"""KCCA by two eigendecompositions: every regulariser and every number of dimensions from them.
+
+With K_x = U L U' and K_y = V M V', eq. 3 of Hodosh et al. 2013 becomes, for each kappa, the singular
+value decomposition A diag(rho) B' of T = sqrt(L / (L + kappa)) U'V sqrt(M / (M + kappa)), and
+alpha = U diag(1 / sqrt(L (L + kappa))) A, beta likewise. Fewer dimensions are a prefix of more.
+Decompositions run side by side with a BLAS of one thread each, since half of an eigendecomposition
+waits for memory and threads that share it wait for each other as well. They are NumPy's, which lets the
+interpreter's lock go while it computes; SciPy's keep it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models_core.estimators.base import Matrix
+from models_core.estimators.kcca.problem import Centred
+from models_core.threads import for_each, one_blas_thread
+
+#: Eigenvalues of a kernel below this share of the largest are rounding, or negative, and are dropped.
+LEAST_EIGENVALUE = 1e-10
+#: So are squared correlations below this share of the largest: T'T holds them to about 1e-15 of it.
+LEAST_SQUARED_CORRELATION = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class KernelView:
+    """One side of the pairs: K = vectors diag(values) vectors', and how new items come into it.
+
+    Coefficients c of shape (rank, d) mean alpha = vectors @ c. A new item whose kernel with the
+    columns `columns` of the training items (all if None) is k has the projection k @ back @ c - shift @ c.
+    """
+
+    vectors: Matrix  # U, (n, rank)
+    values: Matrix  # L, (rank,), descending
+    back: Matrix  # (columns, rank)
+    shift: Matrix  # (rank,)
+    columns: NDArray[np.intp] | None = None
+
+
+class Solution(NamedTuple):
+    """Correlations, descending, shape (d,), and coefficients in both views, shape (rank, d) each."""
+
+    correlations: Matrix
+    x: Matrix
+    y: Matrix
+
+
+def _view(side: Centred) -> KernelView:
+    """A kernel decomposed; what is below LEAST_EIGENVALUE of its largest eigenvalue is left out.
+
+    Raises ValueError where nothing is left, as of a constant kernel that was centred.
+    """
+    values, vectors = np.linalg.eigh(side.kernel)
+    dropped = int(np.searchsorted(values, least_eigenvalue(side, float(values[-1])), side="right"))
+    check_retained(len(values) - dropped)
+    # Descending, in the order of rows that products read fastest.
+    values, vectors = values[dropped:][::-1].copy(), np.ascontiguousarray(vectors[:, dropped:][:, ::-1])
+    return KernelView(vectors, values, vectors, side.means @ vectors)
+
+
+def least_eigenvalue(side: Centred, largest: float) -> float:
+    """Up to where eigenvalues of a kernel are dropped, where the largest is `largest`."""
+    # A kernel whose entries were all equal leaves rounding when it is centred.
+    scale = max(float(np.abs(side.means).max()), float(np.abs(side.kernel).max()))
+    return LEAST_EIGENVALUE * max(largest, scale)
+
+
+def check_retained(eigenvalues: int) -> None:
+    """Raise ValueError where none is retained."""
+    if not eigenvalues:
+        raise ValueError("a kernel has no eigenvalue above 0; expected items that differ from each other")
+
+
+def decompose_both(x: Centred, y: Centred) -> tuple[KernelView, KernelView]:
+    """Both sides, decomposed at the same time."""
+    sides, found = (x, y), dict[int, KernelView]()
+
+    def decompose(side: int) -> None:
+        found[side] = _view(sides[side])
+
+    with one_blas_thread():
+        for_each(decompose, (0, 1))
+    return found[0], found[1]
+
+
+def solve_eigenproblem(
+    x: KernelView, y: KernelView, cross: Matrix, kappa: float, dimensions: int | None = None
+) -> Solution:
+    """The leading `dimensions` of eq. 3, all there are where None; `cross` is U'V, shape (rank, rank).
+
+    Fewer come back where fewer correlate: see LEAST_SQUARED_CORRELATION.
+    """
+    # Where correlations are few, the shorter side costs less.
+    if len(x.values) < len(y.values):
+        correlations, second, first = solve_eigenproblem(y, x, cross.T, kappa, dimensions)
+        return Solution(correlations, first, second)
+    shrunk_x, shrunk_y = (np.sqrt(v.values / (v.values + kappa)) for v in (x, y))
+    between = shrunk_x[:, None] * cross * shrunk_y  # T
+    square = between.T @ between
+    with one_blas_thread():
+        squares, right = np.linalg.eigh(square)
+    least = LEAST_SQUARED_CORRELATION * squares[-1]
+    kept = int(np.count_nonzero(squares > least)) if squares[-1] > 0 else 0
+    kept = kept if dimensions is None else min(kept, dimensions)
+    if not kept:
+        return Solution(np.empty(0), np.empty((len(x.values), 0)), np.empty((len(y.values), 0)))
+    correlations = np.sqrt(squares[: -kept - 1 : -1])
+    right = right[:, : -kept - 1 : -1]  # B
+    left = between @ right / correlations  # A
+    return Solution(
+        correlations,
+        left / np.sqrt(x.values * (x.values + kappa))[:, None],
+        right / np.sqrt(y.values * (y.values + kappa))[:, None],
+    )

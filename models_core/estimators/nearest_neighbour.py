@@ -1,0 +1,65 @@
+"""The nearest-neighbour systems: the closest training pair answers for the query.
+
+Source: Hodosh et al. 2013, section 3.1, eq. 2. A system is a pair of similarities: the image kernel,
+and one of the text similarities F1, F1 with idf, or a text kernel (bag of words, trigram), all of
+them between new items and training items, as KCCA takes them. The four of Table 11 differ in the
+text similarity only. There is nothing to fit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from models_core.estimators.base import Matrix, RankDirection, checked_numbers
+
+
+def score_pairs(images: ArrayLike, sentences: ArrayLike, *, direction: RankDirection) -> Matrix:
+    """Scores of every pair, shape (images, sentences), as eq. 2 gives them for one direction.
+
+    `images` holds similarities of new images with the training images, shape (images, pairs),
+    `sentences` those of new sentences with the training sentences, shape (sentences, pairs). For
+    `annotation` the training pair whose image is nearest to the query answers, for `search` the one
+    whose sentence is; of equally near ones the first. Raises ValueError for differing widths.
+    """
+    left, right = (
+        checked_numbers(images, "image similarities"),
+        checked_numbers(sentences, "text similarities"),
+    )
+    if left.ndim != 2 or right.ndim != 2 or left.shape[1] != right.shape[1] or not left.shape[1]:
+        raise ValueError(
+            f"image similarities have shape {left.shape}, text similarities {right.shape}; "
+            "expected a column for each training pair in both"
+        )
+    if direction == "annotation":
+        return np.ascontiguousarray(right[:, left.argmax(axis=1)].T)
+    if direction == "search":
+        return np.ascontiguousarray(left[:, right.argmax(axis=1)])
+    raise ValueError(f"direction {direction!r} is unknown; expected annotation or search")
+
+
+def f1_similarity(
+    new: sparse.spmatrix, training: sparse.spmatrix, weights: ArrayLike | None = None
+) -> Matrix:
+    """F1 of two bags of words, shape (new, training): 2 overlap / (size + size).
+
+    Both are word counts, shape (texts, words); the overlap counts a word as often as both have it.
+    `weights` (words,) are the idf of NN5-F1-idf, 1 each where None; negative ones must be clipped
+    before. The F1 of two texts without weight is 0.
+    """
+    left, right = (sparse.csr_matrix(side, dtype=np.float64) for side in (new, training))
+    if left.shape[1] != right.shape[1]:
+        raise ValueError(f"texts have {left.shape[1]} and {right.shape[1]} words; expected one vocabulary")
+    worth = np.ones(left.shape[1]) if weights is None else checked_numbers(weights, "word weights")
+    if worth.shape != (left.shape[1],) or (worth < 0).any():
+        raise ValueError(
+            f"word weights have shape {worth.shape} or are below 0; expected ({left.shape[1]},), 0 or more"
+        )
+    overlap = np.zeros((left.shape[0], right.shape[0]))
+    # min(a, b) counts the t for which both have the word t times or more.
+    for times in range(1, int(min(left.max(), right.max())) + 1 if left.nnz and right.nnz else 1):
+        often = [sparse.csr_matrix(side >= times, dtype=np.float64) for side in (left, right)]
+        overlap += (often[0].multiply(worth).tocsr() @ often[1].T).toarray()
+    sizes = (left @ worth)[:, None] + right @ worth
+    return np.asarray(2 * overlap / np.where(sizes > 0, sizes, 1.0))

@@ -1,0 +1,134 @@
+"""Codebooks: 128 colours, 256 textures and 256 shapes that pictures are described with.
+
+Source: Hodosh et al. 2013, section 3.3.1: k-means on 1,000 points of each of 200 pictures. The paper
+takes these from PASCAL 2008; here they are drawn from the pictures given. Which are drawn, and at
+which points, depends on the seed and on what is in the files, not on their names or order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from models_core import storage
+from models_core.features.image import pictures, pyramid
+from models_core.features.image.clusters import Points, k_means, nearest
+from models_core.features.image.descriptors import DESCRIPTORS
+from models_core.threads import one_blas_thread
+
+_KIND = "image-words"
+
+#: Told the phase, how much of it is done, and how much there is; may raise to stop.
+_Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class CodebookSettings:
+    """What words depend on. The longer side is in pixels; `words` counts those of each kind in `KINDS`."""
+
+    longer_side: int = 200
+    pictures: int = 200
+    points: int = 1000
+    words: tuple[int, ...] = tuple(number for _, number in DESCRIPTORS.values())
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Codebooks in the order of KINDS, shape (words, dimensions) each, and what they were made with."""
+
+    centres: tuple[Points, ...]
+    settings: CodebookSettings
+
+    @property
+    def digest(self) -> str:
+        """Hexadecimal SHA-256 of settings and centres: counts of two vocabularies never mix."""
+        found = hashlib.sha256(json.dumps([asdict(self.settings), cv2.__version__]).encode())
+        for centres in self.centres:
+            found.update(centres.tobytes())
+        return found.hexdigest()
+
+    def counts(self, picture: pictures.Picture) -> NDArray[np.uint32]:
+        """Words in each of the 4 x 4 cells, all kinds side by side, (16, sum of words). Raises BadPicture."""
+        found = pictures.pixels(picture, self.settings.longer_side)
+        kinds = []
+        for (describe, _), centres in zip(DESCRIPTORS.values(), self.centres, strict=True):
+            field = describe(found)
+            words, _ = nearest(field.reshape(-1, field.shape[2]), centres)
+            kinds.append(pyramid.count_in_cells(words.reshape(field.shape[:2]), len(centres)))
+        return np.hstack(kinds)
+
+    def split(self, counts: NDArray[np.integer]) -> list[NDArray[np.integer]]:
+        """Counts with all kinds side by side, (..., sum of words), as one array a kind."""
+        return np.split(counts, np.cumsum([len(c) for c in self.centres])[:-1], axis=-1)
+
+    def save(self, folder: Path, facts: dict[str, Any] | None = None) -> None:
+        """Write the codebooks to a new folder (see storage.save)."""
+        arrays: dict[str, NDArray[Any]] = dict(zip(DESCRIPTORS, self.centres, strict=True))
+        storage.save_model(
+            folder, _KIND, arrays, asdict(self.settings), {"opencv": cv2.__version__} | (facts or {})
+        )
+
+    @classmethod
+    def load(cls, folder: Path) -> Vocabulary:
+        """Codebooks that `save` wrote; raises storage.BadModel."""
+        stored = storage.load_model(folder, _KIND)
+        settings = CodebookSettings(**stored.settings | {"words": tuple(stored.settings["words"])})
+        return cls(tuple(stored.arrays[kind] for kind in DESCRIPTORS), settings)
+
+
+def learn(
+    paths: Sequence[Path],
+    settings: CodebookSettings | None = None,
+    *,
+    progress: _Progress = lambda phase, done, of: None,
+) -> Vocabulary:
+    """Codebooks from some of the pictures. Raises BadPicture, and ValueError for none or too few points."""
+    settings = settings or CodebookSettings()
+    if not paths:
+        raise ValueError("no pictures were given; codebooks need at least one")
+    chosen = _drawn(paths, settings)
+    samples: list[list[Points]] = []
+    with one_blas_thread(), ThreadPoolExecutor(2) as pool:
+        for done, sample in enumerate(pool.map(lambda path: _sample(path, settings), chosen), start=1):
+            samples.append(sample)
+            progress("sampling pictures", done, len(chosen))
+    centres = []
+    for place, (kind, number) in enumerate(zip(DESCRIPTORS, settings.words, strict=True)):
+        points = np.concatenate([sample[place] for sample in samples])
+
+        def tell(done: int, of: int, phase: str = f"clustering {kind}") -> None:
+            progress(phase, done, of)
+
+        centres.append(k_means(points, number, seed=settings.seed, progress=tell))
+    return Vocabulary(tuple(centres), settings)
+
+
+def _drawn(paths: Iterable[Path], settings: CodebookSettings) -> list[Path]:
+    """Pictures in the order of a hash of seed and content; the first of them, each content once."""
+    keyed: dict[bytes, Path] = {}
+    for path in paths:
+        digest = pictures.read_picture(path).digest
+        keyed.setdefault(hashlib.sha256(f"{settings.seed} {digest}".encode()).digest(), path)
+    return [path for _, path in sorted(keyed.items())[: settings.pictures]]
+
+
+def _sample(path: Path, settings: CodebookSettings) -> list[Points]:
+    picture = pictures.read_picture(path)
+    found = pictures.pixels(picture, settings.longer_side)
+    sample = []
+    for place, (describe, _) in enumerate(DESCRIPTORS.values()):
+        field = describe(found)
+        points = field.reshape(-1, field.shape[2])
+        dice = np.random.default_rng([settings.seed, place, int(picture.digest[:16], 16)])
+        sample.append(points[dice.permutation(len(points))[: settings.points]])
+    return sample

@@ -1,0 +1,70 @@
+"""Words that appear in similar sentences: non-negative pointwise mutual information.
+
+    w_D(i) = max(0, log2(P(w, w_i) / (P(w) P(w_i))))                                     (eq. 24)
+
+P(w) is the share of sentences that have w, P(w, w_i) the share that have both. The component of the
+word itself is 0: its information with itself says nothing of its company, and with it the
+similarities of Figure 3 do not come out. Two words are as similar as the cosine of their vectors.
+
+Source: Hodosh et al. 2013, section 3.5.3. Words and contexts appear at least 5 times.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+
+import numpy as np
+from scipy import sparse
+
+from models_core.features.text.similarity import WordKernel
+
+#: How often a word has to appear.
+_LEAST = 5
+
+
+def frequent(sentences: Iterable[Sequence[str]], *, least: int = _LEAST) -> tuple[str, ...]:
+    """The words that appear at least `least` times, in alphabetical order."""
+    counts = Counter(word for words in sentences for word in words)
+    return tuple(sorted(word for word, count in counts.items() if count >= least))
+
+
+def distributional(
+    sentences: Sequence[Sequence[str]], *, among: Collection[str] | None = None, least: int = _LEAST
+) -> WordKernel:
+    """kappa_D on a text, given as sentences of lemmas without stop words.
+
+    Contexts are the words that appear there at least `least` times. The kernel is of these words, or,
+    for a background text, of those that are in `among` too (the corpus's own frequent words).
+    Raises ValueError where no word is left.
+    """
+    contexts = frequent(sentences, least=least)
+    words = [word for word in contexts if among is None or word in among]
+    if not words:
+        raise ValueError(
+            f"no word appears {least} times in {len(sentences)} sentences"
+            + ("" if among is None else " and is one of the corpus's frequent words")
+            + "; give a larger text"
+        )
+    return WordKernel.of_vectors(words, information(sentences, words, contexts))
+
+
+def information(
+    sentences: Sequence[Sequence[str]], words: Sequence[str], contexts: Sequence[str]
+) -> sparse.csr_array:
+    """Eq. 24, shape (words, contexts). Every word and context must appear in a sentence."""
+    has_context, has_word = _incidence(sentences, contexts), _incidence(sentences, words)
+    both = (has_word.T @ has_context).tocoo()
+    one, other = has_word.sum(axis=0), has_context.sum(axis=0)
+    values = np.log2(both.data * len(sentences) / (one[both.row] * other[both.col]))
+    itself = np.asarray(words, dtype=object)[both.row] == np.asarray(contexts, dtype=object)[both.col]
+    kept = (values > 0) & ~itself
+    return sparse.csr_array((values[kept], (both.row[kept], both.col[kept])), shape=both.shape)
+
+
+def _incidence(sentences: Sequence[Sequence[str]], words: Sequence[str]) -> sparse.csc_array:
+    """Which sentence has which word, shape (sentences, words), float64 of 0 and 1."""
+    places = {word: place for place, word in enumerate(words)}
+    found = [(row, places[word]) for row, own in enumerate(sentences) for word in set(own) if word in places]
+    rows, columns = np.array(found, dtype=np.int64).reshape(-1, 2).T
+    return sparse.csc_array((np.ones(len(rows)), (rows, columns)), shape=(len(sentences), len(words)))

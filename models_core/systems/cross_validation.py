@@ -1,0 +1,115 @@
+"""Cross-validation: every image is tested once, by a system that saw neither it nor its fold.
+
+Images are dealt into folds by a seed. For each fold the next one is held out to select settings and the
+others train; nearest neighbours, which select nothing, train on both. Each test image has one caption,
+and is ranked among its fold's. Codebooks and the background text are the same for all folds: neither
+has seen a caption of the corpus (see `background.without_captions`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models_core.device import CPU
+from models_core.estimators.base import RankDirection
+from models_core.estimators.kcca.selection import DIRECTIONS
+from models_core.phase_cache import PhaseCache, digest_of_parts
+from models_core.scoring import ranking
+from models_core.systems.dataset import STANDS_FOR, PreparedDataset
+from models_core.systems.kernels import Resources
+from models_core.systems.recipe import Recipe
+from models_core.systems.training import fit
+
+FOLDS = 5
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """Where each image's original stood, shape (images,) for each direction, and how many it stood among."""
+
+    recipe: Recipe
+    ranks: dict[RankDirection, NDArray[np.float64]]
+    pool: NDArray[np.int64]
+
+
+def make_folds(images: int, number: int = FOLDS, *, seed: int = 0) -> list[NDArray[np.intp]]:
+    """The images of each fold, in their order. Raises ValueError where there are fewer than 3 folds."""
+    if not 3 <= number <= images:
+        raise ValueError(
+            f"{images} images in {number} folds; expected at least 3 folds (for training, selection and "
+            "testing) with an image in each"
+        )
+    order = np.random.default_rng(seed).permutation(images)
+    return [np.sort(order[fold::number]) for fold in range(number)]
+
+
+def cross_validate(
+    recipe: Recipe,
+    material: PreparedDataset,
+    aids: Resources | None = None,
+    *,
+    number: int = FOLDS,
+    seed: int = 0,
+    kept: PhaseCache,
+    caption: int = STANDS_FOR,
+    device: str = CPU,
+) -> CrossValidation:
+    """Test `recipe` on every image of `material`. What a fold gave is kept: a killed run goes on after it, on
+    whatever `device` (see `fit`).
+
+    Raises what `fit` raises.
+    """
+    folds = make_folds(len(material), number, seed=seed)
+    ranks: dict[RankDirection, NDArray[np.float64]] = {d: np.empty(len(material)) for d in DIRECTIONS}
+    pool = np.empty(len(material), dtype=np.int64)
+    aids = aids or Resources()
+    facts = {
+        "recipe": recipe.digest,
+        "material": material.digest,
+        "background": digest_of_parts([list(s) for s in aids.background]) if aids.background else "",
+        "folds": [number, seed],
+        "caption": caption,
+    }
+    for fold, test in enumerate(folds):
+        next_one, called = (fold + 1) % number, f"{recipe.name}, fold {fold + 1} of {number}"
+        selects = recipe.method != "nearest-neighbour"
+        training = np.sort(
+            np.concatenate(
+                [own for n, own in enumerate(folds) if n != fold and not (selects and n == next_one)]
+            )
+        )
+
+        def tested(
+            test: NDArray[np.intp] = test,
+            training: NDArray[np.intp] = training,
+            held_out: NDArray[np.intp] | None = folds[next_one] if selects else None,
+            called: str = called,
+        ) -> dict[str, NDArray[np.float64]]:
+            system = fit(
+                recipe,
+                material.take(training),
+                None if held_out is None else material.take(held_out),
+                aids,
+                kept=kept.within(called),
+                caption=caption,
+                device=device,
+            )
+            own = material.take(test)
+            kernels = system.kernels(own.features, own.standing(caption))
+            return {d: own_ranks(system.scores(*kernels, direction=d), d) for d in DIRECTIONS}
+
+        found = kept.arrays(called, {**facts, "fold": fold}, tested)
+        pool[test] = len(test)
+        for direction in DIRECTIONS:
+            ranks[direction][test] = found[direction]
+    return CrossValidation(recipe, ranks, pool)
+
+
+def own_ranks(scores: NDArray[Any], direction: RankDirection) -> NDArray[np.float64]:
+    """The rank of each item's original, where image and caption of one number belong together."""
+    turned = scores if direction == "annotation" else scores.T
+    return ranking.ranks(np.ascontiguousarray(turned), np.arange(len(turned)))

@@ -1,0 +1,270 @@
+"""Images with their captions, read: captions as lemmas, pictures as words or as the vectors of a file.
+
+Both are costly and depend on nothing learned, so they are made once and shared by all recipes, folds
+and systems. Codebooks are learned from the pictures given; no caption takes part in that.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models_core.features.image import extraction, pictures, vocabulary
+from models_core.features.image.descriptors import DESCRIPTORS
+from models_core.features.image.intersection import Shares
+from models_core.features.image.pyramid import FINEST, histogram, pyramid
+from models_core.features.image.vocabulary import Vocabulary
+from models_core.features.text.documents import Document
+from models_core.features.text.lemmas import Lemmatiser, Word
+from models_core.phase_cache import PhaseCache, digest_of_parts, from_json_array, to_json_array
+
+#: The captions of an image, each its content words in order.
+CaptionWords = tuple[tuple[Word, ...], ...]
+#: The caption of each image that stands for it where one does: published judgments are about this one.
+STANDS_FOR = 2
+
+_TOGETHER = 200  # captions between two words of progress
+
+
+@dataclass(frozen=True, slots=True)
+class ImageExample:
+    """An image as it comes: its name, captions as written, and its picture, if there is one.
+
+    `lemmas` are the captions as their corpus lemmatises them, where it does.
+    """
+
+    name: str
+    captions: tuple[str, ...]
+    picture: Path | None = None
+    lemmas: tuple[str, ...] | None = None
+
+
+#: Kernel of the image -> shares of pixels by cell, of the counts of one kind of words.
+COUNTED_SHARES = {"pyramid": pyramid, "histogram": histogram}
+
+
+@dataclass(frozen=True)
+class CountedWords:
+    """Pictures as counts of words in 4 x 4 cells: `counts` has shape (images, 16, words of all kinds)."""
+
+    counts: NDArray[np.uint32]
+    codebooks: Vocabulary
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def take(self, chosen: Sequence[int] | NDArray[np.intp]) -> CountedWords:
+        """Those images only."""
+        return CountedWords(self.counts[np.asarray(chosen, dtype=np.intp)], self.codebooks)
+
+    def shares(self, kernel: str) -> list[Shares]:
+        """Shares of pixels, an array for each kind of words."""
+        return [COUNTED_SHARES[kernel](kind) for kind in self.codebooks.split(self.counts)]
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the counts and the codebooks."""
+        return digest_of_parts(self.codebooks.digest, self.counts)
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Pictures as vectors of a feature file, shape (images, dimensions)."""
+
+    values: NDArray[np.floating]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def take(self, chosen: Sequence[int] | NDArray[np.intp]) -> Vectors:
+        """Those images only."""
+        return Vectors(self.values[np.asarray(chosen, dtype=np.intp)])
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the vectors."""
+        return digest_of_parts(np.asarray(self.values))
+
+
+Features = CountedWords | Vectors
+
+
+@dataclass(frozen=True)
+class PreparedDataset:
+    """Images that were read: names, words of all captions, and features in the same order."""
+
+    names: tuple[str, ...]
+    words: tuple[CaptionWords, ...]
+    features: Features
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def take(self, chosen: Sequence[int] | NDArray[np.intp]) -> PreparedDataset:
+        """The images at these places, in this order."""
+        places = [int(place) for place in chosen]
+        return PreparedDataset(
+            tuple(self.names[place] for place in places),
+            tuple(self.words[place] for place in places),
+            self.features.take(places),
+        )
+
+    def documents(self, captions: int | None = None) -> list[Document]:
+        """Each image's first `captions` as lemmas; all of them where None."""
+        return [[[word.lemma for word in caption] for caption in own[:captions]] for own in self.words]
+
+    def standing(self, number: int = STANDS_FOR) -> list[Document]:
+        """One caption of each image: that of `number`, counted from 0, or its last where it has fewer."""
+        return [[own[min(number, len(own) - 1)]] for own in self.documents()]
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of names, words and features."""
+        return digest_of_parts(list(self.names), plain(self.words), self.features.digest)
+
+
+def plain(words: Sequence[CaptionWords]) -> list[list[list[list[str]]]]:
+    """Captions' words as plain data, for digests."""
+    return [[[[word.lemma, word.part] for word in caption] for caption in own] for own in words]
+
+
+def prepare(
+    examples: Sequence[ImageExample],
+    *,
+    kept: PhaseCache,
+    codebooks: Vocabulary | None = None,
+    vectors: NDArray[np.floating] | None = None,
+    seed: int = 0,
+) -> PreparedDataset:
+    """Read captions and pictures; with `vectors`, shape (examples, dimensions), pictures are not looked at.
+
+    `codebooks` are learned from the pictures where None. What is read is kept by content. Raises ValueError
+    naming the image for a caption that is empty, a name that comes twice, a picture that is
+    missing and a vector with a number that is not finite; BadPicture for what is no picture.
+    """
+    names = tuple(example.name for example in examples)
+    if len(set(names)) != len(names):
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        raise ValueError(f"image {twice!r} is given twice; expected each once")
+    words = read_captions(examples, kept=kept)
+    if vectors is not None:
+        return PreparedDataset(names, words, checked_vectors(names, vectors))
+    return PreparedDataset(names, words, count_words(examples, kept=kept, codebooks=codebooks, seed=seed))
+
+
+def read_captions(examples: Sequence[ImageExample], *, kept: PhaseCache) -> tuple[CaptionWords, ...]:
+    """The content words of every caption. Raises ValueError for one that is empty, naming it."""
+    for example in examples:
+        if not example.captions:
+            raise ValueError(f"image {example.name!r} has no caption; leave it out")
+        if example.lemmas is not None and len(example.lemmas) != len(example.captions):
+            raise ValueError(
+                f"image {example.name!r} has {len(example.captions)} captions and {len(example.lemmas)} "
+                "lemmatised ones; expected the same captions"
+            )
+        for number, caption in enumerate(example.captions):
+            if not caption.strip():
+                raise ValueError(
+                    f"caption {number} of image {example.name!r} is empty; correct it, or leave the image out"
+                )
+    texts = [[list(e.captions), None if e.lemmas is None else list(e.lemmas)] for e in examples]
+
+    def read() -> dict[str, NDArray[np.uint8]]:
+        lemmatiser = Lemmatiser()
+        found = []
+        for place, example in enumerate(examples):
+            if place % (_TOGETHER // 5) == 0:
+                kept.progress("reading captions", place, len(examples))
+            lemmas = example.lemmas or (None,) * len(example.captions)
+            found.append(
+                [
+                    [[w.lemma, w.part] for w in lemmatiser.words(caption, lemmatised)]
+                    for caption, lemmatised in zip(example.captions, lemmas, strict=True)
+                ]
+            )
+        return {"words": to_json_array(found)}
+
+    stored = kept.arrays(
+        "reading captions", {"texts": digest_of_parts(texts), "HanTa": version("HanTa")}, read
+    )["words"]
+    return tuple(tuple(tuple(Word(*word) for word in c) for c in own) for own in from_json_array(stored))
+
+
+def count_words(
+    examples: Sequence[ImageExample], *, kept: PhaseCache, codebooks: Vocabulary | None = None, seed: int = 0
+) -> CountedWords:
+    """The pictures' words; codebooks are learned from them where none are given."""
+    named = []
+    for example in examples:
+        if example.picture is None:
+            raise ValueError(f"image {example.name!r} has no picture; leave it out, or give a feature file")
+        named.append((example.name, example.picture))
+    books = codebooks or learn_codebooks([path for _, path in named], kept=kept, seed=seed)
+    counts = np.empty((len(named), FINEST**2, sum(map(len, books.centres))), dtype=np.uint32)
+    with _cache(kept) as cache:
+        stream = extraction.extract(
+            named,
+            books,
+            cache,
+            total=len(named),
+            progress=lambda done, of: kept.progress("describing pictures", done, of),
+        )
+        for place, counted in enumerate(stream):
+            counts[place] = counted.counts
+    return CountedWords(counts, books)
+
+
+def learn_codebooks(paths: Sequence[Path], *, kept: PhaseCache, seed: int = 0) -> Vocabulary:
+    """Codebooks of these pictures, kept by what is in them. Raises BadPicture, and ValueError for none."""
+    settings = vocabulary.CodebookSettings(seed=seed)
+
+    def learn() -> dict[str, NDArray[np.float32]]:
+        learned = vocabulary.learn(paths, settings, progress=kept.progress)
+        return dict(zip(DESCRIPTORS, learned.centres, strict=True))
+
+    facts = {
+        "pictures": digest_of_parts(sorted({pictures.read_picture(path).digest for path in paths})),
+        "settings": json.loads(json.dumps(asdict(settings))),
+    }
+    books = kept.arrays("learning codebooks", facts, learn)
+    return Vocabulary(tuple(books[kind] for kind in DESCRIPTORS), settings)
+
+
+@contextmanager
+def _cache(kept: PhaseCache) -> Iterator[Path]:
+    """Where counts of pictures are kept, or a folder for as long as it takes."""
+    if kept.folder is not None:
+        yield kept.folder / "pictures"
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+def checked_vectors(names: Sequence[str], vectors: NDArray[np.floating]) -> Vectors:
+    """Vectors of these images; ValueError naming the first that is not finite, or has no direction."""
+    found = np.asarray(vectors)
+    if found.ndim != 2 or len(found) != len(names) or found.dtype.kind not in "fiu":
+        raise ValueError(
+            f"features have shape {found.shape} of {found.dtype}; "
+            f"expected numbers, ({len(names)}, dimensions)"
+        )
+    found = found.astype(np.float64)
+    wrong = np.argwhere(~np.isfinite(found))
+    if len(wrong):
+        image, place = (int(n) for n in wrong[0])
+        raise ValueError(f"the features of image {names[image]!r} are not finite at dimension {place}")
+    empty = np.flatnonzero(~found.any(axis=1))
+    if len(empty):
+        raise ValueError(
+            f"the features of image {names[int(empty[0])]!r} are all 0; a cosine needs a direction"
+        )
+    return Vectors(found)

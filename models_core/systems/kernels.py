@@ -1,0 +1,191 @@
+"""Both sides of a recipe as kernels: what it learns from training captions, and Gram matrices.
+
+Source: Hodosh et al. 2013, sections 3.1 and 3.3 to 3.5.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from scipy import sparse
+
+from models_core.device import CPU
+from models_core.estimators.kcca.kcca import unit
+from models_core.estimators.nearest_neighbour import f1_similarity
+from models_core.features.grams import FloatMatrix, powered
+from models_core.features.image.intersection import Intersection
+from models_core.features.text.aligned import aligned
+from models_core.features.text.distributional import distributional, frequent
+from models_core.features.text.documents import Document
+from models_core.features.text.idf import weights
+from models_core.features.text.kernels.bag_of_words import BagOfWords
+from models_core.features.text.kernels.tag_rank import TagRank
+from models_core.features.text.kernels.trigram import Trigram
+from models_core.features.text.kernels.trigram_similar import SimilarTrigram
+from models_core.features.text.lin import Lin
+from models_core.features.text.similarity import (
+    CUT_ALIGNMENT,
+    CUT_DISTRIBUTIONAL,
+    WordKernel,
+    average,
+    greater,
+)
+from models_core.features.text.wordnet import DEBIAN_FOLDER, WordNet
+from models_core.phase_cache import PhaseArrays, PhaseCache, digest_of_parts, from_json_array, to_json_array
+from models_core.systems.dataset import CaptionWords, CountedWords, Features, Vectors, plain
+from models_core.systems.recipe import BadRecipe, PictureSettings, Recipe, TextSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What some recipes need besides the corpus.
+
+    `background` is a text as sentences of lemmas, `called` its name; of its `lines`, `dropped` were
+    left out as captions of the corpus. `wordnet` is the folder of the noun files, Debian's where None.
+    """
+
+    background: Sequence[Sequence[str]] = ()
+    called: str = ""
+    wordnet: Path | None = None
+    lines: int = 0
+    dropped: int = 0
+
+
+class TextKernel(Protocol):
+    """A kernel of captions, learned on training items."""
+
+    def gram(self, rows: Sequence[Document], columns: Sequence[Document]) -> FloatMatrix:
+        """Shape (rows, columns)."""
+
+
+class F1:
+    """F1 of two bags of words (section 3.1), each item's captions as one text."""
+
+    def __init__(self, training: Sequence[Document], weighting: str) -> None:
+        self.weight = weights("idf" if weighting == "idf" else "none", training)
+
+    def gram(self, rows: Sequence[Document], columns: Sequence[Document]) -> FloatMatrix:
+        """In [0, 1]; 0 where neither has a word that weighs anything."""
+        places: dict[str, int] = {}
+        left, right = _counts(rows, places), _counts(columns, places)
+        left.resize((len(rows), len(places)))
+        return f1_similarity(left, right, [self.weight(word) for word in places])
+
+
+#: Name -> the kernel of that name, learned on training items; where words are similar, another is used.
+TEXT_KERNELS: dict[str, Callable[[TextSettings, Sequence[Document]], TextKernel]] = {
+    "f1": lambda text, training: F1(training, text.weighting),
+    "bag-of-words": lambda text, training: BagOfWords(training, weighting=text.weighting),
+    "tag-rank": lambda text, training: TagRank(training),
+    "trigram": lambda text, training: Trigram(training, weighting=text.weighting),
+}
+
+
+def text_kernel(
+    text: TextSettings, training: Sequence[Document], similarity: WordKernel | None
+) -> TextKernel:
+    """The kernel of the text's side; `similarity` is what `similarity_of` gave."""
+    if similarity is not None:
+        return SimilarTrigram(training, similarity, weighting=text.weighting)
+    return TEXT_KERNELS[text.kernel](text, training)
+
+
+def image_gram(image: PictureSettings, rows: Features, columns: Features, device: str = CPU) -> FloatMatrix:
+    """The kernel of the image's side, shape (rows, columns). Raises BadRecipe where features do not fit.
+
+    Intersections are computed on `device`.
+    """
+    if isinstance(rows, Vectors) and isinstance(columns, Vectors) and image.of_vectors:
+        left, right = np.asarray(rows.values, np.float64), np.asarray(columns.values, np.float64)
+        if left.shape[1] != right.shape[1]:
+            raise ValueError(
+                f"features of {left.shape[1]} dimensions against {right.shape[1]}; expected the same"
+            )
+        return powered(unit(left) @ unit(right).T, image.power)
+    if isinstance(rows, CountedWords) and isinstance(columns, CountedWords) and not image.of_vectors:
+        levels = 2 if image.kernel == "pyramid" else 0
+        kernel = Intersection(levels=levels, power=image.power, device=device)
+        left_shares = rows.shares(image.kernel)
+        right_shares = left_shares if columns is rows else columns.shares(image.kernel)
+        return kernel.gram(left_shares, right_shares)
+    check_features(image, rows)
+    check_features(image, columns)
+    raise ValueError("features of two kinds cannot be compared; expected one kind")
+
+
+def check_features(image: PictureSettings, features: Features) -> None:
+    """Raise BadRecipe where a kernel of words of pictures meets vectors, or the other way round."""
+    if image.of_vectors == isinstance(features, Vectors):
+        return
+    raise BadRecipe(
+        "the image kernel 'linear' needs a feature file; give one"
+        if image.of_vectors
+        else f"the image kernel {image.kernel!r} is for visual words, not for a feature file; use 'linear'"
+    )
+
+
+def check_resources(recipe: Recipe, aids: Resources) -> None:
+    """Raise BadRecipe where a recipe needs a background text and has none, WordNetMissing for WordNet."""
+    if recipe.text.of_background and not aids.background:
+        raise BadRecipe(f"recipe {recipe.name!r} needs a background text (BNC in print); give one")
+    if "lin" in recipe.text.similarities:
+        WordNet(aids.wordnet or DEBIAN_FOLDER)
+
+
+def similarity_of(
+    recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
+) -> WordKernel | None:
+    """The word kernel a recipe asks for (section 3.5), of the training captions `words`; None for none.
+
+    Raises BadRecipe where the background text is missing, WordNetMissing, and ValueError where too
+    little text leaves no word.
+    """
+    wanted = recipe.text.similarities
+    if not wanted:
+        return None
+    sentences = [[word.lemma for word in caption] for own in words for caption in own]
+    corpus = digest_of_parts(plain(words))
+
+    def made(what: str, facts: dict[str, str], make: Callable[[], WordKernel]) -> WordKernel:
+        def arrays() -> PhaseArrays:
+            kernel = make()
+            return {"words": to_json_array(kernel.words), "matrix": kernel.matrix}
+
+        stored = kept.arrays(f"similarities, {what}", {"corpus": corpus, **facts}, arrays)
+        return WordKernel(from_json_array(stored["words"]), stored["matrix"])
+
+    check_resources(recipe, aids)
+    if "lin" in wanted:
+        wordnet = WordNet(aids.wordnet or DEBIAN_FOLDER)
+        counts = Counter(word for caption in sentences for word in caption)
+        return made("lin", {"wordnet": str(aids.wordnet or "")}, lambda: Lin(wordnet, counts).kernel())
+    parts: list[WordKernel] = []
+    if recipe.text.of_background:
+        text = digest_of_parts([list(sentence) for sentence in aids.background])
+        among = frequent(sentences)
+        background = made("background", {"text": text}, lambda: distributional(aids.background, among=among))
+        parts.append(background.cut(CUT_DISTRIBUTIONAL))
+    if "ic" in wanted:
+        parts.append(made("captions", {}, lambda: distributional(sentences)).cut(CUT_DISTRIBUTIONAL))
+    found = average(*parts) if len(parts) == 2 else parts[0] if parts else None
+    if "alignment" in wanted:
+        own = made("alignment", {}, lambda: aligned(words)).cut(CUT_ALIGNMENT)
+        found = own if found is None else greater(found, own)
+    return found
+
+
+def _counts(documents: Sequence[Document], places: dict[str, int]) -> sparse.csr_matrix:
+    """Word counts, shape (documents, words so far)."""
+    rows, columns = [], []
+    for row, captions in enumerate(documents):
+        for words in captions:
+            for word in words:
+                rows.append(row)
+                columns.append(places.setdefault(word, len(places)))
+    ones = np.ones(len(rows))
+    return sparse.coo_matrix((ones, (rows, columns)), shape=(len(documents), len(places))).tocsr()
