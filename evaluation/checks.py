@@ -34,7 +34,7 @@ from evaluation.relevance.qrels import RELEVANCE_RULES
 from evaluation.services.systems.origins import ORIGINS
 from models_core.systems.dataset import COUNTED_SHARES
 from models_core.systems.kernels import TEXT_KERNELS
-from models_core.systems.recipe import TextKernelName
+from models_core.systems.side_settings import TextKernelName
 from models_core.systems.table11 import TABLE_11
 
 #: What pages, commands and tables can print of rankings: shares as per cent, ranks as they are.

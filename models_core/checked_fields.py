@@ -183,7 +183,7 @@ def _rule(schema: Mapping[str, Any], shared: Mapping[str, Any]) -> FieldRule:
     inner = schema.get("items") or schema.get("additionalProperties")
     choices = schema.get("enum") or ([schema["const"]] if "const" in schema else [])
     return FieldRule(
-        sort=schema.get("format", schema["type"]),
+        sort=schema.get("format", schema.get("type", "")),
         least=schema.get("minimum", schema.get("minItems")),
         above=schema.get("exclusiveMinimum"),
         most=schema.get("maximum", schema.get("maxItems")),

@@ -16,7 +16,8 @@ from evaluation.agreement.estimates import Bootstrap
 from evaluation.significance.mcnemar import mcnemar
 from evaluation.significance.resampling import Interval, figure_interval
 from evaluation.significance.tables import holm, mark
-from models_core.estimators.kcca.selection import CUTOFFS, DIRECTIONS
+from models_core.estimators.base import DIRECTIONS
+from models_core.estimators.kcca.selection import CUTOFFS
 from models_core.systems.cross_validation import CrossValidation
 
 #: What is tested, and against which system by default: the best of the nearest neighbours in print.

@@ -15,6 +15,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from annotation import jobs
@@ -33,6 +34,8 @@ from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.recipe_files import recipe_of
 from models_core.systems.table11 import TABLE_11
 
+#: Titles of methods that German has words for; those of others are names.
+_TITLES = {"nearest neighbours": gettext_lazy("nearest neighbours")}
 #: Kinds of files, and how their names end.
 _KINDS = {"background": (".txt",), "features": SUFFIXES, "recipes": (".toml",)}
 
@@ -95,13 +98,12 @@ def _in_words(recipe: Recipe) -> str:
     parts = [
         *([_("needs a background text")] if text.of_background else ()),
         *([_("needs vectors of images")] if image.of_vectors else ()),
-        _("nearest neighbours") if recipe.method == "nearest-neighbour" else "KCCA",
+        str(_TITLES.get(recipe.kind.title, recipe.kind.title)),
         _("text: %(kernel)s of %(captions)d captions") % {"kernel": text.kernel, "captions": text.captions}
         if text.captions > 1
         else _("text: %(kernel)s of one caption") % {"kernel": text.kernel},
     ]
-    if text.weighting != "none":
-        parts.append(text.weighting)
+    parts += text.parts
     if text.similarities:
         parts.append(_("similar words by %(measures)s") % {"measures": ", ".join(text.similarities)})
     parts.append(_("image: %(kernel)s") % {"kernel": image.kernel})

@@ -1,15 +1,142 @@
-"""What estimators share: matrices, directions, and the check of numbers that they are given."""
+"""What every method that learns is to the rest: the data it is given, how it scores, and how it is found.
+
+A method is a module of this package, or of a package that `METHOD_PACKAGES` of the server names. It makes a
+`Method` and hands it to `register_method`; nothing else knows it by name.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from models_core.checked_fields import BadField
+from models_core.device import CPU
+from models_core.phase_cache import PhaseProgress, no_progress
+from models_core.scoring.tiles import Scores
 
 Matrix = NDArray[np.float64]
 #: An image asks for captions, or a caption for images.
 RankDirection = Literal["annotation", "search"]
+DIRECTIONS: tuple[RankDirection, ...] = ("annotation", "search")
+
+#: One kind of item, described: a row for each. Of kernels, a column for each training item.
+View: TypeAlias = NDArray[Any] | sparse.csr_matrix
+IMAGE_VIEW, CAPTION_VIEW = "images", "captions"
+#: What a method takes of a kind of item: its kernel with the training items, or its own features.
+Form = Literal["kernel", "vectors"]
+#: What was learned: arrays by name, and settings that fit JSON.
+State = tuple[dict[str, NDArray[Any]], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Items of several kinds, described, and how they belong together.
+
+    `views` has a row for each item of a kind. `links[("captions", "images")]` is the row of each caption's
+    image, shape (captions,).
+    """
+
+    views: Mapping[str, View]
+    links: Mapping[tuple[str, str], NDArray[np.intp]]
+
+    @property
+    def images(self) -> View:
+        """The images, a row each."""
+        return self.views[IMAGE_VIEW]
+
+    @property
+    def captions(self) -> View:
+        """The captions, a row each."""
+        return self.views[CAPTION_VIEW]
+
+    @property
+    def image_of(self) -> NDArray[np.intp]:
+        """The row of each caption's image, shape (captions,)."""
+        return self.links[CAPTION_VIEW, IMAGE_VIEW]
+
+
+@dataclass(frozen=True)
+class FitContext:
+    """What a fit may use besides its data: dice, a device, and somebody who is told how far it is."""
+
+    seed: int = 0
+    device: str = CPU
+    progress: PhaseProgress = no_progress
+
+    def rng(self, phase: str) -> np.random.Generator:
+        """Dice of this phase alone: a phase that is not done again shifts no draw of another."""
+        told = hashlib.sha256(phase.encode()).digest()[:8]
+        return np.random.default_rng([self.seed, int.from_bytes(told)])
+
+
+class Retriever(Protocol):
+    """What scores images with captions. Learned attributes end in an underscore."""
+
+    def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> Self:
+        """Learn from `train`; settings are chosen on `validation`, never on what is tested."""
+
+    def score(self, data: Dataset, *, direction: RankDirection) -> Scores:
+        """Rows are queries: images for annotation, captions for search; columns what they ask for."""
+
+    def state(self) -> State:
+        """What was learned; `Method.load` takes it back, to the bit."""
+
+
+def no_check(text: Any, image: Any) -> None:
+    """Every setting of both sides is taken."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to score images with captions, found by name in `METHODS`.
+
+    `settings` is a frozen dataclass, whose fields are the keys of a recipe's table and whose descriptions
+    are the help on the page. `takes` says in which form each kind of item is wanted. A method that `learns`
+    nothing is not fitted; one that `selects` chooses settings on held-out images. Where `comparable` is
+    false, scores compare within a query only. `check` raises BadField for settings of the two sides that it
+    cannot use. `recipes` are recipes of this method by name, as plain data. `table` is what a recipe calls
+    its settings, `stored` what a stored system calls what was learned. `source` names the paper.
+    """
+
+    name: str
+    title: str
+    settings: type
+    make: Callable[[Any], Retriever]
+    load: Callable[[Any, State], Retriever]
+    takes: Mapping[str, Form]
+    source: str
+    learns: bool = True
+    selects: bool = True
+    comparable: bool = True
+    check: Callable[[Any, Any], None] = no_check
+    recipes: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
+    table: str = "settings"
+    stored: str = "model"
+
+
+METHODS: dict[str, Method] = {}
+
+
+def register_method(method: Method) -> Method:
+    """Enter a method under its name; ValueError where another has it."""
+    if METHODS.get(method.name, method) != method:
+        raise ValueError(f"two methods are called {method.name!r}; give one another name")
+    METHODS[method.name] = method
+    return method
+
+
+def method_named(name: str) -> Method:
+    """The method of this name; raises BadField, listing those there are."""
+    if not isinstance(name, str) or name not in METHODS:
+        raise BadField("method", name, f"one of {', '.join(METHODS)}")
+    return METHODS[name]
 
 
 def checked_numbers(values: ArrayLike, name: str) -> Matrix:

@@ -8,11 +8,25 @@ text similarity only. There is nothing to fit.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from models_core.estimators.base import Matrix, RankDirection, checked_numbers
+from models_core.checked_fields import BadField
+from models_core.estimators.base import (
+    Dataset,
+    FitContext,
+    Matrix,
+    Method,
+    RankDirection,
+    State,
+    checked_numbers,
+    register_method,
+)
+from models_core.estimators.kcca.method import KernelSelection
+from models_core.scoring.tiles import Dense
 
 
 def score_pairs(images: ArrayLike, sentences: ArrayLike, *, direction: RankDirection) -> Matrix:
@@ -63,3 +77,47 @@ def f1_similarity(
         overlap += (often[0].multiply(worth).tocsr() @ often[1].T).toarray()
     sizes = (left @ worth)[:, None] + right @ worth
     return np.asarray(2 * overlap / np.where(sizes > 0, sizes, 1.0))
+
+
+class NearestNeighbours:
+    """The training pair nearest to the query answers for it. There is nothing to fit."""
+
+    def __init__(self, settings: KernelSelection) -> None:
+        self.settings = settings
+
+    def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> NearestNeighbours:
+        """Itself: kernels with the training items are all that it needs."""
+        return self
+
+    def score(self, data: Dataset, *, direction: RankDirection) -> Dense:
+        """Eq. 2; rows are queries."""
+        found = score_pairs(data.images, data.captions, direction=direction)
+        return Dense(found if direction == "annotation" else np.ascontiguousarray(found.T))
+
+    def state(self) -> State:
+        """Nothing."""
+        return {}, {}
+
+
+def _check(text: Any, image: Any) -> None:
+    if text.kernel == "f1" and text.weighting == "sqrt-idf":
+        raise BadField("text.kernel", "f1", "nearest-neighbour with weighting none or idf")
+
+
+# The grid of KCCA is part of these recipes since their first version, and no part of the method.
+register_method(
+    Method(
+        name="nearest-neighbour",
+        title="nearest neighbours",
+        settings=KernelSelection,
+        make=NearestNeighbours,
+        load=lambda settings, state: NearestNeighbours(settings),
+        takes={"images": "kernel", "captions": "kernel"},
+        source="Hodosh et al. 2013, section 3.1",
+        learns=False,
+        selects=False,
+        comparable=False,
+        check=_check,
+        table="selection",
+    )
+)

@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models_core.device import CPU
-from models_core.estimators.base import RankDirection
-from models_core.estimators.kcca.selection import DIRECTIONS
+from models_core.estimators.base import DIRECTIONS, RankDirection
 from models_core.phase_cache import PhaseCache, digest_of_parts
 from models_core.scoring import ranking
+from models_core.scoring.tiles import Scores
 from models_core.systems.dataset import STANDS_FOR, PreparedDataset
 from models_core.systems.kernels import Resources
 from models_core.systems.recipe import Recipe
-from models_core.systems.training import fit
+from models_core.systems.training import FitOptions, fit
 
 FOLDS = 5
 
@@ -76,7 +76,7 @@ def cross_validate(
     }
     for fold, test in enumerate(folds):
         next_one, called = (fold + 1) % number, f"{recipe.name}, fold {fold + 1} of {number}"
-        selects = recipe.method != "nearest-neighbour"
+        selects = recipe.kind.selects
         training = np.sort(
             np.concatenate(
                 [own for n, own in enumerate(folds) if n != fold and not (selects and n == next_one)]
@@ -95,12 +95,11 @@ def cross_validate(
                 None if held_out is None else material.take(held_out),
                 aids,
                 kept=kept.within(called),
-                caption=caption,
-                device=device,
+                options=FitOptions(caption, device=device, seed=seed),
             )
             own = material.take(test)
-            kernels = system.kernels(own.features, own.standing(caption))
-            return {d: own_ranks(system.scores(*kernels, direction=d), d) for d in DIRECTIONS}
+            data = system.describe(own.features, own.standing(caption))
+            return {d: own_ranks(system.score(data, direction=d)) for d in DIRECTIONS}
 
         found = kept.arrays(called, {**facts, "fold": fold}, tested)
         pool[test] = len(test)
@@ -109,7 +108,6 @@ def cross_validate(
     return CrossValidation(recipe, ranks, pool)
 
 
-def own_ranks(scores: NDArray[Any], direction: RankDirection) -> NDArray[np.float64]:
-    """The rank of each item's original, where image and caption of one number belong together."""
-    turned = scores if direction == "annotation" else scores.T
-    return ranking.ranks(np.ascontiguousarray(turned), np.arange(len(turned)))
+def own_ranks(scores: Scores | NDArray[Any]) -> NDArray[np.float64]:
+    """The rank of each query's original, where image and caption of one number belong together."""
+    return ranking.ranks(scores, np.arange(scores.shape[0]))

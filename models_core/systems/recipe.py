@@ -1,6 +1,6 @@
-"""What a system is made of: the text's kernel, the image's kernel, the method, and how it is selected.
+"""What a system is made of: how captions and images are described, the method, and its settings.
 
-Source: Hodosh et al. 2013, sections 3 and 4.1.3.
+Source: Hodosh et al. 2013, sections 3 and 4.1.3; Gong et al. 2014.
 """
 
 from __future__ import annotations
@@ -9,20 +9,20 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Annotated, Any, Literal, cast
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, cast
 
 from pydantic import Field
 
 from models_core.checked_fields import BadField, check_fields, read_fields
-from models_core.estimators.kcca.selection import KAPPAS, PICKS, SIZES
-from models_core.features.text.idf import Weighting
+from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Method, method_named
+from models_core.estimators.discovery import load_methods
+from models_core.systems.side_settings import SIDE_SETTINGS
 
-MethodName = Literal["nearest-neighbour", "kcca"]
-TextKernelName = Literal["f1", "bag-of-words", "tag-rank", "trigram"]
-ImageKernelName = Literal["histogram", "pyramid", "linear"]
-#: Lin's, distributional on the corpus ("ic") and on a background text ("background"), alignment.
-Similarity = Literal["lin", "ic", "background", "alignment"]
+load_methods()
+
+#: A recipe's table -> the kind of item that it is about.
+_SIDES = {"text": CAPTION_VIEW, "image": IMAGE_VIEW}
 
 
 class BadRecipe(ValueError):
@@ -30,101 +30,50 @@ class BadRecipe(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class TextSettings:
-    """The text's side: its kernel, and what the kernels of sections 3.4 and 3.5 take."""
-
-    kernel: Annotated[TextKernelName, Field(description="What compares two sets of captions")] = "trigram"
-    captions: Annotated[
-        int, Field(ge=1, description="How many captions of each training image are learned from")
-    ] = 5
-    weighting: Annotated[Weighting, Field(description="What a word counts (section 3.4)")] = "none"
-    similarities: Annotated[
-        tuple[Similarity, ...],
-        Field(strict=False, description="What makes two words alike (section 3.5); none: only the same word"),
-    ] = ()
-    diagonal: Annotated[
-        float, Field(ge=1, description="What the training kernel's diagonal is multiplied by (section 4.1.3)")
-    ] = 1.0
-
-    @property
-    def of_background(self) -> bool:
-        """Whether it counts words of a background text."""
-        return "background" in self.similarities
-
-
-@dataclass(frozen=True, slots=True)
-class PictureSettings:
-    """The image's side; `linear` is the cosine of the vectors of a feature file, the others count words."""
-
-    kernel: Annotated[ImageKernelName, Field(description="What compares two images")] = "pyramid"
-    power: Annotated[int, Field(ge=1, description="p of eq. 6")] = 2
-
-    @property
-    def of_vectors(self) -> bool:
-        """Whether it compares vectors of a feature file, not words of pictures."""
-        return self.kernel == "linear"
-
-
-@dataclass(frozen=True, slots=True)
-class _Selection:
-    """The grid of KCCA, and how many settings are picked of it."""
-
-    kappas: Annotated[
-        tuple[Annotated[float, Field(gt=0)], ...],
-        Field(strict=False, min_length=1, description="Regularisations that are tried"),
-    ] = KAPPAS
-    sizes: Annotated[int, Field(ge=1, description="How many numbers of dimensions are tried")] = SIZES
-    most: Annotated[int, Field(ge=1, description="The largest number of dimensions")] = 6000
-    picks: Annotated[
-        int, Field(ge=1, description="How many settings are picked at each of R@1, R@5 and R@10")
-    ] = PICKS
-    center: Annotated[bool, Field(description="Whether kernels are centred")] = True
-
-
-@dataclass(frozen=True, slots=True)
 class Recipe:
-    """A system. Raises BadRecipe."""
+    """A system: `text` and `image` are of the types that its method takes (`SIDE_SETTINGS`), `settings` of
+    the method's own; where None, they are what these have by themselves. Raises BadRecipe.
+    """
 
     name: Annotated[str, Field(description="What the system is called")]
-    method: Annotated[MethodName, Field(description="How captions and images are compared")] = "kcca"
-    text: TextSettings = field(default_factory=TextSettings)
-    image: PictureSettings = field(default_factory=PictureSettings)
-    selection: _Selection = field(default_factory=_Selection)
-    printed: Annotated[str, Field(description="What Table 11 calls it; empty for one's own")] = ""
+    method: Annotated[str, Field(description="How captions and images are compared")] = "kcca"
+    text: Any = None
+    image: Any = None
+    settings: Any = None
+    printed: Annotated[str, Field(description="What its paper's table calls it; empty for one's own")] = ""
 
     def __post_init__(self) -> None:
         try:
             check_fields(self)
+            kind = method_named(self.method)
+            for table, type_ in _tables(kind).items():
+                attribute = table if table in _SIDES else "settings"
+                if getattr(self, attribute) is None:
+                    object.__setattr__(self, attribute, type_())
+                elif not isinstance(getattr(self, attribute), type_):
+                    raise BadField(
+                        table, getattr(self, attribute), f"{type_.__name__}, as {self.method} takes"
+                    )
+            kind.check(self.text, self.image)
         except BadField as error:
             raise _refused(self.name, error, "") from None
-        for side in _SIDES:
-            try:
-                check_fields(getattr(self, side))
-            except BadField as error:
-                raise _refused(self.name, error, f"{side}.") from None
-        if len(set(self.text.similarities)) != len(self.text.similarities):
-            raise self._bad("text.similarities", list(self.text.similarities), "each once")
-        self._check_sides()
 
-    def _check_sides(self) -> None:
-        text = self.text
-        if text.similarities and text.kernel != "trigram":
-            raise self._bad("text.kernel", text.kernel, "trigram where there are similarities")
-        if "lin" in text.similarities and len(text.similarities) > 1:
-            raise self._bad(
-                "text.similarities", list(text.similarities), "lin without other similarities (section 3.5.6)"
-            )
-        if text.kernel == "tag-rank" and text.weighting != "none":
-            raise self._bad("text.weighting", text.weighting, "none for tag-rank, which weights by position")
-        if text.kernel == "f1" and (self.method == "kcca" or text.weighting == "sqrt-idf"):
-            raise self._bad("text.kernel", "f1", "nearest-neighbour with weighting none or idf")
-
-    def _bad(self, place: str, value: object, expected: str) -> BadRecipe:
-        return _refused(self.name, BadField(place, value, expected), "")
+    @property
+    def kind(self) -> Method:
+        """The method itself."""
+        return method_named(self.method)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, which `of_dict` reads back."""
-        return cast(dict[str, Any], json.loads(json.dumps(asdict(self))))
+        parts = {
+            "name": self.name,
+            "method": self.method,
+            "text": asdict(self.text),
+            "image": asdict(self.image),
+            self.kind.table: asdict(self.settings),
+            "printed": self.printed,
+        }
+        return cast(dict[str, Any], json.loads(json.dumps(parts)))
 
     @property
     def digest(self) -> str:
@@ -133,34 +82,48 @@ class Recipe:
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-#: The tables of a recipe.
-_SIDES = ("text", "image", "selection")
-
-
 def of_dict(name: str, given: Mapping[str, Any], base: Recipe | None = None) -> Recipe:
     """The recipe `name` from plain data, over what `base` has. Raises BadRecipe, naming what is wrong."""
-    start = base or Recipe(name)
-    values: dict[str, Any] = {}
+    method = given.get("method", base.method if base else "kcca")
+    try:
+        kind = method_named(method)
+    except BadField as error:
+        raise _refused(name, error, "") from None
+    tables = _tables(kind)
+    values: dict[str, Any] = {"method": method}
     for key, value in given.items():
-        if key in _SIDES:
-            values[key] = _side(name, key, value, getattr(start, key))
-        elif key in ("method", "printed"):
+        if key == "printed":
             values[key] = value
-        elif key != "name":
-            raise BadRecipe(f"recipe {name!r} has {key!r}; known: extends, name, method, {', '.join(_SIDES)}")
+        elif key not in ("name", "method") and key not in tables:
+            raise BadRecipe(f"recipe {name!r} has {key!r}; known: extends, name, method, {', '.join(tables)}")
+    for table, type_ in tables.items():
+        attribute = table if table in _SIDES else "settings"
+        start = getattr(base, attribute) if base else None
+        start = start if isinstance(start, type_) else _made(name, table, type_, {})
+        values[attribute] = _side(name, table, given[table], start) if table in given else start
     values.setdefault("printed", "")
-    return dataclasses.replace(start, name=name, **values)
+    return Recipe(name, **values)
 
 
-def _side(name: str, side: str, given: object, base: TextSettings | PictureSettings | _Selection) -> Any:
+def _tables(kind: Method) -> dict[str, type]:
+    """The tables of a recipe of this method, and what each holds."""
+    sides = {table: SIDE_SETTINGS[of][kind.takes[of]] for table, of in _SIDES.items()}
+    return {**sides, kind.table: kind.settings}
+
+
+def _side(name: str, side: str, given: object, base: Any) -> Any:
     held = {one.name: getattr(base, one.name) for one in dataclasses.fields(base)}
     if not isinstance(given, Mapping):
         raise BadRecipe(f"recipe {name!r}: {side} is {given!r}; expected a table of {', '.join(held)}")
     for key in given:
         if key not in held:
             raise BadRecipe(f"recipe {name!r} has {side}.{key}; known: {', '.join(held)}")
+    return _made(name, side, type(base), {**held, **given})
+
+
+def _made(name: str, side: str, type_: type, values: Mapping[str, Any]) -> Any:
     try:
-        return dataclasses.replace(base, **read_fields(type(base), {**held, **given}))
+        return type_(**read_fields(type_, values)) if values else type_()
     except BadField as error:
         raise _refused(name, error, f"{side}.") from None
 

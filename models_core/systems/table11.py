@@ -12,11 +12,10 @@ from __future__ import annotations
 from typing import cast
 
 from models_core.features.text.idf import Weighting
-from models_core.systems.recipe import (
+from models_core.systems.recipe import Recipe
+from models_core.systems.side_settings import (
     ImageKernelName,
-    MethodName,
     PictureSettings,
-    Recipe,
     Similarity,
     TextKernelName,
     TextSettings,
@@ -65,7 +64,7 @@ TRI5SEM               TRI5_{A,D_{BNC+ic}}^{√idf}          trigram       5  sqr
 
 def _recipe(line: str) -> Recipe:
     name, printed, kernel, captions, weighting, similarities, image = line.split()
-    method: MethodName = "nearest-neighbour" if name.startswith("NN") else "kcca"
+    method = "nearest-neighbour" if name.startswith("NN") else "kcca"
     chosen = () if similarities == "-" else tuple(similarities.split("+"))
     return Recipe(
         name,

@@ -1,24 +1,40 @@
-"""Training a recipe, in phases that are kept: word similarities, both kernels, then the grid of KCCA.
+"""Training a recipe, in phases that are kept: what both sides learn, how they describe the training items,
+and what the method learns of that.
 
-Source: Hodosh et al. 2013, section 4.1.3. Settings are selected on held-out images with one caption each.
+Settings are selected on held-out images with one caption each (Hodosh et al. 2013, section 4.1.3).
 """
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from models_core.device import CPU, torch_on
-from models_core.estimators.kcca.selection import SelectedKCCA
-from models_core.features.grams import scaled_diagonal
-from models_core.phase_cache import PhaseArrays, PhaseCache, digest_of_parts
+from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Dataset, FitContext
+from models_core.phase_cache import PhaseCache
 from models_core.systems.dataset import STANDS_FOR, PreparedDataset
-from models_core.systems.kernels import Resources, check_features, check_resources, image_gram, similarity_of
+from models_core.systems.kernels import Resources, check_resources
 from models_core.systems.recipe import Recipe
+from models_core.systems.sides import SIDES, ImageSide, TextSide
 from models_core.systems.trained_system import TrainedSystem
 
 #: Fewer training or held-out images than these leave nothing to correlate, or to select by.
 LEAST_TRAINING, LEAST_HELD_OUT = 10, 10
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """How a system is trained: settings are selected on each held-out image with its caption of number
+    `caption`; `device` is where kernels and methods compute (see `models_core.device`), `seed` of all dice,
+    `facts` what its manifest says besides."""
+
+    caption: int = STANDS_FOR
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    device: str = CPU
+    seed: int = 0
 
 
 def fit(
@@ -28,78 +44,51 @@ def fit(
     aids: Resources | None = None,
     *,
     kept: PhaseCache | None = None,
-    caption: int = STANDS_FOR,
-    facts: dict[str, Any] | None = None,
-    device: str = CPU,
+    options: FitOptions | None = None,
 ) -> TrainedSystem:
-    """Train `recipe`; settings are selected on `held_out`, each image with its caption of number `caption`.
+    """Train `recipe`; what has settings to select selects them on `held_out`.
 
-    Nearest neighbours have nothing to select, and do not look at held-out images. `kept` keeps word
-    similarities, and its folder `kernels` the matrices, which are large; its progress hears of all
-    phases, and what it raises ends the training. `device` is where image kernels and KCCA are computed (see
-    `models_core.device`). Raises BadRecipe, WordNetMissing, NoDevice, and ValueError for too few images, and
-    for an image that both sides have.
+    `kept` keeps word similarities, and its folder `kernels` the matrices, which are large; its progress hears
+    of all phases, and what it raises ends the training. Raises BadRecipe, WordNetMissing, NoDevice, and
+    ValueError for too few images, and for an image that both sides have.
     """
-    torch_on(device)
-    kept = kept or PhaseCache()
+    options, kept, aids = options or FitOptions(), kept or PhaseCache(), aids or Resources()
+    torch_on(options.device)
     check_pairs(recipe, training, held_out)
-    check_resources(recipe, aids or Resources())
-    check_features(recipe.image, training.features)
-    words = tuple(own[: recipe.text.captions] for own in training.words)
-    similarity = similarity_of(recipe, words, aids or Resources(), kept)
-    system = TrainedSystem(
-        recipe,
-        training.names,
-        training.documents(recipe.text.captions),
-        training.features,
-        similarity,
-        facts=facts or {},
-    )
-    if held_out is None or recipe.method == "nearest-neighbour":
-        return system
-    given = {
-        "recipe": recipe.digest,
-        "training": training.digest,
-        "held out": held_out.digest,
-        "caption": caption,
-        "similarity": "" if similarity is None else digest_of_parts(similarity.words, similarity.matrix),
-    }
-    queries = held_out.standing(caption)
-
-    def texts() -> PhaseArrays:
-        own = system.text.gram(system.documents, system.documents)
-        return {"own": own, "new": system.text.gram(queries, system.documents)}
-
-    def images() -> PhaseArrays:
-        own = image_gram(recipe.image, training.features, training.features, device)
-        new = image_gram(recipe.image, held_out.features, training.features, device)
-        return {"own": own, "new": new}
-
-    store = PhaseCache(kept.kernels, kept.progress)
-    text = store.arrays("text kernel", given, texts)
-    image = store.arrays("image kernel", given, images)
-    grid = recipe.selection
-    kcca = SelectedKCCA(
-        grid.kappas,
-        most=grid.most,
-        number=grid.sizes,
-        picks=grid.picks,
-        center=grid.center,
-        device=device,
-    ).fit(
-        image["own"],
-        scaled_diagonal(text["own"], recipe.text.diagonal),
-        image["new"],
-        text["new"],
-        progress=kept.progress,
-    )
-    return dataclasses.replace(system, kcca=kcca)
+    check_resources(recipe, aids)
+    kind = recipe.kind
+    images: ImageSide = SIDES[IMAGE_VIEW][kind.takes[IMAGE_VIEW]].learn(recipe, training.features)
+    texts: TextSide = SIDES[CAPTION_VIEW][kind.takes[CAPTION_VIEW]].learn(recipe, training.words, aids, kept)
+    model = kind.make(recipe.settings)
+    if kind.learns and not (kind.selects and held_out is None):
+        given = {
+            "recipe": recipe.digest,
+            "training": training.digest,
+            "held out": "" if held_out is None else held_out.digest,
+            "caption": options.caption,
+            **texts.digest_parts(),
+        }
+        store = PhaseCache(kept.kernels, kept.progress)
+        queries = None if held_out is None else held_out.standing(options.caption)
+        text = texts.describe_training(queries, store, given)
+        image = images.describe_training(
+            None if held_out is None else held_out.features, store, given, options.device
+        )
+        new = None
+        one_caption_each = {(CAPTION_VIEW, IMAGE_VIEW): np.arange(0 if held_out is None else len(held_out))}
+        if held_out is not None and image.new is not None and text.new is not None:
+            new = Dataset({IMAGE_VIEW: image.new, CAPTION_VIEW: text.new}, one_caption_each)
+        own = Dataset(
+            {IMAGE_VIEW: image.own, CAPTION_VIEW: text.own}, {(CAPTION_VIEW, IMAGE_VIEW): text.owners}
+        )
+        model = model.fit(own, new, FitContext(options.seed, options.device, kept.progress))
+    return TrainedSystem(recipe, training.names, texts, images, model, options.facts)
 
 
 def check_pairs(recipe: Recipe, training: PreparedDataset, held_out: PreparedDataset | None) -> None:
     """Raise ValueError where there are too few images, or one is on both sides."""
     sides = [("training", training, LEAST_TRAINING)]
-    if recipe.method == "kcca":
+    if recipe.kind.selects:
         if held_out is None:
             raise ValueError(
                 f"recipe {recipe.name!r} selects its settings on held-out images; give at least one"

@@ -6,17 +6,21 @@ import numpy as np
 import pytest
 
 from models_core.device import NoDevice, torch_on
+from models_core.estimators.base import DIRECTIONS
 from models_core.estimators.kcca.kcca import KCCA, KappaSweep
+from models_core.estimators.kcca.method import KCCARetriever
 from models_core.estimators.kcca.problem import centred, relative_residuals
-from models_core.estimators.kcca.selection import DIRECTIONS, SelectedKCCA, prefix_scores
+from models_core.estimators.kcca.selection import SelectedKCCA, prefix_scores
 from models_core.features.image import vocabulary
 from models_core.features.image.intersection import Intersection, fold_shares
 from models_core.phase_cache import PhaseCache
 from models_core.systems.cross_validation import cross_validate
 from models_core.systems.dataset import CountedWords
 from models_core.systems.kernels import image_gram
-from models_core.systems.recipe import PictureSettings, Recipe
-from models_core.systems.training import fit
+from models_core.systems.recipe import Recipe
+from models_core.systems.side_settings import PictureSettings
+from models_core.systems.trained_system import TrainedSystem
+from models_core.systems.training import FitOptions, fit
 from tests.models_core.estimators.kernel_methods.kernels import kernels
 from tests.models_core.features.kernels.test_intersection import pyramids
 from tests.models_core.systems.worlds import material
@@ -124,16 +128,22 @@ def test_intersections_are_exact_sums_of_the_same_minima(monkeypatch, images, ot
         assert np.array_equal(found, found.T)
 
 
+def _kcca(system: TrainedSystem) -> SelectedKCCA:
+    assert isinstance(system.model, KCCARetriever)
+    return system.model.kcca_
+
+
 def test_a_recipe_is_trained_and_tested_the_same(monkeypatch) -> None:
     world, recipe = material(60), Recipe("own", image=PictureSettings("linear", 2))
     sides = world.take(range(40)), world.take(range(40, 60))
-    plain, crossed = fit(recipe, *sides).kcca, cross_validate(recipe, world, number=3, kept=PhaseCache())
+    plain, crossed = (
+        _kcca(fit(recipe, *sides)),
+        cross_validate(recipe, world, number=3, kept=PhaseCache()),
+    )
     # What the CPU decomposes kernels with is taken away, so it takes no part.
     monkeypatch.setattr("models_core.estimators.kcca.spectrum.decompose_both", None)
-    found = fit(recipe, *sides, device=TORCH).kcca
+    found = _kcca(fit(recipe, *sides, options=FitOptions(device=TORCH)))
     again = cross_validate(recipe, world, number=3, kept=PhaseCache(), device=TORCH)
-    assert plain is not None
-    assert found is not None
     # Captions of this world repeat, and rounding decides between equals: a query of twenty may differ.
     for one, other in zip(found.trials_, plain.trials_, strict=True):
         assert one.setting == other.setting

@@ -36,7 +36,8 @@ from evaluation.management.training import (
 )
 from evaluation.report_data.tables import bracketed
 from evaluation.services.systems.cross_validation import cross_validate_corpus
-from models_core.estimators.kcca.selection import CUTOFFS, DIRECTIONS
+from models_core.estimators.base import DIRECTIONS
+from models_core.estimators.kcca.selection import CUTOFFS
 from models_core.systems.cross_validation import FOLDS
 from models_core.systems.table11 import TABLE_11
 

@@ -20,8 +20,9 @@ from models_core.phase_cache import PhaseProgress, no_progress
 from models_core.systems.cross_validation import FOLDS, CrossValidation, cross_validate
 from models_core.systems.dataset import prepare
 from models_core.systems.kernels import check_resources
-from models_core.systems.recipe import BadRecipe, PictureSettings, Recipe
+from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.recipe_files import recipe_of
+from models_core.systems.side_settings import PictureSettings
 
 #: The image kernel of a feature file: of the named recipes, whose own is of words of pictures.
 _LINEAR = PictureSettings("linear", 1)
@@ -100,7 +101,10 @@ def _once(recipes: list[Recipe], *, linear: bool) -> tuple[list[Recipe], list[st
 
     Of two that do, the one of pyramids stays: "BoW5" rather than "BoW5-histo".
     """
-    own = [dataclasses.replace(recipe, image=_LINEAR) if linear else recipe for recipe in recipes]
+    own = [
+        dataclasses.replace(recipe, image=_LINEAR) if linear and not recipe.image.of_vectors else recipe
+        for recipe in recipes
+    ]
     stays: dict[str, str] = {}
     for recipe, given in sorted(
         zip(own, recipes, strict=True), key=lambda p: p[1].image.kernel == "histogram"

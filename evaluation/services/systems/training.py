@@ -33,7 +33,7 @@ from models_core.systems.kernels import Resources, check_resources
 from models_core.systems.recipe import Recipe
 from models_core.systems.recipe_files import recipe_of
 from models_core.systems.trained_system import TrainedSystem
-from models_core.systems.training import fit
+from models_core.systems.training import FitOptions, fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +185,7 @@ def train_system(
                 material.take(range(split, len(places))),
                 aids,
                 kept=PhaseCache(store.folder, store.progress, kernels=kernels),
-                facts=facts,
-                device=request.device,
+                options=FitOptions(facts=facts, device=request.device, seed=seed),
             )
             progress("storing", 0, 1)
             system.save(folder)

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from models_core import storage
 from models_core.device import CPU, Torch, memory_of, torch_on
-from models_core.estimators.base import Matrix, RankDirection
+from models_core.estimators.base import DIRECTIONS, Matrix, RankDirection
 from models_core.estimators.kcca import on_device
 from models_core.estimators.kcca.kcca import KCCA, KappaSweep, Projection
 from models_core.estimators.kcca.problem import centred, checked_pair
@@ -31,7 +31,6 @@ KAPPAS = (0.1, 0.5, 1.0, 5.0)
 SIZES = 46
 CUTOFFS = (1, 5, 10)
 PICKS = 5
-DIRECTIONS: tuple[RankDirection, ...] = ("annotation", "search")
 _KIND = "kcca-selected"
 
 

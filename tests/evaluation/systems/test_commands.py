@@ -20,6 +20,7 @@ from evaluation.services.systems.registry import system_row
 from evaluation.services.systems.training import Sources, system_folder, system_named
 from models_core import storage
 from models_core.features.image import vocabulary
+from models_core.systems.sides import KernelTexts
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.conftest import IMAGES
 from tests.models_core.systems.worlds import examples, vectors
@@ -388,7 +389,9 @@ def test_lemmas_of_the_corpus_are_taken_where_they_are_given(corpus, features, o
     ]
     file.write_text("".join(lines))
     train(corpus, "--recipe", own, "--features", features, "--lemmas", file)
-    words = {word for own in system_named("mine").documents for caption in own for word in caption}
+    texts = system_named("mine").texts
+    assert isinstance(texts, KernelTexts)
+    words = {word for own in texts.documents for caption in own for word in caption}
     assert "hound" in words
     assert "dog" not in words
     said("rank", "mine", "--split", "test")

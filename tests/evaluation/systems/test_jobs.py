@@ -87,7 +87,7 @@ def test_a_cancelled_training_leaves_no_system_and_goes_on(training):
     assert jobs.run_queued_job(training.pk, stopping=look) == Job.DONE
     assert during == waiting
     assert not kernels.exists()
-    assert trained_system.TrainedSystem.load(system_folder("mine")).kcca is not None
+    assert trained_system.TrainedSystem.load(system_folder("mine")).recipe.kind.learns
 
 
 def test_a_worker_that_must_end_hands_the_training_on(training):

@@ -8,7 +8,7 @@ import pytest
 from models_core.phase_cache import PhaseCache
 from models_core.systems import cross_validation
 from models_core.systems.cross_validation import cross_validate, make_folds
-from models_core.systems.recipe import PictureSettings
+from models_core.systems.side_settings import PictureSettings
 from models_core.systems.table11 import TABLE_11
 from tests.models_core.systems.worlds import material
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from models_core import storage
+from models_core.estimators.kcca.method import KCCARetriever
 from models_core.phase_cache import PhaseCache
 from models_core.systems.trained_system import TrainedSystem
 from tests.conftest import REPOSITORY
@@ -37,9 +38,10 @@ def test_a_killed_training_leaves_no_system_and_goes_on(phase, tmp_path, unbroke
     after = {entry.name: entry.stat().st_mtime_ns for entry in (tmp_path / "kernels").iterdir()}
     assert {name: after[name] for name in done} == done
     whole = TrainedSystem.load(tmp_path / "system")
-    assert whole.kcca is not None and unbroken.kcca is not None
-    assert whole.kcca.chosen_ == unbroken.kcca.chosen_
-    for one, other in zip(whole.kcca.models_.values(), unbroken.kcca.models_.values(), strict=True):
+    assert isinstance(whole.model, KCCARetriever) and isinstance(unbroken.model, KCCARetriever)
+    ours, theirs = whole.model.kcca_, unbroken.model.kcca_
+    assert ours.chosen_ == theirs.chosen_
+    for one, other in zip(ours.models_.values(), theirs.models_.values(), strict=True):
         np.testing.assert_array_equal(one.x_.weights, other.x_.weights)
 
 

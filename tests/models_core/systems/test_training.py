@@ -6,17 +6,18 @@ import numpy as np
 import pytest
 
 from models_core import storage
-from models_core.estimators.kcca.selection import DIRECTIONS
+from models_core.estimators.base import DIRECTIONS
 from models_core.features.image import vocabulary
 from models_core.features.text.wordnet import WordNetMissing
 from models_core.phase_cache import PhaseCache
 from models_core.systems.cross_validation import own_ranks
-from models_core.systems.dataset import CountedWords, ImageExample, prepare
+from models_core.systems.dataset import ImageExample, prepare
 from models_core.systems.kernels import Resources
-from models_core.systems.recipe import BadRecipe, PictureSettings, Recipe
+from models_core.systems.recipe import BadRecipe, Recipe
+from models_core.systems.side_settings import PictureSettings
 from models_core.systems.table11 import TABLE_11
 from models_core.systems.trained_system import TrainedSystem
-from models_core.systems.training import fit
+from models_core.systems.training import FitOptions, fit
 from tests.models_core.systems.worlds import AIDS, examples, material, vectors
 
 LINEAR = PictureSettings("linear", 1)
@@ -43,8 +44,8 @@ def trained(recipe, world, aids=AIDS, **more):
 
 
 def scores_of(system, new):
-    kernels = system.kernels(new.features, new.standing())
-    return {d: system.scores(*kernels, direction=d) for d in DIRECTIONS}
+    data = system.describe(new.features, new.standing())
+    return {d: system.score(data, direction=d).array for d in DIRECTIONS}
 
 
 @pytest.mark.parametrize("name", [name for name in TABLE_11 if "Lin" not in name])
@@ -53,14 +54,14 @@ def test_every_system_finds_the_right_scene(name, world):
     new = world.take(range(50, 60))
     for direction, scores in scores_of(system, new).items():
         # Two of the ten share the scene; by chance the original is found in the middle.
-        assert np.median(own_ranks(scores, direction)) <= 2.5, direction
+        assert np.median(own_ranks(scores)) <= 2.5, direction
 
 
 def test_lin_is_computed_where_wordnet_is(world, wordnet):
     recipe = dataclasses.replace(TABLE_11["TRI5-Lin"], image=LINEAR)
     system = trained(recipe, world, Resources(wordnet=wordnet))
-    assert system.similarity("dog", "dog") == 1
-    assert 0 < system.similarity("dog", "horse") < 1
+    assert system.texts.similarity("dog", "dog") == 1
+    assert 0 < system.texts.similarity("dog", "horse") < 1
     assert len(scores_of(system, world.take(range(50, 60)))["search"]) == 10
 
 
@@ -70,13 +71,13 @@ def test_words_of_pictures_tell_scenes_apart(kernel, drawn):
     system = fit(recipe, drawn.take(range(20)), drawn.take(range(20, 30)))
     new = drawn.take(range(30, 40))
     for direction, scores in scores_of(system, new).items():
-        assert np.median(own_ranks(scores, direction)) <= 2.5, direction
+        assert np.median(own_ranks(scores)) <= 2.5, direction
 
 
 @pytest.mark.parametrize("name", ["NN5-F1-idf", "TagRank", "TRI5SEM"])
 def test_a_stored_system_ranks_new_items_as_the_fitted_one(name, world, tmp_path):
     recipe = dataclasses.replace(TABLE_11[name], image=LINEAR)
-    system = trained(recipe, world, facts={"corpus": "world", "seed": 0})
+    system = trained(recipe, world, options=FitOptions(facts={"corpus": "world", "seed": 0}))
     system.save(tmp_path / "system")
     loaded = TrainedSystem.load(tmp_path / "system")
     assert loaded.recipe == recipe
@@ -95,11 +96,7 @@ def test_a_stored_system_of_pictures_describes_new_pictures_with_its_own_codeboo
     system.save(tmp_path / "system")
     loaded = TrainedSystem.load(tmp_path / "system")
     given = examples(10, pictures=tmp_path, seed=5)
-    new, again = (
-        prepare(given, kept=PhaseCache(), codebooks=one.features.codebooks)
-        for one in (loaded, system)
-        if isinstance(one.features, CountedWords)
-    )
+    new, again = (prepare(given, kept=PhaseCache(), codebooks=one.codebooks) for one in (loaded, system))
     np.testing.assert_array_equal(scores_of(loaded, new)["search"], scores_of(system, again)["search"])
 
 
@@ -177,9 +174,9 @@ def test_pictures_do_not_fit_a_recipe_of_a_feature_file(drawn):
 def test_more_dimensions_than_there_are_are_cut_to_what_correlates(world):
     system = trained(Recipe("own", image=LINEAR), world)
     # Eight numbers an image correlate in eight dimensions at most.
-    assert max(s.dimensions for chosen in system.kcca.chosen_.values() for s in chosen) <= 8
+    assert max(s.dimensions for chosen in system.model.kcca_.chosen_.values() for s in chosen) <= 8
 
 
 def test_one_caption_an_image_is_learned_from_where_the_recipe_says_so(world):
     system = trained(dataclasses.replace(TABLE_11["BoW1"], image=LINEAR), world)
-    assert all(len(document) == 1 for document in system.documents)
+    assert all(len(document) == 1 for document in system.texts.documents)

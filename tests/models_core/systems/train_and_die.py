@@ -8,7 +8,7 @@ from pathlib import Path
 
 from models_core import storage
 from models_core.phase_cache import PhaseCache
-from models_core.systems.recipe import PictureSettings
+from models_core.systems.side_settings import PictureSettings
 from models_core.systems.table11 import TABLE_11
 from models_core.systems.training import fit
 from tests.models_core.systems.worlds import material

@@ -17,11 +17,11 @@ from evaluation.services.systems.origins.base import (
     captions_taking_part,
 )
 from evaluation.services.systems.sources import Sources
-from models_core.estimators.kcca.selection import DIRECTIONS
+from models_core.estimators.base import DIRECTIONS
 from models_core.features.text.documents import Document
 from models_core.scoring import ranking
-from models_core.scoring.tiles import Dense
-from models_core.systems.dataset import CountedWords, Vectors, prepare
+from models_core.scoring.tiles import Dense, Scores
+from models_core.systems.dataset import prepare
 from models_core.systems.trained_system import SYSTEM_KIND, TrainedSystem
 
 #: Files of a training that its rankings read again: images and captions are looked up there.
@@ -36,7 +36,7 @@ def _matrices(wish: RankRequest) -> Matrices:
         # Another corpus has other images and captions.
         known = stored.facts if corpus == stored.facts["corpus"] else {}
         sources = Sources(**{key: known.get(key, "") for key in REMEMBERED_FILES})
-    if isinstance(stored.features, Vectors) and not sources.features:
+    if stored.recipe.image.of_vectors and not sources.features:
         raise ImportRefused(
             f"system {name!r} was trained on a feature file; give a feature file for the images of corpus "
             f"{corpus!r}"
@@ -47,24 +47,25 @@ def _matrices(wish: RankRequest) -> Matrices:
     material = prepare(
         images,
         kept=phase_cache(wish.progress),
-        codebooks=stored.features.codebooks if isinstance(stored.features, CountedWords) else None,
+        codebooks=stored.codebooks,
         vectors=None if found.vectors is None else found.vectors[places],
     )
     chosen, captions = captions_taking_part(wish.protocol, images, found.names)
     each: list[Document] = [[caption] for own in material.documents() for caption in own]
-    kernels = stored.kernels(material.features, [each[place] for place in chosen])
+    data = stored.describe(material.features, [each[place] for place in chosen])
     for direction in DIRECTIONS:
         wish.progress(f"ranking, {direction}", 0, 1)
-        scores = stored.scores(*kernels, direction=direction)
-        of_images = direction == Run.ANNOTATION
-        ranked = captions if of_images else material.names
-        below = len(ranked) - ranking.positions(scores if of_images else scores.T)
-        yield (
-            direction,
-            ScoreMatrix(
-                system_folder(name), tuple(material.names), captions, Dense(below if of_images else below.T)
-            ),
-        )
+        scores = stored.score(data, direction=direction)
+        if not stored.recipe.kind.comparable:
+            scores = _below(scores)
+        of_images = scores if direction == Run.ANNOTATION else scores.turned()
+        yield direction, ScoreMatrix(system_folder(name), tuple(material.names), captions, of_images)
+
+
+def _below(scores: Scores) -> Dense:
+    """How many items of its query each is placed above: what does not compare between queries is no score."""
+    queries, items = scores.shape
+    return Dense(items - ranking.positions(scores.tile(slice(0, queries), slice(0, items))))
 
 
 ORIGINS.register(

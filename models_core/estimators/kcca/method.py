@@ -1,0 +1,115 @@
+"""KCCA as a method: its grid of settings, and the settings chosen of it pooled by Borda.
+
+Source: Hodosh et al. 2013, sections 3.2 and 4.1.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from models_core.checked_fields import BadField, check_fields
+from models_core.estimators.base import (
+    Dataset,
+    FitContext,
+    Method,
+    RankDirection,
+    State,
+    register_method,
+)
+from models_core.estimators.kcca.selection import KAPPAS, PICKS, SIZES, SelectedKCCA
+from models_core.scoring.tiles import Dense
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSelection:
+    """The grid of KCCA, and how many settings are picked of it."""
+
+    kappas: Annotated[
+        tuple[Annotated[float, Field(gt=0)], ...],
+        Field(strict=False, min_length=1, description="Regularisations that are tried"),
+    ] = KAPPAS
+    sizes: Annotated[int, Field(ge=1, description="How many numbers of dimensions are tried")] = SIZES
+    most: Annotated[int, Field(ge=1, description="The largest number of dimensions")] = 6000
+    picks: Annotated[
+        int, Field(ge=1, description="How many settings are picked at each of R@1, R@5 and R@10")
+    ] = PICKS
+    center: Annotated[bool, Field(description="Whether kernels are centred")] = True
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+class KCCARetriever:
+    """KCCA with its settings selected on held-out items; learned is `kcca_`."""
+
+    kcca_: SelectedKCCA
+
+    def __init__(self, settings: KernelSelection) -> None:
+        self.settings = settings
+
+    def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> KCCARetriever:
+        """Learn from kernels of the training items with themselves; select by those of held-out items.
+
+        Raises ValueError without held-out items.
+        """
+        if validation is None:
+            raise ValueError("KCCA selects its settings on held-out images; give some")
+        grid = self.settings
+        self.kcca_ = SelectedKCCA(
+            grid.kappas,
+            most=grid.most,
+            number=grid.sizes,
+            picks=grid.picks,
+            center=grid.center,
+            device=context.device,
+        ).fit(
+            train.images,
+            train.captions,
+            validation.images,
+            validation.captions,
+            validation.image_of,
+            progress=context.progress,
+        )
+        return self
+
+    def score(self, data: Dataset, *, direction: RankDirection) -> Dense:
+        """Borda counts, which depend on the whole pool; rows are queries."""
+        found = self.kcca_.score_pairs(data.images, data.captions, direction=direction)
+        return Dense(found if direction == "annotation" else np.ascontiguousarray(found.T))
+
+    def state(self) -> State:
+        """What `SelectedKCCA.state` gives."""
+        return self.kcca_.state()
+
+    @classmethod
+    def from_state(cls, settings: KernelSelection, state: State) -> KCCARetriever:
+        """What `state` gave; raises KeyError where something is missing."""
+        found = cls(settings)
+        found.kcca_ = SelectedKCCA.of_state(*state)
+        return found
+
+
+def _check(text: Any, image: Any) -> None:
+    if text.kernel == "f1":
+        raise BadField("text.kernel", "f1", "nearest-neighbour with weighting none or idf")
+
+
+register_method(
+    Method(
+        name="kcca",
+        title="KCCA",
+        settings=KernelSelection,
+        make=KCCARetriever,
+        load=KCCARetriever.from_state,
+        takes={"images": "kernel", "captions": "kernel"},
+        source="Hodosh et al. 2013, section 3.2",
+        comparable=False,
+        check=_check,
+        table="selection",
+        stored="kcca",
+    )
+)

@@ -1,0 +1,81 @@
+"""Texts as bags of words weighted by tf-idf, over the most frequent words of the training texts.
+
+    weight(w) = count of w in the text * log(N / N(w))
+
+N is the number of training texts, N(w) of those that have w. Source: Gong et al. 2014, section 5.1.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from models_core.phase_cache import from_json_array, to_json_array
+
+
+class TfIdfBags:
+    """The `size` most frequent words of the training texts and their idf; learned are `words_`, `idf_`.
+
+    Of equally frequent words the first of the alphabet are taken. `normalised` bags have length 1, save
+    those without a known word, which are zeros.
+    """
+
+    words_: tuple[str, ...]
+    idf_: NDArray[np.float32]
+
+    def __init__(self, size: int = 3000, *, normalised: bool = True) -> None:
+        if size < 1:
+            raise ValueError(f"bags of {size} words; expected 1 or more")
+        self.size, self.normalised = size, normalised
+
+    def fit(self, texts: Sequence[Sequence[str]]) -> TfIdfBags:
+        """Learn words and weights. Raises ValueError where the texts have no word at all."""
+        often: Counter[str] = Counter()
+        having: Counter[str] = Counter()
+        for text in texts:
+            often.update(text)
+            having.update(set(text))
+        if not often:
+            raise ValueError(f"{len(texts)} training texts have no word; give texts with words")
+        order = sorted(often, key=lambda word: (-often[word], word))
+        self.words_ = tuple(order[: self.size])
+        self.idf_ = np.log(len(texts) / np.array([having[word] for word in self.words_])).astype(np.float32)
+        return self
+
+    def transform(self, texts: Iterable[Sequence[str]]) -> sparse.csr_matrix:
+        """Shape (texts, words), float32; unknown words are left out."""
+        places = {word: place for place, word in enumerate(self.words_)}
+        columns: list[int] = []
+        counts: list[int] = []
+        ends = [0]
+        for text in texts:
+            own = Counter(places[word] for word in text if word in places)
+            for place in sorted(own):
+                columns.append(place)
+                counts.append(own[place])
+            ends.append(len(columns))
+        values = np.asarray(counts, np.float32) * self.idf_[np.asarray(columns, np.intp)]
+        found = sparse.csr_matrix((values, columns, ends), shape=(len(ends) - 1, len(self.words_)))
+        if self.normalised:
+            squares = np.asarray(found.multiply(found).sum(axis=1), np.float64).ravel()
+            scale = 1 / np.sqrt(np.where(squares > 0, squares, 1.0))
+            found = sparse.csr_matrix(sparse.diags(scale.astype(np.float32)) @ found)
+        return found
+
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Words and weights, and settings that fit JSON; `from_state` takes both."""
+        arrays: dict[str, NDArray[Any]] = {"words": to_json_array(self.words_), "idf": self.idf_}
+        return arrays, {"size": self.size, "normalised": self.normalised}
+
+    @classmethod
+    def from_state(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> TfIdfBags:
+        """What `state` gave; raises KeyError where something is missing."""
+        found = cls(settings["size"], normalised=settings["normalised"])
+        found.words_ = tuple(from_json_array(arrays["words"]))
+        found.idf_ = np.asarray(arrays["idf"])
+        return found

@@ -1,0 +1,147 @@
+"""What a recipe may say of its two sides: how captions and how images are described.
+
+A method takes each side as a kernel with the training items or as vectors (`Method.takes`), which decides
+what the table `text` or `image` of its recipes holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from models_core.checked_fields import BadField, check_fields
+from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Form
+from models_core.features.text.idf import Weighting
+
+TextKernelName = Literal["f1", "bag-of-words", "tag-rank", "trigram"]
+ImageKernelName = Literal["histogram", "pyramid", "linear"]
+#: Lin's, distributional on the corpus ("ic") and on a background text ("background"), alignment.
+Similarity = Literal["lin", "ic", "background", "alignment"]
+
+
+@dataclass(frozen=True, slots=True)
+class TextSettings:
+    """The text's side: its kernel, and what the kernels of sections 3.4 and 3.5 take. Raises BadField."""
+
+    kernel: Annotated[TextKernelName, Field(description="What compares two sets of captions")] = "trigram"
+    captions: Annotated[
+        int, Field(ge=1, description="How many captions of each training image are learned from")
+    ] = 5
+    weighting: Annotated[Weighting, Field(description="What a word counts (section 3.4)")] = "none"
+    similarities: Annotated[
+        tuple[Similarity, ...],
+        Field(strict=False, description="What makes two words alike (section 3.5); none: only the same word"),
+    ] = ()
+    diagonal: Annotated[
+        float, Field(ge=1, description="What the training kernel's diagonal is multiplied by (section 4.1.3)")
+    ] = 1.0
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        alike = list(self.similarities)
+        if len(set(alike)) != len(alike):
+            raise BadField("similarities", alike, "each once")
+        if alike and self.kernel != "trigram":
+            raise BadField("kernel", self.kernel, "trigram where there are similarities")
+        if "lin" in alike and len(alike) > 1:
+            raise BadField("similarities", alike, "lin without other similarities (section 3.5.6)")
+        if self.kernel == "tag-rank" and self.weighting != "none":
+            raise BadField("weighting", self.weighting, "none for tag-rank, which weights by position")
+
+    @property
+    def of_background(self) -> bool:
+        """Whether it counts words of a background text."""
+        return "background" in self.similarities
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What it is made of besides its kernel, in the words of recipes."""
+        return (self.weighting,) if self.weighting != "none" else ()
+
+
+@dataclass(frozen=True, slots=True)
+class BagSettings:
+    """Captions as bags of words weighted by tf-idf. Source: Gong et al. 2014, section 5. Raises BadField."""
+
+    words: Annotated[int, Field(ge=1, description="How many words the bags have, the most frequent ones")] = (
+        3000
+    )
+    captions: Annotated[
+        int, Field(ge=1, description="How many captions of each training image are learned from")
+    ] = 5
+    together: Annotated[
+        bool, Field(description="Whether an image's training captions are one text; else each is a pair")
+    ] = False
+    normalised: Annotated[bool, Field(description="Whether each bag has length 1")] = True
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    @property
+    def kernel(self) -> str:
+        """What it is called beside the kernels."""
+        return "tf-idf"
+
+    @property
+    def of_background(self) -> bool:
+        """No: the captions alone count."""
+        return False
+
+    @property
+    def similarities(self) -> tuple[Similarity, ...]:
+        """None: only the same word is alike."""
+        return ()
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What it is made of besides its kernel, in the words of recipes."""
+        return (f"{self.words} words",)
+
+
+@dataclass(frozen=True, slots=True)
+class PictureSettings:
+    """The image's side; `linear` is the cosine of the vectors of a feature file, the others count words.
+
+    Raises BadField.
+    """
+
+    kernel: Annotated[ImageKernelName, Field(description="What compares two images")] = "pyramid"
+    power: Annotated[int, Field(ge=1, description="p of eq. 6")] = 2
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    @property
+    def of_vectors(self) -> bool:
+        """Whether it compares vectors of a feature file, not words of pictures."""
+        return self.kernel == "linear"
+
+
+@dataclass(frozen=True, slots=True)
+class VectorSettings:
+    """Images as the vectors of a feature file. Raises BadField."""
+
+    normalised: Annotated[bool, Field(description="Whether each vector has length 1")] = False
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    @property
+    def kernel(self) -> str:
+        """What it is called beside the kernels."""
+        return "vectors"
+
+    @property
+    def of_vectors(self) -> bool:
+        """Yes."""
+        return True
+
+
+#: Kind of item -> the form that a method takes it in -> what the recipe's table holds.
+SIDE_SETTINGS: Mapping[str, Mapping[Form, type]] = {
+    CAPTION_VIEW: {"kernel": TextSettings, "vectors": BagSettings},
+    IMAGE_VIEW: {"kernel": PictureSettings, "vectors": VectorSettings},
+}
