@@ -102,7 +102,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "config.logs.RequestLog",
     "config.plain.ReadableForms",
-    "config.calls.WorkerCalls",
+    "config.worker_call_middleware.WorkerCalls",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",

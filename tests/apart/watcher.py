@@ -14,7 +14,7 @@ from rest_framework.authtoken.models import Token
 
 from annotation.models import Account
 from annotation.simulation.workers import SimulatedWorker as Simulated
-from config import lane
+from config import single_thread_worker
 from config.wsgi import application
 from tests.apart.campaigns import Place, said
 
@@ -37,8 +37,8 @@ class Clock:
 
 
 clock = Clock()
-# An older version does not sleep, and its lane has no clock.
-vars(lane)["time"] = SimpleNamespace(monotonic=clock, sleep=clock.sleep)
+# An older version does not sleep, and has no clock there.
+vars(single_thread_worker)["time"] = SimpleNamespace(monotonic=clock, sleep=clock.sleep)
 
 
 @dataclass

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from config import lane
-from config.lane import LARGEST_CALL, STEP_SECONDS, Lane
+from config import single_thread_worker
+from config.single_thread_worker import LARGEST_CALL, STEP_SECONDS, SingleThreadWorker
 
 ANSWER = "/api/assignments/7/answer"
 
 
-def call(lane: Lane, path: str, body: bytes = b"{}", **more: Any) -> tuple[str, bytes]:
+def call(application: SingleThreadWorker, path: str, body: bytes = b"{}", **more: Any) -> tuple[str, bytes]:
     said: list[str] = []
     environ = {"PATH_INFO": path, "CONTENT_LENGTH": str(len(body)), "wsgi.input": io.BytesIO(body), **more}
-    answer = lane(environ, lambda status, headers, *rest: said.append(status))
+    answer = application(environ, lambda status, headers, *rest: said.append(status))
     return said[0], b"".join(answer)
 
 
@@ -47,7 +47,7 @@ def test_calls_have_one_thread_and_one_goes_after_the_other():
         start("200 OK", [])
         return [environ["wsgi.input"].read()]
 
-    one = Lane(application)
+    one = SingleThreadWorker(application)
     with ThreadPoolExecutor(8) as crowd:
         said = list(crowd.map(lambda number: call(one, ANSWER, b"%d" % number), range(40)))
     assert said == [("200 OK", b"%d" % number) for number in range(40)]
@@ -69,7 +69,10 @@ def test_pages_pictures_and_what_is_no_call_stay_in_the_servers_threads(path: st
         start("200 OK", [])
         return [threading.current_thread().name.encode()]
 
-    assert call(Lane(application), path, **more) == ("200 OK", threading.current_thread().name.encode())
+    assert call(SingleThreadWorker(application), path, **more) == (
+        "200 OK",
+        threading.current_thread().name.encode(),
+    )
 
 
 @pytest.mark.parametrize("path", [ANSWER, "/api/tasks/next", "/tasks/quay/coref_link/"])
@@ -82,9 +85,9 @@ def test_how_long_an_answer_took_is_told_in_steps_only(path: str, monkeypatch: p
         start("200 OK", [])
         return [b""]
 
-    monkeypatch.setattr(lane.time, "monotonic", lambda: clock[0])
-    monkeypatch.setattr(lane.time, "sleep", waited.append)
-    one = Lane(application)
+    monkeypatch.setattr(single_thread_worker.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(single_thread_worker.time, "sleep", waited.append)
+    one = SingleThreadWorker(application)
     for took in (0.003, 0.011, 0.034):
         call(one, path)
         steps = (took + waited[-1]) / STEP_SECONDS
@@ -105,7 +108,7 @@ def test_a_client_that_dawdles_holds_nobody_up():
         start("200 OK", [])
         return [environ["wsgi.input"].read()]
 
-    one = Lane(application)
+    one = SingleThreadWorker(application)
     with ThreadPoolExecutor(1) as slow:
         late = slow.submit(call, one, ANSWER, b"late", **{"wsgi.input": Slow(b"late")})
         assert call(one, ANSWER, b"at once") == ("200 OK", b"at once")
@@ -120,8 +123,8 @@ def test_an_answer_is_closed_where_it_was_made_and_an_error_reaches_the_server()
         start("200 OK", [])
         return answers.pop()
 
-    one, answer = Lane(application), answers[0]
+    one, answer = SingleThreadWorker(application), answers[0]
     assert call(one, ANSWER) == ("200 OK", b"ab")
-    assert answer.closed_by.startswith("lane")
+    assert answer.closed_by.startswith("worker-calls")
     with pytest.raises(IndexError):
         call(one, ANSWER)

@@ -8,7 +8,7 @@ at a time: more processes.
 
 An answer to a worker leaves at a multiple of STEP after the call came. A control item is found, graded and
 followed by other statements than a question, which takes some milliseconds more or less: without the
-step, a program with a clock could tell them apart. Nobody waits for it in the lane.
+step, a program with a clock could tell them apart. Nobody waits for it in the thread of calls.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ CALLS = ("/api/tasks", "/api/assignments/")
 #: Where what workers are handed begins, by calls and by pages; and the step in which it leaves, in seconds.
 HANDED = (*CALLS, "/tasks/")
 STEP_SECONDS = 0.02
-#: No call of a worker carries more; what does is refused by its view, outside the lane.
+#: No call of a worker carries more; what does is refused by its view, in another thread.
 LARGEST_CALL = 65_536
 
 Started = tuple[Any, ...]
 
 
-class Lane:
+class SingleThreadWorker:
     """A WSGI application whose workers' calls go one after the other, each read whole before its turn."""
 
     def __init__(self, application: Callable[..., Iterable[bytes]]) -> None:
         self.application = application
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="lane")
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="worker-calls")
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         came = time.monotonic()
-        answer = self._laned(environ, start_response)
+        answer = self._in_turn(environ, start_response)
         if environ.get("PATH_INFO", "").startswith(HANDED):
             time.sleep((came - time.monotonic()) % STEP_SECONDS)
         return answer
 
-    def _laned(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    def _in_turn(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         if not environ.get("PATH_INFO", "").startswith(CALLS):
             return self.application(environ, start_response)
         length = environ.get("CONTENT_LENGTH") or "0"
         if not length.isdigit() or int(length) > LARGEST_CALL:
             return self.application(environ, start_response)
-        # Read here: in the lane, a slow client would hold everybody up.
+        # Read here: in the thread of calls, a slow client would hold everybody up.
         sent = io.BytesIO(environ["wsgi.input"].read(int(length)))
         started, body = self._thread.submit(self._answered, {**environ, "wsgi.input": sent}).result()
         start_response(*started)

@@ -23,7 +23,7 @@ from django.middleware.locale import LocaleMiddleware
 from django.middleware.security import SecurityMiddleware
 from django.urls import Resolver404, ResolverMatch, resolve
 
-from config.lane import CALLS
+from config.single_thread_worker import CALLS
 
 Answering = Callable[[HttpRequest], HttpResponse]
 #: They put the same headers on every response, but for what depends on TLS.
