@@ -31,10 +31,10 @@ from benchmarks.kcca_peers import PEERS, peers
 from benchmarks.kcca_problem import DIMENSIONS, KAPPA, Problem, problem
 from benchmarks.measuring import product_seconds, seconds, slope
 from models_core.device import CPU, NoDevice, torch_on
-from models_core.estimators.base import Matrix
+from models_core.estimators.base import DIRECTIONS, Matrix
 from models_core.estimators.kcca.kcca import KCCA, Solver
 from models_core.estimators.kcca.problem import centred, relative_residuals
-from models_core.estimators.kcca.selection import DIRECTIONS, KAPPAS, SelectedKCCA
+from models_core.estimators.kcca.selection import KAPPAS, SelectedKCCA
 
 
 def row(what: str, pairs: int, taken: float, product: float, remark: str) -> None:

@@ -216,10 +216,11 @@ def _packages(variable: str) -> list[str]:
 
 
 #: Further packages of task types (`annotation.task_types.discovery`), of corpus formats and of measures
-#: (`annotation.common.plug_ins`).
+#: (`annotation.common.plug_ins`), and of methods that rank (`models_core.estimators.discovery`).
 TASK_TYPE_PACKAGES = _packages("TASK_TYPE_PACKAGES")
 FORMAT_PACKAGES = _packages("FORMAT_PACKAGES")
 METRIC_PACKAGES = _packages("METRIC_PACKAGES")
+METHOD_PACKAGES = _packages("METHOD_PACKAGES")
 
 #: Nothing under DATA_DIR has an address: pictures go through a view that asks who wants them.
 MEDIA_ROOT = DATA_DIR / "media"

@@ -27,7 +27,7 @@ class EvaluationConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Once the models are there: measures that a site adds, what is checked, and its parts elsewhere."""
+        """Once the models are there: what a site adds, what is checked, and the app's parts elsewhere."""
         from annotation.backups import contents
         from annotation.checks import REGISTRIES
         from annotation.jobs import schedule  # its rows are there only now
@@ -37,6 +37,12 @@ class EvaluationConfig(AppConfig):
         register(check_registries, REGISTRIES)
         METRIC_FOLDERS.add_packages(settings.METRIC_PACKAGES)
         METRIC_FOLDERS.load()
+        if settings.METHOD_PACKAGES:
+            # Numbers of its own: not loaded where no site asks for it.
+            from models_core.estimators.discovery import load_methods
+
+            for package in settings.METHOD_PACKAGES:
+                load_methods(package)
         meteor.configure_meteor(java_home=settings.JAVA_HOME, jar=settings.METEOR_JAR)
         parts.add_part(
             parts.NavigationPart(

@@ -32,9 +32,13 @@ from evaluation.pooling.active import STRATEGIES
 from evaluation.relevance.grades import GRADED_RULES
 from evaluation.relevance.qrels import RELEVANCE_RULES
 from evaluation.services.systems.origins import ORIGINS
+from models_core.checked_fields import field_rules
+from models_core.estimators.base import METHODS, Method
 from models_core.systems.dataset import COUNTED_SHARES
 from models_core.systems.kernels import TEXT_KERNELS
-from models_core.systems.side_settings import TextKernelName
+from models_core.systems.named_recipes import named_recipes
+from models_core.systems.recipe import BadRecipe
+from models_core.systems.side_settings import SIDE_SETTINGS, TextKernelName
 from models_core.systems.table11 import TABLE_11
 
 #: What pages, commands and tables can print of rankings: shares as per cent, ranks as they are.
@@ -182,10 +186,36 @@ def _lacking_systems() -> Iterator[Error]:
         if not recipe.image.of_vectors and recipe.image.kernel not in COUNTED_SHARES:
             hint = "add its kernel to COUNTED_SHARES in models_core/systems/dataset.py"
             yield _fault("E020", "recipe", name, f"counts no words for {recipe.image.kernel}", hint)
+    yield from lacking_methods()
     for key in STRATEGIES.keys():
         if not _takes(STRATEGIES.get(key), 4):
             hint = "it takes the lists, how many to judge, how many at a time, and dice"
             yield _fault("E021", "pooling strategy", key, "cannot be called", hint)
+
+
+def lacking_methods() -> Iterator[Error]:
+    """What methods do not say of themselves, and recipes of theirs that are none."""
+    for method in METHODS.values():
+        yield from _unsaid_by_method(method)
+    try:
+        named_recipes()
+    except BadRecipe as error:
+        yield _fault("E020", "recipe", "of a method", f"cannot be made: {error}", "correct it in its method")
+
+
+def _unsaid_by_method(method: Method) -> Iterator[Error]:
+    where = f"in {source_of(method.make)}"
+    for word in ("title", "source"):
+        if not getattr(method, word).strip():
+            yield _fault("E024", "method", method.name, f"has no {word}", f"say its {word}, {where}")
+    for name, rule in field_rules(method.settings).items():
+        if not rule.help:
+            hint = f"give the field a description, {where}"
+            yield _fault("E024", "method", method.name, f"does not explain its setting {name}", hint)
+    for item, form in method.takes.items():
+        if form not in SIDE_SETTINGS.get(item, {}):
+            hint = f"name a form of SIDE_SETTINGS, {where}"
+            yield _fault("E024", "method", method.name, f"takes {item} as {form!r}, which nobody makes", hint)
 
 
 def _lacking_rules() -> Iterator[Error]:

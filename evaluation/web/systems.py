@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.db.models import Count, Q
@@ -137,12 +138,16 @@ def _gone(row: System) -> bool:
     return bool(ORIGINS.get(row.origin).stored) and not (system_folder(row.name) / storage.MANIFEST).is_file()
 
 
-def _facts(row: System) -> list[tuple[str, Any]]:
-    """The settings one by one; those of a recipe by their place in it."""
-    found: list[tuple[str, Any]] = []
-    for key, value in row.settings.items():
-        if isinstance(value, dict):
-            found += [(f"{key}.{inner}", held) for inner, held in value.items()]
-        elif value not in ("", [], None):
-            found.append((key, value))
-    return sorted(found)
+def _facts(row: System) -> list[tuple[str, str]]:
+    """The settings one by one, those of a recipe by their place in it; empty ones are left out."""
+    return sorted(_one_by_one("", row.settings))
+
+
+def _one_by_one(place: str, held: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(held, dict):
+        for key, value in held.items():
+            yield from _one_by_one(f"{place}.{key}" if place else key, value)
+    elif isinstance(held, list):
+        yield place, ", ".join(map(str, held)) or "–"
+    elif held not in ("", None):
+        yield place, str(held)

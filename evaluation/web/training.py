@@ -30,9 +30,9 @@ from evaluation.services.systems import registry
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, text_parameter, text_parameters
 from evaluation.web.splits import NotOffered, which_in, whole_in
+from models_core.systems.named_recipes import named_recipes
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.recipe_files import recipe_of
-from models_core.systems.table11 import TABLE_11
 
 #: Titles of methods that German has words for; those of others are names.
 _TITLES = {"nearest neighbours": gettext_lazy("nearest neighbours")}
@@ -72,7 +72,7 @@ def system_train(request: HttpRequest) -> HttpResponse:
             deeper=True,
             corpora=corpora,
             splits=sorted({split for corpus in corpora for split in split_names(corpus) if split}),
-            recipes=[ShownRecipe(recipe.name, _in_words(recipe)) for recipe in TABLE_11.values()],
+            recipes=_by_paper(),
             own=[ShownRecipe(file, _of_file(file)) for file in files_of("recipes")],
             backgrounds=files_of("background"),
             features=files_of("features"),
@@ -92,6 +92,14 @@ def files_of(kind: str) -> list[str]:
     )
 
 
+def _by_paper() -> dict[str, list[ShownRecipe]]:
+    """The recipes that have a name, under the paper of their method."""
+    found: dict[str, list[ShownRecipe]] = {}
+    for recipe in named_recipes().values():
+        found.setdefault(recipe.kind.paper, []).append(ShownRecipe(recipe.name, _in_words(recipe)))
+    return found
+
+
 def _in_words(recipe: Recipe) -> str:
     """What a recipe is, in one line; first which files it needs, since lists cut the end."""
     text, image = recipe.text, recipe.image
@@ -99,6 +107,7 @@ def _in_words(recipe: Recipe) -> str:
         *([_("needs a background text")] if text.of_background else ()),
         *([_("needs vectors of images")] if image.of_vectors else ()),
         str(_TITLES.get(recipe.kind.title, recipe.kind.title)),
+        *([recipe.printed] if recipe.kind.recipes and recipe.printed else ()),
         _("text: %(kernel)s of %(captions)d captions") % {"kernel": text.kernel, "captions": text.captions}
         if text.captions > 1
         else _("text: %(kernel)s of one caption") % {"kernel": text.kernel},
@@ -153,7 +162,7 @@ def _arguments(given: QueryDict) -> dict[str, Any]:
         raise ImportRefused(_("System “%(name)s” already exists: choose another name.") % {"name": name})
     if recipe in files_of("recipes"):
         recipe = _path("recipes", recipe)
-    elif recipe not in TABLE_11:
+    elif recipe not in named_recipes():
         raise NotOffered(
             _("There is no recipe “%(name)s”: choose one from the list.") % {"name": recipe[:60]}
         )

@@ -120,6 +120,11 @@ class Method:
     table: str = "settings"
     stored: str = "model"
 
+    @property
+    def paper(self) -> str:
+        """The source without its section."""
+        return self.source.partition(",")[0]
+
 
 METHODS: dict[str, Method] = {}
 

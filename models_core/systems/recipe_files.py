@@ -15,19 +15,20 @@ import re
 import tomllib
 from pathlib import Path
 
+from models_core.systems.named_recipes import named_recipes
 from models_core.systems.recipe import BadRecipe, Recipe, of_dict
-from models_core.systems.table11 import TABLE_11
 
 _NAME = re.compile(r"[-+\w.]{1,100}")
 
 
 def recipe_of(name: str) -> Recipe:
-    """The recipe of Table 11 called `name`, or that of the TOML file at this path. Raises BadRecipe."""
-    if name in TABLE_11:
-        return TABLE_11[name]
+    """The recipe that is called `name`, or that of the TOML file at this path. Raises BadRecipe."""
+    known = named_recipes()
+    if name in known:
+        return known[name]
     if Path(name).suffix == ".toml":
         return _read(Path(name))
-    raise BadRecipe(f"unknown recipe {name!r}; known: {', '.join(TABLE_11)}, or a file NAME.toml")
+    raise BadRecipe(f"unknown recipe {name!r}; known: {', '.join(known)}, or a file NAME.toml")
 
 
 def _read(file: Path) -> Recipe:
@@ -40,10 +41,11 @@ def _read(file: Path) -> Recipe:
     except (ValueError, RecursionError) as error:
         raise BadRecipe(f"recipe file {file} is not valid TOML: {error}") from error
     base, name = given.pop("extends", None), given.get("name", file.stem)
-    if base is not None and base not in TABLE_11:
-        raise BadRecipe(f"{file}: extends {base!r}; known: {', '.join(TABLE_11)}")
+    known = named_recipes()
+    if base is not None and base not in known:
+        raise BadRecipe(f"{file}: extends {base!r}; known: {', '.join(known)}")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise BadRecipe(f"{file}: name is {name!r}; expected letters, digits, hyphens, dots or pluses")
-    if name in TABLE_11:
-        raise BadRecipe(f"{file}: {name!r} is a recipe of Table 11; give yours another name")
-    return of_dict(name, given, TABLE_11[base] if base is not None else None)
+    if name in known:
+        raise BadRecipe(f"{file}: {name!r} is a recipe that there is already; give yours another name")
+    return of_dict(name, given, known[base] if base is not None else None)

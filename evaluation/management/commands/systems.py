@@ -4,6 +4,7 @@ python manage.py systems
 python manage.py systems clip --json
 python manage.py systems --remove-run clip-search
 python manage.py systems --remove clip
+python manage.py systems --recipes
 """
 
 from __future__ import annotations
@@ -16,13 +17,17 @@ from annotation.common.locks import Busy
 from annotation.management.base import ReportCommand, plain_table
 from evaluation.models import Run, System
 from evaluation.services.systems import registry
+from models_core.systems.named_recipes import named_recipes
+from models_core.systems.recipe import Recipe
 
 _SHOWN = ("system", "origin", "recipe", "corpus")
+_OF_RECIPE = ("recipe", "method", "text", "image", "source")
 
 
 class Command(ReportCommand):
     help = (
-        "List the systems and their runs, show one in full, or remove a system or run that nothing else uses."
+        "List the systems and their runs, or the recipes that systems are trained by; show one system in "
+        "full, or remove a system or run that nothing else uses."
     )
     refusals = (*ReportCommand.refusals, registry.InUse, Busy)
 
@@ -30,6 +35,9 @@ class Command(ReportCommand):
         super().add_arguments(parser)
         parser.add_argument("name", nargs="?", default="", help="Show only this system")
         act = parser.add_mutually_exclusive_group()
+        act.add_argument(
+            "--recipes", action="store_true", help="List the recipes that train_system knows by name"
+        )
         act.add_argument("--remove", metavar="SYSTEM", help="Remove a system that has no runs")
         act.add_argument("--remove-run", metavar="RUN", help="Remove a run that no batch or report is of")
 
@@ -40,6 +48,8 @@ class Command(ReportCommand):
         if options["remove_run"]:
             registry.remove_run(name=options["remove_run"])
             return {"removed": f"run {options['remove_run']}"}
+        if options["recipes"]:
+            return {"recipes": [_recipe(recipe) for recipe in named_recipes().values()]}
         if options["name"]:
             return {"systems": [_told(registry.system_row(options["name"]))]}
         registry.register_unlisted_systems()
@@ -49,6 +59,11 @@ class Command(ReportCommand):
     def show(self, report: dict[str, Any]) -> str:
         if "removed" in report:
             return f"{report['removed']} removed"
+        if "recipes" in report:
+            return plain_table(
+                [*_OF_RECIPE],
+                [[one[key] for key in _OF_RECIPE] for one in report["recipes"]],
+            )
         if not report["systems"]:
             return "no systems"
         return plain_table(
@@ -58,6 +73,19 @@ class Command(ReportCommand):
                 for one in report["systems"]
             ],
         )
+
+
+def _recipe(recipe: Recipe) -> dict[str, str]:
+    """A recipe in a line; all of it is in the page and in docs/systems.md."""
+    return {
+        "recipe": recipe.name,
+        "method": recipe.kind.title,
+        "text": recipe.text.kernel,
+        "image": recipe.image.kernel,
+        "source": recipe.kind.source,
+        "printed": recipe.printed,
+        "digest": recipe.digest,
+    }
 
 
 def _told(system: System) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def test_a_file_extends_a_named_recipe(tmp_path):
 
 
 def test_an_unknown_recipe_lists_those_there_are():
-    with pytest.raises(BadRecipe, match="unknown recipe 'TRI6'; known: NN5-F1, .*TRI5SEM, or a file"):
+    with pytest.raises(BadRecipe, match="unknown recipe 'TRI6'; known: NN5-F1, .*, CCA, nCCA, .*or a file"):
         recipe_of("TRI6")
 
 
@@ -60,7 +60,7 @@ def test_an_unknown_recipe_lists_those_there_are():
     ("text", "says"),
     [
         ('extends = "TRI9"', "extends 'TRI9'; known: NN5-F1"),
-        ('name = "TRI5"', "is a recipe of Table 11; give yours another name"),
+        ('name = "TRI5"', "is a recipe that there is already; give yours another name"),
         ('[text]\nkernel = "bow"', "text.kernel is 'bow'; expected one of f1, bag-of-words"),
         ("[text]\nkernels = 1", "has text.kernels; known: kernel, captions"),
         ('[text]\ndiagonal = "5"', "text.diagonal is '5'; expected a number"),

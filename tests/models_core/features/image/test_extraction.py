@@ -1,8 +1,5 @@
 """Words of pictures: learned once, counted once, kept by content."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 from PIL import Image
@@ -12,8 +9,6 @@ from models_core.features.image.pictures import BadPicture, read_picture
 from models_core.features.image.pyramid import histogram
 from models_core.features.image.vocabulary import Vocabulary, learn
 from tests.models_core.features.image.conftest import SMALL, draw
-
-REAL = Path(os.environ.get("REAL_DATA_DIR", Path(__file__).parents[4] / "shared" / "data"))
 
 
 def named(paths):
@@ -118,11 +113,8 @@ def test_too_few_pictures_are_refused(tmp_path):
     assert draw(tmp_path / "a.png", "noise", 0).exists()
 
 
-def test_photographs_are_counted_whole(vocabulary, tmp_path):
-    folder = REAL / "flickr8k" / "thumbnails"
-    if not folder.is_dir():
-        pytest.skip(f"no photographs in {folder}; set REAL_DATA_DIR")
-    some = sorted(folder.glob("*.jpg"))[:6]
+def test_photographs_are_counted_whole(vocabulary, tmp_path, real_data):
+    some = sorted((real_data / "flickr8k" / "thumbnails").glob("*.jpg"))[:6]
     found = list(extract(named(some), vocabulary, tmp_path))
     for counted in found:
         colours, textures, _ = vocabulary.split(counted.counts)

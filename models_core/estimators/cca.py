@@ -1,0 +1,224 @@
+"""Canonical correlation analysis, plain and normalised, from streamed covariances.
+
+The columns of W and U solve eq. 1: among all directions of images and captions those that correlate most.
+Each own covariance gets a ridge of r * trace / d. An image x and a caption y are embedded as
+
+    (x - mean) W diag(rho^t)    and    (y - mean) U diag(rho^t)
+
+Plain CCA has t = 0 and compares by Euclidean distance, normalised CCA scales by a power of the correlations
+and compares by the cosine (eq. 2). The ridge and t are chosen on held-out pairs.
+
+Source: Gong et al. 2014, section 3.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular, svd
+
+from models_core.checked_fields import check_fields
+from models_core.estimators.base import (
+    CAPTION_VIEW,
+    IMAGE_VIEW,
+    Dataset,
+    FitContext,
+    Matrix,
+    Method,
+    State,
+    register_method,
+)
+from models_core.estimators.covariances import Covariances, sums_of_pairs
+from models_core.estimators.embeddings import LinearEmbedder, LinearMap
+
+#: Ridges that are tried, as shares of the mean variance; small data wants the large end.
+RIDGES = (1e-4, 1e-2, 1e-1, 1.0, 10.0)
+#: Up to this width the singular vectors are found at once; beyond it those of the largest values only.
+_SMALL = 512
+
+
+@dataclass(frozen=True)
+class CanonicalMaps:
+    """Both maps into the space of `correlations`, shape (components,), without any power of these."""
+
+    images: LinearMap
+    captions: LinearMap
+    correlations: Matrix
+
+    def scaled(self, power: float) -> tuple[LinearMap, LinearMap]:
+        """The maps with each component times its correlation to the power of `power`."""
+        scale = self.correlations**power
+        return self.images.scaled(scale), self.captions.scaled(scale)
+
+
+def canonical_maps(found: Covariances, components: int, ridge: float) -> CanonicalMaps:
+    """The leading `components` of eq. 1, or as many as there are.
+
+    Raises ValueError where a covariance is singular and `ridge` is 0, naming constant columns.
+    """
+    factors = [_factor(own, ridge, name) for own, name in ((found.xx, IMAGE_VIEW), (found.yy, CAPTION_VIEW))]
+    # K = Lx^-1 Cxy Ly^-T; its singular values are the correlations.
+    half = solve_triangular(factors[0], found.xy, lower=True)
+    whitened = solve_triangular(factors[1], half.T, lower=True).T
+    left, values, right = _leading(whitened, components)
+    weights = [
+        solve_triangular(factor, side, lower=True, trans="T")
+        for factor, side in zip(factors, (left, right), strict=True)
+    ]
+    # Of each component the sign is free: the largest weight of the images is positive.
+    peaks = np.take_along_axis(weights[0], np.abs(weights[0]).argmax(axis=0)[None], axis=0)[0]
+    signs = np.where(peaks < 0, -1.0, 1.0)
+    return CanonicalMaps(
+        LinearMap(found.x_mean, weights[0] * signs),
+        LinearMap(found.y_mean, weights[1] * signs),
+        np.minimum(values, 1.0),
+    )
+
+
+def _factor(covariance: Matrix, ridge: float, name: str) -> Matrix:
+    """The Cholesky factor, lower, of a covariance with its ridge."""
+    variances = covariance.diagonal()
+    mean = float(variances.mean())
+    if not mean > 0:
+        raise ValueError(f"all {len(variances)} columns of the {name} are constant; nothing can correlate")
+    if ridge == 0:
+        constant = np.flatnonzero(variances <= 1e-12 * mean)
+        if len(constant):
+            raise ValueError(
+                f"{len(constant)} columns of the {name} are constant, first {constant[:3].tolist()}; leave "
+                "them out, or take a ridge above 0"
+            )
+    added = covariance.copy()
+    added.flat[:: len(added) + 1] += ridge * mean
+    try:
+        factor = cholesky(added, lower=True)
+    except LinAlgError:
+        factor = None
+    # A factor may come out of rounding alone.
+    if factor is None or (ridge == 0 and factor.diagonal().min() ** 2 <= 1e-12 * mean):
+        raise ValueError(
+            f"the covariance of the {name} is singular: columns depend on each other; take a ridge above 0"
+        ) from None
+    return np.asarray(factor)
+
+
+def _leading(matrix: Matrix, components: int) -> tuple[Matrix, Matrix, Matrix]:
+    """Left vectors, singular values and right vectors of the largest values, descending."""
+    number = min(components, *matrix.shape)
+    if min(matrix.shape) <= _SMALL:
+        left, values, right = svd(matrix, full_matrices=False)
+        return left[:, :number], values[:number], right[:number].T
+    turned = matrix.shape[0] < matrix.shape[1]
+    tall = matrix.T if turned else matrix
+    gram = tall.T @ tall
+    size = len(gram)
+    squares, vectors = eigh(gram, subset_by_index=(size - number, size - 1))
+    values = np.sqrt(np.maximum(squares[::-1], 0.0))
+    vectors = vectors[:, ::-1]
+    kept = values > 1e-7 * values[0]
+    values, vectors = values[kept], vectors[:, kept]
+    others = tall @ vectors / values
+    return (vectors, values, others) if turned else (others, values, vectors)
+
+
+@dataclass(frozen=True, slots=True)
+class CCASettings:
+    """Settings of CCA; of several ridges and powers the best is chosen on held-out images."""
+
+    components: Annotated[int, Field(ge=1, description="Numbers of an embedding (c)")] = 96
+    normalised: Annotated[
+        bool, Field(description="Whether embeddings are scaled by powers and compared by the cosine")
+    ] = True
+    ridges: Annotated[
+        tuple[Annotated[float, Field(ge=0)], ...],
+        Field(strict=False, min_length=1, description="Ridges that are tried, in mean variances"),
+    ] = RIDGES
+    powers: Annotated[
+        tuple[Annotated[float, Field(ge=0)], ...],
+        Field(strict=False, min_length=1, description="Powers of the correlations that are tried (t)"),
+    ] = (0.0, 1.0, 2.0, 4.0)
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+class CCA(LinearEmbedder):
+    """CCA or normalised CCA; learned are `images_`, `captions_`, `correlations_`, `ridge_`, `power_`, and
+    `tried_`, a row (ridge, power, mean recall) for each setting."""
+
+    correlations_: Matrix
+    ridge_: float
+    power_: float
+    tried_: Matrix
+
+    def __init__(self, settings: CCASettings) -> None:
+        self.settings = settings
+
+    def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> CCA:
+        """Learn from all captions with their images; choose ridge and power on `validation`.
+
+        Of equally good settings the first is taken: the smallest ridge, then the smallest power, as they
+        are listed. Raises ValueError without held-out pairs where there is something to choose.
+        """
+        settings = self.settings
+        powers = settings.powers if settings.normalised else (0.0,)
+        settled = len(settings.ridges) == len(powers) == 1
+        if validation is None and not settled:
+            raise ValueError("CCA chooses its ridge on held-out images; give some, or one ridge and power")
+        context.progress("adding up covariances", 0, 1)
+        found = sums_of_pairs(train.images, train.captions, train.image_of).covariances()
+        context.progress("adding up covariances", 1, 1)
+        best = -np.inf
+        tried = []
+        for done, ridge in enumerate(settings.ridges, start=1):
+            maps = canonical_maps(found, settings.components, ridge)
+            for power in powers:
+                self.images_, self.captions_ = maps.scaled(power)
+                value = self.held_out_recall(validation)
+                tried.append((ridge, power, value))
+                if value > best:
+                    best, chosen, self.ridge_, self.power_ = value, maps, ridge, power
+            context.progress("trying ridges", done, len(settings.ridges))
+        self.images_, self.captions_ = chosen.scaled(self.power_)
+        self.correlations_, self.tried_ = chosen.correlations, np.asarray(tried)
+        return self
+
+    @property
+    def cosine(self) -> bool:
+        """Whether the embeddings are normalised (eq. 2)."""
+        return self.settings.normalised
+
+    def state(self) -> State:
+        """Everything learned as arrays, and as settings that fit JSON."""
+        arrays = {**self.map_arrays(), "correlations": self.correlations_, "tried": self.tried_}
+        return arrays, {"ridge": self.ridge_, "power": self.power_}
+
+    @classmethod
+    def from_state(cls, settings: CCASettings, state: State) -> CCA:
+        """What `state` gave; raises KeyError where something is missing."""
+        arrays, said = state
+        found = cls(settings)
+        found.take_maps(arrays)
+        found.correlations_, found.tried_ = arrays["correlations"], arrays["tried"]
+        found.ridge_, found.power_ = said["ridge"], said["power"]
+        return found
+
+
+register_method(
+    Method(
+        name="cca",
+        title="CCA",
+        settings=CCASettings,
+        make=CCA,
+        load=CCA.from_state,
+        takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "vectors"},
+        source="Gong et al. 2014, section 3.2",
+        recipes={
+            "CCA": {"settings": {"normalised": False}, "printed": "CCA"},
+            "nCCA": {"settings": {"normalised": True}, "printed": "CCA+Normalization"},
+        },
+    )
+)

@@ -1,0 +1,207 @@
+"""Covariances of paired rows, added up block by block: memory does not grow with the number of pairs.
+
+Blocks of float32 are multiplied in float32 and added up in float64; half precision is multiplied in single.
+Dense rows are first moved by the mean of the first block, so that a mean far from zero costs no accuracy;
+sparse rows stay sparse, and are not moved. Partial sums of other processes are merged exactly as if their
+blocks had been added here, up to rounding.
+
+Source: Gong et al. 2014, section 3.2 (eq. 1 needs no more than these sums).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.linalg.blas import dsyrk, ssyrk
+
+from models_core.estimators.base import Matrix, State, View
+
+#: Rows that are looked through and multiplied at a time.
+BLOCK_ROWS = 8192
+
+
+@dataclass(frozen=True)
+class Covariances:
+    """Means and covariances (over n) of `count` pairs: `xx` has shape (p, p), `xy` (p, q), `yy` (q, q)."""
+
+    count: int
+    x_mean: Matrix
+    y_mean: Matrix
+    xx: Matrix
+    xy: Matrix
+    yy: Matrix
+
+
+class PairedSums:
+    """Sums over pairs of rows with `x` and `y` numbers, from which their covariances follow."""
+
+    def __init__(self, x: int, y: int) -> None:
+        if min(x, y) < 1:
+            raise ValueError(f"rows of {x} and {y} numbers; expected 1 or more on both sides")
+        self.count = 0
+        self._shifts = [np.zeros(x), np.zeros(y)]
+        self._sums = [np.zeros(x), np.zeros(y)]
+        # Of the squares only what is above the diagonal is added up.
+        self._squares = [np.zeros((x, x)), np.zeros((y, y))]
+        self._products = np.zeros((x, y))
+
+    @property
+    def widths(self) -> tuple[int, int]:
+        """Numbers of a row of each side."""
+        return self._products.shape[0], self._products.shape[1]
+
+    def add(self, x: View, y: View, *, names: tuple[str, str] = ("images", "captions")) -> None:
+        """Add a block of pairs, shapes (pairs, p) and (pairs, q), dense or sparse.
+
+        Raises ValueError, and adds nothing, where shapes do not fit or a number is not finite; it names the
+        side, the row of the block and the column.
+        """
+        blocks = [
+            _checked(block, width, name)
+            for block, width, name in zip((x, y), self.widths, names, strict=True)
+        ]
+        if blocks[0].shape[0] != blocks[1].shape[0]:
+            raise ValueError(
+                f"a block has {blocks[0].shape[0]} {names[0]} and {blocks[1].shape[0]} {names[1]}; "
+                "expected pairs"
+            )
+        if not blocks[0].shape[0]:
+            return
+        if not self.count:
+            self._shifts = [_mean(block) for block in blocks]
+        moved = [_moved(block, shift) for block, shift in zip(blocks, self._shifts, strict=True)]
+        for side, block in enumerate(moved):
+            self._sums[side] += np.asarray(block.sum(axis=0, dtype=np.float64)).ravel()
+            _add_square(self._squares[side], block)
+        self._products += _product(*moved)
+        self.count += blocks[0].shape[0]
+
+    def merge(self, other: PairedSums) -> None:
+        """Add the sums of other pairs. Raises ValueError where they have other widths."""
+        if other.widths != self.widths:
+            raise ValueError(f"sums of {other.widths} numbers against {self.widths}; expected the same")
+        if not other.count:
+            return
+        if not self.count:
+            self._shifts = [shift.copy() for shift in other._shifts]
+        apart = [theirs - ours for ours, theirs in zip(self._shifts, other._shifts, strict=True)]
+        # About our shift each of their rows is longer by `apart`.
+        for side in (0, 1):
+            d, s = apart[side], other._sums[side]
+            cross = np.outer(d, s)
+            self._squares[side] += np.triu(
+                other._squares[side] + cross + cross.T + other.count * np.outer(d, d)
+            )
+        self._products += (
+            other._products
+            + np.outer(apart[0], other._sums[1])
+            + np.outer(other._sums[0], apart[1])
+            + other.count * np.outer(*apart)
+        )
+        for side in (0, 1):
+            self._sums[side] += other._sums[side] + other.count * apart[side]
+        self.count += other.count
+
+    def covariances(self) -> Covariances:
+        """What the sums come to. Raises ValueError for fewer than two pairs."""
+        if self.count < 2:
+            raise ValueError(f"covariances of {self.count} pairs; expected 2 or more")
+        means = [total / self.count for total in self._sums]
+        own = []
+        for square, mean in zip(self._squares, means, strict=True):
+            full = np.triu(square) + np.triu(square, 1).T
+            own.append(full / self.count - np.outer(mean, mean))
+        return Covariances(
+            self.count,
+            self._shifts[0] + means[0],
+            self._shifts[1] + means[1],
+            own[0],
+            self._products / self.count - np.outer(*means),
+            own[1],
+        )
+
+    def state(self) -> State:
+        """The sums as arrays; `from_state` takes them back."""
+        arrays: dict[str, NDArray[Any]] = {"products": self._products}
+        for name, sides in (("shift", self._shifts), ("sum", self._sums), ("square", self._squares)):
+            arrays |= {f"{name}.{side}": array for side, array in zip("xy", sides, strict=True)}
+        return arrays, {"count": self.count}
+
+    @classmethod
+    def from_state(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> PairedSums:
+        """What `state` gave; raises KeyError where something is missing."""
+        found = cls(*arrays["products"].shape)
+        found.count, found._products = int(settings["count"]), np.array(arrays["products"])
+        found._shifts, found._sums, found._squares = (
+            [np.array(arrays[f"{name}.{side}"]) for side in "xy"] for name in ("shift", "sum", "square")
+        )
+        return found
+
+
+def sums_of_pairs(
+    images: View, captions: View, image_of: NDArray[np.intp], *, rows: int = BLOCK_ROWS
+) -> PairedSums:
+    """The sums over all captions with their images, `rows` pairs at a time."""
+    found = PairedSums(images.shape[1], captions.shape[1])
+    for start in range(0, captions.shape[0], rows):
+        part = slice(start, start + rows)
+        found.add(images[image_of[part]], captions[part])
+    return found
+
+
+def _checked(block: View, width: int, name: str) -> View:
+    found = block if isinstance(block, sparse.csr_matrix) else np.asarray(block)
+    if found.ndim != 2 or found.shape[1] != width:
+        raise ValueError(f"a block of {name} has shape {found.shape}; expected (pairs, {width})")
+    if found.dtype.kind not in "fiub":
+        raise ValueError(f"a block of {name} is of type {found.dtype}; expected real numbers")
+    single = found.dtype in (np.float16, np.float32)
+    found = found.astype(np.float32 if single else np.float64, copy=False)
+    # A sum is not finite where a number is not; one of large numbers may overflow without that.
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspect = not np.isfinite(found.sum(dtype=np.float64))
+    if suspect:
+        rows, columns = np.nonzero(~np.isfinite(_dense(found)))
+        if len(rows):
+            raise ValueError(
+                f"row {int(rows[0])} of a block of {name} is not finite in column {int(columns[0])}; "
+                "leave the item out, or mend its features"
+            )
+    return found
+
+
+def _dense(block: Any) -> NDArray[Any]:
+    return np.asarray(block.toarray() if sparse.issparse(block) else block)
+
+
+def _mean(block: View) -> Matrix:
+    if isinstance(block, sparse.csr_matrix):
+        return np.zeros(block.shape[1])
+    return np.asarray(block.mean(axis=0, dtype=np.float64))
+
+
+def _moved(block: View, shift: Matrix) -> View:
+    if isinstance(block, sparse.csr_matrix) or not shift.any():
+        return block
+    return block - shift.astype(block.dtype)
+
+
+def _add_square(total: Matrix, block: View) -> None:
+    """Add block' block, of which only what is above the diagonal counts."""
+    if isinstance(block, sparse.csr_matrix):
+        found = (block.T @ block).tocoo()
+        total[found.row, found.col] += found.data
+        return
+    # Half of the operations of a full product; BLAS wants columns to lie together, so rows are its columns.
+    syrk = ssyrk if block.dtype == np.float32 else dsyrk
+    total += syrk(1.0, np.ascontiguousarray(block).T, lower=0)
+
+
+def _product(x: View, y: View) -> NDArray[Any]:
+    # A sparse factor comes first: the other way round scipy would make it dense.
+    return _dense((y.T @ x).T) if sparse.issparse(y) else _dense(x.T @ y)

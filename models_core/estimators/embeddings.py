@@ -1,0 +1,129 @@
+"""What linear methods share: a map into the common space, scores of embeddings, and how well these find."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from models_core.estimators.base import (
+    CAPTION_VIEW,
+    DIRECTIONS,
+    IMAGE_VIEW,
+    Dataset,
+    Matrix,
+    RankDirection,
+    View,
+)
+from models_core.scoring import ranking
+from models_core.scoring.tiles import Products, Scores
+
+#: Cut-offs whose recall decides between settings, in both directions.
+SELECTION_CUTOFFS = (1, 5, 10)
+_ROWS = 8192
+
+
+@dataclass(frozen=True)
+class LinearMap:
+    """Rows less their mean, times weights of shape (numbers of a row, components)."""
+
+    mean: Matrix
+    weights: Matrix
+
+    def __call__(self, features: View) -> Matrix:
+        """Shape (rows, components); sparse rows stay sparse. Raises ValueError for another width."""
+        if features.shape[1] != len(self.mean):
+            raise ValueError(
+                f"features of {features.shape[1]} numbers against {len(self.mean)}; expected the same"
+            )
+        if isinstance(features, sparse.csr_matrix):
+            return np.asarray(features @ self.weights) - self.mean @ self.weights
+        found = np.empty((features.shape[0], self.weights.shape[1]))
+        for start in range(0, len(found), _ROWS):
+            part = np.asarray(features[start : start + _ROWS], np.float64)
+            found[start : start + _ROWS] = (part - self.mean) @ self.weights
+        return found
+
+    def scaled(self, scale: Matrix) -> LinearMap:
+        """The map with each component times its `scale`, shape (components,)."""
+        return LinearMap(self.mean, self.weights * scale)
+
+
+def embedded_scores(images: Matrix, captions: Matrix, *, direction: RankDirection, cosine: bool) -> Scores:
+    """Cosines of embeddings, or half of their negative squared distances; rows are queries."""
+    if not cosine:
+        # -|a - b|^2 / 2 as an inner product, so that the tiles of products serve distances too.
+        images, captions = _with_length(images, first=True), _with_length(captions, first=False)
+    found = Products(images, captions, cosine=cosine)
+    return found if direction == "annotation" else found.turned()
+
+
+class LinearEmbedder:
+    """Both sides in one space by a linear map each; learned are `images_` and `captions_`."""
+
+    images_: LinearMap
+    captions_: LinearMap
+
+    @property
+    def cosine(self) -> bool:
+        """Whether embeddings are compared by their angle, not by their distance."""
+        return False
+
+    def embed(self, view: str, features: View) -> Matrix:
+        """Shape (items, components), of "images" or "captions"."""
+        return (self.images_ if view == IMAGE_VIEW else self.captions_)(features)
+
+    def score(self, data: Dataset, *, direction: RankDirection) -> Scores:
+        """What `embedded_scores` gives; rows are queries."""
+        images, captions = self.embed(IMAGE_VIEW, data.images), self.embed(CAPTION_VIEW, data.captions)
+        return embedded_scores(images, captions, direction=direction, cosine=self.cosine)
+
+    def held_out_recall(self, validation: Dataset | None) -> float:
+        """What `recall_of_embeddings` gives on held-out pairs; 0 where there are none."""
+        if validation is None:
+            return 0.0
+        images = self.embed(IMAGE_VIEW, validation.images)
+        captions = self.embed(CAPTION_VIEW, validation.captions)
+        return recall_of_embeddings(images, captions, validation.image_of, cosine=self.cosine)
+
+    def map_arrays(self) -> dict[str, NDArray[Any]]:
+        """Both maps, as `take_maps` takes them back."""
+        arrays: dict[str, NDArray[Any]] = {}
+        for name, side in ((IMAGE_VIEW, self.images_), (CAPTION_VIEW, self.captions_)):
+            arrays |= {f"{name}.mean": side.mean, f"{name}.weights": side.weights}
+        return arrays
+
+    def take_maps(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Raises KeyError where something is missing."""
+        self.images_, self.captions_ = (
+            LinearMap(arrays[f"{name}.mean"], arrays[f"{name}.weights"])
+            for name in (IMAGE_VIEW, CAPTION_VIEW)
+        )
+
+
+def _with_length(rows: Matrix, *, first: bool) -> Matrix:
+    half = -0.5 * np.einsum("ij,ij->i", rows, rows)
+    ones = np.ones(len(rows))
+    return np.column_stack([rows, *((half, ones) if first else (ones, half))])
+
+
+def recall_of_embeddings(
+    images: Matrix, captions: Matrix, image_of: NDArray[np.intp], *, cosine: bool
+) -> float:
+    """The mean of R@1, R@5 and R@10 over both directions, a share; any of an image's captions counts."""
+    shares: list[Any] = []
+    for direction in DIRECTIONS:
+        scores = embedded_scores(images, captions, direction=direction, cosine=cosine)
+        if direction == "search":
+            ranks = ranking.ranks(scores, image_of)
+        else:
+            numbers = np.arange(len(image_of))
+            (better, equal), _ = ranking.count(scores, in_rows=(image_of, numbers))
+            ranks = np.full(len(images), np.inf)
+            np.minimum.at(ranks, image_of, 1 + better + (equal - 1) / 2)
+        shares += [np.mean(ranks <= cutoff) for cutoff in SELECTION_CUTOFFS]
+    return float(np.mean(shares))

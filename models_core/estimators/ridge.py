@@ -1,0 +1,124 @@
+"""Ridge regression from images to captions: the simplest common space.
+
+Captions are projected on their leading principal directions U, and images are mapped there by
+
+    W = (X'X + lambda I)^-1 X' Y U
+
+on centred rows; lambda is r times the mean variance of the images' columns, chosen on held-out images.
+Embeddings are compared by Euclidean distance.
+
+Source: Gong et al. 2014, section 3.2, "Ridge Regression".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+from scipy.linalg import cho_factor, cho_solve, eigh
+
+from models_core.checked_fields import check_fields
+from models_core.estimators.base import (
+    CAPTION_VIEW,
+    IMAGE_VIEW,
+    Dataset,
+    FitContext,
+    Matrix,
+    Method,
+    State,
+    register_method,
+)
+from models_core.estimators.covariances import sums_of_pairs
+from models_core.estimators.embeddings import LinearEmbedder, LinearMap
+
+
+@dataclass(frozen=True, slots=True)
+class RidgeSettings:
+    """Settings of ridge regression; of several ridges the best is chosen on held-out images."""
+
+    components: Annotated[int, Field(ge=1, description="Principal directions of the captions (c)")] = 96
+    ridges: Annotated[
+        tuple[Annotated[float, Field(gt=0)], ...],
+        Field(strict=False, min_length=1, description="Ridges that are tried, in mean variances"),
+    ] = (1e-4, 1e-2, 1e-1, 1.0, 10.0)
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+class RidgeRegression(LinearEmbedder):
+    """Learned are `images_` and `captions_`, `ridge_`, and `tried_`, a row (ridge, mean recall) for each."""
+
+    ridge_: float
+    tried_: Matrix
+
+    def __init__(self, settings: RidgeSettings) -> None:
+        self.settings = settings
+
+    def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> RidgeRegression:
+        """Learn from all captions with their images; choose the ridge on `validation`, the first of equals.
+
+        Raises ValueError without held-out pairs where there are several ridges.
+        """
+        ridges = self.settings.ridges
+        if validation is None and len(ridges) > 1:
+            raise ValueError("ridge regression chooses its ridge on held-out images; give some, or one ridge")
+        context.progress("adding up covariances", 0, 1)
+        found = sums_of_pairs(train.images, train.captions, train.image_of).covariances()
+        context.progress("adding up covariances", 1, 1)
+        size = len(found.y_mean)
+        number = min(self.settings.components, size)
+        _, directions = eigh(found.yy, subset_by_index=(size - number, size - 1))
+        directions = directions[:, ::-1]
+        # Of each direction the sign is free: its largest number is positive.
+        peaks = np.take_along_axis(directions, np.abs(directions).argmax(axis=0)[None], axis=0)[0]
+        directions = directions * np.where(peaks < 0, -1.0, 1.0)
+        self.captions_ = LinearMap(found.y_mean, directions)
+        target = found.xy @ directions
+        mean = float(found.xx.diagonal().mean())
+        if not mean > 0:
+            raise ValueError(
+                f"all {len(found.x_mean)} columns of the images are constant; nothing is learned"
+            )
+        best, tried = -np.inf, []
+        for done, ridge in enumerate(ridges, start=1):
+            added = found.xx.copy()
+            added.flat[:: len(added) + 1] += ridge * mean
+            weights = cho_solve(cho_factor(added, lower=True), target)
+            self.images_ = LinearMap(found.x_mean, weights)
+            value = self.held_out_recall(validation)
+            tried.append((ridge, value))
+            if value > best:
+                best, self.ridge_, chosen = value, ridge, self.images_
+            context.progress("trying ridges", done, len(ridges))
+        self.images_, self.tried_ = chosen, np.asarray(tried)
+        return self
+
+    def state(self) -> State:
+        """Everything learned as arrays, and as settings that fit JSON."""
+        return {**self.map_arrays(), "tried": self.tried_}, {"ridge": self.ridge_}
+
+    @classmethod
+    def from_state(cls, settings: RidgeSettings, state: State) -> RidgeRegression:
+        """What `state` gave; raises KeyError where something is missing."""
+        arrays, said = state
+        found = cls(settings)
+        found.take_maps(arrays)
+        found.ridge_, found.tried_ = said["ridge"], arrays["tried"]
+        return found
+
+
+register_method(
+    Method(
+        name="ridge",
+        title="ridge regression",
+        settings=RidgeSettings,
+        make=RidgeRegression,
+        load=RidgeRegression.from_state,
+        takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "vectors"},
+        source="Gong et al. 2014, section 3.2",
+        recipes={"Ridge": {"printed": "Ridge regression"}},
+    )
+)

@@ -1,0 +1,88 @@
+"""A method from one file of a site: it trains as a job, ranks, is stored, listed and has pages; no other file
+knows it. What it does not say of itself, `manage.py check` names."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from django.core.cache import cache
+
+from annotation import jobs
+from annotation.models import Job
+from evaluation.checks import lacking_methods
+from evaluation.models import System
+from evaluation.services.systems.training import system_named
+from models_core.estimators.base import METHODS
+from models_core.estimators.discovery import load_methods
+from tests.evaluation.database.conftest import said
+from tests.plug_ins import HERE
+from tests.web import world
+from tests.web.staff import press, words
+
+NAME = "random-projections"
+
+
+@pytest.fixture
+def plugged(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The method is there, as in a server whose METHOD_PACKAGES names its package; afterwards it is not."""
+    monkeypatch.delitem(sys.modules, f"{HERE}.random_projections.method", raising=False)
+    load_methods(HERE)
+    assert NAME in METHODS
+    yield
+    del METHODS[NAME]
+
+
+@pytest.mark.django_db
+def test_one_file_is_a_method_with_job_runs_and_pages(
+    plugged: None, corpus: str, features: Path, data_dir: Path
+) -> None:
+    cache.clear()
+    (data_dir / "sources" / "features").mkdir(parents=True)
+    for file in (features, features.with_name("features.ids.txt")):
+        shutil.copy(file, data_dir / "sources" / "features")
+    ada = world.signed_in("ada", "researcher")
+    offered = ada.get("/evaluation/train/").content.decode()
+    assert '<optgroup label="made up">' in offered and '<option value="Random">' in offered
+    press(ada, "/evaluation/train/", "Train", name="toy", recipe="Random", features="features.npy")
+    assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
+    page = words(ada.get("/evaluation/systems/toy/"))
+    assert "recipe.method random-projections" in page and "recipe.settings.directions 64" in page
+    press(ada, "/evaluation/systems/toy/", "Rank", split="test")
+    assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
+    said("freeze_qrels", "pool", "--corpus", corpus, "--protocol", "one caption", "--split", "test")
+    scored = json.loads(said("score_run", "toy-search", "--qrels", "pool", "--json"))
+    assert {one["measure"]: one["value"] for one in scored["measures"]}["R@5"] > 0.7
+    assert "random projections" in said("systems", "--recipes")
+    assert System.objects.get().recipe == "Random" and "toy" in said("systems")
+    stored = system_named("toy").model
+    assert np.array_equal(stored.images_.weights, system_named("toy").model.images_.weights)
+
+
+def test_the_checks_name_what_a_method_does_not_say(plugged: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert list(lacking_methods()) == []
+    whole = METHODS[NAME]
+
+    @dataclasses.dataclass(frozen=True)
+    class Unexplained:
+        width: int = 3
+
+    for change, expected in (
+        ({"title": ""}, "'random-projections' has no title"),
+        ({"source": " "}, "'random-projections' has no source"),
+        ({"settings": Unexplained, "recipes": {}}, "does not explain its setting width"),
+        ({"takes": {**whole.takes, "images": "words"}, "recipes": {}}, "takes images as 'words'"),
+        ({"recipes": {"BoW5": {}}}, "recipe 'BoW5' of method random-projections has the name of another"),
+        ({"recipes": {"R": {"settings": {"directions": 0}}}}, "settings.directions is 0; expected"),
+    ):
+        monkeypatch.setitem(METHODS, NAME, dataclasses.replace(whole, **change))
+        (error,) = lacking_methods()
+        assert expected in error.msg
+        if not error.msg.endswith("recipe"):
+            assert "method" in str(error.hint)

@@ -1,0 +1,97 @@
+"""What holds of every registered method: it learns, ranks, is stored to the bit, and names what is wrong."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from models_core.checked_fields import field_rules
+from models_core.estimators.base import METHODS, Dataset, FitContext, register_method
+from models_core.estimators.discovery import load_methods
+from models_core.systems import recipe as recipes
+from tests.models_core.estimators.kernel_methods.kernels import kernels
+from tests.models_core.estimators.vectors import LINK, all_scores, paired
+
+load_methods()
+TRAINING, NEW = 40, 12
+
+
+def data_for(method):
+    """Training items, and new ones with one caption each, in the form that the method takes."""
+    forms = set(method.takes.values())
+    if forms == {"kernel"}:
+        made = kernels(TRAINING, NEW)
+        sides = ((made.x, made.y), (made.new_x, made.new_y))
+        return tuple(Dataset({"images": x, "captions": y}, {LINK: np.arange(len(x))}) for x, y in sides)
+    assert forms == {"vectors"}, f"give {method.name} data of its form"
+    return paired(TRAINING, held_out=NEW)
+
+
+def fitted(method, *, seed=0, heard=None):
+    train, new = data_for(method)
+    context = FitContext(seed, progress=heard or (lambda *told: None))
+    return method.make(method.settings()).fit(train, new, context), new
+
+
+@pytest.fixture(params=sorted(METHODS))
+def method(request):
+    return METHODS[request.param]
+
+
+@pytest.fixture(params=sorted(name for name, method in METHODS.items() if method.learns))
+def learner(request):
+    return METHODS[request.param]
+
+
+@pytest.mark.parametrize("direction", ["annotation", "search"])
+def test_it_ranks_new_items_better_than_chance_the_same_each_time_and_when_stored(method, direction):
+    model, new = fitted(method)
+    found = all_scores(model, new, direction)
+    assert found.shape == (NEW, NEW) and np.isfinite(found).all()
+    own = np.diagonal(found)
+    better = np.mean(found < own[:, None])
+    assert better > 0.6, "new items are found no better than by chance"
+    np.testing.assert_array_equal(all_scores(fitted(method)[0], new, direction), found)
+    arrays, settings = model.state()
+    assert all(isinstance(array, np.ndarray) and array.dtype != object for array in arrays.values())
+    again = method.load(method.settings(), (arrays, json.loads(json.dumps(settings))))
+    np.testing.assert_array_equal(all_scores(again, new, direction), found)
+
+
+def test_it_tells_how_far_it_is_and_stops_where_it_is_told_to(learner):
+    told = []
+    fitted(learner, heard=lambda *one: told.append(one))
+    assert told and all(0 <= done <= total for _, done, total in told)
+
+    def stop(*told):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fitted(learner, heard=stop)
+
+
+def test_a_number_that_is_not_finite_is_refused(learner):
+    train, new = data_for(learner)
+    train.views["captions"][2, 1] = np.nan
+    with pytest.raises(ValueError, match="finite"):
+        learner.make(learner.settings()).fit(train, new, FitContext())
+
+
+def test_every_setting_says_what_it_is_and_a_recipe_holds_it(method):
+    held = recipes.of_dict("mine", {"method": method.name}).as_dict()[method.table]
+    for name, rule in field_rules(method.settings).items():
+        assert name in held and rule.help, f"{method.settings.__name__}.{name} has no description"
+    assert method.title and method.source
+
+
+def test_its_own_recipes_are_recipes(method):
+    for name, given in method.recipes.items():
+        made = recipes.of_dict(name, {"method": method.name, **given})
+        assert recipes.of_dict(name, made.as_dict()) == made
+
+
+def test_two_methods_cannot_have_one_name(method):
+    assert register_method(method) is method
+    with pytest.raises(ValueError, match=f"two methods are called {method.name!r}"):
+        register_method(dataclasses.replace(method, title="another"))

@@ -1,0 +1,39 @@
+"""Paired vectors made from a few common topics, so that both sides correlate."""
+
+import numpy as np
+from scipy import sparse
+
+from models_core.estimators.base import Dataset
+
+LINK = ("captions", "images")
+
+
+def paired(images=120, *, captions=2, x=9, y=7, topics=3, noise=0.5, seed=0, held_out=0):
+    """A dataset of `images` with `captions` each; and another of `held_out` images with one caption each."""
+    dice = np.random.default_rng(seed)
+    to_x, to_y = dice.standard_normal((topics, x)), dice.standard_normal((topics, y))
+
+    def made(count, each):
+        about = dice.standard_normal((count, topics))
+        of = np.repeat(np.arange(count), each)
+        pictures = about @ to_x + noise * dice.standard_normal((count, x)) + 2
+        texts = about[of] @ to_y + noise * dice.standard_normal((count * each, y)) - 1
+        return Dataset({"images": pictures, "captions": texts}, {LINK: of})
+
+    return made(images, captions), made(held_out, 1)
+
+
+def with_sparse_captions(data):
+    """The same with its captions as a sparse matrix."""
+    return Dataset({**data.views, "captions": sparse.csr_matrix(data.captions)}, data.links)
+
+
+def every_pair(data):
+    """Images and captions row by row, as float64."""
+    return np.asarray(data.images)[data.image_of], np.asarray(data.captions)
+
+
+def all_scores(model, data, direction):
+    """The whole matrix; rows are queries."""
+    whole = slice(0, None)
+    return np.asarray(model.score(data, direction=direction).tile(whole, whole))

@@ -1,0 +1,75 @@
+"""Random projections: captions in a few random directions, and images mapped there by least squares.
+
+    Y R    and    X W,    W = argmin |X W - Y R|^2 + n |W|^2
+
+on centred rows; R is drawn, its entries normal. Source: made up, for the tests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from models_core.checked_fields import check_fields
+from models_core.estimators.base import Dataset, FitContext, Method, State, register_method
+from models_core.estimators.covariances import sums_of_pairs
+from models_core.estimators.embeddings import LinearEmbedder, LinearMap
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectionSettings:
+    """Settings of random projections."""
+
+    directions: Annotated[int, Field(ge=1, description="How many directions are drawn")] = 64
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+class RandomProjections(LinearEmbedder):
+    """Learned are `images_` and `captions_`."""
+
+    cosine = True
+
+    def __init__(self, settings: ProjectionSettings) -> None:
+        self.settings = settings
+
+    def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> RandomProjections:
+        """Draw the directions of captions, and solve for the images'; there is nothing to choose."""
+        context.progress("adding up covariances", 0, 1)
+        found = sums_of_pairs(train.images, train.captions, train.image_of).covariances()
+        size = len(found.y_mean)
+        drawn = context.rng("directions").standard_normal((size, self.settings.directions))
+        weights = np.linalg.solve(found.xx + np.eye(len(found.xx)), found.xy @ drawn)
+        self.captions_, self.images_ = LinearMap(found.y_mean, drawn), LinearMap(found.x_mean, weights)
+        context.progress("adding up covariances", 1, 1)
+        return self
+
+    def state(self) -> State:
+        """Both maps."""
+        return self.map_arrays(), {}
+
+    @classmethod
+    def from_state(cls, settings: ProjectionSettings, state: State) -> RandomProjections:
+        """What `state` gave; raises KeyError where something is missing."""
+        found = cls(settings)
+        found.take_maps(state[0])
+        return found
+
+
+register_method(
+    Method(
+        name="random-projections",
+        title="random projections",
+        settings=ProjectionSettings,
+        make=RandomProjections,
+        load=RandomProjections.from_state,
+        takes={"images": "vectors", "captions": "vectors"},
+        source="made up, for the tests",
+        selects=False,
+        recipes={"Random": {}},
+    )
+)
