@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 from django.core.cache import cache
 
@@ -61,8 +60,7 @@ def test_one_file_is_a_method_with_job_runs_and_pages(
     assert {one["measure"]: one["value"] for one in scored["measures"]}["R@5"] > 0.7
     assert "random projections" in said("systems", "--recipes")
     assert System.objects.get().recipe == "Random" and "toy" in said("systems")
-    stored = system_named("toy").model
-    assert np.array_equal(stored.images_.weights, system_named("toy").model.images_.weights)
+    assert type(system_named("toy").model).__module__ == f"{HERE}.random_projections.method"
 
 
 def test_the_checks_name_what_a_method_does_not_say(plugged: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,7 +44,8 @@ class RandomProjections(LinearEmbedder):
         size = len(found.y_mean)
         drawn = context.rng("directions").standard_normal((size, self.settings.directions))
         weights = np.linalg.solve(found.xx + np.eye(len(found.xx)), found.xy @ drawn)
-        self.captions_, self.images_ = LinearMap(found.y_mean, drawn), LinearMap(found.x_mean, weights)
+        self.captions_ = LinearMap(found.y_mean, drawn)
+        self.images_ = LinearMap(found.x_mean, np.asarray(weights, np.float64))
         context.progress("adding up covariances", 1, 1)
         return self
 
