@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 from axe_playwright_python.base import AXE_SCRIPT  # type: ignore[import-untyped]
@@ -14,10 +13,9 @@ Scheme = Literal["light", "dark"]
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 #: A phone and a screen, by day and by night: (width, scheme).
 LOOKS: tuple[tuple[int, Scheme], ...] = ((390, "light"), (390, "dark"), (1280, "dark"), (1280, "light"))
-#: Looks in which a page is checked by every rule. Each width and each scheme is among them; in the others
-#: only colours can come out otherwise, and are looked at alone, unless the run is a thorough one.
+#: Looks in which a page is checked by every rule, unless the run is a thorough one: each width and each
+#: scheme is among them, and colours depend on the scheme alone.
 ALL_RULES: tuple[tuple[int, Scheme], ...] = ((390, "light"), (1280, "dark"))
-COLOURS = ("color-contrast",)
 #: How wide windows are, from the narrowest phone on.
 WIDTHS = (320, 390, 640, 768, 1024, 1280, 1920, 3840)
 HEIGHT = 800
@@ -35,14 +33,12 @@ SPILLING = """[...document.querySelectorAll("button:not([hidden])")]
     .filter(button => button.scrollWidth > button.clientWidth).map(button => button.innerText)"""
 
 
-def assert_accessible(page: Page | Frame, rules: Sequence[str] | None = None) -> None:
-    """No violation of any rule that axe has, best practices included, once all is there and nothing moves;
-    of these `rules` alone, where they are given."""
+def assert_accessible(page: Page | Frame) -> None:
+    """No violation of any rule that axe has, best practices included, once all is there and nothing moves."""
     page.wait_for_load_state("load")
     if not page.evaluate(AT_REST):
         page.evaluate(AXE_SCRIPT)
-    chosen = {"runOnly": list(rules)} if rules else {}
-    found = page.evaluate(VIOLATIONS, {"resultTypes": ["violations"], **chosen})
+    found = page.evaluate(VIOLATIONS, {"resultTypes": ["violations"]})
     # This is no test's file: pytest would not say what was found.
     assert found == [], (page.url, found)
 
@@ -60,15 +56,13 @@ def fits(page: Page) -> None:
         _fits(page, width)
 
 
-def for_everybody(
-    page: Page, frame: Frame | None = None, *, colours: bool = True, other_words: bool = False
-) -> None:
+def for_everybody(page: Page, frame: Frame | None = None, *, other_words: bool = False) -> None:
     """Fail where the page, as it stands, is not accessible in any look, or does not fit at any width.
 
     It is looked at without another page being loaded, and has its own size again in the end. With a `frame`
-    it is the page in that which is looked at; the frame is to be as wide as the page around it. Without
-    `colours` these are looked at where all else is, only: each scheme at one width. With `other_words` the
-    page was looked at in another language: it is to fit everywhere, and keep to every rule, in one look.
+    it is the page in that which is looked at; the frame is to be as wide as the page around it. With
+    `other_words` the page was looked at in another language: it is to fit everywhere, and to keep to every
+    rule in a thorough run only.
     """
     shown = frame or page
     before = page.viewport_size
@@ -76,10 +70,8 @@ def for_everybody(
     for width, scheme in LOOKS:
         page.set_viewport_size({"width": width, "height": HEIGHT})
         page.emulate_media(color_scheme=scheme)
-        if THOROUGH or (width, scheme) in (ALL_RULES[:1] if other_words else ALL_RULES):
+        if THOROUGH or ((width, scheme) in ALL_RULES and not other_words):
             assert_accessible(shown)
-        elif colours and not other_words:
-            assert_accessible(shown, COLOURS)
         _fits(shown, width)
     for width in WIDTHS:
         if width not in (seen for seen, _ in LOOKS):

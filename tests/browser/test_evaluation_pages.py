@@ -133,7 +133,7 @@ def test_every_page_is_for_everybody(judged: Corpus, open_page: Open):
     for address in addresses(judged):
         page.goto(address)
         expect(page.get_by_role("heading", level=1)).to_be_visible()
-        for_everybody(page, colours=False)
+        for_everybody(page)
 
 
 def test_a_system_is_looked_into_from_the_list_to_a_query(judged: Corpus, open_page: Open):

@@ -83,7 +83,7 @@ def test_every_page_is_for_everybody(walks: World, open_page: Open):
     for address in PAGES:
         page.goto(address)
         expect(page.get_by_role("heading", level=1)).to_be_visible()
-        for_everybody(page, colours=False)
+        for_everybody(page)
 
 
 def test_the_first_account_is_made_by_the_link_that_the_server_printed(

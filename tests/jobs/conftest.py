@@ -51,6 +51,11 @@ INSTALLATIONS = [
     pytest.param("celery", marks=pytest.mark.only_on("postgresql")),
     pytest.param("embedded", marks=pytest.mark.only_on("sqlite")),
 ]
+#: The one of Celery, with the other in the slow run: for what takes its time and was seen of both before.
+CELERY_FIRST = [
+    INSTALLATIONS[0],
+    pytest.param("embedded", marks=[pytest.mark.only_on("sqlite"), pytest.mark.slow]),
+]
 #: Each on the other's database: nobody runs that, and nothing but the slow run tries it.
 CROSSWISE = [
     pytest.param("celery", id="celery-crosswise", marks=[pytest.mark.only_on("sqlite"), pytest.mark.slow]),

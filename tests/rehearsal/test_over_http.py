@@ -18,8 +18,9 @@ from annotation.simulation_driver.http_pages import FIRST_PATIENCE
 from tests import launcher
 from tests.house.product import PATIENCE, REPOSITORY, Server, environment, manage, migrated, serving
 from tests.services import free_port
+from tests.sizes import sized
 
-IMAGES = 4
+IMAGES = sized(2, 4)
 
 
 def done(folder: Path, *arguments: str) -> str:

@@ -19,11 +19,12 @@ from evaluation.services.reports import building
 from tests.evaluation.rounds.by_hand import against
 from tests.evaluation.rounds.conftest import CORPUS, RANKED, World
 from tests.evaluation.rounds.steps import BAD, GOOD, asked, judged, opening, trained, uploaded, worked
-from tests.jobs.conftest import Delivery
+from tests.jobs.conftest import CELERY_FIRST, Delivery
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+@pytest.mark.parametrize("installation", CELERY_FIRST, indirect=True)
 def test_a_round_and_a_second_one(
     installation: Delivery, world: World, recipes: dict[str, str], tmp_path: Path
 ) -> None:

@@ -30,7 +30,7 @@ from tests.conftest import need
 from tests.evaluation.rounds.conftest import CORPUS, SMALL, World
 from tests.evaluation.rounds.steps import BAD, GOOD, asked, opening, training, uploaded
 from tests.jobs import workers
-from tests.jobs.conftest import Delivery, sending_to
+from tests.jobs.conftest import CELERY_FIRST, Delivery, sending_to
 from tests.jobs.holding import held, hold
 from tests.jobs.test_deliveries import pass_time
 from tests.jobs.workers import wait_for, wait_until
@@ -101,6 +101,7 @@ def a_round(world: World, recipes: dict[str, str], tmp_path: Path) -> Round:
     return Round(world, recipes["kcca"], uploaded(tmp_path, "oracle", world, truth=3.0, seed=1))
 
 
+@pytest.mark.parametrize("installation", CELERY_FIRST, indirect=True)
 def test_each_job_of_a_round_outlives_its_killed_worker(
     installation: Delivery, a_round: Round, data_dir: Path
 ) -> None:
