@@ -13,9 +13,9 @@ Scheme = Literal["light", "dark"]
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 #: A phone and a screen, by day and by night: (width, scheme).
 LOOKS: tuple[tuple[int, Scheme], ...] = ((390, "light"), (390, "dark"), (1280, "dark"), (1280, "light"))
-#: Looks in which a page is checked by every rule, unless the run is a thorough one: each width and each
-#: scheme is among them, and colours depend on the scheme alone.
-ALL_RULES: tuple[tuple[int, Scheme], ...] = ((390, "light"), (1280, "dark"))
+#: The look in which a page is checked by every rule, and the one in which its colours are: they depend on the
+#: scheme alone. A thorough run checks every rule in every look.
+ALL_RULES, COLOURS = LOOKS[0], LOOKS[2]
 #: How wide windows are, from the narrowest phone on.
 WIDTHS = (320, 390, 640, 768, 1024, 1280, 1920, 3840)
 HEIGHT = 800
@@ -33,12 +33,14 @@ SPILLING = """[...document.querySelectorAll("button:not([hidden])")]
     .filter(button => button.scrollWidth > button.clientWidth).map(button => button.innerText)"""
 
 
-def assert_accessible(page: Page | Frame) -> None:
-    """No violation of any rule that axe has, best practices included, once all is there and nothing moves."""
+def assert_accessible(page: Page | Frame, *rules: str) -> None:
+    """No violation of any rule that axe has, best practices included, once all is there and nothing moves;
+    of these `rules` alone, where they are given."""
     page.wait_for_load_state("load")
     if not page.evaluate(AT_REST):
         page.evaluate(AXE_SCRIPT)
-    found = page.evaluate(VIOLATIONS, {"resultTypes": ["violations"]})
+    chosen = {"runOnly": list(rules)} if rules else {}
+    found = page.evaluate(VIOLATIONS, {"resultTypes": ["violations"], **chosen})
     # This is no test's file: pytest would not say what was found.
     assert found == [], (page.url, found)
 
@@ -70,8 +72,10 @@ def for_everybody(page: Page, frame: Frame | None = None, *, other_words: bool =
     for width, scheme in LOOKS:
         page.set_viewport_size({"width": width, "height": HEIGHT})
         page.emulate_media(color_scheme=scheme)
-        if THOROUGH or ((width, scheme) in ALL_RULES and not other_words):
+        if THOROUGH or ((width, scheme) == ALL_RULES and not other_words):
             assert_accessible(shown)
+        elif (width, scheme) == COLOURS and not other_words:
+            assert_accessible(shown, "color-contrast")
         _fits(shown, width)
     for width in WIDTHS:
         if width not in (seen for seen, _ in LOOKS):

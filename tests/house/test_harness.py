@@ -185,6 +185,7 @@ def test_of_a_database_that_nobody_has(): pass
 """
 
 
+@pytest.mark.slow
 def test_a_thorough_run_takes_what_uses_the_database_in_postgresqls_lane_too(tmp_path: Path) -> None:
     (tmp_path / "test_kinds.py").write_text(KINDS)
     assert collected(tmp_path, "--thorough", "--lane", "PostgreSQL") == [
