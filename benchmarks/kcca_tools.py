@@ -34,7 +34,7 @@ def mvlearn_default(x: np.ndarray, y: np.ndarray, kappa: float, dimensions: int)
 
 def cca_zoo(x: np.ndarray, y: np.ndarray, kappa: float, dimensions: int) -> Fitted:
     """KCCA, whose (1 - c) K^2 / (n - 1) + c K is ours where c = kappa / (kappa + n - 1)."""
-    from cca_zoo.nonparametric import KCCA  # type: ignore[import-not-found]
+    from cca_zoo.nonparametric import KCCA
 
     shrinkage = kappa / (kappa + len(x) - 1)
     # Kernels are centred in any case; `center` would take means from the columns of what is given first.

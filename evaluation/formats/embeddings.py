@@ -31,11 +31,13 @@ class Embeddings:
     vectors: FileArray
 
 
-def read_embeddings(path: Path | str, side: _Side, ids_file: Path | str | None = None) -> Embeddings:
+def read_embeddings(
+    path: Path | str, side: _Side, ids_file: Path | str | None = None, *, finite: bool = True
+) -> Embeddings:
     """Open one side's embeddings, from a file of its own or of both sides; `ids_file` lists their ids.
 
-    Raises FormatError for shapes, types and ids that do not fit, and for the first vector that is not
-    finite, naming its id.
+    Raises FormatError for shapes, types and ids that do not fit, and, if they are to be `finite`, for the
+    first vector that is not, naming its id.
     """
     path = Path(path)
     held = open_arrays(path)
@@ -49,7 +51,8 @@ def read_embeddings(path: Path | str, side: _Side, ids_file: Path | str | None =
         )
     ids = ids_of(held, ids_name, len(vectors), None if ids_file is None else Path(ids_file))
     try:
-        check_finite(vectors, side)
+        if finite:
+            check_finite(vectors, side)
     except NotANumber as error:
         raise FormatError(
             f"the embedding of {short_repr(ids[error.row])} is not finite at dimension {error.column}",

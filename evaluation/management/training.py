@@ -12,6 +12,7 @@ from annotation.common.locks import Busy
 from annotation.formats.base import FormatError
 from annotation.management.base import Bar, LogLines, progress_bar
 from evaluation.services.common import ImportRefused
+from evaluation.services.features.store import is_label
 from evaluation.services.systems.training import Sources
 from models_core.device import CPU
 
@@ -80,8 +81,8 @@ def add_items(parser: CommandParser) -> None:
     parser.add_argument(
         "--features",
         type=Path,
-        metavar="FILE",
-        help="Vectors of images (npy, npz, safetensors), in place of visual words",
+        metavar="SET|FILE",
+        help="A feature set, or vectors of images (npy, npz, safetensors), in place of visual words",
     )
     parser.add_argument(
         "--feature-ids", type=Path, metavar="FILE", help="Names of their images in order, one on each line"
@@ -105,5 +106,7 @@ def sources_of(options: dict[str, Any]) -> Sources:
         "" if options.get(key) is None else str(options[key].resolve())
         for key in ("features", "feature_ids", "lemmas", "wordnet")
     )
+    if features and is_label(str(options["features"])) and not options["features"].exists():
+        features = str(options["features"])
     background = tuple(str(file.resolve()) for file in options.get("background", []))
     return Sources(background, wordnet, features, ids, lemmas)

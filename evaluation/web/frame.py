@@ -23,6 +23,7 @@ class Tab(NamedTuple):
 #: In the order in which they stand. A kind of page is linked once it has its line here.
 TABS = (
     Tab("systems", _("Systems"), "evaluation:systems"),
+    Tab("features", _("Features"), "evaluation:features"),
     Tab("runs", _("Runs"), "evaluation:runs"),
     Tab("qrels", _("Qrels"), "evaluation:qrels_list"),
     Tab("compare", _("Compare"), "evaluation:compare"),

@@ -1,16 +1,13 @@
 """The page that has a system trained: by which recipe, on what, with which files.
 
-The files are those of DATA_DIR/sources: `background` (texts, a sentence a line), `features` (vectors of
-images) and `recipes` (TOML); a page never opens a file by another path.
+Vectors of images are a feature set, or a file; files are the server's (`evaluation.web.server_files`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
@@ -26,9 +23,12 @@ from evaluation.comparison.subsets import FOLD
 from evaluation.formats.arrays import SUFFIXES
 from evaluation.models import System
 from evaluation.services.common import ImportRefused, check_name
+from evaluation.services.features.store import feature_set, is_label
 from evaluation.services.systems import registry
 from evaluation.web import offered
+from evaluation.web.features import offered_sets
 from evaluation.web.frame import evaluation_frame, text_parameter, text_parameters
+from evaluation.web.server_files import path_of_file, server_files
 from evaluation.web.splits import NotOffered, which_in, whole_in
 from models_core.systems.named_recipes import named_recipes
 from models_core.systems.recipe import BadRecipe, Recipe
@@ -36,8 +36,6 @@ from models_core.systems.recipe_files import recipe_of
 
 #: Titles of methods that German has words for; those of others are names.
 _TITLES = {"nearest neighbours": gettext_lazy("nearest neighbours")}
-#: Kinds of files, and how their names end.
-_KINDS = {"background": (".txt",), "features": SUFFIXES, "recipes": (".toml",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +71,10 @@ def system_train(request: HttpRequest) -> HttpResponse:
             corpora=corpora,
             splits=sorted({split for corpus in corpora for split in split_names(corpus) if split}),
             recipes=_by_paper(),
-            own=[ShownRecipe(file, _of_file(file)) for file in files_of("recipes")],
-            backgrounds=files_of("background"),
-            features=files_of("features"),
+            own=[ShownRecipe(file, _of_file(file)) for file in server_files("recipes")],
+            backgrounds=server_files("background"),
+            sets=offered_sets(corpora),
+            features=_vector_files(),
             given=given,
             backgrounds_given=given.getlist("background") if isinstance(given, QueryDict) else [],
             wrong=wrong,
@@ -84,12 +83,9 @@ def system_train(request: HttpRequest) -> HttpResponse:
     )
 
 
-def files_of(kind: str) -> list[str]:
-    """The names of the server's files of a kind."""
-    folder = Path(settings.DATA_DIR) / "sources" / kind
-    return sorted(
-        file.name for file in folder.glob("[!.]*") if file.is_file() and file.suffix in _KINDS[kind]
-    )
+def _vector_files() -> list[str]:
+    """The server's files that a training reads as they are; others become a feature set first."""
+    return [file for file in server_files("features") if file.endswith(SUFFIXES)]
 
 
 def _by_paper() -> dict[str, list[ShownRecipe]]:
@@ -122,7 +118,7 @@ def _in_words(recipe: Recipe) -> str:
 def _of_file(name: str) -> str:
     """What a recipe of one's own is, or that nothing can be read out of it."""
     try:
-        return _in_words(recipe_of(_path("recipes", name)))
+        return _in_words(recipe_of(path_of_file("recipes", name)))
     except BadRecipe:
         return _("cannot be read")
 
@@ -141,8 +137,8 @@ def _check_files(recipe: Recipe, backgrounds: list[str], features: str) -> None:
     if recipe.image.of_vectors and not features:
         raise NotOffered(
             _(
-                "Recipe %(name)s compares vectors of images: choose their file below, or put it into the "
-                "folder sources/features."
+                "Recipe %(name)s compares vectors of images: choose a feature set or a file below, or import "
+                "one under Features."
             )
             % named
         )
@@ -160,8 +156,8 @@ def _arguments(given: QueryDict) -> dict[str, Any]:
     registry.register_unlisted_systems()
     if System.objects.filter(name=name).exists():
         raise ImportRefused(_("System “%(name)s” already exists: choose another name.") % {"name": name})
-    if recipe in files_of("recipes"):
-        recipe = _path("recipes", recipe)
+    if recipe in server_files("recipes"):
+        recipe = path_of_file("recipes", recipe)
     elif recipe not in named_recipes():
         raise NotOffered(
             _("There is no recipe “%(name)s”: choose one from the list.") % {"name": recipe[:60]}
@@ -181,17 +177,19 @@ def _arguments(given: QueryDict) -> dict[str, Any]:
         arguments["train"] = which_in(given, "train", corpus)
         arguments["held_out"] = which_in(given, "held_out", corpus)
     backgrounds = [file for file in text_parameters(given, "background") if file]
-    for kind, chosen in (("background", backgrounds), ("features", [text_parameter(given, "features")])):
-        unknown = [file for file in chosen if file and file not in files_of(kind)]
+    features = text_parameter(given, "features")
+    if is_label(features):
+        feature_set(corpus.name, features)
+    for kind, chosen in (
+        ("background", backgrounds),
+        ("features", [] if is_label(features) else [features]),
+    ):
+        unknown = [file for file in chosen if file and file not in server_files(kind)]
         if unknown:
             raise NotOffered(_("There is no file “%(name)s” on the server.") % {"name": unknown[0][:60]})
-    _check_files(recipe_of(recipe), backgrounds, text_parameter(given, "features"))
+    _check_files(recipe_of(recipe), backgrounds, features)
     if backgrounds:
-        arguments["background"] = [_path("background", file) for file in backgrounds]
-    if text_parameter(given, "features"):
-        arguments["features"] = _path("features", text_parameter(given, "features"))
+        arguments["background"] = [path_of_file("background", file) for file in backgrounds]
+    if features:
+        arguments["features"] = features if is_label(features) else path_of_file("features", features)
     return arguments
-
-
-def _path(kind: str, name: str) -> str:
-    return str((Path(settings.DATA_DIR) / "sources" / kind / name).resolve())

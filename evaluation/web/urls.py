@@ -1,4 +1,4 @@
-"""The addresses of evaluation: systems, runs, qrels, comparisons, batches, reports."""
+"""The addresses of evaluation: systems, features, runs, qrels, comparisons, batches, reports."""
 
 from django.urls import path
 
@@ -6,6 +6,7 @@ from evaluation.web import (
     batch_builder,
     batches,
     comparing,
+    features,
     job_lines,
     qrels,
     qrels_forms,
@@ -25,6 +26,8 @@ urlpatterns = [
     path("systems/<slug:name>/remove/", systems.system_delete, name="remove_system"),
     path("train/", training.system_train, name="train"),
     path("add-system/", upload.system_upload, name="bring"),
+    path("features/", features.feature_list, name="features"),
+    path("features/remove/", features.feature_remove, name="remove_features"),
     path("runs/", runs.run_list, name="runs"),
     path("runs/<slug:name>/", runs.run_detail, name="run"),
     path("runs/<slug:name>/trec", runs.run_export, name="trec"),

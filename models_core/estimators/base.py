@@ -64,11 +64,13 @@ class Dataset:
 
 @dataclass(frozen=True)
 class FitContext:
-    """What a fit may use besides its data: dice, a device, and somebody who is told how far it is."""
+    """What a fit may use besides its data: dice, a device, somebody who is told how far it is, and further
+    data by the names of `Method.needs`, such as "weak"."""
 
     seed: int = 0
     device: str = CPU
     progress: PhaseProgress = no_progress
+    auxiliary: Mapping[str, Dataset] = field(default_factory=dict)
 
     def rng(self, phase: str) -> np.random.Generator:
         """Dice of this phase alone: a phase that is not done again shifts no draw of another."""
@@ -102,7 +104,8 @@ class Method:
     nothing is not fitted; one that `selects` chooses settings on held-out images. Where `comparable` is
     false, scores compare within a query only. `check` raises BadField for settings of the two sides that it
     cannot use. `recipes` are recipes of this method by name, as plain data. `table` is what a recipe calls
-    its settings, `stored` what a stored system calls what was learned. `source` names the paper.
+    its settings, `stored` what a stored system calls what was learned. `source` names the paper. `needs`
+    names further data that it learns from.
     """
 
     name: str
@@ -119,6 +122,7 @@ class Method:
     recipes: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
     table: str = "settings"
     stored: str = "model"
+    needs: tuple[str, ...] = ()
 
     @property
     def paper(self) -> str:

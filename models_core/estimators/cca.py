@@ -163,14 +163,25 @@ class CCA(LinearEmbedder):
         Of equally good settings the first is taken: the smallest ridge, then the smallest power, as they
         are listed. Raises ValueError without held-out pairs where there is something to choose.
         """
-        settings = self.settings
-        powers = settings.powers if settings.normalised else (0.0,)
-        settled = len(settings.ridges) == len(powers) == 1
-        if validation is None and not settled:
-            raise ValueError("CCA chooses its ridge on held-out images; give some, or one ridge and power")
+        self._check_choice(validation)
         context.progress("adding up covariances", 0, 1)
         found = sums_of_pairs(train.images, train.captions, train.image_of).covariances()
         context.progress("adding up covariances", 1, 1)
+        return self.solve(found, validation, context)
+
+    def _check_choice(self, validation: Dataset | None) -> None:
+        settled = len(self.settings.ridges) == len(self._powers) == 1
+        if validation is None and not settled:
+            raise ValueError("CCA chooses its ridge on held-out images; give some, or one ridge and power")
+
+    @property
+    def _powers(self) -> tuple[float, ...]:
+        return self.settings.powers if self.settings.normalised else (0.0,)
+
+    def solve(self, found: Covariances, validation: Dataset | None, context: FitContext) -> CCA:
+        """Learn from covariances that somebody else added up; else as `fit`."""
+        self._check_choice(validation)
+        settings, powers = self.settings, self._powers
         best = -np.inf
         tried = []
         for done, ridge in enumerate(settings.ridges, start=1):

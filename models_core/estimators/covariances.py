@@ -10,7 +10,7 @@ Source: Gong et al. 2014, section 3.2 (eq. 1 needs no more than these sums).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,14 +22,23 @@ from scipy.linalg.blas import dsyrk, ssyrk
 from models_core.estimators.base import Matrix, State, View
 
 #: Rows that are looked through and multiplied at a time.
-BLOCK_ROWS = 8192
+PAIRS_PER_BLOCK = 8192
+
+
+#: What makes other rows of a block's.
+Describe = Callable[[View], View]
+
+
+def as_it_is(block: View) -> View:
+    """The block itself."""
+    return block
 
 
 @dataclass(frozen=True)
 class Covariances:
     """Means and covariances (over n) of `count` pairs: `xx` has shape (p, p), `xy` (p, q), `yy` (q, q)."""
 
-    count: int
+    count: float
     x_mean: Matrix
     y_mean: Matrix
     xx: Matrix
@@ -43,7 +52,7 @@ class PairedSums:
     def __init__(self, x: int, y: int) -> None:
         if min(x, y) < 1:
             raise ValueError(f"rows of {x} and {y} numbers; expected 1 or more on both sides")
-        self.count = 0
+        self.count: float = 0
         self._shifts = [np.zeros(x), np.zeros(y)]
         self._sums = [np.zeros(x), np.zeros(y)]
         # Of the squares only what is above the diagonal is added up.
@@ -107,6 +116,16 @@ class PairedSums:
             self._sums[side] += other._sums[side] + other.count * apart[side]
         self.count += other.count
 
+    def weighted(self, weight: float) -> PairedSums:
+        """The sums where each pair counts `weight` times."""
+        found = PairedSums(*self.widths)
+        found.count = self.count * weight
+        found._shifts = [shift.copy() for shift in self._shifts]
+        found._sums = [weight * one for one in self._sums]
+        found._squares = [weight * one for one in self._squares]
+        found._products = weight * self._products
+        return found
+
     def covariances(self) -> Covariances:
         """What the sums come to. Raises ValueError for fewer than two pairs."""
         if self.count < 2:
@@ -144,14 +163,24 @@ class PairedSums:
 
 
 def sums_of_pairs(
-    images: View, captions: View, image_of: NDArray[np.intp], *, rows: int = BLOCK_ROWS
+    images: View,
+    captions: View,
+    image_of: NDArray[np.intp],
+    *,
+    rows: int = PAIRS_PER_BLOCK,
+    described: tuple[Describe, Describe] = (as_it_is, as_it_is),
 ) -> PairedSums:
-    """The sums over all captions with their images, `rows` pairs at a time."""
-    found = PairedSums(images.shape[1], captions.shape[1])
+    """The sums over all captions with their images, `rows` pairs at a time.
+
+    `described` makes of a block of images, and of captions, what is added.
+    """
+    found: PairedSums | None = None
     for start in range(0, captions.shape[0], rows):
         part = slice(start, start + rows)
-        found.add(images[image_of[part]], captions[part])
-    return found
+        blocks = described[0](images[image_of[part]]), described[1](captions[part])
+        found = found or PairedSums(blocks[0].shape[1], blocks[1].shape[1])
+        found.add(*blocks)
+    return found or PairedSums(images.shape[1], captions.shape[1])
 
 
 def _checked(block: View, width: int, name: str) -> View:

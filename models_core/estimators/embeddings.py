@@ -53,7 +53,9 @@ class LinearMap:
         return LinearMap(self.mean, self.weights * scale)
 
 
-def embedded_scores(images: Matrix, captions: Matrix, *, direction: RankDirection, cosine: bool) -> Scores:
+def embedded_scores(
+    images: NDArray[Any], captions: NDArray[Any], *, direction: RankDirection, cosine: bool
+) -> Scores:
     """Cosines of embeddings, or half of their negative squared distances; rows are queries."""
     if not cosine:
         # -|a - b|^2 / 2 as an inner product, so that the tiles of products serve distances too.
@@ -105,7 +107,7 @@ class LinearEmbedder:
         )
 
 
-def _with_length(rows: Matrix, *, first: bool) -> Matrix:
+def _with_length(rows: NDArray[Any], *, first: bool) -> NDArray[Any]:
     half = -0.5 * np.einsum("ij,ij->i", rows, rows)
     ones = np.ones(len(rows))
     return np.column_stack([rows, *((half, ones) if first else (ones, half))])

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+import numpy as np
 from django.contrib.auth.tokens import default_token_generator
 from django.test import Client, RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
@@ -48,6 +49,7 @@ from annotation.workers import invitations
 from annotation.workers.accounts import granting, inviting
 from config.old_addresses import OLD_ADDRESSES
 from evaluation.models import Run
+from evaluation.services.features.store import NewSet, write_set
 from evaluation.services.judgments.freezing import freeze_protocol
 from models_core.systems.table11 import TABLE_11
 from tests.crowd import platform
@@ -693,6 +695,27 @@ post(
     seed="1",
 )
 get("evaluation:bring", RUNNERS)
+get("evaluation:features", RUNNERS)
+
+
+@by("evaluation:features", "upload", RUNNERS)
+def features_imported(at: At) -> Call:
+    fields = [("name", at.new("f")), ("corpus", "quay"), ("kind", "image"), ("dtype", "float16")]
+    ids = "\n".join(f"scene-{n}.png" for n in range(IMAGES)).encode()
+    files = [
+        ("file", 'filename="x.npy"', numbers(IMAGES, 3)),
+        ("ids", 'filename="x.ids.txt"', ids),
+    ]
+    return Call("POST", reverse("evaluation:features"), fields=fields, files=files)
+
+
+@by("evaluation:remove_features", "sent", RUNNERS)
+def features_removed(at: At) -> Call:
+    name = at.new("spare")
+    new = NewSet(corpus="quay", name=name, kind="image", ids=["a"], dimensions=1, dtype="float32", origin={})
+    write_set(new, lambda done: [np.ones((1, 1))][done:])
+    fields = [("corpus", "quay"), ("set", f"{name}:1")]
+    return Call("POST", reverse("evaluation:remove_features"), fields=fields)
 
 
 @by("evaluation:bring", "scores", RUNNERS)

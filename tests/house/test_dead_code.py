@@ -25,7 +25,7 @@ NAMED_BY_NOBODY = {
         (
             *("change_settings_job", "discard_job", "restore_job", "export_dataset_job", "open_images_job"),
             *("build_report_job", "extract_features_job", "freeze_qrels_job", "next_round_job", "rank_job"),
-            "train_system_job",
+            *("import_features_job", "train_system_job"),
         ),
         "the registry of job kinds calls it",
     ),

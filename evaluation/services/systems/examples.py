@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from annotation.selectors.records import stream_records
 from evaluation.comparison.subsets import FOLD, listed_image_ids, part_of_fold
 from evaluation.formats.embeddings import read_embeddings
 from evaluation.selectors import CorpusNames, names_of
+from evaluation.services.features.store import feature_set, is_label
 from evaluation.services.systems.sources import Sources
 from models_core.systems.dataset import ImageExample
 
@@ -80,34 +82,53 @@ def examples_from(corpus: str, sources: Sources) -> Examples:
     """The corpus's images, with the features and lemmas of `sources` where it names some."""
     return examples_of(
         corpus,
-        features=Path(sources.features) if sources.features else None,
-        ids=Path(sources.ids) if sources.ids else None,
+        features=_described(corpus, sources),
         lemmas=Path(sources.lemmas) if sources.lemmas else None,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Described:
+    """Vectors of images with their ids, and where they are from."""
+
+    ids: tuple[str, ...]
+    vectors: NDArray[Any]
+    source: str
+
+
+def _described(corpus: str, sources: Sources) -> _Described | None:
+    """What `sources` names: a set, a file, or nothing. Raises FormatError, UnknownName, ValueError."""
+    if not sources.features:
+        return None
+    if is_label(sources.features):
+        found = feature_set(corpus, sources.features)
+        if found.kind != "image":
+            raise ValueError(f"feature set {found.label!r} is of {found.kind}s; give one of images")
+        return _Described(found.ids(), found.vectors(), found.label)
+    read = read_embeddings(Path(sources.features), "images", Path(sources.ids) if sources.ids else None)
+    return _Described(read.ids, np.asarray(read.vectors, dtype=np.float64), sources.features)
 
 
 def examples_of(
     corpus: str,
     *,
-    features: Path | None = None,
-    ids: Path | None = None,
+    features: _Described | None = None,
     lemmas: Path | None = None,
     pictures: bool = True,
 ) -> Examples:
-    """The images of the published corpus `corpus`; `features` is a file of vectors, whose ids `ids` lists.
+    """The images of the published corpus `corpus`, with the vectors of `features`.
 
     `lemmas` has the captions as their corpus lemmatises them, in Flickr8k's format. Without `pictures`,
     images that have none can be used too. Raises UnknownName, FormatError for a bad file, and ValueError
     where no image can be used.
     """
     row, names = corpus_named(corpus), names_of(corpus)
-    found = None if features is None else read_embeddings(features, "images", ids)
-    place_of = {} if found is None else {name: place for place, name in enumerate(found.ids)}
+    place_of = {} if features is None else {name: place for place, name in enumerate(features.ids)}
     lemmatised = {} if lemmas is None else {r.id: r.captions for r in Flickr8k().read(lemmas)}
     examples, splits, absent, places = [], [], set(), []
     for name, record in zip(names.image_name.values(), stream_records(corpus=row), strict=True):
         place = next((place_of[n] for n in (name, record.id) if n in place_of), -1)
-        if not record.captions or (pictures and record.picture is None if found is None else place < 0):
+        if not record.captions or (pictures and record.picture is None if features is None else place < 0):
             absent.add(name)
             continue
         captions = tuple(caption.text for caption in record.captions)
@@ -124,8 +145,8 @@ def examples_of(
     if not examples:
         what = (
             "a picture"
-            if found is None
-            else (f"features in {features} (it has, for example, {found.ids[0]!r})")
+            if features is None
+            else (f"features in {features.source} (it has, for example, {features.ids[0]!r})")
         )
         raise ValueError(
             f"no image of corpus {corpus!r} has a caption and {what}; "
@@ -138,5 +159,5 @@ def examples_of(
         tuple(splits),
         frozenset(absent),
         names,
-        None if found is None else np.asarray(found.vectors[places], dtype=np.float64),
+        None if features is None else np.asarray(features.vectors[places]),
     )

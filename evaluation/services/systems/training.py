@@ -20,6 +20,7 @@ from safetensors.numpy import save_file
 from annotation.formats.files.text import lines
 from evaluation.comparison.subsets import FOLD
 from evaluation.services.common import ImportRefused, check_file, check_name, exclusive_work
+from evaluation.services.features.store import feature_set, is_label
 from evaluation.services.systems import registry
 from evaluation.services.systems.examples import Examples, captions_of_corpus, examples_from, examples_of
 from evaluation.services.systems.folders import clear_leftovers, phase_cache, system_folder
@@ -133,7 +134,7 @@ def train_system(
         request.corpus,
         request.fold,
         request.seed,
-        request.sources,
+        request.sources.settled(request.corpus),
     )
     train, held_out = request.train, request.held_out
     check_name(name, "system")
@@ -155,7 +156,7 @@ def train_system(
         "training_images": len(training),
         "held_out_images": len(held),
         "seed": seed,
-        **_facts_of(sources),
+        **_facts_of(corpus, sources),
     }
     background = background_of([chosen], sources, corpus)
     facts |= background.facts
@@ -264,10 +265,13 @@ def _by_fold(found: Examples, fold: str, seed: int) -> tuple[list[int], list[int
     return training, held
 
 
-def _facts_of(sources: Sources) -> dict[str, Any]:
-    """The user's files, by name and content."""
-    files = [*sources.background, *filter(None, (sources.features, sources.ids, sources.lemmas))]
+def _facts_of(corpus: str, sources: Sources) -> dict[str, Any]:
+    """The user's files, and the feature set, by name and content."""
+    features = "" if is_label(sources.features) else sources.features
+    files = [*sources.background, *filter(None, (features, sources.ids, sources.lemmas))]
     digests = {}
+    if is_label(sources.features):
+        digests[sources.features] = feature_set(corpus, sources.features).digest
     for file in files:
         check_file(Path(file), "a file of the training")
         digests[file] = storage.file_digest(Path(file))

@@ -17,6 +17,7 @@ PAGES: dict[str, list[str | int]] = {
     "system": ["nothing"],
     "train": [],
     "bring": [],
+    "features": [],
     "runs": [],
     "run": ["nothing"],
     "trec": ["nothing"],
@@ -42,13 +43,14 @@ ACTS: dict[str, list[str | int]] = {
     "steer_job": [1],
     "rank": ["nothing"],
     "remove_system": ["nothing"],
+    "remove_features": [],
     "remove_run": ["nothing"],
     "remove_qrels": ["nothing"],
     "act_on_batch": ["nothing"],
     "remove_report": ["nothing"],
 }
 #: Pages that also take a POST.
-BOTH = ("train", "bring", "freeze_qrels", "import_qrels", "new_batch", "new_report")
+BOTH = ("train", "bring", "features", "freeze_qrels", "import_qrels", "new_batch", "new_report")
 
 
 @pytest.mark.parametrize("kind", VISITORS)

@@ -237,7 +237,10 @@ def files(data_dir: Path) -> None:
     ("asked", "says"),
     [
         ({"recipe": "TRI5-BNC"}, "Recipe TRI5-BNC needs a background text: choose one below, or put one"),
-        ({"recipe": "deep.toml"}, "Recipe deep compares vectors of images: choose their file below, or"),
+        (
+            {"recipe": "deep.toml"},
+            "Recipe deep compares vectors of images: choose a feature set or",
+        ),
         (
             {"recipe": "BoW5", "features": "deep.npz"},
             "Recipe BoW5 compares visual words, not vectors",

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cca_zoo import linear as cca_zoo_linear
 from scipy.linalg import block_diag, eigh
 from sklearn import cross_decomposition
 
@@ -42,6 +43,17 @@ def test_without_a_ridge_it_is_the_cca_of_scikit_learn():
     for own, other in zip(ours, theirs, strict=True):
         for component in range(4):
             assert abs(np.corrcoef(own[:, component], other[:, component])[0, 1]) > 1 - 1e-6
+
+
+def test_without_a_ridge_it_is_the_cca_of_cca_zoo():
+    train, _ = paired(noise=1.0)
+    x, y = every_pair(train)
+    found = covariances(train)
+    theirs = cca_zoo_linear.CCA(4).fit([x, y])
+    maps = canonical_maps(found, 4, 0.0)
+    for own, other in zip((maps.images(x), maps.captions(y)), theirs.transform([x, y]), strict=True):
+        for component in range(4):
+            assert abs(np.corrcoef(own[:, component], other[:, component])[0, 1]) > 1 - 1e-8
 
 
 def test_wide_sides_are_solved_by_their_leading_vectors(monkeypatch):

@@ -28,10 +28,21 @@ def data_for(method):
     return paired(TRAINING, held_out=NEW)
 
 
+def settings_of(method):
+    """Its own, but so few epochs and features as a test has time for."""
+    few = {"epochs": 10, "trial_epochs": 1, "rates": (0.5,), "features": 60}
+    own = {field.name for field in dataclasses.fields(method.settings)}
+    return method.settings(**{name: value for name, value in few.items() if name in own})
+
+
 def fitted(method, *, seed=0, heard=None):
     train, new = data_for(method)
-    context = FitContext(seed, progress=heard or (lambda *told: None))
-    return method.make(method.settings()).fit(train, new, context), new
+    context = FitContext(
+        seed,
+        progress=heard or (lambda *told: None),
+        auxiliary={name: paired(50, captions=1, seed=0)[0] for name in method.needs},
+    )
+    return method.make(settings_of(method)).fit(train, new, context), new
 
 
 @pytest.fixture(params=sorted(METHODS))
@@ -55,7 +66,7 @@ def test_it_ranks_new_items_better_than_chance_the_same_each_time_and_when_store
     np.testing.assert_array_equal(all_scores(fitted(method)[0], new, direction), found)
     arrays, settings = model.state()
     assert all(isinstance(array, np.ndarray) and array.dtype != object for array in arrays.values())
-    again = method.load(method.settings(), (arrays, json.loads(json.dumps(settings))))
+    again = method.load(settings_of(method), (arrays, json.loads(json.dumps(settings))))
     np.testing.assert_array_equal(all_scores(again, new, direction), found)
 
 
@@ -75,7 +86,7 @@ def test_a_number_that_is_not_finite_is_refused(learner):
     train, new = data_for(learner)
     train.views["captions"][2, 1] = np.nan
     with pytest.raises(ValueError, match="finite"):
-        learner.make(learner.settings()).fit(train, new, FitContext())
+        learner.make(settings_of(learner)).fit(train, new, FitContext(auxiliary={"weak": train}))
 
 
 def test_every_setting_says_what_it_is_and_a_recipe_holds_it(method):

@@ -1,0 +1,154 @@
+"""Files of features: a vector for each id, read in blocks of rows.
+
+npy, npz and safetensors as embeddings (`formats.embeddings`); Parquet with a column `id` and a column
+`vector` of lists of equal length; HDF5 with datasets `vectors`, shape (ids, numbers), and `ids`. Other names
+of columns and datasets are not guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.formats.base import FormatError
+from annotation.formats.files.text import open_bytes, short_repr
+from evaluation.formats.arrays import SUFFIXES
+from evaluation.formats.embeddings import read_embeddings
+
+#: Kinds of items that a file of features describes.
+DescribedItems = Literal["images", "captions"]
+FEATURE_SUFFIXES = (*SUFFIXES, ".parquet", ".h5", ".hdf5")
+#: Rows that are read at a time.
+FEATURE_BLOCK_ROWS = 4096
+
+
+class FeatureFile(Protocol):
+    """A file that is open; its rows are in the order of its ids."""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """What each row is of."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(ids, numbers of a vector)."""
+
+    def blocks(self, start: int = 0) -> Iterator[NDArray[Any]]:
+        """The rows from `start` on, `FEATURE_BLOCK_ROWS` at a time at most."""
+
+
+def open_features(path: Path, kind: DescribedItems, ids_file: Path | None = None) -> FeatureFile:
+    """Open by suffix; `ids_file` lists the ids of npy, npz and safetensors. Raises FormatError."""
+    suffix = path.suffix.lower()
+    if suffix in SUFFIXES:
+        found = read_embeddings(path, kind, ids_file, finite=False)
+        return _Mapped(found.ids, found.vectors)
+    if suffix == ".parquet":
+        return _Parquet(path)
+    if suffix in (".h5", ".hdf5"):
+        return _HDF5(path)
+    raise FormatError(f"ends in {short_repr(path.suffix)}", file=path, expected=" or ".join(FEATURE_SUFFIXES))
+
+
+@dataclass(frozen=True)
+class _Mapped:
+    ids: tuple[str, ...]
+    vectors: NDArray[Any]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.vectors.shape[0], self.vectors.shape[1]
+
+    def blocks(self, start: int = 0) -> Iterator[NDArray[Any]]:
+        for first in range(start, len(self.vectors), FEATURE_BLOCK_ROWS):
+            yield self.vectors[first : first + FEATURE_BLOCK_ROWS]
+
+
+class _Parquet:
+    def __init__(self, path: Path) -> None:
+        import pyarrow as pa  # a third of a second that few readers need
+        import pyarrow.parquet as pq
+
+        self.path, self._pa = path, pa
+        with open_bytes(path):  # what is no file is told as of every other format
+            pass
+        try:
+            self._file = pq.ParquetFile(path)
+            names = self._file.schema_arrow.names
+            if not {"id", "vector"} <= set(names):
+                raise FormatError(
+                    f"has the columns {short_repr(', '.join(names))}", file=path, expected="id and vector"
+                )
+            self.ids = tuple(str(value) for value in self._file.read(["id"])["id"].to_pylist())
+        except pa.ArrowException as error:
+            raise FormatError(
+                f"is damaged ({_line(error)})", file=path, expected="a complete Parquet file"
+            ) from error
+        first = next(iter(self.blocks()), np.empty((0, 0), np.float32))
+        self.shape = (len(self.ids), first.shape[1])
+
+    def blocks(self, start: int = 0) -> Iterator[NDArray[Any]]:
+        place, width = 0, -1
+        try:
+            for batch in self._file.iter_batches(FEATURE_BLOCK_ROWS, columns=["vector"]):
+                column = batch.column(0)
+                lengths = np.diff(np.asarray(column.offsets)) if hasattr(column, "offsets") else None
+                values = np.asarray(column.flatten())
+                own = len(values) // max(1, len(column))
+                width = own if width < 0 else width
+                uneven = lengths is not None and len(lengths) and (lengths != width).any()
+                if uneven or own != width or len(values) != width * len(column) or not width:
+                    raise FormatError(
+                        f"has vectors of other lengths than {width} from row {place} on",
+                        file=self.path,
+                        expected="vectors of one length",
+                    )
+                rows = values.reshape(len(column), width)
+                if place + len(rows) > start:
+                    yield rows[max(0, start - place) :]
+                place += len(rows)
+        except self._pa.ArrowException as error:
+            raise FormatError(
+                f"is damaged ({_line(error)})", file=self.path, expected="a complete Parquet file"
+            ) from error
+
+
+class _HDF5:
+    def __init__(self, path: Path) -> None:
+        import h5py  # few readers need it
+
+        with open_bytes(path):
+            pass
+        try:
+            self._file = h5py.File(path, "r")
+        except OSError as error:
+            raise FormatError(
+                f"is damaged ({_line(error)})", file=path, expected="a complete HDF5 file"
+            ) from error
+        names = sorted(self._file)
+        if not {"ids", "vectors"} <= set(names):
+            raise FormatError(
+                f"has the datasets {short_repr(', '.join(names))}", file=path, expected="ids and vectors"
+            )
+        self._vectors = self._file["vectors"]
+        self.ids = tuple(self._file["ids"].asstr()[:])
+        if self._vectors.ndim != 2 or len(self._vectors) != len(self.ids):
+            raise FormatError(
+                f"vectors have shape {self._vectors.shape}, and there are {len(self.ids)} ids",
+                file=path,
+                expected="shape (ids, numbers)",
+            )
+        self.shape = (len(self.ids), self._vectors.shape[1])
+
+    def blocks(self, start: int = 0) -> Iterator[NDArray[Any]]:
+        for first in range(start, len(self.ids), FEATURE_BLOCK_ROWS):
+            yield self._vectors[first : first + FEATURE_BLOCK_ROWS]
+
+
+def _line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:120]

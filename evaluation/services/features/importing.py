@@ -1,0 +1,159 @@
+"""A file of features becomes a feature set: ids are compared with the corpus both ways."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.formats.files.text import short_repr
+from evaluation.formats.feature_files import DescribedItems, FeatureFile, open_features
+from evaluation.selectors import names_of
+from evaluation.services.common import ImportRefused, check_file
+from evaluation.services.features.store import (
+    FEATURE_KINDS,
+    NUMBER_TYPES,
+    FeatureKind,
+    FeatureSet,
+    NewSet,
+    write_set,
+)
+from models_core.phase_cache import PhaseProgress, no_progress
+from models_core.storage import file_digest
+
+#: How many ids, and columns, a remark names.
+NAMED = 3
+_SIDES: dict[FeatureKind, DescribedItems] = {"image": "images", "caption": "captions"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureImport:
+    """A file of vectors for a corpus. `ids` lists what its rows are of, where the file does not; `dtype` is
+    how numbers are kept."""
+
+    corpus: str
+    name: str
+    path: Path
+    kind: FeatureKind = "image"
+    ids: Path | None = None
+    dtype: str = "float32"
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedFeatures:
+    """The set, whether it stood already, and what is to be known about it, a sentence each."""
+
+    set: FeatureSet
+    unchanged: bool
+    remarks: list[str] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for reports."""
+        return {**self.set.as_dict(), "unchanged": self.unchanged, "remarks": self.remarks}
+
+
+def import_features(wanted: FeatureImport, *, progress: PhaseProgress = no_progress) -> ImportedFeatures:
+    """Write a feature set from a file, a block at a time; what was stopped goes on where it ended.
+
+    Rows of items that the corpus lacks are left out and counted. Raises UnknownName, FormatError,
+    ImportRefused for ids that come twice or are all of something else, and for numbers that are not finite,
+    OSError and Busy.
+    """
+    if wanted.kind not in FEATURE_KINDS:
+        raise ImportRefused(f"kind {wanted.kind!r}: expected {' or '.join(FEATURE_KINDS)}")
+    if wanted.dtype not in NUMBER_TYPES:
+        raise ImportRefused(f"type {wanted.dtype!r}: expected {' or '.join(NUMBER_TYPES)}")
+    check_file(wanted.path, "a file of features")
+    names = names_of(wanted.corpus)
+    understood, called = (
+        (names.image, names.image_name) if wanted.kind == "image" else (names.caption, names.caption_name)
+    )
+    file = open_features(wanted.path, _SIDES[wanted.kind], wanted.ids)
+    rows, ids, remarks = _matched(file.ids, understood, called, wanted)
+    origin = {
+        "file": wanted.source or wanted.path.name,
+        "sha256": file_digest(wanted.path),
+        "left_out": len(file.ids) - len(rows),
+        "missing": len(called) - len(ids),
+    }
+    new = NewSet(
+        corpus=wanted.corpus,
+        name=wanted.name,
+        kind=wanted.kind,
+        ids=ids,
+        dimensions=file.shape[1],
+        dtype=wanted.dtype,
+        origin=origin,
+    )
+    found, made = write_set(new, lambda done: _chosen(file, rows, done), progress=progress)
+    return ImportedFeatures(found, not made, [*remarks, *_constant_columns(found.vectors())])
+
+
+def _matched(
+    given: Sequence[str], understood: dict[str, int], called: dict[int, str], wanted: FeatureImport
+) -> tuple[NDArray[np.intp], list[str], list[str]]:
+    """Places of the rows that are kept, their names, and remarks on the others."""
+    item = {"image": "images", "caption": "captions"}[wanted.kind]
+    twice = [one for one, times in Counter(given).items() if times > 1]
+    if twice:
+        raise ImportRefused(f"{wanted.path}: {_counted(twice)} come more than once; expected each id once")
+    keys = [understood.get(one) for one in given]
+    known = [key for key in keys if key is not None]
+    again = {key for key, times in Counter(known).items() if times > 1}
+    if again:
+        same = [one for one, key in zip(given, keys, strict=True) if key in again]
+        raise ImportRefused(
+            f"{wanted.path}: {_counted(same)} name {item} that other rows name too; expected one row each"
+        )
+    if not known:
+        raise ImportRefused(
+            f"{wanted.path}: none of its {len(given)} ids is of corpus {wanted.corpus!r}: {_counted(given)}; "
+            f"the corpus has, for example, {short_repr(next(iter(called.values()), ''))}"
+        )
+    unknown = [one for one, key in zip(given, keys, strict=True) if key is None]
+    missing = [name for key, name in called.items() if key not in set(known)]
+    remarks = []
+    if unknown:
+        remarks.append(f"{_counted(unknown)} left out: the corpus has no such {item}")
+    if missing:
+        remarks.append(f"{_counted(missing)} of the corpus have no features")
+    rows = np.asarray([place for place, key in enumerate(keys) if key is not None], np.intp)
+    return rows, [called[key] for key in known], remarks
+
+
+def _counted(ids: Collection[str]) -> str:
+    """How many ids, and the first of them."""
+    first = ", ".join(short_repr(one) for _, one in zip(range(NAMED), ids, strict=False))
+    more = ", ..." if len(ids) > NAMED else ""
+    return f"{len(ids)} ids ({first}{more})"
+
+
+def _chosen(file: FeatureFile, rows: NDArray[np.intp], done: int) -> Iterator[NDArray[Any]]:
+    """The rows that are kept, from the one of number `done` on."""
+    if done >= len(rows):
+        return
+    place = int(rows[done])
+    for block in file.blocks(place):
+        own = rows[(rows >= place) & (rows < place + len(block))]
+        if len(own):
+            yield block[own - place]
+        place += len(block)
+
+
+def _constant_columns(vectors: NDArray[Any], rows: int = 8192) -> list[str]:
+    """A remark on columns that hold one number alone; looks at a block of rows at a time."""
+    least, most = vectors[0].copy(), vectors[0].copy()
+    for start in range(0, len(vectors), rows):
+        block = vectors[start : start + rows]
+        least, most = np.minimum(least, block.min(axis=0)), np.maximum(most, block.max(axis=0))
+    constant = np.flatnonzero(least == most).tolist()
+    if not constant or len(vectors) == 1:
+        return []
+    named = ", ".join(map(str, constant[:NAMED])) + (", ..." if len(constant) > NAMED else "")
+    return [f"{len(constant)} of {len(least)} columns are constant ({named}): they tell nothing apart"]

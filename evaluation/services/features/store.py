@@ -1,0 +1,267 @@
+"""Feature sets: a vector for each image, or each caption, of a corpus, under a name and a version.
+
+A set is the folder DATA_DIR/features/CORPUS/NAME/VERSION with `vectors.npy`, which is mapped and never read
+whole, `ids.json`, the names of its rows, and `manifest.json`. A set never changes; other vectors under its
+name are its next version. What is being written lies beside it in a folder that begins with a dot, and goes
+on where it ended if the same is written again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from django.conf import settings
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from annotation.common.registry import UnknownName
+from evaluation.services.common import ImportRefused, check_name, exclusive_work
+from models_core.phase_cache import PhaseProgress, no_progress
+
+FeatureKind = Literal["image", "caption"]
+FEATURE_KINDS: tuple[FeatureKind, ...] = ("image", "caption")
+#: Gives the rows after as many as were written already, in blocks.
+Blocks = Callable[[int], Iterable[NDArray[Any]]]
+#: How numbers are kept.
+NUMBER_TYPES = ("float32", "float16")
+
+_FORMAT, _VERSION = "phrasebox-features", 1
+_VECTORS, _IDS, _MANIFEST, _WRITTEN = "vectors.npy", "ids.json", "manifest.json", "written.json"
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureSet:
+    """A set as it is stored. `origin` says where it came from; `digest` is of ids and numbers."""
+
+    corpus: str
+    name: str
+    version: int
+    kind: FeatureKind
+    rows: int
+    dimensions: int
+    dtype: str
+    digest: str
+    origin: Mapping[str, Any]
+    made_at: datetime
+    folder: Path
+
+    @property
+    def label(self) -> str:
+        """Name and version, as commands take it."""
+        return f"{self.name}:{self.version}"
+
+    @property
+    def bytes(self) -> int:
+        """On disk."""
+        return sum(file.stat().st_size for file in self.folder.iterdir())
+
+    def vectors(self) -> NDArray[Any]:
+        """Shape (rows, dimensions), mapped from disk."""
+        return np.asanyarray(np.load(self.folder / _VECTORS, mmap_mode="r", allow_pickle=False))
+
+    def ids(self) -> tuple[str, ...]:
+        """What each row is of: names of images, or of captions."""
+        return tuple(json.loads((self.folder / _IDS).read_text(encoding="utf-8")))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for reports."""
+        plain = {
+            key: getattr(self, key)
+            for key in ("corpus", "name", "version", "kind", "rows", "dimensions", "dtype", "digest")
+        }
+        made = {"origin": dict(self.origin), "made_at": self.made_at.isoformat(), "bytes": self.bytes}
+        return {**plain, **made}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewSet:
+    """What is to be written: of which corpus, under which name, and from where."""
+
+    corpus: str
+    name: str
+    kind: FeatureKind
+    ids: Sequence[str]
+    dimensions: int
+    dtype: str
+    origin: Mapping[str, Any]
+
+
+def feature_sets(corpus: str | None = None) -> list[FeatureSet]:
+    """The sets of a corpus, or of all, by corpus, name and version; what is damaged is left out."""
+    found = []
+    for file in _root().glob(f"{corpus or '*'}/*/*/{_MANIFEST}"):
+        if not any(part.startswith(".") for part in file.relative_to(_root()).parts):
+            with suppress(ValueError, KeyError, OSError):
+                found.append(_read(file.parent))
+    return sorted(found, key=lambda one: (one.corpus, one.name, one.version))
+
+
+def feature_set(corpus: str, label: str) -> FeatureSet:
+    """The set `NAME`, its newest version, or `NAME:VERSION`; raises UnknownName listing those there are."""
+    sets = feature_sets(corpus)
+    found = [one for one in sets if label in (one.name, one.label)]
+    if not found:
+        known = ", ".join(one.label for one in sets) or "none"
+        raise UnknownName(f"unknown feature set {label!r} of corpus {corpus!r}; known: {known}")
+    return found[-1]
+
+
+def is_label(text: str) -> bool:
+    """Whether this can name a set, and is no file's path."""
+    return bool(text) and "/" not in text and "." not in text
+
+
+def write_set(
+    new: NewSet, blocks: Blocks, *, progress: PhaseProgress = no_progress
+) -> tuple[FeatureSet, bool]:
+    """Write a set, and say whether it is new; the same under that name already changes nothing.
+
+    `blocks` is called with the number of rows that were written before, and gives the rows after them, of
+    shape (rows, dimensions). Raises ImportRefused for a name that is none and for a number that does not fit
+    `dtype`, OSError where the disk is full, and Busy.
+    """
+    check_name(new.name, "feature set")
+    home = _root() / new.corpus / new.name
+    with exclusive_work(f"features.{new.corpus}.{new.name}", "feature set", new.name):
+        part = home.parent / f".{new.name}.part"
+        asked = {
+            "kind": new.kind,
+            "dtype": new.dtype,
+            "dimensions": new.dimensions,
+            "ids": hashlib.sha256(json.dumps(list(new.ids)).encode()).hexdigest(),
+            "origin": json.loads(json.dumps(dict(new.origin))),
+        }
+        _fill(part, asked, new, blocks, progress)
+        digest = _digest(part, new)
+        newest = [one for one in feature_sets(new.corpus) if one.name == new.name][-1:]
+        if newest and newest[0].digest == digest:
+            shutil.rmtree(part)
+            return newest[0], False
+        manifest = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "corpus": new.corpus,
+            "name": new.name,
+            "number": newest[0].version + 1 if newest else 1,
+            "kind": new.kind,
+            "rows": len(new.ids),
+            "dimensions": new.dimensions,
+            "dtype": new.dtype,
+            "digest": digest,
+            "origin": asked["origin"],
+            "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+        (part / _WRITTEN).unlink()
+        _write(part / _MANIFEST, manifest)
+        home.mkdir(parents=True, exist_ok=True)
+        part.rename(home / str(manifest["number"]))
+        return _read(home / str(manifest["number"])), True
+
+
+def remove_set(found: FeatureSet) -> None:
+    """Take a set away; whoever has it mapped reads on."""
+    with exclusive_work(f"features.{found.corpus}.{found.name}", "feature set", found.name):
+        gone = found.folder.with_name(f".{found.version}.gone")
+        found.folder.rename(gone)
+        shutil.rmtree(gone)
+        with suppress(OSError):
+            found.folder.parent.rmdir()
+
+
+def _fill(part: Path, asked: Mapping[str, Any], new: NewSet, blocks: Blocks, progress: PhaseProgress) -> None:
+    """Write the rows, from where the same was left."""
+    before = json.loads((part / _WRITTEN).read_text()) if (part / _WRITTEN).is_file() else {}
+    if before.get("asked") != asked:
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        before = {"rows": 0}
+        try:
+            _reserve(part / _VECTORS, new)
+            _write(part / _IDS, list(new.ids))
+        except BaseException:
+            shutil.rmtree(part, ignore_errors=True)
+            raise
+    total, done = len(new.ids), int(before["rows"])
+    vectors = np.load(part / _VECTORS, mmap_mode="r+", allow_pickle=False)
+    for block in blocks(done):
+        progress("writing features", done, total)
+        with np.errstate(over="ignore"):
+            rows = np.asarray(block).astype(new.dtype)
+        if not np.isfinite(rows).all():
+            row, column = (int(n) for n in np.argwhere(~np.isfinite(rows))[0])
+            known = "is not finite" if not np.isfinite(block[row, column]) else f"does not fit {new.dtype}"
+            shutil.rmtree(part, ignore_errors=True)
+            raise ImportRefused(
+                f"feature {column} of {new.ids[done + row]!r} {known}; correct it, or leave the item out"
+            )
+        vectors[done : done + len(rows)] = rows
+        vectors.flush()
+        done += len(rows)
+        _write(part / _WRITTEN, {"asked": asked, "rows": done})
+    if done != total:
+        shutil.rmtree(part, ignore_errors=True)
+        raise ImportRefused(f"feature set {new.name!r} has {total} ids and {done} rows; expected as many")
+    progress("writing features", total, total)
+
+
+def _reserve(file: Path, new: NewSet) -> None:
+    """Make the file of all rows, with its blocks taken from the disk: a mapped file cannot say it is full."""
+    with file.open("wb") as out:
+        kind = npy.dtype_to_descr(np.dtype(new.dtype))
+        shape = (len(new.ids), new.dimensions)
+        npy.write_array_header_1_0(out, {"descr": kind, "fortran_order": False, "shape": shape})
+        out.flush()
+        size = out.tell() + shape[0] * shape[1] * np.dtype(new.dtype).itemsize
+        os.posix_fallocate(out.fileno(), 0, size)
+
+
+def _digest(part: Path, new: NewSet) -> str:
+    """SHA-256 of kind, type, ids and numbers."""
+    found = hashlib.sha256(json.dumps([new.kind, new.dtype, new.dimensions, list(new.ids)]).encode())
+    with (part / _VECTORS).open("rb") as stream:
+        while chunk := stream.read(2**22):
+            found.update(chunk)
+    return found.hexdigest()
+
+
+def _write(file: Path, value: Any) -> None:
+    """Whole or not at all."""
+    scratch = file.with_name(f".{file.name}")
+    with scratch.open("w", encoding="utf-8") as out:
+        json.dump(value, out, ensure_ascii=False)
+        out.flush()
+        os.fsync(out.fileno())
+    scratch.rename(file)
+
+
+def _read(folder: Path) -> FeatureSet:
+    said = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+    if said.get("format") != _FORMAT or said["version"] != _VERSION:
+        raise ValueError(f"{folder} contains no feature set that this version reads")
+    return FeatureSet(
+        corpus=said["corpus"],
+        name=said["name"],
+        version=said["number"],
+        kind=said["kind"],
+        rows=said["rows"],
+        dimensions=said["dimensions"],
+        dtype=said["dtype"],
+        digest=said["digest"],
+        origin=said["origin"],
+        made_at=datetime.fromisoformat(said["made_at"]),
+        folder=folder,
+    )
+
+
+def _root() -> Path:
+    return Path(settings.DATA_DIR) / "features"

@@ -1,0 +1,23 @@
+"""Which systems were trained on a feature set, and taking away one that none was."""
+
+from __future__ import annotations
+
+from evaluation.models import System
+from evaluation.services.features.store import FeatureSet, remove_set
+from evaluation.services.systems.registry import InUse
+
+
+def systems_of(found: FeatureSet) -> list[str]:
+    """The names of the systems that were trained on this set."""
+    rows = System.objects.filter(corpus__name=found.corpus, settings__features=found.label)
+    return sorted(rows.values_list("name", flat=True))
+
+
+def remove_unused(found: FeatureSet) -> None:
+    """Take the set away; raises InUse where a system needs it to rank."""
+    users = systems_of(found)
+    if users:
+        raise InUse(
+            f"feature set {found.label!r} is used by {', '.join(users[:3])}; remove the systems first"
+        )
+    remove_set(found)

@@ -1,0 +1,134 @@
+"""The page of feature sets: what there is, how large, where from and who uses it; import and removal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.template.defaultfilters import filesizeformat
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotation import jobs
+from annotation.common.locks import Busy
+from annotation.common.registry import UnknownName
+from annotation.web.common.access import RUNNING, account_of, for_roles
+from annotation.web.staff.frame import said
+from evaluation.services.common import check_name
+from evaluation.services.features.importing import FeatureImport, import_features
+from evaluation.services.features.store import (
+    FEATURE_KINDS,
+    NUMBER_TYPES,
+    FeatureKind,
+    FeatureSet,
+    feature_set,
+    feature_sets,
+)
+from evaluation.services.systems.feature_use import remove_unused, systems_of
+from evaluation.services.systems.registry import InUse
+from evaluation.web import offered
+from evaluation.web.frame import evaluation_frame, text_parameter
+from evaluation.web.job_lines import job_lines
+from evaluation.web.server_files import path_of_file, server_files
+from evaluation.web.splits import NotOffered
+from evaluation.web.uploads import LARGEST_UPLOAD, UPLOAD_REFUSALS, upload_folder, uploaded_file
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_roles(*RUNNING, corpora=True)
+def feature_list(request: HttpRequest) -> HttpResponse:
+    """The sets of the corpora that are open to whoever asks; a file that is sent becomes one."""
+    wrong, status = "", 200
+    if request.method == "POST":
+        try:
+            _import(request)
+            return redirect("evaluation:features")
+        except (*UPLOAD_REFUSALS, jobs.JobError) as error:
+            wrong, status = str(error), 409
+    corpora = offered.offered_corpora(request)
+    lines = job_lines(request, ("import_features",), leads=lambda job: "")
+    return render(
+        request,
+        "evaluation/features.html",
+        evaluation_frame(
+            "features",
+            sets=[(one, systems_of(one)) for corpus in corpora for one in feature_sets(corpus.name)],
+            corpora=corpora,
+            files=server_files("features"),
+            kinds=FEATURE_KINDS,
+            types=NUMBER_TYPES,
+            given=request.POST,
+            largest=filesizeformat(LARGEST_UPLOAD),
+            jobs=lines,
+            live=any(job.live for job in lines),
+            wrong=wrong,
+        ),
+        status=status,
+    )
+
+
+def offered_sets(corpora: list[Any]) -> list[FeatureSet]:
+    """The sets of images of these corpora, which systems can be trained on."""
+    return [one for corpus in corpora for one in feature_sets(corpus.name) if one.kind == "image"]
+
+
+def _import(request: HttpRequest) -> None:
+    """Import what was sent, or have a job import a file of the server."""
+    corpus = offered.offered_corpus(request, text_parameter(request.POST, "corpus"))
+    name, kind, dtype = (text_parameter(request.POST, key) for key in ("name", "kind", "dtype"))
+    check_name(name, "feature set")
+    if kind not in FEATURE_KINDS or dtype not in NUMBER_TYPES:
+        raise NotOffered(_("Nothing was chosen: use one of the buttons."))
+    chosen = text_parameter(request.POST, "server_file")
+    if chosen and not request.FILES:
+        if chosen not in server_files("features"):
+            raise NotOffered(_("There is no file “%(name)s” on the server.") % {"name": chosen[:60]})
+        arguments = {
+            "corpus": corpus.name,
+            "name": name,
+            "path": path_of_file("features", chosen),
+            "kind": kind,
+            "dtype": dtype,
+        }
+        jobs.enqueue(kind="import_features", arguments=arguments, corpus=corpus, actor=account_of(request))
+        messages.success(request, _("Importing the features. The progress is shown below."))
+        return
+    with upload_folder(request, commands="import_features") as folder:
+        file = uploaded_file(request, folder, "file", beside="ids")
+        if file is None:
+            raise NotOffered(_("No file was uploaded: choose one."))
+        found = import_features(
+            FeatureImport(
+                corpus=corpus.name,
+                name=name,
+                path=file,
+                kind=_kind(kind),
+                dtype=dtype,
+                source=Path(file).name,
+            )
+        )
+    if found.unchanged:
+        messages.success(request, _("Feature set “%(name)s” is there already.") % {"name": found.set.label})
+    else:
+        messages.success(request, _("Feature set “%(name)s” was imported.") % {"name": found.set.label})
+    for remark in found.remarks:
+        messages.warning(request, remark)
+
+
+def _kind(word: str) -> FeatureKind:
+    return next(kind for kind in FEATURE_KINDS if kind == word)
+
+
+@require_POST
+@for_roles(*RUNNING, corpora=True)
+def feature_remove(request: HttpRequest) -> HttpResponse:
+    """Take a set away; refused while a system needs it."""
+    with said(request, InUse, Busy, UnknownName) as tell:
+        corpus = offered.offered_corpus(request, text_parameter(request.POST, "corpus"))
+        found = feature_set(corpus.name, text_parameter(request.POST, "set"))
+        remove_unused(found)
+        tell(_("Feature set “%(name)s” removed.") % {"name": found.label})
+    return redirect("evaluation:features")

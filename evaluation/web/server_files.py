@@ -1,0 +1,25 @@
+"""The files that an operator put into DATA_DIR/sources; a page never opens a file by another path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from django.conf import settings
+
+from evaluation.formats.feature_files import FEATURE_SUFFIXES
+
+#: Kinds of files, and how their names end.
+_KINDS = {"background": (".txt",), "features": FEATURE_SUFFIXES, "recipes": (".toml",)}
+
+
+def server_files(kind: str) -> list[str]:
+    """The names of the server's files of a kind: background, features, recipes."""
+    folder = Path(settings.DATA_DIR) / "sources" / kind
+    return sorted(
+        file.name for file in folder.glob("[!.]*") if file.is_file() and file.suffix in _KINDS[kind]
+    )
+
+
+def path_of_file(kind: str, name: str) -> str:
+    """Where a file of the server is."""
+    return str((Path(settings.DATA_DIR) / "sources" / kind / name).resolve())

@@ -1,0 +1,365 @@
+"""Wsabie: maps of images and captions learned by a ranking loss, a pair at a time.
+
+For a pair (x, y) wrong captions are drawn until one, y', violates the margin: x W U' y' > x W U' y - 1. After
+s draws the rank of y is taken to be r = floor((n - 1) / s), and a gradient step is made on
+
+    L(r) max(0, 1 - x W U' y + x W U' y'),    L(r) = 1 + 1/2 + ... + 1/r
+
+Then each column of W and U that is longer than the root of `norm` is shortened to it (eq. 4). Rows have
+length 1, weights begin normal, n is the number of captions. After 1,000 draws without a violation the pair is
+left.
+With AdaGrad each weight has a learning rate of its own: `rate` over the root of its summed squared gradients.
+Scores are cosines. The rate and the norm are chosen on held-out images after a few epochs.
+
+Source: Gong et al. 2014, section 3.2, eq. 3 and 4; after Weston et al. 2011.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Annotated, Any, Literal
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+from scipy import sparse
+
+from models_core.checked_fields import check_fields
+from models_core.estimators.base import (
+    CAPTION_VIEW,
+    IMAGE_VIEW,
+    Dataset,
+    FitContext,
+    Matrix,
+    Method,
+    State,
+    View,
+    checked_numbers,
+    register_method,
+)
+from models_core.estimators.embeddings import LinearEmbedder, LinearMap
+
+#: Draws of a wrong caption after which a pair is left.
+MOST_DRAWS = 1000
+#: Epochs between two looks at the held-out images.
+LOOK_EVERY = 10
+#: No accumulated square is smaller: the first step of AdaGrad divides by its root.
+_LEAST_SQUARE = 1e-12
+
+Update = Literal["sgd", "adagrad"]
+SparseCaptions = tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]
+
+
+@dataclass(frozen=True, slots=True)
+class WsabieSettings:
+    """Settings of Wsabie; of several rates and norms the best pair is chosen on held-out images."""
+
+    components: Annotated[int, Field(ge=1, description="Numbers of an embedding (c)")] = 96
+    update: Annotated[Update, Field(description="How weights are changed")] = "adagrad"
+    rates: Annotated[
+        tuple[Annotated[float, Field(gt=0)], ...],
+        Field(strict=False, min_length=1, description="Learning rates that are tried"),
+    ] = (0.2, 0.4, 0.6, 0.8, 1.0)
+    norms: Annotated[
+        tuple[Annotated[float, Field(gt=0)], ...],
+        Field(strict=False, min_length=1, description="Longest squared columns that are tried (alpha)"),
+    ] = (50.0, 100.0, 150.0, 200.0)
+    epochs: Annotated[int, Field(ge=1, description="Passes over the training pairs")] = 300
+    trial_epochs: Annotated[int, Field(ge=1, description="Passes before settings are compared")] = 20
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+class Wsabie(LinearEmbedder):
+    """Learned are the maps, `rate_` and `norm_`, `tried_` with a row (rate, norm, mean recall) for each
+    setting, and `curve_` with a row (epoch, mean loss, mean held-out recall) for each look."""
+
+    cosine = True
+    rate_: float
+    norm_: float
+    tried_: Matrix
+    curve_: Matrix
+
+    def __init__(self, settings: WsabieSettings) -> None:
+        self.settings = settings
+
+    def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> Wsabie:
+        """Learn from every caption with its image; choose rate and norm on `validation`, the first of equals.
+
+        Raises ValueError without held-out pairs where there is something to choose, and where a number is not
+        finite or all captions are of one image.
+        """
+        settings = self.settings
+        grid = list(product(settings.rates, settings.norms))
+        if validation is None and len(grid) > 1:
+            raise ValueError("Wsabie chooses its rate on held-out images; give some, or one rate and norm")
+        pairs = _Pairs(train)
+        tried = []
+        if len(grid) > 1:
+            for done, (rate, norm) in enumerate(grid):
+                context.progress("trying rates", done, len(grid))
+                walk = _Walk(pairs, settings, rate, norm, context)
+                for _ in range(min(settings.trial_epochs, settings.epochs)):
+                    walk.epoch()
+                self.images_, self.captions_ = walk.maps()
+                tried.append((rate, norm, self.held_out_recall(validation)))
+            context.progress("trying rates", len(grid), len(grid))
+        else:
+            tried.append((*grid[0], 0.0))
+        self.tried_ = np.asarray(tried)
+        self.rate_, self.norm_ = (float(number) for number in self.tried_[self.tried_[:, 2].argmax(), :2])
+        walk, curve = _Walk(pairs, settings, self.rate_, self.norm_, context), []
+        for number in range(1, settings.epochs + 1):
+            context.progress("learning", number - 1, settings.epochs)
+            loss = walk.epoch()
+            if number % LOOK_EVERY == 0 or number == settings.epochs:
+                self.images_, self.captions_ = walk.maps()
+                curve.append((number, loss, self.held_out_recall(validation)))
+        context.progress("learning", settings.epochs, settings.epochs)
+        self.curve_ = np.asarray(curve)
+        return self
+
+    def state(self) -> State:
+        """Everything learned as arrays, and as settings that fit JSON."""
+        arrays = {**self.map_arrays(), "tried": self.tried_, "curve": self.curve_}
+        return arrays, {"rate": self.rate_, "norm": self.norm_}
+
+    @classmethod
+    def from_state(cls, settings: WsabieSettings, state: State) -> Wsabie:
+        """What `state` gave; raises KeyError where something is missing."""
+        arrays, said = state
+        found = cls(settings)
+        found.take_maps(arrays)
+        found.tried_, found.curve_ = arrays["tried"], arrays["curve"]
+        found.rate_, found.norm_ = said["rate"], said["norm"]
+        return found
+
+
+class _Pairs:
+    """The training pairs with rows of length 1, as `_epoch` takes them."""
+
+    def __init__(self, train: Dataset) -> None:
+        self.image_of = np.asarray(train.image_of, np.int64)
+        if len(np.unique(self.image_of)) < 2:
+            raise ValueError("all captions are of one image; Wsabie needs wrong captions")
+        self.images = np.ascontiguousarray(_of_length_one(train.images, IMAGE_VIEW).toarray(), np.float32)
+        texts = _of_length_one(train.captions, CAPTION_VIEW)
+        self.captions: SparseCaptions = (
+            texts.data.astype(np.float32),
+            texts.indices.astype(np.int64),
+            texts.indptr.astype(np.int64),
+        )
+        self.words = texts.shape[1]
+
+
+class _Walk:
+    """Weights on their way from one epoch to the next."""
+
+    def __init__(
+        self, pairs: _Pairs, settings: WsabieSettings, rate: float, norm: float, context: FitContext
+    ) -> None:
+        dice = context.rng("weights")
+        sizes = (pairs.images.shape[1], pairs.words)
+        self.weights = [
+            dice.standard_normal((size, settings.components)).astype(np.float32) for size in sizes
+        ]
+        self.scales = [np.ones(settings.components, np.float32) for _ in sizes]
+        self.squares = [np.zeros_like(weights) for weights in self.weights]
+        self.order = context.rng("order")
+        self.pairs, self.rate, self.norm = pairs, rate, norm
+        self.adagrad = settings.update == "adagrad"
+
+    def epoch(self) -> float:
+        """One pass over the pairs in a new order; the mean loss of a pair."""
+        order = self.order.permutation(len(self.pairs.image_of)).astype(np.int64)
+        seed = np.uint64(self.order.integers(1, 2**63))
+        loss = walk_pairs(
+            self.pairs.images,
+            self.pairs.captions,
+            self.pairs.image_of,
+            order,
+            seed,
+            (self.weights[0], self.weights[1], self.scales[0], self.scales[1]),
+            (self.squares[0], self.squares[1]),
+            (self.rate, self.norm, self.adagrad),
+        )
+        return float(loss) / len(order)
+
+    def maps(self) -> tuple[LinearMap, LinearMap]:
+        """The maps of both sides; rows need not have length 1, since cosines do not depend on it."""
+        found = [
+            LinearMap(np.zeros(len(weights)), weights.astype(np.float64) * scale)
+            for weights, scale in zip(self.weights, self.scales, strict=True)
+        ]
+        return found[0], found[1]
+
+
+@numba.njit(cache=True)
+def next_random(state: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """The next state of splitmix64, and its number."""
+    state = state + np.uint64(0x9E3779B97F4A7C15)
+    found = state
+    found = (found ^ (found >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    found = (found ^ (found >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return state, found ^ (found >> np.uint64(31))
+
+
+@numba.njit(cache=True, fastmath=True)
+def _project(captions: Any, caption: Any, weights: Any, scale: Any, out: Any) -> None:
+    """out = y U of a caption."""
+    data, words, ends = captions
+    out[:] = 0
+    for at in range(ends[caption], ends[caption + 1]):
+        value = data[at]
+        row = weights[words[at]]
+        for k in range(len(out)):
+            out[k] += value * row[k]
+    for k in range(len(out)):
+        out[k] *= scale[k]
+
+
+@numba.njit(cache=True, fastmath=True)
+def _dot(left: Any, right: Any) -> Any:
+    found = left[0] * right[0]
+    for k in range(1, len(left)):
+        found += left[k] * right[k]
+    return found
+
+
+@numba.njit(cache=True, fastmath=True)
+def walk_pairs(
+    images: Any, captions: Any, image_of: Any, order: Any, seed: Any, weights: Any, squares: Any, steps: Any
+) -> float:
+    """One pass over the pairs in `order`; changes weights, scales and squares, and gives the summed loss.
+
+    `captions` are the arrays of a CSR matrix; `weights` are W, U and a factor for each of their columns,
+    `squares` the summed squared gradients of AdaGrad, `steps` (rate, norm, whether AdaGrad).
+    """
+    w, u, w_scale, u_scale = weights
+    rate, norm, adagrad = steps
+    count, size = len(image_of), w.shape[1]
+    data, words, ends = captions
+    kind = w.dtype
+    harmonic = np.zeros(count + 1)
+    for rank in range(1, count + 1):
+        harmonic[rank] = harmonic[rank - 1] + 1 / rank
+    u_norms = np.zeros(size)
+    for row in range(len(u)):
+        for k in range(size):
+            u_norms[k] += (u[row, k] * u_scale[k]) ** 2
+    about, right, wrong = np.zeros(size, kind), np.zeros(size, kind), np.zeros(size, kind)
+    w_norms, gradient = np.zeros(size), np.zeros(size, kind)
+    state, loss = seed, 0.0
+    for caption in order:
+        image = image_of[caption]
+        x = images[image]
+        about[:] = 0
+        for d in range(len(x)):
+            value = x[d]
+            if value != 0:
+                for k in range(size):
+                    about[k] += value * w[d, k]
+        for k in range(size):
+            about[k] *= w_scale[k]
+        _project(captions, caption, u, u_scale, right)
+        least = _dot(about, right) - 1
+        found, violation, draws = np.int64(-1), 0.0, 0
+        while draws < MOST_DRAWS:
+            state, drawn = next_random(state)
+            other = np.int64(drawn % np.uint64(count))
+            if image_of[other] == image:
+                continue
+            draws += 1
+            _project(captions, other, u, u_scale, wrong)
+            score = _dot(about, wrong)
+            if score > least:
+                found, violation = other, score - least
+                break
+        if found < 0:
+            continue
+        weight = harmonic[(count - 1) // draws]
+        loss += weight * violation
+        # The gradient of W is -weight x' (right - wrong), that of U -weight (y - y')' about.
+        w_norms[:] = 0
+        for k in range(size):
+            gradient[k] = -weight * (right[k] - wrong[k])
+        for d in range(len(x)):
+            value = x[d]
+            for k in range(size):
+                slope = value * gradient[k]
+                if slope != 0:
+                    if adagrad:
+                        squares[0][d, k] += slope * slope
+                        step = rate * slope / np.sqrt(squares[0][d, k] + _LEAST_SQUARE)
+                    else:
+                        step = rate * slope
+                    w[d, k] -= step / w_scale[k]
+                w_norms[k] += (w[d, k] * w_scale[k]) ** 2
+        for k in range(size):
+            if w_norms[k] > norm:
+                w_scale[k] *= np.sqrt(norm / w_norms[k])
+        # A word of both captions has one gradient: the difference of its two values.
+        left, stop, at, end = ends[caption], ends[caption + 1], ends[found], ends[found + 1]
+        while left < stop or at < end:
+            if at >= end or (left < stop and words[left] < words[at]):
+                row, value = words[left], data[left]
+                left += 1
+            elif left >= stop or words[at] < words[left]:
+                row, value = words[at], -data[at]
+                at += 1
+            else:
+                row, value = words[left], data[left] - data[at]
+                left += 1
+                at += 1
+            for k in range(size):
+                slope = -weight * value * about[k]
+                if slope != 0:
+                    before = u[row, k] * u_scale[k]
+                    if adagrad:
+                        squares[1][row, k] += slope * slope
+                        step = rate * slope / np.sqrt(squares[1][row, k] + _LEAST_SQUARE)
+                    else:
+                        step = rate * slope
+                    after = before - step
+                    u[row, k] = after / u_scale[k]
+                    u_norms[k] += after * after - before * before
+        for k in range(size):
+            if u_norms[k] > norm:
+                u_scale[k] *= np.sqrt(norm / u_norms[k])
+                u_norms[k] = norm
+    return loss
+
+
+def _of_length_one(view: View, name: str) -> sparse.csr_matrix:
+    """Rows divided by their lengths; rows of zeros stay. Raises ValueError where a number is not finite."""
+    if not isinstance(view, sparse.csr_matrix):
+        view = checked_numbers(view, name)
+    elif not np.isfinite(view.data).all():
+        raise ValueError(f"{name} hold a number that is not finite; every number must be finite")
+    found = sparse.csr_matrix(view, dtype=np.float64)
+    found.sort_indices()
+    squares = np.asarray(found.multiply(found).sum(axis=1)).ravel()
+    return sparse.csr_matrix(sparse.diags(1 / np.sqrt(np.where(squares > 0, squares, 1.0))) @ found)
+
+
+register_method(
+    Method(
+        name="wsabie",
+        title="Wsabie",
+        settings=WsabieSettings,
+        make=Wsabie,
+        load=Wsabie.from_state,
+        takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "vectors"},
+        source="Gong et al. 2014, section 3.2",
+        recipes={
+            "Wsabie-SGD": {
+                "settings": {"update": "sgd", "rates": [0.01, 0.05, 0.1, 0.2, 0.5, 1.0]},
+                "printed": "Wsabie with SGD",
+            },
+            "Wsabie-AdaGrad": {"settings": {"update": "adagrad"}, "printed": "Wsabie with AdaGrad"},
+        },
+    )
+)

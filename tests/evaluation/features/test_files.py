@@ -1,0 +1,89 @@
+"""Files of features: every format gives the same ids and rows, from any row on; what is damaged is named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from safetensors.numpy import save_file
+
+from annotation.formats.base import FormatError
+from evaluation.formats import feature_files
+from evaluation.formats.feature_files import open_features
+
+IDS = [f"{number}.jpg" for number in range(11)]
+ROWS = np.random.default_rng(0).standard_normal((11, 3)).astype(np.float32)
+
+
+def npz(folder: Path) -> Path:
+    np.savez(folder / "f.npz", vectors=ROWS, ids=np.array(IDS))
+    return folder / "f.npz"
+
+
+def safetensors(folder: Path) -> Path:
+    save_file({"vectors": ROWS}, folder / "f.safetensors", {"ids": json.dumps(IDS)})
+    return folder / "f.safetensors"
+
+
+def parquet(folder: Path) -> Path:
+    table = pa.table({"id": IDS, "vector": [list(map(float, row)) for row in ROWS]})
+    pq.write_table(table, folder / "f.parquet", row_group_size=4)
+    return folder / "f.parquet"
+
+
+def fixed_parquet(folder: Path) -> Path:
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(ROWS.ravel()), 3)
+    pq.write_table(pa.table({"id": IDS, "vector": vectors}), folder / "f.parquet")
+    return folder / "f.parquet"
+
+
+def hdf5(folder: Path) -> Path:
+    with h5py.File(folder / "f.h5", "w") as file:
+        file["vectors"], file["ids"] = ROWS, IDS
+    return folder / "f.h5"
+
+
+@pytest.mark.parametrize("write", [npz, safetensors, parquet, fixed_parquet, hdf5])
+@pytest.mark.parametrize("start", [0, 4, 10, 11])
+def test_every_format_gives_the_same_ids_and_rows(write, start, tmp_path, monkeypatch):
+    monkeypatch.setattr(feature_files, "FEATURE_BLOCK_ROWS", 3)
+    found = open_features(write(tmp_path), "images")
+    assert (list(found.ids), found.shape) == (IDS, (11, 3))
+    blocks = list(found.blocks(start))
+    assert all(1 <= len(block) <= 3 for block in blocks)
+    rows = np.concatenate(blocks) if blocks else np.empty((0, 3))
+    np.testing.assert_allclose(rows, ROWS[start:], rtol=1e-6)
+
+
+def test_other_columns_and_datasets_are_not_guessed(tmp_path):
+    pq.write_table(pa.table({"name": IDS, "x": IDS}), tmp_path / "f.parquet")
+    with pytest.raises(FormatError, match="has the columns 'name, x'; expected id and vector"):
+        open_features(tmp_path / "f.parquet", "images")
+    with h5py.File(tmp_path / "f.hdf5", "w") as file:
+        file["features"] = ROWS
+    with pytest.raises(FormatError, match="has the datasets 'features'; expected ids and vectors"):
+        open_features(tmp_path / "f.hdf5", "images")
+
+
+def test_vectors_of_different_lengths_are_refused(tmp_path):
+    pq.write_table(pa.table({"id": ["a", "b"], "vector": [[1.0, 2.0], [3.0]]}), tmp_path / "f.parquet")
+    with pytest.raises(FormatError, match="vectors of other lengths"):
+        open_features(tmp_path / "f.parquet", "images")
+
+
+@pytest.mark.parametrize("write", [parquet, hdf5, npz, safetensors])
+def test_a_file_that_is_cut_short_is_named(write, tmp_path):
+    file = write(tmp_path)
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    with pytest.raises(FormatError, match=file.name):
+        list(open_features(file, "images").blocks())
+
+
+def test_another_ending_lists_those_there_are(tmp_path):
+    with pytest.raises(FormatError, match=r"ends in '.csv'; expected .npy or .npz"):
+        open_features(tmp_path / "f.csv", "images")

@@ -1,0 +1,105 @@
+"""The page of feature sets: upload, what is wrong with a file, use in a training, removal."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from django.core.cache import cache
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from annotation import jobs
+from annotation.models import Job
+from evaluation.models import System
+from evaluation.services.features.store import feature_sets
+from tests.evaluation.systems.conftest import IMAGES
+from tests.evaluation.web.test_system_pages import wrong
+from tests.models_core.systems.worlds import examples, vectors
+from tests.web import world
+from tests.web.staff import press, said, words
+
+pytestmark = pytest.mark.django_db
+PAGE = "/evaluation/features/"
+
+
+@pytest.fixture
+def ada(corpus: str):
+    cache.clear()
+    return world.signed_in("ada", "researcher")
+
+
+def upload(rows=None, name="cnn.npz"):
+    out = io.BytesIO()
+    ids = np.array([example.name for example in examples(IMAGES)])
+    np.savez(out, vectors=vectors(IMAGES) if rows is None else rows, ids=ids)
+    return SimpleUploadedFile(name, out.getvalue())
+
+
+def sent(ada, **fields):
+    given = {"name": "cnn", "corpus": "world", "kind": "image", "dtype": "float32", **fields}
+    return ada.post(PAGE, given, follow=True)
+
+
+def test_a_file_is_imported_listed_trained_on_and_kept_while_it_is_used(ada, corpus):
+    page = words(ada.get(PAGE))
+    assert "There are no feature sets yet." in page
+    page = sent(ada, file=upload())
+    assert said(page) == ["Feature set “cnn:1” was imported."]
+    assert f"cnn:1 world images {IMAGES}" in words(page)
+    assert said(sent(ada, file=upload())) == ["Feature set “cnn:1” is there already."]
+    press(ada, "/evaluation/train/", "Train", name="mine", recipe="nCCA", features="cnn:1")
+    assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
+    assert System.objects.get().settings["features"] == "cnn:1"
+    page = ada.get(PAGE)
+    assert '<a href="/evaluation/systems/mine/">mine</a>' in page.content.decode()
+    page = ada.post(f"{PAGE}remove/", {"corpus": "world", "set": "cnn:1"}, follow=True)
+    assert said(page) == ["feature set 'cnn:1' is used by mine; remove the systems first"]
+    sent(ada, name="spare", file=upload())
+    page = press(ada, PAGE, "Remove")
+    assert said(page) == ["Feature set “spare:1” removed."]
+    assert [one.label for one in feature_sets()] == ["cnn:1"]
+
+
+def test_a_file_of_the_server_is_imported_by_a_job(ada, features: Path, data_dir: Path):
+    folder = data_dir / "sources" / "features"
+    folder.mkdir(parents=True)
+    for file in (features, features.with_name("features.ids.txt")):
+        shutil.copy(file, folder)
+    page = sent(ada, server_file="features.npy")
+    assert said(page) == ["Importing the features. The progress is shown below."]
+    assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
+    assert "Importing features" in words(ada.get(PAGE)) and feature_sets()[0].label == "cnn:1"
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({}, "No file was uploaded: choose one."),
+        ({"file": lambda: upload(np.full((IMAGES, 2), np.inf))}, "feature 0 of "),
+        ({"file": lambda: SimpleUploadedFile("cnn.npz", b"PK")}, "cnn.npz: is damaged"),
+        ({"server_file": "../../x.npz"}, "There is no file “../../x.npz” on the server."),
+        ({"name": "a b"}, "feature set name 'a b': expected letters"),
+        ({"corpus": "nowhere", "file": upload}, "There is no corpus “nowhere” here."),
+        ({"dtype": "object", "file": upload}, "Nothing was chosen: use one of the buttons."),
+    ],
+)
+def test_what_is_wrong_is_told_and_nothing_is_stored(ada, data_dir: Path, fields, says):
+    given = {key: value() if callable(value) else value for key, value in fields.items()}
+    page = sent(ada, **given)
+    assert page.status_code == 409 and wrong(page).startswith(says)
+    assert feature_sets() == [] and not Job.objects.exists()
+    assert not list((data_dir / "uploads").glob("*"))
+
+
+def test_a_training_is_offered_sets_of_images_and_refuses_others(ada):
+    sent(ada, file=upload())
+    page = ada.get("/evaluation/train/").content.decode()
+    assert '<option value="cnn:1">cnn:1 – world</option>' in page
+    form = {"name": "mine", "recipe": "nCCA", "corpus": "world", "train": "train", "held_out": "val"}
+    page = ada.post("/evaluation/train/", {**form, "features": "other:1"})
+    assert wrong(page).startswith("unknown feature set 'other:1' of corpus 'world'; known: cnn:1")
+    page = ada.post("/evaluation/train/", form)
+    assert wrong(page).startswith("Recipe nCCA compares vectors of images: choose a feature set or a file")

@@ -1,0 +1,204 @@
+"""Feature sets: imported once, found by name, mapped; what is wrong is told in a line, and leaves nothing."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from django.core.management import CommandError
+
+from annotation import jobs
+from annotation.common.registry import UnknownName
+from annotation.formats.base import FormatError
+from annotation.models import Job
+from evaluation.models import System
+from evaluation.services.common import ImportRefused
+from evaluation.services.features import store
+from evaluation.services.features.importing import FeatureImport, import_features
+from evaluation.services.features.store import feature_set, feature_sets
+from evaluation.services.systems.training import system_named
+from tests.evaluation.database.conftest import said
+from tests.evaluation.systems.conftest import IMAGES
+from tests.models_core.systems.worlds import examples, vectors
+
+pytestmark = pytest.mark.django_db
+NAMES = [example.name for example in examples(IMAGES)]
+
+
+def written(folder: Path, rows: np.ndarray, ids: list[str] = NAMES) -> Path:
+    np.savez(folder / "f.npz", vectors=rows, ids=np.array(ids))
+    return folder / "f.npz"
+
+
+def imported(corpus: str, file: Path, **more):
+    return import_features(FeatureImport(**{"corpus": corpus, "name": "cnn", "path": file, **more}))
+
+
+def test_a_set_has_the_files_rows_and_is_the_same_when_imported_again(corpus, features, data_dir):
+    found = imported(corpus, features)
+    assert not found.unchanged and found.remarks == []
+    assert (found.set.label, found.set.rows, found.set.dtype) == ("cnn:1", IMAGES, "float32")
+    assert found.set.ids() == tuple(NAMES)
+    mapped = found.set.vectors()
+    assert isinstance(mapped, np.memmap)
+    np.testing.assert_array_equal(mapped, vectors(IMAGES).astype(np.float32))
+    again = imported(corpus, features)
+    assert again.unchanged and again.set == found.set
+    assert [path.name for path in (data_dir / "features" / corpus).iterdir()] == ["cnn"]
+
+
+def test_other_vectors_are_the_next_version_and_the_name_means_the_newest(corpus, features, tmp_path):
+    first = imported(corpus, features).set
+    second = imported(corpus, written(tmp_path, vectors(IMAGES) * 2)).set
+    assert second.label == "cnn:2"
+    assert feature_set(corpus, "cnn") == second and feature_set(corpus, "cnn:1") == first
+    assert feature_sets(corpus) == [first, second] == feature_sets()
+    with pytest.raises(UnknownName, match=r"unknown feature set 'cnn:3' .* known: cnn:1, cnn:2"):
+        feature_set(corpus, "cnn:3")
+
+
+def test_ids_are_compared_both_ways(corpus, tmp_path):
+    names = [*NAMES[:50], *(f"elsewhere{n}.png" for n in range(10))]
+    found = imported(corpus, written(tmp_path, vectors(IMAGES), names))
+    assert found.set.rows == 50 and found.set.ids() == tuple(NAMES[:50])
+    np.testing.assert_array_equal(found.set.vectors(), vectors(IMAGES)[:50].astype(np.float32))
+    left_out, missing = found.remarks
+    assert left_out.startswith("10 ids ('elsewhere0.png', 'elsewhere1.png', 'elsewhere2.png', ...) left out")
+    assert missing.startswith(f"10 ids ({NAMES[50]!r}, ") and missing.endswith(
+        "of the corpus have no features"
+    )
+    assert (found.set.origin["left_out"], found.set.origin["missing"]) == (10, 10)
+
+
+@pytest.mark.parametrize(
+    ("rows", "ids", "more", "says"),
+    [
+        (None, [NAMES[0], *NAMES[:-1]], {}, f"id {NAMES[0]!r} occurs at 0 and 1"),
+        (None, [f"x{n}" for n in range(60)], {}, "none of its 60 ids is of corpus 'world': 60 ids"),
+        (None, [NAMES[0].removesuffix(".png"), *NAMES[:-1]], {}, "name images that other rows name too"),
+        ((7, 2, np.nan), NAMES, {}, f"feature 2 of {NAMES[7]!r} is not finite"),
+        ((8, 1, 1e6), NAMES, {"dtype": "float16"}, f"feature 1 of {NAMES[8]!r} does not fit float16"),
+        (None, NAMES, {"dtype": "int8"}, "type 'int8': expected float32 or float16"),
+        (None, NAMES, {"kind": "sound"}, "kind 'sound': expected image or caption"),
+        (None, NAMES, {"name": "a b"}, "feature set name 'a b': expected letters"),
+    ],
+)
+def test_what_is_wrong_is_named_and_leaves_nothing(corpus, tmp_path, data_dir, rows, ids, more, says):
+    given = vectors(IMAGES).astype(np.float64)
+    if rows is not None:
+        given[rows[0], rows[1]] = rows[2]
+    with pytest.raises((ImportRefused, FormatError), match=says):
+        imported(corpus, written(tmp_path, given, ids), **more)
+    assert feature_sets() == []
+    assert [path for path in (data_dir / "features").rglob("*") if path.is_file()] == []
+
+
+def test_an_id_that_comes_twice_in_a_table_is_named(corpus, tmp_path):
+    table = pa.table({"id": [NAMES[0], NAMES[1], NAMES[0]], "vector": [[1.0], [2.0], [3.0]]})
+    pq.write_table(table, tmp_path / "f.parquet")
+    with pytest.raises(ImportRefused, match=f"1 ids \\({NAMES[0]!r}\\) come more than once"):
+        imported(corpus, tmp_path / "f.parquet")
+
+
+def test_constant_columns_are_named(corpus, tmp_path):
+    rows = vectors(IMAGES)
+    rows[:, [1, 3, 4, 5]] = 2.5
+    (remark,) = imported(corpus, written(tmp_path, rows)).remarks
+    assert remark.startswith(f"4 of {rows.shape[1]} columns are constant (1, 3, 4, ...)")
+
+
+def test_what_was_stopped_goes_on_after_its_last_block(corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr("evaluation.formats.feature_files.FEATURE_BLOCK_ROWS", 16)
+    file = written(tmp_path, vectors(IMAGES))
+    wanted = FeatureImport(corpus=corpus, name="cnn", path=file)
+    seen = []
+
+    def stop(phase, done, total):
+        seen.append(done)
+        if done == 32:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        import_features(wanted, progress=stop)
+    assert feature_sets() == []
+    seen.clear()
+    found = import_features(wanted, progress=lambda phase, done, total: seen.append(done))
+    assert seen == [32, 48, 60]
+    np.testing.assert_array_equal(found.set.vectors(), vectors(IMAGES).astype(np.float32))
+    # Of another file nothing is taken over.
+    with pytest.raises(KeyboardInterrupt):
+        import_features(FeatureImport(corpus=corpus, name="two", path=file), progress=stop)
+    other = written(tmp_path, vectors(IMAGES) + 1)
+    found = import_features(FeatureImport(corpus=corpus, name="two", path=other))
+    np.testing.assert_array_equal(found.set.vectors(), (vectors(IMAGES) + 1).astype(np.float32))
+
+
+def test_a_full_disk_is_told_before_anything_is_written(corpus, features, data_dir, monkeypatch):
+    def full(*given):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(CommandError, match="No space left on device"):
+        said("import_features", corpus, features, "--name", "cnn")
+    assert [path for path in (data_dir / "features").rglob("*") if path.is_file()] == []
+
+
+def test_sets_of_captions_go_by_the_ids_of_captions(corpus, tmp_path):
+    ids = [f"{name}#{number}" for name in NAMES[:3] for number in range(2)]
+    found = imported(corpus, written(tmp_path, np.eye(6), ids), kind="caption").set
+    assert (found.kind, found.ids()) == ("caption", tuple(ids))
+
+
+def test_a_system_is_trained_on_a_set_ranks_by_it_and_keeps_it(corpus, features, own):
+    said("import_features", corpus, features, "--name", "cnn")
+    by_file = json.loads(
+        said("train_system", "file", "--recipe", own, "--corpus", corpus, "--features", features, "--json")
+    )
+    said("train_system", "set", "--recipe", own, "--corpus", corpus, "--features", "cnn")
+    row = System.objects.get(name="set")
+    stored = feature_set(corpus, "cnn")
+    assert (row.settings["features"], row.sources) == ("cnn:1", {"cnn:1": stored.digest})
+    # The same vectors, so that what was learned is the same.
+    ours, theirs = (system_named(name).model.state()[0] for name in ("set", "file"))
+    assert by_file["training"] == 36 and all(np.array_equal(ours[key], theirs[key]) for key in ours)
+    assert "run 'set-search': 12 queries" in said("rank", "set", "--split", "test")
+    assert "cnn:1" in said("features", corpus) and "set" in said("features")
+    with pytest.raises(CommandError, match="feature set 'cnn:1' is used by set; remove the systems first"):
+        said("features", corpus, "--remove", "cnn")
+    said("import_features", corpus, features, "--name", "spare")
+    assert said("features", corpus, "--remove", "spare:1") == "feature set spare:1 removed\n"
+    assert [one.label for one in feature_sets()] == ["cnn:1"]
+
+
+def test_a_set_that_is_not_there_or_not_of_images_is_refused(corpus, tmp_path, own):
+    with pytest.raises(CommandError, match="unknown feature set 'cnn' of corpus 'world'; known: none"):
+        said("train_system", "mine", "--recipe", own, "--corpus", corpus, "--features", "cnn")
+    ids = [f"{name}#0" for name in NAMES]
+    imported(corpus, written(tmp_path, vectors(IMAGES), ids), kind="caption")
+    with pytest.raises(CommandError, match="feature set 'cnn:1' is of captions; give one of images"):
+        said("train_system", "mine", "--recipe", own, "--corpus", corpus, "--features", "cnn")
+
+
+def test_a_job_imports_and_says_what_it_found(corpus, features):
+    arguments = {"corpus": corpus, "name": "cnn", "path": str(features)}
+    job = jobs.enqueue(kind="import_features", arguments=arguments)
+    assert jobs.run_queued_job(job.pk) == Job.DONE
+    result = Job.objects.get(pk=job.pk).result
+    assert (result["name"], result["version"], result["rows"]) == ("cnn", 1, IMAGES)
+    wrong = jobs.enqueue(kind="import_features", arguments={**arguments, "path": "/nowhere.npz"})
+    assert jobs.run_queued_job(wrong.pk) == Job.FAILED
+    assert "/nowhere.npz: no such file" in Job.objects.get(pk=wrong.pk).error
+
+
+def test_a_folder_that_is_no_set_is_passed_over(corpus, features, data_dir):
+    found = imported(corpus, features).set
+    broken = data_dir / "features" / corpus / "torn" / "1"
+    broken.mkdir(parents=True)
+    (broken / "manifest.json").write_text("{}")
+    assert store.feature_sets() == [found]
