@@ -25,6 +25,8 @@ from evaluation.models import System
 from evaluation.services.common import ImportRefused, check_name
 from evaluation.services.features.store import feature_set, is_label
 from evaluation.services.systems import registry
+from evaluation.services.systems.auxiliary import auxiliary_pairs
+from evaluation.services.weak.collections import weak_collections
 from evaluation.web import offered
 from evaluation.web.features import offered_sets
 from evaluation.web.frame import evaluation_frame, text_parameter, text_parameters
@@ -75,6 +77,7 @@ def system_train(request: HttpRequest) -> HttpResponse:
             backgrounds=server_files("background"),
             sets=offered_sets(corpora),
             features=_vector_files(),
+            collections=[one.name for one in weak_collections()],
             given=given,
             backgrounds_given=given.getlist("background") if isinstance(given, QueryDict) else [],
             wrong=wrong,
@@ -102,6 +105,7 @@ def _in_words(recipe: Recipe) -> str:
     parts = [
         *([_("needs a background text")] if text.of_background else ()),
         *([_("needs vectors of images")] if image.of_vectors else ()),
+        *([_("needs a weak collection")] if recipe.kind.needs else ()),
         str(_TITLES.get(recipe.kind.title, recipe.kind.title)),
         *([recipe.printed] if recipe.kind.recipes and recipe.printed else ()),
         _("text: %(kernel)s of %(captions)d captions") % {"kernel": text.kernel, "captions": text.captions}
@@ -188,6 +192,13 @@ def _arguments(given: QueryDict) -> dict[str, Any]:
         if unknown:
             raise NotOffered(_("There is no file “%(name)s” on the server.") % {"name": unknown[0][:60]})
     _check_files(recipe_of(recipe), backgrounds, features)
+    weak = text_parameter(given, "weak")
+    if weak and weak not in {one.name for one in weak_collections()}:
+        raise NotOffered(_("There is no weak collection “%(name)s”.") % {"name": weak[:60]})
+    auxiliary = [f"weak={weak}"] if weak else []
+    auxiliary_pairs(recipe_of(recipe), auxiliary, features)
+    if auxiliary:
+        arguments["auxiliary"] = auxiliary
     if backgrounds:
         arguments["background"] = [path_of_file("background", file) for file in backgrounds]
     if features:

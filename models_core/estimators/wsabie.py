@@ -45,6 +45,8 @@ from models_core.estimators.embeddings import LinearEmbedder, LinearMap
 MOST_DRAWS = 1000
 #: Epochs between two looks at the held-out images.
 LOOK_EVERY = 10
+#: Smaller factors of a column are taken into it.
+LEAST_FACTOR = 1e-3
 #: No accumulated square is smaller: the first step of AdaGrad divides by its root.
 _LEAST_SQUARE = 1e-12
 
@@ -221,6 +223,15 @@ def _project(captions: Any, caption: Any, weights: Any, scale: Any, out: Any) ->
         out[k] *= scale[k]
 
 
+@numba.njit(cache=True)
+def _settle(weights: Any, scale: Any, column: int) -> None:
+    """Take a factor that has become small into its column: what is divided by it would grow without bound."""
+    if scale[column] < LEAST_FACTOR:
+        for row in range(len(weights)):
+            weights[row, column] *= scale[column]
+        scale[column] = 1
+
+
 @numba.njit(cache=True, fastmath=True)
 def _dot(left: Any, right: Any) -> Any:
     found = left[0] * right[0]
@@ -301,6 +312,7 @@ def walk_pairs(
         for k in range(size):
             if w_norms[k] > norm:
                 w_scale[k] *= np.sqrt(norm / w_norms[k])
+                _settle(w, w_scale, k)
         # A word of both captions has one gradient: the difference of its two values.
         left, stop, at, end = ends[caption], ends[caption + 1], ends[found], ends[found + 1]
         while left < stop or at < end:
@@ -330,6 +342,7 @@ def walk_pairs(
             if u_norms[k] > norm:
                 u_scale[k] *= np.sqrt(norm / u_norms[k])
                 u_norms[k] = norm
+                _settle(u, u_scale, k)
     return loss
 
 

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,6 +97,20 @@ class Vectors:
 
 
 Features = CountedWords | Vectors
+
+
+@dataclass(frozen=True)
+class WeakPairs:
+    """Images as vectors, shape (images, dimensions), with a text each as somebody wrote it."""
+
+    vectors: NDArray[Any]
+    texts: Sequence[str]
+
+    def __post_init__(self) -> None:
+        if len(self.vectors) != len(self.texts):
+            raise ValueError(
+                f"{len(self.vectors)} weak images with {len(self.texts)} texts; expected one each"
+            )
 
 
 @dataclass(frozen=True)

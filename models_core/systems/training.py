@@ -6,35 +6,40 @@ Settings are selected on held-out images with one caption each (Hodosh et al. 20
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from models_core.device import CPU, torch_on
 from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Dataset, FitContext
-from models_core.phase_cache import PhaseCache
-from models_core.systems.dataset import STANDS_FOR, PreparedDataset
+from models_core.features.text.lemmas import Lemmatiser
+from models_core.phase_cache import PhaseCache, PhaseProgress
+from models_core.systems.dataset import STANDS_FOR, PreparedDataset, Vectors, WeakPairs
 from models_core.systems.kernels import Resources, check_resources
-from models_core.systems.recipe import Recipe
+from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.sides import SIDES, ImageSide, TextSide
 from models_core.systems.trained_system import TrainedSystem
 
 #: Fewer training or held-out images than these leave nothing to correlate, or to select by.
 LEAST_TRAINING, LEAST_HELD_OUT = 10, 10
+#: Weak texts that are described at a time.
+_WEAK_BLOCK = 1000
 
 
 @dataclass(frozen=True)
 class FitOptions:
     """How a system is trained: settings are selected on each held-out image with its caption of number
     `caption`; `device` is where kernels and methods compute (see `models_core.device`), `seed` of all dice,
-    `facts` what its manifest says besides."""
+    `facts` what its manifest says besides, `auxiliary` the weak pairs that the method needs, by name."""
 
     caption: int = STANDS_FOR
     facts: Mapping[str, Any] = field(default_factory=dict)
     device: str = CPU
     seed: int = 0
+    auxiliary: Mapping[str, WeakPairs] = field(default_factory=dict)
 
 
 def fit(
@@ -56,6 +61,7 @@ def fit(
     torch_on(options.device)
     check_pairs(recipe, training, held_out)
     check_resources(recipe, aids)
+    check_needs(recipe, options.auxiliary)
     kind = recipe.kind
     images: ImageSide = SIDES[IMAGE_VIEW][kind.takes[IMAGE_VIEW]].learn(recipe, training.features)
     texts: TextSide = SIDES[CAPTION_VIEW][kind.takes[CAPTION_VIEW]].learn(recipe, training.words, aids, kept)
@@ -81,8 +87,44 @@ def fit(
         own = Dataset(
             {IMAGE_VIEW: image.own, CAPTION_VIEW: text.own}, {(CAPTION_VIEW, IMAGE_VIEW): text.owners}
         )
-        model = model.fit(own, new, FitContext(options.seed, options.device, kept.progress))
+        weak = {
+            name: _described(pairs, images, texts, kept.progress) for name, pairs in options.auxiliary.items()
+        }
+        model = model.fit(own, new, FitContext(options.seed, options.device, kept.progress, weak))
     return TrainedSystem(recipe, training.names, texts, images, model, options.facts)
+
+
+def check_needs(recipe: Recipe, given: Collection[str]) -> None:
+    """Raise BadRecipe unless the further data that the method needs is given, and no other."""
+    needs = recipe.kind.needs
+    lacking = [name for name in needs if name not in given]
+    if lacking:
+        raise BadRecipe(
+            f"recipe {recipe.name!r} learns from {lacking[0]} pairs too; give --auxiliary "
+            f"{lacking[0]}=COLLECTION (import_weak makes one)"
+        )
+    unused = [name for name in given if name not in needs]
+    if unused:
+        known = ", ".join(needs) or "none"
+        raise BadRecipe(f"recipe {recipe.name!r} makes no use of {unused[0]!r} pairs; it needs: {known}")
+
+
+def _described(weak: WeakPairs, images: ImageSide, texts: TextSide, progress: PhaseProgress) -> Dataset:
+    """Weak pairs as the clean ones are described."""
+    lemmatiser, blocks = Lemmatiser(), []
+    for start in range(0, len(weak.texts), _WEAK_BLOCK):
+        progress("reading weak texts", start, len(weak.texts))
+        said = [
+            [[word.lemma for word in lemmatiser.words(text, None)]]
+            for text in weak.texts[start : start + _WEAK_BLOCK]
+        ]
+        blocks.append(texts.describe(said))
+    progress("reading weak texts", len(weak.texts), len(weak.texts))
+    views = {
+        IMAGE_VIEW: images.describe(Vectors(weak.vectors)),
+        CAPTION_VIEW: sparse.vstack(blocks, format="csr"),
+    }
+    return Dataset(views, {(CAPTION_VIEW, IMAGE_VIEW): np.arange(len(weak.texts))})
 
 
 def check_pairs(recipe: Recipe, training: PreparedDataset, held_out: PreparedDataset | None) -> None:

@@ -32,6 +32,7 @@ class TrainJobRequest:
     lemmas: str = ""
     seed: int = 0
     device: str = CPU
+    auxiliary: Sequence[str] = ()
 
     @property
     def plain(self) -> training.TrainRequest:
@@ -48,6 +49,7 @@ class TrainJobRequest:
             ),
             seed=self.seed,
             device=self.device,
+            auxiliary=tuple(self.auxiliary),
         )
 
 

@@ -17,6 +17,7 @@ from annotation.selectors.corpora import corpus_named
 from evaluation.services.features.store import feature_set, feature_sets
 from evaluation.services.systems import registry
 from evaluation.services.systems.feature_use import remove_unused, systems_of
+from evaluation.services.weak.collections import weak_collections
 
 _SHOWN = ("set", "kind", "rows", "dimensions", "type", "size", "from", "used by")
 
@@ -32,7 +33,7 @@ class Command(ReportCommand):
 
     def report(self, **options: Any) -> dict[str, Any]:
         corpus = options["corpus"]
-        if corpus:
+        if corpus and corpus not in {one.name for one in weak_collections()}:
             corpus_named(corpus)
         if options["remove"]:
             if not corpus:

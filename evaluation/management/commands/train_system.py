@@ -33,7 +33,9 @@ class Command(ReportCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("name", help="Name of the system")
-        parser.add_argument("--recipe", required=True, help="Recipe: a system of Table 11, or a TOML file")
+        parser.add_argument(
+            "--recipe", required=True, help="Recipe: a name (systems --recipes lists them), or a TOML file"
+        )
         parser.add_argument("--corpus", required=True, help="The corpus")
         parser.add_argument(
             "--train",
@@ -48,6 +50,13 @@ class Command(ReportCommand):
             default="",
             metavar="K/N",
             help="Instead of both: keep fold K for testing, hold out the next, train on the others",
+        )
+        parser.add_argument(
+            "--auxiliary",
+            nargs="+",
+            default=[],
+            metavar="NAME=COLLECTION",
+            help="Further data to learn from, such as weak=flickr1m or weak=flickr1m/tags,title",
         )
         add_sources(parser)
         add_device(parser)
@@ -67,6 +76,7 @@ class Command(ReportCommand):
                         sources=sources_of(options),
                         seed=options["seed"],
                         device=options["device"],
+                        auxiliary=tuple(options["auxiliary"]),
                     ),
                     progress=bars,
                 )

@@ -23,6 +23,7 @@ from evaluation.services.features.store import (
     NewSet,
     write_set,
 )
+from evaluation.services.weak.collections import weak_collections
 from models_core.phase_cache import PhaseProgress, no_progress
 from models_core.storage import file_digest
 
@@ -33,8 +34,8 @@ _SIDES: dict[FeatureKind, DescribedItems] = {"image": "images", "caption": "capt
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureImport:
-    """A file of vectors for a corpus. `ids` lists what its rows are of, where the file does not; `dtype` is
-    how numbers are kept."""
+    """A file of vectors for a corpus, or for a weak collection. `ids` lists what its rows are of, where the
+    file does not; `dtype` is how numbers are kept."""
 
     corpus: str
     name: str
@@ -70,10 +71,7 @@ def import_features(wanted: FeatureImport, *, progress: PhaseProgress = no_progr
     if wanted.dtype not in NUMBER_TYPES:
         raise ImportRefused(f"type {wanted.dtype!r}: expected {' or '.join(NUMBER_TYPES)}")
     check_file(wanted.path, "a file of features")
-    names = names_of(wanted.corpus)
-    understood, called = (
-        (names.image, names.image_name) if wanted.kind == "image" else (names.caption, names.caption_name)
-    )
+    understood, called = _items(wanted)
     file = open_features(wanted.path, _SIDES[wanted.kind], wanted.ids)
     rows, ids, remarks = _matched(file.ids, understood, called, wanted)
     origin = {
@@ -93,6 +91,20 @@ def import_features(wanted: FeatureImport, *, progress: PhaseProgress = no_progr
     )
     found, made = write_set(new, lambda done: _chosen(file, rows, done), progress=progress)
     return ImportedFeatures(found, not made, [*remarks, *_constant_columns(found.vectors())])
+
+
+def _items(wanted: FeatureImport) -> tuple[dict[str, int], dict[int, str]]:
+    """Every understood name -> an item, and what each is called: of a corpus, or of a weak collection."""
+    known = {one.name: one for one in weak_collections()}
+    if wanted.corpus in known:
+        if wanted.kind != "image":
+            raise ImportRefused(f"{wanted.corpus!r} is a weak collection; give features of images")
+        ids = known[wanted.corpus].ids()
+        return {name: place for place, name in enumerate(ids)}, dict(enumerate(ids))
+    names = names_of(wanted.corpus)
+    if wanted.kind == "image":
+        return names.image, names.image_name
+    return names.caption, names.caption_name
 
 
 def _matched(

@@ -23,6 +23,7 @@ from models_core.systems.kernels import check_resources
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.recipe_files import recipe_of
 from models_core.systems.side_settings import PictureSettings
+from models_core.systems.training import check_needs
 
 #: The image kernel of a feature file: of the named recipes, whose own is of words of pictures.
 _LINEAR = PictureSettings("linear", 1)
@@ -58,6 +59,7 @@ def cross_validate_corpus(
     store = phase_cache(progress)
     aids = resources_of(sources, background_of(chosen, sources, corpus), store)
     for recipe in chosen:
+        check_needs(recipe, ())
         check_resources(recipe, aids)  # before hours of work, not after
     material = prepare(found.examples, kept=store, vectors=found.vectors, seed=seed)
     systems = [

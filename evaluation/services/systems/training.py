@@ -22,6 +22,7 @@ from evaluation.comparison.subsets import FOLD
 from evaluation.services.common import ImportRefused, check_file, check_name, exclusive_work
 from evaluation.services.features.store import feature_set, is_label
 from evaluation.services.systems import registry
+from evaluation.services.systems.auxiliary import auxiliary_pairs
 from evaluation.services.systems.examples import Examples, captions_of_corpus, examples_from, examples_of
 from evaluation.services.systems.folders import clear_leftovers, phase_cache, system_folder
 from evaluation.services.systems.sources import Sources
@@ -104,7 +105,7 @@ class TrainRequest:
 
     `train` and `held_out` say which images, as `Examples.chosen` takes it; with `fold`, "1/5" say, that fold
     is left for testing, the next is held out and the others train. `device` is where it is computed (see
-    `models_core.device`), and no part of the system.
+    `models_core.device`), and no part of the system. `auxiliary` are further data: "weak=COLLECTION".
     """
 
     name: str
@@ -116,6 +117,7 @@ class TrainRequest:
     sources: Sources = field(default_factory=Sources)
     seed: int = 0
     device: str = CPU
+    auxiliary: tuple[str, ...] = ()
 
 
 def train_system(
@@ -140,6 +142,7 @@ def train_system(
     check_name(name, "system")
     torch_on(request.device)
     chosen = recipe_of(request.recipe)
+    further = auxiliary_pairs(chosen, request.auxiliary, sources.features)
     found = examples_from(corpus, sources)
     training, held = (
         _by_fold(found, fold, seed)
@@ -157,6 +160,7 @@ def train_system(
         "held_out_images": len(held),
         "seed": seed,
         **_facts_of(corpus, sources),
+        **further.facts,
     }
     background = background_of([chosen], sources, corpus)
     facts |= background.facts
@@ -186,7 +190,7 @@ def train_system(
                 material.take(range(split, len(places))),
                 aids,
                 kept=PhaseCache(store.folder, store.progress, kernels=kernels),
-                options=FitOptions(facts=facts, device=request.device, seed=seed),
+                options=FitOptions(facts=facts, device=request.device, seed=seed, auxiliary=further.pairs),
             )
             progress("storing", 0, 1)
             system.save(folder)

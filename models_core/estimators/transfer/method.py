@@ -6,8 +6,9 @@ text feature   CCA of [X, the mean of the texts T of each image's k nearest F], 
 stacked        CCA of [X, phi(X A)], [Y, phi(Y B)], A and B the scaled maps of CCA on F, T;
                phi is a random Fourier map (SAE), or nothing (linear); without X and Y "stacked training"
 
-Weak texts are described as the clean captions are. Ridges and powers, of both CCAs, are chosen on held-out
-clean images.
+Weak texts are described as the clean captions are. What stands beside other features is scaled to their mean
+variance: one ridge is for both, and would else count for the smaller alone. Ridges and powers, of both CCAs,
+are chosen on held-out clean images.
 
 Source: Gong et al. 2014, sections 4.1 and 4.2.
 """
@@ -26,6 +27,7 @@ from models_core.estimators.base import (
     IMAGE_VIEW,
     Dataset,
     FitContext,
+    Matrix,
     Method,
     RankDirection,
     State,
@@ -47,6 +49,20 @@ from models_core.scoring.tiles import Scores
 WEAK = "weak"
 #: Weak images that are compared at a time.
 _BLOCK = 8192
+#: Rows that variances are compared on; of more, as many are drawn.
+_SCALED_BY = 5000
+
+
+def matching_scale(own: View, added: NDArray[Any]) -> float:
+    """By which columns are multiplied so that their mean variance is that of the columns of `own`.
+
+    1 where either has none.
+    """
+    mean = np.asarray(own.mean(axis=0, dtype=np.float64)).ravel()
+    squares = own.multiply(own) if isinstance(own, sparse.csr_matrix) else np.square(own, dtype=np.float64)
+    theirs = float((np.asarray(squares.mean(axis=0)).ravel() - mean**2).mean())
+    ours = float(added.var(axis=0, dtype=np.float64).mean())
+    return float(np.sqrt(theirs / ours)) if theirs > 0 and ours > 0 else 1.0
 
 
 def weak_pairs(context: FitContext) -> Dataset:
@@ -110,6 +126,7 @@ class TextFeature:
     cca_: CCA
     images_: NDArray[np.float32]
     texts_: sparse.csr_matrix
+    scale_: float
 
     def __init__(self, settings: TextFeatureSettings) -> None:
         self.settings = settings
@@ -126,6 +143,7 @@ class TextFeature:
         several = np.maximum(np.asarray(owner.sum(axis=1)).ravel(), 1)
         self.texts_ = sparse.csr_matrix(sparse.diags(1 / several) @ owner @ sparse.csr_matrix(weak.captions))
         context.progress("looking for neighbours", 0, 1)
+        self.scale_ = matching_scale(train.images, self.text_features(train.images))
         described = self._with_texts(train)
         context.progress("looking for neighbours", 1, 1)
         self.cca_ = CCA(self.settings.cca()).fit(
@@ -134,7 +152,8 @@ class TextFeature:
         return self
 
     def _with_texts(self, data: Dataset) -> Dataset:
-        beside = np.hstack([np.asarray(data.images, np.float32), self.text_features(data.images)])
+        texts = np.float32(self.scale_) * self.text_features(data.images)
+        beside = np.hstack([np.asarray(data.images, np.float32), texts])
         return Dataset({**data.views, IMAGE_VIEW: beside}, data.links)
 
     def text_features(self, images: View) -> NDArray[np.float32]:
@@ -168,7 +187,7 @@ class TextFeature:
         arrays, said = self.cca_.state()
         texts = {"data": self.texts_.data, "indices": self.texts_.indices, "indptr": self.texts_.indptr}
         arrays |= {"weak.images": self.images_, **{f"weak.texts.{name}": own for name, own in texts.items()}}
-        return arrays, {**said, "words": self.texts_.shape[1]}
+        return arrays, {**said, "words": self.texts_.shape[1], "scale": self.scale_}
 
     @classmethod
     def from_state(cls, settings: TextFeatureSettings, state: State) -> TextFeature:
@@ -176,19 +195,20 @@ class TextFeature:
         arrays, said = state
         found = cls(settings)
         found.cca_ = CCA.from_state(settings.cca(), state)
-        found.images_ = arrays["weak.images"]
+        found.images_, found.scale_ = arrays["weak.images"], said["scale"]
         parts = tuple(arrays[f"weak.texts.{name}"] for name in ("data", "indices", "indptr"))
         found.texts_ = sparse.csr_matrix(parts, shape=(len(found.images_), said["words"]))
         return found
 
 
 class Stacked:
-    """CCA on top of the features that a CCA of weak pairs gives; learned are `weak_` and `cca_`, and with
-    Fourier features `fourier_` for each side."""
+    """CCA on top of the features that a CCA of weak pairs gives; learned are `weak_` and `cca_`, with Fourier
+    features `fourier_` for each side, and `scales_` of what stands beside the original features."""
 
     weak_: CCA
     cca_: CCA
     fourier_: Mapping[str, FourierFeatures]
+    scales_: Mapping[str, float]
 
     def __init__(self, settings: StackedSettings) -> None:
         self.settings = settings
@@ -206,6 +226,9 @@ class Stacked:
                 )
                 rows = self.weak_.embed(view, train.views[view])
                 self.fourier_ = {**self.fourier_, view: made.fit(rows, context.rng(f"fourier, {view}"))}
+        self.scales_ = {IMAGE_VIEW: 1.0, CAPTION_VIEW: 1.0}
+        if settings.original:
+            self.scales_ = {view: self._scale(view, train.views[view], context) for view in self.scales_}
         context.progress("adding up covariances", 0, 1)
         found = sums_of_pairs(
             train.images,
@@ -221,11 +244,18 @@ class Stacked:
         self.cca_ = CCA(settings.cca()).solve(found.covariances(), held_out, context)
         return self
 
+    def _mapped(self, view: str, rows: View) -> Matrix:
+        """phi(X A)."""
+        embedded = self.weak_.embed(view, rows)
+        return self.fourier_[view].transform(embedded) if view in self.fourier_ else embedded
+
+    def _scale(self, view: str, rows: View, context: FitContext) -> float:
+        chosen = context.rng(f"scale, {view}").permutation(rows.shape[0])[:_SCALED_BY]
+        return matching_scale(rows[chosen], self._mapped(view, rows[chosen]))
+
     def stacked(self, view: str, rows: View) -> View:
         """[X, phi(X A)] of eq. 5, dense, shape (rows, numbers of the CCA on top)."""
-        embedded: View = self.weak_.embed(view, rows)
-        if view in self.fourier_:
-            embedded = self.fourier_[view].transform(embedded)
+        embedded: View = self.scales_[view] * self._mapped(view, rows)
         if not self.settings.original:
             return embedded
         own = rows.toarray() if isinstance(rows, sparse.csr_matrix) else np.asarray(rows)
@@ -241,7 +271,7 @@ class Stacked:
 
     def state(self) -> State:
         """What both CCAs learned, and what was drawn."""
-        said = {}
+        said: dict[str, Any] = {"scales": dict(self.scales_)}
         arrays: dict[str, NDArray[Any]] = {}
         for name, model in (("weak", self.weak_), ("top", self.cca_)):
             own, said[name] = model.state()
@@ -262,6 +292,7 @@ class Stacked:
         found = cls(settings)
         found.weak_ = CCA.from_state(settings.weak_cca(), (of("weak"), said["weak"]))
         found.cca_ = CCA.from_state(settings.cca(), (of("top"), said["top"]))
+        found.scales_ = said["scales"]
         views = (IMAGE_VIEW, CAPTION_VIEW) if settings.mapping == "fourier" else ()
         found.fourier_ = {
             view: FourierFeatures(

@@ -64,7 +64,9 @@ def test_the_text_feature_is_the_mean_text_of_the_nearest_weak_images(data):
     nearest = np.argsort(apart, axis=1)[:, :3]
     wanted = np.asarray(weak.captions)[nearest].mean(axis=1)
     np.testing.assert_allclose(found.text_features(clean.images), wanted, atol=1e-5)
-    x, y = np.hstack([clean.images, wanted])[clean.image_of], clean.captions
+    scale = np.sqrt(np.var(clean.images, axis=0).mean() / wanted.var(axis=0).mean())
+    assert found.scale_ == pytest.approx(scale, rel=1e-5)
+    x, y = np.hstack([clean.images, scale * wanted])[clean.image_of], clean.captions
     np.testing.assert_allclose(found.cca_.correlations_, cca_of(x, y).correlations_, atol=1e-5)
     assert all_scores(found, held_out, "annotation").shape == (30, 30)
 
@@ -97,14 +99,15 @@ def test_several_texts_of_a_weak_image_are_averaged(data):
 def test_stacking_is_a_cca_on_top_of_the_embedding_of_weak_pairs(data, original):
     clean, _, context = data
     settings = StackedSettings(5, **ONE, weak_components=4, mapping="linear", original=original)
-    if original:  # the embedding depends on the columns beside it, so that only the ridge makes it solvable
-        assert settings.ridges == (0.1,)
     found = Stacked(settings).fit(clean, None, context)
     below = cca_of(*every_pair(context.auxiliary["weak"]), components=4)
     views = []
     for view, rows in zip(("images", "captions"), every_pair(clean), strict=True):
         embedded = below.embed(view, rows)
-        views.append(np.hstack([rows, embedded]) if original else embedded)
+        own = getattr(clean, view)
+        scale = np.sqrt(np.var(own, axis=0).mean() / below.embed(view, own).var(axis=0).mean())
+        assert found.scales_[view] == pytest.approx(scale if original else 1.0)
+        views.append(np.hstack([rows, scale * embedded]) if original else embedded)
     wanted = cca_of(*views)
     np.testing.assert_allclose(found.cca_.correlations_, wanted.correlations_, atol=1e-9)
 
@@ -124,7 +127,7 @@ def test_stacking_with_fourier_features_draws_by_the_seed_alone(data):
     embedded = found.weak_.embed("images", held_out.images)
     made = found.fourier_["images"]
     wanted = np.sqrt(2) * np.cos(embedded @ made.frequencies_ + made.phases_)
-    np.testing.assert_allclose(rows[:, 9:], wanted)
+    np.testing.assert_allclose(rows[:, 9:], found.scales_["images"] * wanted)
 
 
 @pytest.mark.parametrize(

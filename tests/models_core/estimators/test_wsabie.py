@@ -123,3 +123,12 @@ def test_what_cannot_be_learned_from_is_refused():
     one_image = Dataset(train.views, {LINK: np.zeros(len(train.image_of), int)})
     with pytest.raises(ValueError, match="all captions are of one image"):
         Wsabie(WsabieSettings(4, rates=(1.0,), norms=(50.0,))).fit(one_image, None, FitContext())
+
+
+def test_columns_that_are_shortened_at_every_step_stay_finite():
+    train, _ = paired(40, x=12, y=10)
+    settings = WsabieSettings(6, "sgd", (5.0,), (0.5,), epochs=20)
+    model = Wsabie(settings).fit(train, None, FitContext())
+    for side in (model.images_, model.captions_):
+        assert np.isfinite(side.weights).all()
+        assert ((side.weights**2).sum(axis=0) <= 0.5 * 1.001).all()

@@ -1,0 +1,66 @@
+"""Further data that a recipe learns from: weak collections with the same features as the training images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from annotation.common.registry import UnknownName
+from evaluation.services.common import ImportRefused
+from evaluation.services.features.store import feature_set, is_label
+from evaluation.services.weak.collections import weak_collection
+from models_core.systems.dataset import WeakPairs
+from models_core.systems.recipe import Recipe
+from models_core.systems.training import check_needs
+
+
+@dataclass(frozen=True, slots=True)
+class Auxiliary:
+    """Weak pairs by the names that the method knows them by, and what a system's manifest says of them."""
+
+    pairs: dict[str, WeakPairs] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+def auxiliary_pairs(recipe: Recipe, given: Sequence[str], features: str) -> Auxiliary:
+    """What "weak=COLLECTION" or "weak=COLLECTION/title,tags" names, with features called as `features` is.
+
+    Raises BadRecipe where the recipe lacks something or has no use for it, UnknownName for a collection or
+    a feature set that is not there, and ImportRefused for what cannot be read so.
+    """
+    asked: dict[str, str] = {}
+    for one in given:
+        name, sign, what = one.partition("=")
+        if not sign or not what or name in asked:
+            raise ImportRefused(f"auxiliary data {one!r}: expected NAME=COLLECTION, each name once")
+        asked[name] = what
+    check_needs(recipe, asked)
+    found = Auxiliary()
+    for name, what in asked.items():
+        collection_name, _, kinds = what.partition("/")
+        collection = weak_collection(collection_name)
+        if not is_label(features):
+            raise ImportRefused(
+                f"recipe {recipe.name!r} compares images with those of collection {collection.name!r}; "
+                "give a feature set (--features SET) that both have (import_features makes one)"
+            )
+        own = features.partition(":")[0]
+        try:
+            vectors = feature_set(collection.name, own)
+        except UnknownName as error:
+            raise UnknownName(
+                f"{error}; import_features {collection.name} FILE --name {own} makes one"
+            ) from None
+        chosen = [kind for kind in kinds.split(",") if kind]
+        text_of = dict(zip(collection.ids(), collection.texts(chosen), strict=True))
+        found.pairs[name] = WeakPairs(vectors.vectors(), [text_of[one] for one in vectors.ids()])
+        found.facts[name] = {
+            "collection": collection.name,
+            "digest": collection.digest,
+            "texts": chosen or list(collection.kinds),
+            "features": vectors.label,
+            "features_digest": vectors.digest,
+            "pairs": vectors.rows,
+        }
+    return found

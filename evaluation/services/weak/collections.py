@@ -1,0 +1,245 @@
+"""Weakly annotated collections, imported by the million: an id for each image, and texts of several kinds.
+
+A collection is the folder DATA_DIR/collections/NAME with `texts.parquet` (the columns `id`, `title`, `tags`
+and `description`, as far as they were given) and `manifest.json`. It is no corpus: it has no campaigns, and
+nobody is asked about it. Its images' vectors are feature sets under its name. Source: Gong et al. 2014,
+section 2.1.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from annotation.common.registry import UnknownName
+from annotation.formats.base import FormatError
+from annotation.formats.files.text import open_bytes, short_repr
+from annotation.selectors.corpora import corpus_named
+from evaluation.services.common import ImportRefused, check_file, check_name, exclusive_work
+from models_core.phase_cache import PhaseProgress, no_progress
+
+#: Kinds of texts, as columns are called.
+TEXT_KINDS = ("title", "tags", "description")
+#: Rows that are read and written at a time.
+COLLECTION_BLOCK_ROWS = 65_536
+_FORMAT, _VERSION = "phrasebox-collection", 1
+_TEXTS, _MANIFEST = "texts.parquet", "manifest.json"
+
+
+@dataclass(frozen=True, slots=True)
+class WeakCollection:
+    """A collection as it is stored; `kinds` are those of its texts."""
+
+    name: str
+    rows: int
+    kinds: tuple[str, ...]
+    digest: str
+    origin: Mapping[str, Any]
+    made_at: datetime
+    folder: Path
+
+    def ids(self) -> list[str]:
+        """The ids of its images, in order."""
+        import pyarrow.parquet as pq  # a third of a second that few readers need
+
+        found: list[str] = pq.read_table(self.folder / _TEXTS, columns=["id"])["id"].to_pylist()
+        return found
+
+    def texts(self, kinds: Sequence[str] = ()) -> Iterator[str]:
+        """Each image's texts of `kinds` (default: all that it has), one after the other as one text.
+
+        Raises UnknownName for a kind that it has not.
+        """
+        import pyarrow.parquet as pq
+
+        chosen = list(kinds or self.kinds)
+        unknown = [kind for kind in chosen if kind not in self.kinds]
+        if unknown:
+            there = ", ".join(self.kinds)
+            raise UnknownName(f"collection {self.name!r} has no texts of kind {unknown[0]!r}; it has {there}")
+        for batch in pq.ParquetFile(self.folder / _TEXTS).iter_batches(COLLECTION_BLOCK_ROWS, columns=chosen):
+            columns = [batch.column(kind).to_pylist() for kind in chosen]
+            for parts in zip(*columns, strict=True):
+                yield " ".join(part for part in parts if part)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for reports."""
+        return {
+            "name": self.name,
+            "rows": self.rows,
+            "kinds": list(self.kinds),
+            "digest": self.digest,
+            "origin": dict(self.origin),
+            "made_at": self.made_at.isoformat(),
+        }
+
+
+def weak_collections() -> list[WeakCollection]:
+    """All collections by name; what is damaged is left out."""
+    found = []
+    for file in _root().glob(f"[!.]*/{_MANIFEST}"):
+        with suppress(ValueError, KeyError, OSError):
+            found.append(_read(file.parent))
+    return sorted(found, key=lambda one: one.name)
+
+
+def weak_collection(name: str) -> WeakCollection:
+    """The collection of that name; raises UnknownName listing those there are."""
+    for one in weak_collections():
+        if one.name == name:
+            return one
+    known = ", ".join(one.name for one in weak_collections()) or "none"
+    raise UnknownName(f"unknown weak collection {name!r}; known: {known}")
+
+
+def import_collection(
+    name: str, path: Path, *, progress: PhaseProgress = no_progress
+) -> tuple[WeakCollection, bool]:
+    """Write a collection from CSV or Parquet, and say whether it is new; the same again changes nothing.
+
+    The file has a column `id` and one or more of `title`, `tags`, `description`; others are left out. Memory
+    does not grow with the number of rows but for a number kept of each id. Raises ImportRefused for a
+    name that is taken and an id that is empty or comes twice, FormatError for a bad file, OSError and Busy.
+    """
+    check_name(name, "collection")
+    with suppress(UnknownName):
+        corpus_named(name)
+        raise ImportRefused(f"{name!r} is the name of a corpus; choose another name for the collection")
+    check_file(path, "a CSV or Parquet file")
+    folder = _root() / name
+    with exclusive_work(f"collection.{name}", "collection", name):
+        part = folder.with_name(f".{name}.part")
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        try:
+            rows, kinds, digest = _write(part, path, progress)
+            if folder.exists():
+                standing = _read(folder)
+                if standing.digest != digest:
+                    raise ImportRefused(
+                        f"collection {name!r} already exists with other rows; choose another name"
+                    )
+                shutil.rmtree(part)
+                return standing, False
+            manifest = {
+                "format": _FORMAT,
+                "version": _VERSION,
+                "name": name,
+                "rows": rows,
+                "kinds": kinds,
+                "digest": digest,
+                "origin": {"file": path.name},
+                "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            }
+            (part / _MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+            part.rename(folder)
+        except BaseException:
+            shutil.rmtree(part, ignore_errors=True)
+            raise
+        return _read(folder), True
+
+
+def remove_collection(name: str) -> None:
+    """Take a collection away; systems that were trained with it stay as they are."""
+    found = weak_collection(name)
+    with exclusive_work(f"collection.{name}", "collection", name):
+        gone = found.folder.with_name(f".{name}.gone")
+        found.folder.rename(gone)
+        shutil.rmtree(gone)
+
+
+def _write(part: Path, path: Path, progress: PhaseProgress) -> tuple[int, list[str], str]:
+    """Write the rows; how many, of which kinds, and a digest of all."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    seen: set[int] = set()
+    rows, digest, writer, kinds = 0, hashlib.sha256(), None, []
+    try:
+        for batch in _batches(path):
+            names = [column for column in ("id", *TEXT_KINDS) if column in batch.schema.names]
+            if "id" not in names or len(names) < 2:
+                raise FormatError(
+                    f"has the columns {short_repr(', '.join(batch.schema.names))}",
+                    file=path,
+                    expected=f"id, and one or more of {', '.join(TEXT_KINDS)}",
+                )
+            columns = [[str(value or "") for value in batch.column(name).to_pylist()] for name in names]
+            for place, own in enumerate(columns[0]):
+                key = int.from_bytes(hashlib.blake2b(own.encode(), digest_size=8).digest())
+                if not own or key in seen:
+                    wrong = "is empty" if not own else f"{short_repr(own)} comes twice"
+                    raise ImportRefused(
+                        f"{path}, row {rows + place + 1}: the id {wrong}; expected each id once"
+                    )
+                seen.add(key)
+            kinds = names[1:]
+            table = pa.table(dict(zip(names, columns, strict=True)))
+            writer = writer or pq.ParquetWriter(part / _TEXTS, table.schema, compression="zstd")
+            writer.write_table(table)
+            for row in zip(*columns, strict=True):
+                digest.update(json.dumps(row).encode())
+            rows += len(columns[0])
+            progress("importing texts", rows, rows)
+    except pa.ArrowException as error:
+        line = (str(error).splitlines() or ["damaged"])[0][:160]
+        raise FormatError(
+            f"cannot be read ({line})", file=path, expected="a complete CSV or Parquet file"
+        ) from error
+    finally:
+        if writer is not None:
+            writer.close()
+    if not rows:
+        raise FormatError("has no rows", file=path, expected="a row for each image")
+    return rows, kinds, digest.hexdigest()
+
+
+def _batches(path: Path) -> Iterator[Any]:
+    """The rows in blocks of the same cut, whichever file they are in."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    from pyarrow import csv
+
+    with open_bytes(path):  # what is no file is told as of every other format
+        pass
+    suffix = path.suffix.lower()
+    if suffix == ".parquet":
+        yield from pq.ParquetFile(path).iter_batches(COLLECTION_BLOCK_ROWS)
+    elif suffix == ".csv":
+        texts = {name: pa.string() for name in ("id", *TEXT_KINDS)}
+        reader = csv.open_csv(
+            path,
+            parse_options=csv.ParseOptions(newlines_in_values=True),
+            convert_options=csv.ConvertOptions(column_types=texts, strings_can_be_null=False),
+        )
+        yield from reader
+    else:
+        raise FormatError(f"ends in {short_repr(path.suffix)}", file=path, expected=".csv or .parquet")
+
+
+def _read(folder: Path) -> WeakCollection:
+    said = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+    if said.get("format") != _FORMAT or said["version"] != _VERSION:
+        raise ValueError(f"{folder} contains no collection that this version reads")
+    return WeakCollection(
+        said["name"],
+        said["rows"],
+        tuple(said["kinds"]),
+        said["digest"],
+        said["origin"],
+        datetime.fromisoformat(said["made_at"]),
+        folder,
+    )
+
+
+def _root() -> Path:
+    return Path(settings.DATA_DIR) / "collections"

@@ -1,0 +1,187 @@
+"""Weak collections: imported in blocks, described by features, learned from; nobody is asked about them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from django.core.management import CommandError
+
+from annotation.common.registry import UnknownName
+from annotation.formats.base import FormatError
+from annotation.models import Corpus, Job
+from evaluation.models import System
+from evaluation.services.common import ImportRefused
+from evaluation.services.weak import collections
+from evaluation.services.weak.collections import import_collection, weak_collection, weak_collections
+from tests.evaluation.database.conftest import said
+from tests.evaluation.systems.conftest import IMAGES
+from tests.models_core.systems.worlds import examples, vectors
+from tests.web import world
+from tests.web.staff import press
+from tests.web.staff import said as told
+
+pytestmark = pytest.mark.django_db
+ROWS = [
+    {"id": f"w{n}", "title": " ".join(e.captions[0].split()[:4]), "tags": "dog beach", "views": str(n)}
+    for n, e in enumerate(examples(IMAGES))
+]
+
+
+def as_csv(folder: Path, rows=ROWS) -> Path:
+    with (folder / "w.csv").open("w", newline="", encoding="utf-8") as out:
+        writer = csv.DictWriter(out, [*rows[0]])
+        writer.writeheader()
+        writer.writerows(rows)
+    return folder / "w.csv"
+
+
+def as_parquet(folder: Path, rows=ROWS) -> Path:
+    pq.write_table(pa.Table.from_pylist(rows), folder / "w.parquet", row_group_size=7)
+    return folder / "w.parquet"
+
+
+def test_csv_and_parquet_give_the_same_collection_in_any_blocks(tmp_path, data_dir, monkeypatch):
+    found, new = import_collection("flickr1m", as_csv(tmp_path))
+    assert new and (found.rows, found.kinds) == (IMAGES, ("title", "tags"))
+    assert found.ids() == [row["id"] for row in ROWS]
+    assert list(found.texts()) == [f"{row['title']} {row['tags']}" for row in ROWS]
+    assert list(found.texts(["tags"])) == ["dog beach"] * IMAGES
+    with pytest.raises(UnknownName, match="has no texts of kind 'description'; it has title, tags"):
+        list(found.texts(["description"]))
+    monkeypatch.setattr(collections, "COLLECTION_BLOCK_ROWS", 11)
+    again, new = import_collection("flickr1m", as_parquet(tmp_path))
+    assert not new and again == found == weak_collection("flickr1m")
+    assert not Corpus.objects.exists()
+    with pytest.raises(ImportRefused, match="'flickr1m' already exists with other rows"):
+        import_collection("flickr1m", as_csv(tmp_path, ROWS[:5]))
+    assert [path.name for path in (data_dir / "collections").iterdir()] == ["flickr1m"]
+
+
+def test_missing_texts_are_empty_and_lines_may_break_within_one(tmp_path, data_dir):
+    rows = [{"id": "a", "title": 'a "b"\nc, d', "tags": ""}, {"id": "b", "title": "", "tags": ""}]
+    found, _ = import_collection("small", as_csv(tmp_path, rows))
+    assert list(found.texts()) == ['a "b"\nc, d', ""]
+    table = [{"id": "a", "title": None}, {"id": "b", "title": "x"}]
+    found, _ = import_collection("other", as_parquet(tmp_path, table))
+    assert list(found.texts()) == ["", "x"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "error", "says"),
+    [
+        (
+            [{"id": "a", "title": "x"}, {"id": "a", "title": "y"}],
+            ImportRefused,
+            "row 2: the id 'a' comes",
+        ),
+        ([{"id": "", "title": "x"}], ImportRefused, "row 1: the id is empty"),
+        (
+            [{"name": "a", "title": "x"}],
+            FormatError,
+            "has the columns 'name, title'; expected id, and",
+        ),
+        ([{"id": "a", "caption": "x"}], FormatError, "has the columns 'id, caption'"),
+    ],
+)
+@pytest.mark.parametrize("write", [as_csv, as_parquet])
+def test_what_is_wrong_is_named_and_leaves_nothing(tmp_path, data_dir, rows, error, says, write):
+    with pytest.raises(error, match=says):
+        import_collection("flickr1m", write(tmp_path, rows))
+    assert weak_collections() == [] and not list((data_dir / "collections").iterdir())
+
+
+def test_a_corpus_keeps_its_name_and_damaged_files_are_told(corpus, tmp_path):
+    with pytest.raises(CommandError, match="'world' is the name of a corpus"):
+        said("import_weak", corpus, as_csv(tmp_path))
+    with pytest.raises(CommandError, match="no such file"):
+        said("import_weak", "flickr1m", tmp_path / "none.csv")
+    file = as_parquet(tmp_path)
+    file.write_bytes(file.read_bytes()[:200])
+    with pytest.raises(CommandError, match=r"w.parquet: cannot be read"):
+        said("import_weak", "flickr1m", file)
+    (tmp_path / "w.csv").write_text("id,title\na,x,y\n")
+    with pytest.raises(CommandError, match=r"w.csv: cannot be read"):
+        said("import_weak", "flickr1m", tmp_path / "w.csv")
+
+
+@pytest.fixture
+def described(corpus: str, features: Path, tmp_path: Path) -> str:
+    """The corpus with features, and a weak collection with features of the same name in another order."""
+    said("import_features", corpus, features, "--name", "cnn")
+    said("import_weak", "flickr1m", as_csv(tmp_path))
+    order = np.random.default_rng(0).permutation(IMAGES)
+    np.savez(
+        tmp_path / "weak.npz", vectors=vectors(IMAGES)[order], ids=np.array([ROWS[n]["id"] for n in order])
+    )
+    said("import_features", "flickr1m", tmp_path / "weak.npz", "--name", "cnn")
+    return corpus
+
+
+def test_a_system_learns_from_both_and_says_so(described, tmp_path):
+    recipe = tmp_path / "sae.toml"
+    recipe.write_text('extends = "SAE"\n[settings]\nfeatures = 40\nridges = [0.1, 1.0]\npowers = [1.0]\n')
+    ask = ("--corpus", described, "--features", "cnn", "--auxiliary", "weak=flickr1m/title")
+    said("train_system", "sae", "--recipe", recipe, *ask)
+    facts = System.objects.get().settings["weak"]
+    assert (facts["collection"], facts["texts"], facts["features"]) == ("flickr1m", ["title"], "cnn:1")
+    assert facts["pairs"] == IMAGES
+    said("rank", "sae", "--split", "test")
+    said("freeze_qrels", "pool", "--corpus", described, "--protocol", "one caption", "--split", "test")
+    scored = json.loads(said("score_run", "sae-search", "--qrels", "pool", "--json"))
+    assert {one["measure"]: one["value"] for one in scored["measures"]}["R@5"] > 0.7
+    with pytest.raises(CommandError, match="'sae' already exists with a different recipe or other images"):
+        said("train_system", "sae", "--recipe", recipe, *ask[:-1], "weak=flickr1m")
+
+
+@pytest.mark.parametrize(
+    ("recipe", "more", "says"),
+    [
+        ("SAE", [], "'SAE' learns from weak pairs too; give --auxiliary weak=COLLECTION"),
+        ("nCCA", ["weak=flickr1m"], "'nCCA' makes no use of 'weak' pairs; it needs: none"),
+        ("SAE", ["weak=none"], "unknown weak collection 'none'; known: flickr1m"),
+        ("SAE", ["weak"], "auxiliary data 'weak': expected NAME=COLLECTION"),
+        ("SAE", ["weak=flickr1m/captions"], "has no texts of kind 'captions'"),
+    ],
+)
+def test_what_a_recipe_lacks_or_cannot_use_is_told_before_anything_is_read(described, recipe, more, says):
+    ask = ("--corpus", described, "--features", "cnn", *(["--auxiliary", *more] if more else []))
+    with pytest.raises(CommandError, match=says):
+        said("train_system", "mine", "--recipe", recipe, *ask)
+
+
+def test_both_need_features_of_one_name(described, features):
+    ask = ("--corpus", described, "--recipe", "SAE", "--auxiliary", "weak=flickr1m")
+    with pytest.raises(CommandError, match="give a feature set .* that both have"):
+        said("train_system", "mine", *ask, "--features", features)
+    said("import_features", described, features, "--name", "other")
+    with pytest.raises(CommandError, match="import_features flickr1m FILE --name other makes one"):
+        said("train_system", "mine", *ask, "--features", "other")
+
+
+def test_collections_are_listed_and_removed(described):
+    assert "flickr1m" in said("import_weak") and "title, tags" in said("import_weak")
+    assert "flickr1m cnn:1" in said("features", "flickr1m")
+    assert said("import_weak", "--remove", "flickr1m") == "collection flickr1m removed\n"
+    assert said("import_weak") == "no weak collections\n"
+    with pytest.raises(CommandError, match="give a name and a file, or neither"):
+        said("import_weak", "flickr1m")
+
+
+def test_the_page_offers_collections_and_asks_for_what_a_recipe_needs(described):
+    ada = world.signed_in("ada", "researcher")
+    page = ada.get("/evaluation/train/").content.decode()
+    assert "<option>flickr1m</option>" in page and "SAE – needs vectors of images; needs a weak" in page
+    form = {"name": "sae", "recipe": "SAE", "corpus": described, "train": "train", "held_out": "val"}
+    refused = ada.post("/evaluation/train/", {**form, "features": "cnn:1"}).content.decode()
+    assert "learns from weak pairs too" in refused and not Job.objects.exists()
+    done = press(
+        ada, "/evaluation/train/", "Train", name="sae", recipe="SAE", features="cnn:1", weak="flickr1m"
+    )
+    assert "Training the system." in told(done)[0]
+    assert Job.objects.get().arguments["auxiliary"] == ["weak=flickr1m"]
