@@ -36,6 +36,7 @@ PAGES = (
     "/evaluation/systems/clip/",
     "/evaluation/train/",
     "/evaluation/add-system/",
+    "/evaluation/features/",
     "/evaluation/runs/?sort=queries&down=1",
     "/evaluation/runs/clip-annotation/",
     "/evaluation/runs/clip-annotation/?split=1/3",
