@@ -70,7 +70,7 @@ class FieldRule:
     def expected(self) -> str:
         """What is allowed, in words: "a whole number, 1 to 20"."""
         if self.choices:
-            return f"one of {', '.join(self.choices)}"
+            return f"one of {', '.join(map(str, self.choices))}"
         parts = [_WORDS.get(self.sort, self.sort), self._bounds()]
         if self.each is not None:
             parts.append(f"each {self.each.expected}")

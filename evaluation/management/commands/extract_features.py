@@ -1,23 +1,34 @@
-"""`manage.py extract_features CORPUS`: the pictures' words of colour, texture and shape, once for all.
+"""`manage.py extract_features CORPUS`: what the pictures hold, computed once for all.
 
-Trainings and cross-validations find them; what was stopped goes on where it ended.
+    python manage.py extract_features flickr8k
+    python manage.py extract_features flickr8k --name cnn --extractor cnn --weights resnet.onnx --set crops=10
+
+Without a name it is the pictures' words of colour, texture and shape, which trainings and cross-validations
+find; with one a feature set. What was stopped goes on where it ended.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from annotation.management.base import ReportCommand
 from evaluation.management.training import TRAINING_REFUSALS, ProgressBars
+from evaluation.services.features.extraction import ExtractRequest, extract_set
+from evaluation.services.features.store import NUMBER_TYPES
 from evaluation.services.systems.training import extract_features
+from models_core.features.image.cnn import CNNSettings
 
 
 class Command(ReportCommand):
-    help = "Learn codebooks from a corpus's pictures and store every picture's visual words."
+    help = (
+        "Store every picture's visual words, by codebooks learned from the corpus's pictures; or a feature "
+        "set from a network."
+    )
     refusals = (*ReportCommand.refusals, *TRAINING_REFUSALS)
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -29,9 +40,27 @@ class Command(ReportCommand):
             metavar="FILE",
             help="Also write histograms to this new .safetensors file, for --features",
         )
+        parser.add_argument("--name", default="", help="Name of the feature set that a network computes")
+        parser.add_argument("--extractor", choices=("cnn",), help="What computes the feature set")
+        parser.add_argument("--weights", type=Path, metavar="FILE", help="The network, as an ONNX file")
+        parser.add_argument(
+            "--set",
+            nargs="+",
+            default=[],
+            metavar="KEY=VALUE",
+            help="Settings of the network: " + ", ".join(CNNSettings.__dataclass_fields__),
+        )
+        parser.add_argument(
+            "--dtype",
+            choices=NUMBER_TYPES,
+            default="float32",
+            help="How a feature set's numbers are stored (default: float32)",
+        )
         parser.add_argument("--seed", type=int, default=0, help="Seed of the codebooks (default: 0)")
 
     def report(self, **options: Any) -> dict[str, Any]:
+        if options["name"] or options["extractor"] or options["weights"]:
+            return _set(options)
         with ProgressBars() as bars:
             return asdict(
                 extract_features(
@@ -40,8 +69,43 @@ class Command(ReportCommand):
             )
 
     def show(self, report: dict[str, Any]) -> str:
+        if "dimensions" in report:
+            end = "already exists, nothing changed" if report["unchanged"] else "computed"
+            return (
+                f"feature set {report['name']}:{report['version']} of corpus {report['corpus']!r} {end}: "
+                f"{report['rows']} image vectors of {report['dimensions']} numbers, {report['dtype']}; "
+                f"{report['left_out']} images have no picture\nSHA-256 {report['digest']}"
+            )
         written = f"\nhistograms written to {report['out']}" if report["out"] else ""
         return (
             f"{report['images']} pictures of corpus {report['corpus']!r} described, "
             f"{report['left_out']} images have none\ncodebooks {report['codebooks'][:16]}{written}"
         )
+
+
+def _set(options: dict[str, Any]) -> dict[str, Any]:
+    """Have a network compute a feature set."""
+    lacking = [f"--{key}" for key in ("name", "extractor", "weights") if not options[key]]
+    if lacking:
+        raise CommandError(f"a feature set needs {', '.join(lacking)} too")
+    wanted = ExtractRequest(
+        corpus=options["corpus"],
+        name=options["name"],
+        weights=options["weights"],
+        settings=dict(_setting(one) for one in options["set"]),
+        dtype=options["dtype"],
+    )
+    with ProgressBars() as bars:
+        found, made, absent = extract_set(wanted, progress=bars)
+    return {**found.as_dict(), "unchanged": not made, "left_out": absent}
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """KEY=VALUE, the value as JSON where it is some, else as text."""
+    key, sign, value = text.partition("=")
+    if not sign:
+        raise CommandError(f"setting {text!r}: expected KEY=VALUE")
+    try:
+        return key, json.loads(value)
+    except ValueError:
+        return key, value

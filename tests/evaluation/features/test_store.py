@@ -6,25 +6,31 @@ import errno
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from django.core.management import CommandError
+from PIL import Image
 
 from annotation import jobs
 from annotation.common.registry import UnknownName
+from annotation.datasets.importing import import_records
 from annotation.formats.base import FormatError
 from annotation.models import Job
+from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.models import System
 from evaluation.services.common import ImportRefused
-from evaluation.services.features import store
+from evaluation.services.features import extraction, store
+from evaluation.services.features.extraction import ExtractRequest, extract_set
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.features.store import feature_set, feature_sets
 from evaluation.services.systems.training import system_named
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.conftest import IMAGES
+from tests.models_core.features.image.networks import colours
 from tests.models_core.systems.worlds import examples, vectors
 
 pytestmark = pytest.mark.django_db
@@ -202,3 +208,70 @@ def test_a_folder_that_is_no_set_is_passed_over(corpus, features, data_dir):
     broken.mkdir(parents=True)
     (broken / "manifest.json").write_text("{}")
     assert store.feature_sets() == [found]
+
+
+@pytest.fixture
+def drawn(db: None, data_dir: Path, tmp_path: Path) -> str:
+    """A corpus of five pictures and an image without one."""
+    for n in range(5):
+        Image.new("RGB", (20, 10), (50 * n, 10, 200)).save(tmp_path / f"{n}.png")
+    records = [
+        ImageRecord(
+            id=f"{n}",
+            filename=f"{n}.png",
+            captions=(CaptionRecord("a dog"),),
+            picture=tmp_path / f"{n}.png" if n < 5 else None,
+        )
+        for n in range(6)
+    ]
+    import_records(name="drawn", records=records, format="jsonl", source="memory")
+    return "drawn"
+
+
+def test_a_network_computes_a_set_which_goes_on_where_it_was_stopped(drawn, tmp_path, monkeypatch):
+    monkeypatch.setattr(extraction, "PICTURES_PER_BLOCK", 2)
+    weights = colours(tmp_path / "colours.onnx")
+    given: dict[str, Any] = {"shorter": 8, "output": "means", "mean": [0, 0, 0], "deviation": [1, 1, 1]}
+    wanted = ExtractRequest(corpus=drawn, name="net", weights=weights, settings=given)
+    seen = []
+
+    def stop(phase, done, total):
+        seen.append((done, total))
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        extract_set(wanted, progress=stop)
+    found, new, absent = extract_set(wanted)
+    assert (new, absent, found.rows, found.dimensions) == (True, 1, 5, 3)
+    np.testing.assert_allclose(found.vectors()[:, 0], np.arange(5) * 50 / 255, atol=1e-6)
+    assert found.origin["extractor"] == "cnn" and found.origin["settings"]["output"] == "means"
+    ask = ("--name", "net", "--extractor", "cnn", "--weights", weights, "--set")
+    text = said(
+        "extract_features", drawn, *ask, *(f"{key}={json.dumps(value)}" for key, value in given.items())
+    )
+    assert "feature set net:1 of corpus 'drawn' already exists" in text and "1 images have no picture" in text
+    job = jobs.enqueue(
+        kind="extract_set",
+        arguments={"corpus": drawn, "name": "job", "weights": str(weights), "settings": given},
+    )
+    assert jobs.run_queued_job(job.pk) == Job.DONE
+    np.testing.assert_array_equal(feature_set(drawn, "job").vectors(), found.vectors())
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ((), "a feature set needs --extractor, --weights too"),
+        (("--set", "crops=3"), "crops is 3; expected"),
+        (("--set", "croops=10"), "unknown setting 'croops'; known: shorter, crops"),
+        (("--set", "crops"), "setting 'crops': expected KEY=VALUE"),
+        (("--set", "output=fc7"), "has no output 'fc7'; it has maps, means"),
+    ],
+)
+def test_settings_of_a_network_that_cannot_be_are_refused(drawn, tmp_path, options, says):
+    weights = colours(tmp_path / "colours.onnx")
+    given = ("--extractor", "cnn", "--weights", weights) if options else ()
+    with pytest.raises(CommandError, match=says):
+        said("extract_features", drawn, "--name", "net", *given, *options)
+    assert feature_sets() == []

@@ -1,0 +1,240 @@
+"""Vectors of pictures from a convolutional network that the user names, as an ONNX file.
+
+A picture is turned upright, scaled so that its shorter side is `shorter`, and cut to a square in its centre;
+or to ten, the centre and the corners and their mirror images, whose vectors are averaged; or it is squeezed
+into a square as a whole. Colours are divided
+by 255, less a mean, over a deviation. An output of shape (pictures, channels, height, width) is pooled: its
+mean, its largest values, or R-MAC. Activations of a network as features: Gong et al. 2014, section 2.3.
+
+R-MAC: at the scales 1, 2 and 4 the largest values of square regions, each vector brought to length 1, added
+up, and brought to length 1 again. Source: Tolias et al. 2016, from memory, without their whitening.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageOps, UnidentifiedImageError
+from pydantic import Field
+
+from models_core.checked_fields import check_fields
+from models_core.features.image.pictures import BadPicture, Picture
+
+Pooling = Literal["average", "max", "rmac"]
+#: Sides of regions of R-MAC: 2 min(height, width) / (scale + 1).
+RMAC_SCALES = (1, 2, 4)
+#: How much neighbouring regions should overlap.
+_OVERLAP = 0.4
+
+
+class BadWeights(ValueError):
+    """A file of weights that cannot be used; one line with what was found and what was expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class CNNSettings:
+    """How pictures are brought to a network, and what is taken from it. Raises BadField."""
+
+    shorter: Annotated[int, Field(ge=1, description="Pixels of the scaled picture's shorter side")] = 256
+    crops: Annotated[
+        Literal[0, 1, 10],
+        Field(description="How many squares are cut out; 0: the whole picture is squeezed into one"),
+    ] = 1
+    pooling: Annotated[Pooling, Field(description="What is made of an output with height and width")] = (
+        "average"
+    )
+    output: Annotated[str, Field(description="The network's output; empty for its last")] = ""
+    mean: Annotated[tuple[float, float, float], Field(strict=False, description="Of red, green, blue")] = (
+        0.485,
+        0.456,
+        0.406,
+    )
+    deviation: Annotated[
+        tuple[float, float, float], Field(strict=False, description="Of red, green, blue")
+    ] = (0.229, 0.224, 0.225)
+    scale: Annotated[float, Field(gt=0, description="What colours from 0 to 255 are divided by")] = 255.0
+    blue_first: Annotated[bool, Field(description="Whether blue comes first, as with Caffe's models")] = False
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+class CNN:
+    """A network from an ONNX file. `digest` names its weights and settings, `dimensions` its vectors' length.
+
+    Raises BadWeights for a file that is no network, one that takes something else than pictures, and an
+    output that it has not; OSError where the file cannot be read, ModuleNotFoundError without onnxruntime.
+    """
+
+    def __init__(self, weights: Path, settings: CNNSettings | None = None) -> None:
+        import onnxruntime  # half a second that few need
+
+        self.settings = settings or CNNSettings()
+        data = weights.read_bytes()
+        told = json.dumps(asdict(self.settings), sort_keys=True).encode()
+        self.digest = hashlib.sha256(hashlib.sha256(data).digest() + told).hexdigest()
+        self._name = weights.name
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 4  # what is wrong comes as an exception
+        try:
+            self._session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # onnxruntime has an exception of its own for each way to be wrong
+            line = str(error).splitlines()[0][:160] if str(error) else type(error).__name__
+            raise BadWeights(f"{weights}: is no ONNX network that can be run ({line})") from error
+        inputs = self._session.get_inputs()
+        shape = inputs[0].shape if len(inputs) == 1 else None
+        square = shape is not None and len(shape) == 4 and shape[1] == 3 and inputs[0].type == "tensor(float)"
+        if not square:
+            found = ", ".join(f"{one.name} {one.shape} of {one.type}" for one in inputs)
+            raise BadWeights(
+                f"{weights}: takes {found}; expected one input of shape (pictures, 3, height, width), float"
+            )
+        assert shape is not None
+        self._input = inputs[0].name
+        self._batch = shape[0] if isinstance(shape[0], int) else None
+        self.side = (
+            shape[2] if isinstance(shape[2], int) else 224,
+            shape[3] if isinstance(shape[3], int) else 224,
+        )
+        if max(self.side) > self.settings.shorter:
+            raise BadWeights(
+                f"{weights}: takes pictures of {self.side[0]} x {self.side[1]}; scale them to as much at "
+                f"least (shorter is {self.settings.shorter})"
+            )
+        outputs = [one.name for one in self._session.get_outputs()]
+        self._output = self.settings.output or outputs[-1]
+        if self._output not in outputs:
+            raise BadWeights(f"{weights}: has no output {self._output!r}; it has {', '.join(outputs)}")
+        self.dimensions = len(self._vectors(np.zeros((1, 3, *self.side), np.float32))[0])
+
+    def describe(self, pictures: Sequence[Picture]) -> NDArray[np.float32]:
+        """A vector for each picture, shape (pictures, dimensions). Raises BadPicture, naming the file."""
+        squares = [self._squares(_opened(picture)) for picture in pictures]
+        return self._averaged(squares)
+
+    def describe_regions(
+        self, picture: Picture, boxes: Sequence[tuple[int, int, int, int]]
+    ) -> NDArray[np.float32]:
+        """A vector for each box (x1, y1, x2, y2), 1-based and inclusive, scaled to the network's square.
+
+        Raises BadPicture for a picture that is none, ValueError for a box outside of it.
+        """
+        image = _opened(picture)
+        found = []
+        for x1, y1, x2, y2 in boxes:
+            if not (1 <= x1 <= x2 <= image.width and 1 <= y1 <= y2 <= image.height):
+                raise ValueError(
+                    f"box {(x1, y1, x2, y2)} is not within picture {picture.path} of {image.width} x "
+                    f"{image.height}"
+                )
+            part = image.crop((x1 - 1, y1 - 1, x2, y2)).resize(self.side[::-1], Image.Resampling.BILINEAR)
+            found.append([self._scaled(part)])
+        return self._averaged(found)
+
+    def _squares(self, image: Image.Image) -> list[NDArray[np.float32]]:
+        if not self.settings.crops:
+            return [self._scaled(image.resize(self.side[::-1], Image.Resampling.BILINEAR))]
+        factor = self.settings.shorter / min(image.size)
+        size = (max(1, round(image.width * factor)), max(1, round(image.height * factor)))
+        scaled = image.resize(size, Image.Resampling.BILINEAR)
+        height, width = self.side
+        right, low = scaled.width - width, scaled.height - height
+        corners = [(right // 2, low // 2)]
+        if self.settings.crops == 10:
+            corners += [(0, 0), (right, 0), (0, low), (right, low)]
+        found = [self._scaled(scaled.crop((x, y, x + width, y + height))) for x, y in corners]
+        return found + ([one[:, :, ::-1] for one in found] if self.settings.crops == 10 else [])
+
+    def _scaled(self, image: Image.Image) -> NDArray[np.float32]:
+        """Shape (3, height, width)."""
+        colours = np.asarray(image, np.float32) / np.float32(self.settings.scale)
+        mean, deviation = (
+            np.asarray(own, np.float32) for own in (self.settings.mean, self.settings.deviation)
+        )
+        colours = (colours - mean) / deviation
+        if self.settings.blue_first:
+            colours = colours[:, :, ::-1]
+        return np.ascontiguousarray(colours.transpose(2, 0, 1))
+
+    def _averaged(self, squares: list[list[NDArray[np.float32]]]) -> NDArray[np.float32]:
+        found = np.empty((len(squares), self.dimensions), np.float32)
+        for place, own in enumerate(squares):
+            found[place] = self._vectors(np.stack(own)).mean(axis=0)
+        return found
+
+    def _vectors(self, pictures: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Of squares, shape (pictures, 3, height, width)."""
+        step = self._batch or len(pictures)
+        found: list[Any] = []
+        for start in range(0, len(pictures), step):
+            part = pictures[start : start + step]
+            short = step - len(part)
+            if short:  # a network of a fixed number of pictures takes no fewer
+                part = np.concatenate([part, np.zeros((short, *part.shape[1:]), np.float32)])
+            out = np.asarray(self._session.run([self._output], {self._input: part})[0], np.float32)
+            found.append(out[: len(out) - short] if short else out)
+        values = np.concatenate(found)
+        if values.ndim == 4:
+            return pooled_maps(values, self.settings.pooling)
+        if values.ndim != 2:
+            raise BadWeights(
+                f"{self._name}: output {self._output!r} has shape {values.shape}; expected (pictures, "
+                "numbers), or (pictures, channels, height, width)"
+            )
+        return values
+
+
+def pooled_maps(maps: NDArray[np.float32], pooling: Pooling) -> NDArray[np.float32]:
+    """Of shape (pictures, channels, height, width) one number a channel, shape (pictures, channels)."""
+    if pooling == "average":
+        return np.asarray(maps.mean(axis=(2, 3)))
+    if pooling == "max":
+        return np.asarray(maps.max(axis=(2, 3)))
+    added = np.zeros(maps.shape[:2], np.float32)
+    for y, x, side in rmac_regions(maps.shape[2], maps.shape[3]):
+        added += _of_length_one(maps[:, :, y : y + side, x : x + side].max(axis=(2, 3)))
+    return _of_length_one(added)
+
+
+def rmac_regions(height: int, width: int) -> list[tuple[int, int, int]]:
+    """Squares (y, x, side) of R-MAC on a map of this size, each scale's evenly spread over it.
+
+    Along the longer side there are so many more that neighbours of scale 1 overlap by 40 % as nearly as can
+    be.
+    """
+    short, long = min(height, width), max(height, width)
+    more = 0
+    if long > short:
+        overlaps = {n: 1 - (long - short) / (n * short) for n in range(1, 7)}
+        more = min(overlaps, key=lambda n: abs(overlaps[n] - _OVERLAP))
+    found = []
+    for scale in RMAC_SCALES:
+        side = max(1, 2 * short // (scale + 1))
+        down, across = (scale, scale + more) if width >= height else (scale + more, scale)
+        for y in np.linspace(0, height - side, down).astype(int):
+            for x in np.linspace(0, width - side, across).astype(int):
+                found.append((int(y), int(x), side))
+    return found
+
+
+def _of_length_one(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1)[:, None], np.float32)
+
+
+def _opened(picture: Picture) -> Image.Image:
+    try:
+        with Image.open(io.BytesIO(picture.data)) as image:
+            return ImageOps.exif_transpose(image).convert("RGB")
+    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError) as reason:
+        raise BadPicture(
+            f"picture {picture.path} cannot be read: {reason}; replace it or leave it out"
+        ) from reason
