@@ -23,8 +23,10 @@ from evaluation.formats.embeddings import read_embeddings
 #: Kinds of items that a file of features describes.
 DescribedItems = Literal["images", "captions"]
 FEATURE_SUFFIXES = (*SUFFIXES, ".parquet", ".h5", ".hdf5")
-#: Rows that are read at a time.
-FEATURE_BLOCK_ROWS = 4096
+#: Rows that are read at a time, and numbers of them at most.
+FEATURE_BLOCK_ROWS, _BLOCK_NUMBERS = 4096, 2**24
+#: Longer vectors are taken for a mistake.
+MOST_DIMENSIONS = 2**17
 
 
 class FeatureFile(Protocol):
@@ -44,6 +46,15 @@ class FeatureFile(Protocol):
 
 def open_features(path: Path, kind: DescribedItems, ids_file: Path | None = None) -> FeatureFile:
     """Open by suffix; `ids_file` lists the ids of npy, npz and safetensors. Raises FormatError."""
+    found = _opened(path, kind, ids_file)
+    if found.shape[1] > MOST_DIMENSIONS:
+        raise FormatError(
+            f"has vectors of {found.shape[1]} numbers", file=path, expected=f"{MOST_DIMENSIONS} at most"
+        )
+    return found
+
+
+def _opened(path: Path, kind: DescribedItems, ids_file: Path | None) -> FeatureFile:
     suffix = path.suffix.lower()
     if suffix in SUFFIXES:
         found = read_embeddings(path, kind, ids_file, finite=False)
@@ -53,6 +64,10 @@ def open_features(path: Path, kind: DescribedItems, ids_file: Path | None = None
     if suffix in (".h5", ".hdf5"):
         return _HDF5(path)
     raise FormatError(f"ends in {short_repr(path.suffix)}", file=path, expected=" or ".join(FEATURE_SUFFIXES))
+
+
+def _step(width: int) -> int:
+    return max(1, min(FEATURE_BLOCK_ROWS, _BLOCK_NUMBERS // max(1, width)))
 
 
 @dataclass(frozen=True)
@@ -65,8 +80,9 @@ class _Mapped:
         return self.vectors.shape[0], self.vectors.shape[1]
 
     def blocks(self, start: int = 0) -> Iterator[NDArray[Any]]:
-        for first in range(start, len(self.vectors), FEATURE_BLOCK_ROWS):
-            yield self.vectors[first : first + FEATURE_BLOCK_ROWS]
+        step = _step(self.shape[1])
+        for first in range(start, len(self.vectors), step):
+            yield self.vectors[first : first + step]
 
 
 class _Parquet:
@@ -122,6 +138,7 @@ class _HDF5:
     def __init__(self, path: Path) -> None:
         import h5py  # few readers need it
 
+        self._path = path
         with open_bytes(path):
             pass
         try:
@@ -135,6 +152,8 @@ class _HDF5:
             raise FormatError(
                 f"has the datasets {short_repr(', '.join(names))}", file=path, expected="ids and vectors"
             )
+        for name in ("ids", "vectors"):
+            self._check_own(name)
         self._vectors = self._file["vectors"]
         self.ids = tuple(self._file["ids"].asstr()[:])
         if self._vectors.ndim != 2 or len(self._vectors) != len(self.ids):
@@ -145,9 +164,21 @@ class _HDF5:
             )
         self.shape = (len(self.ids), self._vectors.shape[1])
 
+    def _check_own(self, name: str) -> None:
+        """Refuse a dataset whose numbers lie in other files: it could name any file of the server."""
+        import h5py
+
+        link = self._file.get(name, getlink=True)
+        found = self._file[name] if isinstance(link, h5py.HardLink) else None
+        if not isinstance(found, h5py.Dataset) or found.is_virtual or found.external:
+            raise FormatError(
+                f"{name} is no dataset of this file", file=self._path, expected="numbers within the file"
+            )
+
     def blocks(self, start: int = 0) -> Iterator[NDArray[Any]]:
-        for first in range(start, len(self.ids), FEATURE_BLOCK_ROWS):
-            yield self._vectors[first : first + FEATURE_BLOCK_ROWS]
+        step = _step(self.shape[1])
+        for first in range(start, len(self.ids), step):
+            yield self._vectors[first : first + step]
 
 
 def _line(error: BaseException) -> str:

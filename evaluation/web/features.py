@@ -46,7 +46,7 @@ def feature_list(request: HttpRequest) -> HttpResponse:
         try:
             _import(request)
             return redirect("evaluation:features")
-        except (*UPLOAD_REFUSALS, jobs.JobError) as error:
+        except (*UPLOAD_REFUSALS, OSError, jobs.JobError) as error:
             wrong, status = str(error), 409
     corpora = offered.offered_corpora(request)
     lines = job_lines(request, ("import_features",), leads=lambda job: "")
@@ -129,6 +129,6 @@ def feature_remove(request: HttpRequest) -> HttpResponse:
     with said(request, InUse, Busy, UnknownName) as tell:
         corpus = offered.offered_corpus(request, text_parameter(request.POST, "corpus"))
         found = feature_set(corpus.name, text_parameter(request.POST, "set"))
-        remove_unused(found)
+        remove_unused(found, actor=account_of(request))
         tell(_("Feature set “%(name)s” removed.") % {"name": found.label})
     return redirect("evaluation:features")

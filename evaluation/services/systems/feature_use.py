@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from annotation import audit
 from evaluation.models import System
 from evaluation.services.features.store import FeatureSet, remove_set
 from evaluation.services.systems.registry import InUse
@@ -13,11 +16,14 @@ def systems_of(found: FeatureSet) -> list[str]:
     return sorted(rows.values_list("name", flat=True))
 
 
-def remove_unused(found: FeatureSet) -> None:
+def remove_unused(found: FeatureSet, *, actor: Any = None) -> None:
     """Take the set away; raises InUse where a system needs it to rank."""
     users = systems_of(found)
     if users:
         raise InUse(
             f"feature set {found.label!r} is used by {', '.join(users[:3])}; remove the systems first"
         )
+    audit.record(
+        actor=actor, act="remove_features", corpus=found.corpus, set=found.label, digest=found.digest
+    )
     remove_set(found)

@@ -87,3 +87,42 @@ def test_a_file_that_is_cut_short_is_named(write, tmp_path):
 def test_another_ending_lists_those_there_are(tmp_path):
     with pytest.raises(FormatError, match=r"ends in '.csv'; expected .npy or .npz"):
         open_features(tmp_path / "f.csv", "images")
+
+
+def test_a_file_of_hdf5_cannot_name_other_files_of_the_server(tmp_path):
+    (tmp_path / "secret.raw").write_bytes(np.arange(6, dtype=np.float32).tobytes())
+    with h5py.File(tmp_path / "other.h5", "w") as file:
+        file["vectors"] = ROWS
+
+    def outside(file):
+        file.create_dataset("vectors", (2, 3), "f4", external=[(str(tmp_path / "secret.raw"), 0, 24)])
+
+    def linked(file):
+        file["vectors"] = h5py.ExternalLink(str(tmp_path / "other.h5"), "vectors")
+
+    def virtual(file):
+        layout = h5py.VirtualLayout((11, 3), "f4")
+        layout[:] = h5py.VirtualSource(str(tmp_path / "other.h5"), "vectors", (11, 3))
+        file.create_virtual_dataset("vectors", layout)
+
+    for number, make in enumerate((outside, linked, virtual)):
+        path = tmp_path / f"f{number}.h5"
+        with h5py.File(path, "w") as file:
+            file["ids"] = ["a.jpg", "b.jpg"]
+            make(file)
+        with pytest.raises(FormatError, match="vectors is no dataset of this file; expected numbers within"):
+            open_features(path, "images")
+
+
+def test_vectors_that_are_far_too_long_are_refused(tmp_path):
+    with h5py.File(tmp_path / "f.h5", "w") as file:
+        file["ids"] = ["a.jpg"]
+        file.create_dataset("vectors", (1, 2**20), "f4", chunks=(1, 2**16))
+    with pytest.raises(FormatError, match="has vectors of 1048576 numbers; expected 131072 at most"):
+        open_features(tmp_path / "f.h5", "images")
+
+
+def test_long_vectors_are_read_in_smaller_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr(feature_files, "_BLOCK_NUMBERS", 6)
+    for write in (npz, hdf5):
+        assert [len(block) for block in open_features(write(tmp_path), "images").blocks()] == [2] * 5 + [1]
