@@ -1,4 +1,4 @@
-"""What the version before the methods had one interface has stored, and called by a digest, is the same today.
+"""What the version before stored, and called by a digest, is the same now that methods have one interface.
 
 `older/` holds two systems that it trained, `scores.npz` how it scored twelve new images with their captions,
 and `digests.json` the digests of the thirty recipes.
