@@ -6,8 +6,8 @@ from annotation.jobs import JobProgress
 from evaluation.services.phases import PhaseListener
 from evaluation.services.systems.registry import RequestedBy
 
-#: Phase -> the share of the whole after it, in order; what is not listed names itself and moves nothing.
-SHARES = {
+#: Phase -> the share of the whole after it, in order, of what kernels are learned by.
+_KERNEL_SHARES = {
     "reading the background text": 0.05,
     "reading captions": 0.1,
     "sampling pictures": 0.15,
@@ -20,6 +20,20 @@ SHARES = {
     "decomposing kernels": 0.8,
     "trying regularisers": 0.95,
     "storing": 1.0,
+}
+#: Phase -> the shares of the whole before and after it; what is not listed names itself and moves nothing.
+SHARES = {
+    **{
+        phase: (start, end)
+        for (phase, end), start in zip(_KERNEL_SHARES.items(), (0.0, *_KERNEL_SHARES.values()), strict=False)
+    },
+    "reading weak texts": (0.5, 0.6),
+    "looking for neighbours": (0.6, 0.65),
+    "adding up covariances": (0.65, 0.8),
+    "trying ridges": (0.8, 0.95),
+    "trying rates": (0.5, 0.75),
+    "learning": (0.75, 0.95),
+    "writing features": (0.0, 1.0),
 }
 
 
@@ -38,10 +52,8 @@ class Phases:
         """Told by a phase how far it is."""
         share = None
         if phase in SHARES:
-            ends = list(SHARES.values())
-            place = list(SHARES).index(phase)
-            start = ends[place - 1] if place else 0.0
-            share = max(self.progress.share, start + (ends[place] - start) * min(1.0, done / max(1, of)))
+            start, end = SHARES[phase]
+            share = max(self.progress.share, start + (end - start) * min(1.0, done / max(1, of)))
         self.progress.advance(share, phase=phase)
 
 

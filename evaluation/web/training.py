@@ -25,7 +25,7 @@ from evaluation.models import System
 from evaluation.services.common import ImportRefused, check_name
 from evaluation.services.features.store import feature_set, is_label
 from evaluation.services.systems import registry
-from evaluation.services.systems.auxiliary import auxiliary_pairs
+from evaluation.services.systems.auxiliary import check_auxiliary
 from evaluation.services.weak.collections import weak_collections
 from evaluation.web import offered
 from evaluation.web.features import offered_sets
@@ -196,7 +196,12 @@ def _arguments(given: QueryDict) -> dict[str, Any]:
     if weak and weak not in {one.name for one in weak_collections()}:
         raise NotOffered(_("There is no weak collection “%(name)s”.") % {"name": weak[:60]})
     auxiliary = [f"weak={weak}"] if weak else []
-    auxiliary_pairs(recipe_of(recipe), auxiliary, features)
+    if recipe_of(recipe).kind.needs and not weak:
+        raise NotOffered(
+            _("Recipe %(name)s learns from a weak collection too: choose one below.")
+            % {"name": recipe_of(recipe).name}
+        )
+    check_auxiliary(recipe_of(recipe), auxiliary, features)
     if auxiliary:
         arguments["auxiliary"] = auxiliary
     if backgrounds:

@@ -8,8 +8,8 @@ from typing import Any
 
 from annotation.common.registry import UnknownName
 from evaluation.services.common import ImportRefused
-from evaluation.services.features.store import feature_set, is_label
-from evaluation.services.weak.collections import weak_collection
+from evaluation.services.features.store import FeatureSet, feature_set, is_label
+from evaluation.services.weak.collections import WeakCollection, weak_collection
 from models_core.systems.dataset import WeakPairs
 from models_core.systems.recipe import Recipe
 from models_core.systems.training import check_needs
@@ -23,12 +23,17 @@ class Auxiliary:
     facts: dict[str, Any] = field(default_factory=dict)
 
 
-def auxiliary_pairs(recipe: Recipe, given: Sequence[str], features: str) -> Auxiliary:
-    """What "weak=COLLECTION" or "weak=COLLECTION/title,tags" names, with features called as `features` is.
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A collection, kinds of its texts, and the features of its images."""
 
-    Raises BadRecipe where the recipe lacks something or has no use for it, UnknownName for a collection or
-    a feature set that is not there, and ImportRefused for what cannot be read so.
-    """
+    collection: WeakCollection
+    kinds: list[str]
+    vectors: FeatureSet
+
+
+def check_auxiliary(recipe: Recipe, given: Sequence[str], features: str) -> dict[str, _Named]:
+    """What `given` names, without reading it; raises as `auxiliary_pairs` does."""
     asked: dict[str, str] = {}
     for one in given:
         name, sign, what = one.partition("=")
@@ -36,29 +41,42 @@ def auxiliary_pairs(recipe: Recipe, given: Sequence[str], features: str) -> Auxi
             raise ImportRefused(f"auxiliary data {one!r}: expected NAME=COLLECTION, each name once")
         asked[name] = what
     check_needs(recipe, asked)
+    return {name: _named(recipe, what, features) for name, what in asked.items()}
+
+
+def _named(recipe: Recipe, what: str, features: str) -> _Named:
+    name, _, kinds = what.partition("/")
+    collection = weak_collection(name)
+    if not is_label(features):
+        raise ImportRefused(
+            f"recipe {recipe.name!r} compares images with those of collection {collection.name!r}; "
+            "give a feature set (--features SET) that both have (import_features makes one)"
+        )
+    own = features.partition(":")[0]
+    try:
+        vectors = feature_set(collection.name, own)
+    except UnknownName as error:
+        raise UnknownName(f"{error}; import_features {collection.name} FILE --name {own} makes one") from None
+    chosen = [kind for kind in kinds.split(",") if kind]
+    collection.check_kinds(chosen)
+    return _Named(collection, chosen, vectors)
+
+
+def auxiliary_pairs(recipe: Recipe, given: Sequence[str], features: str) -> Auxiliary:
+    """What "weak=COLLECTION" or "weak=COLLECTION/title,tags" names, with features called as `features` is.
+
+    Raises BadRecipe where the recipe lacks something or has no use for it, UnknownName for a collection or
+    a feature set that is not there, and ImportRefused for what cannot be read so.
+    """
     found = Auxiliary()
-    for name, what in asked.items():
-        collection_name, _, kinds = what.partition("/")
-        collection = weak_collection(collection_name)
-        if not is_label(features):
-            raise ImportRefused(
-                f"recipe {recipe.name!r} compares images with those of collection {collection.name!r}; "
-                "give a feature set (--features SET) that both have (import_features makes one)"
-            )
-        own = features.partition(":")[0]
-        try:
-            vectors = feature_set(collection.name, own)
-        except UnknownName as error:
-            raise UnknownName(
-                f"{error}; import_features {collection.name} FILE --name {own} makes one"
-            ) from None
-        chosen = [kind for kind in kinds.split(",") if kind]
-        text_of = dict(zip(collection.ids(), collection.texts(chosen), strict=True))
+    for name, named in check_auxiliary(recipe, given, features).items():
+        collection, vectors = named.collection, named.vectors
+        text_of = dict(zip(collection.ids(), collection.texts(named.kinds), strict=True))
         found.pairs[name] = WeakPairs(vectors.vectors(), [text_of[one] for one in vectors.ids()])
         found.facts[name] = {
             "collection": collection.name,
             "digest": collection.digest,
-            "texts": chosen or list(collection.kinds),
+            "texts": named.kinds or list(collection.kinds),
             "features": vectors.label,
             "features_digest": vectors.digest,
             "pairs": vectors.rows,

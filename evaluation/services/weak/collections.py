@@ -54,6 +54,13 @@ class WeakCollection:
         found: list[str] = pq.read_table(self.folder / _TEXTS, columns=["id"])["id"].to_pylist()
         return found
 
+    def check_kinds(self, kinds: Sequence[str]) -> None:
+        """Raise UnknownName for a kind of texts that it has not."""
+        unknown = [kind for kind in kinds if kind not in self.kinds]
+        if unknown:
+            there = ", ".join(self.kinds)
+            raise UnknownName(f"collection {self.name!r} has no texts of kind {unknown[0]!r}; it has {there}")
+
     def texts(self, kinds: Sequence[str] = ()) -> Iterator[str]:
         """Each image's texts of `kinds` (default: all that it has), one after the other as one text.
 
@@ -61,11 +68,8 @@ class WeakCollection:
         """
         import pyarrow.parquet as pq
 
+        self.check_kinds(kinds)
         chosen = list(kinds or self.kinds)
-        unknown = [kind for kind in chosen if kind not in self.kinds]
-        if unknown:
-            there = ", ".join(self.kinds)
-            raise UnknownName(f"collection {self.name!r} has no texts of kind {unknown[0]!r}; it has {there}")
         for batch in pq.ParquetFile(self.folder / _TEXTS).iter_batches(COLLECTION_BLOCK_ROWS, columns=chosen):
             columns = [batch.column(kind).to_pylist() for kind in chosen]
             for parts in zip(*columns, strict=True):

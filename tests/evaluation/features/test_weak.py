@@ -179,7 +179,10 @@ def test_the_page_offers_collections_and_asks_for_what_a_recipe_needs(described)
     assert "<option>flickr1m</option>" in page and "SAE – needs vectors of images; needs a weak" in page
     form = {"name": "sae", "recipe": "SAE", "corpus": described, "train": "train", "held_out": "val"}
     refused = ada.post("/evaluation/train/", {**form, "features": "cnn:1"}).content.decode()
-    assert "learns from weak pairs too" in refused and not Job.objects.exists()
+    assert (
+        "Recipe SAE learns from a weak collection too: choose one below." in refused
+        and not Job.objects.exists()
+    )
     done = press(
         ada, "/evaluation/train/", "Train", name="sae", recipe="SAE", features="cnn:1", weak="flickr1m"
     )
