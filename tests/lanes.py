@@ -4,8 +4,7 @@ What speaks SQL of its own, takes locks, or relies on constraints and transactio
 else that uses the database runs on SQLite, in either of its lanes. What uses no database, and what is about
 browsers, runs in any. Which it is goes by what was recorded to cost how much (`tests/cost.py`), so that all
 lanes end together. Tests of processes and browsers also wait, so that two cores are not too few for three
-lanes; with a fourth the same cases took a fifth more CPU, and the run was no shorter. A thorough run
-(`make test-slow`) takes all on both databases, in two lanes.
+lanes. A thorough run (`make test-slow`) takes all on both databases, in two lanes.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from annotation.datasets.importing import import_records
 from annotation.protocol.terms import ImageRecord
 from annotation.synthetic_corpus.generate import generate
 from tests.jobs.conftest import broker, installation
+from tests.models_core.features.image.networks import colours
 
 __all__ = ["broker", "installation"]
 
@@ -45,6 +46,7 @@ class World:
     features: Path
     ids: Path
     judgments: Path
+    network: Path
 
 
 @pytest.fixture(scope="session")
@@ -71,7 +73,8 @@ def painted(tmp_path_factory: pytest.TempPathFactory) -> World:
             [image, f"{caption}{RANKED}", sum(given), len(given) - sum(given)]
             for (image, caption), given in votes.items()
         )
-    return World(records, asked, truth, votes, features, ids, judgments)
+    network = colours(folder / "network.onnx")
+    return World(records, asked, truth, votes, features, ids, judgments, network)
 
 
 @pytest.fixture

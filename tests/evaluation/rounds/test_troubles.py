@@ -22,6 +22,7 @@ from evaluation.jobs import kinds as job_kinds
 from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run
 from evaluation.services.batches.recorded_judges import judge_as_recorded
 from evaluation.services.batches.state import batch_state
+from evaluation.services.features.store import feature_sets
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.reports import building
 from evaluation.services.systems.training import system_folder
@@ -52,6 +53,10 @@ class Round:
     def jobs(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
         """(kind, a phase in its midst, its arguments)."""
         yield "extract_features", "describing pictures", {"corpus": SMALL}
+        vectors = {"path": str(self.world.features), "ids": str(self.world.ids)}
+        yield "import_features", "writing features", {"corpus": CORPUS, "name": "colours", **vectors}
+        seen = {"weights": str(self.world.network), "settings": {"shorter": 8, "output": "means"}}
+        yield "extract_set", "writing features", {"corpus": SMALL, "name": "net", **seen}
         yield "train_system", "image kernel", training(self.world, "kcca", self.recipe)
         yield "rank", "ranking, annotation", {"system": "kcca", "split": "test"}
         waves = {"strategy": "move_to_front", "share": 0.6}
@@ -75,6 +80,7 @@ class Round:
         assert Batch.objects.count() == Campaign.objects.count() == 1
         assert JudgmentSet.objects.filter(published=True).count() == 2 == JudgmentSet.objects.count()
         assert QrelsSnapshot.objects.get().version == 1
+        assert [(one.label, one.rows) for one in feature_sets()] == [("colours:1", 72), ("net:1", 4)]
         report = Report.objects.get()
         folder = building.report_folder(report.name)
         assert {str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()} == set(
