@@ -1,4 +1,4 @@
-"""Linear methods on many pairs: how near the covariance step comes to the machine's peak, memory, and peers.
+"""Linear methods on many pairs: share of the machine's peak in the covariance step, memory, and peers.
 
     python -m benchmarks.cca [--pairs 100000 1000000] [--only covariances|peers|ranking] [--cca-zoo PYTHON]
 
@@ -25,11 +25,10 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.measuring import peak, seconds
-from models_core.estimators.base import View
+from models_core.estimators.base import DIRECTIONS, RankDirection, View
 from models_core.estimators.cca import canonical_maps
 from models_core.estimators.covariances import PAIRS_PER_BLOCK, PairedSums, sums_of_pairs
-from models_core.estimators.embeddings import embedded_scores
-from models_core.scoring import ranking
+from models_core.estimators.embeddings import embedded_scores, ranks_of_own
 
 X, Y = 4096, 3000
 WORDS = 10
@@ -135,21 +134,11 @@ def rank(images: int = 25_000, captions: int = 125_000, size: int = 96) -> None:
         f"| {images:,} images x {captions:,} captions, {size} numbers | seconds | R@1, 5, 10 | GiB at most |"
     )
     print("|---|---:|---|---:|")
-    for direction in ("annotation", "search"):
+    for direction in DIRECTIONS:
 
-        def ranks(direction: str = direction) -> np.ndarray:
-            scores = embedded_scores(
-                about,
-                texts,
-                direction="annotation" if direction == "annotation" else "search",
-                cosine=True,
-            )
-            if direction == "search":
-                return ranking.ranks(scores, image_of)
-            (better, equal), _ = ranking.count(scores, in_rows=(image_of, np.arange(captions)))
-            found = np.full(images, np.inf)
-            np.minimum.at(found, image_of, 1 + better + (equal - 1) / 2)
-            return found
+        def ranks(direction: RankDirection = direction) -> np.ndarray:
+            scores = embedded_scores(about, texts, direction=direction, cosine=True)
+            return ranks_of_own(scores, image_of, direction)
 
         taken, found = seconds(ranks)
         shares = ", ".join(f"{np.mean(found <= k):.3f}" for k in (1, 5, 10))
@@ -162,7 +151,7 @@ def main() -> None:
     parser.add_argument("--only", choices=("covariances", "peers", "ranking"))
     parser.add_argument("--cca-zoo", default="", metavar="PYTHON")
     options = parser.parse_args()
-    # Each in a process of its own where all are asked for: memory is told of the whole process.
+    # Each part runs in its own process, because peak memory is that of a whole process.
     if options.only is None:
         for part in ("covariances", "peers", "ranking"):
             subprocess.run(

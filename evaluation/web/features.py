@@ -40,7 +40,7 @@ from evaluation.web.uploads import LARGEST_UPLOAD, UPLOAD_REFUSALS, upload_folde
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_roles(*RUNNING, corpora=True)
 def feature_list(request: HttpRequest) -> HttpResponse:
-    """The sets of the corpora that are open to whoever asks; a file that is sent becomes one."""
+    """The feature sets that this account may see; an uploaded file becomes one."""
     wrong, status = "", 200
     if request.method == "POST":
         try:

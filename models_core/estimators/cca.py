@@ -36,6 +36,8 @@ from models_core.estimators.embeddings import LinearEmbedder, LinearMap
 
 #: Ridges that are tried, as shares of the mean variance; small data wants the large end.
 RIDGES = (1e-4, 1e-2, 1e-1, 1.0, 10.0)
+#: Powers of the correlations that are tried.
+POWERS = (0.0, 1.0, 2.0, 4.0)
 #: Up to this width the singular vectors are found at once; beyond it those of the largest values only.
 _SMALL = 512
 
@@ -124,22 +126,27 @@ def _leading(matrix: Matrix, components: int) -> tuple[Matrix, Matrix, Matrix]:
     return (vectors, values, others) if turned else (others, values, vectors)
 
 
+Components = Annotated[int, Field(ge=1, description="Numbers of an embedding (c)")]
+Ridges = Annotated[
+    tuple[Annotated[float, Field(ge=0)], ...],
+    Field(strict=False, min_length=1, description="Ridges that are tried, in mean variances"),
+]
+Powers = Annotated[
+    tuple[Annotated[float, Field(ge=0)], ...],
+    Field(strict=False, min_length=1, description="Powers of the correlations that are tried (t)"),
+]
+
+
 @dataclass(frozen=True, slots=True)
 class CCASettings:
     """Settings of CCA; of several ridges and powers the best is chosen on held-out images."""
 
-    components: Annotated[int, Field(ge=1, description="Numbers of an embedding (c)")] = 96
+    components: Components = 96
     normalised: Annotated[
         bool, Field(description="Whether embeddings are scaled by powers and compared by the cosine")
     ] = True
-    ridges: Annotated[
-        tuple[Annotated[float, Field(ge=0)], ...],
-        Field(strict=False, min_length=1, description="Ridges that are tried, in mean variances"),
-    ] = RIDGES
-    powers: Annotated[
-        tuple[Annotated[float, Field(ge=0)], ...],
-        Field(strict=False, min_length=1, description="Powers of the correlations that are tried (t)"),
-    ] = (0.0, 1.0, 2.0, 4.0)
+    ridges: Ridges = RIDGES
+    powers: Powers = POWERS
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -120,12 +120,16 @@ def recall_of_embeddings(
     shares: list[Any] = []
     for direction in DIRECTIONS:
         scores = embedded_scores(images, captions, direction=direction, cosine=cosine)
-        if direction == "search":
-            ranks = ranking.ranks(scores, image_of)
-        else:
-            numbers = np.arange(len(image_of))
-            (better, equal), _ = ranking.count(scores, in_rows=(image_of, numbers))
-            ranks = np.full(len(images), np.inf)
-            np.minimum.at(ranks, image_of, 1 + better + (equal - 1) / 2)
+        ranks = ranks_of_own(scores, image_of, direction)
         shares += [np.mean(ranks <= cutoff) for cutoff in SELECTION_CUTOFFS]
     return float(np.mean(shares))
+
+
+def ranks_of_own(scores: Scores, image_of: NDArray[np.intp], direction: RankDirection) -> Matrix:
+    """Rank of each caption's image, or of the best of each image's captions; shape (queries,)."""
+    if direction == "search":
+        return ranking.ranks(scores, image_of)
+    (better, equal), _ = ranking.count(scores, in_rows=(image_of, np.arange(len(image_of))))
+    found = np.full(scores.shape[0], np.inf)
+    np.minimum.at(found, image_of, 1 + better + (equal - 1) / 2)
+    return found

@@ -1,1 +1,1 @@
-"""Feature sets of corpora: kept once under a name, written by jobs, mapped into memory by whoever reads."""
+"""Feature sets of corpora: stored once under a name, written in blocks, memory-mapped by readers."""

@@ -169,7 +169,7 @@ def write_set(
 
 
 def remove_set(found: FeatureSet) -> None:
-    """Take a set away; whoever has it mapped reads on."""
+    """Remove a set; processes that have mapped it can still read it."""
     with exclusive_work(f"features.{found.corpus}.{found.name}", "feature set", found.name):
         gone = found.folder.with_name(f".{found.version}.gone")
         found.folder.rename(gone)

@@ -77,7 +77,7 @@ class WeakOnly:
 
     cca_: CCA
 
-    def __init__(self, settings: WeakSettings | JointSettings) -> None:
+    def __init__(self, settings: WeakSettings) -> None:
         self.settings = settings
 
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> WeakOnly:

@@ -11,24 +11,14 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from models_core.checked_fields import check_fields
-from models_core.estimators.cca import RIDGES, CCASettings
+from models_core.estimators.cca import POWERS, RIDGES, CCASettings, Components, Powers, Ridges
 
-Components = Annotated[int, Field(ge=1, description="Numbers of an embedding (c)")]
-Ridges = Annotated[
-    tuple[Annotated[float, Field(ge=0)], ...],
-    Field(strict=False, min_length=1, description="Ridges that are tried, in mean variances"),
-]
-Powers = Annotated[
-    tuple[Annotated[float, Field(ge=0)], ...],
-    Field(strict=False, min_length=1, description="Powers of the correlations that are tried (t)"),
-]
-POWERS = (0.0, 1.0, 2.0, 4.0)
 Stacking = Literal["fourier", "linear"]
 
 
 @dataclass(frozen=True, slots=True)
 class WeakSettings:
-    """Settings of CCA on weak pairs alone."""
+    """Settings of CCA on weak pairs alone; the other methods add theirs."""
 
     components: Components = 96
     ridges: Ridges = RIDGES
@@ -38,51 +28,28 @@ class WeakSettings:
         check_fields(self)
 
     def cca(self) -> CCASettings:
-        """Of the CCA that is learned."""
+        """Of the CCA whose embeddings are ranked by."""
         return CCASettings(self.components, True, self.ridges, self.powers)
 
 
 @dataclass(frozen=True, slots=True)
-class JointSettings:
+class JointSettings(WeakSettings):
     """Settings of CCA on clean and weak pairs as one set."""
 
-    components: Components = 96
-    ridges: Ridges = RIDGES
-    powers: Powers = POWERS
     weight: Annotated[float, Field(gt=0, description="Factor of the weak rows (beta)")] = 1.0
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    def cca(self) -> CCASettings:
-        """Of the CCA that is learned."""
-        return CCASettings(self.components, True, self.ridges, self.powers)
-
 
 @dataclass(frozen=True, slots=True)
-class TextFeatureSettings:
+class TextFeatureSettings(WeakSettings):
     """Settings of CCA on images described by the texts of similar weak images too."""
 
-    components: Components = 96
-    ridges: Ridges = RIDGES
-    powers: Powers = POWERS
     neighbours: Annotated[int, Field(ge=1, description="Weak images whose texts are averaged (k)")] = 50
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    def cca(self) -> CCASettings:
-        """Of the CCA that is learned."""
-        return CCASettings(self.components, True, self.ridges, self.powers)
 
 
 @dataclass(frozen=True, slots=True)
-class StackedSettings:
+class StackedSettings(WeakSettings):
     """Settings of a CCA on top of one of weak pairs."""
 
-    components: Components = 96
-    ridges: Ridges = RIDGES
-    powers: Powers = POWERS
     weak_components: Annotated[
         int, Field(ge=1, description="Numbers of the embedding of weak pairs (c1)")
     ] = 128
@@ -97,13 +64,6 @@ class StackedSettings:
     as_printed: Annotated[
         bool, Field(description="Whether Fourier features are drawn as the paper prints it")
     ] = False
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    def cca(self) -> CCASettings:
-        """Of the CCA on top."""
-        return CCASettings(self.components, True, self.ridges, self.powers)
 
     def weak_cca(self) -> CCASettings:
         """Of the CCA of weak pairs."""
