@@ -29,6 +29,7 @@ from tests import cost, prepare, services
 from tests.lanes import LANES, POSTGRESQL, SECOND, SQLITE
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+PACKAGES = ("annotation", "config", "evaluation", "models_core", "phrasebox")
 PASSED, NO_TESTS_COLLECTED = 0, 5  # pytest's exit statuses
 WORDS = {PASSED: "passed", NO_TESTS_COLLECTED: "no such test"}
 INTERRUPTED = 130
@@ -49,6 +50,9 @@ def main() -> int:
     # Run in the background by a script, we would ignore it, and so would all that we start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+    # Each process would compile all of our code for itself, and the tests start some hundreds.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    subprocess.run([sys.executable, "-m", "compileall", "-q", *PACKAGES], cwd=REPOSITORY, check=False)
     missing = prepare.prepare()
     if missing and options.nothing_left_out:
         print("Nothing may be left out, so nothing was run.")

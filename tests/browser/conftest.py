@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.test import Client
-from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import Account, Corpus
 from tests.browser.gate import before
+from tests.browser.profiles import Profiles
 from tests.web import world
 
 #: Seconds that a request may take which nobody waits for any more, on a busy machine.
@@ -34,13 +35,21 @@ def scenes(transactional_db: None, tmp_path: Path) -> Corpus:
     return corpus
 
 
+@pytest.fixture(scope="session")
+def profiles(browser: Browser) -> Profiles:
+    return Profiles(browser)
+
+
 @pytest.fixture
-def open_page(browser: Browser, live_server: LiveServer) -> Iterator[Open]:
-    """Pages in fresh profiles; what console, scripts or content policy complain of fails the test.
+def open_page(profiles: Profiles, live_server: LiveServer) -> Iterator[Open]:
+    """Pages in profiles that remember nothing; what console, scripts or content policy complain of fails the
+    test.
 
     With `faults` network or server fail on purpose: what the browser itself says of that is no complaint.
+    With `faults`, or `alone`, a profile is new and used for nothing else: the test changes more of it than
+    what its pages keep.
     """
-    contexts = []
+    lent: list[tuple[BrowserContext, Callable[[Page], None], bool]] = []
     complaints: list[str] = []
 
     def said(message: ConsoleMessage, faults: bool) -> None:
@@ -67,37 +76,31 @@ def open_page(browser: Browser, live_server: LiveServer) -> Iterator[Open]:
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("requestfailed", lambda request: failed(request, faults))
 
-    def opened(width: int = 1280, height: int = 800, *, faults: bool = False, **options: Any) -> Page:
+    def opened(
+        width: int = 1280, height: int = 800, *, faults: bool = False, alone: bool = False, **options: Any
+    ) -> Page:
         usual = {"base_url": live_server.url, "viewport": {"width": width, "height": height}}
-        context = browser.new_context(**{**usual, **options})
+        context = profiles.take({**usual, **options}, new=faults or alone)
         context.set_default_timeout(1000 * PATIENCE)
-        contexts.append(context)
-        context.on("page", lambda page: watch(page, faults))
+
+        def watched(page: Page) -> None:
+            watch(page, faults)
+
+        context.on("page", watched)
+        lent.append((context, watched, not (faults or alone)))
         return context.new_page()
 
     gate = before(live_server)
     gate.open()
     yield opened
     try:
-        for context in contexts:
-            for page in context.pages:
-                leave(page)
-            context.close()
+        for context, watched, again in lent:
+            context.remove_listener("page", watched)
+            profiles.give_back(context, again=again)
     finally:
         unanswered = gate.shut(LONGEST_REQUEST)
     assert unanswered == [], f"still being answered {LONGEST_REQUEST:.0f} s after the test"
     assert complaints == []
-
-
-def leave(page: Page) -> None:
-    """Go where nothing is under way: closed while a page makes way for the next, Chromium may hang."""
-    while True:
-        try:
-            page.goto("about:blank")
-            return
-        except Error as reason:
-            if "interrupted by another navigation" not in str(reason):
-                raise
 
 
 # Machines are shared: how long a page takes is not what these tests are about.

@@ -245,7 +245,7 @@ def test_who_is_screened_out_is_told_so_and_gets_the_other_code(work: World, ope
 
 def test_a_hit_is_worked_on_in_a_window_and_handed_in_from_its_frame(work: World, open_page: Open):
     platform.turk_study(work, wanted=2)
-    page = open_page(390, 844)
+    page = open_page(390, 844, alone=True)
     handed: list[str] = []
     market = "https://workersandbox.mturk.com"
     preview = platform.turk_address(assignmentId="ASSIGNMENT_ID_NOT_AVAILABLE")
