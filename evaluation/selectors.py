@@ -21,10 +21,12 @@ from django.db.models import Count, Q, QuerySet
 from numpy.typing import NDArray
 
 from annotation.common.registry import UnknownName
+from annotation.models import Caption
 from annotation.selectors.corpora import corpus_named
 from evaluation.models import JudgmentSet, QrelsRow, QrelsSnapshot, Ranking, Run
 from evaluation.relevance.pairs import JudgedPair
 from evaluation.relevance.qrels import Qrel, Qrels, QrelsSettings, rule_named
+from models_core.features.text.tokens import tokenise
 
 #: Rows read at once.
 _PAGE = 5_000
@@ -66,6 +68,22 @@ def names_of(corpus: str) -> CorpusNames:
             names.image.setdefault(other, pk)
     _name_captions(names, images, {pk: key for key, pk in keys.items()})
     return names
+
+
+def image_sizes(corpus: str) -> dict[str, tuple[int, int]]:
+    """Width and height in pixels of every image of the corpus whose size is known, by the name we write."""
+    names = names_of(corpus).image_name
+    sizes = corpus_named(corpus).images.filter(width__gt=0, height__gt=0)
+    return {names[pk]: (width, height) for pk, width, height in sizes.values_list("pk", "width", "height")}
+
+
+def words_of(corpus: str) -> list[str]:
+    """The words of a corpus's captions in small letters, punctuation included, the most frequent first."""
+    texts = Caption.objects.filter(image__corpus=corpus_named(corpus))
+    seen: Counter[str] = Counter()
+    for text in texts.order_by("pk").values_list("text", flat=True).iterator():
+        seen.update(word.lower() for word in tokenise(text))
+    return [word for word, _ in seen.most_common()]
 
 
 def _name_captions(names: CorpusNames, images: QuerySet[Any], key_of: dict[int, str]) -> None:

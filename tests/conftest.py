@@ -215,6 +215,13 @@ def django_db_modify_db_settings() -> None:
         chosen["TEST"]["NAME"] = str(SCRATCH / "test.sqlite3")
 
 
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> Iterator[None]:
+    """At the end, connections of threads that are gone are closed, which would keep the database."""
+    yield
+    gc.collect()
+
+
 @pytest.fixture(scope="module", autouse=True)
 def uncounted(django_db_blocker: Any) -> None:
     """Before each file PostgreSQL clears what was rolled back, and forgets that it saw tables empty.

@@ -18,8 +18,8 @@ from evaluation.formats.arrays import FileArray, open_arrays
 from evaluation.formats.scores import ScoreMatrix, ids_of, named_array
 from models_core.scoring.tiles import NotANumber, Products, check_finite
 
-_Side = Literal["images", "captions"]
-_IDS: dict[_Side, str] = {"images": "image_ids", "captions": "caption_ids"}
+DescribedSide = Literal["images", "captions"]
+_IDS: dict[DescribedSide, str] = {"images": "image_ids", "captions": "caption_ids"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,15 @@ class Embeddings:
 
 
 def read_embeddings(
-    path: Path | str, side: _Side, ids_file: Path | str | None = None, *, finite: bool = True
+    path: Path | str,
+    side: DescribedSide,
+    ids_file: Path | str | None = None,
+    *,
+    finite: bool = True,
+    once: bool = True,
 ) -> Embeddings:
-    """Open one side's embeddings, from a file of its own or of both sides; `ids_file` lists their ids.
+    """Open one side's embeddings, from a file of its own or of both sides; `ids_file` lists their ids, which
+    come `once` each.
 
     Raises FormatError for shapes, types and ids that do not fit, and, if they are to be `finite`, for the
     first vector that is not, naming its id.
@@ -49,7 +55,8 @@ def read_embeddings(
             file=path,
             expected=f"numbers of shape ({side}, dimensions)",
         )
-    ids = ids_of(held, ids_name, len(vectors), None if ids_file is None else Path(ids_file))
+    listed = None if ids_file is None else Path(ids_file)
+    ids = ids_of(held, ids_name, len(vectors), listed, once=once)
     try:
         if finite:
             check_finite(vectors, side)

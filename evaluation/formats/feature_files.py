@@ -2,7 +2,9 @@
 
 npy, npz and safetensors as embeddings (`formats.embeddings`); Parquet with a column `id` and a column
 `vector` of lists of equal length; HDF5 with datasets `vectors`, shape (ids, numbers), and `ids`. Other names
-of columns and datasets are not guessed.
+of columns and datasets are not guessed. Of regions, ids are their images, each as often as it has regions,
+and `boxes` (in Parquet a column `box`) has four numbers a row: xmin, ymin, xmax, ymax. Words also come in
+files of word vectors (`formats.word_vectors`).
 """
 
 from __future__ import annotations
@@ -17,11 +19,13 @@ from numpy.typing import NDArray
 
 from annotation.formats.base import FormatError
 from annotation.formats.files.text import open_bytes, short_repr
-from evaluation.formats.arrays import SUFFIXES
-from evaluation.formats.embeddings import read_embeddings
+from evaluation.formats.arrays import SUFFIXES, open_arrays
+from evaluation.formats.embeddings import DescribedSide, read_embeddings
+from evaluation.formats.scores import named_array
+from evaluation.formats.word_vectors import WORD_VECTOR_SUFFIXES, WordVectors
 
 #: Kinds of items that a file of features describes.
-DescribedItems = Literal["images", "captions"]
+DescribedItems = Literal["images", "captions", "regions", "words"]
 FEATURE_SUFFIXES = (*SUFFIXES, ".parquet", ".h5", ".hdf5")
 #: Rows that are read at a time, and numbers of them at most.
 FEATURE_BLOCK_ROWS, _BLOCK_NUMBERS = 4096, 2**24
@@ -40,6 +44,10 @@ class FeatureFile(Protocol):
     def shape(self) -> tuple[int, int]:
         """(ids, numbers of a vector)."""
 
+    @property
+    def boxes(self) -> NDArray[Any] | None:
+        """Of regions, their edges, shape (ids, 4)."""
+
     def blocks(self, start: int = 0) -> Iterator[NDArray[Any]]:
         """The rows from `start` on, `FEATURE_BLOCK_ROWS` at a time at most."""
 
@@ -47,6 +55,8 @@ class FeatureFile(Protocol):
 def open_features(path: Path, kind: DescribedItems, ids_file: Path | None = None) -> FeatureFile:
     """Open by suffix; `ids_file` lists the ids of npy, npz and safetensors. Raises FormatError."""
     found = _opened(path, kind, ids_file)
+    if kind == "regions":
+        _check_boxes(found, path)
     if found.shape[1] > MOST_DIMENSIONS:
         raise FormatError(
             f"has vectors of {found.shape[1]} numbers", file=path, expected=f"{MOST_DIMENSIONS} at most"
@@ -56,14 +66,43 @@ def open_features(path: Path, kind: DescribedItems, ids_file: Path | None = None
 
 def _opened(path: Path, kind: DescribedItems, ids_file: Path | None) -> FeatureFile:
     suffix = path.suffix.lower()
+    if kind == "words" and suffix in WORD_VECTOR_SUFFIXES:
+        return WordVectors(path)
     if suffix in SUFFIXES:
-        found = read_embeddings(path, kind, ids_file, finite=False)
-        return _Mapped(found.ids, found.vectors)
+        # What a file of both sides calls images and captions; regions and words are in files of their own.
+        side: DescribedSide = "captions" if kind == "captions" else "images"
+        found = read_embeddings(path, side, ids_file, finite=False, once=kind != "regions")
+        arrays = open_arrays(path)
+        boxes = named_array(arrays, "boxes") if kind == "regions" and "boxes" in arrays.arrays else None
+        return _Mapped(found.ids, found.vectors, boxes)
     if suffix == ".parquet":
         return _Parquet(path)
     if suffix in (".h5", ".hdf5"):
         return _HDF5(path)
-    raise FormatError(f"ends in {short_repr(path.suffix)}", file=path, expected=" or ".join(FEATURE_SUFFIXES))
+    expected = (*FEATURE_SUFFIXES, *(WORD_VECTOR_SUFFIXES if kind == "words" else ()))
+    raise FormatError(f"ends in {short_repr(path.suffix)}", file=path, expected=" or ".join(expected))
+
+
+def _check_boxes(file: FeatureFile, path: Path) -> None:
+    """Refuse regions without a box each, of which all edges are numbers in their order."""
+    boxes = file.boxes
+    if boxes is None:
+        raise FormatError("has no boxes", file=path, expected="boxes, shape (regions, 4)")
+    if boxes.shape != (len(file.ids), 4) or boxes.dtype.kind not in "fiu":
+        raise FormatError(
+            f"boxes have shape {boxes.shape} of {boxes.dtype}, and there are {len(file.ids)} ids",
+            file=path,
+            expected="numbers of shape (regions, 4)",
+        )
+    held = np.asarray(boxes, np.float64)
+    wrong = ~np.isfinite(held).all(axis=1) | (held[:, 2] < held[:, 0]) | (held[:, 3] < held[:, 1])
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise FormatError(
+            f"box {row} (counted from 0), of {short_repr(file.ids[row])}, is {held[row].tolist()}",
+            file=path,
+            expected="xmin, ymin, xmax, ymax with xmin <= xmax and ymin <= ymax",
+        )
 
 
 def _step(width: int) -> int:
@@ -74,6 +113,7 @@ def _step(width: int) -> int:
 class _Mapped:
     ids: tuple[str, ...]
     vectors: NDArray[Any]
+    boxes: NDArray[Any] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -107,6 +147,13 @@ class _Parquet:
             ) from error
         first = next(iter(self.blocks()), np.empty((0, 0), np.float32))
         self.shape = (len(self.ids), first.shape[1])
+        self.boxes = self._boxes() if "box" in names else None
+
+    def _boxes(self) -> NDArray[Any]:
+        found = self._file.read(["box"])["box"].to_pylist()
+        if any(not isinstance(box, list) or len(box) != 4 or None in box for box in found):
+            raise FormatError("has boxes of other than four numbers", file=self.path, expected="four each")
+        return np.asarray(found, np.float64).reshape(-1, 4)
 
     def blocks(self, start: int = 0) -> Iterator[NDArray[Any]]:
         place, width = 0, -1
@@ -152,7 +199,7 @@ class _HDF5:
             raise FormatError(
                 f"has the datasets {short_repr(', '.join(names))}", file=path, expected="ids and vectors"
             )
-        for name in ("ids", "vectors"):
+        for name in {"ids", "vectors", "boxes"} & set(names):
             self._check_own(name)
         self._vectors = self._file["vectors"]
         self.ids = tuple(self._file["ids"].asstr()[:])
@@ -163,6 +210,7 @@ class _HDF5:
                 expected="shape (ids, numbers)",
             )
         self.shape = (len(self.ids), self._vectors.shape[1])
+        self.boxes = np.asarray(self._file["boxes"]) if "boxes" in names else None
 
     def _check_own(self, name: str) -> None:
         """Refuse a dataset whose numbers lie in other files: it could name any file of the server."""

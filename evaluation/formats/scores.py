@@ -104,8 +104,11 @@ def named_array(held: ArrayFile, name: str) -> FileArray:
     return found
 
 
-def ids_of(held: ArrayFile, name: str, number: int, listed: Path | None = None) -> tuple[str, ...]:
-    """The ids called `name`, one for each of `number` rows, each once: in the file or beside it.
+def ids_of(
+    held: ArrayFile, name: str, number: int, listed: Path | None = None, *, once: bool = True
+) -> tuple[str, ...]:
+    """The ids called `name`, one for each of `number` rows: in the file or beside it; each `once`, where that
+    is said.
 
     Where `listed` is given, they are the lines of that file.
     """
@@ -131,7 +134,7 @@ def ids_of(held: ArrayFile, name: str, number: int, listed: Path | None = None) 
         )
     seen: dict[str, int] = {}
     for place, text in enumerate(ids):
-        if not text or seen.setdefault(text, place) != place:
+        if not text or (seen.setdefault(text, place) != place and once):
             problem = (
                 f"id {short_repr(text)} occurs at {seen[text]} and {place}"
                 if text

@@ -62,15 +62,21 @@ class Dataset:
         return self.links[CAPTION_VIEW, IMAGE_VIEW]
 
 
+#: Makes of images, captions and the row of each caption's image the `PairedSums` over all captions.
+SumPairs: TypeAlias = Callable[[View, View, NDArray[np.intp]], Any]
+
+
 @dataclass(frozen=True)
 class FitContext:
     """What a fit may use besides its data: dice, a device, somebody who is told how far it is, and further
-    data by the names of `Method.needs`, such as "weak"."""
+    data by the names of `Method.needs`, such as "weak". `sum_pairs`, where there is one, adds up
+    covariances in the place of `covariances.sums_of_pairs`."""
 
     seed: int = 0
     device: str = CPU
     progress: PhaseProgress = no_progress
     auxiliary: Mapping[str, Dataset] = field(default_factory=dict)
+    sum_pairs: SumPairs | None = None
 
     def rng(self, phase: str) -> np.random.Generator:
         """Dice of this phase alone: a phase that is not done again shifts no draw of another."""

@@ -31,7 +31,7 @@ from models_core.estimators.base import (
     State,
     register_method,
 )
-from models_core.estimators.covariances import Covariances, sums_of_pairs
+from models_core.estimators.covariances import Covariances, sums_of_dataset
 from models_core.estimators.embeddings import LinearEmbedder, LinearMap
 
 #: Ridges that are tried, as shares of the mean variance; small data wants the large end.
@@ -171,9 +171,7 @@ class CCA(LinearEmbedder):
         are listed. Raises ValueError without held-out pairs where there is something to choose.
         """
         self._check_choice(validation)
-        context.progress("adding up covariances", 0, 1)
-        found = sums_of_pairs(train.images, train.captions, train.image_of).covariances()
-        context.progress("adding up covariances", 1, 1)
+        found = sums_of_dataset(train, context).covariances()
         return self.solve(found, validation, context)
 
     def _check_choice(self, validation: Dataset | None) -> None:

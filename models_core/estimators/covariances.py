@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg.blas import dsyrk, ssyrk
 
-from models_core.estimators.base import Matrix, State, View
+from models_core.estimators.base import Dataset, FitContext, Matrix, State, View
 
 #: Rows that are looked through and multiplied at a time.
 PAIRS_PER_BLOCK = 8192
+#: The phase of a fit in which sums are made.
+ADDING_UP = "adding up covariances"
 
 
 #: What makes other rows of a block's.
@@ -181,6 +183,15 @@ def sums_of_pairs(
         found = found or PairedSums(blocks[0].shape[1], blocks[1].shape[1])
         found.add(*blocks)
     return found or PairedSums(images.shape[1], captions.shape[1])
+
+
+def sums_of_dataset(data: Dataset, context: FitContext) -> PairedSums:
+    """The sums over all captions of `data` with their images, by whoever `context` leaves it to."""
+    context.progress(ADDING_UP, 0, 1)
+    sum_pairs = context.sum_pairs or sums_of_pairs
+    found: PairedSums = sum_pairs(data.images, data.captions, data.image_of)
+    context.progress(ADDING_UP, 1, 1)
+    return found
 
 
 def _checked(block: View, width: int, name: str) -> View:

@@ -30,7 +30,7 @@ from models_core.estimators.base import (
     State,
     register_method,
 )
-from models_core.estimators.covariances import sums_of_pairs
+from models_core.estimators.covariances import sums_of_dataset
 from models_core.estimators.embeddings import LinearEmbedder, LinearMap
 
 
@@ -65,9 +65,7 @@ class RidgeRegression(LinearEmbedder):
         ridges = self.settings.ridges
         if validation is None and len(ridges) > 1:
             raise ValueError("ridge regression chooses its ridge on held-out images; give some, or one ridge")
-        context.progress("adding up covariances", 0, 1)
-        found = sums_of_pairs(train.images, train.captions, train.image_of).covariances()
-        context.progress("adding up covariances", 1, 1)
+        found = sums_of_dataset(train, context).covariances()
         size = len(found.y_mean)
         number = min(self.settings.components, size)
         _, directions = eigh(found.yy, subset_by_index=(size - number, size - 1))

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from models_core.device import CPU, torch_on
-from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Dataset, FitContext
+from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Dataset, FitContext, SumPairs
 from models_core.features.text.lemmas import Lemmatiser
 from models_core.phase_cache import PhaseCache, PhaseProgress
 from models_core.systems.dataset import STANDS_FOR, PreparedDataset, Vectors, WeakPairs
@@ -33,13 +33,15 @@ _WEAK_BLOCK = 1000
 class FitOptions:
     """How a system is trained: settings are selected on each held-out image with its caption of number
     `caption`; `device` is where kernels and methods compute (see `models_core.device`), `seed` of all dice,
-    `facts` what its manifest says besides, `auxiliary` the weak pairs that the method needs, by name."""
+    `facts` what its manifest says besides, `auxiliary` the weak pairs that the method needs, by name.
+    `sum_pairs` adds up covariances (see `FitContext`)."""
 
     caption: int = STANDS_FOR
     facts: Mapping[str, Any] = field(default_factory=dict)
     device: str = CPU
     seed: int = 0
     auxiliary: Mapping[str, WeakPairs] = field(default_factory=dict)
+    sum_pairs: SumPairs | None = None
 
 
 def fit(
@@ -90,7 +92,8 @@ def fit(
         weak = {
             name: _described(pairs, images, texts, kept.progress) for name, pairs in options.auxiliary.items()
         }
-        model = model.fit(own, new, FitContext(options.seed, options.device, kept.progress, weak))
+        context = FitContext(options.seed, options.device, kept.progress, weak, options.sum_pairs)
+        model = model.fit(own, new, context)
     return TrainedSystem(recipe, training.names, texts, images, model, options.facts)
 
 

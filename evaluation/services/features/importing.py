@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from annotation.formats.files.text import short_repr
 from evaluation.formats.feature_files import DescribedItems, FeatureFile, open_features
-from evaluation.selectors import names_of
+from evaluation.selectors import image_sizes, names_of, words_of
 from evaluation.services.common import ImportRefused, check_file
 from evaluation.services.features.store import (
     FEATURE_KINDS,
@@ -29,7 +29,12 @@ from models_core.storage import file_digest
 
 #: How many ids, and columns, a remark names.
 NAMED = 3
-_SIDES: dict[FeatureKind, DescribedItems] = {"image": "images", "caption": "captions"}
+_ITEMS: dict[FeatureKind, DescribedItems] = {
+    "image": "images",
+    "caption": "captions",
+    "region": "regions",
+    "word": "words",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,12 +72,12 @@ def import_features(wanted: FeatureImport, *, progress: PhaseProgress = no_progr
     OSError and Busy.
     """
     if wanted.kind not in FEATURE_KINDS:
-        raise ImportRefused(f"kind {wanted.kind!r}: expected {' or '.join(FEATURE_KINDS)}")
+        raise ImportRefused(f"kind {wanted.kind!r}: expected one of {', '.join(FEATURE_KINDS)}")
     if wanted.dtype not in NUMBER_TYPES:
         raise ImportRefused(f"type {wanted.dtype!r}: expected {' or '.join(NUMBER_TYPES)}")
     check_file(wanted.path, "a file of features")
     understood, called = _items(wanted)
-    file = open_features(wanted.path, _SIDES[wanted.kind], wanted.ids)
+    file = open_features(wanted.path, _ITEMS[wanted.kind], wanted.ids)
     rows, ids, remarks = _matched(file.ids, understood, called, wanted)
     origin = {
         "file": wanted.source or wanted.path.name,
@@ -88,6 +93,7 @@ def import_features(wanted: FeatureImport, *, progress: PhaseProgress = no_progr
         dimensions=file.shape[1],
         dtype=wanted.dtype,
         origin=origin,
+        boxes=_boxes(file, rows, ids, wanted),
     )
     found, made = write_set(new, lambda done: _chosen(file, rows, done), progress=progress)
     return ImportedFeatures(found, not made, [*remarks, *_constant_columns(found.vectors())])
@@ -101,8 +107,11 @@ def _items(wanted: FeatureImport) -> tuple[dict[str, int], dict[int, str]]:
             raise ImportRefused(f"{wanted.corpus!r} is a weak collection; give features of images")
         ids = known[wanted.corpus].ids()
         return {name: place for place, name in enumerate(ids)}, dict(enumerate(ids))
+    if wanted.kind == "word":
+        words = words_of(wanted.corpus)
+        return {word: place for place, word in enumerate(words)}, dict(enumerate(words))
     names = names_of(wanted.corpus)
-    if wanted.kind == "image":
+    if wanted.kind in ("image", "region"):
         return names.image, names.image_name
     return names.caption, names.caption_name
 
@@ -111,13 +120,15 @@ def _matched(
     given: Sequence[str], understood: dict[str, int], called: dict[int, str], wanted: FeatureImport
 ) -> tuple[NDArray[np.intp], list[str], list[str]]:
     """Places of the rows that are kept, their names, and remarks on the others."""
-    item = {"image": "images", "caption": "captions"}[wanted.kind]
-    twice = [one for one, times in Counter(given).items() if times > 1]
+    # Many regions are of one image, and their ids are its name.
+    item = "images" if wanted.kind == "region" else _ITEMS[wanted.kind]
+    once = wanted.kind != "region"
+    twice = [one for one, times in Counter(given).items() if times > 1 and once]
     if twice:
         raise ImportRefused(f"{wanted.path}: {_counted(twice)} come more than once; expected each id once")
     keys = [understood.get(one) for one in given]
     known = [key for key in keys if key is not None]
-    again = {key for key, times in Counter(known).items() if times > 1}
+    again = {key for key, times in Counter(known).items() if times > 1 and once}
     if again:
         same = [one for one, key in zip(given, keys, strict=True) if key in again]
         raise ImportRefused(
@@ -129,7 +140,8 @@ def _matched(
             f"the corpus has, for example, {short_repr(next(iter(called.values()), ''))}"
         )
     unknown = [one for one, key in zip(given, keys, strict=True) if key is None]
-    missing = [name for key, name in called.items() if key not in set(known)]
+    present = set(known)
+    missing = [name for key, name in called.items() if key not in present]
     remarks = []
     if unknown:
         remarks.append(f"{_counted(unknown)} left out: the corpus has no such {item}")
@@ -137,6 +149,25 @@ def _matched(
         remarks.append(f"{_counted(missing)} of the corpus have no features")
     rows = np.asarray([place for place, key in enumerate(keys) if key is not None], np.intp)
     return rows, [called[key] for key in known], remarks
+
+
+def _boxes(
+    file: FeatureFile, rows: NDArray[np.intp], ids: Sequence[str], wanted: FeatureImport
+) -> NDArray[np.float32] | None:
+    """The boxes of the regions that are kept. Raises ImportRefused where one leaves its picture."""
+    if file.boxes is None or wanted.kind != "region":
+        return None
+    boxes = np.asarray(file.boxes)[rows].astype(np.float32)
+    sizes = image_sizes(wanted.corpus)
+    most = np.asarray([sizes.get(one, (np.inf, np.inf)) for one in ids], np.float64).reshape(-1, 2)
+    outside = (boxes[:, :2] < 1).any(axis=1) | (boxes[:, 2:] > most).any(axis=1)
+    if outside.any():
+        row = int(np.flatnonzero(outside)[0])
+        raise ImportRefused(
+            f"{wanted.path}: {int(outside.sum())} of {len(boxes)} boxes leave their picture, first "
+            f"{boxes[row].tolist()} of {ids[row]!r}; pixels are counted from 1, and both edges are within"
+        )
+    return boxes
 
 
 def _counted(ids: Collection[str]) -> str:

@@ -1,9 +1,9 @@
-"""Feature sets: a vector for each image, or each caption, of a corpus, under a name and a version.
+"""Feature sets: vectors of the images, captions, regions or words of a corpus, under a name and a version.
 
 A set is the folder DATA_DIR/features/CORPUS/NAME/VERSION with `vectors.npy`, which is mapped and never read
-whole, `ids.json`, the names of its rows, and `manifest.json`. A set never changes; other vectors under its
-name are its next version. What is being written lies beside it in a folder that begins with a dot, and goes
-on where it ended if the same is written again.
+whole, `ids.json`, what its rows are of, and `manifest.json`; of regions also `boxes.npy`. A set never
+changes; other vectors under its name are its next version. What is being written lies beside it in a folder
+that begins with a dot, and goes on where it ended if the same is written again.
 """
 
 from __future__ import annotations
@@ -28,15 +28,16 @@ from annotation.common.registry import UnknownName
 from evaluation.services.common import ImportRefused, check_name, exclusive_work
 from models_core.phase_cache import PhaseProgress, no_progress
 
-FeatureKind = Literal["image", "caption"]
-FEATURE_KINDS: tuple[FeatureKind, ...] = ("image", "caption")
+FeatureKind = Literal["image", "caption", "region", "word"]
+FEATURE_KINDS: tuple[FeatureKind, ...] = ("image", "caption", "region", "word")
 #: Gives the rows after as many as were written already, in blocks.
 Blocks = Callable[[int], Iterable[NDArray[Any]]]
 #: How numbers are kept.
 NUMBER_TYPES = ("float32", "float16")
 
 _FORMAT, _VERSION = "phrasebox-features", 1
-_VECTORS, _IDS, _MANIFEST, _WRITTEN = "vectors.npy", "ids.json", "manifest.json", "written.json"
+_VECTORS, _IDS, _BOXES = "vectors.npy", "ids.json", "boxes.npy"
+_MANIFEST, _WRITTEN = "manifest.json", "written.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +71,13 @@ class FeatureSet:
         return np.asanyarray(np.load(self.folder / _VECTORS, mmap_mode="r", allow_pickle=False))
 
     def ids(self) -> tuple[str, ...]:
-        """What each row is of: names of images, or of captions."""
+        """What each row is of: names of images, as often as they have regions, or of captions; or words."""
         return tuple(json.loads((self.folder / _IDS).read_text(encoding="utf-8")))
+
+    def boxes(self) -> NDArray[np.float32]:
+        """Of regions: xmin, ymin, xmax and ymax in pixels, counted from 1 and inclusive, shape (rows, 4),
+        mapped from disk. Raises FileNotFoundError for other kinds."""
+        return np.asanyarray(np.load(self.folder / _BOXES, mmap_mode="r", allow_pickle=False))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for reports."""
@@ -85,7 +91,8 @@ class FeatureSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewSet:
-    """What is to be written: of which corpus, under which name, and from where."""
+    """What is to be written: of which corpus, under which name, and from where. `boxes` are those of regions,
+    shape (rows, 4)."""
 
     corpus: str
     name: str
@@ -94,6 +101,7 @@ class NewSet:
     dimensions: int
     dtype: str
     origin: Mapping[str, Any]
+    boxes: NDArray[Any] | None = None
 
 
 def feature_sets(corpus: str | None = None) -> list[FeatureSet]:
@@ -139,6 +147,7 @@ def write_set(
             "dtype": new.dtype,
             "dimensions": new.dimensions,
             "ids": hashlib.sha256(json.dumps(list(new.ids)).encode()).hexdigest(),
+            "boxes": "" if new.boxes is None else _digest_of_boxes(new.boxes),
             "origin": json.loads(json.dumps(dict(new.origin))),
         }
         _fill(part, asked, new, blocks, progress)
@@ -188,6 +197,8 @@ def _fill(part: Path, asked: Mapping[str, Any], new: NewSet, blocks: Blocks, pro
         try:
             _reserve(part / _VECTORS, new)
             _write(part / _IDS, list(new.ids))
+            if new.boxes is not None:
+                np.save(part / _BOXES, np.asarray(new.boxes, np.float32))
         except BaseException:
             shutil.rmtree(part, ignore_errors=True)
             raise
@@ -226,12 +237,18 @@ def _reserve(file: Path, new: NewSet) -> None:
 
 
 def _digest(part: Path, new: NewSet) -> str:
-    """SHA-256 of kind, type, ids and numbers."""
+    """SHA-256 of kind, type, ids, numbers and boxes."""
     found = hashlib.sha256(json.dumps([new.kind, new.dtype, new.dimensions, list(new.ids)]).encode())
     with (part / _VECTORS).open("rb") as stream:
         while chunk := stream.read(2**22):
             found.update(chunk)
+    if new.boxes is not None:
+        found.update(_digest_of_boxes(new.boxes).encode())
     return found.hexdigest()
+
+
+def _digest_of_boxes(boxes: NDArray[Any]) -> str:
+    return hashlib.sha256(np.ascontiguousarray(boxes, np.float32).data).hexdigest()
 
 
 def _write(file: Path, value: Any) -> None:

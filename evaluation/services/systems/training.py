@@ -25,6 +25,7 @@ from evaluation.services.systems import registry
 from evaluation.services.systems.auxiliary import auxiliary_pairs
 from evaluation.services.systems.examples import Examples, captions_of_corpus, examples_from, examples_of
 from evaluation.services.systems.folders import clear_leftovers, phase_cache, system_folder
+from evaluation.services.systems.shared_sums import SharedSums
 from evaluation.services.systems.sources import Sources
 from models_core import storage
 from models_core.device import CPU, torch_on
@@ -190,7 +191,13 @@ def train_system(
                 material.take(range(split, len(places))),
                 aids,
                 kept=PhaseCache(store.folder, store.progress, kernels=kernels),
-                options=FitOptions(facts=facts, device=request.device, seed=seed, auxiliary=further.pairs),
+                options=FitOptions(
+                    facts=facts,
+                    device=request.device,
+                    seed=seed,
+                    auxiliary=further.pairs,
+                    sum_pairs=SharedSums(kernels / "pairs", progress),
+                ),
             )
             progress("storing", 0, 1)
             system.save(folder)

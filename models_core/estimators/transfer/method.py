@@ -35,7 +35,12 @@ from models_core.estimators.base import (
     register_method,
 )
 from models_core.estimators.cca import CCA
-from models_core.estimators.covariances import Covariances, PairedSums, sums_of_pairs
+from models_core.estimators.covariances import (
+    ADDING_UP,
+    Covariances,
+    sums_of_dataset,
+    sums_of_pairs,
+)
 from models_core.estimators.transfer.settings import (
     JointSettings,
     StackedSettings,
@@ -86,7 +91,7 @@ class WeakOnly:
         return self
 
     def _covariances(self, train: Dataset, context: FitContext) -> Covariances:
-        return _sums(weak_pairs(context), context).covariances()
+        return sums_of_dataset(weak_pairs(context), context).covariances()
 
     def score(self, data: Dataset, *, direction: RankDirection) -> Scores:
         """Cosines; rows are queries."""
@@ -111,8 +116,8 @@ class Joint(WeakOnly):
 
     def _covariances(self, train: Dataset, context: FitContext) -> Covariances:
         # Rows times beta are, in squares, pairs that count beta^2 times.
-        found = _sums(train, context)
-        found.merge(_sums(weak_pairs(context), context).weighted(self.settings.weight**2))
+        found = sums_of_dataset(train, context)
+        found.merge(sums_of_dataset(weak_pairs(context), context).weighted(self.settings.weight**2))
         return found.covariances()
 
 
@@ -216,7 +221,7 @@ class Stacked:
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> Stacked:
         """Learn from weak pairs first, then from clean ones; raises ValueError without weak pairs."""
         settings = self.settings
-        weak = _sums(weak_pairs(context), context).covariances()
+        weak = sums_of_dataset(weak_pairs(context), context).covariances()
         self.weak_ = CCA(settings.weak_cca()).solve(weak, validation, context)
         self.fourier_ = {}
         if settings.mapping == "fourier":
@@ -229,7 +234,7 @@ class Stacked:
         self.scales_ = {IMAGE_VIEW: 1.0, CAPTION_VIEW: 1.0}
         if settings.original:
             self.scales_ = {view: self._scale(view, train.views[view], context) for view in self.scales_}
-        context.progress("adding up covariances", 0, 1)
+        context.progress(ADDING_UP, 0, 1)
         found = sums_of_pairs(
             train.images,
             train.captions,
@@ -239,7 +244,7 @@ class Stacked:
                 lambda block: self.stacked(CAPTION_VIEW, block),
             ),
         )
-        context.progress("adding up covariances", 1, 1)
+        context.progress(ADDING_UP, 1, 1)
         held_out = None if validation is None else self._all_stacked(validation)
         self.cca_ = CCA(settings.cca()).solve(found.covariances(), held_out, context)
         return self
@@ -301,13 +306,6 @@ class Stacked:
             for view in views
         }
         return found
-
-
-def _sums(pairs: Dataset, context: FitContext) -> PairedSums:
-    context.progress("adding up covariances", 0, 1)
-    found = sums_of_pairs(pairs.images, pairs.captions, pairs.image_of)
-    context.progress("adding up covariances", 1, 1)
-    return found
 
 
 def _registered(name: str, title: str, settings: type, kind: Any, recipes: Mapping[str, Any]) -> None:

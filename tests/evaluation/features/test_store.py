@@ -91,7 +91,7 @@ def test_ids_are_compared_both_ways(corpus, tmp_path):
         ((7, 2, np.nan), NAMES, {}, f"feature 2 of {NAMES[7]!r} is not finite"),
         ((8, 1, 1e6), NAMES, {"dtype": "float16"}, f"feature 1 of {NAMES[8]!r} does not fit float16"),
         (None, NAMES, {"dtype": "int8"}, "type 'int8': expected float32 or float16"),
-        (None, NAMES, {"kind": "sound"}, "kind 'sound': expected image or caption"),
+        (None, NAMES, {"kind": "sound"}, "kind 'sound': expected one of image, caption, region, word"),
         (None, NAMES, {"name": "a b"}, "feature set name 'a b': expected letters"),
     ],
 )

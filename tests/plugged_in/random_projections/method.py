@@ -15,7 +15,7 @@ from pydantic import Field
 
 from models_core.checked_fields import check_fields
 from models_core.estimators.base import Dataset, FitContext, Method, State, register_method
-from models_core.estimators.covariances import sums_of_pairs
+from models_core.estimators.covariances import sums_of_dataset
 from models_core.estimators.embeddings import LinearEmbedder, LinearMap
 
 
@@ -39,14 +39,12 @@ class RandomProjections(LinearEmbedder):
 
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> RandomProjections:
         """Draw the directions of captions, and solve for the images'; there is nothing to choose."""
-        context.progress("adding up covariances", 0, 1)
-        found = sums_of_pairs(train.images, train.captions, train.image_of).covariances()
+        found = sums_of_dataset(train, context).covariances()
         size = len(found.y_mean)
         drawn = context.rng("directions").standard_normal((size, self.settings.directions))
         weights = np.linalg.solve(found.xx + np.eye(len(found.xx)), found.xy @ drawn)
         self.captions_ = LinearMap(found.y_mean, drawn)
         self.images_ = LinearMap(found.x_mean, np.asarray(weights, np.float64))
-        context.progress("adding up covariances", 1, 1)
         return self
 
     def state(self) -> State:

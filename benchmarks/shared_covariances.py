@@ -1,0 +1,97 @@
+"""Covariances by one and by two Celery workers: time, and whether the sums are the same to the bit.
+
+    python -m benchmarks.shared_covariances [--pairs 60000] [--rounds 3] [--redis BINARY]
+
+A training adds up the sums of dense float32 pairs, 2,048 + 1,500 numbers each, as `train_system` does: pairs
+are written to files, workers are asked, spans are taken and merged. First without a worker beside it, then
+with one; in turn, with one BLAS thread a process. Writing and merging are part of the time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+X, Y = 2048, 1500
+
+
+@contextlib.contextmanager
+def _worker(folder: Path, url: str) -> Iterator[None]:
+    command = [sys.executable, "-m", "celery", "-A", "config.celery", "worker", "--concurrency", "1"]
+    with (folder / "worker.log").open("wb") as log:
+        process = subprocess.Popen(
+            [*command, "--without-mingle", "--without-gossip"], env=dict(os.environ), stdout=log, stderr=log
+        )
+    from config.celery import app
+
+    try:
+        while not app.control.ping(timeout=1, limit=1):
+            if process.poll() is not None:
+                raise SystemExit((folder / "worker.log").read_text())
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _sums(folder: Path, pairs: int) -> tuple[float, str]:
+    import numpy as np
+
+    from evaluation.services.systems.shared_sums import SharedSums
+
+    dice = np.random.default_rng(0)
+    images = dice.standard_normal((pairs // 5, X), dtype=np.float32)
+    captions = dice.standard_normal((pairs, Y), dtype=np.float32)
+    image_of = np.arange(pairs) // 5
+    start = time.perf_counter()
+    found = SharedSums(folder / "data" / "pairs", lambda *told: None, worth=0)(images, captions, image_of)
+    taken = time.perf_counter() - start
+    told = hashlib.sha256()
+    for _, array in sorted(found.state()[0].items()):
+        told.update(np.ascontiguousarray(array).data)
+    return taken, told.hexdigest()[:16]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Covariances by one and by two Celery workers")
+    parser.add_argument("--pairs", type=int, default=60_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--redis", default=shutil.which("redis-server") or "redis-server")
+    options = parser.parse_args()
+    from tests import services
+
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="phrasebox-sums-")))
+        (folder / "data").mkdir()
+        url = stack.enter_context(services.redis_server(Path(options.redis)))
+        os.environ |= {
+            "DATA_DIR": str(folder / "data"),
+            "REDIS_URL": url,
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "OMP_NUM_THREADS": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+        }
+        import django
+
+        django.setup()
+        print(f"| {options.pairs:,} pairs of {X:,} + {Y:,} numbers | seconds | sums |")
+        print("|---|---:|---|")
+        for _ in range(options.rounds):
+            taken, digest = _sums(folder, options.pairs)
+            print(f"| one worker | {taken:.1f} | {digest} |", flush=True)
+            with _worker(folder, url):
+                taken, digest = _sums(folder, options.pairs)
+            print(f"| two | {taken:.1f} | {digest} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""Sums over pairs that workers share with the training that wants them.
+
+The training asks for help and begins at once by itself; workers that have time take spans of pairs too. It
+needs nobody: where no worker comes, the broker is away, or a worker dies, it does what is left. See
+`models_core.estimators.shared_pairs`.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from celery import current_app, group
+from django.conf import settings
+from kombu.exceptions import OperationalError
+from numpy.typing import NDArray
+
+from annotation.jobs.delivery import by_broker
+from models_core.estimators.base import View
+from models_core.estimators.covariances import ADDING_UP, PairedSums, sums_of_pairs
+from models_core.estimators.shared_pairs import SharedPairs, write_pairs
+from models_core.phase_cache import PhaseProgress
+
+_log = logging.getLogger(__name__)
+
+#: The task of `celery_tasks` that helps.
+ADD_UP = "evaluation.add_up_spans"
+#: Multiplications from which on pairs are divided: half a minute of one core.
+WORTH_SHARING = 1e12
+#: How many workers are asked.
+MOST_HELPERS = 8
+
+
+@dataclass(frozen=True)
+class SharedSums:
+    """Adds up pairs in a folder of `folder`, in DATA_DIR; tells `progress` how far it is."""
+
+    folder: Path
+    progress: PhaseProgress
+    worth: float = WORTH_SHARING
+
+    def __call__(self, images: View, captions: View, image_of: NDArray[np.intp]) -> PairedSums:
+        """The sums over all captions with their images."""
+        x, y = images.shape[1], captions.shape[1]
+        if captions.shape[0] * (x * x / 2 + x * y + y * y / 2) < self.worth:
+            return sums_of_pairs(images, captions, image_of)
+        pairs = write_pairs(self.folder, images, captions, image_of)
+        ask_for_help(pairs.folder, min(MOST_HELPERS, len(pairs.missing) - 1))
+        found = pairs.total(lambda done, total: self.progress(ADDING_UP, done, total))
+        shutil.rmtree(pairs.folder, ignore_errors=True)
+        return found
+
+
+def ask_for_help(folder: Path, helpers: int) -> None:
+    """Ask so many workers to take spans of the pairs in `folder`, of DATA_DIR."""
+    if helpers < 1 or not by_broker():
+        return
+    place = folder.resolve().relative_to(Path(settings.DATA_DIR).resolve()).as_posix()
+    try:
+        group(current_app.signature(ADD_UP, args=[place]) for _ in range(helpers)).apply_async()
+    except OperationalError as error:
+        _log.warning("no help with covariances: the broker cannot be reached (%s)", error)
+
+
+def help_with(place: str) -> int:
+    """Take spans of the pairs in the folder `place` of DATA_DIR; how many. None where they are done."""
+    root = Path(settings.DATA_DIR).resolve()
+    folder = (root / place).resolve()
+    if not folder.is_relative_to(root):
+        raise ValueError(f"{place!r} is not in DATA_DIR")
+    try:
+        return SharedPairs(folder).take_spans()
+    except FileNotFoundError:
+        return 0  # done without us, or given up

@@ -1,0 +1,183 @@
+"""Covariances of many pairs by several processes: spans of pairs, each added up by whoever takes it first.
+
+Pairs and partial sums lie in files of one folder, which all processes see. A span is claimed by a lock that
+ends with its holder, and its sums appear as one file, whole: so each span is counted once, whoever was killed
+or came late. Partial sums are merged in the order of spans, so that the result does not depend on who did
+what.
+
+Source: Gong et al. 2014, section 3.2 (sums over pairs are all that eq. 1 needs).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from models_core.estimators.base import View
+from models_core.estimators.covariances import PAIRS_PER_BLOCK, PairedSums, sums_of_pairs
+
+#: At most so many spans: the partial sums of one take as much space as those of all.
+MOST_SPANS = 16
+#: Seconds until a span that somebody else holds is looked at again.
+_PAUSE = 0.1
+_FACTS = "pairs.json"
+
+#: Hears how many spans of how many are done; what it raises ends the work.
+Done = Callable[[int, int], None]
+
+
+def _ignore(done: int, total: int) -> None:
+    """Nobody wants to know."""
+
+
+class SharedPairs:
+    """Pairs of images and captions in `folder`, and the sums of their spans as far as they are there."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open what `write_pairs` wrote; FileNotFoundError where there is nothing, or not all of it."""
+        self.folder = folder
+        said = json.loads((folder / _FACTS).read_text())
+        self.pairs, self._length = int(said["pairs"]), int(said["span"])
+        self._images, self._captions = _opened(folder, "images"), _opened(folder, "captions")
+        self._image_of = np.load(folder / "image_of.npy")
+
+    @property
+    def spans(self) -> int:
+        """Into how many parts the pairs are divided."""
+        return -(-self.pairs // self._length)
+
+    @property
+    def missing(self) -> list[int]:
+        """Numbers of the spans whose sums are not there yet."""
+        return [number for number in range(self.spans) if not self._sums(number).exists()]
+
+    def take_spans(self, done: Done = _ignore) -> int:
+        """Add up every span that is neither done nor held by somebody else; how many these were.
+
+        Raises FileNotFoundError where the folder is removed meanwhile.
+        """
+        taken = 0
+        for number in self.missing:
+            with self._claimed(number) as ours:
+                if ours and not self._sums(number).exists():
+                    self._add_up(number)
+                    taken += 1
+            done(self.spans - len(self.missing), self.spans)
+        return taken
+
+    def total(self, done: Done = _ignore) -> PairedSums:
+        """The sums of all pairs: takes what nobody has, waits for the others, and takes over from the dead.
+
+        Raises ValueError where sums are there that are not of these pairs.
+        """
+        while self.missing:
+            if not self.take_spans(done):
+                time.sleep(_PAUSE)
+        whole = PairedSums(self._images.shape[1], self._captions.shape[1])
+        for number in range(self.spans):
+            with np.load(self._sums(number)) as arrays:
+                whole.merge(PairedSums.from_state(arrays, {"count": int(arrays["count"])}))
+        if whole.count != self.pairs:
+            raise ValueError(
+                f"{self.folder}: sums of {whole.count:.0f} pairs, and the data has {self.pairs}; remove it"
+            )
+        return whole
+
+    def _sums(self, number: int) -> Path:
+        return self.folder / f"sums-{number:04}.npz"
+
+    def _add_up(self, number: int) -> None:
+        part = slice(number * self._length, (number + 1) * self._length)
+        found = sums_of_pairs(self._images, self._captions[part], self._image_of[part])
+        arrays, said = found.state()
+        with _whole(self._sums(number)) as file:
+            np.savez(file, **arrays, count=np.array(said["count"], np.int64))  # type: ignore[arg-type]
+
+    @contextlib.contextmanager
+    def _claimed(self, number: int) -> Iterator[bool]:
+        handle = os.open(self.folder / f"claim-{number:04}", os.O_CREAT | os.O_RDWR, 0o600)
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield False
+            else:
+                yield True
+        finally:
+            os.close(handle)
+
+
+def write_pairs(
+    root: Path, images: View, captions: View, image_of: NDArray[np.intp], *, rows: int = PAIRS_PER_BLOCK
+) -> SharedPairs:
+    """Write pairs to a folder in `root` where several processes find them, or take those that are there.
+
+    `image_of` is the row of each caption's image. The folder is named by what is in it, so that whoever comes
+    late from other data writes elsewhere. Spans are whole blocks of `rows` pairs; where they end depends on
+    the data alone.
+    """
+    pairs = captions.shape[0]
+    blocks = -(-pairs // rows)
+    facts = {"pairs": pairs, "span": -(-blocks // MOST_SPANS) * rows}
+    folder = root / _digest(images, captions, image_of, facts)
+    with contextlib.suppress(FileNotFoundError):
+        return SharedPairs(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(folder, "images", images)
+    _write(folder, "captions", captions)
+    with _whole(folder / "image_of.npy") as file:
+        np.save(file, np.asarray(image_of))
+    # It comes last: whoever finds it finds all.
+    with _whole(folder / _FACTS) as file:
+        file.write_text(json.dumps(facts))
+    return SharedPairs(folder)
+
+
+def _write(folder: Path, name: str, view: View) -> None:
+    if isinstance(view, sparse.csr_matrix):
+        with _whole(folder / f"{name}.npz") as file:
+            sparse.save_npz(file, view, compressed=False)
+        return
+    with _whole(folder / f"{name}.npy") as file:
+        np.save(file, view)
+
+
+def _opened(folder: Path, name: str) -> View:
+    if (folder / f"{name}.npz").exists():
+        return sparse.csr_matrix(sparse.load_npz(folder / f"{name}.npz"))
+    found: NDArray[Any] = np.load(folder / f"{name}.npy", mmap_mode="r")
+    return found
+
+
+@contextlib.contextmanager
+def _whole(path: Path) -> Iterator[Path]:
+    """A file to write that bears its name when it is whole, and is gone where writing fails."""
+    part = path.with_name(f".{os.getpid()}-{path.name}")
+    try:
+        yield part
+        part.rename(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _digest(images: View, captions: View, image_of: NDArray[np.intp], facts: Mapping[str, int]) -> str:
+    told = hashlib.blake2b(json.dumps(facts).encode(), digest_size=16)
+    for view in (images, captions):
+        parts = (view.data, view.indices, view.indptr) if isinstance(view, sparse.csr_matrix) else (view,)
+        for part in parts:
+            told.update(f"{part.dtype} {part.shape}".encode())
+            for start in range(0, len(part), PAIRS_PER_BLOCK):
+                told.update(np.ascontiguousarray(part[start : start + PAIRS_PER_BLOCK]).data)
+    told.update(np.ascontiguousarray(image_of).data)
+    return told.hexdigest()

@@ -1,0 +1,206 @@
+"""Sets of regions with their boxes, and of word vectors in the files of word2vec, GloVe and fastText."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from safetensors.numpy import save_file
+
+from annotation.formats.base import FormatError
+from annotation.models import Image
+from evaluation.formats import word_vectors
+from evaluation.formats.feature_files import open_features
+from evaluation.selectors import words_of
+from evaluation.services.common import ImportRefused
+from evaluation.services.features.importing import FeatureImport, import_features
+from evaluation.services.features.store import feature_set
+from tests.evaluation.database.conftest import said
+from tests.evaluation.systems.conftest import IMAGES
+from tests.models_core.systems.worlds import examples
+
+pytestmark = pytest.mark.django_db
+NAMES = [example.name for example in examples(IMAGES)]
+OF = [NAMES[0], NAMES[0], NAMES[3], NAMES[1]]
+BOXES = np.array([[1, 1, 20, 10], [5, 5, 64, 48], [2.5, 3, 9, 9], [1, 1, 64, 48]])
+ROWS = np.arange(8, dtype=np.float32).reshape(4, 2)
+
+
+def npz(folder: Path, ids: list[str] = OF, boxes: Any = BOXES) -> Path:
+    np.savez(folder / "r.npz", vectors=ROWS[: len(ids)], ids=np.array(ids), boxes=boxes)
+    return folder / "r.npz"
+
+
+def safetensors(folder: Path) -> Path:
+    save_file({"vectors": ROWS, "boxes": BOXES}, folder / "r.safetensors", {"ids": json.dumps(OF)})
+    return folder / "r.safetensors"
+
+
+def parquet(folder: Path) -> Path:
+    pq.write_table(pa.table({"id": OF, "vector": ROWS.tolist(), "box": BOXES.tolist()}), folder / "r.parquet")
+    return folder / "r.parquet"
+
+
+def hdf5(folder: Path) -> Path:
+    with h5py.File(folder / "r.h5", "w") as file:
+        file["vectors"], file["ids"], file["boxes"] = ROWS, OF, BOXES
+    return folder / "r.h5"
+
+
+def imported(corpus: str, file: Path, kind: str) -> Any:
+    return import_features(FeatureImport(corpus=corpus, name="s", path=file, kind=kind))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def sized(corpus: str) -> str:
+    Image.objects.update(width=64, height=48)
+    return corpus
+
+
+@pytest.mark.parametrize("write", [npz, safetensors, parquet, hdf5])
+def test_regions_of_every_format_have_images_vectors_and_boxes(sized: str, tmp_path: Path, write):
+    found = imported(sized, write(tmp_path), "region").set
+    assert (found.kind, found.rows, found.dimensions) == ("region", 4, 2)
+    assert list(found.ids()) == OF
+    np.testing.assert_array_equal(found.vectors(), ROWS)
+    np.testing.assert_array_equal(found.boxes(), BOXES.astype(np.float32))
+    assert isinstance(found.boxes(), np.memmap)
+
+
+def test_other_boxes_are_another_version_and_regions_of_unknown_images_are_left_out(
+    sized: str, tmp_path: Path
+):
+    assert imported(sized, npz(tmp_path), "region").set.version == 1
+    assert imported(sized, npz(tmp_path), "region").unchanged
+    moved = BOXES + [[0, 0, 0, 0], [0, 0, 0, 0], [1, 0, 1, 0], [0, 0, 0, 0]]
+    found = imported(sized, npz(tmp_path, ["gone.png", *OF[1:]], moved), "region")
+    assert found.set.version == 2
+    np.testing.assert_array_equal(found.set.boxes(), moved[1:].astype(np.float32))
+    assert list(found.set.ids()) == OF[1:]
+    assert found.remarks[0] == "1 ids ('gone.png') left out: the corpus has no such images"
+    assert found.remarks[1].startswith(f"{IMAGES - 3} ids (")
+
+
+@pytest.mark.parametrize(
+    ("boxes", "says"),
+    [
+        (BOXES[:3], r"boxes have shape \(3, 4\) of float64, and there are 4 ids"),
+        (BOXES[:, [2, 1, 0, 3]], r"box 0 \(counted from 0\), of .*, is \[20.0, 1.0, 1.0, 10.0\]"),
+        (BOXES * [[1, np.nan, 1, 1]], r"box 0 \(counted from 0\), .* nan"),
+        (BOXES - 1, r"2 of 4 boxes leave their picture, first \[0.0, 0.0, 19.0, 9.0\] of .*counted from 1"),
+        (BOXES + [[0, 0, 0, 1]], "2 of 4 boxes leave their picture"),
+    ],
+)
+def test_boxes_that_cannot_be_are_named_and_leave_nothing(
+    sized: str, tmp_path: Path, data_dir: Path, boxes: Any, says: str
+):
+    with pytest.raises((FormatError, ImportRefused), match=says):
+        imported(sized, npz(tmp_path, boxes=boxes), "region")
+    assert not (data_dir / "features" / sized).exists()
+
+
+def test_regions_without_boxes_are_refused_and_images_may_not_come_twice(sized: str, tmp_path: Path):
+    np.savez(tmp_path / "v.npz", vectors=ROWS, ids=np.array(OF))
+    with pytest.raises(FormatError, match="has no boxes; expected boxes, shape"):
+        imported(sized, tmp_path / "v.npz", "region")
+    with pytest.raises(FormatError, match="occurs at 0 and 1"):
+        imported(sized, npz(tmp_path), "image")
+
+
+# Words
+
+WORDS = {"dog": [1.0, 2.0], "the": [0.5, -3.0], "New York": [4.0, 1e-3], "zebra": [9.0, 9.0]}
+
+
+def word2vec(folder: Path, *, breaks: bytes = b"") -> Path:
+    packed = b"".join(
+        word.replace(" ", "_").encode() + b" " + struct.pack("<2f", *row) + breaks
+        for word, row in WORDS.items()
+    )
+    (folder / "w.bin").write_bytes(b"%d 2\n" % len(WORDS) + packed)
+    return folder / "w.bin"
+
+
+def with_breaks(folder: Path) -> Path:
+    return word2vec(folder, breaks=b"\n")
+
+
+def glove(folder: Path) -> Path:
+    (folder / "w.txt").write_text("".join(f"{word} {a} {b}\n" for word, (a, b) in WORDS.items()))
+    return folder / "w.txt"
+
+
+def fasttext(folder: Path) -> Path:
+    text = glove(folder).read_text().replace("\n", " \n")
+    (folder / "w.vec").write_text(f"{len(WORDS)} 2\n{text}")
+    return folder / "w.vec"
+
+
+@pytest.mark.parametrize("write", [word2vec, with_breaks, glove, fasttext])
+@pytest.mark.parametrize("start", [0, 1, 4])
+def test_word_vectors_of_every_kind_of_file_are_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], Path], start: int
+):
+    monkeypatch.setattr(word_vectors, "_BLOCK_WORDS", 2)
+    found = open_features(write(tmp_path), "words")
+    assert [word.replace("_", " ") for word in found.ids] == list(WORDS)
+    assert found.shape == (4, 2)
+    rows = [*found.blocks(start)]
+    assert all(len(block) <= 2 for block in rows)
+    expected = np.array(list(WORDS.values()))[start:]
+    np.testing.assert_allclose(np.concatenate([np.empty((0, 2)), *rows]), expected, rtol=1e-6)
+
+
+def test_words_of_the_corpus_are_kept_in_the_order_of_the_file_and_the_others_counted(
+    corpus: str, tmp_path: Path
+):
+    words = words_of(corpus)
+    assert words == [word.lower() for word in words] and len(set(words)) == len(words) > 5
+    (tmp_path / "w.txt").write_text(f"zebrafish 1 1\n{words[3]} 1 2\n{words[0]} 3 4.5\n")
+    found = imported(corpus, tmp_path / "w.txt", "word")
+    assert found.set.ids() == (words[3], words[0])
+    np.testing.assert_array_equal(found.set.vectors(), [[1, 2], [3, 4.5]])
+    assert found.remarks[0] == "1 ids ('zebrafish') left out: the corpus has no such words"
+    assert found.remarks[1].startswith(f"{len(words) - 2} ids (")
+    np.savez(tmp_path / "w.npz", vectors=ROWS[:1], ids=np.array([words[1]]))
+    assert imported(corpus, tmp_path / "w.npz", "word").set.version == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("w.vec", b"3 2\ndog 1 2\nthe 3 4\n", "says that it has 3 words, and has 2"),
+        ("w.txt", b"dog 1 2\nthe 3\n", "line 2: has 1 numbers; expected a word and 2 numbers"),
+        ("w.txt", b"dog 1 2\nthe 3 x\n", "line 2: has other than numbers after 'the'"),
+        ("w.txt", b"one\n", "line 1: begins with"),
+        ("w.vec", b"0 2\n", "line 1: has no words"),
+        ("w.bin", b"2 2\ndog \0\0\0\0\0\0\0\0the \0\0", "is damaged at word 1 of 2"),
+        ("w.bin", b"1 2\n" + 2000 * b"x", "is damaged at word 0 of 1"),
+        ("w.bin", b"\xba\x16\x4f\x2f\x0c\0\0\0", "is a model of fastText; expected its word vectors"),
+        ("w.json", b"{}", "ends in '.json'; expected .npy or .npz .* or .bin"),
+    ],
+)
+def test_files_of_words_that_are_damaged_are_told_in_a_line(
+    corpus: str, tmp_path: Path, name: str, content: bytes, says: str
+):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(FormatError, match=says) as told:
+        imported(corpus, tmp_path / name, "word")
+    assert "\n" not in str(told.value)
+
+
+def test_commands_and_trainings_know_the_kinds(sized: str, tmp_path: Path, own: Path):
+    said("import_features", sized, npz(tmp_path), "--name", "parts", "--kind", "region")
+    (tmp_path / "w.txt").write_text(f"{words_of(sized)[0]} 1 2\n")
+    said("import_features", sized, tmp_path / "w.txt", "--name", "glove", "--kind", "word")
+    listed = said("features", sized)
+    assert "parts:1" in listed and "region" in listed and "glove:1" in listed and "word" in listed
+    assert feature_set(sized, "parts").kind == "region"

@@ -1,0 +1,159 @@
+"""Celery workers that help with covariances: they may come, die or never hear of it."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import shutil
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from django.conf import settings
+from numpy.typing import NDArray
+
+from evaluation.services.systems import shared_sums
+from evaluation.services.systems.shared_sums import SharedSums, ask_for_help, help_with
+from models_core.estimators.covariances import PairedSums
+from models_core.estimators.shared_pairs import SharedPairs, write_pairs
+from tests import services
+from tests.conftest import need
+from tests.jobs.conftest import sending_to
+from tests.jobs.workers import Worker, started, wait_until
+
+CELERY = [
+    *(sys.executable, "-m", "celery", "-A", "config.celery"),
+    *("worker", "--concurrency", "1", "--without-mingle", "--without-gossip", "--loglevel", "INFO"),
+]
+PAIRS, ROWS = 400, 25
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(settings, "DATA_DIR", tmp_path / "data")
+    (tmp_path / "data").mkdir()
+    return tmp_path / "data"
+
+
+def pairs(width: int = 12) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:
+    dice = np.random.default_rng(3)
+    return dice.normal(size=(PAIRS // 5, width)), dice.normal(size=(PAIRS, width)), np.arange(PAIRS) // 5
+
+
+def bits(found: PairedSums) -> dict[str, bytes]:
+    return {name: array.tobytes() for name, array in found.state()[0].items()}
+
+
+def alone(folder: Path) -> dict[str, bytes]:
+    """What one process makes of the same spans."""
+    return bits(write_pairs(folder, *pairs(), rows=ROWS).total())
+
+
+@contextlib.contextmanager
+def helper(folder: Path, url: str) -> Iterator[Worker]:
+    """A worker on the broker at `url`, with `folder`/data as its DATA_DIR."""
+    limits = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    with started(CELERY, folder, REDIS_URL=url, **limits) as worker:
+        yield worker
+
+
+def is_held(folder: Path) -> bool:
+    """Whether somebody has claimed a span."""
+    for claim in folder.glob("claim-*"):
+        with claim.open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+    return False
+
+
+@contextlib.contextmanager
+def held(shared: SharedPairs, *numbers: int) -> Iterator[None]:
+    """These spans are somebody else's."""
+    with ExitStack() as stack:
+        for number in numbers:
+            file = stack.enter_context((shared.folder / f"claim-{number:04}").open("w"))
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.mark.django_db(transaction=True)
+def test_workers_take_spans_and_the_sums_are_the_same_to_the_bit(
+    data_dir: Path, tmp_path: Path, redis_url: str
+):
+    shared = write_pairs(data_dir / "pairs", *pairs(), rows=ROWS)
+    assert shared.spans == 16
+    with sending_to(redis_url), helper(tmp_path, redis_url), held(shared, 0, 7):
+        ask_for_help(shared.folder, 2)
+        wait_until(lambda: shared.missing == [0, 7], "the worker to do what nobody holds")
+    found = shared.total()
+    assert bits(found) == alone(tmp_path / "alone")
+    assert found.count == PAIRS
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_span_of_a_killed_worker_is_taken_over_although_redis_forgot_all(data_dir: Path, tmp_path: Path):
+    dice = np.random.default_rng(4)
+    # Large enough to be killed in the midst of.
+    rows = dice.normal(size=(2, 4_000, 1_500)).astype(np.float32)
+    data = rows[0], np.concatenate(rows), np.arange(8_000) % 4_000
+    shared = write_pairs(data_dir / "pairs", *data, rows=4_000)
+    port = services.free_port()
+    url = f"redis://127.0.0.1:{port}/0"
+    with sending_to(url):
+        with services.redis_server(need("redis"), port=port), helper(tmp_path, url) as worker:
+            ask_for_help(shared.folder, 1)
+            wait_until(lambda: is_held(shared.folder), "the worker to take a span")
+            worker.kill()
+        assert shared.missing, "the worker was killed before its end"
+        with services.redis_server(need("redis"), port=port):
+            found = shared.total()
+    assert bits(found) == bits(write_pairs(tmp_path / "alone", *data, rows=4_000).total())
+    assert found.count == 8_000
+
+
+def test_without_a_broker_that_answers_the_training_does_it_alone(
+    data_dir: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(shared_sums, "write_pairs", lambda *given: write_pairs(*given, rows=ROWS))
+    told: list[tuple[str, int, int]] = []
+    with sending_to(f"redis://127.0.0.1:{services.free_port()}/0"):
+        sums = SharedSums(data_dir / "pairs", lambda *one: told.append(one), worth=0)
+        found = sums(*pairs())
+    assert bits(found) == alone(tmp_path / "alone")
+    assert "no help with covariances: the broker cannot be reached" in caplog.text
+    assert told[-1] == ("adding up covariances", 16, 16)
+    assert list((data_dir / "pairs").iterdir()) == []
+
+
+def test_few_pairs_are_not_divided(data_dir: Path):
+    SharedSums(data_dir / "pairs", lambda *one: None)(*pairs())
+    assert not (data_dir / "pairs").exists()
+
+
+def test_a_helper_that_comes_late_finds_nothing_and_looks_nowhere_else(data_dir: Path):
+    assert help_with("systems/.training-gone/pairs/0") == 0
+    with pytest.raises(ValueError, match="is not in DATA_DIR"):
+        help_with("../elsewhere")
+
+
+def test_a_folder_removed_under_a_helper_ends_its_help(data_dir: Path, monkeypatch: pytest.MonkeyPatch):
+    shared = write_pairs(data_dir / "pairs", *pairs(), rows=ROWS)
+    taken = threading.Event()
+    add_up = SharedPairs._add_up
+
+    def removed(self: SharedPairs, number: int) -> None:
+        if not taken.is_set():
+            taken.set()
+            shutil.rmtree(self.folder)
+        add_up(self, number)
+
+    monkeypatch.setattr(SharedPairs, "_add_up", removed)
+    assert help_with(shared.folder.relative_to(data_dir).as_posix()) == 0
+    assert not shared.folder.exists()
