@@ -21,7 +21,6 @@ from django.db.models import Count, Q, QuerySet
 from numpy.typing import NDArray
 
 from annotation.common.registry import UnknownName
-from annotation.models import Caption
 from annotation.selectors.corpora import corpus_named
 from evaluation.models import JudgmentSet, QrelsRow, QrelsSnapshot, Ranking, Run
 from evaluation.relevance.pairs import JudgedPair
@@ -79,9 +78,9 @@ def image_sizes(corpus: str) -> dict[str, tuple[int, int]]:
 
 def words_of(corpus: str) -> list[str]:
     """The words of a corpus's captions in small letters, punctuation included, the most frequent first."""
-    texts = Caption.objects.filter(image__corpus=corpus_named(corpus))
+    captions = corpus_named(corpus).images.filter(captions__isnull=False).order_by("captions__pk")
     seen: Counter[str] = Counter()
-    for text in texts.order_by("pk").values_list("text", flat=True).iterator():
+    for text in captions.values_list("captions__text", flat=True).iterator():
         seen.update(word.lower() for word in tokenise(text))
     return [word for word, _ in seen.most_common()]
 

@@ -18,8 +18,8 @@ from evaluation.formats.arrays import FileArray, open_arrays
 from evaluation.formats.scores import ScoreMatrix, ids_of, named_array
 from models_core.scoring.tiles import NotANumber, Products, check_finite
 
-DescribedSide = Literal["images", "captions"]
-_IDS: dict[DescribedSide, str] = {"images": "image_ids", "captions": "caption_ids"}
+EmbeddedSide = Literal["images", "captions"]
+_IDS: dict[EmbeddedSide, str] = {"images": "image_ids", "captions": "caption_ids"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Embeddings:
 
 def read_embeddings(
     path: Path | str,
-    side: DescribedSide,
+    side: EmbeddedSide,
     ids_file: Path | str | None = None,
     *,
     finite: bool = True,

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from annotation.formats.base import FormatError
 from annotation.formats.files.text import open_bytes, short_repr
 from evaluation.formats.arrays import SUFFIXES, open_arrays
-from evaluation.formats.embeddings import DescribedSide, read_embeddings
+from evaluation.formats.embeddings import EmbeddedSide, read_embeddings
 from evaluation.formats.scores import named_array
 from evaluation.formats.word_vectors import WORD_VECTOR_SUFFIXES, WordVectors
 
@@ -70,7 +70,7 @@ def _opened(path: Path, kind: DescribedItems, ids_file: Path | None) -> FeatureF
         return WordVectors(path)
     if suffix in SUFFIXES:
         # What a file of both sides calls images and captions; regions and words are in files of their own.
-        side: DescribedSide = "captions" if kind == "captions" else "images"
+        side: EmbeddedSide = "captions" if kind == "captions" else "images"
         found = read_embeddings(path, side, ids_file, finite=False, once=kind != "regions")
         arrays = open_arrays(path)
         boxes = named_array(arrays, "boxes") if kind == "regions" and "boxes" in arrays.arrays else None

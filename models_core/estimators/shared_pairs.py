@@ -34,7 +34,7 @@ _PAUSE = 0.1
 _FACTS = "pairs.json"
 
 #: Hears how many spans of how many are done; what it raises ends the work.
-Done = Callable[[int, int], None]
+SpansDone = Callable[[int, int], None]
 
 
 def _ignore(done: int, total: int) -> None:
@@ -62,7 +62,7 @@ class SharedPairs:
         """Numbers of the spans whose sums are not there yet."""
         return [number for number in range(self.spans) if not self._sums(number).exists()]
 
-    def take_spans(self, done: Done = _ignore) -> int:
+    def take_spans(self, done: SpansDone = _ignore) -> int:
         """Add up every span that is neither done nor held by somebody else; how many these were.
 
         Raises FileNotFoundError where the folder is removed meanwhile.
@@ -76,7 +76,7 @@ class SharedPairs:
             done(self.spans - len(self.missing), self.spans)
         return taken
 
-    def total(self, done: Done = _ignore) -> PairedSums:
+    def total(self, done: SpansDone = _ignore) -> PairedSums:
         """The sums of all pairs: takes what nobody has, waits for the others, and takes over from the dead.
 
         Raises ValueError where sums are there that are not of these pairs.

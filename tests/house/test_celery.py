@@ -52,7 +52,7 @@ def worker(tmp_path: Path, redis_url: str) -> Iterator[Running]:
 
 
 def test_a_worker_answers_a_ping(worker: Running, redis_url: str, tmp_path: Path) -> None:
-    caller = Celery(broker=redis_url)
+    caller = Celery(broker=redis_url, set_as_current=False)
     deadline = time.monotonic() + PATIENCE
     answers: list[object] = []
     while not answers and time.monotonic() < deadline and worker.poll() is None:
