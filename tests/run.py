@@ -1,4 +1,4 @@
-"""The whole test run: prepare the system, then lanes side by side, two on SQLite and one on PostgreSQL.
+"""The whole test run: prepare the system, then lanes side by side, three on SQLite and one on PostgreSQL.
 
     python -m tests.run [--slow] [--nothing-left-out] [--record] [--reach FOLDER] [what pytest takes]
 
@@ -26,7 +26,7 @@ from types import FrameType
 from typing import IO
 
 from tests import cost, prepare, services
-from tests.lanes import LANES, POSTGRESQL, SECOND, SQLITE
+from tests.lanes import FURTHER, LANES, POSTGRESQL, SQLITE
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PACKAGES = ("annotation", "config", "evaluation", "models_core", "phrasebox")
@@ -85,7 +85,7 @@ def main() -> int:
             if binaries is not None:
                 url = stack.enter_context(services.postgres(binaries))
                 for name in LANES[1:]:
-                    if options.slow and name == SECOND:
+                    if options.slow and name in FURTHER:
                         continue  # what uses no database runs in the first then
                     shown = stack.enter_context(tempfile.TemporaryFile())
                     on = url if name == POSTGRESQL else None

@@ -61,8 +61,16 @@ def near(found: tuple[float, float], expected: tuple[float, float], by: float = 
 # To the pixel
 
 
-@pytest.mark.parametrize("ratio", [1, 2])
-@pytest.mark.parametrize("times", [0.5, 1, 3])
+#: How often the picture is magnified, and how dense the screen is: each of both once, all in the slow run.
+SCREENS = [
+    (0.5, 2),
+    (1, 1),
+    (3, 2),
+    *(pytest.param(*screen, marks=pytest.mark.slow) for screen in ((0.5, 1), (1, 2), (3, 1))),
+]
+
+
+@pytest.mark.parametrize(("times", "ratio"), SCREENS)
 def test_a_dragged_box_is_stored_to_the_pixel(work: World, open_page: Open, times: float, ratio: int):
     page = opened(open_page, device_scale_factor=ratio)
     zoom(page, times, MIDDLE)
@@ -73,8 +81,7 @@ def test_a_dragged_box_is_stored_to_the_pixel(work: World, open_page: Open, time
     assert kept() == (DRAWN, "drag")
 
 
-@pytest.mark.parametrize("ratio", [1, 2])
-@pytest.mark.parametrize("times", [0.5, 1, 3])
+@pytest.mark.parametrize(("times", "ratio"), SCREENS)
 def test_four_extreme_points_are_stored_to_the_pixel(work: World, open_page: Open, times: float, ratio: int):
     page = opened(open_page, device_scale_factor=ratio)
     by_points(page)

@@ -69,12 +69,26 @@ def by_tab_and_enter(page: Page, kind: str) -> None:
 PHONE: dict[str, Any] = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True}
 
 
-@pytest.mark.parametrize(
-    ("answer", "device"),
-    [(by_mouse, {}), (by_keys, {}), (by_tab_and_enter, {}), (by_finger, PHONE)],
-    ids=["mouse", "keys", "tab and enter", "touch"],
-)
-@pytest.mark.parametrize("kind", q.QUESTIONS)
+MEANS: dict[str, tuple[Callable[[Page, str], None], dict[str, Any]]] = {
+    "mouse": (by_mouse, {}),
+    "keys": (by_keys, {}),
+    "tab and enter": (by_tab_and_enter, {}),
+    "touch": (by_finger, PHONE),
+}
+#: Each kind by two of the four, which take turns; by all in the slow run.
+TRIED = [
+    pytest.param(
+        kind,
+        *MEANS[means],
+        id=f"{kind}-{means}",
+        marks=() if (place + turn) % 2 == 0 else pytest.mark.slow,
+    )
+    for turn, kind in enumerate(q.QUESTIONS)
+    for place, means in enumerate(MEANS)
+]
+
+
+@pytest.mark.parametrize(("kind", "answer", "device"), TRIED)
 def test_every_question_is_answered_by_every_means(
     work: World, open_page: Open, kind: str, answer: Callable[[Page, str], None], device: dict[str, Any]
 ):
