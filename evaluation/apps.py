@@ -50,5 +50,5 @@ class EvaluationConfig(AppConfig):
             ),
             after="campaign",
         )
-        contents.add_folders("collections", "features", "reports", "sources", "systems")
+        contents.add_folders("collections", "features", "parses", "reports", "sources", "systems")
         schedule.add_schedule_entry(schedule.Periodic("ask_next_waves", 60, scheduler.ask_next_rounds))

@@ -76,12 +76,16 @@ def image_sizes(corpus: str) -> dict[str, tuple[int, int]]:
     return {names[pk]: (width, height) for pk, width, height in sizes.values_list("pk", "width", "height")}
 
 
-def words_of(corpus: str) -> list[str]:
-    """The words of a corpus's captions in small letters, punctuation included, the most frequent first."""
+def caption_words(corpus: str) -> list[list[str]]:
+    """The words of each caption of a corpus in small letters, punctuation included, in the order of rows."""
     captions = corpus_named(corpus).images.filter(captions__isnull=False).order_by("captions__pk")
-    seen: Counter[str] = Counter()
-    for text in captions.values_list("captions__text", flat=True).iterator():
-        seen.update(word.lower() for word in tokenise(text))
+    texts = captions.values_list("captions__text", flat=True).iterator()
+    return [[word.lower() for word in tokenise(text)] for text in texts]
+
+
+def words_of(corpus: str) -> list[str]:
+    """Every word of a corpus's captions once, the most frequent first, as `caption_words` has them."""
+    seen = Counter(word for words in caption_words(corpus) for word in words)
     return [word for word, _ in seen.most_common()]
 
 

@@ -1,9 +1,9 @@
-"""Which tests run on which database: four lanes side by side, three on SQLite and one on PostgreSQL.
+"""Which tests run on which database: three lanes side by side, two on SQLite and one on PostgreSQL.
 
 What speaks SQL of its own, takes locks, or relies on constraints and transactions runs on both. Everything
-else that uses the database runs on SQLite, in any of its lanes. What uses no database, and what is about
+else that uses the database runs on SQLite, in either of its lanes. What uses no database, and what is about
 browsers, runs in any. Which it is goes by what was recorded to cost how much (`tests/cost.py`), so that all
-lanes end together. Tests of processes and browsers also wait, so that two cores are not too few for four
+lanes end together. Tests of processes and browsers also wait, so that two cores are not too few for three
 lanes. A thorough run (`make test-slow`) takes all on both databases, in two lanes.
 """
 
@@ -18,7 +18,7 @@ from tests import cost
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SQLITE, POSTGRESQL = "SQLite", "PostgreSQL"
-FURTHER = ("SQLite, second", "SQLite, third")  # file names are made of these
+FURTHER = ("SQLite, second",)  # file names are made of these
 LANES = (SQLITE, POSTGRESQL, *FURTHER)
 
 #: Folders and files whose tests of the database run on both.

@@ -1,4 +1,4 @@
-"""The whole test run: prepare the system, then lanes side by side, three on SQLite and one on PostgreSQL.
+"""The whole test run: prepare the system, then lanes side by side, two on SQLite and one on PostgreSQL.
 
     python -m tests.run [--slow] [--nothing-left-out] [--record] [--reach FOLDER] [what pytest takes]
 

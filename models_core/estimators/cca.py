@@ -235,6 +235,16 @@ register_method(
         recipes={
             "CCA": {"settings": {"normalised": False}, "printed": "CCA"},
             "nCCA": {"settings": {"normalised": True}, "printed": "CCA+Normalization"},
+            "nCCA-1000": {
+                "settings": {"normalised": True},
+                "text": {"words": 1000},
+                "printed": "1,000 words",
+            },
+            "nCCA-5000": {
+                "settings": {"normalised": True},
+                "text": {"words": 5000},
+                "printed": "5,000 words",
+            },
         },
     )
 )

@@ -16,6 +16,7 @@ NAMED_BY_NOBODY = {
         ("AnnotationConfig", "EvaluationConfig", "urlpatterns", "app_name"),
         "Django finds it",
     ),
+    "on_epoch_end": "gensim calls it",
     **dict.fromkeys(
         ("process_exception", "get_template_sources", "corpus_formats", "job_kinds"),
         "Django calls it",

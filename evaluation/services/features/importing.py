@@ -125,28 +125,28 @@ def _matched(
     once = wanted.kind != "region"
     twice = [one for one, times in Counter(given).items() if times > 1 and once]
     if twice:
-        raise ImportRefused(f"{wanted.path}: {_counted(twice)} come more than once; expected each id once")
+        raise ImportRefused(f"{wanted.path}: {count_ids(twice)} come more than once; expected each id once")
     keys = [understood.get(one) for one in given]
     known = [key for key in keys if key is not None]
     again = {key for key, times in Counter(known).items() if times > 1 and once}
     if again:
         same = [one for one, key in zip(given, keys, strict=True) if key in again]
         raise ImportRefused(
-            f"{wanted.path}: {_counted(same)} name {item} that other rows name too; expected one row each"
+            f"{wanted.path}: {count_ids(same)} name {item} that other rows name too; expected one row each"
         )
     if not known:
         raise ImportRefused(
-            f"{wanted.path}: none of its {len(given)} ids is of corpus {wanted.corpus!r}: {_counted(given)}; "
-            f"the corpus has, for example, {short_repr(next(iter(called.values()), ''))}"
+            f"{wanted.path}: none of its {len(given)} ids is of corpus {wanted.corpus!r}: "
+            f"{count_ids(given)}; the corpus has, for example, {short_repr(next(iter(called.values()), ''))}"
         )
     unknown = [one for one, key in zip(given, keys, strict=True) if key is None]
     present = set(known)
     missing = [name for key, name in called.items() if key not in present]
     remarks = []
     if unknown:
-        remarks.append(f"{_counted(unknown)} left out: the corpus has no such {item}")
+        remarks.append(f"{count_ids(unknown)} left out: the corpus has no such {item}")
     if missing:
-        remarks.append(f"{_counted(missing)} of the corpus have no features")
+        remarks.append(f"{count_ids(missing)} of the corpus have no features")
     rows = np.asarray([place for place, key in enumerate(keys) if key is not None], np.intp)
     return rows, [called[key] for key in known], remarks
 
@@ -170,7 +170,7 @@ def _boxes(
     return boxes
 
 
-def _counted(ids: Collection[str]) -> str:
+def count_ids(ids: Collection[str]) -> str:
     """How many ids, and the first of them."""
     first = ", ".join(short_repr(one) for _, one in zip(range(NAMED), ids, strict=False))
     more = ", ..." if len(ids) > NAMED else ""

@@ -13,16 +13,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from django.core.management import CommandError
 from safetensors.numpy import save_file
 
+from annotation.datasets.importing import import_records
 from annotation.formats.base import FormatError
 from annotation.models import Image
+from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.formats import word_vectors
 from evaluation.formats.feature_files import open_features
 from evaluation.selectors import words_of
 from evaluation.services.common import ImportRefused
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.features.store import feature_set
+from evaluation.services.features.word_training import WordTraining, train_word_vectors
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.conftest import IMAGES
 from tests.models_core.systems.worlds import examples
@@ -204,3 +208,61 @@ def test_commands_and_trainings_know_the_kinds(sized: str, tmp_path: Path, own: 
     listed = said("features", sized)
     assert "parts:1" in listed and "region" in listed and "glove:1" in listed and "word" in listed
     assert feature_set(sized, "parts").kind == "region"
+
+
+# Words that are learned
+
+
+def nearer(found: Any, word: str, one: str, *others: str) -> bool:
+    """Whether `one` is nearer to `word` than all others, by the cosine."""
+    vectors = np.array(found.vectors())
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    alike = dict(zip(found.ids(), vectors @ vectors[found.ids().index(word)], strict=True))
+    return all(alike[one] > alike[other] for other in others)
+
+
+@pytest.fixture
+def pets(data_dir: Path) -> str:
+    """A corpus in which dogs do what cats do, and cars do something else."""
+    dice = np.random.default_rng(0)
+
+    def caption() -> str:
+        who, does = (
+            (("dog", "cat"), ("sleeps", "eats", "plays"))
+            if dice.random() < 0.5
+            else (("car", "bus"), ("drives", "stops", "honks"))
+        )
+        return f"The {dice.choice(who)} {dice.choice(does)} ."
+
+    records = [
+        ImageRecord(f"p{n}", f"p{n}.jpg", captions=tuple(CaptionRecord(caption()) for _ in range(5)))
+        for n in range(120)
+    ]
+    import_records(name="pets", records=records, format="jsonl", source="memory")
+    return "pets"
+
+
+def test_words_in_the_same_company_come_to_lie_near_each_other(pets: str):
+    wanted = WordTraining(corpus=pets, name="own", dimensions=16, window=2, epochs=30)
+    heard: list[tuple[str, int, int]] = []
+    found, new = train_word_vectors(wanted, progress=lambda *one: heard.append(one))
+    assert new and set(found.ids()) == set(words_of(pets))
+    assert nearer(found, "dog", "cat", "car", "bus") and nearer(found, "bus", "car", "dog", "cat")
+    assert nearer(found, "sleeps", "eats", "drives", "stops")
+    assert ("training word vectors", 30, 30) in heard
+    again, new = train_word_vectors(wanted)
+    assert (again, new) == (found, False)
+    other, new = train_word_vectors(
+        WordTraining(corpus=pets, name="own", dimensions=16, window=2, epochs=30, seed=1)
+    )
+    assert new and other.version == 2 and other.origin["settings"]["seed"] == 1
+
+
+def test_rare_words_get_no_vector_and_where_all_are_rare_it_is_said(pets: str):
+    told = said("train_word_vectors", pets, "--name", "few", "--least", 500, "--epochs", 1)
+    assert "feature set few:1 of corpus 'pets' stored: 2 words, vectors of 100 numbers" in told
+    assert feature_set(pets, "few").ids()[0] in ("the", ".")
+    with pytest.raises(CommandError, match="no word of corpus 'pets' comes 5000 times; lower that number"):
+        said("train_word_vectors", pets, "--name", "none", "--least", 5000)
+    with pytest.raises(CommandError, match="dimensions is 1: expected"):
+        said("train_word_vectors", pets, "--name", "none", "--dimensions", 1)

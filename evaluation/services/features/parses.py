@@ -1,0 +1,193 @@
+"""Dependency parses of a corpus's captions, imported from CoNLL-U.
+
+They are the folder DATA_DIR/parses/CORPUS with `sentences.jsonl`, a line for each caption that has one, in
+the order of captions, and `manifest.json`. A corpus has one set of parses.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from annotation.common.registry import UnknownName
+from annotation.selectors.corpora import corpus_named
+from evaluation.formats.conllu import ParsedSentence, read_conllu
+from evaluation.selectors import CorpusNames, names_of
+from evaluation.services.common import ImportRefused, check_file, exclusive_work
+from evaluation.services.features.importing import count_ids
+from models_core.phase_cache import PhaseProgress, no_progress
+from models_core.storage import file_digest
+
+_FORMAT, _VERSION = "phrasebox-parses", 1
+_SENTENCES, _MANIFEST = "sentences.jsonl", "manifest.json"
+#: How the Penn Treebank writes brackets and quotation marks.
+_WRITTEN = {
+    "-LRB-": "(",
+    "-RRB-": ")",
+    "-LSB-": "[",
+    "-RSB-": "]",
+    "-LCB-": "{",
+    "-RCB-": "}",
+    "``": '"',
+    "''": '"',
+}
+#: Sentences between two reports of progress.
+_STEP = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedCaptions:
+    """The parses of a corpus as they are stored; `digest` is of all of them."""
+
+    corpus: str
+    captions: int
+    words: int
+    digest: str
+    origin: Mapping[str, Any]
+    made_at: str
+    folder: Path
+
+    def sentences(self) -> Iterator[ParsedSentence]:
+        """Each parse, by the name of its caption, in the order of captions."""
+        with (self.folder / _SENTENCES).open(encoding="utf-8") as file:
+            for line in file:
+                said = json.loads(line)
+                yield ParsedSentence(
+                    said["id"], tuple(said["forms"]), tuple(said["heads"]), tuple(said["relations"])
+                )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for reports."""
+        return {key: value for key, value in asdict(self).items() if key != "folder"}
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedParses:
+    """The parses, whether they stood already, and what is to be known about them, a sentence each."""
+
+    parses: ParsedCaptions
+    unchanged: bool
+    remarks: list[str] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for reports."""
+        return {**self.parses.as_dict(), "unchanged": self.unchanged, "remarks": self.remarks}
+
+
+def parses_of(corpus: str) -> ParsedCaptions:
+    """The parses of a corpus; raises UnknownName, saying which command makes them."""
+    corpus_named(corpus)
+    folder = _folder(corpus)
+    with suppress(OSError, ValueError, KeyError):
+        said = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+        if (said["format"], said["version"]) == (_FORMAT, _VERSION):
+            known = {key: said[key] for key in ("captions", "words", "digest", "origin", "made_at")}
+            return ParsedCaptions(corpus=corpus, folder=folder, **known)
+    raise UnknownName(f"corpus {corpus!r} has no parses; import_parses {corpus} FILE takes a CoNLL-U file")
+
+
+def import_parses(
+    corpus: str, path: Path, *, replace: bool = False, progress: PhaseProgress = no_progress
+) -> ImportedParses:
+    """Keep the parses of a corpus's captions; the same again changes nothing.
+
+    Each is named by its caption (`sent_id`), and has its words: the forms, one after the other, are the
+    caption without its white space. Parses of other captions and of other words are left out and counted.
+    Raises UnknownName, FormatError, OSError, Busy, and ImportRefused where a caption comes twice, where
+    nothing fits, and where other parses stand and are not to be `replace`d.
+    """
+    check_file(path, "a CoNLL-U file")
+    names = names_of(corpus)
+    with exclusive_work(f"parses.{corpus}", "parses of corpus", corpus):
+        found, remarks = _matched(path, names, progress)
+        lines = "".join(json.dumps(_plain(one), ensure_ascii=False) + "\n" for one in found)
+        digest = hashlib.sha256(lines.encode()).hexdigest()
+        with suppress(UnknownName):
+            standing = parses_of(corpus)
+            if standing.digest == digest:
+                return ImportedParses(standing, True, remarks)
+            if not replace:
+                raise ImportRefused(f"corpus {corpus!r} has other parses already; --replace replaces them")
+        folder = _folder(corpus)
+        part = folder.with_name(f".{corpus}.part")
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        try:
+            (part / _SENTENCES).write_text(lines, encoding="utf-8")
+            manifest = {
+                "format": _FORMAT,
+                "version": _VERSION,
+                "captions": len(found),
+                "words": sum(len(one.forms) for one in found),
+                "digest": digest,
+                "origin": {"file": path.name, "sha256": file_digest(path)},
+                "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            }
+            (part / _MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+        except BaseException:
+            shutil.rmtree(part, ignore_errors=True)
+            raise
+        shutil.rmtree(folder, ignore_errors=True)
+        part.rename(folder)
+        return ImportedParses(parses_of(corpus), False, remarks)
+
+
+def _matched(
+    path: Path, names: CorpusNames, progress: PhaseProgress
+) -> tuple[list[ParsedSentence], list[str]]:
+    """The parses of the corpus's captions, in their order, and remarks on the others."""
+    images = corpus_named(names.corpus).images.filter(captions__isnull=False)
+    texts = dict(images.values_list("captions__pk", "captions__text"))
+    of: dict[int, ParsedSentence] = {}
+    unknown, other = [], []
+    for number, one in enumerate(read_conllu(path)):
+        if number % _STEP == 0:
+            progress("reading parses", min(number, len(texts)), len(texts))
+        caption = names.caption.get(one.id)
+        if caption is None:
+            unknown.append(one.id)
+        elif caption in of:
+            raise ImportRefused(f"{path}: caption {one.id!r} has more than one parse; expected one each")
+        elif _letters("".join(_WRITTEN.get(form, form) for form in one.forms)) != _letters(texts[caption]):
+            other.append(one.id)
+        else:
+            own = names.caption_name[caption]
+            of[caption] = ParsedSentence(own, one.forms, one.heads, one.relations)
+    progress("reading parses", len(texts), len(texts))
+    if not of:
+        raise ImportRefused(
+            f"{path}: no parse fits a caption of corpus {names.corpus!r}: {count_ids(unknown)} are of none, "
+            f"{count_ids(other)} have other words"
+        )
+    remarks = []
+    if unknown:
+        remarks.append(f"{count_ids(unknown)} left out: the corpus has no such captions")
+    if other:
+        remarks.append(f"{count_ids(other)} left out: their words are not those of their captions")
+    missing = [names.caption_name[pk] for pk in names.caption_name if pk not in of]
+    if missing:
+        remarks.append(f"{count_ids(missing)} of the corpus have no parse")
+    return [of[pk] for pk in names.caption_name if pk in of], remarks
+
+
+def _letters(text: str) -> str:
+    """A text without white space, with one kind of quotation marks, in small letters."""
+    return re.sub(r"\s|``|''|[\"“”„]", "", text).lower()
+
+
+def _plain(one: ParsedSentence) -> dict[str, Any]:
+    return {"id": one.id, "forms": one.forms, "heads": one.heads, "relations": one.relations}
+
+
+def _folder(corpus: str) -> Path:
+    return Path(settings.DATA_DIR) / "parses" / corpus

@@ -1,0 +1,89 @@
+"""Word vectors learned from a corpus's own captions, by gensim: skip-gram with negative sampling.
+
+Source: Mikolov et al. 2013, "Distributed Representations of Words and Phrases and their Compositionality".
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from evaluation.selectors import caption_words
+from evaluation.services.common import ImportRefused
+from evaluation.services.features.store import FeatureSet, NewSet, write_set
+from models_core.checked_fields import check_fields
+from models_core.phase_cache import PhaseProgress, no_progress
+
+PHASE = "training word vectors"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordTraining:
+    """Word vectors to be learned: of which corpus, under which name, and how."""
+
+    corpus: str
+    name: str
+    dimensions: Annotated[int, Field(ge=2, le=2000, description="Numbers of a vector")] = 100
+    window: Annotated[int, Field(ge=1, le=50, description="Words to either side that are predicted")] = 5
+    negative: Annotated[int, Field(ge=1, le=50, description="Wrong words beside each right one")] = 5
+    epochs: Annotated[int, Field(ge=1, le=1000, description="How often all captions are read")] = 10
+    least: Annotated[int, Field(ge=1, description="Words that come less often get no vector")] = 2
+    seed: Annotated[int, Field(ge=0, lt=2**31, description="Of all dice")] = 0
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+def train_word_vectors(
+    wanted: WordTraining, *, progress: PhaseProgress = no_progress
+) -> tuple[FeatureSet, bool]:
+    """Learn vectors of the words of all captions, in small letters, and say whether the set is new.
+
+    One thread trains, so that the same captions and settings give the same vectors. Raises UnknownName,
+    BadField, ImportRefused where no word comes often enough, OSError and Busy; what `progress` raises ends
+    the training.
+    """
+    from gensim.models import Word2Vec  # type: ignore[import-untyped]  # a second that few need
+    from gensim.models.callbacks import CallbackAny2Vec  # type: ignore[import-untyped]
+
+    class Epochs(CallbackAny2Vec):
+        done = 0
+
+        def on_epoch_end(self, model: Any) -> None:
+            self.done += 1
+            progress(PHASE, self.done, wanted.epochs)
+
+    sentences = caption_words(wanted.corpus)
+    progress(PHASE, 0, wanted.epochs)
+    try:
+        model = Word2Vec(
+            sentences,
+            vector_size=wanted.dimensions,
+            window=wanted.window,
+            negative=wanted.negative,
+            epochs=wanted.epochs,
+            min_count=wanted.least,
+            sg=1,
+            seed=wanted.seed,
+            workers=1,
+            callbacks=[Epochs()],
+        )
+    except RuntimeError as error:
+        raise ImportRefused(
+            f"no word of corpus {wanted.corpus!r} comes {wanted.least} times; lower that number"
+        ) from error
+    vectors = np.asarray(model.wv.vectors, np.float32)
+    settings = {key: value for key, value in asdict(wanted).items() if key not in ("corpus", "name")}
+    new = NewSet(
+        corpus=wanted.corpus,
+        name=wanted.name,
+        kind="word",
+        ids=list(model.wv.index_to_key),
+        dimensions=wanted.dimensions,
+        dtype="float32",
+        origin={"extractor": "word2vec", "settings": settings, "captions": len(sentences)},
+    )
+    return write_set(new, lambda done: [vectors[done:]] if done < len(vectors) else [], progress=progress)

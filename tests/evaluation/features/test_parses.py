@@ -1,0 +1,141 @@
+"""Parses of captions from CoNLL-U: matched by name and by words; what is no parse is told with its line."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError
+
+from annotation.common.registry import UnknownName
+from annotation.formats.base import FormatError
+from evaluation.formats.conllu import ParsedSentence, read_conllu
+from evaluation.selectors import names_of
+from evaluation.services.common import ImportRefused
+from evaluation.services.features import parses
+from evaluation.services.features.parses import import_parses, parses_of
+from models_core.features.text.tokens import tokenise
+from tests.evaluation.database.conftest import said
+
+pytestmark = pytest.mark.django_db
+
+DOG = """\
+# sent_id = 1.jpg#0
+# text = A dog's bark
+1\tA\ta\tDET\tDT\t_\t2\tdet\t_\t_
+2-3\tdog's\t_\t_\t_\t_\t_\t_\t_\t_
+2\tdog\tdog\tNOUN\tNN\t_\t4\tnmod:poss\t_\t_
+3\t's\t's\tPART\tPOS\t_\t2\tcase\t_\t_
+3.1\tempty\t_\t_\t_\t_\t_\t_\t_\t_
+4\tbark\tbark\tNOUN\tNN\t_\t0\troot\t_\t_
+"""
+PARSED = ParsedSentence(
+    "1.jpg#0", ("A", "dog", "'s", "bark"), (2, 4, 2, 0), ("det", "nmod:poss", "case", "root")
+)
+
+
+def written(folder: Path, text: str) -> Path:
+    (folder / "p.conllu").write_text(text)
+    return folder / "p.conllu"
+
+
+def test_sentences_are_read_with_their_names_heads_and_relations(tmp_path: Path):
+    other = "\n# newpar\n# sent_id = b\n1\tRun\trun\tVERB\tVB\t_\t0\troot\t_\t_"
+    found = list(read_conllu(written(tmp_path, DOG + other)))
+    assert found == [PARSED, ParsedSentence("b", ("Run",), (0,), ("root",))]
+    (tmp_path / "p.conllu.gz").write_bytes(gzip.compress(DOG.encode()))
+    assert list(read_conllu(tmp_path / "p.conllu.gz")) == [PARSED]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("# sent_id = 1.jpg#0\n", "", "line 2: begins a sentence without a name; expected # sent_id = ID"),
+        ("1\tA\ta\tDET\tDT", "1\tA a DET DT", "line 3: has 7 columns; expected 10, separated by tabs"),
+        ("1\tA", "2\tA", "line 3: has the ID '2'; expected 1"),
+        ("\t2\tdet", "\tx\tdet", "line 3: has the head 'x'; expected a number, 0 or more"),
+        ("\t2\tdet", "\t-2\tdet", "line 3: has the head '-2'"),
+        ("\t2\tdet", "\t9\tdet", "sentence '1.jpg#0' has a head 9 and 4 words"),
+        ("\t2\tdet", "\t0\tdet", "sentence '1.jpg#0' is no tree; expected one root, no circle"),
+        ("\t4\tnmod:poss", "\t3\tnmod:poss", "is no tree"),
+        ("\t0\troot", "\t4\troot", "is no tree"),
+    ],
+)
+def test_what_is_no_parse_is_told_with_its_line(tmp_path: Path, old: str, new: str, says: str):
+    assert old in DOG
+    with pytest.raises(FormatError, match=says):
+        list(read_conllu(written(tmp_path, DOG.replace(old, new, 1))))
+
+
+def sentence(name: str, words: list[str]) -> str:
+    """A parse in which every word hangs on the one before it."""
+    rows = [f"{n + 1}\t{word}\t_\t_\t_\t_\t{n}\tdep\t_\t_" for n, word in enumerate(words)]
+    return "\n".join([f"# sent_id = {name}", *rows, "", ""])
+
+
+@pytest.fixture
+def captions(corpus: str) -> dict[str, list[str]]:
+    """The words of each caption of the corpus, by its name."""
+    from annotation.models import Caption
+
+    names = names_of(corpus)
+    texts = dict(Caption.objects.values_list("pk", "text"))
+    return {name: list(tokenise(texts[pk])) for pk, name in names.caption_name.items()}
+
+
+def test_parses_are_kept_in_the_order_of_captions_and_the_others_counted(
+    corpus: str, captions: dict[str, list[str]], tmp_path: Path
+):
+    first, second, third, *_ = captions
+    text = sentence(second, captions[second]) + sentence(first, [w.upper() for w in captions[first]])
+    text += sentence(third, ["other", "words"]) + sentence("gone.jpg#0", ["a"])
+    found = import_parses(corpus, written(tmp_path, text))
+    stored = parses_of(corpus)
+    assert found.parses == stored and not found.unchanged
+    assert [one.id for one in stored.sentences()] == [first, second]
+    assert next(iter(stored.sentences())).heads == tuple(range(len(captions[first])))
+    assert (stored.captions, stored.words) == (2, len(captions[first]) + len(captions[second]))
+    assert found.remarks == [
+        "1 ids ('gone.jpg#0') left out: the corpus has no such captions",
+        f"1 ids ({third!r}) left out: their words are not those of their captions",
+        found.remarks[2],
+    ]
+    assert found.remarks[2].startswith(f"{len(captions) - 2} ids (")
+    assert import_parses(corpus, written(tmp_path, text)).unchanged
+
+
+def test_brackets_and_quotation_marks_may_be_those_of_the_treebank():
+    assert parses._letters('A "big" (red) dog') == parses._letters(
+        "".join(parses._WRITTEN.get(w, w) for w in "A `` big '' -LRB- red -RRB- dog".split())
+    )
+
+
+def test_other_parses_replace_those_there_are_when_that_is_said(
+    corpus: str, captions: dict[str, list[str]], tmp_path: Path, data_dir: Path
+):
+    first, second, *_ = captions
+    assert "imported: 1 captions" in said(
+        "import_parses", corpus, written(tmp_path, sentence(first, captions[first]))
+    )
+    other = written(tmp_path, sentence(second, captions[second]))
+    with pytest.raises(CommandError, match="has other parses already; --replace replaces them"):
+        said("import_parses", corpus, other)
+    assert [one.id for one in parses_of(corpus).sentences()] == [first]
+    said("import_parses", corpus, other, "--replace")
+    assert [one.id for one in parses_of(corpus).sentences()] == [second]
+    assert [path.name for path in (data_dir / "parses").iterdir()] == [corpus]
+
+
+def test_what_does_not_fit_leaves_nothing(
+    corpus: str, captions: dict[str, list[str]], tmp_path: Path, data_dir: Path
+):
+    name, words = next(iter(captions.items()))
+    with pytest.raises(UnknownName, match=f"has no parses; import_parses {corpus} FILE"):
+        parses_of(corpus)
+    twice = sentence(name, words) * 2
+    with pytest.raises(ImportRefused, match=f"caption {name!r} has more than one parse"):
+        import_parses(corpus, written(tmp_path, twice))
+    with pytest.raises(ImportRefused, match="no parse fits a caption .* 1 ids .* are of none, 0 ids"):
+        import_parses(corpus, written(tmp_path, DOG))
+    assert not (data_dir / "parses").exists()
