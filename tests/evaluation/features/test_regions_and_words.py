@@ -243,17 +243,17 @@ def pets(data_dir: Path) -> str:
 
 
 def test_words_in_the_same_company_come_to_lie_near_each_other(pets: str):
-    wanted = WordTraining(corpus=pets, name="own", dimensions=16, window=2, epochs=30)
+    wanted = WordTraining(corpus=pets, name="own", dimensions=16, window=2, epochs=60)
     heard: list[tuple[str, int, int]] = []
     found, new = train_word_vectors(wanted, progress=lambda *one: heard.append(one))
     assert new and set(found.ids()) == set(words_of(pets))
     assert nearer(found, "dog", "cat", "car", "bus") and nearer(found, "bus", "car", "dog", "cat")
     assert nearer(found, "sleeps", "eats", "drives", "stops")
-    assert ("training word vectors", 30, 30) in heard
+    assert ("training word vectors", 60, 60) in heard
     again, new = train_word_vectors(wanted)
     assert (again, new) == (found, False)
     other, new = train_word_vectors(
-        WordTraining(corpus=pets, name="own", dimensions=16, window=2, epochs=30, seed=1)
+        WordTraining(corpus=pets, name="own", dimensions=16, window=2, epochs=60, seed=1)
     )
     assert new and other.version == 2 and other.origin["settings"]["seed"] == 1
 
