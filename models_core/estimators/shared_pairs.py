@@ -15,6 +15,7 @@ import fcntl
 import hashlib
 import json
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -134,13 +135,17 @@ def write_pairs(
     with contextlib.suppress(FileNotFoundError):
         return SharedPairs(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    _write(folder, "images", images)
-    _write(folder, "captions", captions)
-    with _whole(folder / "image_of.npy") as file:
-        np.save(file, np.asarray(image_of))
-    # It comes last: whoever finds it finds all.
-    with _whole(folder / _FACTS) as file:
-        file.write_text(json.dumps(facts))
+    try:
+        _write(folder, "images", images)
+        _write(folder, "captions", captions)
+        with _whole(folder / "image_of.npy") as file:
+            np.save(file, np.asarray(image_of))
+        # It comes last: whoever finds it finds all.
+        with _whole(folder / _FACTS) as file:
+            file.write_text(json.dumps(facts))
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     return SharedPairs(folder)
 
 

@@ -49,7 +49,11 @@ class SharedSums:
             return sums_of_pairs(images, captions, image_of)
         pairs = write_pairs(self.folder, images, captions, image_of)
         ask_for_help(pairs.folder, min(MOST_HELPERS, len(pairs.missing) - 1))
-        found = pairs.total(lambda done, total: self.progress(ADDING_UP, done, total))
+        try:
+            found = pairs.total(lambda done, total: self.progress(ADDING_UP, done, total))
+        except OSError:  # a full disk, say: what is there stands in the way of everybody
+            shutil.rmtree(pairs.folder, ignore_errors=True)
+            raise
         shutil.rmtree(pairs.folder, ignore_errors=True)
         return found
 

@@ -132,6 +132,17 @@ def test_without_a_broker_that_answers_the_training_does_it_alone(
     assert list((data_dir / "pairs").iterdir()) == []
 
 
+def test_a_full_disk_is_told_and_leaves_nothing(data_dir: Path, monkeypatch: pytest.MonkeyPatch):
+    def full(*args: object, **named: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    for writes in ("save", "savez"):
+        with monkeypatch.context() as patch, pytest.raises(OSError, match="No space"):
+            patch.setattr(np, writes, full)
+            SharedSums(data_dir / "pairs", lambda *one: None, worth=0)(*pairs())
+        assert list((data_dir / "pairs").iterdir()) == []
+
+
 def test_few_pairs_are_not_divided(data_dir: Path):
     SharedSums(data_dir / "pairs", lambda *one: None)(*pairs())
     assert not (data_dir / "pairs").exists()
