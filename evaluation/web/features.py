@@ -57,7 +57,7 @@ def feature_list(request: HttpRequest) -> HttpResponse:
             "features",
             sets=[(one, systems_of(one)) for corpus in corpora for one in feature_sets(corpus.name)],
             corpora=corpora,
-            files=server_files("features"),
+            files=server_files("features", words=True),
             kinds=FEATURE_KINDS,
             types=NUMBER_TYPES,
             given=request.POST,
@@ -84,7 +84,7 @@ def _import(request: HttpRequest) -> None:
         raise NotOffered(_("Nothing was chosen: use one of the buttons."))
     chosen = text_parameter(request.POST, "server_file")
     if chosen and not request.FILES:
-        if chosen not in server_files("features"):
+        if chosen not in server_files("features", words=True):
             raise NotOffered(_("There is no file “%(name)s” on the server.") % {"name": chosen[:60]})
         arguments = {
             "corpus": corpus.name,

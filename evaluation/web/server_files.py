@@ -7,16 +7,22 @@ from pathlib import Path
 from django.conf import settings
 
 from evaluation.formats.feature_files import FEATURE_SUFFIXES
+from evaluation.formats.word_vectors import WORD_VECTOR_SUFFIXES
 
 #: Kinds of files, and how their names end.
 _KINDS = {"background": (".txt",), "features": FEATURE_SUFFIXES, "recipes": (".toml",)}
 
 
-def server_files(kind: str) -> list[str]:
-    """The names of the server's files of a kind: background, features, recipes."""
+def server_files(kind: str, *, words: bool = False) -> list[str]:
+    """The names of the server's files of a kind: background, features, recipes; of features with `words` the
+    files of word vectors too."""
     folder = Path(settings.DATA_DIR) / "sources" / kind
+    endings = (*_KINDS[kind], *(WORD_VECTOR_SUFFIXES if words else ()))
     return sorted(
-        file.name for file in folder.glob("[!.]*") if file.is_file() and file.suffix in _KINDS[kind]
+        file.name
+        for file in folder.glob("[!.]*")
+        # `NAME.ids.txt` lists what the rows of another file are of.
+        if file.is_file() and file.suffix in endings and not file.name.endswith(".ids.txt")
     )
 
 

@@ -53,7 +53,9 @@ def test_features_are_imported_learned_from_and_compared_with_bow5_by_page_alone
     ids = np.array([*(example.name for example in examples(IMAGES))])
     np.savez(file, vectors=vectors(IMAGES).astype(np.float32), ids=ids)
     ada.get_by_label("Name", exact=True).fill("cnn")
-    ada.get_by_label("File (npz, npy, safetensors, Parquet, HDF5)").set_input_files(file)
+    ada.get_by_label("File (npz, npy, safetensors, Parquet, HDF5; words also txt, vec, bin)").set_input_files(
+        file
+    )
     ada.get_by_role("button", name="Import", exact=True).click()
     expect(ada.get_by_text("Feature set “cnn:1” was imported.")).to_be_visible()
     for name, recipe in (("ncca", "nCCA"), ("bow5", "bow5.toml")):

@@ -14,7 +14,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from annotation import jobs
 from annotation.models import Job
 from evaluation.models import System
+from evaluation.selectors import words_of
 from evaluation.services.features.store import feature_sets
+from evaluation.services.features.word_training import WordTraining, train_word_vectors
+from evaluation.web.server_files import server_files
 from tests.evaluation.systems.conftest import IMAGES
 from tests.evaluation.web.test_system_pages import wrong
 from tests.models_core.systems.worlds import examples, vectors
@@ -72,6 +75,28 @@ def test_a_file_of_the_server_is_imported_by_a_job(ada, features: Path, data_dir
     assert said(page) == ["Importing the features. The progress is shown below."]
     assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
     assert "Importing features" in words(ada.get(PAGE)) and feature_sets()[0].label == "cnn:1"
+
+
+def test_word_vectors_are_uploaded_or_taken_from_the_server_which_offers_no_lists_of_ids(
+    ada, corpus, data_dir: Path
+):
+    folder = data_dir / "sources" / "features"
+    folder.mkdir(parents=True)
+    first, second = words_of(corpus)[:2]
+    (folder / "glove.txt").write_text(f"{first} 1 2\n")
+    (folder / "cnn.ids.txt").write_text("a.jpg\n")
+    offered = words(ada.get(PAGE))
+    assert "glove.txt" in offered and "cnn.ids.txt" not in offered
+    sent(ada, name="far", kind="word", server_file="glove.txt")
+    assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
+    sent(ada, name="near", kind="word", file=SimpleUploadedFile("w.vec", f"1 2\n{second} 3 4\n".encode()))
+    assert [(one.label, one.kind, one.ids()) for one in feature_sets()] == [
+        ("far:1", "word", (first,)),
+        ("near:1", "word", (second,)),
+    ]
+    train_word_vectors(WordTraining(corpus=corpus, name="own", dimensions=4, epochs=1))
+    shown = words(ada.get(PAGE))
+    assert "w.vec" in shown and "word2vec" in shown and "far" not in server_files("features")
 
 
 @pytest.mark.parametrize(
