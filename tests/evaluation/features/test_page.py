@@ -96,7 +96,7 @@ def test_word_vectors_are_uploaded_or_taken_from_the_server_which_offers_no_list
     ]
     train_word_vectors(WordTraining(corpus=corpus, name="own", dimensions=4, epochs=1))
     shown = words(ada.get(PAGE))
-    assert "w.vec" in shown and "word2vec" in shown and "far" not in server_files("features")
+    assert "w.vec" in shown and "word2vec" in shown and "glove.txt" not in server_files("features")
 
 
 @pytest.mark.parametrize(
