@@ -22,7 +22,7 @@ from pathlib import Path
 import pytest
 from django.core.cache import cache
 from django.core.management import call_command
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, TimeoutError, expect
 
 from config.demonstration import evaluating
 from config.management.commands import demo
@@ -98,8 +98,14 @@ def check_out(folder: Path) -> None:
 
 
 @pytest.fixture
-def small(transactional_db: None, live_server, tmp_path: Path, settings, monkeypatch) -> Demonstration:
-    """The demonstration of half of the images, made in this process, on the tests' own server."""
+def small(
+    django_db_reset_sequences: None, live_server, tmp_path: Path, settings, monkeypatch
+) -> Demonstration:
+    """The demonstration of half of the images, made in this process, on the tests' own server.
+
+    Who is asked what depends on ids. They begin with 1, as in a new database, whatever ran before: with
+    others there are 1 or 2 questions of a kind left, or none.
+    """
     settings.DATA_DIR = tmp_path / "data"
     for name, value in SMALL.items():
         monkeypatch.setattr(demo, name, value)
@@ -170,7 +176,11 @@ class Newcomer:
         """Click the link or button that bears this name; a list says behind it what it is about."""
         named = re.compile(rf"^{re.escape(name)}( ?:.*)?$")
         wanted = self.page.get_by_role("link", name=named).or_(self.page.get_by_role("button", name=named))
-        wanted.first.click()
+        try:
+            wanted.first.click()
+        except TimeoutError as error:
+            shown = self.page.locator("main").inner_text()
+            raise AssertionError(f"no {name!r} on {self.page.url}, which says:\n{shown}") from error
         self.page.wait_for_load_state("load")
         self.actions += 1
 
