@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from evaluation.services.systems.shared_sums import ADD_UP, help_with
 
-
-@shared_task(name=ADD_UP)
+@shared_task(name="evaluation.add_up_spans")
 def add_up_spans(place: str) -> None:
     """Help a training with its covariances; see `evaluation.services.systems.shared_sums`."""
+    from evaluation.services.systems.shared_sums import (
+        help_with,  # a worker, and the clock, start without SciPy
+    )
+
     help_with(place)

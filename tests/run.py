@@ -26,7 +26,7 @@ from types import FrameType
 from typing import IO
 
 from tests import cost, prepare, services
-from tests.lanes import FURTHER, LANES, POSTGRESQL, SQLITE
+from tests.lanes import LANES, POSTGRESQL, SECOND, SQLITE
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PACKAGES = ("annotation", "config", "evaluation", "models_core", "phrasebox")
@@ -50,7 +50,7 @@ def main() -> int:
     # Run in the background by a script, we would ignore it, and so would all that we start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    # Each process would compile all of our code for itself, and the tests start some hundreds.
+    # Without this each process that a test starts would compile our code for itself.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     subprocess.run([sys.executable, "-m", "compileall", "-q", *PACKAGES], cwd=REPOSITORY, check=False)
     missing = prepare.prepare()
@@ -85,7 +85,7 @@ def main() -> int:
             if binaries is not None:
                 url = stack.enter_context(services.postgres(binaries))
                 for name in LANES[1:]:
-                    if options.slow and name in FURTHER:
+                    if options.slow and name == SECOND:
                         continue  # what uses no database runs in the first then
                     shown = stack.enter_context(tempfile.TemporaryFile())
                     on = url if name == POSTGRESQL else None

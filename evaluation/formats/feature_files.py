@@ -72,15 +72,18 @@ def _opened(path: Path, kind: DescribedItems, ids_file: Path | None) -> FeatureF
         # What a file of both sides calls images and captions; regions and words are in files of their own.
         side: EmbeddedSide = "captions" if kind == "captions" else "images"
         found = read_embeddings(path, side, ids_file, finite=False, once=kind != "regions")
-        arrays = open_arrays(path)
-        boxes = named_array(arrays, "boxes") if kind == "regions" and "boxes" in arrays.arrays else None
-        return _Mapped(found.ids, found.vectors, boxes)
+        return _Mapped(found.ids, found.vectors, _boxes_of(path) if kind == "regions" else None)
     if suffix == ".parquet":
         return _Parquet(path)
     if suffix in (".h5", ".hdf5"):
         return _HDF5(path)
     expected = (*FEATURE_SUFFIXES, *(WORD_VECTOR_SUFFIXES if kind == "words" else ()))
     raise FormatError(f"ends in {short_repr(path.suffix)}", file=path, expected=" or ".join(expected))
+
+
+def _boxes_of(path: Path) -> NDArray[Any] | None:
+    held = open_arrays(path)
+    return named_array(held, "boxes") if "boxes" in held.arrays else None
 
 
 def _check_boxes(file: FeatureFile, path: Path) -> None:

@@ -186,7 +186,7 @@ def sums_of_pairs(
 
 
 def sums_of_dataset(data: Dataset, context: FitContext) -> PairedSums:
-    """The sums over all captions of `data` with their images, by whoever `context` leaves it to."""
+    """The sums over all captions of `data` with their images, by `context.sum_pairs` where that is given."""
     context.progress(ADDING_UP, 0, 1)
     sum_pairs = context.sum_pairs or sums_of_pairs
     found: PairedSums = sum_pairs(data.images, data.captions, data.image_of)

@@ -1,9 +1,9 @@
-"""Covariances of many pairs by several processes: spans of pairs, each added up by whoever takes it first.
+"""Covariances of many pairs, computed by several processes. Each adds up some spans of the pairs.
 
-Pairs and partial sums lie in files of one folder, which all processes see. A span is claimed by a lock that
-ends with its holder, and its sums appear as one file, whole: so each span is counted once, whoever was killed
-or came late. Partial sums are merged in the order of spans, so that the result does not depend on who did
-what.
+Pairs and partial sums are files in one folder, which all processes see. A process locks a span before it adds
+it up; the lock ends when the process ends. The sums of a span are one file, which appears only when it is
+complete. So each span is counted once, even if a process is killed or starts late. Partial sums are merged in
+the order of the spans, so the result does not depend on which process computed which span.
 
 Source: Gong et al. 2014, section 3.2 (sums over pairs are all that eq. 1 needs).
 """
@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import hashlib
 import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from scipy import sparse
 
 from models_core.estimators.base import View
 from models_core.estimators.covariances import PAIRS_PER_BLOCK, PairedSums, sums_of_pairs
+from models_core.phase_cache import digest_of_parts
 
 #: At most so many spans: the partial sums of one take as much space as those of all.
 MOST_SPANS = 16
@@ -124,14 +124,14 @@ def write_pairs(
 ) -> SharedPairs:
     """Write pairs to a folder in `root` where several processes find them, or take those that are there.
 
-    `image_of` is the row of each caption's image. The folder is named by what is in it, so that whoever comes
-    late from other data writes elsewhere. Spans are whole blocks of `rows` pairs; where they end depends on
-    the data alone.
+    `image_of` is the row of each caption's image. The folder's name is a digest of the data, so a process
+    that still works on other data writes elsewhere. Spans are whole blocks of `rows` pairs; where they end
+    depends on the data alone.
     """
     pairs = captions.shape[0]
     blocks = -(-pairs // rows)
     facts = {"pairs": pairs, "span": -(-blocks // MOST_SPANS) * rows}
-    folder = root / _digest(images, captions, image_of, facts)
+    folder = root / digest_of_parts(facts, *_arrays(images), *_arrays(captions), image_of)
     with contextlib.suppress(FileNotFoundError):
         return SharedPairs(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -140,7 +140,7 @@ def write_pairs(
         _write(folder, "captions", captions)
         with _whole(folder / "image_of.npy") as file:
             np.save(file, np.asarray(image_of))
-        # It comes last: whoever finds it finds all.
+        # Written last: where this file is, all files are.
         with _whole(folder / _FACTS) as file:
             file.write_text(json.dumps(facts))
     except BaseException:
@@ -176,13 +176,5 @@ def _whole(path: Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-def _digest(images: View, captions: View, image_of: NDArray[np.intp], facts: Mapping[str, int]) -> str:
-    told = hashlib.blake2b(json.dumps(facts).encode(), digest_size=16)
-    for view in (images, captions):
-        parts = (view.data, view.indices, view.indptr) if isinstance(view, sparse.csr_matrix) else (view,)
-        for part in parts:
-            told.update(f"{part.dtype} {part.shape}".encode())
-            for start in range(0, len(part), PAIRS_PER_BLOCK):
-                told.update(np.ascontiguousarray(part[start : start + PAIRS_PER_BLOCK]).data)
-    told.update(np.ascontiguousarray(image_of).data)
-    return told.hexdigest()
+def _arrays(view: View) -> tuple[NDArray[Any], ...]:
+    return (view.data, view.indices, view.indptr) if isinstance(view, sparse.csr_matrix) else (view,)

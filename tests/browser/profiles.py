@@ -1,7 +1,7 @@
-"""Browser profiles, used again for the next test once they have forgotten what the last one left in them.
+"""Browser profiles, used again for the next test after what the last one left in them is removed.
 
-A new profile starts a process and has loaded nothing: its first page asks for two dozen files. In a profile
-whose last page still stands, empty, a page takes half of the time and of the CPU.
+A new profile starts a process and has loaded nothing: its first page asks for two dozen files. Reuse saves
+0.2 s of CPU a test (docs/testing.md).
 """
 
 from __future__ import annotations

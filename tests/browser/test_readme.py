@@ -103,8 +103,8 @@ def small(
 ) -> Demonstration:
     """The demonstration of half of the images, made in this process, on the tests' own server.
 
-    Who is asked what depends on ids. They begin with 1, as in a new database, whatever ran before: with
-    others there are 1 or 2 questions of a kind left, or none.
+    A simulated play depends on row ids: with others, one or two questions "Is a box missing?" were left, and
+    once in a whole run it was not offered at all. So ids begin with 1, as in a new database.
     """
     settings.DATA_DIR = tmp_path / "data"
     for name, value in SMALL.items():

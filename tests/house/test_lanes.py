@@ -39,8 +39,7 @@ def test_lanes_have_as_much_to_do_as_can_be() -> None:
     pure = {file: {"SQLite": [1.0, own]} for file, own in seconds.items()}
     fixed = {"tests/queue/test_x.py": {"SQLite": [9.0, 2.0], "PostgreSQL": [9.0, 6.0]}}
     found = lanes.balanced([*pure, *fixed, "tests/protocol/test_new.py"], {**pure, **fixed})
-    (second,) = lanes.FURTHER
-    assert [found[file] for file in pure] == [second, lanes.SQLITE, second]
+    assert [found[file] for file in pure] == [lanes.SECOND, lanes.SQLITE, lanes.SECOND]
     assert set(found) == {*pure, "tests/protocol/test_new.py"}
 
 
@@ -52,8 +51,7 @@ def test_what_uses_sqlite_alone_runs_in_the_lane_on_it_that_has_less_to_do() -> 
         "tests/crowd/test_w.py": {"SQLite": [1.0, 1.0]},
     }
     found = lanes.balanced(costs, costs)
-    (second,) = lanes.FURTHER
-    assert found["tests/web/test_y.py"] == second == found["tests/web/test_z.py"]
+    assert found["tests/web/test_y.py"] == lanes.SECOND == found["tests/web/test_z.py"]
     assert lanes.POSTGRESQL not in found.values()
 
 

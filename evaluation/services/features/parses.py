@@ -30,16 +30,14 @@ from models_core.storage import file_digest
 
 _FORMAT, _VERSION = "phrasebox-parses", 1
 _SENTENCES, _MANIFEST = "sentences.jsonl", "manifest.json"
-#: How the Penn Treebank writes brackets and quotation marks.
-_WRITTEN = {
+#: How the Penn Treebank writes brackets; quotation marks are not compared.
+_BRACKETS = {
     "-LRB-": "(",
     "-RRB-": ")",
     "-LSB-": "[",
     "-RSB-": "]",
     "-LCB-": "{",
     "-RCB-": "}",
-    "``": '"',
-    "''": '"',
 }
 #: Sentences between two reports of progress.
 _STEP = 5_000
@@ -158,7 +156,7 @@ def _matched(
             unknown.append(one.id)
         elif caption in of:
             raise ImportRefused(f"{path}: caption {one.id!r} has more than one parse; expected one each")
-        elif _letters("".join(_WRITTEN.get(form, form) for form in one.forms)) != _letters(texts[caption]):
+        elif _letters("".join(_BRACKETS.get(form, form) for form in one.forms)) != _letters(texts[caption]):
             other.append(one.id)
         else:
             own = names.caption_name[caption]

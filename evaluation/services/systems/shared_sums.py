@@ -1,8 +1,8 @@
-"""Sums over pairs that workers share with the training that wants them.
+"""Covariances of a training, computed together with other Celery workers.
 
-The training asks for help and begins at once by itself; workers that have time take spans of pairs too. It
-needs nobody: where no worker comes, the broker is away, or a worker dies, it does what is left. See
-`models_core.estimators.shared_pairs`.
+The training asks for help and begins at once itself. Idle workers add up spans of its pairs too. It can do
+without them: if no worker is idle, the broker cannot be reached or a worker is killed, it adds up the rest.
+See `models_core.estimators.shared_pairs`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class SharedSums:
         ask_for_help(pairs.folder, min(MOST_HELPERS, len(pairs.missing) - 1))
         try:
             found = pairs.total(lambda done, total: self.progress(ADDING_UP, done, total))
-        except OSError:  # a full disk, say: what is there stands in the way of everybody
+        except OSError:  # such as a full disk: free what we have written
             shutil.rmtree(pairs.folder, ignore_errors=True)
             raise
         shutil.rmtree(pairs.folder, ignore_errors=True)

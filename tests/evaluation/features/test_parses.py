@@ -107,7 +107,7 @@ def test_parses_are_kept_in_the_order_of_captions_and_the_others_counted(
 
 def test_brackets_and_quotation_marks_may_be_those_of_the_treebank():
     assert parses._letters('A "big" (red) dog') == parses._letters(
-        "".join(parses._WRITTEN.get(w, w) for w in "A `` big '' -LRB- red -RRB- dog".split())
+        "".join(parses._BRACKETS.get(w, w) for w in "A `` big '' -LRB- red -RRB- dog".split())
     )
 
 

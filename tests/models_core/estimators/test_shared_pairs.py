@@ -1,4 +1,4 @@
-"""Partial sums in files: whoever adds them up, in whatever order, each pair is counted once."""
+"""Partial sums in files: each pair is counted once, by any process and in any order."""
 
 from __future__ import annotations
 
