@@ -83,7 +83,7 @@ def import_features(wanted: FeatureImport, *, progress: PhaseProgress = no_progr
         "file": wanted.source or wanted.path.name,
         "sha256": file_digest(wanted.path),
         "left_out": len(file.ids) - len(rows),
-        "missing": len(called) - len(ids),
+        "missing": len(called) - len(set(ids)),
     }
     new = NewSet(
         corpus=wanted.corpus,

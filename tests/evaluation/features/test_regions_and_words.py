@@ -77,6 +77,7 @@ def test_regions_of_every_format_have_images_vectors_and_boxes(sized: str, tmp_p
     np.testing.assert_array_equal(found.vectors(), ROWS)
     np.testing.assert_array_equal(found.boxes(), BOXES.astype(np.float32))
     assert isinstance(found.boxes(), np.memmap)
+    assert (found.origin["left_out"], found.origin["missing"]) == (0, IMAGES - 3)
 
 
 def test_other_boxes_are_another_version_and_regions_of_unknown_images_are_left_out(
