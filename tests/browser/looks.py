@@ -18,6 +18,8 @@ LOOKS: tuple[tuple[int, Scheme], ...] = ((390, "light"), (390, "dark"), (1280, "
 ALL_RULES, COLOURS = LOOKS[0], LOOKS[2]
 #: How wide windows are, from the narrowest phone on.
 WIDTHS = (320, 390, 640, 768, 1024, 1280, 1920, 3840)
+#: Those of them that pages are looked at by default, besides those of the looks: where layouts are narrowest.
+WIDTHS_BY_DEFAULT = (320, 640, 1024)
 HEIGHT = 800
 
 #: Waits until nothing moves; whether axe is on the page already.
@@ -68,8 +70,9 @@ def for_everybody(page: Page, frame: Frame | None = None, *, other_words: bool =
     """
     shown = frame or page
     before = page.viewport_size
+    looks = [look for look in LOOKS if THOROUGH or look in (ALL_RULES, COLOURS)]
     # The looks come first: a page that is hardly there yet is waited for by them.
-    for width, scheme in LOOKS:
+    for width, scheme in looks:
         page.set_viewport_size({"width": width, "height": HEIGHT})
         page.emulate_media(color_scheme=scheme)
         if THOROUGH or ((width, scheme) == ALL_RULES and not other_words):
@@ -77,8 +80,8 @@ def for_everybody(page: Page, frame: Frame | None = None, *, other_words: bool =
         elif (width, scheme) == COLOURS and not other_words:
             assert_accessible(shown, "color-contrast")
         _fits(shown, width)
-    for width in WIDTHS:
-        if width not in (seen for seen, _ in LOOKS):
+    for width in WIDTHS if THOROUGH else WIDTHS_BY_DEFAULT:
+        if width not in (seen for seen, _ in looks):
             page.set_viewport_size({"width": width, "height": HEIGHT})
             _fits(shown, width)
     if before:

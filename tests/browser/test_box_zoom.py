@@ -25,6 +25,7 @@ from tests.browser.box_editor import (
 )
 from tests.browser.conftest import Open
 from tests.queue.world import World
+from tests.sizes import THOROUGH
 from tests.web import desk
 from tests.web.world import SIZE
 
@@ -81,7 +82,7 @@ def test_a_dragged_box_is_stored_to_the_pixel(work: World, open_page: Open, time
     assert kept() == (DRAWN, "drag")
 
 
-@pytest.mark.parametrize(("times", "ratio"), SCREENS)
+@pytest.mark.parametrize(("times", "ratio"), SCREENS if THOROUGH else SCREENS[::2])
 def test_four_extreme_points_are_stored_to_the_pixel(work: World, open_page: Open, times: float, ratio: int):
     page = opened(open_page, device_scale_factor=ratio)
     by_points(page)
@@ -126,7 +127,7 @@ def test_handles_work_at_every_zoom(editor: Page, times: float):
     assert box(editor) == [82, 102, 151, 161]
 
 
-@pytest.mark.parametrize("times", [0.5, 3])
+@pytest.mark.parametrize("times", [pytest.param(0.5, marks=pytest.mark.slow), 3])
 def test_edges_clamp_at_every_zoom(editor: Page, times: float):
     zoom(editor, times, (470, 350))
     drag(editor, (440, 330), (900, 700))

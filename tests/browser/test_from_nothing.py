@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from django.core.management import call_command
 from django.urls import reverse
 from playwright.sync_api import Page, expect
@@ -93,6 +94,7 @@ def work(page: Page, kind: str) -> None:
     eventually(page, lambda: not Assignment.objects.filter(state=Assignment.LEASED).exists())
 
 
+@pytest.mark.slow
 def test_from_an_empty_database_staff_set_up_a_campaign_and_two_annotators_answer_all_six_questions(
     transactional_db: None, open_page: Open, tmp_path: Path, settings: Any
 ):

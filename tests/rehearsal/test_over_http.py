@@ -71,6 +71,7 @@ def kill(server: Server) -> None:
             os.kill(int(child), signal.SIGKILL)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
 def test_a_crowd_over_http_finishes_although_the_server_is_killed_in_between(tmp_path: Path) -> None:
     opened(tmp_path, "rehearsal")

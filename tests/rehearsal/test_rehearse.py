@@ -102,6 +102,18 @@ def test_tests_are_taken_before_work_and_who_fails_one_does_none_of_it(clock):
     assert not any(votes.filter(worker=row.worker_id, kind=row.kind).exists() for row in failed)
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_crowd_over_http_finishes_and_nothing_is_amiss(live_server):
+    """By the pages alone, as people would; with a server that is killed in between, among the slow tests."""
+    world = World([pictured(0)], settings=OPEN_DOOR, workers=0)
+    plan = CrowdPlan(mix={"perfect": 5}, seed=1, through="http", url=live_server.url, conduct=ORDERLY)
+    done = run_campaign_crowd(campaign=world.campaign, plan=plan)
+    assert done.tally.amiss == [] and set(done.violations.values()) == {0}
+    assert (done.open_tasks, done.leased, done.cost["unfinished"]) == (0, 0, 0)
+    assert done.tally.answered.total() == Judgment.objects.filter(campaign=world.campaign).count() > 0
+    assert done.scores is not None and done.scores.f1 > 0.8
+
+
 def test_leases_that_nobody_waits_for_are_told_as_left_over(clock):
     world = World([pictured(0)], settings={"trust": OPEN_DOOR["trust"]}, workers=1)
     held = leases.take_lease(worker=world.workers[0], campaign=world.campaign, kind=q.BOX_DRAWING)

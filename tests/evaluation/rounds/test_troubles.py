@@ -136,16 +136,9 @@ def test_each_job_of_a_round_outlives_its_killed_worker(
     a_round.check()
 
 
-@pytest.mark.parametrize(
-    "database",
-    [
-        pytest.param("sqlite", marks=pytest.mark.only_on("sqlite")),
-        # Without it, each job goes on there after the death of its worker; see above.
-        pytest.param("postgresql", marks=[pytest.mark.only_on("postgresql"), pytest.mark.slow]),
-    ],
-)
+@pytest.mark.slow  # without it, each job goes on after the death of its worker, and single ones are cancelled
 def test_each_job_of_a_round_is_cancelled_in_each_phase_and_goes_on(
-    a_round: Round, monkeypatch: pytest.MonkeyPatch, database: str
+    a_round: Round, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A report is started again for each of its phases; how its figures look is for tests of figures to say.
     monkeypatch.setattr(building, "as_svg", lambda plot: "<svg/>")
