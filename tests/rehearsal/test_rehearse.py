@@ -17,6 +17,7 @@ from annotation.queue import leases
 from annotation.simulation.visits import ORDERLY, Conduct
 from annotation.simulation_driver import CrowdPlan, mix_of, run_campaign_crowd, simulate_campaign
 from annotation.simulation_driver.soundness import MET_TWICE, VIOLATION_QUERIES, violations
+from tests.browser.gate import before
 from tests.queue.world import World
 from tests.rehearsal.script import pictured
 
@@ -105,6 +106,7 @@ def test_tests_are_taken_before_work_and_who_fails_one_does_none_of_it(clock):
 @pytest.mark.django_db(transaction=True)
 def test_a_crowd_over_http_finishes_and_nothing_is_amiss(live_server):
     """By the pages alone, as people would; with a server that is killed in between, among the slow tests."""
+    before(live_server).open()  # tests of browsers shut it
     world = World([pictured(0)], settings=OPEN_DOOR, workers=0)
     plan = CrowdPlan(mix={"perfect": 5}, seed=1, through="http", url=live_server.url, conduct=ORDERLY)
     done = run_campaign_crowd(campaign=world.campaign, plan=plan)
