@@ -17,6 +17,8 @@ RUN apt-get update \
 
 WORKDIR /app
 COPY requirements.txt constraints.txt ./
+# A further index of packages, such as PyTorch's for builds without CUDA (docs/operation.md).
+ARG PIP_EXTRA_INDEX_URL=""
 RUN pip install --no-cache-dir -r requirements.txt -c constraints.txt
 COPY . .
 # Static files get their names here; the secret lives no longer than this line.

@@ -70,6 +70,13 @@ def torch_on(device: str) -> Torch | None:
     return Torch(torch, torch.device(device))
 
 
+def torch_for(device: str) -> Torch:
+    """Torch on `device`, for what needs it on the CPU too. Raises NoDevice."""
+    found = torch_on("torch:cpu" if device == CPU else device)
+    assert found is not None
+    return found
+
+
 @contextmanager
 def memory_of(on: Torch | None) -> Iterator[None]:
     """Inside, a device whose memory is full raises NoDevice; without one nothing is different."""

@@ -63,6 +63,7 @@ def add_sources(parser: CommandParser) -> None:
         metavar="FILE",
         help="Background texts, one sentence on each line, in place of the BNC",
     )
+    parser.add_argument("--words", metavar="SET", default="", help="A feature set of words, to begin with")
     parser.add_argument("--wordnet", type=Path, help="WordNet 3.0's noun files (default: Debian's folder)")
     add_items(parser)
 
@@ -87,6 +88,7 @@ def add_items(parser: CommandParser) -> None:
     parser.add_argument(
         "--feature-ids", type=Path, metavar="FILE", help="Names of their images in order, one on each line"
     )
+    parser.add_argument("--regions", metavar="SET", default="", help="A feature set of regions of the images")
     parser.add_argument(
         "--lemmas",
         type=Path,
@@ -109,4 +111,6 @@ def sources_of(options: dict[str, Any]) -> Sources:
     if features and is_label(str(options["features"])) and not options["features"].exists():
         features = str(options["features"])
     background = tuple(str(file.resolve()) for file in options.get("background", []))
-    return Sources(background, wordnet, features, ids, lemmas)
+    return Sources(
+        background, wordnet, features, ids, lemmas, options.get("regions", ""), options.get("words", "")
+    )

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from django.conf import settings
+
 from annotation.common.locks import exclusive_folder
+from models_core.phase_cache import PhaseCache, PhaseProgress, no_progress
 
 #: Rows written in one transaction.
 ROWS_PER_INSERT = 2_000
@@ -34,6 +37,11 @@ def exclusive_work(work: str, word: str, name: str) -> Iterator[None]:
         work, busy=f"{word} {name!r}: another process is writing under this name; wait until it is finished"
     ):
         yield
+
+
+def phase_cache(progress: PhaseProgress = no_progress) -> PhaseCache:
+    """Where finished phases of long work are kept, of all corpora."""
+    return PhaseCache(Path(settings.DATA_DIR) / "kept", progress)
 
 
 def check_file(path: Path, expected: str) -> None:

@@ -70,9 +70,13 @@ def feature_list(request: HttpRequest) -> HttpResponse:
     )
 
 
-def offered_sets(corpora: list[Any]) -> list[FeatureSet]:
-    """The sets of images of these corpora, which systems can be trained on."""
-    return [one for corpus in corpora for one in feature_sets(corpus.name) if one.kind == "image"]
+def offered_sets(corpora: list[Any]) -> dict[str, list[FeatureSet]]:
+    """Kind of item -> the sets of these corpora, which systems can be trained on."""
+    found: dict[str, list[FeatureSet]] = {}
+    for corpus in corpora:
+        for one in feature_sets(corpus.name):
+            found.setdefault(one.kind, []).append(one)
+    return found
 
 
 def _import(request: HttpRequest) -> None:

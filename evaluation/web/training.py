@@ -23,21 +23,28 @@ from evaluation.comparison.subsets import FOLD
 from evaluation.formats.arrays import SUFFIXES
 from evaluation.models import System
 from evaluation.services.common import ImportRefused, check_name
-from evaluation.services.features.store import feature_set, is_label
+from evaluation.services.features.store import is_label
 from evaluation.services.systems import registry
 from evaluation.services.systems.auxiliary import check_auxiliary
+from evaluation.services.systems.sources import Sources, check_sets
 from evaluation.services.weak.collections import weak_collections
 from evaluation.web import offered
 from evaluation.web.features import offered_sets
 from evaluation.web.frame import evaluation_frame, text_parameter, text_parameters
 from evaluation.web.server_files import path_of_file, server_files
 from evaluation.web.splits import NotOffered, which_in, whole_in
+from models_core.estimators.base import IMAGE_VIEW
 from models_core.systems.named_recipes import named_recipes
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.recipe_files import recipe_of
 
 #: Titles of methods that German has words for; those of others are names.
 _TITLES = {"nearest neighbours": gettext_lazy("nearest neighbours")}
+#: Whether a recipe takes regions -> what it needs of a user where its images are no visual words.
+_NEEDS = {
+    False: gettext_lazy("needs vectors of images"),
+    True: gettext_lazy("needs regions or vectors of images"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +111,7 @@ def _in_words(recipe: Recipe) -> str:
     text, image = recipe.text, recipe.image
     parts = [
         *([_("needs a background text")] if text.of_background else ()),
-        *([_("needs vectors of images")] if image.of_vectors else ()),
+        *([str(_NEEDS[recipe.kind.takes[IMAGE_VIEW] == "regions"])] if image.of_vectors else ()),
         *([_("needs a weak collection")] if recipe.kind.needs else ()),
         str(_TITLES.get(recipe.kind.title, recipe.kind.title)),
         *([recipe.printed] if recipe.kind.recipes and recipe.printed else ()),
@@ -127,7 +134,7 @@ def _of_file(name: str) -> str:
         return _("cannot be read")
 
 
-def _check_files(recipe: Recipe, backgrounds: list[str], features: str) -> None:
+def _check_files(recipe: Recipe, backgrounds: list[str], features: str, regions: str) -> None:
     """Raise NotOffered where a training would soon end for want of a file, or would not look at it."""
     named = {"name": recipe.name}
     if recipe.text.of_background and not backgrounds:
@@ -138,7 +145,17 @@ def _check_files(recipe: Recipe, backgrounds: list[str], features: str) -> None:
             )
             % named
         )
-    if recipe.image.of_vectors and not features:
+    if regions and features:
+        raise NotOffered(_("Images are described by vectors or by regions: choose one of both."))
+    if recipe.kind.takes[IMAGE_VIEW] == "regions" and not (features or regions):
+        raise NotOffered(
+            _(
+                "Recipe %(name)s aligns regions of images with words: choose regions below, or vectors of "
+                "whole images."
+            )
+            % named
+        )
+    if recipe.image.of_vectors and not (features or regions):
         raise NotOffered(
             _(
                 "Recipe %(name)s compares vectors of images: choose a feature set or a file below, or import "
@@ -181,9 +198,9 @@ def _arguments(given: QueryDict) -> dict[str, Any]:
         arguments["train"] = which_in(given, "train", corpus)
         arguments["held_out"] = which_in(given, "held_out", corpus)
     backgrounds = [file for file in text_parameters(given, "background") if file]
-    features = text_parameter(given, "features")
-    if is_label(features):
-        feature_set(corpus.name, features)
+    features, regions, words = (text_parameter(given, key) for key in ("features", "regions", "words"))
+    sources = Sources(features=features, regions=regions, words=words)
+    sources.settled(corpus.name)
     for kind, chosen in (
         ("background", backgrounds),
         ("features", [] if is_label(features) else [features]),
@@ -191,7 +208,8 @@ def _arguments(given: QueryDict) -> dict[str, Any]:
         unknown = [file for file in chosen if file and file not in server_files(kind)]
         if unknown:
             raise NotOffered(_("There is no file “%(name)s” on the server.") % {"name": unknown[0][:60]})
-    _check_files(recipe_of(recipe), backgrounds, features)
+    _check_files(recipe_of(recipe), backgrounds, features, regions)
+    check_sets(recipe_of(recipe), sources)
     weak = text_parameter(given, "weak")
     if weak and weak not in {one.name for one in weak_collections()}:
         raise NotOffered(_("There is no weak collection “%(name)s”.") % {"name": weak[:60]})
@@ -208,4 +226,8 @@ def _arguments(given: QueryDict) -> dict[str, Any]:
         arguments["background"] = [path_of_file("background", file) for file in backgrounds]
     if features:
         arguments["features"] = features if is_label(features) else path_of_file("features", features)
+    if regions:
+        arguments["regions"] = regions
+    if words:
+        arguments["words"] = words
     return arguments

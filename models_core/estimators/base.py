@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, Self, TypeAlias
 
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from models_core.checked_fields import BadField
+from models_core.checkpoints import Checkpoints
 from models_core.device import CPU
 from models_core.phase_cache import PhaseProgress, no_progress
 from models_core.scoring.tiles import Scores
@@ -26,11 +27,78 @@ Matrix = NDArray[np.float64]
 RankDirection = Literal["annotation", "search"]
 DIRECTIONS: tuple[RankDirection, ...] = ("annotation", "search")
 
-#: One kind of item, described: a row for each. Of kernels, a column for each training item.
+
+@dataclass(frozen=True)
+class RaggedRows:
+    """Items of several rows each: those of item i are `values[begin[i]:end[i]]`, and may be none.
+
+    `values` has shape (rows, numbers), or (rows,) where a row is one number; it may be mapped from a file.
+    """
+
+    values: NDArray[Any]
+    begin: NDArray[np.intp]
+    end: NDArray[np.intp]
+
+    def __len__(self) -> int:
+        return len(self.begin)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(items, numbers of a row), or (items,)."""
+        return (len(self), *self.values.shape[1:])
+
+    @property
+    def counts(self) -> NDArray[np.intp]:
+        """How many rows each item has, shape (items,)."""
+        return self.end - self.begin
+
+    @classmethod
+    def of_counts(cls, values: NDArray[Any], counts: ArrayLike) -> RaggedRows:
+        """Items whose rows follow each other, `counts` of them each. Raises ValueError for another sum."""
+        end = np.cumsum(np.asarray(counts, np.intp))
+        if (end[-1] if len(end) else 0) != len(values):
+            raise ValueError(f"items have {end[-1] if len(end) else 0} rows; expected {len(values)}")
+        return cls(values, np.concatenate([[0], end[:-1]]).astype(np.intp), end)
+
+    def take(self, chosen: ArrayLike) -> RaggedRows:
+        """Those items, in this order; no row is copied."""
+        places = np.asarray(chosen, np.intp)
+        return replace(self, begin=self.begin[places], end=self.end[places])
+
+    def item(self, place: int) -> NDArray[Any]:
+        """The rows of an item."""
+        return self.values[self.begin[place] : self.end[place]]
+
+    def padded(self, chosen: ArrayLike) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Rows of those items side by side, shape (items, longest, numbers), and where they are rows, shape
+        (items, longest); the rest is 0. No other row is read."""
+        places = np.asarray(chosen, np.intp)
+        counts = self.counts[places]
+        there = np.arange(max(1, counts.max(initial=0))) < counts[:, None]
+        found = np.zeros((*there.shape, *self.values.shape[1:]), self.values.dtype)
+        for row, place in enumerate(places):
+            found[row, : counts[row]] = self.item(int(place))
+        return found, there
+
+
+@dataclass(frozen=True)
+class WordNumbers(RaggedRows):
+    """Sentences as numbers of their words, from 0 to `vocabulary` - 1.
+
+    `vectors` are the words' vectors where some are given, shape (vocabulary, numbers).
+    """
+
+    vocabulary: int = 0
+    vectors: NDArray[np.floating] | None = None
+
+
+#: One kind of item, described: a row for each. Of kernels, a column for each training item. A method that
+#: takes regions or words is given RaggedRows (left out here, or each other method had to ask).
 View: TypeAlias = NDArray[Any] | sparse.csr_matrix
 IMAGE_VIEW, CAPTION_VIEW = "images", "captions"
-#: What a method takes of a kind of item: its kernel with the training items, or its own features.
-Form = Literal["kernel", "vectors"]
+#: What a method takes of a kind of item: its kernel with the training items, its own features, those of its
+#: regions, or the numbers of its words.
+Form = Literal["kernel", "vectors", "regions", "words"]
 #: What was learned: arrays by name, and settings that fit JSON.
 State = tuple[dict[str, NDArray[Any]], dict[str, Any]]
 
@@ -70,13 +138,14 @@ SumPairs: TypeAlias = Callable[[View, View, NDArray[np.intp]], Any]
 class FitContext:
     """What a fit may use besides its data: dice, a device, somebody who is told how far it is, and further
     data by the names of `Method.needs`, such as "weak". `sum_pairs`, where there is one, adds up
-    covariances in the place of `covariances.sums_of_pairs`."""
+    covariances in the place of `covariances.sums_of_pairs`. `checkpoints` keep what is half learned."""
 
     seed: int = 0
     device: str = CPU
     progress: PhaseProgress = no_progress
     auxiliary: Mapping[str, Dataset] = field(default_factory=dict)
     sum_pairs: SumPairs | None = None
+    checkpoints: Checkpoints = field(default_factory=Checkpoints)
 
     def rng(self, phase: str) -> np.random.Generator:
         """Dice of this phase alone: a phase that is not done again shifts no draw of another."""

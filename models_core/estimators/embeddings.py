@@ -116,11 +116,21 @@ def _with_length(rows: NDArray[Any], *, first: bool) -> NDArray[Any]:
 def recall_of_embeddings(
     images: Matrix, captions: Matrix, image_of: NDArray[np.intp], *, cosine: bool
 ) -> float:
-    """The mean of R@1, R@5 and R@10 over both directions, a share; any of an image's captions counts."""
+    """What `recall_of_scores` gives of embeddings."""
+    return recall_of_scores(
+        embedded_scores(images, captions, direction="annotation", cosine=cosine), image_of
+    )
+
+
+def recall_of_scores(scores: Scores, image_of: NDArray[np.intp]) -> float:
+    """The mean of R@1, R@5 and R@10 over both directions, a share; any of an image's captions counts.
+
+    Rows of `scores` are images.
+    """
     shares: list[Any] = []
     for direction in DIRECTIONS:
-        scores = embedded_scores(images, captions, direction=direction, cosine=cosine)
-        ranks = ranks_of_own(scores, image_of, direction)
+        found = scores if direction == "annotation" else scores.turned()
+        ranks = ranks_of_own(found, image_of, direction)
         shares += [np.mean(ranks <= cutoff) for cutoff in SELECTION_CUTOFFS]
     return float(np.mean(shares))
 

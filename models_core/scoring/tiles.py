@@ -145,20 +145,7 @@ class Products(Scores):
         return np.asarray(self._cut(0, rows) @ block[1].T)
 
     def at(self, rows: RowIndices, columns: RowIndices) -> ScoreArray:
-        found = np.empty(len(rows), dtype=self.type)
-        high, wide = self.tile_shape
-        across = -(-self.shape[1] // wide)
-        number = rows // high * across + columns // wide
-        order = np.argsort(number, kind="stable")
-        cuts = np.flatnonzero(np.diff(number[order])) + 1
-        for pairs in np.split(order, cuts) if len(order) else ():
-            top, left = (int(n) for n in divmod(int(number[pairs[0]]), across))
-            tile = self.tile(
-                slice(top * high, min((top + 1) * high, self.shape[0])),
-                slice(left * wide, min((left + 1) * wide, self.shape[1])),
-            )
-            found[pairs] = tile[rows[pairs] - top * high, columns[pairs] - left * wide]
-        return found
+        return at_by_tiles(self, rows, columns, self.type)
 
     def select(self, rows: RowIndices, columns: RowIndices) -> Products:
         return Products(self.queries[_run(rows)], self.items[_run(columns)], cosine=self.cosine)
@@ -177,6 +164,24 @@ class Products(Scores):
             return cut
         # In double, as the length may be out of the range of the type; the quotient is not.
         return np.divide(cut, lengths[span, None]).astype(self.type, copy=False)
+
+
+def at_by_tiles(scores: Scores, rows: RowIndices, columns: RowIndices, kind: np.dtype[Any]) -> ScoreArray:
+    """The scores of pairs, taken from the tiles of `tile_grid`, of which each is computed once."""
+    found = np.empty(len(rows), dtype=kind)
+    high, wide = scores.tile_shape
+    across = -(-scores.shape[1] // wide)
+    number = rows // high * across + columns // wide
+    order = np.argsort(number, kind="stable")
+    cuts = np.flatnonzero(np.diff(number[order])) + 1
+    for pairs in np.split(order, cuts) if len(order) else ():
+        top, left = (int(n) for n in divmod(int(number[pairs[0]]), across))
+        tile = scores.tile(
+            slice(top * high, min((top + 1) * high, scores.shape[0])),
+            slice(left * wide, min((left + 1) * wide, scores.shape[1])),
+        )
+        found[pairs] = tile[rows[pairs] - top * high, columns[pairs] - left * wide]
+    return found
 
 
 def tile_grid(scores: Scores) -> Iterator[tuple[slice, slice]]:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from models_core.estimators.base import RaggedRows
 from models_core.features.image import extraction, pictures, vocabulary
 from models_core.features.image.descriptors import DESCRIPTORS
 from models_core.features.image.intersection import Shares
@@ -26,6 +27,7 @@ from models_core.features.image.pyramid import FINEST, histogram, pyramid
 from models_core.features.image.vocabulary import Vocabulary
 from models_core.features.text.documents import Document
 from models_core.features.text.lemmas import Lemmatiser, Word
+from models_core.features.text.tokens import tokenise
 from models_core.phase_cache import PhaseCache, digest_of_parts, from_json_array, to_json_array
 
 #: The captions of an image, each its content words in order.
@@ -96,7 +98,27 @@ class Vectors:
         return digest_of_parts(np.asarray(self.values))
 
 
-Features = CountedWords | Vectors
+@dataclass(frozen=True)
+class RegionVectors:
+    """Pictures as the vectors of their regions; `source` says by content where these are from."""
+
+    rows: RaggedRows
+    source: str
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def take(self, chosen: Sequence[int] | NDArray[np.intp]) -> RegionVectors:
+        """Those images only; no vector is copied."""
+        return RegionVectors(self.rows.take(chosen), self.source)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of where the vectors are from, and of which they are."""
+        return digest_of_parts(self.source, self.rows.begin, self.rows.end)
+
+
+Features = CountedWords | Vectors | RegionVectors
 
 
 @dataclass(frozen=True)
@@ -157,10 +179,12 @@ def prepare(
     *,
     kept: PhaseCache,
     codebooks: Vocabulary | None = None,
-    vectors: NDArray[np.floating] | None = None,
+    vectors: NDArray[np.floating] | RegionVectors | None = None,
     seed: int = 0,
+    as_written: bool = False,
 ) -> PreparedDataset:
-    """Read captions and pictures; with `vectors`, shape (examples, dimensions), pictures are not looked at.
+    """Read captions and pictures; with `vectors`, shape (examples, dimensions), or those of regions, pictures
+    are not looked at. Captions are read as lemmas, or `as_written`: as their words in lower case.
 
     `codebooks` are learned from the pictures where None. What is read is kept by content. Raises ValueError
     naming the image for a caption that is empty, a name that comes twice, a picture that is
@@ -170,14 +194,30 @@ def prepare(
     if len(set(names)) != len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise ValueError(f"image {twice!r} is given twice; expected each once")
-    words = read_captions(examples, kept=kept)
+    words = written_words(examples) if as_written else read_captions(examples, kept=kept)
+    if isinstance(vectors, RegionVectors):
+        return PreparedDataset(names, words, _checked_regions(names, vectors))
     if vectors is not None:
         return PreparedDataset(names, words, checked_vectors(names, vectors))
     return PreparedDataset(names, words, count_words(examples, kept=kept, codebooks=codebooks, seed=seed))
 
 
-def read_captions(examples: Sequence[ImageExample], *, kept: PhaseCache) -> tuple[CaptionWords, ...]:
-    """The content words of every caption. Raises ValueError for one that is empty, naming it."""
+def written_words(examples: Sequence[ImageExample]) -> tuple[CaptionWords, ...]:
+    """The words of every caption in lower case, without punctuation, each in the place of its lemma.
+
+    Raises ValueError for a caption that is empty, naming it. Source: Karpathy and Fei-Fei 2015, section 4.
+    """
+    _check_captions(examples)
+    return tuple(
+        tuple(
+            tuple(Word(token.lower(), "") for token in tokenise(caption) if any(map(str.isalnum, token)))
+            for caption in example.captions
+        )
+        for example in examples
+    )
+
+
+def _check_captions(examples: Sequence[ImageExample]) -> None:
     for example in examples:
         if not example.captions:
             raise ValueError(f"image {example.name!r} has no caption; leave it out")
@@ -191,6 +231,11 @@ def read_captions(examples: Sequence[ImageExample], *, kept: PhaseCache) -> tupl
                 raise ValueError(
                     f"caption {number} of image {example.name!r} is empty; correct it, or leave the image out"
                 )
+
+
+def read_captions(examples: Sequence[ImageExample], *, kept: PhaseCache) -> tuple[CaptionWords, ...]:
+    """The content words of every caption. Raises ValueError for one that is empty, naming it."""
+    _check_captions(examples)
     texts = [[list(e.captions), None if e.lemmas is None else list(e.lemmas)] for e in examples]
 
     def read() -> dict[str, NDArray[np.uint8]]:
@@ -262,6 +307,16 @@ def _cache(kept: PhaseCache) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory() as folder:
         yield Path(folder)
+
+
+def _checked_regions(names: Sequence[str], regions: RegionVectors) -> RegionVectors:
+    """Regions of these images; ValueError naming the first image that has none."""
+    if len(regions) != len(names):
+        raise ValueError(f"regions of {len(regions)} images for {len(names)}; expected the same images")
+    without = np.flatnonzero(regions.rows.counts == 0)
+    if len(without):
+        raise ValueError(f"image {names[int(without[0])]!r} has no region; leave it out")
+    return regions
 
 
 def checked_vectors(names: Sequence[str], vectors: NDArray[np.floating]) -> Vectors:

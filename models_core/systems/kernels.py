@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from models_core.device import CPU
@@ -42,12 +43,30 @@ from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.side_settings import PictureSettings, TextSettings
 
 
+@dataclass(frozen=True)
+class GivenWordVectors:
+    """Words and their vectors, shape (words, numbers)."""
+
+    words: Sequence[str]
+    vectors: NDArray[np.floating]
+
+    def of(self, words: Sequence[str]) -> NDArray[np.float32]:
+        """The vectors of these words, zeros where one has none; shape (words, numbers)."""
+        place_of = {word: place for place, word in enumerate(self.words)}
+        found = np.zeros((len(words), self.vectors.shape[1]), np.float32)
+        for row, word in enumerate(words):
+            if word in place_of:
+                found[row] = self.vectors[place_of[word]]
+        return found
+
+
 @dataclass(frozen=True, slots=True)
 class Resources:
     """What some recipes need besides the corpus.
 
     `background` is a text as sentences of lemmas, `called` its name; of its `lines`, `dropped` were
     left out as captions of the corpus. `wordnet` is the folder of the noun files, Debian's where None.
+    `word_vectors` are those that a method begins with.
     """
 
     background: Sequence[Sequence[str]] = ()
@@ -55,6 +74,7 @@ class Resources:
     wordnet: Path | None = None
     lines: int = 0
     dropped: int = 0
+    word_vectors: GivenWordVectors | None = None
 
 
 class TextKernel(Protocol):

@@ -63,6 +63,11 @@ class Recipe:
         """The method itself."""
         return method_named(self.method)
 
+    @property
+    def reads_words(self) -> bool:
+        """Whether its text's side reads words as they are written, not lemmas."""
+        return self.kind.takes[CAPTION_VIEW] == "words"
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data, which `of_dict` reads back."""
         parts = {

@@ -62,8 +62,25 @@ class TextSettings:
         return (self.weighting,) if self.weighting != "none" else ()
 
 
+class NoTextKernel:
+    """What the text's settings say where it is no kernel: the captions alone count, and only the same word is
+    alike."""
+
+    __slots__ = ()
+
+    @property
+    def of_background(self) -> bool:
+        """Whether it counts words of a background text: no."""
+        return False
+
+    @property
+    def similarities(self) -> tuple[Similarity, ...]:
+        """What makes two words alike: nothing."""
+        return ()
+
+
 @dataclass(frozen=True, slots=True)
-class BagSettings:
+class BagSettings(NoTextKernel):
     """Captions as bags of words weighted by tf-idf. Source: Gong et al. 2014, section 5. Raises BadField."""
 
     words: Annotated[int, Field(ge=1, description="How many words the bags have, the most frequent ones")] = (
@@ -86,19 +103,36 @@ class BagSettings:
         return "tf-idf"
 
     @property
-    def of_background(self) -> bool:
-        """No: the captions alone count."""
-        return False
+    def parts(self) -> tuple[str, ...]:
+        """What it is made of besides its kernel, in the words of recipes."""
+        return (f"{self.words} words",)
+
+
+@dataclass(frozen=True, slots=True)
+class WordSettings(NoTextKernel):
+    """Captions as sequences of words in lower case, without punctuation. Source: Karpathy and Fei-Fei 2015,
+    section 4. Raises BadField."""
+
+    least_count: Annotated[
+        int,
+        Field(ge=1, description="How often the training captions have a word, at least, for it to be known"),
+    ] = 5
+    captions: Annotated[
+        int, Field(ge=1, description="How many captions of each training image are learned from")
+    ] = 5
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @property
-    def similarities(self) -> tuple[Similarity, ...]:
-        """None: only the same word is alike."""
-        return ()
+    def kernel(self) -> str:
+        """What it is called beside the kernels."""
+        return "words in order"
 
     @property
     def parts(self) -> tuple[str, ...]:
         """What it is made of besides its kernel, in the words of recipes."""
-        return (f"{self.words} words",)
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +174,28 @@ class VectorSettings:
         return True
 
 
+@dataclass(frozen=True, slots=True)
+class RegionSettings:
+    """Images as the vectors of their regions. Raises BadField."""
+
+    normalised: Annotated[bool, Field(description="Whether each region's vector has length 1")] = False
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    @property
+    def kernel(self) -> str:
+        """What it is called beside the kernels."""
+        return "regions"
+
+    @property
+    def of_vectors(self) -> bool:
+        """Yes."""
+        return True
+
+
 #: Kind of item -> the form that a method takes it in -> what the recipe's table holds.
 SIDE_SETTINGS: Mapping[str, Mapping[Form, type]] = {
-    CAPTION_VIEW: {"kernel": TextSettings, "vectors": BagSettings},
-    IMAGE_VIEW: {"kernel": PictureSettings, "vectors": VectorSettings},
+    CAPTION_VIEW: {"kernel": TextSettings, "vectors": BagSettings, "words": WordSettings},
+    IMAGE_VIEW: {"kernel": PictureSettings, "vectors": VectorSettings, "regions": RegionSettings},
 }

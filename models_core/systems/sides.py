@@ -5,6 +5,7 @@ A side is learned from the training items, describes them and new ones, and is s
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models_core.device import CPU
-from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Form, View
+from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Form, RaggedRows, View, WordNumbers
 from models_core.features.bags import TfIdfBags
 from models_core.features.grams import scaled_diagonal
 from models_core.features.image.descriptors import DESCRIPTORS
@@ -22,7 +23,7 @@ from models_core.features.image.vocabulary import CodebookSettings, Vocabulary
 from models_core.features.text.documents import Document
 from models_core.features.text.similarity import WordKernel
 from models_core.phase_cache import PhaseArrays, PhaseCache, digest_of_parts, from_json_array, to_json_array
-from models_core.systems.dataset import CaptionWords, CountedWords, Features, Vectors
+from models_core.systems.dataset import CaptionWords, CountedWords, Features, RegionVectors, Vectors
 from models_core.systems.kernels import (
     Resources,
     TextKernel,
@@ -32,7 +33,14 @@ from models_core.systems.kernels import (
     text_kernel,
 )
 from models_core.systems.recipe import BadRecipe, Recipe
-from models_core.systems.side_settings import BagSettings, PictureSettings, TextSettings, VectorSettings
+from models_core.systems.side_settings import (
+    BagSettings,
+    PictureSettings,
+    RegionSettings,
+    TextSettings,
+    VectorSettings,
+    WordSettings,
+)
 
 Arrays = Mapping[str, NDArray[Any]]
 #: The place of each item's owner: of captions, the row of their image.
@@ -206,6 +214,76 @@ class BagTexts:
 
 
 @dataclass(frozen=True)
+class WordTexts:
+    """Captions as the numbers of their words, in order; words that are not of the vocabulary are left out.
+
+    `training`, `owners` and `vectors`, the words' vectors where some are given, are needed while a system is
+    trained, and not stored.
+    """
+
+    settings: WordSettings
+    vocabulary: Sequence[str]
+    training: Sequence[Document] = ()
+    owners: Owners = field(default_factory=lambda: np.empty(0, np.intp))
+    vectors: NDArray[np.floating] | None = None
+
+    @classmethod
+    def learn(
+        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
+    ) -> WordTexts:
+        """The vocabulary of the training captions: the most frequent word first, equal ones by the alphabet.
+
+        Raises BadRecipe where no word is frequent enough.
+        """
+        settings: WordSettings = recipe.text
+        texts = [[[w.lemma for w in caption]] for own in words for caption in own[: settings.captions]]
+        owners = np.repeat(np.arange(len(words)), [len(own[: settings.captions]) for own in words])
+        counted = Counter(word for text in texts for word in text[0])
+        known = sorted(
+            (word for word, count in counted.items() if count >= settings.least_count),
+            key=lambda word: (-counted[word], word),
+        )
+        if not known:
+            raise BadRecipe(
+                f"recipe {recipe.name!r}: no word stands {settings.least_count} times in the training "
+                "captions; lower text.least_count"
+            )
+        given = aids.word_vectors
+        return cls(settings, known, texts, owners, None if given is None else given.of(known))
+
+    def digest_parts(self) -> dict[str, Any]:
+        """The vectors of the words."""
+        return {"words": "" if self.vectors is None else digest_of_parts(self.vectors)}
+
+    def describe_training(
+        self, queries: Sequence[Document] | None, store: PhaseCache, facts: Mapping[str, Any]
+    ) -> DescribedSide:
+        """The numbers of both."""
+        new = None if queries is None else self.describe(queries)
+        return DescribedSide(self.describe(self.training), new, self.owners)
+
+    def describe(self, captions: Sequence[Document]) -> View:
+        """A row for each word; several captions of an item are one text."""
+        number_of = {word: number for number, word in enumerate(self.vocabulary)}
+        texts = [
+            [number_of[word] for caption in own for word in caption if word in number_of] for own in captions
+        ]
+        rows = RaggedRows.of_counts(
+            np.asarray([number for text in texts for number in text], np.int64), [len(text) for text in texts]
+        )
+        return WordNumbers(rows.values, rows.begin, rows.end, len(self.vocabulary), self.vectors)
+
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """The vocabulary."""
+        return {"vocabulary": to_json_array(list(self.vocabulary))}, {}
+
+    @classmethod
+    def from_state(cls, settings: Any, arrays: Arrays, stored: Mapping[str, Any]) -> WordTexts:
+        """What `state` gave; raises KeyError where something is missing."""
+        return cls(settings, from_json_array(arrays["vocabulary"]))
+
+
+@dataclass(frozen=True)
 class KernelImages:
     """Images as a kernel with the training images, which it holds."""
 
@@ -242,6 +320,7 @@ class KernelImages:
             books = self.training.codebooks
             arrays = {f"codebook.{k}": c for k, c in zip(DESCRIPTORS, books.centres, strict=True)}
             return {"counts": self.training.counts, **arrays}, {"codebooks": asdict(books.settings)}
+        assert isinstance(self.training, Vectors)
         return {"vectors": np.asarray(self.training.values)}, {}
 
     @classmethod
@@ -308,6 +387,66 @@ class VectorImages:
         return cls(settings, int(stored["image"]["dimensions"]))
 
 
+@dataclass(frozen=True)
+class RegionImages:
+    """Images as the vectors of their regions, `dimensions` numbers each; one vector is one region.
+
+    `training` is needed while a system is trained, and not stored.
+    """
+
+    settings: RegionSettings
+    dimensions: int
+    training: Features | None = None
+
+    @classmethod
+    def learn(cls, recipe: Recipe, features: Features) -> RegionImages:
+        """Raises BadRecipe where the pictures are described by words."""
+        return cls(recipe.image, _rows_of(features, recipe.name).shape[1], features)
+
+    def describe_training(
+        self, held_out: Features | None, store: PhaseCache, facts: Mapping[str, Any], device: str = CPU
+    ) -> DescribedSide:
+        """The regions of both."""
+        assert self.training is not None, "a stored side is not trained again"
+        new = None if held_out is None else self.describe(held_out)
+        return DescribedSide(self.describe(self.training), new, np.arange(len(self.training)))
+
+    def describe(self, images: Features) -> View:
+        """A row for each region; not copied unless they are normalised. Raises BadRecipe for other features,
+        ValueError for another width."""
+        found = _rows_of(images, "trained")
+        if found.shape[1] != self.dimensions:
+            raise ValueError(
+                f"regions of {found.shape[1]} dimensions against {self.dimensions}; expected the same"
+            )
+        if not self.settings.normalised:
+            return found
+        values = np.concatenate([found.item(place) for place in range(len(found))]).astype(np.float32)
+        lengths = np.sqrt(np.einsum("ij,ij->i", values, values))
+        return RaggedRows.of_counts(values / np.where(lengths > 0, lengths, 1)[:, None], found.counts)
+
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """The width."""
+        return {}, {"image": {"dimensions": self.dimensions}}
+
+    @classmethod
+    def from_state(cls, settings: Any, arrays: Arrays, stored: Mapping[str, Any]) -> RegionImages:
+        """What `state` gave; raises KeyError where something is missing."""
+        return cls(settings, int(stored["image"]["dimensions"]))
+
+
+def _rows_of(features: Features, recipe: str) -> RaggedRows:
+    """Regions, or whole images as one region each."""
+    if isinstance(features, RegionVectors):
+        return features.rows
+    if isinstance(features, Vectors):
+        return RaggedRows.of_counts(features.values, np.ones(len(features), np.intp))
+    raise BadRecipe(
+        f"recipe {recipe!r} is for regions of images, or for whole images as vectors; give --regions or "
+        "--features"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class SideKind:
     """How a side is learned and loaded."""
@@ -321,9 +460,11 @@ SIDES: Mapping[str, Mapping[Form, SideKind]] = {
     CAPTION_VIEW: {
         "kernel": SideKind(KernelTexts.learn, KernelTexts.from_state),
         "vectors": SideKind(BagTexts.learn, BagTexts.from_state),
+        "words": SideKind(WordTexts.learn, WordTexts.from_state),
     },
     IMAGE_VIEW: {
         "kernel": SideKind(KernelImages.learn, KernelImages.from_state),
         "vectors": SideKind(VectorImages.learn, VectorImages.from_state),
+        "regions": SideKind(RegionImages.learn, RegionImages.from_state),
     },
 }

@@ -26,7 +26,7 @@ from models_core.systems.recipe import Recipe, of_dict
 from models_core.systems.sides import SIDES, ImageSide, TextSide
 
 SYSTEM_KIND = "system"
-_PACKAGES = ("numba", "HanTa", "opencv-python-headless")
+_PACKAGES = ("numba", "HanTa", "opencv-contrib-python-headless")
 
 
 @dataclass(frozen=True)

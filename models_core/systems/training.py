@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from models_core.checkpoints import Checkpoints
 from models_core.device import CPU, torch_on
 from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Dataset, FitContext, SumPairs
 from models_core.features.text.lemmas import Lemmatiser
@@ -92,7 +93,12 @@ def fit(
         weak = {
             name: _described(pairs, images, texts, kept.progress) for name, pairs in options.auxiliary.items()
         }
-        context = FitContext(options.seed, options.device, kept.progress, weak, options.sum_pairs)
+        checkpoints = Checkpoints(
+            kept.kernels and kept.kernels / "checkpoints", {**given, "seed": options.seed}
+        )
+        context = FitContext(
+            options.seed, options.device, kept.progress, weak, options.sum_pairs, checkpoints
+        )
         model = model.fit(own, new, context)
     return TrainedSystem(recipe, training.names, texts, images, model, options.facts)
 

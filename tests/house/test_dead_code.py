@@ -26,7 +26,7 @@ NAMED_BY_NOBODY = {
         (
             *("change_settings_job", "discard_job", "restore_job", "export_dataset_job", "open_images_job"),
             *("build_report_job", "extract_features_job", "freeze_qrels_job", "next_round_job", "rank_job"),
-            *("extract_set_job", "import_features_job", "train_system_job"),
+            *("extract_regions_job", "extract_set_job", "import_features_job", "train_system_job"),
         ),
         "the registry of job kinds calls it",
     ),
@@ -34,7 +34,9 @@ NAMED_BY_NOBODY = {
     "load_config": "gunicorn calls it",
     "gettext_noop": "whoever imports it calls it _",
     "redirect_request": "urllib calls it",
-    "describe_regions": "regions have their command with the issue about grounding",
+    **dict.fromkeys(
+        ("best_labels", "segments"), "segments become a layer with the rest of the issue about alignment"
+    ),
     **dict.fromkeys(
         ("union_box", "first_right"), "localization has its command with the issue about localization"
     ),

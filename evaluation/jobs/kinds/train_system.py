@@ -30,6 +30,8 @@ class TrainJobRequest:
     features: str = ""
     ids: str = ""
     lemmas: str = ""
+    regions: str = ""
+    words: str = ""
     seed: int = 0
     device: str = CPU
     auxiliary: Sequence[str] = ()
@@ -45,7 +47,13 @@ class TrainJobRequest:
             held_out=self.held_out,
             fold=self.fold,
             sources=training.Sources(
-                tuple(self.background), self.wordnet, self.features, self.ids, self.lemmas
+                tuple(self.background),
+                self.wordnet,
+                self.features,
+                self.ids,
+                self.lemmas,
+                self.regions,
+                self.words,
             ),
             seed=self.seed,
             device=self.device,

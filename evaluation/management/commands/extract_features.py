@@ -9,7 +9,6 @@ find; with one a feature set. What was stopped goes on where it ended.
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from annotation.management.base import ReportCommand
+from evaluation.management.settings import setting_of
 from evaluation.management.training import TRAINING_REFUSALS, ProgressBars
 from evaluation.services.features.extraction import ExtractRequest, extract_set
 from evaluation.services.features.store import NUMBER_TYPES
@@ -92,20 +92,9 @@ def _set(options: dict[str, Any]) -> dict[str, Any]:
         corpus=options["corpus"],
         name=options["name"],
         weights=options["weights"],
-        settings=dict(_setting(one) for one in options["set"]),
+        settings=dict(setting_of(one) for one in options["set"]),
         dtype=options["dtype"],
     )
     with ProgressBars() as bars:
         found, made, absent = extract_set(wanted, progress=bars)
     return {**found.as_dict(), "unchanged": not made, "left_out": absent}
-
-
-def _setting(text: str) -> tuple[str, Any]:
-    """KEY=VALUE, the value as JSON where it is some, else as text."""
-    key, sign, value = text.partition("=")
-    if not sign:
-        raise CommandError(f"setting {text!r}: expected KEY=VALUE")
-    try:
-        return key, json.loads(value)
-    except ValueError:
-        return key, value

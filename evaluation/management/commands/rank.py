@@ -69,7 +69,9 @@ class Command(ReportCommand):
                     depth=options["depth"],
                     out=options["out"],
                     database=not options["files_only"],
-                    sources=sources_of(options) if options["features"] or options["lemmas"] else None,
+                    sources=sources_of(options)
+                    if any(options[given] for given in ("features", "regions", "lemmas"))
+                    else None,
                     seed=options["seed"],
                 ),
                 progress=bars,

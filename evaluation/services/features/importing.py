@@ -147,7 +147,11 @@ def _matched(
         remarks.append(f"{count_ids(unknown)} left out: the corpus has no such {item}")
     if missing:
         remarks.append(f"{count_ids(missing)} of the corpus have no features")
-    rows = np.asarray([place for place, key in enumerate(keys) if key is not None], np.intp)
+    kept = [place for place, key in enumerate(keys) if key is not None]
+    if not once:
+        first = {key: place for place, key in reversed(list(enumerate(keys)))}
+        kept.sort(key=lambda place: first[keys[place]])  # the regions of an image follow each other
+    rows = np.asarray(kept, np.intp)
     return rows, [called[key] for key in known], remarks
 
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evaluation.services.common import phase_cache
 from evaluation.services.systems.training import (
     Sources,
     background_of,
     examples_from,
-    phase_cache,
     resources_of,
 )
 from models_core.device import CPU, torch_on
@@ -57,9 +57,14 @@ def cross_validate_corpus(
     chosen, same = _once([recipe_of(name) for name in recipes], linear=bool(sources.features))
     found = examples_from(corpus, sources)
     store = phase_cache(progress)
-    aids = resources_of(sources, background_of(chosen, sources, corpus), store)
+    aids = resources_of(corpus, sources, background_of(chosen, sources, corpus), store)
     for recipe in chosen:
         check_needs(recipe, ())
+        if recipe.reads_words:
+            raise BadRecipe(
+                f"recipe {recipe.name!r} reads captions as they are written, not as lemmas, and cannot be "
+                "cross-validated; train it with --fold for each fold"
+            )
         check_resources(recipe, aids)  # before hours of work, not after
     material = prepare(found.examples, kept=store, vectors=found.vectors, seed=seed)
     systems = [

@@ -5,8 +5,8 @@ Which images: those of a split; those a file names, one a line; or a fold, as "2
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +22,18 @@ from annotation.selectors.records import stream_records
 from evaluation.comparison.subsets import FOLD, listed_image_ids, part_of_fold
 from evaluation.formats.embeddings import read_embeddings
 from evaluation.selectors import CorpusNames, names_of
-from evaluation.services.features.store import feature_set, is_label
+from evaluation.services.features.store import FeatureSet, feature_set, is_label
 from evaluation.services.systems.sources import Sources
-from models_core.systems.dataset import ImageExample
+from models_core.estimators.base import RaggedRows
+from models_core.systems.dataset import ImageExample, RegionVectors
 
 
 @dataclass(frozen=True)
 class Examples:
     """The images of a corpus that can be used, in its order, with their splits.
 
-    `vectors` has a row for each where a feature file was given. `absent` are the names of images that
-    have no picture, or are not in the feature file.
+    `vectors` has a row for each where a feature file was given, `regions` those of each where a set of
+    regions was. `absent` are the names of images that have no picture, or are not in file or set.
     """
 
     corpus: str
@@ -42,6 +43,13 @@ class Examples:
     absent: frozenset[str]
     names: CorpusNames
     vectors: NDArray[np.floating] | None = None
+    regions: RegionVectors | None = None
+
+    def described(self, places: Sequence[int]) -> NDArray[np.floating] | RegionVectors | None:
+        """What is known of these images besides their pictures: regions, vectors or nothing."""
+        if self.regions is not None:
+            return self.regions.take(places)
+        return None if self.vectors is None else self.vectors[places]
 
     def chosen(self, what: str, *, seed: int = 0) -> list[int]:
         """Places of the images of a split, a file of names or a fold.
@@ -80,11 +88,36 @@ def captions_of_corpus(corpus: str) -> Iterator[str]:
 
 def examples_from(corpus: str, sources: Sources) -> Examples:
     """The corpus's images, with the features and lemmas of `sources` where it names some."""
-    return examples_of(
-        corpus,
-        features=_described(corpus, sources),
-        lemmas=Path(sources.lemmas) if sources.lemmas else None,
-    )
+    features = _described(corpus, sources)
+    lemmas = Path(sources.lemmas) if sources.lemmas else None
+    if not sources.regions:
+        return examples_of(corpus, features=features, lemmas=lemmas)
+    if features is not None:
+        raise ValueError("images are described by features or by regions; give one of both")
+    found = feature_set(corpus, sources.settled(corpus).regions)
+    spans = _spans_of(found)
+    of_spans = _Described(tuple(spans), np.asarray(list(spans.values()), np.intp), found.label)
+    known = examples_of(corpus, features=of_spans, lemmas=lemmas)
+    begin, end = np.asarray(known.vectors, np.intp).T
+    regions = RegionVectors(RaggedRows(found.vectors(), begin, end), found.digest)
+    return replace(known, vectors=None, regions=regions)
+
+
+def _spans_of(found: FeatureSet) -> dict[str, tuple[int, int]]:
+    """Image -> the first of its rows, and the one after its last.
+
+    Raises ValueError where the regions of an image do not follow each other.
+    """
+    spans: dict[str, tuple[int, int]] = {}
+    for row, name in enumerate(found.ids()):
+        begin, end = spans.get(name, (row, row))
+        if end != row:
+            raise ValueError(
+                f"feature set {found.label!r}: the regions of {name!r} do not follow each other; import them "
+                "image by image"
+            )
+        spans[name] = (begin, row + 1)
+    return spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +134,7 @@ def _described(corpus: str, sources: Sources) -> _Described | None:
     if not sources.features:
         return None
     if is_label(sources.features):
-        found = feature_set(corpus, sources.features)
-        if found.kind != "image":
-            raise ValueError(f"feature set {found.label!r} is of {found.kind}s; give one of images")
+        found = feature_set(corpus, sources.settled(corpus).features)
         return _Described(found.ids(), found.vectors(), found.label)
     read = read_embeddings(Path(sources.features), "images", Path(sources.ids) if sources.ids else None)
     return _Described(read.ids, np.asarray(read.vectors, dtype=np.float64), sources.features)

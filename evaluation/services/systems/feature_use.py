@@ -8,11 +8,13 @@ from annotation import audit
 from evaluation.models import System
 from evaluation.services.features.store import FeatureSet, remove_set
 from evaluation.services.systems.registry import InUse
+from evaluation.services.systems.sources import SET_KINDS
 
 
 def systems_of(found: FeatureSet) -> list[str]:
     """The names of the systems that were trained on this set."""
-    rows = System.objects.filter(corpus__name=found.corpus, settings__features=found.label)
+    field = next(field for field, kind in SET_KINDS.items() if kind == found.kind)
+    rows = System.objects.filter(corpus__name=found.corpus, **{f"settings__{field}": found.label})
     return sorted(rows.values_list("name", flat=True))
 
 

@@ -1,4 +1,4 @@
-"""Where systems and finished phases are kept under DATA_DIR."""
+"""Where systems are kept under DATA_DIR."""
 
 from __future__ import annotations
 
@@ -6,13 +6,6 @@ import shutil
 from pathlib import Path
 
 from django.conf import settings
-
-from models_core.phase_cache import PhaseCache, PhaseProgress, no_progress
-
-
-def phase_cache(progress: PhaseProgress = no_progress) -> PhaseCache:
-    """Phases of all corpora."""
-    return PhaseCache(Path(settings.DATA_DIR) / "kept", progress)
 
 
 def system_folder(name: str) -> Path:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from evaluation.services.features.store import feature_set, is_label
+from evaluation.services.features.store import FeatureKind, feature_set, is_label
+from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW
+from models_core.systems.recipe import BadRecipe, Recipe
+
+#: Field of the sources -> the kind of set that it names.
+SET_KINDS: Mapping[str, FeatureKind] = {"features": "image", "regions": "region", "words": "word"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +19,7 @@ class Sources:
 
     `background` are texts, a sentence a line; `features` is a feature set of the corpus, or a file of vectors
     of images, whose ids `ids` lists; `lemmas` the captions as their corpus lemmatises them, in Flickr8k's
-    format.
+    format. `regions` and `words` are feature sets of the corpus, of these kinds.
     """
 
     background: tuple[str, ...] = ()
@@ -21,9 +27,44 @@ class Sources:
     features: str = ""
     ids: str = ""
     lemmas: str = ""
+    regions: str = ""
+    words: str = ""
+
+    @property
+    def sets(self) -> dict[str, str]:
+        """Its feature sets, by the field that names them."""
+        named = {"features": self.features, "regions": self.regions, "words": self.words}
+        return {
+            field: name for field, name in named.items() if name and (field != "features" or is_label(name))
+        }
 
     def settled(self, corpus: str) -> Sources:
-        """The same with the version of its feature set; raises UnknownName where there is none."""
-        if not is_label(self.features):
-            return self
-        return replace(self, features=feature_set(corpus, self.features).label)
+        """The same with the versions of its feature sets; raises UnknownName where there is none, and
+        ValueError for one of another kind than it is to be."""
+        found = {field: feature_set(corpus, name) for field, name in self.sets.items()}
+        for field, own in found.items():
+            if own.kind != SET_KINDS[field]:
+                raise ValueError(
+                    f"feature set {own.label!r} is of {own.kind}s; give one of {SET_KINDS[field]}s"
+                )
+        labels = {field: own.label for field, own in found.items()}
+        return replace(
+            self,
+            features=labels.get("features", self.features),
+            regions=labels.get("regions", ""),
+            words=labels.get("words", ""),
+        )
+
+
+def check_sets(recipe: Recipe, sources: Sources) -> None:
+    """Raise BadRecipe for regions or word vectors that the recipe would not look at, or that it lacks."""
+    takes = recipe.kind.takes
+    if takes[IMAGE_VIEW] == "regions" and not (sources.regions or sources.features):
+        raise BadRecipe(
+            f"recipe {recipe.name!r} is for regions of images, or for whole images as vectors; give "
+            "--regions or --features"
+        )
+    if sources.regions and takes[IMAGE_VIEW] != "regions":
+        raise BadRecipe(f"recipe {recipe.name!r} does not look at regions; give none")
+    if sources.words and takes[CAPTION_VIEW] != "words":
+        raise BadRecipe(f"recipe {recipe.name!r} does not begin with word vectors; give none")

@@ -19,20 +19,20 @@ from safetensors.numpy import save_file
 
 from annotation.formats.files.text import lines
 from evaluation.comparison.subsets import FOLD
-from evaluation.services.common import ImportRefused, check_file, check_name, exclusive_work
+from evaluation.services.common import ImportRefused, check_file, check_name, exclusive_work, phase_cache
 from evaluation.services.features.store import feature_set, is_label
 from evaluation.services.systems import registry
 from evaluation.services.systems.auxiliary import auxiliary_pairs
 from evaluation.services.systems.examples import Examples, captions_of_corpus, examples_from, examples_of
-from evaluation.services.systems.folders import clear_leftovers, phase_cache, system_folder
+from evaluation.services.systems.folders import clear_leftovers, system_folder
 from evaluation.services.systems.shared_sums import SharedSums
-from evaluation.services.systems.sources import Sources
+from evaluation.services.systems.sources import Sources, check_sets
 from models_core import storage
 from models_core.device import CPU, torch_on
 from models_core.features.text.background import read_sentences, without_captions
 from models_core.phase_cache import PhaseCache, PhaseProgress, digest_of_parts, no_progress
 from models_core.systems.dataset import count_words, prepare
-from models_core.systems.kernels import Resources, check_resources
+from models_core.systems.kernels import GivenWordVectors, Resources, check_resources
 from models_core.systems.recipe import Recipe
 from models_core.systems.recipe_files import recipe_of
 from models_core.systems.trained_system import TrainedSystem
@@ -143,6 +143,7 @@ def train_system(
     check_name(name, "system")
     torch_on(request.device)
     chosen = recipe_of(request.recipe)
+    check_sets(chosen, sources)
     further = auxiliary_pairs(chosen, request.auxiliary, sources.features)
     found = examples_from(corpus, sources)
     training, held = (
@@ -180,10 +181,16 @@ def train_system(
         else:
             clear_leftovers(name)
             store = phase_cache(progress)
-            aids = resources_of(sources, background, store)
+            aids = resources_of(corpus, sources, background, store)
             check_resources(chosen, aids)  # before the pictures are looked at
             places = [*training, *held]
-            material = prepare(found.examples, kept=store, vectors=found.vectors, seed=seed).take(places)
+            material = prepare(
+                found.examples,
+                kept=store,
+                vectors=found.described(range(len(found.examples))),
+                seed=seed,
+                as_written=chosen.reads_words,
+            ).take(places)
             split = len(training)
             system = fit(
                 chosen,
@@ -249,11 +256,15 @@ def background_of(recipes: Sequence[Recipe], sources: Sources, corpus: str) -> B
     return Background(sentences, len(found), len(found) - len(sentences))
 
 
-def resources_of(sources: Sources, background: Background, store: PhaseCache) -> Resources:
+def resources_of(corpus: str, sources: Sources, background: Background, store: PhaseCache) -> Resources:
     """What recipes need of `sources`; the background text as lemmas, where there is one."""
     wordnet = Path(sources.wordnet) if sources.wordnet else None
+    words = None
+    if sources.words:
+        found = feature_set(corpus, sources.words)
+        words = GivenWordVectors(found.ids(), found.vectors())
     if not background.sentences:
-        return Resources(wordnet=wordnet)
+        return Resources(wordnet=wordnet, word_vectors=words)
     called = " and ".join(Path(file).name for file in sources.background)
     return Resources(
         read_sentences(background.sentences, kept=store),
@@ -261,6 +272,7 @@ def resources_of(sources: Sources, background: Background, store: PhaseCache) ->
         wordnet,
         background.lines,
         background.dropped,
+        words,
     )
 
 
@@ -280,9 +292,7 @@ def _facts_of(corpus: str, sources: Sources) -> dict[str, Any]:
     """The user's files, and the feature set, by name and content."""
     features = "" if is_label(sources.features) else sources.features
     files = [*sources.background, *filter(None, (features, sources.ids, sources.lemmas))]
-    digests = {}
-    if is_label(sources.features):
-        digests[sources.features] = feature_set(corpus, sources.features).digest
+    digests = {label: feature_set(corpus, label).digest for label in sources.sets.values()}
     for file in files:
         check_file(Path(file), "a file of the training")
         digests[file] = storage.file_digest(Path(file))
@@ -292,5 +302,7 @@ def _facts_of(corpus: str, sources: Sources) -> dict[str, Any]:
         "features": sources.features,
         "ids": sources.ids,
         "lemmas": sources.lemmas,
+        # Facts of systems that were trained before there were these have no such keys.
+        **{field: label for field, label in sources.sets.items() if field != "features"},
         "files": digests,
     }

@@ -13,7 +13,6 @@ up, and brought to length 1 again. Source: Tolias et al. 2016, from memory, with
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -22,11 +21,11 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import Image
 from pydantic import Field
 
 from models_core.checked_fields import check_fields
-from models_core.features.image.pictures import BadPicture, Picture
+from models_core.features.image.pictures import Picture, upright
 
 Pooling = Literal["average", "max", "rmac"]
 #: Sides of regions of R-MAC: 2 min(height, width) / (scale + 1).
@@ -117,7 +116,7 @@ class CNN:
 
     def describe(self, pictures: Sequence[Picture]) -> NDArray[np.float32]:
         """A vector for each picture, shape (pictures, dimensions). Raises BadPicture, naming the file."""
-        squares = [self._squares(_opened(picture)) for picture in pictures]
+        squares = [self._squares(upright(picture)) for picture in pictures]
         return self._averaged(squares)
 
     def describe_regions(
@@ -127,7 +126,7 @@ class CNN:
 
         Raises BadPicture for a picture that is none, ValueError for a box outside of it.
         """
-        image = _opened(picture)
+        image = upright(picture)
         found = []
         for x1, y1, x2, y2 in boxes:
             if not (1 <= x1 <= x2 <= image.width and 1 <= y1 <= y2 <= image.height):
@@ -228,13 +227,3 @@ def rmac_regions(height: int, width: int) -> list[tuple[int, int, int]]:
 def _of_length_one(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     return np.asarray(rows / np.where(lengths > 0, lengths, 1)[:, None], np.float32)
-
-
-def _opened(picture: Picture) -> Image.Image:
-    try:
-        with Image.open(io.BytesIO(picture.data)) as image:
-            return ImageOps.exif_transpose(image).convert("RGB")
-    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError) as reason:
-        raise BadPicture(
-            f"picture {picture.path} cannot be read: {reason}; replace it or leave it out"
-        ) from reason

@@ -43,27 +43,32 @@ def read_picture(path: Path) -> Picture:
     return Picture(path, data, hashlib.sha256(data).hexdigest())
 
 
+def upright(picture: Picture) -> Image.Image:
+    """Red, green and blue, turned as the file says; raises BadPicture for what is damaged or no picture."""
+    try:
+        with Image.open(io.BytesIO(picture.data)) as image:
+            return ImageOps.exif_transpose(image).convert("RGB")
+    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError) as reason:
+        raise BadPicture(
+            f"picture {picture.path} cannot be read: {reason}; replace it or leave it out"
+        ) from reason
+
+
 def pixels(picture: Picture, longer_side: int) -> Pixels:
     """Red, green and blue, shape (height, width, 3), upright and scaled to `longer_side`.
 
     Raises BadPicture for what is damaged, no picture, or too thin to be divided into cells.
     """
-    try:
-        with Image.open(io.BytesIO(picture.data)) as image:
-            upright = ImageOps.exif_transpose(image).convert("RGB")
-    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError) as reason:
-        raise BadPicture(
-            f"picture {picture.path} cannot be read: {reason}; replace it or leave it out"
-        ) from reason
-    scale = longer_side / max(upright.size)
-    width, height = (max(1, round(side * scale)) for side in upright.size)
+    image = upright(picture)
+    scale = longer_side / max(image.size)
+    width, height = (max(1, round(side * scale)) for side in image.size)
     if min(width, height) < _SMALLEST_SIDE:
         raise BadPicture(
-            f"picture {picture.path} is {upright.width} x {upright.height}; scaled to {longer_side}, one "
+            f"picture {picture.path} is {image.width} x {image.height}; scaled to {longer_side}, one "
             f"side is shorter than {_SMALLEST_SIDE} pixels; leave it out"
         )
-    found = np.asarray(upright)
-    if (width, height) == upright.size:
+    found = np.asarray(image)
+    if (width, height) == image.size:
         return found
     # Areas are averaged where a picture shrinks: what is finer than a pixel must not turn into texture.
     way = cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR

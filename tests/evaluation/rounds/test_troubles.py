@@ -57,6 +57,8 @@ class Round:
         yield "import_features", "writing features", {"corpus": CORPUS, "name": "colours", **vectors}
         seen = {"weights": str(self.world.network), "settings": {"shorter": 8, "output": "means"}}
         yield "extract_set", "writing features", {"corpus": SMALL, "name": "net", **seen}
+        boxes = {"method": "grid", "limit": 3}
+        yield "extract_regions", "finding regions", {"corpus": SMALL, "name": "parts", **seen, **boxes}
         yield "train_system", "image kernel", training(self.world, "kcca", self.recipe)
         yield "rank", "ranking, annotation", {"system": "kcca", "split": "test"}
         waves = {"strategy": "move_to_front", "share": 0.6}
@@ -80,7 +82,8 @@ class Round:
         assert Batch.objects.count() == Campaign.objects.count() == 1
         assert JudgmentSet.objects.filter(published=True).count() == 2 == JudgmentSet.objects.count()
         assert QrelsSnapshot.objects.get().version == 1
-        assert [(one.label, one.rows) for one in feature_sets()] == [("colours:1", 72), ("net:1", 4)]
+        sets = [("colours:1", 72), ("net:1", 4), ("parts:1", 16)]
+        assert [(one.label, one.rows) for one in feature_sets()] == sets
         report = Report.objects.get()
         folder = building.report_folder(report.name)
         assert {str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()} == set(

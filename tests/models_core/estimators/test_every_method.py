@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from models_core.checked_fields import field_rules
-from models_core.estimators.base import METHODS, Dataset, FitContext, register_method
+from models_core.estimators.base import METHODS, Dataset, FitContext, RaggedRows, register_method
 from models_core.estimators.discovery import load_methods
 from models_core.systems import recipe as recipes
 from tests.models_core.estimators.kernel_methods.kernels import kernels
+from tests.models_core.estimators.neural.sentences import scenes
 from tests.models_core.estimators.vectors import LINK, all_scores, paired
 
 load_methods()
@@ -24,6 +25,8 @@ def data_for(method):
         made = kernels(TRAINING, NEW)
         sides = ((made.x, made.y), (made.new_x, made.new_y))
         return tuple(Dataset({"images": x, "captions": y}, {LINK: np.arange(len(x))}) for x, y in sides)
+    if forms == {"regions", "words"}:
+        return scenes(TRAINING, captions=3, held_out=NEW)
     assert forms == {"vectors"}, f"give {method.name} data of its form"
     return paired(TRAINING, held_out=NEW)
 
@@ -31,6 +34,8 @@ def data_for(method):
 def settings_of(method):
     """Its own, but so few epochs and features as a test has time for."""
     few = {"epochs": 10, "trial_epochs": 1, "rates": (0.5,), "features": 60}
+    if "words" in method.takes.values():
+        few |= {"rates": (0.005,), "size": 24, "word_size": 12, "batch": 24, "dropout": 0.1}
     own = {field.name for field in dataclasses.fields(method.settings)}
     return method.settings(**{name: value for name, value in few.items() if name in own})
 
@@ -84,7 +89,8 @@ def test_it_tells_how_far_it_is_and_stops_where_it_is_told_to(learner):
 
 def test_a_number_that_is_not_finite_is_refused(learner):
     train, new = data_for(learner)
-    train.views["captions"][2, 1] = np.nan
+    view = train.views["images"] if learner.takes["images"] == "regions" else train.views["captions"]
+    (view.values if isinstance(view, RaggedRows) else view)[2, 1] = np.nan
     with pytest.raises(ValueError, match="finite"):
         learner.make(settings_of(learner)).fit(train, new, FitContext(auxiliary={"weak": train}))
 

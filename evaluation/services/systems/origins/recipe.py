@@ -6,9 +6,9 @@ from django.utils.translation import gettext_lazy as _
 
 from evaluation.formats.scores import ScoreMatrix
 from evaluation.models import Run
-from evaluation.services.common import ImportRefused
+from evaluation.services.common import ImportRefused, phase_cache
 from evaluation.services.systems.examples import examples_from
-from evaluation.services.systems.folders import phase_cache, system_folder
+from evaluation.services.systems.folders import system_folder
 from evaluation.services.systems.origins.base import (
     ORIGINS,
     Matrices,
@@ -25,7 +25,7 @@ from models_core.systems.dataset import prepare
 from models_core.systems.trained_system import SYSTEM_KIND, TrainedSystem
 
 #: Files of a training that its rankings read again: images and captions are looked up there.
-REMEMBERED_FILES = ("features", "ids", "lemmas")
+REMEMBERED_FILES = ("features", "ids", "lemmas", "regions")
 
 
 def _matrices(wish: RankRequest) -> Matrices:
@@ -36,7 +36,7 @@ def _matrices(wish: RankRequest) -> Matrices:
         # Another corpus has other images and captions.
         known = stored.facts if corpus == stored.facts["corpus"] else {}
         sources = Sources(**{key: known.get(key, "") for key in REMEMBERED_FILES})
-    if stored.recipe.image.of_vectors and not sources.features:
+    if stored.recipe.image.of_vectors and not (sources.features or sources.regions):
         raise ImportRefused(
             f"system {name!r} was trained on a feature file; give a feature file for the images of corpus "
             f"{corpus!r}"
@@ -48,7 +48,8 @@ def _matrices(wish: RankRequest) -> Matrices:
         images,
         kept=phase_cache(wish.progress),
         codebooks=stored.codebooks,
-        vectors=None if found.vectors is None else found.vectors[places],
+        vectors=found.described(places),
+        as_written=stored.recipe.reads_words,
     )
     chosen, captions = captions_taking_part(wish.protocol, images, found.names)
     each: list[Document] = [[caption] for own in material.documents() for caption in own]

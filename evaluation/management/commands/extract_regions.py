@@ -1,0 +1,95 @@
+"""`manage.py extract_regions CORPUS --name N`: regions of the pictures, and a vector for each.
+
+    python manage.py extract_regions flickr8k --name boxes --weights resnet.onnx
+    python manage.py extract_regions walks --name drawn --method gold --layer people --weights resnet.onnx
+
+Boxes are proposed (edge boxes, selective search, a grid), those that people drew, or those of a CSV file with
+the columns image, xmin, ymin, xmax and ymax. What was stopped goes on where it ended.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation.management.base import ReportCommand
+from evaluation.management.settings import setting_of
+from evaluation.management.training import TRAINING_REFUSALS, ProgressBars
+from evaluation.services.features.regions import REGION_METHODS, RegionsRequest, extract_regions
+from evaluation.services.features.store import NUMBER_TYPES
+from models_core.features.image.cnn import CNNSettings
+
+
+class Command(ReportCommand):
+    help = "Find regions of every picture, describe each by a network, and store them as a feature set."
+    refusals = (*ReportCommand.refusals, *TRAINING_REFUSALS)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("corpus", help="The corpus")
+        parser.add_argument("--name", required=True, help="Name of the feature set")
+        parser.add_argument(
+            "--weights", type=Path, required=True, metavar="FILE", help="The network, as an ONNX file"
+        )
+        parser.add_argument(
+            "--method",
+            choices=REGION_METHODS,
+            default="edgeboxes",
+            help="Where boxes are from (default: edgeboxes)",
+        )
+        parser.add_argument(
+            "--limit", type=int, default=19, help="Regions of a picture besides itself, at most (default: 19)"
+        )
+        parser.add_argument("--layer", default="", help="The layer whose boxes are taken (method gold)")
+        parser.add_argument("--boxes", type=Path, metavar="FILE", help="A CSV file of boxes (method file)")
+        parser.add_argument(
+            "--no-whole",
+            action="store_true",
+            help="Leave out the whole picture, which else is the first region",
+        )
+        parser.add_argument(
+            "--set",
+            nargs="+",
+            default=[],
+            metavar="KEY=VALUE",
+            help="Settings of the network: " + ", ".join(CNNSettings.__dataclass_fields__),
+        )
+        parser.add_argument(
+            "--dtype",
+            choices=NUMBER_TYPES,
+            default="float32",
+            help="How numbers are stored (default: float32)",
+        )
+
+    def report(self, **options: Any) -> dict[str, Any]:
+        wanted = RegionsRequest(
+            corpus=options["corpus"],
+            name=options["name"],
+            weights=options["weights"],
+            method=options["method"],
+            limit=options["limit"],
+            layer=options["layer"],
+            file=options["boxes"],
+            whole=not options["no_whole"],
+            settings=dict(setting_of(one) for one in options["set"]),
+            dtype=options["dtype"],
+        )
+        with ProgressBars() as bars:
+            found = extract_regions(wanted, progress=bars)
+        return {
+            **found.stored.as_dict(),
+            "unchanged": not found.made,
+            "left_out": found.left_out,
+            "without": found.without,
+        }
+
+    def show(self, report: dict[str, Any]) -> str:
+        end = "already exists, nothing changed" if report["unchanged"] else "computed"
+        return (
+            f"feature set {report['name']}:{report['version']} of corpus {report['corpus']!r} {end}: "
+            f"{report['rows']} regions of {report['dimensions']} numbers, {report['dtype']}; "
+            f"{report['left_out']} images have no picture, {report['without']} no region besides the whole\n"
+            f"SHA-256 {report['digest']}"
+        )

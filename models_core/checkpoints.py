@@ -1,0 +1,75 @@
+"""Checkpoints: what is half learned, kept so that a training that was killed goes on where it was."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from models_core import storage
+
+_KIND = "checkpoint"
+_NAME = re.compile(r"checkpoint-(\d+)")
+#: Seconds after which a training keeps a checkpoint although its epoch has not ended.
+SECONDS_BETWEEN = 120.0
+
+
+class Checkpoints:
+    """Checkpoints of one training in `folder`, which is its own; without one nothing is kept.
+
+    `facts` say which training it is, and must fit JSON: a checkpoint of another is not taken.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        facts: Mapping[str, Any] | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.folder, self.facts, self._clock = folder, dict(facts or {}), clock
+        self._saved_at = clock()
+
+    @property
+    def due(self) -> bool:
+        """Whether the last one is so old that there should be another."""
+        return self.folder is not None and self._clock() - self._saved_at >= SECONDS_BETWEEN
+
+    def save(self, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> None:
+        """Keep these in the place of the last ones, which stay until then. Raises OSError."""
+        if self.folder is None:
+            return
+        number = max(self._numbers(), default=0) + 1
+        try:
+            storage.save_model(self._place(number), _KIND, arrays, settings, self.facts)
+        except storage.SafetensorError as error:
+            raise OSError(f"{self.folder}: no checkpoint could be written ({error})") from error
+        for older in self._numbers():
+            if older < number:
+                shutil.rmtree(self._place(older), ignore_errors=True)
+        self._saved_at = self._clock()
+
+    def latest(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None:
+        """The arrays and settings of the last whole one of this training; None where there is none."""
+        for number in sorted(self._numbers(), reverse=True):
+            try:
+                found = storage.load_model(self._place(number), _KIND)
+            except storage.BadModel:
+                continue
+            if found.manifest["facts"] == self.facts:
+                return found.arrays, found.settings
+        return None
+
+    def _place(self, number: int) -> Path:
+        assert self.folder is not None
+        return self.folder / f"checkpoint-{number}"
+
+    def _numbers(self) -> list[int]:
+        if self.folder is None or not self.folder.is_dir():
+            return []
+        return [int(m[1]) for each in self.folder.iterdir() if (m := _NAME.fullmatch(each.name))]

@@ -1,0 +1,70 @@
+"""Segments of a sentence with the region of each: the best labels of a chain.
+
+Word j of a sentence is given the region a_j. A sentence's labels are the better, the higher
+
+    sum over j of products[a_j, j]  +  beta * (number of neighbours j, j + 1 with a_j = a_(j+1))
+
+is, where `products` are the inner products of regions and words. With beta = 0 each word has its own best
+region; with a large beta the whole sentence has one. The best labels are found by dynamic programming in time
+regions x words; of equally good ones the region of the smaller number is taken, from the last word on.
+
+Source: Karpathy and Fei-Fei 2015, eq. 10 to 12. The paper calls the sum an energy and says that it is
+minimised; the products are high where word and region match, so it is maximised here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Words `first` up to and without `end` of a sentence, and the number of their region."""
+
+    first: int
+    end: int
+    region: int
+
+
+def best_labels(products: NDArray[Any], beta: float) -> NDArray[np.intp]:
+    """The region of each word, shape (words,); `products` has shape (regions, words).
+
+    Raises ValueError where there is no region, for a `beta` below 0, and for products that are not finite.
+    """
+    found = np.asarray(products, np.float64)
+    regions, words = found.shape
+    if not regions:
+        raise ValueError("there is no region to give the words to")
+    if not beta >= 0:
+        raise ValueError(f"beta is {beta}; expected 0 or more")
+    if not np.isfinite(found).all():
+        raise ValueError("a product of a region with a word is not finite")
+    labels = np.zeros(words, np.intp)
+    if not words:
+        return labels
+    came_from = np.zeros((words, regions), np.intp)
+    best = found[:, 0]
+    for word in range(1, words):
+        # From the best of all regions, or from the same one, which is worth beta more.
+        before = int(best.argmax())
+        stays = best + beta >= best[before]
+        came_from[word] = np.where(stays, np.arange(regions), before)
+        best = np.where(stays, best + beta, best[before]) + found[:, word]
+    labels[-1] = int(best.argmax())
+    for word in range(words - 1, 0, -1):
+        labels[word - 1] = came_from[word, labels[word]]
+    return labels
+
+
+def segments(labels: NDArray[np.intp]) -> list[Segment]:
+    """Runs of words with the same region, in the order of the words."""
+    cuts = [0, *(np.flatnonzero(np.diff(labels)) + 1).tolist(), len(labels)]
+    return [
+        Segment(first, end, int(labels[first]))
+        for first, end in zip(cuts, cuts[1:], strict=False)
+        if first < end
+    ]

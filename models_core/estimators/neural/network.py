@@ -1,0 +1,111 @@
+"""Regions and words in one space: a linear map of regions, and a bidirectional recurrent network of words.
+
+A region of the numbers r, and word t of a sentence of N words with the word vectors x_1 ... x_N, become
+
+    v   = W_m r + b_m                                  eq. 1
+    e_t = f(W_e x_t + b_e)                             eq. 3
+    f_t = f(e_t + W_f f_(t-1) + b_f)                   eq. 4
+    b_t = f(e_t + W_b b_(t+1) + b_b)                   eq. 5
+    s_t = f(W_d (f_t + b_t) + b_d)                     eq. 6
+
+with f(x) = max(0, x) and zeros before the first word and after the last. While the network learns, numbers of
+r, e_t and of f_t + b_t are left out at random: nothing inside the recurrent layer is.
+
+Source: Karpathy and Fei-Fei 2015, sections 3.1.1 and 3.1.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+#: Standard deviation of the recurrent weights at first, as a share of the other layers'.
+_RECURRENT = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkSizes:
+    """Numbers of a region, of a word's vector, of the space; and how many words there are."""
+
+    region: int
+    word: int
+    space: int
+    vocabulary: int
+
+
+class Dropout:
+    """Leaves out a share of numbers, drawn by dice of its own; the others grow, so that sums stay alike."""
+
+    def __init__(self, share: float, device: torch.device) -> None:
+        self.share, self._dice = share, torch.Generator(device)
+
+    def seed(self, seed: int) -> None:
+        """Begin with these dice: what follows depends on nothing before."""
+        self._dice.manual_seed(seed)
+
+    def __call__(self, values: Tensor) -> Tensor:
+        if not self.share:
+            return values
+        kept = torch.rand(values.shape, generator=self._dice, device=values.device) >= self.share
+        return values * kept / (1 - self.share)
+
+
+class AlignmentNetwork(nn.Module):
+    """The network of both sides. `vectors` are the words' vectors, shape (vocabulary, word), which are
+    learned too unless `fixed`."""
+
+    def __init__(
+        self, sizes: NetworkSizes, dice: np.random.Generator, vectors: NDArray[np.floating], *, fixed: bool
+    ) -> None:
+        super().__init__()
+        self.sizes = sizes
+        self.words = nn.Parameter(torch.tensor(np.asarray(vectors, np.float32)), requires_grad=not fixed)
+        self.regions = _layer(sizes.region, sizes.space, dice)
+        self.entry = _layer(sizes.word, sizes.space, dice)
+        self.rightwards = _layer(sizes.space, sizes.space, dice, _RECURRENT)
+        self.leftwards = _layer(sizes.space, sizes.space, dice, _RECURRENT)
+        self.output = _layer(sizes.space, sizes.space, dice)
+
+    def embed_regions(self, regions: Tensor, dropout: Dropout | None = None) -> Tensor:
+        """Eq. 1: shape (..., region) to (..., space)."""
+        found: Tensor = self.regions(_thinned(regions, dropout))
+        return found
+
+    def embed_words(self, numbers: Tensor, there: Tensor, dropout: Dropout | None = None) -> Tensor:
+        """Eq. 2 to 6: numbers of words, shape (sentences, longest), to (sentences, longest, space); 0 where
+        there is no word."""
+        present = there[..., None].to(self.words.dtype)
+        entered = _thinned(torch.relu(self.entry(self.words[numbers])), dropout) * present
+        right = self._run(entered, present, self.rightwards, range(numbers.shape[1]))
+        left = self._run(entered, present, self.leftwards, range(numbers.shape[1] - 1, -1, -1))
+        found: Tensor = torch.relu(self.output(_thinned(right + left, dropout))) * present
+        return found
+
+    def _run(self, entered: Tensor, present: Tensor, layer: nn.Linear, order: range) -> Tensor:
+        """Eq. 4 or 5: the states of each word, of the same shape as `entered`."""
+        state = torch.zeros_like(entered[:, 0])
+        states = [state] * len(order)
+        for place in order:
+            # Beyond the last word the state stays zero: words to the left of it begin there.
+            state = torch.relu(entered[:, place] + layer(state)) * present[:, place]
+            states[place] = state
+        return torch.stack(states, dim=1)
+
+
+def _thinned(values: Tensor, dropout: Dropout | None) -> Tensor:
+    return values if dropout is None else dropout(values)
+
+
+def _layer(take: int, give: int, dice: np.random.Generator, share: float = 1.0) -> nn.Linear:
+    """A layer whose weights are normal with variance `share`^2 / take, and whose biases are 0."""
+    # Made without torch's own dice, which belong to the process.
+    layer: nn.Linear = nn.utils.skip_init(nn.Linear, take, give)
+    weights = dice.standard_normal((give, take)) * share / np.sqrt(take)
+    with torch.no_grad():
+        layer.weight.copy_(torch.from_numpy(weights.astype(np.float32)))
+        layer.bias.zero_()
+    return layer

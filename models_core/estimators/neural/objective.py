@@ -1,0 +1,81 @@
+"""What the alignment learns by: scores of sentences with images, and the losses of a batch.
+
+`products[k, i, l, t]` is the inner product of region i of image k with word t of sentence l. Then
+
+    S_kl = sum over t of max over i of products[k, i, l, t]                        eq. 8 (best region)
+    S_kl = sum over t and i of max(0, products[k, i, l, t])                        eq. 7 (fragments)
+
+    loss = sum over k of [sum over l of max(0, S_kl - S_kk + 1) + max(0, S_lk - S_kk + 1)]    eq. 9
+
+where image k and sentence k belong together. The sums leave out l = k, which would add a constant, and each l
+whose sentence belongs to image k too: it is not wrong.
+
+The multiple-instance term of the fragments is sum over k, i, l, t of max(0, 1 - y products[k, i, l, t]),
+where y is -1 for a sentence of another image. Of a word with the regions of its own image, y is 1 where the
+product is positive, or, where none is, for its best region alone; else -1.
+
+Source: Karpathy and Fei-Fei 2015, eq. 7 to 9; the multiple-instance term after Karpathy, Joulin and Fei-Fei
+2014, which it cites.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+#: By how much a right pair is to score above a wrong one.
+MARGIN = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class BatchProducts:
+    """Inner products, shape (images, regions, sentences, words), and which regions, shape (images, regions),
+    and words, shape (sentences, words), there are."""
+
+    values: Tensor
+    regions: Tensor
+    words: Tensor
+
+    @classmethod
+    def of(cls, regions: Tensor, region_there: Tensor, words: Tensor, word_there: Tensor) -> BatchProducts:
+        """Of embedded regions, shape (images, regions, h), with words, shape (sentences, words, h)."""
+        flat = regions.flatten(0, 1) @ words.flatten(0, 1).T
+        return cls(
+            flat.view(*regions.shape[:2], *words.shape[:2]),
+            region_there[:, :, None, None],
+            word_there[None, None, :, :],
+        )
+
+
+def best_region_scores(products: BatchProducts) -> Tensor:
+    """Eq. 8, shape (images, sentences); every image needs a region."""
+    best = products.values.masked_fill(~products.regions, -torch.inf).amax(dim=1)
+    return (best * products.words[:, 0]).sum(dim=2)
+
+
+def fragment_scores(products: BatchProducts) -> Tensor:
+    """Eq. 7, shape (images, sentences)."""
+    there = products.regions & products.words
+    return (torch.relu(products.values) * there).sum(dim=(1, 3))
+
+
+def ranking_loss(scores: Tensor, image_of: Tensor) -> Tensor:
+    """Eq. 9 of scores, shape (pairs, pairs); `image_of` says which image each pair has, shape (pairs,)."""
+    own = torch.diagonal(scores)
+    wrong = image_of[:, None] != image_of[None, :]
+    of_images = torch.relu(scores - own[:, None] + MARGIN) * wrong
+    of_sentences = torch.relu(scores - own[None, :] + MARGIN) * wrong
+    return (of_images + of_sentences).sum()
+
+
+def multiple_instance_loss(products: BatchProducts, image_of: Tensor) -> Tensor:
+    """The multiple-instance term of a batch of pairs; y is chosen anew each time, and has no gradient."""
+    there = (products.regions & products.words).to(products.values.dtype)
+    with torch.no_grad():
+        known = products.values.masked_fill(~products.regions, -torch.inf)
+        best = known == known.amax(dim=1, keepdim=True)
+        same = (image_of[:, None] == image_of[None, :])[:, None, :, None]
+        signs = torch.where(same & ((products.values > 0) | best), 1.0, -1.0)
+    return (torch.relu(1 - signs.to(there.dtype) * products.values) * there).sum()

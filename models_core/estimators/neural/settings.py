@@ -1,0 +1,66 @@
+"""Settings of the neural methods, and the recipes of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from models_core.checked_fields import check_fields
+
+#: How words and regions make the score of a sentence with an image: eq. 8, or eq. 7 with multiple instances.
+Objective = Literal["best-region", "fragments"]
+
+
+@dataclass(frozen=True, slots=True)
+class AlignmentSettings:
+    """Settings of the alignment of regions and words; of several rates and decays the best pair is chosen on
+    held-out images. Source: Karpathy and Fei-Fei 2015, sections 3.1 and 3.3."""
+
+    objective: Annotated[
+        Objective,
+        Field(
+            description="What scores a sentence: each word's best region (eq. 8), or all fragments (eq. 7)"
+        ),
+    ] = "best-region"
+    size: Annotated[int, Field(ge=1, description="Numbers of a region, of a word, of a hidden layer (h)")] = (
+        300
+    )
+    word_size: Annotated[
+        int, Field(ge=1, description="Numbers of a word's vector, where no word vectors are given")
+    ] = 300
+    learn_words: Annotated[bool, Field(description="Whether word vectors that are given are learned on")] = (
+        False
+    )
+    rates: Annotated[
+        tuple[Annotated[float, Field(gt=0)], ...],
+        Field(strict=False, min_length=1, description="Learning rates that are tried"),
+    ] = (2e-5, 5e-5, 1e-4)
+    decays: Annotated[
+        tuple[Annotated[float, Field(ge=0)], ...],
+        Field(strict=False, min_length=1, description="Weight decays that are tried"),
+    ] = (0.0,)
+    momentum: Annotated[float, Field(ge=0, lt=1, description="Momentum of the gradient steps")] = 0.9
+    dropout: Annotated[
+        float, Field(ge=0, lt=1, description="Share of numbers left out outside of the recurrent layer")
+    ] = 0.5
+    clip: Annotated[float, Field(gt=0, description="Gradients are clipped to this, number by number")] = 5.0
+    batch: Annotated[int, Field(ge=2, description="Pairs of a batch")] = 100
+    epochs: Annotated[int, Field(ge=1, description="Passes over the training pairs")] = 30
+    trial_epochs: Annotated[int, Field(ge=1, description="Passes before settings are compared")] = 5
+    members: Annotated[
+        int, Field(ge=1, description="How many models, the best ones on held-out images, are kept")
+    ] = 5
+    multiple_instances: Annotated[
+        float, Field(ge=0, description="Weight of the multiple-instance term beside eq. 7")
+    ] = 1.0
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+#: The alignments of Table 1.
+ALIGNMENTS: Mapping[str, Mapping[str, Any]] = MappingProxyType({"BRNN": {"printed": "Our model: BRNN"}})

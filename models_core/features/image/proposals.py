@@ -1,0 +1,135 @@
+"""ProposedBoxes in which something may be seen: a grid, edge boxes, or selective search.
+
+All boxes are (xmin, ymin, xmax, ymax) in pixels of the upright picture, counted from 1 and inclusive, the
+best one first, each once. Edge boxes and selective search look at a copy whose longer side is `LONGER` pixels
+at most: boxes are the same but for rounding, and come sooner.
+
+Edge boxes score a box by the contours that lie wholly within it. The contours are those of gradients of
+colour, not of the structured forests of the authors, whose model cannot be part of this product.
+
+Sources: Zitnick and Dollar 2014 (edge boxes), Uijlings et al. 2013 (selective search), both as OpenCV's
+contributed modules have them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+ProposalMethod = Literal["edgeboxes", "selective-search", "grid"]
+#: ProposedBoxes of one picture, shape (boxes, 4).
+ProposedBoxes = NDArray[np.int32]
+#: The longer side of what edge boxes and selective search look at, in pixels.
+LONGER = 320
+#: A box's shorter side, as a share of the picture's, is no less.
+_LEAST_SIDE = 0.05
+#: The grid: sides as shares of the picture's, and how far neighbours of a size overlap.
+_GRID_SIDES, _GRID_OVERLAP = (0.75, 0.5, 0.35, 0.25), 0.5
+#: Blur of the picture before its gradients are taken, in pixels.
+_BLUR = 1.2
+
+
+def whole_picture(width: int, height: int) -> ProposedBoxes:
+    """The picture as one box."""
+    return np.array([[1, 1, width, height]], np.int32)
+
+
+def grid(width: int, height: int, limit: int) -> ProposedBoxes:
+    """ProposedBoxes of several sizes and the picture's shape, evenly spread, the largest first."""
+    found = []
+    for side in _GRID_SIDES:
+        wide, high = max(1, round(side * width)), max(1, round(side * height))
+        steps = int(np.ceil((1 - side) / (side * (1 - _GRID_OVERLAP)))) + 1
+        for top in np.linspace(0, height - high, steps).round():
+            for left in np.linspace(0, width - wide, steps).round():
+                found.append((left + 1, top + 1, left + wide, top + high))
+    return _once(np.asarray(found, np.int32))[:limit]
+
+
+def edge_boxes(colours: NDArray[np.uint8], limit: int) -> ProposedBoxes:
+    """ProposedBoxes with the most contours of their own; `colours` has shape (height, width, 3)."""
+    small, factor = _shrunk(colours)
+    strength, direction = _edges(small)
+    search = cv2.ximgproc.createEdgeBoxes()
+    search.setMaxBoxes(limit * 2)  # some are too narrow
+    boxes, _ = search.getBoundingBoxes(strength, direction)
+    return _grown(np.asarray(boxes).reshape(-1, 4), factor, colours.shape, limit)
+
+
+def selective_search(colours: NDArray[np.uint8], limit: int) -> ProposedBoxes:
+    """ProposedBoxes around segments that grow together; `colours` is (height, width, 3).
+
+    Large ones tend to come first: the place by area, times a number between 0 and 1 drawn with a fixed seed,
+    says the order.
+    """
+    small, factor = _shrunk(colours)
+    search = cv2.ximgproc.segmentation.createSelectiveSearchSegmentation()
+    search.setBaseImage(np.ascontiguousarray(small[:, :, ::-1]))
+    search.switchToSelectiveSearchFast()
+    # OpenCV orders them by the C library's dice, which differ each time.
+    found = np.unique(np.asarray(search.process()).reshape(-1, 4), axis=0)
+    found = found[np.argsort(-found[:, 2] * found[:, 3], kind="stable")]
+    draws = np.random.default_rng(0).random(len(found)) * np.arange(1, len(found) + 1)
+    return _grown(found[draws.argsort()], factor, colours.shape, limit)
+
+
+#: Name -> boxes of a picture's colours, shape (height, width, 3), as many as asked for at most.
+PROPOSALS: dict[ProposalMethod, Callable[[NDArray[np.uint8], int], ProposedBoxes]] = {
+    "edgeboxes": edge_boxes,
+    "selective-search": selective_search,
+    "grid": lambda colours, limit: grid(colours.shape[1], colours.shape[0], limit),
+}
+
+
+def _shrunk(colours: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], float]:
+    """The picture at most `LONGER` pixels long, and what a length there is to be multiplied by."""
+    height, width = colours.shape[:2]
+    factor = max(1.0, max(height, width) / LONGER)
+    if factor == 1:
+        return np.ascontiguousarray(colours), factor
+    size = max(1, round(width / factor)), max(1, round(height / factor))
+    return np.asarray(cv2.resize(colours, size, interpolation=cv2.INTER_AREA), np.uint8), factor
+
+
+def _edges(colours: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """How strong the edge at each pixel is, from 0 to 1, and its direction; ridges of it alone are left."""
+    smooth = cv2.GaussianBlur(colours.astype(np.float32) / 255, (0, 0), _BLUR)
+    x, y = (cv2.Sobel(smooth, cv2.CV_32F, *order) for order in ((1, 0), (0, 1)))
+    strongest = (x**2 + y**2).argmax(axis=2)[..., None]
+    dx, dy = (np.take_along_axis(own, strongest, 2)[..., 0] for own in (x, y))
+    strength = np.hypot(dx, dy)
+    rows, columns = np.indices(strength.shape, np.float32)
+    length = np.where(strength > 0, strength, 1)
+    for sign in (1, -1):
+        # A ridge is as strong as its neighbours across it, at least.
+        beside = cv2.remap(
+            strength,
+            (columns + sign * dx / length).astype(np.float32),
+            (rows + sign * dy / length).astype(np.float32),
+            cv2.INTER_LINEAR,
+        )
+        strength = np.where(strength >= beside, strength, 0)
+    highest = float(np.quantile(strength, 0.999)) or 1.0
+    direction = np.arctan2(dy, dx) % np.pi
+    return np.minimum(strength / highest, 1).astype(np.float32), direction.astype(np.float32)
+
+
+def _grown(found: NDArray[Any], factor: float, shape: tuple[int, ...], limit: int) -> ProposedBoxes:
+    """Boxes (x, y, width, height) of the copy as those of the picture, without those that are too narrow."""
+    height, width = shape[:2]
+    if not len(found):
+        return np.empty((0, 4), np.int32)
+    left, top, wide, high = (found.astype(np.float64) * factor).T
+    boxes = np.column_stack([left + 1, top + 1, left + wide, top + high]).round()
+    boxes = np.clip(boxes, 1, (width, height, width, height)).astype(np.int32)
+    sides = boxes[:, 2:] - boxes[:, :2] + 1
+    return _once(boxes[(sides >= (_LEAST_SIDE * width, _LEAST_SIDE * height)).all(axis=1)])[:limit]
+
+
+def _once(boxes: ProposedBoxes) -> ProposedBoxes:
+    """Each box once, where it first stands."""
+    return boxes[np.sort(np.unique(boxes, axis=0, return_index=True)[1])]

@@ -1,0 +1,167 @@
+"""Regions that are found in pictures and described: by method, stopped, of people's boxes, and bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from django.core.management import CommandError
+from PIL import Image
+
+from annotation import jobs
+from annotation.datasets.importing import import_records
+from annotation.jobs import JobError
+from annotation.models import Job
+from annotation.protocol.terms import CaptionRecord, ImageRecord
+from evaluation.services.features import regions
+from evaluation.services.features.regions import RegionsRequest, extract_regions
+from evaluation.services.features.store import feature_set, feature_sets
+from models_core.features.image.proposals import grid
+from tests.evaluation.database.conftest import said
+from tests.models_core.features.image.networks import colours
+
+pytestmark = pytest.mark.django_db
+GIVEN: dict[str, Any] = {"shorter": 8, "output": "means", "mean": [0, 0, 0], "deviation": [1, 1, 1]}
+PICTURES, WIDTH, HEIGHT = 5, 80, 60
+#: Where the pictures are bright: left, top, right, bottom.
+BRIGHT = (41, 21, 70, 50)
+
+
+@pytest.fixture
+def drawn(db: None, data_dir: Path, tmp_path: Path) -> str:
+    """Five black pictures with a bright thing, and an image without one."""
+    for n in range(PICTURES):
+        picture = Image.new("RGB", (WIDTH, HEIGHT))
+        picture.paste((50 * n, 10, 200), (BRIGHT[0] - 1, BRIGHT[1] - 1, *BRIGHT[2:]))
+        picture.save(tmp_path / f"{n}.png")
+    records = [
+        ImageRecord(
+            id=f"{n}",
+            filename=f"{n}.png",
+            captions=(CaptionRecord("a dog"),),
+            picture=tmp_path / f"{n}.png" if n < PICTURES else None,
+        )
+        for n in range(PICTURES + 1)
+    ]
+    import_records(name="drawn", records=records, format="jsonl", source="memory")
+    return "drawn"
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Path:
+    return colours(tmp_path / "colours.onnx")
+
+
+def request(drawn: str, network: Path, **more: Any) -> RegionsRequest:
+    return RegionsRequest(**{"corpus": drawn, "name": "boxes", "weights": network, "settings": GIVEN, **more})
+
+
+def boxes_of(label: str) -> np.ndarray:
+    boxes = feature_set("drawn", label).boxes()
+    assert boxes is not None
+    return np.asarray(boxes)
+
+
+def test_regions_of_a_grid_are_described_and_what_was_stopped_goes_on(drawn, network, monkeypatch):
+    monkeypatch.setattr(regions, "PICTURES_PER_PHASE", 2)
+    seen = []
+
+    def stop(phase: str, done: int, total: int) -> None:
+        seen.append((phase, done))
+        if phase == "writing features" and done:
+            raise KeyboardInterrupt
+
+    wanted = request(drawn, network, method="grid", limit=6)
+    with pytest.raises(KeyboardInterrupt):
+        extract_regions(wanted, progress=stop)
+    assert [done for phase, done in seen if phase == "finding regions"] == [0, 2, 4, 5]
+    found = extract_regions(wanted)
+    assert (found.made, found.left_out, found.without, found.stored.rows) == (True, 1, 0, PICTURES * 7)
+    assert found.stored.ids() == tuple(f"{n}.png" for n in range(PICTURES) for _ in range(7))
+    expected = np.concatenate([[[1, 1, WIDTH, HEIGHT]], grid(WIDTH, HEIGHT, 6)])
+    np.testing.assert_array_equal(boxes_of("boxes"), np.tile(expected, (PICTURES, 1)))
+    whole = found.stored.vectors()[::7]
+    assert (np.diff(whole[:, 0]) > 0).all() and (whole[:, 2] < 0.5).all()
+    assert found.stored.origin["regions"] == "grid" and found.stored.origin["missing"] == 1
+    assert not extract_regions(wanted).made
+
+    given = [f"{key}={json.dumps(value)}" for key, value in GIVEN.items()]
+    ask = ("--weights", network, "--method", "grid", "--limit", 6, "--set", *given)
+    text = said("extract_regions", drawn, "--name", "boxes", *ask)
+    assert "feature set boxes:1 of corpus 'drawn' already exists" in text
+    assert "1 images have no picture, 0 no region besides the whole" in text
+    of_job = {"corpus": drawn, "name": "job", "weights": str(network), "settings": GIVEN}
+    job = jobs.enqueue(kind="extract_regions", arguments={**of_job, "method": "grid", "limit": 6})
+    assert jobs.run_queued_job(job.pk) == Job.DONE
+    np.testing.assert_array_equal(feature_set(drawn, "job").vectors(), found.stored.vectors())
+
+
+@pytest.mark.parametrize("method", ["edgeboxes", "selective-search"])
+def test_what_is_proposed_is_described_where_it_lies(drawn, network, method):
+    found = extract_regions(request(drawn, network, method=method)).stored
+    near = np.abs(boxes_of("boxes") - BRIGHT).max(axis=1) <= 4
+    assert near.sum() >= PICTURES, "the bright thing is a region of each picture"
+    assert (found.vectors()[near, 2] > 0.6 * 200 / 255).all()
+
+
+def test_boxes_of_people_and_of_files_are_taken(drawn, network, tmp_path):
+    rows = ["image,xmin,ymin,xmax,ymax", "1.png,41,21,70,50", "3,1,1,40,60", "1.png,1,1,20,20"]
+    (tmp_path / "boxes.csv").write_text("\n".join(rows) + "\n")
+    found = extract_regions(request(drawn, network, method="file", file=tmp_path / "boxes.csv", whole=False))
+    assert (found.stored.ids(), found.without) == (("1.png", "1.png", "3.png"), 3)
+    np.testing.assert_array_equal(boxes_of("boxes"), [BRIGHT, [1, 1, 20, 20], [1, 1, 40, 60]])
+    np.testing.assert_allclose(found.stored.vectors()[:, 0] * 255, [50, 0, 0], atol=0.5)
+    with pytest.raises(CommandError, match="corpus 'drawn' has no layer"):
+        said("extract_regions", drawn, "--name", "gold", "--weights", network, "--method", "gold")
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        (["image,x,y", "1,1,1"], "expected the columns image, xmin, ymin, xmax, ymax"),
+        (["9.png,1,1,2,2"], "line 2: image '9.png' is not of corpus 'drawn', or has no picture"),
+        (["1,1,1,2,2", "5.png,1,1,2,2"], "line 3: image '5.png' is not of corpus 'drawn', or has no picture"),
+        (["1,1,1,2"], "line 2: expected four whole numbers"),
+        (["1,1,1,2,two"], "line 2: expected four whole numbers"),
+        (["1,1,1,81,2"], r"line 2: box \(1, 1, 81, 2\) is not within a picture of 80 x 60"),
+        (["1,5,1,4,2"], "line 2: box"),
+        (["1,0,1,4,2"], "line 2: box"),
+    ],
+)
+def test_files_of_boxes_that_cannot_be_are_refused_with_their_line(drawn, network, tmp_path, lines, says):
+    file = tmp_path / "boxes.csv"
+    head = [] if lines[0].startswith("image") else ["image,xmin,ymin,xmax,ymax"]
+    file.write_text("\n".join([*head, *lines]) + "\n")
+    ask = ("--name", "b", "--weights", network, "--method", "file", "--boxes", file)
+    with pytest.raises(CommandError, match=says):
+        said("extract_regions", drawn, *ask)
+    assert feature_sets() == []
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--limit", 0), "a limit of 0 regions; expected 1 or more"),
+        (("--method", "file"), "method file needs a file of boxes; give --boxes FILE"),
+        (("--method", "file", "--boxes", "/nowhere.csv"), "/nowhere.csv: no such file"),
+        (("--weights", "/nowhere.onnx"), "/nowhere.onnx: no such file"),
+        (("--set", "croops=1"), "unknown setting 'croops'"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_named(drawn, network, options, says):
+    with pytest.raises(CommandError, match=says):
+        said("extract_regions", drawn, "--name", "b", "--weights", network, *options)
+
+
+def test_a_corpus_without_pictures_and_an_unknown_method_are_refused(drawn, network, corpus):
+    with pytest.raises(CommandError, match="no image of corpus 'world' has a picture"):
+        said("extract_regions", corpus, "--name", "b", "--weights", network)
+    arguments = {"corpus": drawn, "name": "b", "weights": str(network), "method": "guess"}
+    job = jobs.enqueue(kind="extract_regions", arguments=arguments)
+    assert jobs.run_queued_job(job.pk) == Job.FAILED
+    assert "method 'guess': expected one of edgeboxes" in Job.objects.get(pk=job.pk).error
+    with pytest.raises(JobError):
+        jobs.enqueue(kind="extract_regions", arguments={"corpus": drawn, "beyond": 1})

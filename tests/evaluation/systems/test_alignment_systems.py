@@ -1,0 +1,185 @@
+"""Alignments of regions and words as systems: trained by command, job and page, stopped, ranked, refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from django.core.management import CommandError
+
+from annotation import jobs
+from annotation.models import Job
+from evaluation.models import System
+from evaluation.services.features.importing import FeatureImport, import_features
+from evaluation.services.systems.training import Sources, TrainRequest, system_folder, train_system
+from models_core import checkpoints
+from tests.evaluation.database.conftest import said
+from tests.evaluation.systems.conftest import IMAGES
+from tests.models_core.systems.worlds import examples, vectors
+from tests.web import world
+from tests.web.staff import press
+
+pytest.importorskip("torch", exc_type=ImportError)
+pytestmark = pytest.mark.django_db
+NAMES = [example.name for example in examples(IMAGES)]
+SMALL = """
+extends = "BRNN"
+[text]
+least_count = 2
+[settings]
+size = 24
+word_size = 12
+rates = [0.002, 0.004]
+trial_epochs = 1
+epochs = 4
+batch = 30
+dropout = 0.2
+"""
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Path:
+    (tmp_path / "small.toml").write_text(SMALL)
+    return tmp_path / "small.toml"
+
+
+def stored(folder: Path, corpus: str, name: str, rows: np.ndarray, ids: list[str], kind: str) -> str:
+    arrays = {"vectors": rows.astype(np.float32), "ids": np.array(ids)}
+    if kind == "region":
+        arrays["boxes"] = np.tile([[1, 1, 4, 4]], (len(ids), 1))
+    np.savez(folder / f"{name}.npz", **arrays)  # type: ignore[arg-type]
+    found = import_features(
+        FeatureImport(corpus=corpus, name=name, path=folder / f"{name}.npz", kind=kind)  # type: ignore[arg-type]
+    )
+    return found.set.label
+
+
+@pytest.fixture
+def regions(corpus: str, tmp_path: Path) -> str:
+    """One region of each image is its scene's, one to three others are noise."""
+    dice, scenes = np.random.default_rng(2), vectors(IMAGES)
+    rows, ids = [], []
+    for place, name in enumerate(NAMES):
+        others = dice.standard_normal((int(dice.integers(1, 4)), 8)) / 2
+        rows += [*others, scenes[place]]
+        ids += [name] * (len(others) + 1)
+    return stored(tmp_path, corpus, "boxes", np.array(rows), ids, "region")
+
+
+def test_it_is_trained_and_ranks_by_regions_or_by_whole_images(corpus, regions, recipe, tmp_path):
+    whole = stored(tmp_path, corpus, "cnn", vectors(IMAGES), NAMES, "image")
+    said("freeze_qrels", "pool", "--corpus", corpus, "--protocol", "one caption", "--split", "test")
+    for name, ask in (("parts", ("--regions", "boxes")), ("pictures", ("--features", "cnn"))):
+        train = ("--recipe", recipe, "--corpus", corpus, *ask)
+        trained = json.loads(said("train_system", name, *train, "--json"))
+        assert (trained["training"], trained["held_out"], trained["unchanged"]) == (36, 12, False)
+        assert json.loads(said("train_system", name, *train, "--json"))["unchanged"]
+        said("rank", name, "--split", "test")
+        for direction in ("annotation", "search"):
+            scored = json.loads(said("score_run", f"{name}-{direction}", "--qrels", "pool", "--json"))
+            found = {one["measure"]: one["value"] for one in scored["measures"]}
+            # By chance 5 of 12; a scene has two or three of the images.
+            assert found["R@5"] >= 0.75, (name, direction)
+    assert System.objects.get(name="parts").settings["regions"] == regions
+    with pytest.raises(CommandError, match=f"feature set '{regions}' is used by parts"):
+        said("features", corpus, "--remove", regions)
+    with pytest.raises(CommandError, match=f"feature set '{whole}' is used by pictures"):
+        said("features", corpus, "--remove", whole)
+    assert not (system_folder("parts").parent / ".training-parts").exists()
+
+
+def test_a_training_that_was_stopped_ends_as_one_that_was_not(corpus, regions, recipe, monkeypatch):
+    """Stopped between two batches and again in the next epoch, with checkpoints in between."""
+    monkeypatch.setattr(checkpoints, "SECONDS_BETWEEN", 0.0)
+
+    def wanted(name: str) -> TrainRequest:
+        return TrainRequest(
+            name=name, recipe=str(recipe), corpus=corpus, sources=Sources(regions=regions), seed=4
+        )
+
+    whole = train_system(wanted("whole"))
+    seen: list[tuple[str, int, int]] = []
+
+    def stop(phase: str, done: int, total: int) -> None:
+        seen.append((phase, done, total))
+        if phase == "learning" and done in (8, 14) and seen.count((phase, done, total)) == 1:
+            raise KeyboardInterrupt
+
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            train_system(wanted("stopped"), progress=stop)
+        assert not system_folder("stopped").exists()
+    learned = [done for phase, done, _ in seen if phase == "learning"]
+    found = train_system(wanted("stopped"), progress=stop)
+    more = [done for phase, done, _ in seen if phase == "learning"][len(learned) :]
+    assert min(more) >= 14, "it went on where it was stopped"
+    assert found.sha256 == whole.sha256
+
+
+def test_it_begins_with_word_vectors(corpus, regions, recipe, tmp_path):
+    words = sorted({w for e in examples(IMAGES) for c in e.captions for w in c.lower().split() if w != "."})
+    given = np.random.default_rng(0).standard_normal((len(words), 6))
+    stored(tmp_path, corpus, "own", given, words, "word")
+    said(
+        *("train_system", "begun", "--recipe", recipe, "--corpus", corpus),
+        *("--regions", "boxes", "--words", "own"),
+    )
+    assert System.objects.get(name="begun").settings["words"] == "own:1"
+    with pytest.raises(CommandError, match="feature set 'own:1' is used by begun"):
+        said("features", corpus, "--remove", "own:1")
+
+
+def test_it_is_trained_by_page(corpus, regions, recipe, data_dir):
+    (data_dir / "sources" / "recipes").mkdir(parents=True)
+    (data_dir / "sources" / "recipes" / "small.toml").write_text(SMALL)
+    ada = world.signed_in("ada", "researcher")
+    shown = ada.get("/evaluation/train/").content.decode()
+    assert f'<option value="{regions}">' in shown and "needs regions or vectors of images" in shown
+    page, ask = "/evaluation/train/", {"name": "mine", "recipe": "small.toml", "corpus": corpus}
+    refused = press(ada, page, "Train", **ask)
+    assert "aligns regions of images with words: choose regions below" in refused.content.decode()
+    press(ada, page, "Train", **ask, regions=regions)
+    job = Job.objects.get()
+    assert jobs.run_queued_job(job.pk) == Job.DONE, job.error
+    press(ada, "/evaluation/systems/mine/", "Rank", split="test")
+    assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ((), "is for regions of images, or for whole images as vectors; give --regions or --features"),
+        (("--regions", "nothing"), "unknown feature set 'nothing' of corpus 'world'; known: boxes:1"),
+        (("--regions", "cnn"), "feature set 'cnn:1' is of images; give one of regions"),
+        (("--features", "boxes"), "feature set 'boxes:1' is of regions; give one of images"),
+        (
+            ("--regions", "boxes", "--words", "boxes"),
+            "feature set 'boxes:1' is of regions; give one of words",
+        ),
+        (("--regions", "boxes", "--features", "cnn"), "by features or by regions; give one of both"),
+        (("--recipe", "nCCA", "--regions", "boxes"), "recipe 'nCCA' does not look at regions; give none"),
+        (("--recipe", "nCCA", "--features", "cnn", "--words", "own"), "does not begin with word vectors"),
+        (("--recipe", "RARE", "--regions", "boxes"), "no word stands 5000 times in the training captions"),
+    ],
+)
+def test_what_cannot_be_trained_is_named(corpus, regions, recipe, tmp_path, options, says):
+    stored(tmp_path, corpus, "cnn", vectors(IMAGES), NAMES, "image")
+    stored(tmp_path, corpus, "own", np.ones((2, 3)), ["dog", "man"], "word")
+    rare = tmp_path / "rare.toml"
+    rare.write_text(SMALL.replace("least_count = 2", "least_count = 5000"))
+    given = [rare if one == "RARE" else one for one in options]
+    chosen = given if "--recipe" in given else ["--recipe", recipe, *given]
+    with pytest.raises(CommandError, match=says):
+        said("train_system", "mine", "--corpus", corpus, *chosen)
+    assert not System.objects.exists()
+
+
+def test_other_regions_are_refused_when_it_ranks(corpus, regions, recipe, tmp_path):
+    said("train_system", "mine", "--recipe", recipe, "--corpus", corpus, "--regions", "boxes")
+    stored(tmp_path, corpus, "wide", np.ones((IMAGES, 9)), NAMES, "region")
+    with pytest.raises(CommandError, match="regions of 9 dimensions against 8; expected the same"):
+        said("rank", "mine", "--split", "test", "--regions", "wide")
+    with pytest.raises(CommandError, match="reads captions as they are written"):
+        said("cross_validate", corpus, "BRNN", "--regions", "wide")

@@ -1,0 +1,65 @@
+"""The alignment written a second time, a word and a pair at a time, without torch."""
+
+import numpy as np
+
+
+def relu(values):
+    return np.maximum(0, values)
+
+
+def region(weights, numbers):
+    """Eq. 1."""
+    return weights["regions.weight"] @ numbers + weights["regions.bias"]
+
+
+def sentence(weights, numbers):
+    """Eq. 2 to 6: a row for each word."""
+    entered = [relu(weights["entry.weight"] @ weights["words"][n] + weights["entry.bias"]) for n in numbers]
+    zero = np.zeros(len(weights["regions.bias"]))
+
+    def run(layer, order):
+        state, states = zero, {}
+        for place in order:
+            state = relu(entered[place] + weights[f"{layer}.weight"] @ state + weights[f"{layer}.bias"])
+            states[place] = state
+        return states
+
+    right = run("rightwards", range(len(numbers)))
+    left = run("leftwards", reversed(range(len(numbers))))
+    return [
+        relu(weights["output.weight"] @ (right[t] + left[t]) + weights["output.bias"])
+        for t in range(len(numbers))
+    ]
+
+
+def score(regions, words, objective):
+    """Eq. 8, or eq. 7."""
+    if objective == "best-region":
+        return sum(max(float(v @ s) for v in regions) for s in words)
+    return sum(max(0.0, float(v @ s)) for s in words for v in regions)
+
+
+def ranking_loss(scores, image_of):
+    """Eq. 9 without what is not wrong."""
+    total = 0.0
+    for k in range(len(image_of)):
+        for other in range(len(image_of)):
+            if image_of[other] != image_of[k]:
+                total += max(0.0, scores[k][other] - scores[k][k] + 1)
+                total += max(0.0, scores[other][k] - scores[k][k] + 1)
+    return total
+
+
+def multiple_instance_loss(regions, words, image_of):
+    """The term beside eq. 7: `regions` and `words` are embedded, a list for each pair."""
+    total = 0.0
+    for k, own in enumerate(regions):
+        for pair, said in enumerate(words):
+            for s in said:
+                products = [float(v @ s) for v in own]
+                for place, product in enumerate(products):
+                    right = image_of[pair] == image_of[k] and (
+                        product > 0 or (max(products) <= 0 and place == int(np.argmax(products)))
+                    )
+                    total += max(0.0, 1 - (1 if right else -1) * product)
+    return total

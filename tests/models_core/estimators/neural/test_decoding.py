@@ -1,0 +1,52 @@
+"""The best labels of a chain, against all labels there are."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from models_core.estimators.neural.decoding import Segment, best_labels, segments
+
+
+def worth(products, labels, beta):
+    """Eq. 10 to 12 of these labels."""
+    own = sum(products[label, word] for word, label in enumerate(labels))
+    return own + beta * sum(one == other for one, other in zip(labels, labels[1:], strict=False))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_labels_are_worth_more(seed):
+    dice = np.random.default_rng(seed)
+    regions, words = int(dice.integers(1, 5)), int(dice.integers(1, 7))
+    products, beta = dice.standard_normal((regions, words)), float(dice.choice([0.0, 0.3, 1.0, 5.0]))
+    found = best_labels(products, beta)
+    best = max(worth(products, labels, beta) for labels in product(range(regions), repeat=words))
+    assert worth(products, found.tolist(), beta) == pytest.approx(best, abs=1e-12)
+
+
+def test_beta_goes_from_each_word_by_itself_to_one_region_for_all():
+    products = np.array([[1.0, 0.0, 1.0, 0.0], [0.0, 0.9, 0.0, 0.9]])
+    assert best_labels(products, 0).tolist() == [0, 1, 0, 1]
+    assert best_labels(products, 100).tolist() == [0, 0, 0, 0]
+    assert segments(best_labels(products, 0)) == [Segment(n, n + 1, n % 2) for n in range(4)]
+    assert segments(best_labels(products, 100)) == [Segment(0, 4, 0)]
+
+
+def test_a_sentence_without_words_has_no_segments():
+    assert (
+        best_labels(np.zeros((3, 0)), 1.0).tolist() == [] and segments(best_labels(np.zeros((3, 0)), 1)) == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("products", "beta", "said"),
+    [
+        (np.zeros((0, 2)), 1.0, "no region"),
+        (np.zeros((2, 2)), -1.0, "beta is -1.0"),
+        (np.zeros((2, 2)), np.nan, "beta is nan"),
+        (np.array([[np.nan]]), 1.0, "not finite"),
+    ],
+)
+def test_what_cannot_be_decoded_is_refused(products, beta, said):
+    with pytest.raises(ValueError, match=said):
+        best_labels(products, beta)
