@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from itertools import islice
 from threading import Lock
@@ -23,42 +23,53 @@ from threadpoolctl import ThreadpoolController
 _T = TypeVar("_T")
 
 
-class _Limit:
-    """The limit on BLAS, set by the first who enters and lifted by the last who leaves.
+class ThreadLimit:
+    """A limit of one thread on a library, set by the first who enters and lifted by the last who leaves.
 
     It holds for the process: if each restored what it found, the last of two that overlap would
-    leave the first one's limit behind for good.
+    leave the first one's limit behind for good. `begin` sets the limit, and returns what lifts it.
     """
 
-    def __init__(self) -> None:
-        self.lock = Lock()
+    def __init__(self, begin: Callable[[], Callable[[], None]]) -> None:
+        self.begin, self.lock = begin, Lock()
         self.inside = 0
         self.lift: Callable[[], None] = lambda: None
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """While inside, the limit holds; a setting of the whole process."""
+        self.enter()
+        try:
+            yield
+        finally:
+            self.leave()
+
     def enter(self) -> None:
+        """Set the limit, unless somebody is inside."""
         with self.lock:
             if not self.inside:
-                self.lift = _controller().limit(limits=1, user_api="blas").restore_original_limits
+                self.lift = self.begin()
             self.inside += 1
 
     def leave(self) -> None:
+        """Lift the limit, unless somebody else is inside."""
         with self.lock:
             self.inside -= 1
             if not self.inside:
                 self.lift()
 
 
-_LIMIT = _Limit()
+def _one_for_blas() -> Callable[[], None]:
+    lift: Callable[[], None] = _controller().limit(limits=1, user_api="blas").restore_original_limits
+    return lift
 
 
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
+_BLAS = ThreadLimit(_one_for_blas)
+
+
+def one_blas_thread() -> AbstractContextManager[None]:
     """While inside, BLAS computes in the thread that calls it; a setting of the whole process."""
-    _LIMIT.enter()
-    try:
-        yield
-    finally:
-        _LIMIT.leave()
+    return _BLAS.held()
 
 
 def cores() -> int:

@@ -1,4 +1,5 @@
-"""The page of feature sets: what there is, how large, where from and who uses it; import and removal."""
+"""The page of feature sets: what there is, how large, where from and who uses it; import, computing and
+removal."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
 from annotation.web.common.access import RUNNING, account_of, for_roles
 from annotation.web.staff.frame import said
-from evaluation.services.common import check_name
+from evaluation.services.common import ImportRefused, check_name, read_key_values
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.features.store import (
     FEATURE_KINDS,
@@ -33,8 +34,13 @@ from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, text_parameter
 from evaluation.web.job_lines import job_lines
 from evaluation.web.server_files import path_of_file, server_files
-from evaluation.web.splits import NotOffered
+from evaluation.web.splits import NotOffered, whole_in
 from evaluation.web.uploads import LARGEST_UPLOAD, UPLOAD_REFUSALS, upload_folder, uploaded_file
+
+#: How a page offers to find regions; "" describes whole pictures.
+METHODS_OFFERED = ("", "edgeboxes", "selective-search", "grid")
+#: Kinds of jobs that make feature sets.
+_KINDS = ("import_features", "extract_set", "extract_regions")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -49,7 +55,7 @@ def feature_list(request: HttpRequest) -> HttpResponse:
         except (*UPLOAD_REFUSALS, OSError, jobs.JobError) as error:
             wrong, status = str(error), 409
     corpora = offered.offered_corpora(request)
-    lines = job_lines(request, ("import_features",), leads=lambda job: "")
+    lines = job_lines(request, _KINDS, leads=lambda job: "")
     return render(
         request,
         "evaluation/features.html",
@@ -60,6 +66,7 @@ def feature_list(request: HttpRequest) -> HttpResponse:
             files=server_files("features", words=True),
             kinds=FEATURE_KINDS,
             types=NUMBER_TYPES,
+            networks=server_files("networks"),
             given=request.POST,
             largest=filesizeformat(LARGEST_UPLOAD),
             jobs=lines,
@@ -135,4 +142,31 @@ def feature_remove(request: HttpRequest) -> HttpResponse:
         found = feature_set(corpus.name, text_parameter(request.POST, "set"))
         remove_unused(found, actor=account_of(request))
         tell(_("Feature set “%(name)s” removed.") % {"name": found.label})
+    return redirect("evaluation:features")
+
+
+@require_POST
+@for_roles(*RUNNING, corpora=True)
+def feature_extract(request: HttpRequest) -> HttpResponse:
+    """Have the set computed as a job."""
+    with said(request, jobs.JobError, NotOffered, ImportRefused, UnknownName) as tell:
+        corpus = offered.offered_corpus(request, text_parameter(request.POST, "corpus"))
+        name, network, method = (text_parameter(request.POST, key) for key in ("name", "network", "method"))
+        check_name(name, "feature set")
+        if network not in server_files("networks"):
+            raise NotOffered(_("There is no file “%(name)s” on the server.") % {"name": network[:60]})
+        if method not in METHODS_OFFERED:
+            raise NotOffered(_("Nothing was chosen: use one of the buttons."))
+        arguments: dict[str, Any] = {
+            "corpus": corpus.name,
+            "name": name,
+            "weights": path_of_file("networks", network),
+            "settings": read_key_values(text_parameter(request.POST, "settings").split()),
+        }
+        if method:
+            limit = whole_in(request.POST, "limit", default=19)
+            arguments |= {"method": method, "limit": limit}
+        kind = "extract_regions" if method else "extract_set"
+        jobs.enqueue(kind=kind, arguments=arguments, corpus=corpus, actor=account_of(request))
+        tell(_("Computing the features. The progress is shown below."))
     return redirect("evaluation:features")

@@ -10,12 +10,17 @@ from evaluation.formats.feature_files import FEATURE_SUFFIXES
 from evaluation.formats.word_vectors import WORD_VECTOR_SUFFIXES
 
 #: Kinds of files, and how their names end.
-_KINDS = {"background": (".txt",), "features": FEATURE_SUFFIXES, "recipes": (".toml",)}
+_KINDS = {
+    "background": (".txt",),
+    "features": FEATURE_SUFFIXES,
+    "networks": (".onnx",),
+    "recipes": (".toml",),
+}
 
 
 def server_files(kind: str, *, words: bool = False) -> list[str]:
-    """The names of the server's files of a kind: background, features, recipes; of features with `words` the
-    files of word vectors too."""
+    """The names of the server's files of a kind: background, features, networks, recipes; of features with
+    `words` the files of word vectors too."""
     folder = Path(settings.DATA_DIR) / "sources" / kind
     endings = (*_KINDS[kind], *(WORD_VECTOR_SUFFIXES if words else ()))
     return sorted(

@@ -32,7 +32,7 @@ from evaluation.web.splits import NotOffered, which_in, whole_in
 from models_core import storage
 
 #: Kinds of jobs that systems are made by, or rank by.
-_KINDS = ("train_system", "rank", "extract_features")
+_KINDS = ("train_system", "rank", "extract_features", "decode_alignments")
 
 
 def _found(name: str) -> System | None:
@@ -88,6 +88,8 @@ def system_detail(request: HttpRequest, row: System) -> HttpResponse:
             splits=[split for split in split_names(row.corpus) if split],
             protocols=PROTOCOLS.values(),
             protocol=ONE_CAPTION,
+            aligns=bool(row.settings.get("regions")),
+            layers=row.corpus.layers.filter(published=True).order_by("name"),
         ),
     )
 

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from evaluation.web import (
+    alignments,
     batch_builder,
     batches,
     comparing,
@@ -23,11 +24,13 @@ urlpatterns = [
     path("", systems.system_list, name="systems"),
     path("systems/<slug:name>/", systems.system_detail, name="system"),
     path("systems/<slug:name>/rank/", systems.system_rank, name="rank"),
+    path("systems/<slug:name>/segments/", alignments.alignments_decode, name="decode"),
     path("systems/<slug:name>/remove/", systems.system_delete, name="remove_system"),
     path("train/", training.system_train, name="train"),
     path("add-system/", upload.system_upload, name="bring"),
     path("features/", features.feature_list, name="features"),
     path("features/remove/", features.feature_remove, name="remove_features"),
+    path("features/extract/", features.feature_extract, name="extract_features"),
     path("runs/", runs.run_list, name="runs"),
     path("runs/<slug:name>/", runs.run_detail, name="run"),
     path("runs/<slug:name>/trec", runs.run_export, name="trec"),

@@ -676,6 +676,8 @@ post(
     name=lambda at: at.new("r"),
 )
 
+post("evaluation:decode", RUNNERS, SYSTEM, layer=lambda at: at.new("layer"), split="test", beta="2")
+
 
 @by("evaluation:remove_system", "sent", RUNNERS)
 def system_removed(at: At) -> Call:
@@ -716,6 +718,18 @@ def features_removed(at: At) -> Call:
     write_set(new, lambda done: [np.ones((1, 1))][done:])
     fields = [("corpus", "quay"), ("set", f"{name}:1")]
     return Call("POST", reverse("evaluation:remove_features"), fields=fields)
+
+
+post(
+    "evaluation:extract_features",
+    RUNNERS,
+    name=lambda at: at.new("net"),
+    corpus="quay",
+    network="colours.onnx",
+    method="grid",
+    limit="4",
+    settings="shorter=8 output=means",
+)
 
 
 @by("evaluation:bring", "scores", RUNNERS)

@@ -9,6 +9,7 @@ import io
 from pathlib import Path
 
 import numpy as np
+from django.conf import settings
 
 from annotation import campaigns, instructions, jobs
 from annotation.models import Account, Campaign, Identity, Job, Worker
@@ -30,6 +31,7 @@ from evaluation.services.systems.upload import STORED_SCORES, upload_system
 from tests.crowd import platform
 from tests.evaluation.database.conftest import matrix_file
 from tests.evaluation.database.pooled_world import UNTESTED
+from tests.models_core.features.image.networks import colours
 from tests.queue.world import TRUSTING, World
 from tests.review.world import THE_MAN, a_man, refuse, report, the_world
 from tests.web import world as web
@@ -141,6 +143,9 @@ def _evaluated(folder: Path) -> None:
                     name=run, corpus="quay", path=file, format="scores", direction=direction, system=name
                 )
             )
+    networks = Path(settings.DATA_DIR) / "sources" / "networks"
+    networks.mkdir(parents=True, exist_ok=True)
+    colours(networks / "colours.onnx")
     freeze_protocol(name="own", corpus="quay", protocol="first caption")
     grades = folder / "grades.csv"
     grades.write_text(f"image,caption,grade\n{images[2]},{captions[2]},4.5\n{images[2]},{captions[5]},1\n")

@@ -26,7 +26,13 @@ NAMED_BY_NOBODY = {
         (
             *("change_settings_job", "discard_job", "restore_job", "export_dataset_job", "open_images_job"),
             *("build_report_job", "extract_features_job", "freeze_qrels_job", "next_round_job", "rank_job"),
-            *("extract_regions_job", "extract_set_job", "import_features_job", "train_system_job"),
+            *(
+                "decode_alignments_job",
+                "extract_regions_job",
+                "extract_set_job",
+                "import_features_job",
+                "train_system_job",
+            ),
         ),
         "the registry of job kinds calls it",
     ),
@@ -34,12 +40,7 @@ NAMED_BY_NOBODY = {
     "load_config": "gunicorn calls it",
     "gettext_noop": "whoever imports it calls it _",
     "redirect_request": "urllib calls it",
-    **dict.fromkeys(
-        ("best_labels", "segments"), "segments become a layer with the rest of the issue about alignment"
-    ),
-    **dict.fromkeys(
-        ("union_box", "first_right"), "localization has its command with the issue about localization"
-    ),
+    **dict.fromkeys(("first_right",), "localization has its command with the issue about localization"),
     **dict.fromkeys(
         ("draw_distractors", "expected_precision_at", "by_tag_and_image"),
         "tagging has its command with the issue about tagging",
@@ -50,7 +51,6 @@ NAMED_BY_NOBODY = {
     "of_mean": "for programs that import phrasebox.significance",
     "Exactly": "a rule of the protocol beside those of the chain, tested against them",
     "cells_of": "one set of conventions, held by a test against the tables of the paper",
-    "system_named": "a stored system for programs; tests read one by it",
 }
 
 

@@ -16,8 +16,8 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from annotation.management.base import ReportCommand
-from evaluation.management.settings import setting_of
 from evaluation.management.training import TRAINING_REFUSALS, ProgressBars
+from evaluation.services.common import read_key_values
 from evaluation.services.features.extraction import ExtractRequest, extract_set
 from evaluation.services.features.store import NUMBER_TYPES
 from evaluation.services.systems.training import extract_features
@@ -92,7 +92,7 @@ def _set(options: dict[str, Any]) -> dict[str, Any]:
         corpus=options["corpus"],
         name=options["name"],
         weights=options["weights"],
-        settings=dict(setting_of(one) for one in options["set"]),
+        settings=read_key_values(options["set"]),
         dtype=options["dtype"],
     )
     with ProgressBars() as bars:

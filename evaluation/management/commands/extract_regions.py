@@ -15,8 +15,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.management.base import ReportCommand
-from evaluation.management.settings import setting_of
 from evaluation.management.training import TRAINING_REFUSALS, ProgressBars
+from evaluation.services.common import read_key_values
 from evaluation.services.features.regions import REGION_METHODS, RegionsRequest, extract_regions
 from evaluation.services.features.store import NUMBER_TYPES
 from models_core.features.image.cnn import CNNSettings
@@ -73,7 +73,7 @@ class Command(ReportCommand):
             layer=options["layer"],
             file=options["boxes"],
             whole=not options["no_whole"],
-            settings=dict(setting_of(one) for one in options["set"]),
+            settings=read_key_values(options["set"]),
             dtype=options["dtype"],
         )
         with ProgressBars() as bars:

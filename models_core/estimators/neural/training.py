@@ -12,6 +12,7 @@ Source: Karpathy and Fei-Fei 2015, sections 3.1.3 and 3.3.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,10 +26,14 @@ from models_core.estimators.neural import objective
 from models_core.estimators.neural.network import AlignmentNetwork, Dropout, NetworkSizes
 from models_core.estimators.neural.scores import AlignmentScores
 from models_core.estimators.neural.settings import AlignmentSettings
+from models_core.threads import ThreadLimit
 
 NamedArrays = dict[str, NDArray[Any]]
 #: Images, or sentences, that are embedded at a time.
 _EMBEDDED = 256
+#: Multiplications of a step below which threads cost more than they gain: they wait for each other
+#: actively, and where something else runs on the machine, small steps take many times as long.
+_LITTLE = 5e7
 _BIGGEST_SEED = 2**63
 #: Told how far a run is: epochs done, and batches done of this one.
 Told = Callable[[], None]
@@ -121,6 +126,16 @@ class AlignmentRun:
 
         Raises Diverged.
         """
+        size = self.settings.batch
+        regions, words = (
+            rows.counts.mean() * min(size, len(self.pairs)) for rows in (self.pairs.regions, self.pairs.words)
+        )
+        with fitting_threads(regions * words * self.settings.size):
+            self._train(epochs, validation, told, keep)
+
+    def _train(
+        self, epochs: int, validation: Dataset | None, told: Told, keep: Callable[[], None] | None
+    ) -> None:
         while self.epoch < epochs:
             for batch in self._batches():
                 told()
@@ -228,6 +243,20 @@ class AlignmentRun:
         return tuple(torch.from_numpy(array).to(self.device) for array in arrays)
 
 
+def fitting_threads(multiplications: float) -> AbstractContextManager[None]:
+    """One thread of torch inside where a step has few `multiplications`; a setting of the whole process."""
+    return _TORCH.held() if multiplications < _LITTLE else nullcontext()
+
+
+def _one_torch_thread() -> Callable[[], None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    return lambda: torch.set_num_threads(before)
+
+
+_TORCH = ThreadLimit(_one_torch_thread)
+
+
 def new_network(pairs: TrainingPairs, settings: AlignmentSettings, context: FitContext) -> AlignmentNetwork:
     """The network before its first step. Words without vectors of their own begin at random."""
     dice, given = context.rng("weights"), pairs.words.vectors
@@ -278,7 +307,8 @@ def embed(network: AlignmentNetwork, data: Dataset) -> tuple[RaggedRows, RaggedR
     def of_regions(values: torch.Tensor, there: torch.Tensor) -> torch.Tensor:
         return network.embed_regions(values.to(network.words.dtype))
 
-    with torch.no_grad():
+    rows = min(_EMBEDDED, len(images)) * images.counts.mean() if len(images) else 0
+    with torch.no_grad(), fitting_threads(rows * network.sizes.region * network.sizes.space):
         return (
             _embedded(images, of_regions, network.sizes.space, device),
             _embedded(captions, network.embed_words, network.sizes.space, device),

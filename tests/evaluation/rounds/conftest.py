@@ -135,10 +135,13 @@ def _votes(right: bool, dice: Random) -> tuple[int, ...]:
 
 @pytest.fixture
 def recipes(tmp_path: Path) -> dict[str, str]:
-    """Recipes of the feature file: nearest neighbour and KCCA."""
+    """Recipes of the feature file, nearest neighbour and KCCA, and a small alignment of regions."""
     found = {}
     for name, base in (("near", "NN5-F1-idf"), ("kcca", "BoW5")):
         file = tmp_path / f"{name}.toml"
         file.write_text(f'extends = "{base}"\n[image]\nkernel = "linear"\npower = 1\n')
         found[name] = str(file)
-    return found
+    aligned = tmp_path / "alignment.toml"
+    settings = "size = 8\nword_size = 8\nrates = [0.001]\nepochs = 3\nbatch = 20\n"
+    aligned.write_text(f'extends = "BRNN"\n[text]\nleast_count = 2\n[settings]\n{settings}')
+    return {**found, "alignment": str(aligned)}

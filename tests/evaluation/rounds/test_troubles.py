@@ -16,7 +16,7 @@ import pytest
 
 from annotation import jobs
 from annotation.jobs.rows import LOST
-from annotation.models import Campaign, Job, Judgment
+from annotation.models import Campaign, Job, Judgment, Layer
 from annotation.simulation_driver.soundness import violations
 from evaluation.jobs import kinds as job_kinds
 from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run
@@ -48,6 +48,7 @@ class Round:
 
     world: World
     recipe: str
+    alignment: str
     runs: list[str]
 
     def jobs(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -57,8 +58,11 @@ class Round:
         yield "import_features", "writing features", {"corpus": CORPUS, "name": "colours", **vectors}
         seen = {"weights": str(self.world.network), "settings": {"shorter": 8, "output": "means"}}
         yield "extract_set", "writing features", {"corpus": SMALL, "name": "net", **seen}
-        boxes = {"method": "grid", "limit": 3}
-        yield "extract_regions", "finding regions", {"corpus": SMALL, "name": "parts", **seen, **boxes}
+        boxes = {"method": "grid", "limit": 2}
+        yield "extract_regions", "finding regions", {"corpus": CORPUS, "name": "parts", **seen, **boxes}
+        aligned = {"name": "aligned", "recipe": self.alignment, "corpus": CORPUS, "regions": "parts"}
+        yield "train_system", "learning", aligned
+        yield "decode_alignments", "aligning words", {"system": "aligned", "layer": "machine"}
         yield "train_system", "image kernel", training(self.world, "kcca", self.recipe)
         yield "rank", "ranking, annotation", {"system": "kcca", "split": "test"}
         waves = {"strategy": "move_to_front", "share": 0.6}
@@ -82,8 +86,10 @@ class Round:
         assert Batch.objects.count() == Campaign.objects.count() == 1
         assert JudgmentSet.objects.filter(published=True).count() == 2 == JudgmentSet.objects.count()
         assert QrelsSnapshot.objects.get().version == 1
-        sets = [("colours:1", 72), ("net:1", 4), ("parts:1", 16)]
+        sets = [("colours:1", 72), ("net:1", 4), ("parts:1", 216)]
         assert [(one.label, one.rows) for one in feature_sets()] == sets
+        layer = Layer.objects.get(name="machine")
+        assert layer.published and layer.covers.count() == 24 and Layer.objects.count() == 2
         report = Report.objects.get()
         folder = building.report_folder(report.name)
         assert {str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()} == set(
@@ -107,7 +113,9 @@ class Round:
 @pytest.fixture
 def a_round(world: World, recipes: dict[str, str], tmp_path: Path) -> Round:
     import_judgments(JudgmentsImport(name="truth", corpus=CORPUS, path=world.judgments, format="table"))
-    return Round(world, recipes["kcca"], uploaded(tmp_path, "oracle", world, truth=3.0, seed=1))
+    return Round(
+        world, recipes["kcca"], recipes["alignment"], uploaded(tmp_path, "oracle", world, truth=3.0, seed=1)
+    )
 
 
 @pytest.mark.parametrize("installation", CELERY_FIRST, indirect=True)
@@ -161,7 +169,7 @@ def test_each_job_of_a_round_is_cancelled_in_each_phase_and_goes_on(
 
         ended = jobs.run_queued_job(job.pk, stopping=cancel_once_a_phase)
         while ended == Job.CANCELLED:
-            assert kind != "train_system" or not system_folder("kcca").exists()
+            assert kind != "train_system" or not system_folder(arguments["name"]).exists()
             jobs.resume_job(job_id=job.pk)
             ended = jobs.run_queued_job(job.pk, stopping=cancel_once_a_phase)
         assert ended == Job.DONE and seen, kind

@@ -42,8 +42,10 @@ PAGES: dict[str, list[str | int]] = {
 ACTS: dict[str, list[str | int]] = {
     "steer_job": [1],
     "rank": ["nothing"],
+    "decode": ["nothing"],
     "remove_system": ["nothing"],
     "remove_features": [],
+    "extract_features": [],
     "remove_run": ["nothing"],
     "remove_qrels": ["nothing"],
     "act_on_batch": ["nothing"],

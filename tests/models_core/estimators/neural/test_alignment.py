@@ -21,6 +21,7 @@ from models_core.estimators.neural.training import (  # noqa: E402
     Diverged,
     TrainingPairs,
     embed,
+    fitting_threads,
     network_weights,
 )
 from models_core.scoring.tiles import tile_grid  # noqa: E402
@@ -30,6 +31,13 @@ from tests.models_core.estimators.neural.sentences import LINK, numbers_of, rows
 OBJECTIVES = ("best-region", "fragments")
 SMALL = AlignmentSettings(size=7, word_size=5, rates=(0.01,), dropout=0.0, batch=12, epochs=3)
 EVERYTHING = slice(0, None)
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Small steps in one thread, as a training takes them."""
+    with fitting_threads(0):
+        yield
 
 
 def run_of(data, settings=SMALL, context=None, steps=(0.01, 0.0)):

@@ -1,0 +1,311 @@
+"""Segments of captions with their regions, as a layer of the corpus that an alignment writes.
+
+Each word of a caption gets one of the image's regions (`models_core.estimators.neural.decoding`); a run of
+words with the same one is a mention, all of an image's with the same one are a chain, and its box is the
+region's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.common.registry import UnknownName
+from annotation.datasets.layer_rows import check_layer_name, write_layer
+from annotation.protocol.terms import OTHER, Box, Chain, ImageRecord, LayerObject, LayerRecord, Mention
+from annotation.selectors.corpora import corpus_named, layer_named
+from annotation.selectors.records import stream_records
+from evaluation.selectors import names_of
+from evaluation.services.alignments.localizing import (
+    boxed_mentions,
+    found_mentions,
+    is_found,
+    share_with_interval,
+)
+from evaluation.services.common import ImportRefused
+from evaluation.services.features.store import feature_set
+from evaluation.services.systems.examples import Examples, examples_from
+from evaluation.services.systems.sources import Sources
+from evaluation.services.systems.training import system_named
+from models_core.estimators.neural.decoding import best_labels, segments
+from models_core.estimators.neural.method import Alignment
+from models_core.features.text.tokens import tokenise
+from models_core.phase_cache import PhaseProgress, no_progress
+from models_core.systems.sides import WordTexts
+from models_core.systems.trained_system import TrainedSystem
+
+#: The source of layers that an alignment wrote.
+ALIGNMENT_SOURCE = "alignment"
+#: What `beta` is chosen from where a layer of people's boxes is given.
+BETAS = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+#: Images whose regions and words are mapped at a time.
+_TOGETHER = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecodeRequest:
+    """The layer to be written: by which system, of which images, and how alike neighbouring words are.
+
+    `split` is as for rankings, all images where empty. `regions` is a feature set, that of the training where
+    empty. `beta` is chosen on the images of `choose_on` where None; then `gold` is a layer with people's
+    boxes. With `gold` the report says how many of its mentions are found. `replace` an older such layer.
+    """
+
+    system: str
+    layer: str
+    split: str = "test"
+    beta: float | None = 1.0
+    choose_on: str = ""
+    gold: str = ""
+    regions: str = ""
+    seed: int = 0
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Localized:
+    """The share of people's mentions that a layer finds, with an interval of 95 % over images; `mentions` of
+    them. Beside it: with one of the image's regions drawn at random (expected), with its largest region but
+    the whole picture, and where any region would do."""
+
+    mentions: int
+    share: float
+    low: float
+    high: float
+    random: float
+    largest: float
+    possible: float
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """The layer that was written: its images, mentions and chains, and what was found of people's."""
+
+    layer: str
+    corpus: str
+    images: int
+    mentions: int
+    chains: int
+    beta: float
+    tried: Mapping[float, float] = field(default_factory=dict)
+    localized: Localized | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        own = asdict(self)
+        return {**own, "tried": [[beta, share] for beta, share in self.tried.items()]}
+
+
+def decode_alignments(wanted: DecodeRequest, *, progress: PhaseProgress = no_progress) -> Decoded:
+    """Write the layer. A layer of that name is refused, or with `replace` one of an alignment makes place.
+
+    Raises UnknownName, ImportRefused, LayerError, BadModel and ValueError.
+    """
+    check_layer_name(wanted.layer)
+    decoder = _Decoder.of(wanted)
+    corpus = corpus_named(decoder.found.corpus)
+    _check_free(corpus, wanted)
+    beta, tried = wanted.beta, {}
+    if beta is None:
+        if not (wanted.gold and wanted.choose_on):
+            raise ImportRefused("beta is chosen by people's boxes; name their layer, and a split to look at")
+        tried = decoder.shares(wanted.choose_on, BETAS, progress)
+        beta = max(tried, key=lambda one: tried[one])
+    elif not beta >= 0:
+        raise ImportRefused(f"beta is {beta}; expected 0 or more")
+    chosen = decoder.found.to_rank(wanted.split, seed=wanted.seed)
+    counts = {"images": 0, "mentions": 0, "chains": 0}
+    sums: dict[str, list[list[float]]] = {name: [] for name in ("own", "random", "largest", "possible")}
+
+    def shares() -> Iterator[tuple[str, LayerRecord]]:
+        for record, boxes, layers in decoder.decoded(chosen, [beta], progress):
+            layer = layers[0]
+            counts["images"] += 1
+            counts["chains"] += len(layer.chains)
+            counts["mentions"] += len(layer.mentions)
+            if record.layer is not None:
+                sums["own"].append([float(right) for right in found_mentions(layer, record.layer)])
+                for name, own in _without_words(boxes, record).items():
+                    sums[name].append(own)
+            yield record.id, layer
+
+    written = write_layer(
+        corpus=corpus,
+        name=wanted.layer,
+        source=ALIGNMENT_SOURCE,
+        records=shares(),
+        settings={"system": wanted.system, "beta": beta, "split": wanted.split, **decoder.facts},
+        replace=wanted.replace,
+    )
+    localized = None
+    if wanted.gold:
+        means = {name: share_with_interval(own) for name, own in sums.items()}
+        localized = Localized(
+            sum(map(len, sums["own"])),
+            *means["own"],
+            *(means[name][0] for name in ("random", "largest", "possible")),
+        )
+    return Decoded(
+        written.name,
+        corpus.name,
+        counts["images"],
+        counts["mentions"],
+        counts["chains"],
+        beta,
+        tried,
+        localized,
+    )
+
+
+def _check_free(corpus: Any, wanted: DecodeRequest) -> None:
+    """Raise ImportRefused where `replace` would take away what no alignment wrote."""
+    standing = corpus.layers.filter(name=wanted.layer, published=True).first()
+    if standing and wanted.replace and standing.source != ALIGNMENT_SOURCE:
+        raise ImportRefused(
+            f"layer {wanted.layer!r} of corpus {corpus.name!r} was not written by an alignment, and is not "
+            "replaced; choose another name"
+        )
+
+
+@dataclass(frozen=True)
+class _Decoder:
+    """A trained alignment with the regions, their boxes and the records of a corpus's images."""
+
+    model: Alignment
+    stored: TrainedSystem
+    words: Mapping[str, int]
+    found: Examples
+    boxes: NDArray[Any]
+    gold: str
+    facts: Mapping[str, str]
+    seed: int
+
+    @classmethod
+    def of(cls, wanted: DecodeRequest) -> _Decoder:
+        stored = system_named(wanted.system)
+        if not isinstance(stored.model, Alignment) or not isinstance(stored.texts, WordTexts):
+            raise ImportRefused(
+                f"system {wanted.system!r} does not align words with regions; name one of recipe BRNN"
+            )
+        regions = wanted.regions or stored.facts.get("regions", "")
+        if not regions:
+            raise ImportRefused(
+                f"system {wanted.system!r} was trained on whole images; name a set of regions of theirs"
+            )
+        corpus = str(stored.facts["corpus"])
+        found = examples_from(corpus, Sources(regions=regions))
+        chosen = feature_set(corpus, regions)
+        words = {word: number for number, word in enumerate(stored.texts.vocabulary)}
+        facts = {"regions": chosen.label, "digest": chosen.digest}
+        return cls(stored.model, stored, words, found, chosen.boxes(), wanted.gold, facts, wanted.seed)
+
+    def shares(self, split: str, betas: Sequence[float], progress: PhaseProgress) -> dict[float, float]:
+        """Beta -> the share of people's mentions on these images that are found."""
+        own: dict[float, list[list[float]]] = {beta: [] for beta in betas}
+        for record, _, layers in self.decoded(self.found.to_rank(split, seed=self.seed), betas, progress):
+            if record.layer is not None:
+                for beta, layer in zip(betas, layers, strict=True):
+                    own[beta].append([float(right) for right in found_mentions(layer, record.layer)])
+        found = {beta: share_with_interval(by_image)[0] for beta, by_image in own.items()}
+        if any(np.isnan(share) for share in found.values()):
+            raise ImportRefused(
+                f"layer {self.gold!r} has no boxes of images of {split}; beta cannot be chosen"
+            )
+        return found
+
+    def decoded(
+        self, places: Sequence[int], betas: Sequence[float], progress: PhaseProgress
+    ) -> Iterator[tuple[ImageRecord, NDArray[Any], list[LayerRecord]]]:
+        """Each image's record with its share of `gold`, its boxes, and its layer for each beta."""
+        records = self._records({self.found.examples[place].name for place in places})
+        regions = self.found.regions
+        assert regions is not None
+        for start in range(0, len(places), _TOGETHER):
+            progress("aligning words", start, len(places))
+            part = places[start : start + _TOGETHER]
+            own = [records[self.found.examples[place].name] for place in part]
+            captions = [(record, number) for record in own for number in range(len(record.captions))]
+            read = [_known(record.captions[number].words, self.words) for record, number in captions]
+            data = self.stored.describe(
+                regions.take(part), [[[word for word, _ in words]] for words in read], np.arange(len(read))
+            )
+            of_regions, of_words = self.model.embedded(data)
+            at = 0
+            for row, record in enumerate(own):
+                count = len(record.captions)
+                boxes = self.boxes[regions.rows.begin[part[row]] : regions.rows.end[part[row]]]
+                products = [of_regions.item(row) @ of_words.item(at + n).T for n in range(count)]
+                places_of = [[place for _, place in read[at + n]] for n in range(count)]
+                at += count
+                yield record, boxes, [_layer(record, boxes, products, places_of, beta) for beta in betas]
+        progress("aligning words", len(places), len(places))
+
+    def _records(self, wanted: set[str]) -> dict[str, ImageRecord]:
+        corpus = corpus_named(self.found.corpus)
+        layer = layer_named(corpus, self.gold) if self.gold else None
+        if self.gold and layer is None:
+            raise UnknownName(f"corpus {corpus.name!r} has no layer {self.gold!r}")
+        names = names_of(corpus.name).image_name.values()
+        each = zip(names, stream_records(corpus=corpus, layer=layer), strict=True)
+        return {name: record for name, record in each if name in wanted}
+
+
+def _known(words: Sequence[str], vocabulary: Mapping[str, int]) -> list[tuple[str, int]]:
+    """The words that the system knows, as it reads them, with their places in the caption."""
+    return [
+        (token.lower(), place)
+        for place, word in enumerate(words)
+        for token in tokenise(word)
+        if token.lower() in vocabulary
+    ]
+
+
+def _layer(
+    record: ImageRecord,
+    boxes: NDArray[Any],
+    products: Sequence[NDArray[Any]],
+    places: Sequence[Sequence[int]],
+    beta: float,
+) -> LayerRecord:
+    """The image's segments. `products` of each caption have shape (regions, known words), and `places` are
+    those of its known words; words between two of a segment belong to it."""
+    mentions: dict[int, list[Mention]] = {}
+    for number, (own, at) in enumerate(zip(products, places, strict=True)):
+        words, free = record.captions[number].words, 0
+        for segment in segments(best_labels(own, beta)):
+            # A word of several tokens belongs to the first of its segments.
+            start, end = max(at[segment.first], free), at[segment.end - 1] + 1
+            if start < end:
+                free = end
+                mention = Mention(number, start, end, tuple(words[start:end]), (OTHER,))
+                mentions.setdefault(segment.region, []).append(mention)
+    chains = [Chain(str(region + 1), tuple(own)) for region, own in mentions.items()]
+    objects = [LayerObject((str(region + 1),), _box(boxes[region], record)) for region in sorted(mentions)]
+    return LayerRecord(tuple(chains), tuple(objects))
+
+
+def _box(found: NDArray[Any], record: ImageRecord) -> Box:
+    """A region's box in whole pixels, within the picture."""
+    left, top, right, bottom = (max(1, round(float(edge))) for edge in found)
+    wide, high = record.width or right, record.height or bottom
+    return Box(min(left, wide), min(top, high), min(right, wide), min(bottom, high))
+
+
+def _without_words(boxes: NDArray[Any], record: ImageRecord) -> dict[str, list[float]]:
+    """Of people's mentions: the share of the image's regions that would do; whether the largest besides the
+    whole picture does; whether any does."""
+    each = [_box(box, record) for box in boxes]
+    parts = [box for box in each if box.area < record.width * record.height] or each
+    largest = max(parts, key=lambda box: box.area)
+    found: dict[str, list[float]] = {"random": [], "largest": [], "possible": []}
+    assert record.layer is not None
+    for _, gold in boxed_mentions(record.layer):
+        right = [is_found([box], gold) for box in each]
+        found["random"].append(float(np.mean(right)))
+        found["largest"].append(float(is_found([largest], gold)))
+        found["possible"].append(float(any(right)))
+    return found

@@ -1,0 +1,71 @@
+"""Which mentions that people boxed are found where they drew their boxes.
+
+A mention with boxes is found if the box that a layer gives its words overlaps the box around its own by an
+IoU of at least 0.5. The layer's box is that of the chain which most of the mention's words belong to, the
+earlier one where two have as many; a mention none of whose words belongs to one is missed, and counts.
+
+Source: Plummer et al. 2015, section 3.2; Karpathy and Fei-Fei 2015, eq. 10 to 12 (segments of words).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.protocol.contents import corners
+from annotation.protocol.terms import Box, LayerRecord, Mention
+from evaluation.metrics.localization import RIGHT_IOU, iou, union_box
+
+#: Resamples of images for an interval.
+_RESAMPLES = 2000
+
+
+def boxed_mentions(gold: LayerRecord) -> Iterator[tuple[Mention, NDArray[np.float64]]]:
+    """The mentions that people boxed, in caption order, with the box around all of their boxes."""
+    depicted = gold.depicted()
+    around = {chain: union_box([corners(box) for box in boxes]) for chain, boxes in depicted.items()}
+    for chain in gold.chains:
+        if chain.id in around:
+            for mention in chain.mentions:
+                yield mention, around[chain.id]
+
+
+def found_mentions(found: LayerRecord, gold: LayerRecord) -> list[bool]:
+    """Of each boxed mention of `gold`, whether `found` has it in its place."""
+    depicted = found.depicted()
+    chain_of = {
+        (mention.caption, word): chain.id
+        for chain in found.chains
+        for mention in chain.mentions
+        for word in range(mention.start, mention.end)
+    }
+    right = []
+    for mention, box in boxed_mentions(gold):
+        held = Counter(
+            chain_of[mention.caption, word]
+            for word in range(mention.start, mention.end)
+            if (mention.caption, word) in chain_of
+        )
+        chain = next((chain for chain, _ in held.most_common(1)), "")
+        right.append(chain in depicted and is_found(depicted[chain], box))
+    return right
+
+
+def is_found(boxes: Sequence[Box], box: NDArray[np.float64]) -> bool:
+    """Whether the box around `boxes` overlaps `box` as much as it has to."""
+    return bool(iou(union_box([corners(one) for one in boxes]), box) >= RIGHT_IOU)
+
+
+def share_with_interval(by_image: Sequence[Sequence[float]], *, seed: int = 0) -> tuple[float, float, float]:
+    """The mean over all mentions, and its interval of 95 % from resampled images; NaN without mentions."""
+    sums = np.asarray([(sum(own), len(own)) for own in by_image if len(own)], np.float64).reshape(-1, 2)
+    if not len(sums):
+        return float("nan"), float("nan"), float("nan")
+    dice = np.random.default_rng(seed)
+    drawn = sums[dice.integers(len(sums), size=(_RESAMPLES, len(sums)))].sum(axis=1)
+    low, high = np.percentile(drawn[:, 0] / drawn[:, 1], [2.5, 97.5])
+    mean = sums[:, 0].sum() / sums[:, 1].sum()
+    return float(mean), float(low), float(high)
