@@ -178,7 +178,7 @@ class VectorSettings:
 class RegionSettings:
     """Images as the vectors of their regions. Raises BadField."""
 
-    normalised: Annotated[bool, Field(description="Whether each region's vector has length 1")] = False
+    normalised: Annotated[bool, Field(description="Whether each region's vector has length 1")] = True
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -46,11 +46,11 @@ class AlignmentSettings:
     momentum: Annotated[float, Field(ge=0, lt=1, description="Momentum of the gradient steps")] = 0.9
     dropout: Annotated[
         float, Field(ge=0, lt=1, description="Share of numbers left out outside of the recurrent layer")
-    ] = 0.5
+    ] = 0.2
     clip: Annotated[float, Field(gt=0, description="Gradients are clipped to this, number by number")] = 5.0
     batch: Annotated[int, Field(ge=2, description="Pairs of a batch")] = 100
-    epochs: Annotated[int, Field(ge=1, description="Passes over the training pairs")] = 30
-    trial_epochs: Annotated[int, Field(ge=1, description="Passes before settings are compared")] = 5
+    epochs: Annotated[int, Field(ge=1, description="Passes over the training pairs")] = 20
+    trial_epochs: Annotated[int, Field(ge=1, description="Passes before settings are compared")] = 3
     members: Annotated[
         int, Field(ge=1, description="How many models, the best ones on held-out images, are kept")
     ] = 5

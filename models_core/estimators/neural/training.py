@@ -29,6 +29,8 @@ from models_core.estimators.neural.settings import AlignmentSettings
 from models_core.threads import ThreadLimit
 
 NamedArrays = dict[str, NDArray[Any]]
+#: Standard deviation of the numbers of words that begin at random.
+_WORD_SCALE = 0.1
 #: Images, or sentences, that are embedded at a time.
 _EMBEDDED = 256
 #: Multiplications of a step below which threads cost more than they gain: they wait for each other
@@ -262,7 +264,7 @@ def new_network(pairs: TrainingPairs, settings: AlignmentSettings, context: FitC
     dice, given = context.rng("weights"), pairs.words.vectors
     width = settings.word_size if given is None else given.shape[1]
     sizes = NetworkSizes(pairs.regions.shape[1], width, settings.size, pairs.words.vocabulary)
-    vectors = dice.standard_normal((sizes.vocabulary, width)) if given is None else given
+    vectors = _WORD_SCALE * dice.standard_normal((sizes.vocabulary, width)) if given is None else given
     return AlignmentNetwork(sizes, dice, vectors, fixed=given is not None and not settings.learn_words)
 
 
