@@ -86,7 +86,7 @@ class Round:
         assert Batch.objects.count() == Campaign.objects.count() == 1
         assert JudgmentSet.objects.filter(published=True).count() == 2 == JudgmentSet.objects.count()
         assert QrelsSnapshot.objects.get().version == 1
-        sets = [("colours:1", 72), ("net:1", 4), ("parts:1", 216)]
+        sets = [("colours:1", 72), ("parts:1", 216), ("net:1", 4)]
         assert [(one.label, one.rows) for one in feature_sets()] == sets
         layer = Layer.objects.get(name="machine")
         assert layer.published and layer.covers.count() == 24 and Layer.objects.count() == 2
