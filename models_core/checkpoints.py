@@ -15,6 +15,8 @@ from models_core import storage
 
 _KIND = "checkpoint"
 _NAME = re.compile(r"checkpoint-(\d+)")
+#: The folder of a training's checkpoints among what it keeps.
+CHECKPOINTS = "checkpoints"
 #: Seconds after which a training keeps a checkpoint although its epoch has not ended.
 SECONDS_BETWEEN = 120.0
 
@@ -63,6 +65,17 @@ class Checkpoints:
                 continue
             if found.manifest["facts"] == self.facts:
                 return found.arrays, found.settings
+        return None
+
+    @staticmethod
+    def said_last(folder: Path) -> dict[str, Any] | None:
+        """The settings alone of the last whole checkpoint in `folder`, of whichever training."""
+        for number in sorted(Checkpoints(folder)._numbers(), reverse=True):
+            try:
+                found: dict[str, Any] = storage.read_manifest(folder / f"checkpoint-{number}")["settings"]
+            except (storage.BadModel, OSError):
+                continue  # it made place for a newer one
+            return found
         return None
 
     def _place(self, number: int) -> Path:

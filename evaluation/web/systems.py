@@ -28,6 +28,7 @@ from evaluation.services.systems.origins import ORIGINS
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, text_parameter
 from evaluation.web.job_lines import job_lines
+from evaluation.web.learning_curves import curves_of_trainings, shown_curve
 from evaluation.web.splits import NotOffered, which_in, whole_in
 from models_core import storage
 
@@ -62,6 +63,7 @@ def system_list(request: HttpRequest) -> HttpResponse:
             "systems",
             systems=[(row, ORIGINS.get(row.origin).title, _gone(row)) for row in rows],
             jobs=lines,
+            curves=curves_of_trainings(request),
             live=any(job.live for job in lines),
         ),
     )
@@ -88,6 +90,7 @@ def system_detail(request: HttpRequest, row: System) -> HttpResponse:
             splits=[split for split in split_names(row.corpus) if split],
             protocols=PROTOCOLS.values(),
             protocol=ONE_CAPTION,
+            curve=shown_curve(row.name),
             aligns=bool(row.settings.get("regions")),
             layers=row.corpus.layers.filter(published=True).order_by("name"),
         ),
@@ -119,6 +122,36 @@ def system_rank(request: HttpRequest, row: System) -> HttpResponse:
 
 @require_POST
 @for_roles_on(SYSTEM, *RUNNING)
+def system_decode(request: HttpRequest, row: System) -> HttpResponse:
+    """Have an alignment write what it says of captions as a layer of its corpus, as a job."""
+    then = redirect("evaluation:system", row.name)
+    with said(request, jobs.JobError, NotOffered) as tell:
+        layer = text_parameter(request.POST, "layer")
+        if row.corpus.layers.filter(name=layer, published=True).exists():
+            raise NotOffered(_("There is a layer “%(name)s” already: choose another name.") % {"name": layer})
+        arguments: dict[str, Any] = {
+            "system": row.name,
+            "layer": layer,
+            "split": which_in(request.POST, "split", row.corpus, or_all=True),
+            "beta": _beta(text_parameter(request.POST, "beta")),
+        }
+        gold = text_parameter(request.POST, "gold")
+        if gold:
+            if not row.corpus.layers.filter(name=gold, published=True).exists():
+                raise NotOffered(
+                    _("There is no layer “%(name)s”: choose one of the list.") % {"name": gold[:60]}
+                )
+            arguments["gold"] = gold
+        jobs.enqueue(
+            kind="decode_alignments", arguments=arguments, corpus=row.corpus, actor=account_of(request)
+        )
+        tell(_("Aligning words with regions. The layer is on the corpus’s page when it is done."))
+        then = redirect("evaluation:systems")
+    return then
+
+
+@require_POST
+@for_roles_on(SYSTEM, *RUNNING)
 def system_delete(request: HttpRequest, row: System) -> HttpResponse:
     """Take a system out, with what is kept of it; refused while runs of it are there."""
     then = redirect("evaluation:system", row.name)
@@ -127,6 +160,17 @@ def system_delete(request: HttpRequest, row: System) -> HttpResponse:
         tell(_("System “%(name)s” removed.") % {"name": row.name})
         then = redirect("evaluation:systems")
     return then
+
+
+def _beta(text: str) -> float:
+    """A number of at least 0; 1 where nothing is said."""
+    try:
+        found = float(text or 1)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found < float("inf"):
+        raise NotOffered(_("“%(given)s” is no number of at least 0.") % {"given": text[:60]})
+    return found
 
 
 def _leads(job: Job) -> str:

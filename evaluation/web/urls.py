@@ -3,7 +3,6 @@
 from django.urls import path
 
 from evaluation.web import (
-    alignments,
     batch_builder,
     batches,
     comparing,
@@ -24,7 +23,7 @@ urlpatterns = [
     path("", systems.system_list, name="systems"),
     path("systems/<slug:name>/", systems.system_detail, name="system"),
     path("systems/<slug:name>/rank/", systems.system_rank, name="rank"),
-    path("systems/<slug:name>/segments/", alignments.alignments_decode, name="decode"),
+    path("systems/<slug:name>/segments/", systems.system_decode, name="decode"),
     path("systems/<slug:name>/remove/", systems.system_delete, name="remove_system"),
     path("train/", training.system_train, name="train"),
     path("add-system/", upload.system_upload, name="bring"),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from models_core.checkpoints import Checkpoints
+from models_core.checkpoints import CHECKPOINTS, Checkpoints
 from models_core.device import CPU, torch_on
 from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Dataset, FitContext, SumPairs
 from models_core.features.text.lemmas import Lemmatiser
@@ -94,7 +94,7 @@ def fit(
             name: _described(pairs, images, texts, kept.progress) for name, pairs in options.auxiliary.items()
         }
         checkpoints = Checkpoints(
-            kept.kernels and kept.kernels / "checkpoints", {**given, "seed": options.seed}
+            kept.kernels and kept.kernels / CHECKPOINTS, {**given, "seed": options.seed}
         )
         context = FitContext(
             options.seed, options.device, kept.progress, weak, options.sum_pairs, checkpoints

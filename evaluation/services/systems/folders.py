@@ -13,6 +13,11 @@ def system_folder(name: str) -> Path:
     return Path(settings.DATA_DIR) / "systems" / name
 
 
+def training_folder(name: str) -> Path:
+    """Where the training of the system `name` keeps what is half done: kernels, sums, checkpoints."""
+    return system_folder(name).parent / f".training-{name}"
+
+
 def clear_leftovers(name: str) -> None:
     """Remove what a killed process was writing of the system `name` when it ended; call it alone."""
     for left in system_folder(name).parent.glob(f".{name}.*"):

@@ -24,7 +24,7 @@ from evaluation.services.features.store import feature_set, is_label
 from evaluation.services.systems import registry
 from evaluation.services.systems.auxiliary import auxiliary_pairs
 from evaluation.services.systems.examples import Examples, captions_of_corpus, examples_from, examples_of
-from evaluation.services.systems.folders import clear_leftovers, system_folder
+from evaluation.services.systems.folders import clear_leftovers, system_folder, training_folder
 from evaluation.services.systems.shared_sums import SharedSums
 from evaluation.services.systems.sources import Sources, check_sets
 from models_core import storage
@@ -167,7 +167,7 @@ def train_system(
     background = background_of([chosen], sources, corpus)
     facts |= background.facts
     folder = system_folder(name)
-    kernels = folder.parent / f".training-{name}"
+    kernels = training_folder(name)
     with exclusive_work(f"system.{name}", "system", name):
         unchanged = folder.exists()
         registry.check_free(name, corpus, "recipe")

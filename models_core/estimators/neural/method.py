@@ -142,8 +142,13 @@ class Alignment:
             for place, member in enumerate(self.members_)
             for name, own in member.items()
         }
-        arrays |= {"recalls": self.recalls_, "tried": self.tried_, "curve": self.curve_}
-        return arrays, {"rate": self.rate_, "decay": self.decay_, "members": len(self.members_)}
+        arrays |= {"recalls": self.recalls_, "tried": self.tried_}
+        return arrays, {
+            "rate": self.rate_,
+            "decay": self.decay_,
+            "members": len(self.members_),
+            "curve": self.curve_.tolist(),
+        }
 
     @classmethod
     def from_state(cls, settings: AlignmentSettings, state: State) -> Alignment:
@@ -154,8 +159,9 @@ class Alignment:
             {n.removeprefix(prefix): own for n, own in arrays.items() if n.startswith(prefix)}
             for prefix in (f"member.{place}." for place in range(said["members"]))
         ]
-        found.recalls_, found.tried_, found.curve_ = arrays["recalls"], arrays["tried"], arrays["curve"]
+        found.recalls_, found.tried_ = arrays["recalls"], arrays["tried"]
         found.rate_, found.decay_ = said["rate"], said["decay"]
+        found.curve_ = np.asarray(said["curve"], np.float64)
         return found
 
 

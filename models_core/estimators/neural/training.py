@@ -201,12 +201,11 @@ class AlignmentRun:
             arrays[f"momentum.{place}"] = own["momentum_buffer"].cpu().numpy()
         for place, member in enumerate(self.members):
             arrays |= {f"member.{place}.{name}": own for name, own in member.weights.items()}
-        if self.curve:
-            arrays["curve"] = np.asarray(self.curve)
         return arrays, {
             "epoch": self.epoch,
             "batch": self.batch,
             "loss": self.loss,
+            "curve": [list(row) for row in self.curve],
             "members": [[member.recall, member.epoch] for member in self.members],
         }
 
@@ -222,7 +221,7 @@ class AlignmentRun:
             Member(recall, epoch, _under(f"member.{place}.", arrays))
             for place, (recall, epoch) in enumerate(said["members"])
         ]
-        self.curve = [(row[0], row[1], row[2]) for row in arrays.get("curve", np.empty((0, 3))).tolist()]
+        self.curve = [(row[0], row[1], row[2]) for row in said["curve"]]
         self.epoch, self.batch, self.loss = said["epoch"], said["batch"], said["loss"]
 
     def _batches(self) -> Iterator[NDArray[np.intp]]:

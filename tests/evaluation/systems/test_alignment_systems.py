@@ -8,11 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from django.core.management import CommandError
+from django.urls import reverse
 
 from annotation import jobs
 from annotation.models import Job
 from evaluation.models import System
 from evaluation.services.features.importing import FeatureImport, import_features
+from evaluation.services.systems.learning_curves import learning_curve
 from evaluation.services.systems.training import Sources, TrainRequest, system_folder, train_system
 from models_core import checkpoints
 from tests.evaluation.database.conftest import said
@@ -142,7 +144,22 @@ def test_it_is_trained_by_page(corpus, regions, recipe, data_dir):
     assert "aligns regions of images with words: choose regions below" in refused.content.decode()
     press(ada, page, "Train", **ask, regions=regions)
     job = Job.objects.get()
-    assert jobs.run_queued_job(job.pk) == Job.DONE, job.error
+    drawn: list[str] = []
+
+    def look_twice() -> bool:
+        """What the page shows once two epochs are done, and later; the training goes on."""
+        row = Job.objects.get(pk=job.pk)
+        if row.phase == "learning" and len(drawn) < 2 and len(learning_curve("mine")) >= 2:
+            drawn.append(ada.get(reverse("evaluation:systems")).content.decode())
+        return False
+
+    assert jobs.run_queued_job(job.pk, stopping=look_twice) == Job.DONE, job.error
+    assert drawn and all("Training of mine so far" in page and "<polyline" in page for page in drawn)
+    curve = learning_curve("mine")
+    assert [one.epoch for one in curve] == [1, 2, 3, 4] and curve[-1].loss < curve[0].loss
+    assert "Training of mine so far" not in ada.get(reverse("evaluation:systems")).content.decode()
+    detail = ada.get("/evaluation/systems/mine/").content.decode()
+    assert detail.count("<polyline") == 2 and f"{curve[0].loss:.4g}" in detail
     press(ada, "/evaluation/systems/mine/", "Rank", split="test")
     assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
 
