@@ -179,7 +179,10 @@ def _built() -> dict[str, Any]:
                     for route in ("task", "task_instructions", "task_practice", "task_test")
                 },
                 **{f"api_{act}": [held.id] for act in ("answer", "return", "heartbeat")},
-                **{f"evaluation:{route}": ["q-system"] for route in ("system", "rank", "remove_system")},
+                **{
+                    f"evaluation:{route}": ["q-system"]
+                    for route in ("system", "rank", "decode", "remove_system")
+                },
                 **{f"evaluation:{route}": ["q-run"] for route in ("run", "trec", "remove_run", "queries")},
                 "evaluation:query": ["q-run", 1],
                 **{f"evaluation:{route}": ["q-qrels"] for route in ("qrels", "export_qrels", "remove_qrels")},
