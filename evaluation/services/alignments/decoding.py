@@ -29,12 +29,14 @@ from evaluation.services.alignments.localizing import (
 from evaluation.services.common import ImportRefused
 from evaluation.services.features.store import feature_set
 from evaluation.services.systems.examples import Examples, examples_from
+from evaluation.services.systems.folders import system_folder
 from evaluation.services.systems.sources import Sources
 from evaluation.services.systems.training import system_named
+from models_core import storage
 from models_core.estimators.neural.decoding import best_labels, segments
 from models_core.estimators.neural.method import Alignment
 from models_core.features.text.tokens import tokenise
-from models_core.phase_cache import PhaseProgress, no_progress
+from models_core.phase_cache import PhaseProgress, digest_of_parts, no_progress
 from models_core.systems.sides import WordTexts
 from models_core.systems.trained_system import TrainedSystem
 
@@ -52,7 +54,8 @@ class DecodeRequest:
 
     `split` is as for rankings, all images where empty. `regions` is a feature set, that of the training where
     empty. `beta` is chosen on the images of `choose_on` where None; then `gold` is a layer with people's
-    boxes. With `gold` the report says how many of its mentions are found. `replace` an older such layer.
+    boxes. With `gold` the report says how many of its mentions are found, if it has boxes of these images.
+    `replace` an older such layer.
     """
 
     system: str
@@ -103,7 +106,8 @@ class Decoded:
 def decode_alignments(wanted: DecodeRequest, *, progress: PhaseProgress = no_progress) -> Decoded:
     """Write the layer. A layer of that name is refused, or with `replace` one of an alignment makes place.
 
-    Raises UnknownName, ImportRefused, LayerError, BadModel and ValueError.
+    One that was made alike is written again: a job that was killed at its very end goes on. Raises
+    UnknownName, ImportRefused, LayerError, BadModel and ValueError.
     """
     check_layer_name(wanted.layer)
     decoder = _Decoder.of(wanted)
@@ -115,8 +119,8 @@ def decode_alignments(wanted: DecodeRequest, *, progress: PhaseProgress = no_pro
             raise ImportRefused("beta is chosen by people's boxes; name their layer, and a split to look at")
         tried = decoder.shares(wanted.choose_on, BETAS, progress)
         beta = max(tried, key=lambda one: tried[one])
-    elif not beta >= 0:
-        raise ImportRefused(f"beta is {beta}; expected 0 or more")
+    elif not 0 <= beta < np.inf:
+        raise ImportRefused(f"beta is {beta}; expected a number of at least 0")
     chosen = decoder.found.to_rank(wanted.split, seed=wanted.seed)
     counts = {"images": 0, "mentions": 0, "chains": 0}
     sums: dict[str, list[list[float]]] = {name: [] for name in ("own", "random", "largest", "possible")}
@@ -133,16 +137,24 @@ def decode_alignments(wanted: DecodeRequest, *, progress: PhaseProgress = no_pro
                     sums[name].append(own)
             yield record.id, layer
 
+    settings = {
+        "system": wanted.system,
+        "beta": beta,
+        "split": wanted.split,
+        "images": digest_of_parts([decoder.found.examples[place].name for place in chosen]),
+        **decoder.facts,
+    }
+    alike = corpus.layers.filter(name=wanted.layer, source=ALIGNMENT_SOURCE, settings=settings)
     written = write_layer(
         corpus=corpus,
         name=wanted.layer,
         source=ALIGNMENT_SOURCE,
         records=shares(),
-        settings={"system": wanted.system, "beta": beta, "split": wanted.split, **decoder.facts},
-        replace=wanted.replace,
+        settings=settings,
+        replace=wanted.replace or alike.exists(),
     )
     localized = None
-    if wanted.gold:
+    if any(sums["own"]):
         means = {name: share_with_interval(own) for name, own in sums.items()}
         localized = Localized(
             sum(map(len, sums["own"])),
@@ -200,7 +212,11 @@ class _Decoder:
         found = examples_from(corpus, Sources(regions=regions))
         chosen = feature_set(corpus, regions)
         words = {word: number for number, word in enumerate(stored.texts.vocabulary)}
-        facts = {"regions": chosen.label, "digest": chosen.digest}
+        facts = {
+            "regions": chosen.label,
+            "regions_digest": chosen.digest,
+            "system_digest": storage.read_manifest(system_folder(wanted.system))["sha256"],
+        }
         return cls(stored.model, stored, words, found, chosen.boxes(), wanted.gold, facts, wanted.seed)
 
     def shares(self, split: str, betas: Sequence[float], progress: PhaseProgress) -> dict[float, float]:

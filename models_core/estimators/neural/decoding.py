@@ -39,8 +39,8 @@ def best_labels(products: NDArray[Any], beta: float) -> NDArray[np.intp]:
     regions, words = found.shape
     if not regions:
         raise ValueError("there is no region to give the words to")
-    if not beta >= 0:
-        raise ValueError(f"beta is {beta}; expected 0 or more")
+    if not 0 <= beta < np.inf:
+        raise ValueError(f"beta is {beta}; expected a number of at least 0")
     if not np.isfinite(found).all():
         raise ValueError("a product of a region with a word is not finite")
     labels = np.zeros(words, np.intp)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from evaluation.models import System
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.systems.learning_curves import learning_curve
 from evaluation.services.systems.training import Sources, TrainRequest, system_folder, train_system
-from models_core import checkpoints
+from models_core import checkpoints, storage
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.conftest import IMAGES
 from tests.models_core.systems.worlds import examples, vectors
@@ -118,6 +119,28 @@ def test_a_training_that_was_stopped_ends_as_one_that_was_not(corpus, regions, r
     more = [done for phase, done, _ in seen if phase == "learning"][len(learned) :]
     assert min(more) >= 14, "it went on where it was stopped"
     assert found.sha256 == whole.sha256
+
+
+def test_a_full_disk_leaves_no_system_and_the_checkpoint_before(corpus, regions, recipe, monkeypatch):
+    """The checkpoint of the second epoch cannot be written; then there is room again."""
+    ask = ("train_system", "mine", "--recipe", recipe, "--corpus", corpus, "--regions", "boxes", "--json")
+    whole = json.loads(said("train_system", "whole", *ask[2:]))
+    saves: list[Any] = []
+
+    def fill(*given: Any, **more: Any) -> None:
+        saves.append(given)
+        if len(saves) == 4:
+            raise storage.SafetensorError("No space left on device (os error 28)")
+        save_model(*given, **more)
+
+    save_model = storage.save_model
+    monkeypatch.setattr(storage, "save_model", fill)
+    with pytest.raises(CommandError, match=r"no checkpoint could be written \(No space left on device"):
+        said(*ask)
+    assert not System.objects.filter(name="mine").exists() and not system_folder("mine").exists()
+    assert [one.epoch for one in learning_curve("mine")] == [1]
+    monkeypatch.undo()
+    assert json.loads(said(*ask))["sha256"] == whole["sha256"]
 
 
 def test_it_begins_with_word_vectors(corpus, regions, recipe, tmp_path):

@@ -125,6 +125,7 @@ def test_segments_are_a_layer_that_finds_more_than_chance_and_the_largest_region
         taken = [(m.caption, w) for m in record.layer.mentions for w in range(m.start, m.end)]
         assert len(taken) == len(set(taken)), "no word is in two segments"
     assert said(*ask, "--beta", 1, "--replace").startswith("layer 'machine' of corpus 'scenes' written: 15")
+    assert said(*ask, "--beta", 1).startswith("layer 'machine' of corpus 'scenes' written: 15"), "made alike"
     stats = said("dataset_stats", "scenes", "--layer", "machine")
     assert "15" in stats
 
@@ -135,14 +136,21 @@ def test_segments_are_a_layer_that_finds_more_than_chance_and_the_largest_region
         if record.layer is not None:
             assert len(record.layer.mentions) == 2
 
+    bare = json.loads(said("decode_alignments", "aligned", "--layer", "bare", "--gold", "one", "--json"))
+    assert bare["localized"]["mentions"] == 30, "what a machine boxed is compared with as well"
+    elsewhere = ("--split", "train", "--gold", "one", "--replace", "--json")
+    assert (
+        json.loads(said("decode_alignments", "aligned", "--layer", "bare", *elsewhere))["localized"] is None
+    )
+
     for options, says in (
-        (("--layer", "machine"), "has a layer 'machine' already"),
+        (("--layer", "machine", "--beta", 2), "has a layer 'machine' already"),
         (
             ("--layer", gold, "--replace"),
             f"layer '{gold}' of corpus 'scenes' was not written by an alignment",
         ),
         (("--layer", "a b"), "layer name 'a b': expected letters"),
-        (("--layer", "x", "--beta", -1), "beta is -1.0; expected 0 or more"),
+        (("--layer", "x", "--beta", -1), "beta is -1.0; expected a number of at least 0"),
         (("--layer", "x", "--choose-beta-on", "val"), "beta is chosen by people's boxes; name their layer"),
         (("--layer", "x", "--gold", "nobody"), "nobody"),
         (("--layer", "x", "--gold", "one", "--choose-beta-on", "val"), "has no boxes of images of val"),
@@ -151,7 +159,7 @@ def test_segments_are_a_layer_that_finds_more_than_chance_and_the_largest_region
     ):
         with pytest.raises(CommandError, match=says):
             said("decode_alignments", "aligned", *options)
-    assert set(Layer.objects.values_list("name", flat=True)) == {gold, "machine", "one"}
+    assert set(Layer.objects.values_list("name", flat=True)) == {gold, "machine", "one", "bare"}
 
 
 def test_a_mention_is_found_by_the_chain_that_most_of_its_words_belong_to():

@@ -44,6 +44,7 @@ def test_a_sentence_without_words_has_no_segments():
         (np.zeros((0, 2)), 1.0, "no region"),
         (np.zeros((2, 2)), -1.0, "beta is -1.0"),
         (np.zeros((2, 2)), np.nan, "beta is nan"),
+        (np.zeros((2, 2)), np.inf, "beta is inf"),
         (np.array([[np.nan]]), 1.0, "not finite"),
     ],
 )
