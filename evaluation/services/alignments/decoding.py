@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from annotation.common.registry import UnknownName
 from annotation.datasets.layer_rows import check_layer_name, write_layer
+from annotation.datasets.layers import layer_to_read
 from annotation.protocol.terms import OTHER, Box, Chain, ImageRecord, LayerObject, LayerRecord, Mention
-from annotation.selectors.corpora import corpus_named, layer_named
+from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
 from evaluation.selectors import names_of
 from evaluation.services.alignments.localizing import (
@@ -262,7 +263,7 @@ class _Decoder:
 
     def _records(self, wanted: set[str]) -> dict[str, ImageRecord]:
         corpus = corpus_named(self.found.corpus)
-        layer = layer_named(corpus, self.gold) if self.gold else None
+        layer = layer_to_read(corpus, self.gold) if self.gold else None
         if self.gold and layer is None:
             raise UnknownName(f"corpus {corpus.name!r} has no layer {self.gold!r}")
         names = names_of(corpus.name).image_name.values()

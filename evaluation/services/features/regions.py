@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.common.registry import UnknownName
+from annotation.datasets.layers import layer_to_read
 from annotation.protocol.terms import ImageRecord
-from annotation.selectors.corpora import corpus_named, layer_named
+from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
 from evaluation.selectors import names_of
 from evaluation.services.common import ImportRefused, check_file, check_name, phase_cache
@@ -81,7 +82,7 @@ def extract_regions(wanted: RegionsRequest, *, progress: PhaseProgress = no_prog
         )
     )
     corpus = corpus_named(wanted.corpus)
-    layer = layer_named(corpus, wanted.layer or None) if wanted.method == "gold" else None
+    layer = layer_to_read(corpus, wanted.layer or None) if wanted.method == "gold" else None
     if wanted.method == "gold" and layer is None:
         raise UnknownName(f"corpus {wanted.corpus!r} has no layer; import or draw boxes first")
     names = names_of(wanted.corpus).image_name.values()
