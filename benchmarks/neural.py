@@ -29,7 +29,7 @@ import torch
 from numpy.typing import NDArray
 
 from benchmarks.measuring import peak, seconds
-from models_core.estimators.base import DIRECTIONS, Dataset, FitContext, RaggedRows, WordNumbers
+from models_core.estimators.base import DIRECTIONS, Dataset, FitContext, RaggedRows, UnitRows, WordNumbers
 from models_core.estimators.embeddings import ranks_of_own
 from models_core.estimators.neural.scores import AlignmentScores
 from models_core.estimators.neural.settings import AlignmentSettings
@@ -64,13 +64,13 @@ def dataset(values: NDArray[Any], images: int, each: int) -> Dataset:
     return Dataset({"images": regions, "captions": texts}, {LINK: owners})
 
 
-class Timed(RaggedRows):
+class Timed(UnitRows):
     """Rows that say how long they took to be brought together."""
 
     spent = 0.0
 
     def padded(self, chosen: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        took, found = seconds(lambda: RaggedRows.padded(self, chosen))
+        took, found = seconds(lambda: UnitRows.padded(self, chosen))
         Timed.spent += took
         return found
 

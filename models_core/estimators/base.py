@@ -48,6 +48,11 @@ class RaggedRows:
         return (len(self), *self.values.shape[1:])
 
     @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the numbers that `item` and `padded` give."""
+        return self.values.dtype
+
+    @property
     def counts(self) -> NDArray[np.intp]:
         """How many rows each item has, shape (items,)."""
         return self.end - self.begin
@@ -75,10 +80,29 @@ class RaggedRows:
         places = np.asarray(chosen, np.intp)
         counts = self.counts[places]
         there = np.arange(max(1, counts.max(initial=0))) < counts[:, None]
-        found = np.zeros((*there.shape, *self.values.shape[1:]), self.values.dtype)
+        found = np.zeros((*there.shape, *self.values.shape[1:]), self.dtype)
         for row, place in enumerate(places):
             found[row, : counts[row]] = self.item(int(place))
         return found, there
+
+
+@dataclass(frozen=True)
+class UnitRows(RaggedRows):
+    """Items whose rows get length 1 when they are looked at, in single precision; rows of zeros stay.
+
+    So nothing of a mapped file is copied before it is needed.
+    """
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Single precision."""
+        return np.dtype(np.float32)
+
+    def item(self, place: int) -> NDArray[Any]:
+        """The rows of an item, with length 1."""
+        rows = np.asarray(super().item(place), np.float32)
+        lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+        return np.asarray(rows / np.where(lengths > 0, lengths, 1)[:, None])
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models_core.device import CPU
-from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Form, RaggedRows, View, WordNumbers
+from models_core.estimators.base import (
+    CAPTION_VIEW,
+    IMAGE_VIEW,
+    Form,
+    RaggedRows,
+    UnitRows,
+    View,
+    WordNumbers,
+)
 from models_core.features.bags import TfIdfBags
 from models_core.features.grams import scaled_diagonal
 from models_core.features.image.descriptors import DESCRIPTORS
@@ -412,18 +420,14 @@ class RegionImages:
         return DescribedSide(self.describe(self.training), new, np.arange(len(self.training)))
 
     def describe(self, images: Features) -> View:
-        """A row for each region; not copied unless they are normalised. Raises BadRecipe for other features,
-        ValueError for another width."""
+        """A row for each region; none is copied. Raises BadRecipe for other features, ValueError for another
+        width."""
         found = _rows_of(images, "trained")
         if found.shape[1] != self.dimensions:
             raise ValueError(
                 f"regions of {found.shape[1]} dimensions against {self.dimensions}; expected the same"
             )
-        if not self.settings.normalised:
-            return found
-        values = np.concatenate([found.item(place) for place in range(len(found))]).astype(np.float32)
-        lengths = np.sqrt(np.einsum("ij,ij->i", values, values))
-        return RaggedRows.of_counts(values / np.where(lengths > 0, lengths, 1)[:, None], found.counts)
+        return UnitRows(found.values, found.begin, found.end) if self.settings.normalised else found
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """The width."""

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch", exc_type=ImportError)
 
 from models_core import checkpoints as kept  # noqa: E402
 from models_core.checkpoints import Checkpoints  # noqa: E402
-from models_core.estimators.base import Dataset, FitContext  # noqa: E402
+from models_core.estimators.base import Dataset, FitContext, UnitRows  # noqa: E402
 from models_core.estimators.embeddings import recall_of_scores  # noqa: E402
 from models_core.estimators.neural import objective  # noqa: E402
 from models_core.estimators.neural.method import Alignment  # noqa: E402
@@ -214,6 +214,16 @@ def test_given_word_vectors_stay_as_they_are_unless_they_are_learned_on():
     np.testing.assert_array_equal(fixed.members_[0]["words"], vectors)
     learned = Alignment(replace(SMALL, learn_words=True)).fit(data, None, FitContext())
     assert (learned.members_[0]["words"] != vectors).any()
+
+
+def test_rows_get_length_one_where_they_are_looked_at_and_not_before():
+    values = np.array([[3, 4], [0, 0], [5, 12]], np.float16)
+    rows = UnitRows.of_counts(values, [2, 1]).take([1, 0])
+    padded, there = rows.padded([0, 1])
+    assert padded.dtype == np.float32 and there.tolist() == [[True, False], [True, True]]
+    expected = np.array([[[5 / 13, 12 / 13], [0.0, 0.0]], [[0.6, 0.8], [0.0, 0.0]]])
+    np.testing.assert_allclose(padded, expected, rtol=1e-6)
+    assert rows.values is values, "nothing is copied"
 
 
 def test_what_cannot_be_learned_from_is_named():
