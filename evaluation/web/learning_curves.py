@@ -55,7 +55,7 @@ def shown_curve(name: str) -> ShownCurve | None:
 
 
 def curves_of_trainings(request: HttpRequest) -> list[ShownCurve]:
-    """Those of trainings under way that are open to whoever asks."""
+    """Learning curves of running trainings that this account may see."""
     live = offered.offered_jobs(request).filter(kind="train_system", state=Job.RUNNING).order_by("pk")
     found = (shown_curve(str(job.arguments.get("name", ""))) for job in live)
     return [curve for curve in found if curve]

@@ -25,8 +25,7 @@ def decode_alignments_job(
     split: str = "test",
     beta: float = 1.0,
     gold: str = "",
-    replace: bool = False,
 ) -> dict[str, Any]:
-    """Write the layer; a killed one begins anew, and none is there until it is whole."""
-    wanted = DecodeRequest(system=system, layer=layer, split=split, beta=beta, gold=gold, replace=replace)
+    """Write the layer; a killed job starts again from the first image. The layer is seen once it is whole."""
+    wanted = DecodeRequest(system=system, layer=layer, split=split, beta=beta, gold=gold)
     return decode_alignments(wanted, progress=Phases(progress)).as_dict()

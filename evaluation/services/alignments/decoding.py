@@ -20,12 +20,12 @@ from annotation.datasets.layers import layer_to_read
 from annotation.protocol.terms import OTHER, Box, Chain, ImageRecord, LayerObject, LayerRecord, Mention
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
+from evaluation.agreement.estimates import Bootstrap
 from evaluation.selectors import names_of
 from evaluation.services.alignments.localizing import (
     boxed_mentions,
     found_mentions,
     is_found,
-    share_with_interval,
 )
 from evaluation.services.common import ImportRefused
 from evaluation.services.features.store import feature_set
@@ -33,6 +33,7 @@ from evaluation.services.systems.examples import Examples, examples_from
 from evaluation.services.systems.folders import system_folder
 from evaluation.services.systems.sources import Sources
 from evaluation.services.systems.training import system_named
+from evaluation.significance.resampling import figure_interval
 from models_core import storage
 from models_core.estimators.neural.decoding import best_labels, segments
 from models_core.estimators.neural.method import Alignment
@@ -72,7 +73,7 @@ class DecodeRequest:
 
 @dataclass(frozen=True, slots=True)
 class Localized:
-    """The share of people's mentions that a layer finds, with an interval of 95 % over images; `mentions` of
+    """The share of people's mentions that a layer finds, with its interval of 95 % by images; `mentions` of
     them. Beside it: with one of the image's regions drawn at random (expected), with its largest region but
     the whole picture, and where any region would do."""
 
@@ -124,7 +125,8 @@ def decode_alignments(wanted: DecodeRequest, *, progress: PhaseProgress = no_pro
         raise ImportRefused(f"beta is {beta}; expected a number of at least 0")
     chosen = decoder.found.to_rank(wanted.split, seed=wanted.seed)
     counts = {"images": 0, "mentions": 0, "chains": 0}
-    sums: dict[str, list[list[float]]] = {name: [] for name in ("own", "random", "largest", "possible")}
+    images: list[str] = []
+    right: dict[str, list[float]] = {name: [] for name in ("own", "random", "largest", "possible")}
 
     def shares() -> Iterator[tuple[str, LayerRecord]]:
         for record, boxes, layers in decoder.decoded(chosen, [beta], progress):
@@ -133,9 +135,11 @@ def decode_alignments(wanted: DecodeRequest, *, progress: PhaseProgress = no_pro
             counts["chains"] += len(layer.chains)
             counts["mentions"] += len(layer.mentions)
             if record.layer is not None:
-                sums["own"].append([float(right) for right in found_mentions(layer, record.layer)])
-                for name, own in _without_words(boxes, record).items():
-                    sums[name].append(own)
+                own = found_mentions(layer, record.layer)
+                images.extend([record.id] * len(own))
+                right["own"] += map(float, own)
+                for name, each in _without_words(boxes, record).items():
+                    right[name] += each
             yield record.id, layer
 
     settings = {
@@ -155,13 +159,10 @@ def decode_alignments(wanted: DecodeRequest, *, progress: PhaseProgress = no_pro
         replace=wanted.replace or alike.exists(),
     )
     localized = None
-    if any(sums["own"]):
-        means = {name: share_with_interval(own) for name, own in sums.items()}
-        localized = Localized(
-            sum(map(len, sums["own"])),
-            *means["own"],
-            *(means[name][0] for name in ("random", "largest", "possible")),
-        )
+    if images:
+        found = figure_interval(right["own"], Bootstrap(images), share=True)
+        others = (float(np.mean(right[name])) for name in ("random", "largest", "possible"))
+        localized = Localized(len(images), found.value, found.low, found.high, *others)
     return Decoded(
         written.name,
         corpus.name,
@@ -222,17 +223,16 @@ class _Decoder:
 
     def shares(self, split: str, betas: Sequence[float], progress: PhaseProgress) -> dict[float, float]:
         """Beta -> the share of people's mentions on these images that are found."""
-        own: dict[float, list[list[float]]] = {beta: [] for beta in betas}
+        right: dict[float, list[bool]] = {beta: [] for beta in betas}
         for record, _, layers in self.decoded(self.found.to_rank(split, seed=self.seed), betas, progress):
             if record.layer is not None:
                 for beta, layer in zip(betas, layers, strict=True):
-                    own[beta].append([float(right) for right in found_mentions(layer, record.layer)])
-        found = {beta: share_with_interval(by_image)[0] for beta, by_image in own.items()}
-        if any(np.isnan(share) for share in found.values()):
+                    right[beta] += found_mentions(layer, record.layer)
+        if not all(right.values()):
             raise ImportRefused(
                 f"layer {self.gold!r} has no boxes of images of {split}; beta cannot be chosen"
             )
-        return found
+        return {beta: float(np.mean(own)) for beta, own in right.items()}
 
     def decoded(
         self, places: Sequence[int], betas: Sequence[float], progress: PhaseProgress

@@ -19,9 +19,6 @@ from annotation.protocol.contents import corners
 from annotation.protocol.terms import Box, LayerRecord, Mention
 from evaluation.metrics.localization import RIGHT_IOU, iou, union_box
 
-#: Resamples of images for an interval.
-_RESAMPLES = 2000
-
 
 def boxed_mentions(gold: LayerRecord) -> Iterator[tuple[Mention, NDArray[np.float64]]]:
     """The mentions that people boxed, in caption order, with the box around all of their boxes."""
@@ -57,15 +54,3 @@ def found_mentions(found: LayerRecord, gold: LayerRecord) -> list[bool]:
 def is_found(boxes: Sequence[Box], box: NDArray[np.float64]) -> bool:
     """Whether the box around `boxes` overlaps `box` as much as it has to."""
     return bool(iou(union_box([corners(one) for one in boxes]), box) >= RIGHT_IOU)
-
-
-def share_with_interval(by_image: Sequence[Sequence[float]], *, seed: int = 0) -> tuple[float, float, float]:
-    """The mean over all mentions, and its interval of 95 % from resampled images; NaN without mentions."""
-    sums = np.asarray([(sum(own), len(own)) for own in by_image if len(own)], np.float64).reshape(-1, 2)
-    if not len(sums):
-        return float("nan"), float("nan"), float("nan")
-    dice = np.random.default_rng(seed)
-    drawn = sums[dice.integers(len(sums), size=(_RESAMPLES, len(sums)))].sum(axis=1)
-    low, high = np.percentile(drawn[:, 0] / drawn[:, 1], [2.5, 97.5])
-    mean = sums[:, 0].sum() / sums[:, 1].sum()
-    return float(mean), float(low), float(high)

@@ -71,7 +71,7 @@ def ranking_loss(scores: Tensor, image_of: Tensor) -> Tensor:
 
 
 def multiple_instance_loss(products: BatchProducts, image_of: Tensor) -> Tensor:
-    """The multiple-instance term of a batch of pairs; y is chosen anew each time, and has no gradient."""
+    """The multiple-instance term of a batch of pairs; y follows these products, and has no gradient."""
     there = (products.regions & products.words).to(products.values.dtype)
     with torch.no_grad():
         known = products.values.masked_fill(~products.regions, -torch.inf)

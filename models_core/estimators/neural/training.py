@@ -1,6 +1,6 @@
 """Training the alignment: batches of pairs, gradient steps, looks at held-out images, checkpoints.
 
-Each epoch deals all pairs anew into batches. Steps have momentum and weight decay, and gradients are clipped
+Each epoch puts all pairs into new batches. Steps have momentum and weight decay, and gradients are clipped
 number by number. After each epoch the held-out images are ranked, and the best models are kept.
 
 The order of an epoch and the numbers that a step leaves out come from dice of that epoch and that step alone.

@@ -176,9 +176,3 @@ def test_a_mention_is_found_by_the_chain_that_most_of_its_words_belong_to():
     assert localizing.found_mentions(layer((0, 3, right), (3, 6, left)), gold) == [False, False]
     assert localizing.found_mentions(layer((1, 2, left), (5, 6, right)), gold) == [True, True]
     assert localizing.found_mentions(LayerRecord(), gold) == [False, False]
-
-
-def test_shares_are_over_mentions_and_intervals_over_images():
-    mean, low, high = localizing.share_with_interval([[1.0, 1.0, 0.0], [], [0.0]])
-    assert (mean, low) == (0.5, 0.0) and high == pytest.approx(2 / 3)
-    assert all(np.isnan(localizing.share_with_interval([[], []])))
