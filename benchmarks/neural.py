@@ -31,9 +31,10 @@ from numpy.typing import NDArray
 from benchmarks.measuring import peak, seconds
 from models_core.estimators.base import DIRECTIONS, Dataset, FitContext, RaggedRows, UnitRows, WordNumbers
 from models_core.estimators.embeddings import ranks_of_own
+from models_core.estimators.neural.alignment_training import AlignmentRun, TrainingPairs, embed
+from models_core.estimators.neural.gradient_training import StepSizes
 from models_core.estimators.neural.scores import AlignmentScores
 from models_core.estimators.neural.settings import AlignmentSettings
-from models_core.estimators.neural.training import AlignmentRun, TrainingPairs, embed
 
 REGIONS, WORDS, VOCABULARY = 20, 10, 2000
 PARTS = ("training", "store", "scoring")
@@ -89,7 +90,9 @@ def learn(data: Dataset, asked: argparse.Namespace, numbers: int) -> None:
     timed = Timed(regions.values, regions.begin, regions.end)
     pairs = TrainingPairs(timed, words, data.image_of)
     settings = AlignmentSettings(size=asked.size)
-    run = AlignmentRun("benchmark", pairs, settings, (5e-5, 0.0), FitContext(), torch.device(asked.device))
+    run = AlignmentRun(
+        "benchmark", (pairs, None), settings, StepSizes(5e-5, 0.0), FitContext(), torch.device(asked.device)
+    )
     order = np.random.default_rng(0).permutation(len(pairs))
     batches = [order[at : at + settings.batch] for at in range(0, len(order), settings.batch)]
     before = peak(np.float32)
@@ -136,7 +139,9 @@ def scoring(asked: argparse.Namespace) -> None:
     data = dataset(values, images, CAPTIONS)
     settings = AlignmentSettings(size=asked.size)
     pairs = TrainingPairs.of(data)
-    run = AlignmentRun("benchmark", pairs, settings, (5e-5, 0.0), FitContext(), torch.device(asked.device))
+    run = AlignmentRun(
+        "benchmark", (pairs, None), settings, StepSizes(5e-5, 0.0), FitContext(), torch.device(asked.device)
+    )
     embedding, parts = seconds(lambda: embed(run.network, data))
     for objective in ("best-region", "fragments"):
         scores = AlignmentScores(*parts, objective)

@@ -60,10 +60,11 @@ class RaggedRows:
     @classmethod
     def of_counts(cls, values: NDArray[Any], counts: ArrayLike) -> RaggedRows:
         """Items whose rows follow each other, `counts` of them each. Raises ValueError for another sum."""
-        end = np.cumsum(np.asarray(counts, np.intp))
-        if (end[-1] if len(end) else 0) != len(values):
-            raise ValueError(f"items have {end[-1] if len(end) else 0} rows; expected {len(values)}")
-        return cls(values, np.concatenate([[0], end[:-1]]).astype(np.intp), end)
+        rows = np.asarray(counts, np.intp)
+        if rows.sum() != len(values):
+            raise ValueError(f"items have {rows.sum()} rows; expected {len(values)}")
+        end = np.cumsum(rows)
+        return cls(values, end - rows, end)
 
     def take(self, chosen: ArrayLike) -> RaggedRows:
         """Those items, in this order; no row is copied."""
@@ -123,6 +124,10 @@ IMAGE_VIEW, CAPTION_VIEW = "images", "captions"
 #: What a method takes of a kind of item: its kernel with the training items, its own features, those of its
 #: regions, or the numbers of its words.
 Form = Literal["kernel", "vectors", "regions", "words"]
+#: What a method makes of new items: an order of them for each query, or a sentence for each image.
+Prediction = Literal["rankings", "captions"]
+#: What a method learns captions of: images, or regions of images with the words that are said of each.
+CaptionedItem = Literal["images", "regions"]
 #: What was learned: arrays by name, and settings that fit JSON.
 State = tuple[dict[str, NDArray[Any]], dict[str, Any]]
 
@@ -204,14 +209,15 @@ class Method:
     false, scores compare within a query only. `check` raises BadField for settings of the two sides that it
     cannot use. `recipes` are recipes of this method by name, as plain data. `table` is what a recipe calls
     its settings, `stored` what a stored system calls what was learned. `source` names the paper. `needs`
-    names further data that it learns from.
+    names further data that it learns from. What `predicts` rankings is a Retriever, what predicts captions a
+    Captioner (see `captioners`), of `items`.
     """
 
     name: str
     title: str
     settings: type
-    make: Callable[[Any], Retriever]
-    load: Callable[[Any, State], Retriever]
+    make: Callable[[Any], Any]
+    load: Callable[[Any, State], Any]
     takes: Mapping[str, Form]
     source: str
     learns: bool = True
@@ -222,6 +228,8 @@ class Method:
     table: str = "settings"
     stored: str = "model"
     needs: tuple[str, ...] = ()
+    predicts: Prediction = "rankings"
+    items: CaptionedItem = "images"
 
     @property
     def paper(self) -> str:

@@ -10,23 +10,51 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models_core import storage
-from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Dataset, RankDirection, Retriever
+from models_core.estimators.base import (
+    CAPTION_VIEW,
+    IMAGE_VIEW,
+    Dataset,
+    Prediction,
+    RankDirection,
+    Retriever,
+)
+from models_core.estimators.captioners import Captioner, WritingSettings
 from models_core.features.image.vocabulary import Vocabulary
 from models_core.features.text.documents import Document
 from models_core.phase_cache import PhaseArrays, from_json_array, to_json_array
 from models_core.scoring.tiles import Scores
 from models_core.systems.dataset import CountedWords, Features
-from models_core.systems.recipe import Recipe, of_dict
-from models_core.systems.sides import SIDES, ImageSide, TextSide
+from models_core.systems.recipe import BadRecipe, Recipe, of_dict
+from models_core.systems.sides import SIDES, ImageSide, TextSide, WordTexts
 
 SYSTEM_KIND = "system"
 _PACKAGES = ("numba", "HanTa", "opencv-contrib-python-headless")
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenCaption:
+    """The words of a caption, and the logarithm of its probability; 0 where its system has none."""
+
+    words: tuple[str, ...]
+    log_probability: float
+
+    @property
+    def text(self) -> str:
+        """Its words with spaces between them."""
+        return " ".join(self.words)
+
+
+def check_predicts(recipe: Recipe, wanted: Prediction) -> None:
+    """Raise BadRecipe, naming the right command, where the recipe does not predict what is `wanted`."""
+    if recipe.kind.predicts != wanted:
+        instead = {"rankings": "it ranks; use rank", "captions": "it writes captions; use generate_captions"}
+        raise BadRecipe(f"recipe {recipe.name!r} does not predict {wanted}: {instead[recipe.kind.predicts]}")
 
 
 @dataclass(frozen=True)
@@ -40,7 +68,7 @@ class TrainedSystem:
     names: tuple[str, ...]
     texts: TextSide
     images: ImageSide
-    model: Retriever
+    model: Retriever | Captioner
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -67,8 +95,18 @@ class TrainedSystem:
         """Scores of what `describe` gave; rows are queries.
 
         Where its method is not `comparable`, they compare within a query only, and may depend on the pool.
+        Raises BadRecipe where its method does not rank.
         """
-        return self.model.score(data, direction=direction)
+        check_predicts(self.recipe, "rankings")
+        return cast(Retriever, self.model).score(data, direction=direction)
+
+    def write(self, images: Features, how: WritingSettings) -> list[WrittenCaption]:
+        """A caption for each image (or region). Raises BadRecipe where its method does not write."""
+        check_predicts(self.recipe, "captions")
+        assert isinstance(self.texts, WordTexts)
+        said = self.texts.vocabulary
+        found = cast(Captioner, self.model).write(self.describe(images, []), how)
+        return [WrittenCaption(tuple(said[n] for n in one.words), one.log_probability) for one in found]
 
     def score_pairs(
         self, images: Features, captions: Sequence[Document], *, direction: RankDirection

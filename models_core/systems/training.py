@@ -28,6 +28,8 @@ from models_core.systems.trained_system import TrainedSystem
 LEAST_TRAINING, LEAST_HELD_OUT = 10, 10
 #: Weak texts that are described at a time.
 _WEAK_BLOCK = 1000
+#: Checkpoints that were written in another form are not taken.
+_CHECKPOINT_FORM = 2
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,8 @@ def fit(
             name: _described(pairs, images, texts, kept.progress) for name, pairs in options.auxiliary.items()
         }
         checkpoints = Checkpoints(
-            kept.kernels and kept.kernels / CHECKPOINTS, {**given, "seed": options.seed}
+            kept.kernels and kept.kernels / CHECKPOINTS,
+            {**given, "seed": options.seed, "form": _CHECKPOINT_FORM},
         )
         context = FitContext(
             options.seed, options.device, kept.progress, weak, options.sum_pairs, checkpoints

@@ -35,8 +35,8 @@ from evaluation.services.systems.sources import Sources
 from evaluation.services.systems.training import system_named
 from evaluation.significance.resampling import figure_interval
 from models_core import storage
+from models_core.estimators.neural.alignment import Alignment
 from models_core.estimators.neural.decoding import best_labels, segments
-from models_core.estimators.neural.method import Alignment
 from models_core.features.text.tokens import tokenise
 from models_core.phase_cache import PhaseProgress, digest_of_parts, no_progress
 from models_core.systems.sides import WordTexts

@@ -64,25 +64,25 @@ class AlignmentNetwork(nn.Module):
         super().__init__()
         self.sizes = sizes
         self.words = nn.Parameter(torch.tensor(np.asarray(vectors, np.float32)), requires_grad=not fixed)
-        self.regions = _layer(sizes.region, sizes.space, dice)
-        self.entry = _layer(sizes.word, sizes.space, dice)
-        self.rightwards = _layer(sizes.space, sizes.space, dice, _RECURRENT)
-        self.leftwards = _layer(sizes.space, sizes.space, dice, _RECURRENT)
-        self.output = _layer(sizes.space, sizes.space, dice)
+        self.regions = new_layer(sizes.region, sizes.space, dice)
+        self.entry = new_layer(sizes.word, sizes.space, dice)
+        self.rightwards = new_layer(sizes.space, sizes.space, dice, _RECURRENT)
+        self.leftwards = new_layer(sizes.space, sizes.space, dice, _RECURRENT)
+        self.output = new_layer(sizes.space, sizes.space, dice)
 
     def embed_regions(self, regions: Tensor, dropout: Dropout | None = None) -> Tensor:
         """Eq. 1: shape (..., region) to (..., space)."""
-        found: Tensor = self.regions(_thinned(regions, dropout))
+        found: Tensor = self.regions(thinned(regions, dropout))
         return found
 
     def embed_words(self, numbers: Tensor, there: Tensor, dropout: Dropout | None = None) -> Tensor:
         """Eq. 2 to 6: numbers of words, shape (sentences, longest), to (sentences, longest, space); 0 where
         there is no word."""
         present = there[..., None].to(self.words.dtype)
-        entered = _thinned(torch.relu(self.entry(self.words[numbers])), dropout) * present
+        entered = thinned(torch.relu(self.entry(self.words[numbers])), dropout) * present
         right = self._run(entered, present, self.rightwards, range(numbers.shape[1]))
         left = self._run(entered, present, self.leftwards, range(numbers.shape[1] - 1, -1, -1))
-        found: Tensor = torch.relu(self.output(_thinned(right + left, dropout))) * present
+        found: Tensor = torch.relu(self.output(thinned(right + left, dropout))) * present
         return found
 
     def _run(self, entered: Tensor, present: Tensor, layer: nn.Linear, order: range) -> Tensor:
@@ -96,16 +96,20 @@ class AlignmentNetwork(nn.Module):
         return torch.stack(states, dim=1)
 
 
-def _thinned(values: Tensor, dropout: Dropout | None) -> Tensor:
+def thinned(values: Tensor, dropout: Dropout | None) -> Tensor:
+    """The values as `dropout` leaves them; all of them without one."""
     return values if dropout is None else dropout(values)
 
 
-def _layer(take: int, give: int, dice: np.random.Generator, share: float = 1.0) -> nn.Linear:
+def new_layer(
+    take: int, give: int, dice: np.random.Generator, share: float = 1.0, *, biased: bool = True
+) -> nn.Linear:
     """A layer whose weights are normal with variance `share`^2 / take, and whose biases are 0."""
     # Made without torch's own dice, which belong to the process.
-    layer: nn.Linear = nn.utils.skip_init(nn.Linear, take, give)
+    layer: nn.Linear = nn.utils.skip_init(nn.Linear, take, give, bias=biased)
     weights = dice.standard_normal((give, take)) * share / np.sqrt(take)
     with torch.no_grad():
         layer.weight.copy_(torch.from_numpy(weights.astype(np.float32)))
-        layer.bias.zero_()
+        if biased:
+            layer.bias.zero_()
     return layer

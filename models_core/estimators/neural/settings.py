@@ -64,3 +64,53 @@ class AlignmentSettings:
 
 #: The alignments of Table 1.
 ALIGNMENTS: Mapping[str, Mapping[str, Any]] = MappingProxyType({"BRNN": {"printed": "Our model: BRNN"}})
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionerSettings:
+    """Settings of the network that writes captions; of several rates and decays the best pair is chosen on
+    held-out captions. Source: Karpathy and Fei-Fei 2015, sections 3.2 and 3.3."""
+
+    size: Annotated[int, Field(ge=1, description="Numbers of the hidden layer")] = 512
+    word_size: Annotated[
+        int, Field(ge=1, description="Numbers of a word's vector, where no word vectors are given")
+    ] = 300
+    learn_words: Annotated[bool, Field(description="Whether word vectors that are given are learned on")] = (
+        True
+    )
+    rectified: Annotated[
+        bool, Field(description="Whether image and words go through max(0, x) on their way in")
+    ] = False
+    rates: Annotated[
+        tuple[Annotated[float, Field(gt=0)], ...],
+        Field(strict=False, min_length=1, description="Learning rates that are tried"),
+    ] = (3e-4, 1e-3)
+    decays: Annotated[
+        tuple[Annotated[float, Field(ge=0)], ...],
+        Field(strict=False, min_length=1, description="Weight decays that are tried"),
+    ] = (0.0,)
+    smoothing: Annotated[
+        float, Field(ge=0, lt=1, description="Share of the old in the running mean of squared gradients")
+    ] = 0.99
+    dropout: Annotated[
+        float, Field(ge=0, lt=1, description="Share of numbers left out outside of the recurrent layer")
+    ] = 0.5
+    clip: Annotated[float, Field(gt=0, description="Gradients are clipped to this, number by number")] = 5.0
+    batch: Annotated[int, Field(ge=1, description="Captions of a batch")] = 100
+    epochs: Annotated[int, Field(ge=1, description="Passes over the training captions")] = 20
+    trial_epochs: Annotated[int, Field(ge=1, description="Passes before settings are compared")] = 3
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    @property
+    def members(self) -> int:
+        """One model is kept."""
+        return 1
+
+
+#: The captions of Tables 2 and 3.
+CAPTIONERS: Mapping[str, Mapping[str, Any]] = MappingProxyType({"mRNN": {"printed": "Our model"}})
+REGION_CAPTIONERS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {"mRNN-regions": {"printed": "RNN: Region level model"}}
+)

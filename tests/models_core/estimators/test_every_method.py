@@ -8,10 +8,11 @@ import pytest
 
 from models_core.checked_fields import field_rules
 from models_core.estimators.base import METHODS, Dataset, FitContext, RaggedRows, register_method
+from models_core.estimators.captioners import WritingSettings
 from models_core.estimators.discovery import load_methods
 from models_core.systems import recipe as recipes
 from tests.models_core.estimators.kernel_methods.kernels import kernels
-from tests.models_core.estimators.neural.sentences import scenes
+from tests.models_core.estimators.neural.sentences import named_pictures, scenes
 from tests.models_core.estimators.vectors import LINK, all_scores, paired
 
 load_methods()
@@ -27,6 +28,8 @@ def data_for(method):
         return tuple(Dataset({"images": x, "captions": y}, {LINK: np.arange(len(x))}) for x, y in sides)
     if forms == {"regions", "words"}:
         return scenes(TRAINING, captions=3, held_out=NEW)
+    if forms == {"vectors", "words"}:
+        return named_pictures(TRAINING, captions=3, held_out=NEW)
     assert forms == {"vectors"}, f"give {method.name} data of its form"
     return paired(TRAINING, held_out=NEW)
 
@@ -55,13 +58,24 @@ def method(request):
     return METHODS[request.param]
 
 
+@pytest.fixture(params=sorted(name for name, method in METHODS.items() if method.predicts == "rankings"))
+def ranker(request):
+    return METHODS[request.param]
+
+
+@pytest.fixture(params=sorted(name for name, method in METHODS.items() if method.predicts == "captions"))
+def captioner(request):
+    return METHODS[request.param]
+
+
 @pytest.fixture(params=sorted(name for name, method in METHODS.items() if method.learns))
 def learner(request):
     return METHODS[request.param]
 
 
 @pytest.mark.parametrize("direction", ["annotation", "search"])
-def test_it_ranks_new_items_better_than_chance_the_same_each_time_and_when_stored(method, direction):
+def test_it_ranks_new_items_better_than_chance_the_same_each_time_and_when_stored(ranker, direction):
+    method = ranker
     model, new = fitted(method)
     found = all_scores(model, new, direction)
     assert found.shape == (NEW, NEW) and np.isfinite(found).all()
@@ -73,6 +87,19 @@ def test_it_ranks_new_items_better_than_chance_the_same_each_time_and_when_store
     assert all(isinstance(array, np.ndarray) and array.dtype != object for array in arrays.values())
     again = method.load(settings_of(method), (arrays, json.loads(json.dumps(settings))))
     np.testing.assert_array_equal(all_scores(again, new, direction), found)
+
+
+def test_it_writes_of_new_images_better_than_chance_the_same_each_time_and_when_stored(captioner):
+    model, new = fitted(captioner)
+    found = model.write(new, WritingSettings())
+    shown = [set(new.captions.item(place).tolist()) for place in range(NEW)]
+    right = [[len(image & set(own.words)) for image in shown] for own in found]
+    assert np.mean(np.diagonal(right)) > np.mean(right), "no better than captions of other images"
+    assert fitted(captioner)[0].write(new, WritingSettings()) == found
+    arrays, settings = model.state()
+    assert all(isinstance(array, np.ndarray) and array.dtype != object for array in arrays.values())
+    again = captioner.load(settings_of(captioner), (arrays, json.loads(json.dumps(settings))))
+    assert again.write(new, WritingSettings()) == found
 
 
 def test_it_tells_how_far_it_is_and_stops_where_it_is_told_to(learner):
@@ -89,7 +116,7 @@ def test_it_tells_how_far_it_is_and_stops_where_it_is_told_to(learner):
 
 def test_a_number_that_is_not_finite_is_refused(learner):
     train, new = data_for(learner)
-    view = train.views["images"] if learner.takes["images"] == "regions" else train.views["captions"]
+    view = train.views["images"] if learner.takes["captions"] == "words" else train.views["captions"]
     (view.values if isinstance(view, RaggedRows) else view)[2, 1] = np.nan
     with pytest.raises(ValueError, match="finite"):
         learner.make(settings_of(learner)).fit(train, new, FitContext(auxiliary={"weak": train}))

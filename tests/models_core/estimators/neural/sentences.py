@@ -45,3 +45,26 @@ def numbers_of(each, vocabulary, vectors=None):
         np.concatenate([np.asarray(e, np.int64) for e in each]), [len(e) for e in each]
     )
     return WordNumbers(rows.values, rows.begin, rows.end, vocabulary, vectors)
+
+
+def named_pictures(images=20, *, captions=2, things=5, numbers=6, noise=0.1, seed=0, held_out=0):
+    """A dataset of `images` as vectors, and another of `held_out` ones with a caption each, or None.
+
+    An image shows two of the `things`, and its vector is their sum; a caption names them in the order of
+    their numbers, between two words that all captions have.
+    """
+    dice = np.random.default_rng(seed)
+    looks = dice.standard_normal((things, numbers))
+
+    def made(count, each):
+        vectors, words = [], []
+        for _ in range(count):
+            shown = np.sort(dice.choice(things, 2, replace=False))
+            vectors.append(looks[shown].sum(axis=0) + noise * dice.standard_normal(numbers))
+            words += [[things, *shown, things + 1]] * each
+        return Dataset(
+            {"images": np.asarray(vectors, np.float32), "captions": numbers_of(words, things + 2)},
+            {LINK: np.repeat(np.arange(count), each)},
+        )
+
+    return made(images, captions), made(held_out, 1) if held_out else None

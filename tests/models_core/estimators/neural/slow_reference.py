@@ -63,3 +63,31 @@ def multiple_instance_loss(regions, words, image_of):
                     )
                     total += max(0.0, 1 - (1 if right else -1) * product)
     return total
+
+
+def caption_log_probabilities(weights, image, words, *, rectified):
+    """Eq. 13 to 15, a word at a time: the logarithms of the probabilities of the words, and of END."""
+
+    def maybe(values):
+        return np.maximum(values, 0) if rectified else values
+
+    seen = (image - weights["centre"]) / weights["scale"]
+    context = maybe(weights["image.weight"] @ seen)
+    state = np.zeros(len(context))
+    found = []
+    end = len(weights["words"])
+    entered = weights["start"]
+    for place, word in enumerate([*words, end]):
+        state = (
+            maybe(weights["entry.weight"] @ entered)
+            + weights["recurrent.weight"] @ state
+            + weights["recurrent.bias"]
+            + (context if place == 0 else 0)
+        )
+        state = np.maximum(state, 0)
+        said = weights["output.weight"] @ state + weights["output.bias"]
+        shifted = np.exp(said - said.max())
+        found.append(float(np.log(shifted[word] / shifted.sum())))
+        if word != end:
+            entered = weights["words"][word]
+    return found

@@ -13,23 +13,23 @@ from models_core.checkpoints import Checkpoints  # noqa: E402
 from models_core.estimators.base import Dataset, FitContext, UnitRows  # noqa: E402
 from models_core.estimators.embeddings import recall_of_scores  # noqa: E402
 from models_core.estimators.neural import objective  # noqa: E402
-from models_core.estimators.neural.method import Alignment  # noqa: E402
-from models_core.estimators.neural.scores import AlignmentScores  # noqa: E402
-from models_core.estimators.neural.settings import AlignmentSettings  # noqa: E402
-from models_core.estimators.neural.training import (  # noqa: E402
-    AlignmentRun,
+from models_core.estimators.neural.alignment import Alignment  # noqa: E402
+from models_core.estimators.neural.alignment_training import AlignmentRun, TrainingPairs, embed  # noqa: E402
+from models_core.estimators.neural.gradient_training import (  # noqa: E402
     Diverged,
-    TrainingPairs,
-    embed,
+    StepSizes,
     fitting_threads,
     network_weights,
 )
+from models_core.estimators.neural.scores import AlignmentScores  # noqa: E402
+from models_core.estimators.neural.settings import AlignmentSettings  # noqa: E402
 from models_core.scoring.tiles import tile_grid  # noqa: E402
 from tests.models_core.estimators.neural import slow_reference as slow  # noqa: E402
 from tests.models_core.estimators.neural.sentences import LINK, numbers_of, rows_of, scenes  # noqa: E402
 
 OBJECTIVES = ("best-region", "fragments")
 SMALL = AlignmentSettings(size=7, word_size=5, rates=(0.01,), dropout=0.0, batch=12, epochs=3)
+STEPS = StepSizes(0.01, 0.0)
 EVERYTHING = slice(0, None)
 
 
@@ -40,11 +40,10 @@ def one_thread():
         yield
 
 
-def run_of(data, settings=SMALL, context=None, steps=(0.01, 0.0)):
+def run_of(data, settings=SMALL, context=None, steps=STEPS):
     """A training at its beginning, in double precision."""
-    run = AlignmentRun(
-        "test", TrainingPairs.of(data), settings, steps, context or FitContext(), torch.device("cpu")
-    )
+    pairs = TrainingPairs.of(data)
+    run = AlignmentRun("test", (pairs, None), settings, steps, context or FitContext(), torch.device("cpu"))
     run.network.double()
     return run
 
@@ -234,7 +233,7 @@ def test_what_cannot_be_learned_from_is_named():
     bare = Dataset({**train.views, "images": rows_of([[[0.0] * 6]] * 19 + [[]])}, train.links)
     with pytest.raises(ValueError, match=r"image 19 \(counted from 0\) has no region"):
         Alignment(SMALL).fit(bare, None, FitContext())
-    with pytest.raises(ValueError, match="chooses its rate on held-out images"):
+    with pytest.raises(ValueError, match="the rate is chosen on held-out images"):
         Alignment(replace(SMALL, rates=(0.1, 0.2))).fit(train, None, FitContext())
     model = Alignment(SMALL).fit(train, None, FitContext())
     narrow = Dataset({**train.views, "images": rows_of([[[0.0] * 5]] * 20)}, train.links)

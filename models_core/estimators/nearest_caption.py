@@ -1,0 +1,110 @@
+"""A caption of the most similar training image, for each image: the baseline of systems that write captions.
+
+Images are alike by the Euclidean distance of their vectors; of equally near ones the first is taken.
+
+Source: Karpathy and Fei-Fei 2015, section 4.2 and Table 2 ("Nearest Neighbor").
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from models_core.checked_fields import check_fields
+from models_core.estimators.base import (
+    CAPTION_VIEW,
+    IMAGE_VIEW,
+    Dataset,
+    FitContext,
+    Method,
+    State,
+    WordNumbers,
+    checked_numbers,
+    register_method,
+)
+from models_core.estimators.captioners import WritingSettings, WrittenSentence
+
+#: Images whose distances are in memory at a time.
+_TOGETHER = 512
+
+
+@dataclass(frozen=True, slots=True)
+class NearestCaptionSettings:
+    """Settings of the captions of similar images. Raises BadField."""
+
+    caption: Annotated[
+        int, Field(ge=0, description="Which caption of the similar image, counted from 0; the last at most")
+    ] = 0
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+class NearestCaption:
+    """Learned are `vectors_`, shape (images, numbers), and `sentences_`, the words of each by number."""
+
+    vectors_: NDArray[Any]
+    sentences_: list[tuple[int, ...]]
+
+    def __init__(self, settings: NearestCaptionSettings) -> None:
+        self.settings = settings
+
+    def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> NearestCaption:
+        """Remember the training images; nothing is chosen. Raises ValueError for what is not finite."""
+        vectors, words = train.images, train.captions
+        assert isinstance(vectors, np.ndarray) and isinstance(words, WordNumbers)
+        checked_numbers(vectors, "images")
+        context.progress("remembering captions", 0, 1)
+        self.vectors_, self.sentences_ = vectors, []
+        for image in range(len(vectors)):
+            own = np.flatnonzero(train.image_of == image)
+            place = own[min(self.settings.caption, len(own) - 1)]
+            self.sentences_.append(tuple(words.item(int(place)).tolist()))
+        return self
+
+    def write(self, data: Dataset, how: WritingSettings) -> list[WrittenSentence]:
+        """The caption of the nearest training image; nothing of `how` matters."""
+        asked = np.asarray(data.images)
+        found: list[WrittenSentence] = []
+        for start in range(0, len(asked), _TOGETHER):
+            nearest = self._nearest(asked[start : start + _TOGETHER])
+            found += [WrittenSentence(self.sentences_[place]) for place in nearest]
+        return found
+
+    def _nearest(self, asked: NDArray[Any]) -> NDArray[np.intp]:
+        own = np.asarray(self.vectors_, np.float64)
+        # |a - b|^2 less |a|^2, which is the same for all b.
+        distances = np.einsum("ij,ij->i", own, own) - 2 * np.asarray(asked, np.float64) @ own.T
+        return np.asarray(distances.argmin(axis=1))
+
+    def state(self) -> State:
+        """Vectors and sentences."""
+        return {"vectors": np.asarray(self.vectors_)}, {"sentences": [list(own) for own in self.sentences_]}
+
+    @classmethod
+    def from_state(cls, settings: NearestCaptionSettings, state: State) -> NearestCaption:
+        """What `state` gave; raises KeyError where something is missing."""
+        found = cls(settings)
+        found.vectors_ = state[0]["vectors"]
+        found.sentences_ = [tuple(own) for own in state[1]["sentences"]]
+        return found
+
+
+register_method(
+    Method(
+        name="nearest-caption",
+        title="Caption of the most similar image",
+        settings=NearestCaptionSettings,
+        make=NearestCaption,
+        load=NearestCaption.from_state,
+        takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "words"},
+        source="Karpathy and Fei-Fei 2015, section 4.2",
+        selects=False,
+        recipes={"NN-caption": {"text": {"least_count": 1}, "printed": "Nearest Neighbor"}},
+        predicts="captions",
+    )
+)

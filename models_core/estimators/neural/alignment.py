@@ -1,0 +1,118 @@
+"""Alignment of the regions of an image with the words of a sentence, for ranking and for looking.
+
+Regions and words are mapped into one space (`network`), where an image and a sentence score as their best
+matching parts do (`objective`). The rate and the weight decay are chosen on held-out images after a few
+epochs. Of the whole training the best models on held-out images are kept, without such images the last ones;
+the first of them ranks.
+
+Source: Karpathy and Fei-Fei 2015, section 3.1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models_core.device import torch_for
+from models_core.estimators.base import (
+    Dataset,
+    FitContext,
+    Matrix,
+    RaggedRows,
+    RankDirection,
+    State,
+)
+from models_core.estimators.neural.settings import AlignmentSettings
+from models_core.scoring.tiles import Scores, check_finite
+
+
+class Alignment:
+    """Learned are `members_`, the weights of the best models with the best first, `recalls_` with a row
+    (epoch, held-out recall) for each, `rate_` and `decay_`, `tried_` with a row (rate, decay, held-out
+    recall) for each setting, and `curve_` with a row (epoch, mean loss, held-out recall) for each epoch."""
+
+    members_: list[dict[str, NDArray[Any]]]
+    recalls_: Matrix
+    rate_: float
+    decay_: float
+    tried_: Matrix
+    curve_: Matrix
+
+    def __init__(self, settings: AlignmentSettings) -> None:
+        self.settings = settings
+
+    def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> Alignment:
+        """Learn from every caption with its image; rate and decay are chosen on `validation`.
+
+        Of equally good ones the first are taken. Goes on after the last of the context's checkpoints. Raises
+        ValueError without held-out images where there is something to choose, for regions that are not
+        finite, and where no rate learns (Diverged).
+        """
+        from models_core.estimators.neural.alignment_training import AlignmentRun, TrainingPairs
+        from models_core.estimators.neural.gradient_training import train_best
+
+        pairs = TrainingPairs.of(train)
+        check_finite(pairs.regions.values, "regions")
+        device = torch_for(context.device).device
+        found = train_best(
+            self.settings,
+            context,
+            lambda name, sizes: AlignmentRun(
+                name, (pairs, validation), self.settings, sizes, context, device
+            ),
+            looks=validation is not None,
+        )
+        run, self.tried_ = found.run, found.tried
+        self.rate_, self.decay_ = run.sizes.rate, run.sizes.decay
+        self.members_ = [member.weights for member in run.members]
+        self.recalls_ = np.asarray([(member.epoch, member.quality) for member in run.members])
+        self.curve_ = np.asarray(run.curve)
+        return self
+
+    def score(self, data: Dataset, *, direction: RankDirection) -> Scores:
+        """Scores of the first member; rows are queries."""
+        return self.member_scores(data, 0, direction=direction)
+
+    def member_scores(self, data: Dataset, member: int, *, direction: RankDirection) -> Scores:
+        """Scores of one of the kept models, of which 0 is the best on held-out images."""
+        from models_core.estimators.neural.scores import AlignmentScores
+
+        found = AlignmentScores(*self.embedded(data, member), self.settings.objective)
+        return found if direction == "annotation" else found.turned()
+
+    def embedded(self, data: Dataset, member: int = 0) -> tuple[RaggedRows, RaggedRows]:
+        """Regions of images and words of captions in the common space."""
+        from models_core.estimators.neural.alignment_training import embed, stored_network
+
+        return embed(stored_network(self.members_[member]), data)
+
+    def state(self) -> State:
+        """Everything learned as arrays, and as settings that fit JSON."""
+        arrays = {
+            f"member.{place}.{name}": own
+            for place, member in enumerate(self.members_)
+            for name, own in member.items()
+        }
+        arrays |= {"recalls": self.recalls_, "tried": self.tried_}
+        return arrays, {
+            "rate": self.rate_,
+            "decay": self.decay_,
+            "members": len(self.members_),
+            "curve": self.curve_.tolist(),
+        }
+
+    @classmethod
+    def from_state(cls, settings: AlignmentSettings, state: State) -> Alignment:
+        """What `state` gave; raises KeyError where something is missing."""
+        arrays, said = state
+        found = cls(settings)
+        found.members_ = [
+            {n.removeprefix(prefix): own for n, own in arrays.items() if n.startswith(prefix)}
+            for prefix in (f"member.{place}." for place in range(said["members"]))
+        ]
+        found.recalls_, found.tried_ = arrays["recalls"], arrays["tried"]
+        found.rate_, found.decay_ = said["rate"], said["decay"]
+        found.curve_ = np.asarray(said["curve"], np.float64)
+        return found

@@ -1,0 +1,179 @@
+"""Training the alignment, and what a trained one makes of regions and words.
+
+Steps have momentum and weight decay (see `gradient_training`); held-out images are ranked after each epoch.
+
+Source: Karpathy and Fei-Fei 2015, sections 3.1.3 and 3.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from models_core.estimators.base import Dataset, FitContext, RaggedRows, WordNumbers
+from models_core.estimators.embeddings import recall_of_scores
+from models_core.estimators.neural import objective
+from models_core.estimators.neural.gradient_training import (
+    GradientRun,
+    StepSizes,
+    fitting_threads,
+    load_weights,
+)
+from models_core.estimators.neural.network import AlignmentNetwork, NetworkSizes
+from models_core.estimators.neural.scores import AlignmentScores
+from models_core.estimators.neural.settings import AlignmentSettings
+
+#: Standard deviation of the numbers of words that begin at random.
+_WORD_SCALE = 0.1
+#: Images, or sentences, that are embedded at a time.
+_EMBEDDED = 256
+
+
+@dataclass(frozen=True)
+class TrainingPairs:
+    """The pairs of a training: `regions` of images, `words` of captions, and each caption's image."""
+
+    regions: RaggedRows
+    words: WordNumbers
+    image_of: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, data: Dataset) -> TrainingPairs:
+        """Raises ValueError where images are not regions, captions have no known word, and for too few."""
+        regions, words = data.images, data.captions
+        if not isinstance(regions, RaggedRows) or not isinstance(words, WordNumbers):
+            raise ValueError("the alignment learns from regions of images and words of captions")
+        if not regions.counts.all():
+            raise ValueError(f"image {int(regions.counts.argmin())} (counted from 0) has no region")
+        if not words.vocabulary or not len(words.values):
+            raise ValueError("the vocabulary is empty: no word is frequent enough; lower text.least_count")
+        if len(np.unique(data.image_of)) < 2:
+            raise ValueError("all captions are of one image; the alignment needs wrong captions")
+        return cls(regions, words, np.asarray(data.image_of, np.intp))
+
+    def __len__(self) -> int:
+        return len(self.image_of)
+
+
+class AlignmentRun(GradientRun):
+    """A training with one rate and decay; the figure of its curve is the held-out recall, a share."""
+
+    network: AlignmentNetwork
+
+    def __init__(
+        self,
+        name: str,
+        data: tuple[TrainingPairs, Dataset | None],
+        settings: AlignmentSettings,
+        sizes: StepSizes,
+        context: FitContext,
+        device: torch.device,
+    ) -> None:
+        self.pairs, self.held_out = data
+        self.settings = settings
+        network = new_network(self.pairs, settings, context).to(device)
+        super().__init__(name, len(self.pairs), network, settings, sizes, context)
+
+    def new_optimizer(self, weights: list[nn.Parameter], sizes: StepSizes) -> torch.optim.Optimizer:
+        """Steps with momentum."""
+        momentum = self.settings.momentum
+        return torch.optim.SGD(weights, lr=sizes.rate, momentum=momentum, weight_decay=sizes.decay)
+
+    @property
+    def multiplications(self) -> float:
+        """Those of regions with words."""
+        pairs = min(self.settings.batch, len(self.pairs))
+        regions, words = (rows.counts.mean() * pairs for rows in (self.pairs.regions, self.pairs.words))
+        return float(regions * words * self.settings.size)
+
+    def batch_loss(self, batch: NDArray[np.intp]) -> torch.Tensor:
+        """The loss of these pairs by the settings' objective."""
+        images = self.pairs.image_of[batch]
+        regions, region_there = self.on_device(*self.pairs.regions.padded(images))
+        numbers, word_there = self.on_device(*self.pairs.words.padded(batch))
+        products = objective.BatchProducts.of(
+            self.network.embed_regions(regions.to(self.network.words.dtype), self.dropout),
+            region_there,
+            self.network.embed_words(numbers, word_there, self.dropout),
+            word_there,
+        )
+        image_of = torch.from_numpy(images).to(self.device)
+        if self.settings.objective == "best-region":
+            return objective.ranking_loss(objective.best_region_scores(products), image_of)
+        ranked = objective.ranking_loss(objective.fragment_scores(products), image_of)
+        chosen = objective.multiple_instance_loss(products, image_of)
+        return ranked + self.settings.multiple_instances * chosen
+
+    def held_out_figure(self) -> float:
+        """The mean of R@1, R@5 and R@10 over both directions on held-out images, a share."""
+        assert self.held_out is not None
+        return held_out_recall(self.network, self.held_out, self.settings)
+
+
+def new_network(pairs: TrainingPairs, settings: AlignmentSettings, context: FitContext) -> AlignmentNetwork:
+    """The network before its first step. Words without vectors of their own begin at random."""
+    dice, given = context.rng("weights"), pairs.words.vectors
+    width = settings.word_size if given is None else given.shape[1]
+    sizes = NetworkSizes(pairs.regions.shape[1], width, settings.size, pairs.words.vocabulary)
+    vectors = _WORD_SCALE * dice.standard_normal((sizes.vocabulary, width)) if given is None else given
+    return AlignmentNetwork(sizes, dice, vectors, fixed=given is not None and not settings.learn_words)
+
+
+def stored_network(weights: Mapping[str, NDArray[Any]]) -> AlignmentNetwork:
+    """The network of these weights; raises KeyError where one is missing."""
+    space, region = weights["regions.weight"].shape
+    vocabulary, word = weights["words"].shape
+    network = AlignmentNetwork(
+        NetworkSizes(region, word, space, vocabulary), np.random.default_rng(0), weights["words"], fixed=True
+    )
+    load_weights(network, weights)
+    return network
+
+
+def embed(network: AlignmentNetwork, data: Dataset) -> tuple[RaggedRows, RaggedRows]:
+    """Regions of images and words of captions in the common space, in single precision.
+
+    Raises ValueError where regions have another width than those that were learned from.
+    """
+    images, captions = data.images, data.captions
+    assert isinstance(images, RaggedRows) and isinstance(captions, RaggedRows)
+    if images.shape[1] != network.sizes.region:
+        raise ValueError(
+            f"regions of {images.shape[1]} numbers against {network.sizes.region}; expected the same"
+        )
+    network.eval()
+    device = network.words.device
+
+    def of_regions(values: torch.Tensor, there: torch.Tensor) -> torch.Tensor:
+        return network.embed_regions(values.to(network.words.dtype))
+
+    rows = min(_EMBEDDED, len(images)) * images.counts.mean() if len(images) else 0
+    with torch.no_grad(), fitting_threads(rows * network.sizes.region * network.sizes.space):
+        return (
+            _embedded(images, of_regions, network.sizes.space, device),
+            _embedded(captions, network.embed_words, network.sizes.space, device),
+        )
+
+
+def _embedded(
+    items: RaggedRows, by: Callable[[torch.Tensor, torch.Tensor], torch.Tensor], width: int, device: Any
+) -> RaggedRows:
+    parts = [np.empty((0, width), np.float32)]
+    for start in range(0, len(items), _EMBEDDED):
+        block = np.arange(start, min(start + _EMBEDDED, len(items)))
+        values, there = items.padded(block)
+        found = by(torch.from_numpy(values).to(device), torch.from_numpy(there).to(device))
+        parts.append(found.cpu().numpy()[there].astype(np.float32))
+    return RaggedRows.of_counts(np.concatenate(parts), items.counts)
+
+
+def held_out_recall(network: AlignmentNetwork, validation: Dataset, settings: AlignmentSettings) -> float:
+    """The mean of R@1, R@5 and R@10 over both directions, a share."""
+    scores = AlignmentScores(*embed(network, validation), settings.objective)
+    return recall_of_scores(scores, validation.image_of)

@@ -1,0 +1,117 @@
+"""Captions of images, written word by word by a recurrent network that has seen the image.
+
+The network is `captioner_network`. The rate and the weight decay are chosen on held-out captions after a few
+epochs; of the whole training the model is kept that makes them the most probable, without such captions the
+last one. How sentences are found is `writing`.
+
+Source: Karpathy and Fei-Fei 2015, section 3.2.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models_core.device import torch_for
+from models_core.estimators.base import (
+    Dataset,
+    FitContext,
+    Matrix,
+    State,
+)
+from models_core.estimators.captioners import WritingSettings, WrittenSentence
+from models_core.estimators.neural.settings import CaptionerSettings
+
+#: Images whose sentences are searched for together.
+_TOGETHER = 64
+
+
+class RecurrentCaptioner:
+    """Learned are `weights_`, `perplexity_` of the held-out captions after epoch `epoch_`, `rate_`, `decay_`,
+    `tried_` with a row (rate, decay, 1 / perplexity) for each setting, and `curve_` with a row (epoch, mean
+    loss of a word, held-out perplexity) for each epoch. Without held-out captions perplexities are 0."""
+
+    weights_: dict[str, NDArray[Any]]
+    perplexity_: float
+    epoch_: int
+    rate_: float
+    decay_: float
+    tried_: Matrix
+    curve_: Matrix
+
+    def __init__(self, settings: CaptionerSettings) -> None:
+        self.settings = settings
+
+    def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> RecurrentCaptioner:
+        """Learn from every caption with its image; rate, decay and epoch are chosen on `validation`.
+
+        Goes on after the last of the context's checkpoints. Raises ValueError without held-out captions where
+        there is something to choose, for numbers that are not finite, and where no rate learns (Diverged).
+        """
+        from models_core.estimators.neural.captioner_training import CaptionedImages, CaptionerRun
+        from models_core.estimators.neural.gradient_training import train_best
+
+        pairs = CaptionedImages.of(train)
+        held_out = None if validation is None else CaptionedImages.of(validation)
+        device = torch_for(context.device).device
+        found = train_best(
+            self.settings,
+            context,
+            lambda name, sizes: CaptionerRun(name, (pairs, held_out), self.settings, sizes, context, device),
+            looks=held_out is not None,
+        )
+        run, self.tried_ = found.run, found.tried
+        best = run.members[0]
+        self.rate_, self.decay_ = run.sizes.rate, run.sizes.decay
+        self.weights_, self.epoch_ = best.weights, best.epoch
+        self.curve_ = np.asarray(run.curve)
+        self.perplexity_ = float(self.curve_[best.epoch - 1, 2])
+        return self
+
+    def write(self, data: Dataset, how: WritingSettings) -> list[WrittenSentence]:
+        """A sentence for each image. Raises ValueError where images have another width than those learned
+        from."""
+        import torch
+
+        from models_core.estimators.neural.captioner_training import stored_captioner
+        from models_core.estimators.neural.gradient_training import fitting_threads
+        from models_core.estimators.neural.writing import write_sentences
+
+        network, vectors = stored_captioner(self.weights_, rectified=self.settings.rectified), data.images
+        if vectors.shape[1] != network.sizes.image:
+            raise ValueError(
+                f"images of {vectors.shape[1]} numbers against {network.sizes.image}; expected the same"
+            )
+        found: list[WrittenSentence] = []
+        rows = min(_TOGETHER, vectors.shape[0]) * (how.beam if how.words == "search" else 1)
+        with fitting_threads(rows * network.sizes.hidden * (network.sizes.vocabulary + 1)):
+            for start in range(0, vectors.shape[0], _TOGETHER):
+                block = np.asarray(vectors[start : start + _TOGETHER], np.float32)
+                found += write_sentences(network, torch.from_numpy(block), how, start)
+        return found
+
+    def state(self) -> State:
+        """Everything learned as arrays, and as settings that fit JSON."""
+        arrays = {f"weights.{name}": own for name, own in self.weights_.items()}
+        return {**arrays, "tried": self.tried_}, {
+            "rate": self.rate_,
+            "decay": self.decay_,
+            "epoch": self.epoch_,
+            "perplexity": self.perplexity_,
+            "curve": self.curve_.tolist(),
+        }
+
+    @classmethod
+    def from_state(cls, settings: CaptionerSettings, state: State) -> RecurrentCaptioner:
+        """What `state` gave; raises KeyError where something is missing."""
+        arrays, said = state
+        found = cls(settings)
+        found.weights_ = {
+            name.removeprefix("weights."): own for name, own in arrays.items() if name.startswith("weights.")
+        }
+        found.tried_, found.curve_ = arrays["tried"], np.asarray(said["curve"], np.float64)
+        found.rate_, found.decay_ = said["rate"], said["decay"]
+        found.epoch_, found.perplexity_ = said["epoch"], said["perplexity"]
+        return found

@@ -1,0 +1,171 @@
+"""Training the network that writes captions, and what a trained one says of held-out ones.
+
+The loss of a caption is the sum of the negative logarithms of the probabilities of its words and of END, each
+given the image and the words before. A step goes down the mean over a batch's words, by RMSprop.
+
+Source: Karpathy and Fei-Fei 2015, sections 3.2 and 3.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from models_core.estimators.base import Dataset, FitContext, WordNumbers, checked_numbers
+from models_core.estimators.neural.captioner_network import CaptionerNetwork, CaptionerSizes
+from models_core.estimators.neural.gradient_training import GradientRun, StepSizes, load_weights
+from models_core.estimators.neural.settings import CaptionerSettings
+
+#: Standard deviation of the numbers of words that begin at random.
+_WORD_SCALE = 1.0
+#: Captions whose words are counted at a time.
+_TOGETHER = 512
+
+
+@dataclass(frozen=True)
+class CaptionedImages:
+    """Images as vectors, shape (images, numbers), their captions as numbers of words, and each caption's
+    image."""
+
+    vectors: NDArray[Any]
+    words: WordNumbers
+    image_of: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, data: Dataset) -> CaptionedImages:
+        """Raises ValueError for numbers that are not finite, and where captions have no known word."""
+        words, vectors = data.captions, data.images
+        if not isinstance(words, WordNumbers) or not isinstance(vectors, np.ndarray):
+            raise ValueError("captions are learned from vectors of images and the words of captions")
+        if not words.vocabulary or not len(words.values):
+            raise ValueError("the vocabulary is empty: no word is frequent enough; lower text.least_count")
+        checked_numbers(vectors, "images")
+        return cls(vectors, words, np.asarray(data.image_of, np.intp))
+
+    def __len__(self) -> int:
+        return len(self.image_of)
+
+    @property
+    def said(self) -> int:
+        """How many words there are, with an END for each caption."""
+        return int(self.words.counts.sum()) + len(self)
+
+
+class CaptionerRun(GradientRun):
+    """A training with one rate and decay; the figure of its curve is the held-out perplexity."""
+
+    network: CaptionerNetwork
+
+    def __init__(
+        self,
+        name: str,
+        data: tuple[CaptionedImages, CaptionedImages | None],
+        settings: CaptionerSettings,
+        sizes: StepSizes,
+        context: FitContext,
+        device: torch.device,
+    ) -> None:
+        self.pairs, self.held_out = data
+        self.settings = settings
+        network = new_captioner(self.pairs, settings, context).to(device)
+        super().__init__(name, len(self.pairs), network, settings, sizes, context)
+
+    def new_optimizer(self, weights: list[nn.Parameter], sizes: StepSizes) -> torch.optim.Optimizer:
+        """Steps in proportion to the gradients by their mean square so far."""
+        return torch.optim.RMSprop(
+            weights, lr=sizes.rate, alpha=self.settings.smoothing, weight_decay=sizes.decay
+        )
+
+    @property
+    def multiplications(self) -> float:
+        """Those of the output layer."""
+        words = self.pairs.said / len(self.pairs) * min(self.settings.batch, len(self.pairs))
+        return float(words * self.settings.size * (self.pairs.words.vocabulary + 1))
+
+    @property
+    def losses(self) -> float:
+        """Words, with the ENDs."""
+        return self.pairs.said
+
+    def batch_loss(self, batch: NDArray[np.intp]) -> torch.Tensor:
+        """The sum over the words of these captions."""
+        return -self._said(self.pairs, batch, learning=True).sum()
+
+    def scaled(self, loss: torch.Tensor, batch: NDArray[np.intp]) -> torch.Tensor:
+        """The mean over the words."""
+        return loss / (int(self.pairs.words.counts[batch].sum()) + len(batch))
+
+    def held_out_figure(self) -> float:
+        """The perplexity of the held-out captions."""
+        assert self.held_out is not None
+        return perplexity(self, self.held_out)
+
+    def quality(self, figure: float) -> float:
+        """The geometric mean of the probabilities of held-out words."""
+        return 1 / figure
+
+    def _said(self, data: CaptionedImages, chosen: NDArray[np.intp], *, learning: bool) -> torch.Tensor:
+        vectors, numbers, there = self.on_device(
+            np.asarray(data.vectors[data.image_of[chosen]]), *data.words.padded(chosen)
+        )
+        images = vectors.to(self.network.words.dtype)
+        found: torch.Tensor = self.network(images, numbers, there, self.dropout if learning else None)
+        return found
+
+    def log_probability(self, data: CaptionedImages) -> float:
+        """The logarithm of the probability of all these captions, as single precision has it."""
+        self.network.eval()
+        found = 0.0
+        with torch.no_grad():
+            for start in range(0, len(data), _TOGETHER):
+                chosen = np.arange(start, min(start + _TOGETHER, len(data)))
+                found += float(self._said(data, chosen, learning=False).sum(dtype=torch.float64))
+        return found
+
+
+def perplexity(run: CaptionerRun, data: CaptionedImages) -> float:
+    """The inverse of the geometric mean of the probabilities of all words, ENDs among them; at most 1e300."""
+    mean = -run.log_probability(data) / data.said
+    return float(np.exp(min(mean, 690.0)))
+
+
+def new_captioner(
+    data: CaptionedImages, settings: CaptionerSettings, context: FitContext
+) -> CaptionerNetwork:
+    """The network before its first step; words without vectors of their own begin at random."""
+    dice, given = context.rng("weights"), data.words.vectors
+    width = settings.word_size if given is None else given.shape[1]
+    sizes = CaptionerSizes(data.vectors.shape[1], width, settings.size, data.words.vocabulary)
+    vectors = _WORD_SCALE * dice.standard_normal((sizes.vocabulary, width)) if given is None else given
+    fixed = given is not None and not settings.learn_words
+    network = CaptionerNetwork(sizes, dice, vectors, fixed=fixed, rectified=settings.rectified)
+    counts = np.bincount(data.words.values, minlength=sizes.vocabulary + 1).astype(np.float64)
+    counts[sizes.end] = len(data)
+    centre = np.mean(data.vectors, axis=0, dtype=np.float64)
+    scale = np.sqrt(np.mean((data.vectors - centre) ** 2)) or 1.0
+    with torch.no_grad():
+        network.output.bias.copy_(torch.from_numpy(np.log(np.maximum(counts, 1) / counts.sum())))
+        network.centre.copy_(torch.from_numpy(centre))
+        network.scale.fill_(float(scale))
+    return network
+
+
+def stored_captioner(weights: Mapping[str, NDArray[Any]], *, rectified: bool) -> CaptionerNetwork:
+    """The network of these weights; raises KeyError where one is missing."""
+    hidden, image = weights["image.weight"].shape
+    vocabulary, word = weights["words"].shape
+    network = CaptionerNetwork(
+        CaptionerSizes(image, word, hidden, vocabulary),
+        np.random.default_rng(0),
+        weights["words"],
+        fixed=True,
+        rectified=rectified,
+    )
+    load_weights(network, weights)
+    return network.eval()

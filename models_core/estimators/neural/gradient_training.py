@@ -1,0 +1,338 @@
+"""Training by gradient steps: epochs of batches, looks at held-out data, the best models, checkpoints.
+
+Each epoch puts all pairs into new batches. Gradients are clipped number by number. After each epoch the
+held-out data is looked at, and the best models are kept. Of several rates and weight decays the best pair is
+found by trainings of a few epochs each.
+
+The order of an epoch and the numbers that a step leaves out come from dice of that epoch and that step alone.
+So a training that goes on after a checkpoint ends as one that was never stopped, to the bit on a CPU.
+
+Source: Karpathy and Fei-Fei 2015, section 3.3.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from models_core.estimators.base import FitContext
+from models_core.estimators.neural.network import Dropout
+from models_core.threads import ThreadLimit
+
+NamedArrays = dict[str, NDArray[Any]]
+#: Multiplications of a step below which threads cost more than they gain: they wait for each other
+#: actively, and where something else runs on the machine, small steps take many times as long.
+_LITTLE = 5e7
+_BIGGEST_SEED = 2**63
+#: The quality of settings with which the loss is no number.
+_DIVERGED = -1.0
+#: Told how far a run is: epochs done, and batches done of this one.
+Told = Callable[[], None]
+
+
+class Diverged(ValueError):
+    """A loss is no number any more; the message names the step."""
+
+
+class StepSettings(Protocol):
+    """What every training by gradient steps is told."""
+
+    @property
+    def rates(self) -> tuple[float, ...]: ...
+    @property
+    def decays(self) -> tuple[float, ...]: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def clip(self) -> float: ...
+    @property
+    def batch(self) -> int: ...
+    @property
+    def epochs(self) -> int: ...
+    @property
+    def trial_epochs(self) -> int: ...
+    @property
+    def members(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class StepSizes:
+    """The learning rate and the weight decay of a run."""
+
+    rate: float
+    decay: float
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A model of a run: how good it was on held-out data, after which epoch, and its weights."""
+
+    quality: float
+    epoch: int
+    weights: NamedArrays
+
+
+class GradientRun(ABC):
+    """A training with one rate and decay, from its first step on.
+
+    `name` tells its dice from those of other runs of the same training. It has `pairs` to learn from, and
+    its `network` is on `device`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        pairs: int,
+        network: nn.Module,
+        settings: StepSettings,
+        sizes: StepSizes,
+        context: FitContext,
+    ) -> None:
+        self.name, self.pair_count, self.network, self.context = name, pairs, network, context
+        self.steps, self.sizes = settings, sizes
+        self.device = next(network.parameters()).device
+        self.dropout = Dropout(settings.dropout, self.device)
+        learned = [weights for weights in network.parameters() if weights.requires_grad]
+        self.optimizer = self.new_optimizer(learned, sizes)
+        self.epoch = self.batch = 0
+        self.loss = 0.0
+        self.curve: list[tuple[float, float, float]] = []
+        self.members: list[Member] = []
+
+    @abstractmethod
+    def new_optimizer(self, weights: list[nn.Parameter], sizes: StepSizes) -> torch.optim.Optimizer:
+        """What makes a step of a gradient."""
+
+    @abstractmethod
+    def batch_loss(self, batch: NDArray[np.intp]) -> torch.Tensor:
+        """The loss of these pairs, a sum over what they have to learn."""
+
+    @abstractmethod
+    def held_out_figure(self) -> float:
+        """How the network does on held-out data now: the figure of the learning curve."""
+
+    @property
+    @abstractmethod
+    def multiplications(self) -> float:
+        """About how many a step has."""
+
+    @property
+    def losses(self) -> float:
+        """How many losses an epoch adds up; the curve has their mean."""
+        return self.pair_count
+
+    def quality(self, figure: float) -> float:
+        """How good a held-out figure is, from 0 on: the higher, the better."""
+        return figure
+
+    @property
+    def batches(self) -> int:
+        """Batches of an epoch."""
+        return -(-self.pair_count // self.steps.batch)
+
+    def train(self, epochs: int, *, looks: bool, told: Told, keep: Callable[[], None] | None = None) -> None:
+        """Go on until `epochs` are done; the network `looks` at held-out data after each.
+
+        `keep` is called after each, and when a checkpoint is due. Raises Diverged.
+        """
+        with fitting_threads(self.multiplications):
+            self._train(epochs, looks, told, keep)
+
+    def _train(self, epochs: int, looks: bool, told: Told, keep: Callable[[], None] | None) -> None:
+        while self.epoch < epochs:
+            for batch in self._batches():
+                told()
+                self.loss += self.step(batch)
+                self.batch += 1
+                if keep and self.context.checkpoints.due:
+                    keep()
+            self.epoch, self.batch = self.epoch + 1, 0
+            figure = self.held_out_figure() if looks else 0.0
+            self.curve.append((self.epoch, self.loss / self.losses, figure))
+            self.loss = 0.0
+            self._remember(self.quality(figure) if looks else 0.0, latest=not looks)
+            if keep:
+                keep()
+        told()
+
+    def step(self, batch: NDArray[np.intp]) -> float:
+        """One gradient step on these pairs; their loss before it."""
+        self.network.train()
+        dice = self.context.rng(f"dropout, {self.name}, {self.epoch}, {self.batch}")
+        self.dropout.seed(int(dice.integers(_BIGGEST_SEED)))
+        loss = self.batch_loss(batch)
+        told = float(loss.detach())
+        if not np.isfinite(told):
+            raise Diverged(
+                f"the loss is {told} in epoch {self.epoch + 1}, batch {self.batch + 1}, with the learning "
+                f"rate {self.sizes.rate:g}; choose a smaller one"
+            )
+        self.optimizer.zero_grad(set_to_none=True)
+        self.scaled(loss, batch).backward()
+        torch.nn.utils.clip_grad_value_(self.network.parameters(), self.steps.clip)
+        self.optimizer.step()
+        return told
+
+    def scaled(self, loss: torch.Tensor, batch: NDArray[np.intp]) -> torch.Tensor:
+        """The loss that a step goes down: the sum itself, unless a method says otherwise."""
+        return loss
+
+    def state(self) -> tuple[NamedArrays, dict[str, Any]]:
+        """All that the next step depends on, and what was learned so far."""
+        arrays = {f"weights.{name}": own for name, own in network_weights(self.network).items()}
+        for place, own in self.optimizer.state_dict()["state"].items():
+            arrays |= {f"optimizer.{place}.{name}": numbers.cpu().numpy() for name, numbers in own.items()}
+        for place, member in enumerate(self.members):
+            arrays |= {f"member.{place}.{name}": own for name, own in member.weights.items()}
+        return arrays, {
+            "epoch": self.epoch,
+            "batch": self.batch,
+            "loss": self.loss,
+            "curve": [list(row) for row in self.curve],
+            "members": [[member.quality, member.epoch] for member in self.members],
+        }
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], said: Mapping[str, Any]) -> None:
+        """Take back what `state` gave; raises KeyError where something is missing."""
+        load_weights(self.network, arrays_under("weights.", arrays))
+        kept: dict[int, dict[str, torch.Tensor]] = {}
+        for name, own in arrays_under("optimizer.", arrays).items():
+            place, _, key = name.partition(".")
+            kept.setdefault(int(place), {})[key] = torch.from_numpy(np.array(own)).to(self.device)
+        self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": kept})
+        self.members = [
+            Member(quality, epoch, arrays_under(f"member.{place}.", arrays))
+            for place, (quality, epoch) in enumerate(said["members"])
+        ]
+        self.curve = [(row[0], row[1], row[2]) for row in said["curve"]]
+        self.epoch, self.batch, self.loss = said["epoch"], said["batch"], said["loss"]
+
+    def _batches(self) -> Iterator[NDArray[np.intp]]:
+        """The batches of this epoch that have not been learned from yet."""
+        order = self.context.rng(f"order, {self.name}, {self.epoch}").permutation(self.pair_count)
+        size = self.steps.batch
+        for start in range(self.batch * size, len(order), size):
+            yield order[start : start + size]
+
+    def _remember(self, quality: float, *, latest: bool) -> None:
+        """Keep this model among the best, of equal ones the earlier; or, if `latest`, among the last."""
+        own = Member(quality, self.epoch, network_weights(self.network))
+        if latest:
+            ranked = [own, *self.members]
+        else:
+            ranked = sorted([*self.members, own], key=lambda member: (-member.quality, member.epoch))
+        self.members = ranked[: self.steps.members]
+
+    def on_device(self, *arrays: NDArray[Any]) -> tuple[torch.Tensor, ...]:
+        """The arrays as tensors where the network is."""
+        return tuple(torch.from_numpy(array).to(self.device) for array in arrays)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedRun:
+    """The run that learned, and a row (rate, decay, best held-out quality) for each setting that was tried;
+    -1 where the loss was no number."""
+
+    run: GradientRun
+    tried: NDArray[np.float64]
+
+
+def train_best(
+    settings: StepSettings,
+    context: FitContext,
+    new_run: Callable[[str, StepSizes], GradientRun],
+    *,
+    looks: bool,
+) -> TrainedRun:
+    """Choose rate and decay by trainings of a few epochs where there are several, and train with them.
+
+    Of equally good ones the first are taken. Goes on after the last of the context's checkpoints. Raises
+    ValueError where nothing held out is there to choose by, and Diverged where no rate learns.
+    """
+    grid = [StepSizes(rate, decay) for rate, decay in product(settings.rates, settings.decays)]
+    if not looks and len(grid) > 1:
+        raise ValueError("the rate is chosen on held-out images; give some, or one rate")
+    arrays, said = context.checkpoints.latest() or ({}, {})
+    tried: list[tuple[float, float, float]] = [tuple(row) for row in said.get("tried", [])]
+    trials = settings.trial_epochs if len(grid) > 1 else 0
+    for place in range(len(tried), len(grid)):
+        run = new_run(f"trial {place + 1}", grid[place])
+        try:
+            run.train(
+                trials,
+                looks=looks,
+                told=lambda place=place, run=run: context.progress(  # type: ignore[misc]
+                    "trying rates",
+                    (place * trials + run.epoch) * run.batches + run.batch,
+                    max(1, len(grid) * trials * run.batches),
+                ),
+            )
+            quality = max((member.quality for member in run.members), default=0.0)
+        except Diverged:
+            if len(grid) == 1:
+                raise
+            quality = _DIVERGED
+        tried.append((grid[place].rate, grid[place].decay, quality))
+        context.checkpoints.save({}, {"tried": tried, "run": None})
+    rows = np.asarray(tried, np.float64)
+    rate, decay, best = (float(number) for number in rows[rows[:, 2].argmax()])
+    if best == _DIVERGED:
+        raise Diverged(f"with none of the rates {settings.rates} is the loss a number; choose smaller ones")
+    run = new_run("learning", StepSizes(rate, decay))
+    if said and said["run"] is not None:
+        run.restore(arrays, said["run"])
+
+    def keep() -> None:
+        held, told = run.state()
+        context.checkpoints.save(held, {"tried": tried, "run": told})
+
+    run.train(
+        settings.epochs,
+        looks=looks,
+        told=lambda: context.progress(
+            "learning", run.epoch * run.batches + run.batch, settings.epochs * run.batches
+        ),
+        keep=keep,
+    )
+    return TrainedRun(run, rows)
+
+
+def fitting_threads(multiplications: float) -> AbstractContextManager[None]:
+    """One thread of torch inside where a step has few `multiplications`; a setting of the whole process."""
+    return _TORCH.held() if multiplications < _LITTLE else nullcontext()
+
+
+def _one_torch_thread() -> Callable[[], None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    return lambda: torch.set_num_threads(before)
+
+
+_TORCH = ThreadLimit(_one_torch_thread)
+
+
+def network_weights(network: nn.Module) -> NamedArrays:
+    """Copies of the weights, by name."""
+    return {name: own.detach().cpu().numpy().copy() for name, own in network.state_dict().items()}
+
+
+def load_weights(network: nn.Module, weights: Mapping[str, NDArray[Any]]) -> None:
+    """Give a network these weights; raises KeyError where one is missing."""
+    missing = network.state_dict().keys() - weights.keys()
+    if missing:
+        raise KeyError(min(missing))
+    network.load_state_dict({name: torch.from_numpy(np.array(own)) for name, own in weights.items()})
+
+
+def arrays_under(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> NamedArrays:
+    """Those whose names begin so, without it."""
+    return {name.removeprefix(prefix): own for name, own in arrays.items() if name.startswith(prefix)}

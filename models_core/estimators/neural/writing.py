@@ -1,0 +1,164 @@
+"""Sentences that a network says word by word: the most probable ones, or drawn ones.
+
+A sentence of the words w_1 ... w_n has the probability p(w_1) p(w_2 | w_1) ... p(END | w_1 ... w_n), given
+its image. It has at least one word, and at most `limit`: one of so many words is cut there and needs no END.
+
+Beam search keeps the `beam` most probable beginnings of a sentence and lets each go on with every word. Those
+that END are set aside, and the best of them is taken as soon as no beginning is more probable: with each word
+a probability shrinks. A beam of 1 is the greedy way. Drawn sentences are drawn word by word; with a
+temperature T words have probabilities in proportion to p^(1/T).
+
+Source: Karpathy and Fei-Fei 2015, section 3.2 ("RNN at test time").
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from models_core.estimators.captioners import WritingSettings, WrittenSentence
+
+
+class WordByWord(Protocol):
+    """A network that says which word comes next; END has the last number."""
+
+    def begin(self, images: Tensor) -> Tensor:
+        """The state before the first word, a row for each image."""
+
+    def advance(self, state: Tensor, numbers: Tensor) -> Tensor:
+        """The state after one more word of each row."""
+
+    def next_words(self, state: Tensor) -> Tensor:
+        """Logarithms of the probabilities of what comes next, shape (rows, words + 1)."""
+
+
+@dataclass(slots=True)
+class _Search:
+    """The search for one image's sentence: beginnings with their probabilities, and the best that ended."""
+
+    words: list[tuple[int, ...]] = field(default_factory=lambda: [()])
+    scores: NDArray[np.float64] = field(default_factory=lambda: np.zeros(1))
+    best: WrittenSentence | None = None
+
+    def go_on(self, following: NDArray[Any], beam: int, limit: int) -> tuple[list[int], list[int]]:
+        """Take the best of all beginnings with one more word; `following` has a row for each beginning.
+
+        Of those that go on, the rows they come from, and their new words.
+        """
+        total = self.scores[:, None] + following
+        if not self.words[0]:
+            total[:, -1] = -np.inf  # a sentence has a word
+        rows, numbers = np.divmod(_highest(total.ravel(), beam), total.shape[1])
+        scores = total[rows, numbers]
+        end = total.shape[1] - 1
+        cut = len(self.words[0]) + 1 == limit
+        ended = (numbers == end) | cut
+        for row, number, score in zip(rows[ended], numbers[ended], scores[ended], strict=True):
+            if self.best is None or score > self.best.log_probability:
+                last = () if number == end else (int(number),)
+                self.best = WrittenSentence(self.words[row] + last, float(score))
+        alive = ~ended
+        if self.best is not None:
+            alive &= scores > self.best.log_probability
+        self.words = [
+            (*self.words[row], int(number)) for row, number in zip(rows[alive], numbers[alive], strict=True)
+        ]
+        self.scores = scores[alive]
+        return rows[alive].tolist(), numbers[alive].tolist()
+
+
+def _highest(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:
+    """The places of the `count` highest finite values, the highest first; of equal ones the first."""
+    count = min(count, int(np.isfinite(values).sum()))
+    if count < len(values):
+        least = np.partition(values, len(values) - count)[len(values) - count]
+        above, equal = np.flatnonzero(values > least), np.flatnonzero(values == least)
+        places = np.concatenate([above, equal[: count - len(above)]])
+    else:
+        places = np.arange(len(values))
+    return places[np.argsort(-values[places], kind="stable")]
+
+
+def search_sentences(network: WordByWord, images: Tensor, *, beam: int, limit: int) -> list[WrittenSentence]:
+    """The most probable sentence of each image that the search finds. `images` has a row for each."""
+    searches = [_Search() for _ in range(len(images))]
+    state = network.begin(images)
+    alive = list(range(len(searches)))
+    while alive:
+        following = network.next_words(state).cpu().numpy().astype(np.float64)
+        rows: list[int] = []
+        words: list[int] = []
+        first, still = 0, []
+        for place in alive:
+            search = searches[place]
+            held = len(search.words)
+            own, numbers = search.go_on(following[first : first + held], beam, limit)
+            rows += [first + row for row in own]
+            words += numbers
+            first += held
+            if own:
+                still.append(place)
+        alive = still
+        if alive:
+            device = state.device
+            state = network.advance(
+                state[torch.tensor(rows, device=device)], torch.tensor(words, device=device)
+            )
+    return [search.best or WrittenSentence(()) for search in searches]
+
+
+def draw_sentences(
+    network: WordByWord,
+    images: Tensor,
+    dice: list[np.random.Generator],
+    *,
+    temperature: float,
+    limit: int,
+) -> list[WrittenSentence]:
+    """A sentence drawn for each image by `dice` of its own."""
+    words: list[list[int]] = [[] for _ in dice]
+    scores = np.zeros(len(dice))
+    state = network.begin(images)
+    alive = list(range(len(dice)))
+    for place in range(limit):
+        following = network.next_words(state).cpu().numpy().astype(np.float64)
+        end = following.shape[1] - 1
+        if place == 0:
+            following[:, end] = -np.inf
+        weights = np.exp((following - following.max(axis=1, keepdims=True)) / temperature)
+        drawn = [_drawn(row, dice[own]) for row, own in zip(weights, alive, strict=True)]
+        rows = []
+        for row, (number, own) in enumerate(zip(drawn, alive, strict=True)):
+            scores[own] += following[row, number]
+            if number != end:
+                words[own].append(number)
+                rows.append(row)
+        alive = [alive[row] for row in rows]
+        if not alive or place == limit - 1:
+            break
+        device = state.device
+        numbers = torch.tensor([drawn[row] for row in rows], device=device)
+        state = network.advance(state[torch.tensor(rows, device=device)], numbers)
+    return [WrittenSentence(tuple(own), float(score)) for own, score in zip(words, scores, strict=True)]
+
+
+def _drawn(weights: NDArray[np.float64], dice: np.random.Generator) -> int:
+    """A place, with probabilities in proportion to the weights."""
+    summed = np.cumsum(weights)
+    return int(np.searchsorted(summed, dice.random() * summed[-1], side="right"))
+
+
+def write_sentences(
+    network: WordByWord, images: Tensor, how: WritingSettings, first: int = 0
+) -> list[WrittenSentence]:
+    """A sentence for each image; `first` is the place of the first among all that are written for."""
+    with torch.no_grad():
+        if how.words == "search":
+            return search_sentences(network, images, beam=how.beam, limit=how.limit)
+        dice = [np.random.default_rng([how.seed, first + place]) for place in range(len(images))]
+        return draw_sentences(network, images, dice, temperature=how.temperature, limit=how.limit)
