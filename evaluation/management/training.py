@@ -64,6 +64,9 @@ def add_sources(parser: CommandParser) -> None:
         help="Background texts, one sentence on each line, in place of the BNC",
     )
     parser.add_argument("--words", metavar="SET", default="", help="A feature set of words, to begin with")
+    parser.add_argument(
+        "--layer", metavar="LAYER", default="", help="A layer whose mentions are what is said of regions"
+    )
     parser.add_argument("--wordnet", type=Path, help="WordNet 3.0's noun files (default: Debian's folder)")
     add_items(parser)
 
@@ -112,5 +115,10 @@ def sources_of(options: dict[str, Any]) -> Sources:
         features = str(options["features"])
     background = tuple(str(file.resolve()) for file in options.get("background", []))
     return Sources(
-        background, wordnet, features, ids, lemmas, options.get("regions", ""), options.get("words", "")
+        background,
+        wordnet,
+        features,
+        ids,
+        lemmas,
+        *(options.get(key, "") for key in ("regions", "words", "layer")),
     )

@@ -1,4 +1,4 @@
-"""Rows: judgments, frozen qrels, systems and runs, batches and reports. Written by `services` alone.
+"""Rows: judgments, frozen qrels, systems, runs, captions, batches, reports. Written by `services` alone.
 
 A foreign key that opens a unique constraint has no index of its own: the constraint's serves.
 Whatever is under way stays invisible until `published` is set, by one UPDATE.
@@ -7,10 +7,12 @@ Whatever is under way stays invisible until `published` is set, by one UPDATE.
 from evaluation.models.judged import JudgmentSet, PairAnswers, QrelsRow, QrelsSnapshot
 from evaluation.models.made import Batch, BatchRun, Report, ReportRun
 from evaluation.models.ranked import Ranking, Run, System
+from evaluation.models.written import CaptionSet, WrittenCaption
 
 __all__ = [
     "Batch",
     "BatchRun",
+    "CaptionSet",
     "JudgmentSet",
     "PairAnswers",
     "QrelsRow",
@@ -20,4 +22,5 @@ __all__ = [
     "ReportRun",
     "Run",
     "System",
+    "WrittenCaption",
 ]

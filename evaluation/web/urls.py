@@ -13,10 +13,9 @@ from evaluation.web import (
     queries,
     reports,
     runs,
-    systems,
-    training,
-    upload,
 )
+from evaluation.web.systems import pages as systems
+from evaluation.web.systems import training, upload
 
 app_name = "evaluation"
 urlpatterns = [

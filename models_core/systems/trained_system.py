@@ -38,8 +38,8 @@ _PACKAGES = ("numba", "HanTa", "opencv-contrib-python-headless")
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenCaption:
-    """The words of a caption, and the logarithm of its probability; 0 where its system has none."""
+class WrittenWords:
+    """The words of a caption, and the logarithm of its probability; 0 where its method has none."""
 
     words: tuple[str, ...]
     log_probability: float
@@ -100,13 +100,13 @@ class TrainedSystem:
         check_predicts(self.recipe, "rankings")
         return cast(Retriever, self.model).score(data, direction=direction)
 
-    def write(self, images: Features, how: WritingSettings) -> list[WrittenCaption]:
+    def write(self, images: Features, how: WritingSettings) -> list[WrittenWords]:
         """A caption for each image (or region). Raises BadRecipe where its method does not write."""
         check_predicts(self.recipe, "captions")
         assert isinstance(self.texts, WordTexts)
         said = self.texts.vocabulary
         found = cast(Captioner, self.model).write(self.describe(images, []), how)
-        return [WrittenCaption(tuple(said[n] for n in one.words), one.log_probability) for one in found]
+        return [WrittenWords(tuple(said[n] for n in one.words), one.log_probability) for one in found]
 
     def score_pairs(
         self, images: Features, captions: Sequence[Document], *, direction: RankDirection

@@ -23,7 +23,7 @@ from evaluation.management.base import TableCommand, add_subset, subset_of
 from evaluation.metrics.captions import FAMILY
 from evaluation.metrics.meteor import MeteorFailed, MeteorMissing
 from evaluation.metrics.table import METRICS, UnknownMeasure
-from evaluation.services.caption_scores import remarks_on_captions, score_caption_file, table_of_captions
+from evaluation.services.captions.scores import remarks_on_captions, score_caption_file, table_of_captions
 
 #: All that needs no other program.
 MEASURES = tuple(name for name in METRICS.names(FAMILY) if name != "METEOR")

@@ -19,7 +19,8 @@ class Sources:
 
     `background` are texts, a sentence a line; `features` is a feature set of the corpus, or a file of vectors
     of images, whose ids `ids` lists; `lemmas` the captions as their corpus lemmatises them, in Flickr8k's
-    format. `regions` and `words` are feature sets of the corpus, of these kinds.
+    format. `regions` and `words` are feature sets of the corpus, of these kinds; `layer` is a layer of it,
+    whose mentions are what is said of regions.
     """
 
     background: tuple[str, ...] = ()
@@ -29,6 +30,7 @@ class Sources:
     lemmas: str = ""
     regions: str = ""
     words: str = ""
+    layer: str = ""
 
     @property
     def sets(self) -> dict[str, str]:
@@ -64,7 +66,15 @@ def check_sets(recipe: Recipe, sources: Sources) -> None:
             f"recipe {recipe.name!r} is for regions of images, or for whole images as vectors; give "
             "--regions or --features"
         )
-    if sources.regions and takes[IMAGE_VIEW] != "regions":
+    of_regions = recipe.kind.items == "regions"
+    if of_regions and not (sources.regions and sources.layer):
+        raise BadRecipe(
+            f"recipe {recipe.name!r} learns what is said of regions; give --regions SET, and --layer with "
+            "mentions of theirs (decode_alignments makes one)"
+        )
+    if sources.layer and not of_regions:
+        raise BadRecipe(f"recipe {recipe.name!r} does not look at layers; give none")
+    if sources.regions and takes[IMAGE_VIEW] != "regions" and not of_regions:
         raise BadRecipe(f"recipe {recipe.name!r} does not look at regions; give none")
     if sources.words and takes[CAPTION_VIEW] != "words":
         raise BadRecipe(f"recipe {recipe.name!r} does not begin with word vectors; give none")

@@ -25,6 +25,7 @@ from evaluation.services.systems import registry
 from evaluation.services.systems.auxiliary import auxiliary_pairs
 from evaluation.services.systems.examples import Examples, captions_of_corpus, examples_from, examples_of
 from evaluation.services.systems.folders import clear_leftovers, system_folder, training_folder
+from evaluation.services.systems.region_texts import region_texts
 from evaluation.services.systems.shared_sums import SharedSums
 from evaluation.services.systems.sources import Sources, check_sets
 from models_core import storage
@@ -164,6 +165,12 @@ def train_system(
         **_facts_of(corpus, sources),
         **further.facts,
     }
+    said = None
+    if chosen.kind.items == "regions":
+        said = region_texts(found, feature_set(corpus, sources.regions).boxes(), sources.layer)
+        facts["region_texts"] = digest_of_parts(
+            [[row, list(texts)] for own in said.of_image.values() for row, texts in own]
+        )
     background = background_of([chosen], sources, corpus)
     facts |= background.facts
     folder = system_folder(name)
@@ -183,19 +190,20 @@ def train_system(
             store = phase_cache(progress)
             aids = resources_of(corpus, sources, background, store)
             check_resources(chosen, aids)  # before the pictures are looked at
-            places = [*training, *held]
-            material = prepare(
-                found.examples,
-                kept=store,
-                vectors=found.described(range(len(found.examples))),
-                seed=seed,
-                as_written=chosen.reads_words,
-            ).take(places)
-            split = len(training)
+            if said is not None:
+                material = said.prepared(found, training), said.prepared(found, held)
+            else:
+                whole = prepare(
+                    found.examples,
+                    kept=store,
+                    vectors=found.described(range(len(found.examples))),
+                    seed=seed,
+                    as_written=chosen.reads_words,
+                )
+                material = whole.take(training), whole.take(held)
             system = fit(
                 chosen,
-                material.take(range(split)),
-                material.take(range(split, len(places))),
+                *material,
                 aids,
                 kept=PhaseCache(store.folder, store.progress, kernels=kernels),
                 options=FitOptions(
@@ -304,5 +312,6 @@ def _facts_of(corpus: str, sources: Sources) -> dict[str, Any]:
         "lemmas": sources.lemmas,
         # Facts of systems that were trained before there were these have no such keys.
         **{field: label for field, label in sources.sets.items() if field != "features"},
+        **({"layer": sources.layer} if sources.layer else {}),
         "files": digests,
     }

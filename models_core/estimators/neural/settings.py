@@ -112,5 +112,5 @@ class CaptionerSettings:
 #: The captions of Tables 2 and 3.
 CAPTIONERS: Mapping[str, Mapping[str, Any]] = MappingProxyType({"mRNN": {"printed": "Our model"}})
 REGION_CAPTIONERS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {"mRNN-regions": {"printed": "RNN: Region level model"}}
+    {"mRNN-regions": {"text": {"captions": 1000}, "printed": "RNN: Region level model"}}
 )

@@ -28,8 +28,8 @@ from evaluation.services.systems.origins import ORIGINS
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, text_parameter
 from evaluation.web.job_lines import job_lines
-from evaluation.web.learning_curves import curves_of_trainings, shown_curve
 from evaluation.web.splits import NotOffered, which_in, whole_in
+from evaluation.web.systems.learning_curves import curves_of_trainings, shown_curve
 from models_core import storage
 
 #: Kinds of jobs that systems are made by, or rank by.

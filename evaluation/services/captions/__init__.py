@@ -1,0 +1,1 @@
+"""Captions that systems write: made, kept, scored, and judged by people."""

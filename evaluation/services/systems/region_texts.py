@@ -1,0 +1,92 @@
+"""Regions with what is said of each: the mentions of a layer, beside the regions that their boxes are.
+
+A mention belongs to that region of its image whose box overlaps the box of its chain the most, by an IoU of
+at least 0.5. Of a layer that an alignment wrote of the same regions these are the very same boxes.
+
+Source: Karpathy and Fei-Fei 2015, section 3.1.4 ("we annotate segments of text with regions") and 4.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.common.registry import UnknownName
+from annotation.datasets.layers import layer_to_read
+from annotation.protocol.contents import corners
+from annotation.selectors.corpora import corpus_named
+from annotation.selectors.records import stream_records
+from evaluation.metrics.localization import RIGHT_IOU, iou, union_box
+from evaluation.selectors import names_of
+from evaluation.services.systems.examples import Examples
+from models_core.systems.dataset import ImageExample, PreparedDataset, checked_vectors, written_words
+
+#: Between the name of an image and the number of its region, counted from 1.
+OF_REGION = "#region-"
+
+
+@dataclass(frozen=True)
+class RegionTexts:
+    """For each image by name, its regions of which something is said: row of the set, and the texts."""
+
+    layer: str
+    of_image: dict[str, list[tuple[int, tuple[str, ...]]]]
+
+    def prepared(self, found: Examples, places: Sequence[int]) -> PreparedDataset:
+        """The regions of these images as items of their own. Raises ValueError where there is none."""
+        assert found.regions is not None
+        rows, examples = [], []
+        for place in places:
+            name = found.examples[place].name
+            begin = int(found.regions.rows.begin[place])
+            for row, texts in self.of_image.get(name, ()):
+                rows.append(row)
+                examples.append(ImageExample(f"{name}{OF_REGION}{row - begin + 1}", texts))
+        if not rows:
+            raise ValueError(
+                f"layer {self.layer!r} says nothing of a region of these images; choose a layer with boxes, "
+                "or the set of regions that they were drawn around"
+            )
+        names = tuple(one.name for one in examples)
+        vectors = checked_vectors(names, np.stack([found.regions.rows.values[row] for row in rows]))
+        return PreparedDataset(names, written_words(examples), vectors)
+
+
+def region_texts(found: Examples, boxes: NDArray[Any], layer: str) -> RegionTexts:
+    """What the layer says of regions with `boxes`, shape (rows of the set, 4). Raises UnknownName."""
+    assert found.regions is not None
+    corpus = corpus_named(found.corpus)
+    chosen = layer_to_read(corpus, layer)
+    if chosen is None:
+        raise UnknownName(f"corpus {corpus.name!r} has no layer {layer!r}")
+    spans = {
+        one.name: (int(begin), int(end))
+        for one, begin, end in zip(
+            found.examples, found.regions.rows.begin, found.regions.rows.end, strict=True
+        )
+    }
+    of_image: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
+    names = names_of(corpus.name).image_name.values()
+    for name, record in zip(names, stream_records(corpus=corpus, layer=chosen), strict=True):
+        if name not in spans or record.layer is None:
+            continue
+        begin, end = spans[name]
+        depicted = record.layer.depicted()
+        said: dict[int, list[str]] = {}
+        for chain in record.layer.chains:
+            if chain.id not in depicted:
+                continue
+            around = union_box([corners(box) for box in depicted[chain.id]])
+            shares = iou(around, boxes[begin:end])
+            best = int(shares.argmax())
+            if shares[best] >= RIGHT_IOU:
+                said.setdefault(begin + best, []).extend(m.text for m in chain.mentions)
+        texts = {row: tuple(text for text in own if any(map(str.isalnum, text))) for row, own in said.items()}
+        kept = [(row, own) for row, own in sorted(texts.items()) if own]
+        if kept:
+            of_image[name] = kept
+    return RegionTexts(layer, of_image)

@@ -1,0 +1,1 @@
+"""The pages of systems: what there is, training, bringing one, and what one is asked to make."""

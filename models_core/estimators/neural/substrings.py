@@ -1,0 +1,67 @@
+"""The part of a sentence that fits a region best, out of many sentences: a baseline of captions of regions.
+
+A run of words scores as a sentence of them alone would with an image of this one region: the sum of the inner
+products of region and words. So a word that does not fit the region makes a run worse, and runs end there.
+
+Source: Karpathy and Fei-Fei 2015, section 4.3 and Table 3 ("Ranking baseline"), which does not say how long
+the substrings are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models_core.estimators.base import RaggedRows
+
+#: Words of a part, at most.
+LONGEST = 20
+#: Inner products in memory at a time.
+_PRODUCTS = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Substring:
+    """Words `first` up to and without `end` of a sentence, and their score with a region."""
+
+    sentence: int
+    first: int
+    end: int
+    score: float
+
+
+def best_substrings(regions: NDArray[Any], words: RaggedRows, *, longest: int) -> list[Substring]:
+    """For each region, shape (regions, h), the best run of at most `longest` words of any sentence, whose
+    words have shape (words, h). Of equally good ones the shorter is taken, and of these the first.
+
+    Raises ValueError where there are no words.
+    """
+    if not len(words.values):
+        raise ValueError("there are no sentences to take words from; the training captions have none")
+    counts = words.counts
+    sentence_of = np.repeat(np.arange(len(words)), counts)
+    first_of = np.repeat(np.cumsum(counts) - counts, counts)
+    # Words that are left in the sentence from each on.
+    left = np.repeat(np.cumsum(counts), counts) - np.arange(len(sentence_of))
+    found: list[Substring] = []
+    step = max(1, _PRODUCTS // len(sentence_of))
+    for start in range(0, len(regions), step):
+        products = np.asarray(regions[start : start + step], np.float64) @ words.values.T.astype(np.float64)
+        rows = np.arange(len(products))
+        best = np.full(len(products), -np.inf)
+        place, length = np.zeros(len(products), np.intp), np.zeros(len(products), np.intp)
+        sums = np.zeros_like(products)
+        for size in range(1, min(longest, int(counts.max())) + 1):
+            reach = len(sentence_of) - size + 1
+            sums = sums[:, :reach] + products[:, size - 1 :]
+            whole = np.where(left[:reach] >= size, sums, -np.inf)
+            at = whole.argmax(axis=1)
+            better = whole[rows, at] > best
+            best[better], place[better], length[better] = whole[rows, at][better], at[better], size
+        for score, at, size in zip(best.tolist(), place.tolist(), length.tolist(), strict=True):
+            first = int(at - first_of[at])
+            found.append(Substring(int(sentence_of[at]), first, first + size, score))
+    return found
