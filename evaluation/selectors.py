@@ -31,6 +31,9 @@ from models_core.features.text.tokens import tokenise
 _PAGE = 5_000
 _COCO_FILE = re.compile(r"COCO_\w+_0*(\d{1,12})\.jpg")
 
+#: The format of a corpus whose captions are to be judged, by systems and people mixed.
+CANDIDATES = "candidates"
+
 
 @dataclass(frozen=True)
 class CorpusNames:
@@ -38,6 +41,7 @@ class CorpusNames:
 
     `image` and `caption` map each understood name to a row's id; `image_name` and `caption_name` map
     ids to the names we write; `owner` maps a caption to its image, and `number` to its number there.
+    Where they are `candidates`, captions are to be judged: nobody says that they describe their image.
     """
 
     corpus: str
@@ -47,15 +51,17 @@ class CorpusNames:
     caption_name: dict[int, str] = field(default_factory=dict)
     owner: dict[int, int] = field(default_factory=dict)
     number: dict[int, int] = field(default_factory=dict)
+    candidates: bool = False
 
 
 def names_of(corpus: str) -> CorpusNames:
     """The names in the published corpus `corpus`; raises UnknownName listing the corpora."""
-    images = corpus_named(corpus).images.order_by("position")
+    row = corpus_named(corpus)
+    images = row.images.order_by("position")
     rows = list(images.values_list("pk", "key", "filename", "external_id"))
     keys = {key: pk for pk, key, _, _ in rows}
     shared = Counter(filename for _, _, filename, _ in rows)
-    names = CorpusNames(corpus)
+    names = CorpusNames(corpus, candidates=row.format == CANDIDATES)
     for pk, key, filename, _ in rows:
         alone = filename and shared[filename] == 1 and keys.get(filename, pk) == pk
         names.image_name[pk] = filename if alone else key

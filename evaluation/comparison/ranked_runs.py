@@ -135,7 +135,9 @@ def pool_of(run: Run, snapshot: QrelsSnapshot, subset: Subset | None = None) -> 
     asks, ranked = (0, 1) if run.direction == Run.ANNOTATION else (1, 0)
     queries, query = np.unique(pairs[:, asks], return_inverse=True)
     items, item = np.unique(pairs[:, ranked], return_inverse=True)
-    original = [names.owner[caption] == image for image, caption in pairs[:, :2].tolist()]
+    original = [
+        not names.candidates and names.owner[caption] == image for image, caption in pairs[:, :2].tolist()
+    ]
     known = judged(
         query,
         item,

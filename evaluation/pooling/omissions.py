@@ -103,7 +103,7 @@ def scores(
     measure: str = "R-precision",
 ) -> dict[str, float]:
     """Each run's value on a ranking measure, under judged pairs and originals."""
-    own = space.pairs(space.owner, np.arange(space.captions))
+    own = space.pairs(space.owner, np.arange(space.captions))[: space.captions * space.originals]
     pairs = np.union1d(known, own)
     grade = np.ones(len(pairs))
     grade[np.searchsorted(pairs, known)] = relevant

@@ -31,11 +31,13 @@ class BadPool(ValueError):
 class Space:
     """What can be paired: `owner`, shape (captions,), is the image of each caption; `images` how many.
 
-    Only captions that take part: what a run ranks one of five captions of, has those in its space.
+    Only captions that take part: what a run ranks one of five captions of, has those in its space. Without
+    `originals` it is not known of any caption that it describes its image.
     """
 
     images: int
     owner: PairIds
+    originals: bool = True
 
     @property
     def captions(self) -> int:
@@ -54,7 +56,7 @@ class Space:
     def original(self, pairs: PairIds) -> NDArray[np.bool_]:
         """Whether each pair is of an image and a caption that was written for it."""
         images, captions = self.parts(pairs)
-        return np.asarray(self.owner[captions] == images)
+        return np.asarray((self.owner[captions] == images) & self.originals)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from models_core.features.image.pyramid import FINEST, histogram, pyramid
 from models_core.features.image.vocabulary import Vocabulary
 from models_core.features.text.documents import Document
 from models_core.features.text.lemmas import Lemmatiser, Word
-from models_core.features.text.tokens import tokenise
+from models_core.features.text.tokens import plain_words
 from models_core.phase_cache import PhaseCache, digest_of_parts, from_json_array, to_json_array
 
 #: The captions of an image, each its content words in order.
@@ -209,10 +209,7 @@ def written_words(examples: Sequence[ImageExample]) -> tuple[CaptionWords, ...]:
     """
     _check_captions(examples)
     return tuple(
-        tuple(
-            tuple(Word(token.lower(), "") for token in tokenise(caption) if any(map(str.isalnum, token)))
-            for caption in example.captions
-        )
+        tuple(tuple(Word(word, "") for word in plain_words(caption)) for caption in example.captions)
         for example in examples
     )
 

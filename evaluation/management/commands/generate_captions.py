@@ -71,7 +71,8 @@ class Command(ReportCommand):
         said = (
             f"caption set {report['name']!r}{already}: {report['captions']:,} captions of "
             f"{report['images']:,} images, {report['words']:.1f} words each; "
-            f"{report['distinct']:,} different, {report['in_training'] / report['captions']:.1%} word for word a training caption"
+            f"{report['distinct']:,} different, {report['in_training'] / report['captions']:.1%} word for "
+            "word a training caption"
         )
         return f"{said}; written to {report['file']}" if report["file"] else said
 

@@ -114,7 +114,7 @@ def pooled(
             raise BadPool(f"run {run.name!r} contains no rankings; leave it out")
         lists.append((run, queries, items))
     image, caption, owner = _taking_part(names, lists)
-    space = Space(len(image), owner)
+    space = Space(len(image), owner, originals=not names.candidates)
     shortlists = tuple(_shortlist(run, queries, items, image, caption) for run, queries, items in lists)
     return PooledRuns(names, space, image, caption, shortlists)
 

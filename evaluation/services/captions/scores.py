@@ -15,7 +15,9 @@ from evaluation.comparison.subsets import Subset
 from evaluation.formats.candidate_captions import Candidate, read_candidates
 from evaluation.formats.figure_tables import Table
 from evaluation.metrics.captions import Captions, score_captions
+from evaluation.models import CaptionSet
 from evaluation.selectors import names_of
+from evaluation.services.common import ImportRefused
 from evaluation.significance.captions import caption_interval
 
 #: Images that are left out of which the first are named.
@@ -51,6 +53,27 @@ class MatchedCaptions:
     left_out: NotScored
 
 
+def candidates_of(file: Path, corpus: str) -> list[Candidate]:
+    """The captions of a file, or of the caption set of that name where there is no such file.
+
+    Raises FormatError, UnknownName for neither, and ImportRefused for a set of another corpus, or of regions.
+    """
+    known = CaptionSet.objects.filter(name=str(file), published=True).select_related("corpus").first()
+    if file.exists() or known is None:
+        return read_candidates(file)
+    if known.corpus.name != corpus:
+        raise ImportRefused(
+            f"caption set {known.name!r} is of corpus {known.corpus.name!r}, not of {corpus!r}; name that one"
+        )
+    if known.regions:
+        raise ImportRefused(
+            f"caption set {known.name!r} describes regions; give --layer with what people say of regions"
+        )
+    names = names_of(corpus).image_name
+    rows = known.captions.order_by("position").values_list("position", "image_id", "text")
+    return [Candidate(names[image], text, f"caption {place + 1}") for place, image, text in rows.iterator()]
+
+
 def score_caption_file(
     *,
     corpus: str,
@@ -64,7 +87,7 @@ def score_caption_file(
     All captions of an image are its references. Raises UnknownName, FormatError, UnknownMeasure,
     MeteorMissing, MeteorFailed and AgreementError, each one line.
     """
-    found = match_captions(corpus=corpus, file=file, candidates=read_candidates(file), subset=subset)
+    found = match_captions(corpus=corpus, file=file, candidates=candidates_of(file, corpus), subset=subset)
     bootstrap = resampling.over(found.names)
     scores = score_captions(Captions(found.candidates, found.references), measures)
     return {

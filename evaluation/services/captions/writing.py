@@ -6,7 +6,6 @@ which fits it best: the baseline of Karpathy and Fei-Fei 2015, Table 3.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -17,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.common.batching import chunks
-from annotation.formats.files.text import whole_file
 from evaluation.models import CaptionSet, WrittenCaption
-from evaluation.selectors import names_of
+from evaluation.services.captions.sets import write_coco_results
 from evaluation.services.common import ROWS_PER_INSERT, ImportRefused, check_name, exclusive_work
 from evaluation.services.features.store import feature_set
 from evaluation.services.systems import registry
@@ -256,34 +254,6 @@ class _Writer:
         own = [one for one in self.found.examples if one.name in names]
         for captions in written_words(own):
             yield from ([word.lemma for word in caption] for caption in captions)
-
-
-def coco_results(found: CaptionSet) -> Iterator[dict[str, Any]]:
-    """The entries of COCO's results: image and caption, with the box of a region as x, y, width, height.
-
-    Images go by the numbers that COCO gave them where all have one, else by the names we write.
-    """
-    names = names_of(found.corpus.name).image_name
-    numbers = dict(found.corpus.images.values_list("pk", "external_id"))
-    by_number = all(number.isdigit() for number in numbers.values())
-    rows = found.captions.order_by("position").values_list("image_id", "box", "text", "log_probability")
-    for image, box, text, score in rows.iterator(ROWS_PER_INSERT):
-        entry: dict[str, Any] = {
-            "image_id": int(numbers[image]) if by_number else names[image],
-            "caption": text,
-        }
-        if score:
-            entry["log_probability"] = score
-        if box:
-            left, top, right, bottom = box
-            entry["bbox"] = [left, top, right - left, bottom - top]
-        yield entry
-
-
-def write_coco_results(found: CaptionSet, path: Path) -> None:
-    """The entries as a new file. Raises FormatError where it is there already, and OSError."""
-    with whole_file(path) as part, part.open("w", encoding="utf-8") as stream:
-        json.dump(list(coco_results(found)), stream, ensure_ascii=False, indent=1)
 
 
 def _report(found: CaptionSet, file: str, *, unchanged: bool) -> WrittenSet:

@@ -94,9 +94,10 @@ def freeze_qrels(
     """Freeze the published `judgments` of `corpus` as the next version of the qrels `name`.
 
     With `originals` every image that was asked about, or whose caption was judged, has its own captions
-    of the numbers that were judged as relevant, judged or not. With a `subset`, only its images and their own
-    captions take part. Where the newest version holds the same, and its judgments the same answers, nothing
-    changes; other answers that lead to the same rows make a new version, since a version tells its judgments.
+    of the numbers that were judged as relevant, judged or not; not in a corpus of candidates. With a
+    `subset`, only its images and their own captions take part. Where the newest version holds the same, and
+    its judgments the same answers, nothing changes; other answers that lead to the same rows make a new
+    version, since a version tells its judgments.
     Raises UnknownName for a name or rule nobody knows, Busy, else ImportRefused.
     """
     relevance = relevance or RelevanceChoice()
@@ -104,6 +105,7 @@ def freeze_qrels(
     check_name(name, "qrels")
     source = judgment_set(corpus, judgments)
     names = names_of(corpus)
+    originals = originals and not names.candidates
     found = judged_pairs(source, names)
     read = list(
         tell_steps(

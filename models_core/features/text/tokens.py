@@ -34,6 +34,11 @@ def tokenise(text: str) -> tuple[str, ...]:
     return tuple(token for chunk in text.split() for token in _cut(chunk))
 
 
+def plain_words(text: str) -> list[str]:
+    """The words of `text` in lower case, without punctuation, as Karpathy and Fei-Fei 2015, section 4."""
+    return [token.lower() for token in tokenise(text) if any(map(str.isalnum, token))]
+
+
 @lru_cache(maxsize=65536)
 def _cut(chunk: str) -> tuple[str, ...]:
     """The tokens of one run without white space."""

@@ -9,6 +9,7 @@ import pytest
 
 from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
+from tests.evaluation.systems.scenes import make_scenes
 from tests.models_core.systems.conftest import one_tagger as one_tagger
 from tests.models_core.systems.worlds import examples, vectors
 
@@ -53,3 +54,8 @@ def own(tmp_path: Path) -> Path:
     file = tmp_path / "own.toml"
     file.write_text('extends = "BoW5"\n[image]\nkernel = "linear"\npower = 1\n')
     return file
+
+
+@pytest.fixture
+def scenes(db: None, data_dir: Path, tmp_path: Path) -> str:
+    return make_scenes(tmp_path)

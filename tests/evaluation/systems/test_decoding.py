@@ -4,105 +4,34 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 from django.core.management import CommandError
 
-from annotation.datasets.importing import import_records
 from annotation.models import Layer
 from annotation.protocol.terms import (
     Box,
-    CaptionRecord,
     Chain,
-    ImageRecord,
     LayerObject,
     LayerRecord,
     Mention,
 )
 from annotation.selectors.records import stream_records
 from evaluation.services.alignments import decoding, localizing
-from evaluation.services.features.importing import FeatureImport, import_features
 from tests.evaluation.database.conftest import said
+from tests.evaluation.systems.scenes import BOXES, train_alignment
 
 pytest.importorskip("torch", exc_type=ImportError)
-THINGS = ("dog", "man", "boat", "tree", "horse", "ball")
-#: Boxes of the whole picture and of four parts; things lie in two of the parts.
-BOXES = ((1, 1, 100, 60), (1, 1, 40, 30), (61, 1, 100, 30), (1, 31, 40, 60), (50, 40, 90, 60))
-IMAGES = 90
-SPLITS = ("train",) * 60 + ("val",) * 15 + ("test",) * 15
-SMALL = """
-extends = "BRNN"
-[text]
-least_count = 2
-[settings]
-size = 24
-word_size = 12
-rates = [0.002]
-epochs = 12
-batch = 30
-dropout = 0.1
-"""
-
-
-def shown(number: int, things: tuple[int, int], parts: tuple[int, int], split: str) -> ImageRecord:
-    """An image with two things in two parts, and two captions that name both with a box each."""
-    one, other = (THINGS[thing] for thing in things)
-    texts = (f"A {one} beside a {other} .", f"The small {other} , near the {one}")
-    spans = (((0, 2), (3, 5)), ((4, 6), (0, 3)))
-    words = [text.split() for text in texts]
-    mentions = [
-        [
-            Mention(caption, start, end, tuple(words[caption][start:end]), ("other",))
-            for caption, (start, end) in enumerate(both[which] for both in spans)
-        ]
-        for which in range(2)
-    ]
-    chains = tuple(Chain(str(which + 1), tuple(own)) for which, own in enumerate(mentions))
-    objects = tuple(LayerObject((str(which + 1),), Box(*BOXES[part])) for which, part in enumerate(parts))
-    captions = tuple(CaptionRecord(text) for text in texts)
-    return ImageRecord(
-        f"{number}", f"{number}.png", captions, split, 100, 60, layer=LayerRecord(chains, objects)
-    )
 
 
 @pytest.fixture
-def scenes(db: None, data_dir: Path, tmp_path: Path) -> str:
-    dice = np.random.default_rng(5)
-    looks = dice.standard_normal((len(THINGS), 10))
-    records, rows, ids, boxes = [], [], [], []
-    for number, split in enumerate(SPLITS):
-        things = tuple(dice.choice(len(THINGS), 2, replace=False).tolist())
-        parts = tuple((1 + dice.choice(4, 2, replace=False)).tolist())
-        records.append(shown(number, things, parts, split))
-        vectors = 0.3 * dice.standard_normal((len(BOXES), 10))
-        vectors[0] += looks[list(things)].mean(axis=0)
-        for thing, part in zip(things, parts, strict=True):
-            vectors[part] += looks[thing]
-        rows += list(vectors)
-        ids += [f"{number}.png"] * len(BOXES)
-        boxes += list(BOXES)
-    import_records(name="scenes", records=records, format="jsonl", source="memory")
-    arrays: dict[str, Any] = {"vectors": np.array(rows, np.float32), "ids": np.array(ids), "boxes": boxes}
-    np.savez(tmp_path / "parts.npz", **arrays)
-    import_features(FeatureImport(corpus="scenes", name="parts", path=tmp_path / "parts.npz", kind="region"))
-    (tmp_path / "small.toml").write_text(SMALL)
-    said(
-        "train_system",
-        "aligned",
-        "--recipe",
-        tmp_path / "small.toml",
-        "--corpus",
-        "scenes",
-        "--regions",
-        "parts",
-    )
-    return "scenes"
+def aligned(scenes: str, tmp_path: Path) -> str:
+    train_alignment(tmp_path)
+    return scenes
 
 
 @pytest.mark.django_db
-def test_segments_are_a_layer_that_finds_more_than_chance_and_the_largest_region(scenes):
+def test_segments_are_a_layer_that_finds_more_than_chance_and_the_largest_region(aligned):
     gold = Layer.objects.get().name
     ask = ("decode_alignments", "aligned", "--layer", "machine", "--gold", gold)
     found = json.loads(said(*ask, "--choose-beta-on", "val", "--json"))

@@ -1,0 +1,212 @@
+"""Captions of several systems, mixed blindly with people's, for people to judge.
+
+What comes out is a corpus of candidates and a run for each system: each image ranks the one caption that the
+system wrote of it. So a batch pools them and asks about each different caption of an image once, and every
+system is scored, compared and reported as rankings are. Judges see a picture and a caption: all captions are
+in lower case and without punctuation, and who wrote one stands nowhere on a page.
+
+Source: Karpathy and Fei-Fei 2015, section 4.2; Hodosh et al. 2013, section 4.3 (judging a pool).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from annotation.datasets.importing import import_records
+from annotation.protocol.terms import CaptionRecord, ImageRecord
+from annotation.selectors.corpora import corpus_named
+from annotation.selectors.records import stream_records
+from evaluation.models import CaptionSet, Run
+from evaluation.selectors import CANDIDATES, names_of
+from evaluation.services.captions.sets import caption_set_named
+from evaluation.services.common import ImportRefused, check_name
+from evaluation.services.runs.files import RunFacts, store_run
+from models_core.features.text.tokens import plain_words
+
+#: The splits of a corpus of candidates: what is judged, and images whose captions are people's alone.
+JUDGED, CONTROLS = "judged", "controls"
+#: What the run of people's captions is called.
+PEOPLE = "people"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MixRequest:
+    """Captions to be judged: those of `sets`, and `people` of people's own of each image.
+
+    `images` of those that all sets describe are drawn, all where 0, and `controls` others with one caption of
+    people's each, from which control items can be made. `name` is that of the corpus.
+    """
+
+    name: str
+    sets: tuple[str, ...]
+    people: int = 1
+    images: int = 0
+    controls: int = 0
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Mixed:
+    """The corpus that was made: its `images` to be judged, their different `captions`, and the `runs`."""
+
+    corpus: str
+    images: int
+    captions: int
+    controls: int
+    runs: tuple[str, ...]
+
+
+def mix_captions(request: MixRequest) -> Mixed:
+    """Make the corpus and its runs. The same request again changes nothing.
+
+    Raises UnknownName, ImportRefused, IntakeError and Busy.
+    """
+    check_name(request.name, "corpus")
+    sets = [caption_set_named(name) for name in request.sets]
+    if not sets:
+        raise ImportRefused("no captions were named; name at least one caption set")
+    _check_alike(sets)
+    dice = np.random.default_rng(request.seed)
+    chosen, controls = _images(request, sets, dice)
+    by_system: dict[str, dict[int, str]] = {
+        one.name: dict(one.captions.values_list("image_id", "text")) for one in sets
+    }
+    by_system |= _people(request, sets[0], chosen)
+    corpus, names = sets[0].corpus, names_of(sets[0].corpus.name)
+    order = {pk: place for place, pk in enumerate(names.image_name)}
+    texts = {
+        pk: _shuffled(dice, {one[pk] for one in by_system.values() if one.get(pk)}) for pk in sorted(chosen)
+    }
+    only = _controls(corpus.name, controls, dice)
+
+    def records() -> Iterator[ImageRecord]:
+        wanted = {**texts, **only}
+        for pk, record in zip(order, stream_records(corpus=corpus), strict=True):
+            if pk in wanted:
+                split = JUDGED if pk in texts else CONTROLS
+                captions = tuple(CaptionRecord(text) for text in wanted[pk])
+                yield ImageRecord(
+                    record.id,
+                    record.filename,
+                    captions,
+                    split,
+                    record.width,
+                    record.height,
+                    record.picture,
+                    external_id=record.external_id,
+                )
+
+    told = ", ".join([*request.sets, *(name for name in by_system if name not in request.sets)])
+    import_records(name=request.name, records=records(), format=CANDIDATES, source=f"captions of {told}")
+    key_of = dict(corpus.images.values_list("pk", "key"))
+    runs = _runs(
+        request.name,
+        {system: {key_of[pk]: text for pk, text in own.items()} for system, own in by_system.items()},
+    )
+    return Mixed(request.name, len(texts), sum(map(len, texts.values())), len(only), runs)
+
+
+def _check_alike(sets: Sequence[CaptionSet]) -> None:
+    """Raise ImportRefused for sets of several corpora, of regions, or one named twice."""
+    for one in sets:
+        if one.corpus_id != sets[0].corpus_id:
+            raise ImportRefused(
+                f"caption set {one.name!r} is of corpus {one.corpus.name!r}, not {sets[0].corpus.name!r}; "
+                "judge sets of one corpus together"
+            )
+        if one.regions:
+            raise ImportRefused(
+                f"caption set {one.name!r} describes regions; judges see whole pictures: leave it out"
+            )
+    names = [one.name for one in sets]
+    twice = next((name for name in names if names.count(name) > 1 or name.startswith(f"{PEOPLE}-")), None)
+    if twice:
+        raise ImportRefused(f"caption set {twice!r} is named twice, or like people's captions; name it once")
+
+
+def _images(
+    request: MixRequest, sets: Sequence[CaptionSet], dice: np.random.Generator
+) -> tuple[set[int], list[int]]:
+    """The images that are judged, and those for control items. Raises ImportRefused for too few."""
+    common = set.intersection(*(set(one.captions.values_list("image_id", flat=True)) for one in sets))
+    if len(common) < max(1, request.images):
+        raise ImportRefused(
+            f"the sets describe {len(common)} images in common; expected {max(1, request.images)}"
+        )
+    ordered = sorted(common)
+    chosen = dice.permutation(ordered)[: request.images or None].tolist()
+    described = sets[0].corpus.images.filter(captions__isnull=False).exclude(pk__in=chosen).distinct()
+    others = sorted(described.values_list("pk", flat=True))
+    if len(others) < request.controls:
+        raise ImportRefused(f"{len(others)} images are left for control items; expected {request.controls}")
+    return set(chosen), dice.permutation(others)[: request.controls].tolist()
+
+
+def _people(request: MixRequest, one: CaptionSet, chosen: set[int]) -> dict[str, dict[int, str]]:
+    """People's captions as those of so many systems: the first, the second, and so on of each image.
+
+    An image with fewer captions has no further ones.
+    """
+    found: dict[str, dict[int, str]] = {}
+    rows = one.corpus.images.filter(pk__in=chosen, captions__unrelated=False)
+    own: dict[int, list[str]] = {}
+    for image, text in rows.order_by("captions__number").values_list("pk", "captions__text"):
+        own.setdefault(image, []).append(text)
+    for place in range(request.people):
+        name = f"{PEOPLE}-{place + 1}"
+        found[name] = {pk: _plain(texts[place]) for pk, texts in own.items() if place < len(texts)}
+    return found
+
+
+def _controls(corpus: str, images: Sequence[int], dice: np.random.Generator) -> dict[int, list[str]]:
+    """One caption of people's of each."""
+    found: dict[int, list[str]] = {}
+    rows = corpus_named(corpus).images.filter(pk__in=images, captions__unrelated=False)
+    for image, text in rows.order_by("pk", "captions__number").values_list("pk", "captions__text"):
+        found.setdefault(image, []).append(_plain(text))
+    return {image: [texts[int(dice.integers(len(texts)))]] for image, texts in found.items()}
+
+
+def _plain(text: str) -> str:
+    """A caption as systems write them: nothing tells who wrote it."""
+    return " ".join(plain_words(text))
+
+
+def _shuffled(dice: np.random.Generator, texts: set[str]) -> list[str]:
+    """The texts in an order that says nothing."""
+    ordered = sorted(texts)
+    return [ordered[place] for place in dice.permutation(len(ordered))]
+
+
+def _runs(corpus: str, by_system: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
+    """For each system a run in which each image ranks its caption of the system; images go by their keys."""
+    names, target = names_of(corpus), corpus_named(corpus)
+    written: dict[str, dict[str, str]] = {}
+    asks: dict[str, str] = {}
+    rows = target.images.filter(split=JUDGED).order_by("position", "captions__number")
+    for image, key, caption, text in rows.values_list("pk", "key", "captions__pk", "captions__text"):
+        asks[key] = names.image_name[image]
+        written.setdefault(key, {})[text] = names.caption_name[caption]
+    made = RunFacts(
+        name="",
+        direction=Run.ANNOTATION,
+        system="",
+        format=CANDIDATES,
+        source="",
+        source_digest="",
+        depth=1,
+        split=JUDGED,
+    )
+    found = []
+    for system, own in by_system.items():
+        its = replace(made, name=f"{corpus}-{system}", system=system, source=f"captions of {system}")
+        rankings = (
+            (name, [written[key][own[key]]], np.ones(1, np.float32))
+            for key, name in asks.items()
+            if own.get(key)
+        )
+        found.append(store_run(its, rankings, corpus).run)
+    return tuple(found)

@@ -1,0 +1,63 @@
+"""Sets of captions that systems wrote: found by name, written as files, removed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+
+from annotation import audit
+from annotation.common.registry import UnknownName
+from annotation.formats.files.text import whole_file
+from evaluation.models import CaptionSet
+from evaluation.selectors import names_of
+from evaluation.services.common import ROWS_PER_INSERT, exclusive_work
+
+
+def caption_set_named(name: str) -> CaptionSet:
+    """The published set; raises UnknownName listing what exists."""
+    there = CaptionSet.objects.filter(published=True).select_related("corpus", "made_by")
+    found = there.filter(name=name).first()
+    if found is None:
+        known = ", ".join(there.values_list("name", flat=True)) or "none"
+        raise UnknownName(f"unknown caption set {name!r}; known: {known}")
+    return found
+
+
+def remove_caption_set(*, name: str, actor: Any = None) -> None:
+    """Remove a set with its captions; a corpus that was mixed of them stays. Raises UnknownName and Busy."""
+    row = caption_set_named(name)
+    with exclusive_work(f"captions.{name}", "caption set", name), transaction.atomic():
+        audit.record(actor=actor, act="remove_caption_set", captions=name, digest=row.digest)
+        row.delete()
+
+
+def coco_results(found: CaptionSet) -> Iterator[dict[str, Any]]:
+    """The entries of COCO's results: image and caption, with the box of a region as x, y, width, height.
+
+    Images go by the numbers that COCO gave them where all have one, else by the names we write.
+    """
+    names = names_of(found.corpus.name).image_name
+    numbers = dict(found.corpus.images.values_list("pk", "external_id"))
+    by_number = all(number.isdigit() for number in numbers.values())
+    rows = found.captions.order_by("position").values_list("image_id", "box", "text", "log_probability")
+    for image, box, text, score in rows.iterator(ROWS_PER_INSERT):
+        entry: dict[str, Any] = {
+            "image_id": int(numbers[image]) if by_number else names[image],
+            "caption": text,
+        }
+        if score:
+            entry["log_probability"] = score
+        if box:
+            left, top, right, bottom = box
+            entry["bbox"] = [left, top, right - left, bottom - top]
+        yield entry
+
+
+def write_coco_results(found: CaptionSet, path: Path) -> None:
+    """The entries as a new file. Raises FormatError where it is there already, and OSError."""
+    with whole_file(path) as part, part.open("w", encoding="utf-8") as stream:
+        json.dump(list(coco_results(found)), stream, ensure_ascii=False, indent=1)
