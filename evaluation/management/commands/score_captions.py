@@ -1,7 +1,8 @@
-"""`manage.py score_captions CORPUS FILE [--split S] [--measures M,M] [--json|--csv|--latex]`.
+"""`manage.py score_captions CORPUS FILE|SET [--split S] [--measures M,M] [--json|--csv|--latex]`.
 
     python manage.py score_captions flickr8k show-and-tell.jsonl --split test
     python manage.py score_captions coco captions_val_results.json --measures BLEU-4,CIDEr-D,ROUGE-L
+    python manage.py score_captions flickr30k regional --layer people
 
 The captions that a system wrote, one for each image, against all captions of the corpus: BLEU, ROUGE, CIDEr
 and, where it is installed, METEOR, each with an interval bootstrapped over images. Nothing is written.
@@ -23,7 +24,13 @@ from evaluation.management.base import TableCommand, add_subset, subset_of
 from evaluation.metrics.captions import FAMILY
 from evaluation.metrics.meteor import MeteorFailed, MeteorMissing
 from evaluation.metrics.table import METRICS, UnknownMeasure
+from evaluation.services.captions.region_scores import (
+    remarks_on_region_captions,
+    score_region_captions,
+    table_of_region_captions,
+)
 from evaluation.services.captions.scores import remarks_on_captions, score_caption_file, table_of_captions
+from evaluation.services.common import ImportRefused
 
 #: All that needs no other program.
 MEASURES = tuple(name for name in METRICS.names(FAMILY) if name != "METEOR")
@@ -32,11 +39,13 @@ MEASURES = tuple(name for name in METRICS.names(FAMILY) if name != "METEOR")
 class Command(TableCommand):
     help = (
         "Score the captions that a system wrote against those of a corpus. FILE holds one caption for each "
-        'image: JSON lines {"image": NAME, "caption": TEXT}, or the results of the COCO evaluation.'
+        'image: JSON lines {"image": NAME, "caption": TEXT}, or the results of the COCO evaluation; or it '
+        "is the name of a caption set."
     )
     refusals = (
         *TableCommand.refusals,
-        *(AgreementError, BadSubset, FormatError, MeteorFailed, MeteorMissing, OSError, UnknownMeasure),
+        *(AgreementError, BadSubset, FormatError, ImportRefused, MeteorFailed, MeteorMissing, OSError),
+        UnknownMeasure,
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -51,6 +60,9 @@ class Command(TableCommand):
             f"{', '.join(METRICS.names(FAMILY))}",
         )
         add_subset(parser)
+        parser.add_argument(
+            "--layer", default="", help="For captions of regions: a layer with people's boxes and mentions"
+        )
         parser.add_argument("--resamples", type=int, default=1000, help="For intervals; 0 for none")
         parser.add_argument("--level", type=float, default=0.95, help="Of the intervals (default: 0.95)")
         parser.add_argument("--seed", type=int, default=0, help="Of the resamples (default: 0)")
@@ -58,16 +70,27 @@ class Command(TableCommand):
     def report(self, **options: Any) -> dict[str, Any]:
         if not options["measures"]:
             raise CommandError(f"no measures; known: {', '.join(METRICS.names(FAMILY))}")
+        resampling = Resampling(options["resamples"], options["level"], options["seed"])
+        if options["layer"]:
+            if subset_of(options["corpus"], options):
+                raise CommandError("captions of regions are scored whole; leave out --split")
+            return score_region_captions(
+                corpus=options["corpus"],
+                name=str(options["file"]),
+                layer=options["layer"],
+                measures=options["measures"],
+                resampling=resampling,
+            )
         return score_caption_file(
             corpus=options["corpus"],
             file=options["file"],
             measures=options["measures"],
             subset=subset_of(options["corpus"], options),
-            resampling=Resampling(options["resamples"], options["level"], options["seed"]),
+            resampling=resampling,
         )
 
     def table(self, report: dict[str, Any]) -> Table:
-        return table_of_captions(report)
+        return table_of_region_captions(report) if report.get("layer") else table_of_captions(report)
 
     def remarks(self, report: dict[str, Any]) -> str:
-        return remarks_on_captions(report)
+        return remarks_on_region_captions(report) if report.get("layer") else remarks_on_captions(report)

@@ -117,8 +117,24 @@ def generate_captions(
 def _write(
     name: str, facts: dict[str, Any], writer: _Writer, request: CaptionsRequest, progress: PhaseProgress
 ) -> CaptionSet:
-    found = CaptionSet.objects.create(name=name, **facts)
     places = writer.found.to_rank(request.split, seed=request.seed)
+    found = CaptionSet.objects.create(name=name, **facts)
+    try:
+        _fill(found, writer, places, request.how, progress)
+    except BaseException:
+        found.delete()  # it would keep its system from being removed
+        raise
+    return found
+
+
+def _fill(
+    found: CaptionSet,
+    writer: _Writer,
+    places: Sequence[int],
+    how: WritingSettings,
+    progress: PhaseProgress,
+) -> None:
+    """The rows of the set, which is seen from then on."""
     image = writer.found.names.image
     texts: list[list[Any]] = []
     rows = (
@@ -130,7 +146,7 @@ def _write(
             text=one.said.text,
             log_probability=one.said.log_probability,
         )
-        for position, one in enumerate(writer.captions(places, request.how, progress))
+        for position, one in enumerate(writer.captions(places, how, progress))
     )
     for chunk in chunks(rows, ROWS_PER_INSERT):
         WrittenCaption.objects.bulk_create(chunk)
@@ -143,7 +159,6 @@ def _write(
     found.digest = digest_of_parts([[names[pk], box, text] for pk, box, text in texts])
     found.published = True
     found.save()
-    return found
 
 
 @dataclass(frozen=True, slots=True)

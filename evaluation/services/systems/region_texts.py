@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.common.registry import UnknownName
 from annotation.datasets.layers import layer_to_read
 from annotation.protocol.contents import corners
 from annotation.selectors.corpora import corpus_named
@@ -61,8 +60,6 @@ def region_texts(found: Examples, boxes: NDArray[Any], layer: str) -> RegionText
     assert found.regions is not None
     corpus = corpus_named(found.corpus)
     chosen = layer_to_read(corpus, layer)
-    if chosen is None:
-        raise UnknownName(f"corpus {corpus.name!r} has no layer {layer!r}")
     spans = {
         one.name: (int(begin), int(end))
         for one, begin, end in zip(

@@ -22,7 +22,7 @@ from models_core.features.text.documents import Document
 from models_core.scoring import ranking
 from models_core.scoring.tiles import Dense, Scores
 from models_core.systems.dataset import prepare
-from models_core.systems.trained_system import SYSTEM_KIND, TrainedSystem
+from models_core.systems.trained_system import SYSTEM_KIND, TrainedSystem, check_predicts
 
 #: Files of a training that its rankings read again: images and captions are looked up there.
 REMEMBERED_FILES = ("features", "ids", "lemmas", "regions")
@@ -32,6 +32,7 @@ def _matrices(wish: RankRequest) -> Matrices:
     """Numbers of places, since a system's scores do not compare between queries."""
     name, corpus = wish.system.name, wish.corpus
     stored, sources = TrainedSystem.load(system_folder(name)), wish.sources
+    check_predicts(stored.recipe, "rankings")
     if sources is None:
         # Another corpus has other images and captions.
         known = stored.facts if corpus == stored.facts["corpus"] else {}

@@ -1,0 +1,148 @@
+"""Captions of regions, scored against what people say of things in the same place.
+
+The references of a region are the mentions of a layer whose box overlaps it by an IoU of at least 0.5; a
+region that nobody spoke of has no part in the figures. Beside the system stands the agreement among people:
+of each region with several mentions the first, scored against the others.
+
+Source: Karpathy and Fei-Fei 2015, section 4.3 and Table 3, whose references are descriptions of regions that
+people chose themselves; mentions of captions are shorter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from annotation.datasets.layers import layer_to_read
+from annotation.selectors.records import stream_records
+from evaluation.agreement.summary import Resampling
+from evaluation.formats.figure_tables import Table
+from evaluation.metrics.captions import Captions, score_captions
+from evaluation.metrics.localization import RIGHT_IOU, iou
+from evaluation.models import CaptionSet
+from evaluation.selectors import names_of
+from evaluation.services.alignments.localizing import boxed_mentions
+from evaluation.services.captions.sets import caption_set_named
+from evaluation.services.common import ImportRefused
+from evaluation.significance.captions import caption_interval
+
+
+@dataclass(frozen=True, slots=True)
+class _Described:
+    """A region with its caption and what people say of it."""
+
+    image: str
+    caption: str
+    references: tuple[str, ...]
+
+
+def score_region_captions(
+    *, corpus: str, name: str, layer: str, measures: Sequence[str], resampling: Resampling
+) -> dict[str, Any]:
+    """The figures of a set with their intervals over images, and those of people, as plain data.
+
+    Raises UnknownName, ImportRefused for a set of whole images and where no region has a reference, and what
+    `score_captions` raises.
+    """
+    found = caption_set_named(name)
+    if found.corpus.name != corpus:
+        raise ImportRefused(
+            f"caption set {name!r} is of corpus {found.corpus.name!r}, not of {corpus!r}; name that one"
+        )
+    if not found.regions:
+        raise ImportRefused(
+            f"caption set {name!r} describes whole images, not regions; leave out --layer to score it"
+        )
+    described = _described(found, layer)
+    if not described:
+        raise ImportRefused(
+            f"layer {layer!r} has no box in the place of a region of {name!r}; choose a layer with boxes of "
+            "these images"
+        )
+    people = [
+        _Described(one.image, one.references[0], one.references[1:])
+        for one in described
+        if len(one.references) > 1
+    ]
+    return {
+        "corpus": found.corpus.name,
+        "file": name,
+        "layer": layer,
+        "regions": len(described),
+        "without": found.caption_count - len(described),
+        "references": sum(len(one.references) for one in described),
+        **asdict(resampling),
+        "measures": _figures(described, measures, resampling),
+        "people_regions": len(people),
+        "people": _figures(people, measures, resampling) if people else [],
+    }
+
+
+def _described(found: CaptionSet, layer: str) -> list[_Described]:
+    chosen = layer_to_read(found.corpus, layer)
+    said: dict[int, list[tuple[list[float], str]]] = {}
+    rows = found.captions.order_by("position").values_list("image_id", "box", "text")
+    for image, box, text in rows.iterator():
+        said.setdefault(image, []).append((box, text))
+    described = []
+    records = stream_records(corpus=found.corpus, layer=chosen)
+    for pk, record in zip(names_of(found.corpus.name).image_name, records, strict=True):
+        if pk not in said or record.layer is None:
+            continue
+        mentions = list(boxed_mentions(record.layer))
+        if not mentions:
+            continue
+        boxes = np.stack([box for _, box in mentions])
+        for box, text in said[pk]:
+            there = iou(np.asarray(box, np.float64), boxes) >= RIGHT_IOU
+            own = tuple(mention.text for (mention, _), right in zip(mentions, there, strict=True) if right)
+            if own:
+                described.append(_Described(record.id, text, own))
+    return described
+
+
+def _figures(
+    described: list[_Described], measures: Sequence[str], resampling: Resampling
+) -> list[dict[str, Any]]:
+    bootstrap = resampling.over([one.image for one in described])
+    texts = Captions([one.caption for one in described], [one.references for one in described])
+    return [
+        {"measure": name, **asdict(caption_interval(score, bootstrap))}
+        for name, score in score_captions(texts, measures).items()
+    ]
+
+
+def table_of_region_captions(report: dict[str, Any]) -> Table:
+    """The figures of `score_region_captions`, a measure in each row, people's beside the system's."""
+    people = {one["measure"]: one["value"] for one in report["people"]}
+    return Table(
+        ["measure", "value", "low", "high", "regions", "people", "remark"],
+        [
+            [
+                *(one[key] for key in ("measure", "value", "low", "high", "items")),
+                people.get(one["measure"]),
+                one["reason"],
+            ]
+            for one in report["measures"]
+        ],
+        dict.fromkeys(("value", "low", "high", "people"), 4),
+    )
+
+
+def remarks_on_region_captions(report: dict[str, Any]) -> str:
+    """What is to be known about the figures of `score_region_captions`."""
+    counted = f"{report['regions']:,} regions, {report['references']:,} mentions"
+    lines = [
+        f"{report['file']} against layer {report['layer']} of corpus {report['corpus']}: {counted}.",
+        f"Left out: {report['without']:,} regions that nobody spoke of.",
+        f"People: the first mention of each of {report['people_regions']:,} regions against its others.",
+    ]
+    if report["resamples"]:
+        lines.append(
+            f"Intervals of {report['level']:.0%}: {report['resamples']:,} resamples of whole images, "
+            f"seed {report['seed']}."
+        )
+    return "\n".join(lines)

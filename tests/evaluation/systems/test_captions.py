@@ -1,0 +1,304 @@
+"""Captions that systems write: made, kept, scored and judged; of images, and of regions."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from django.core.management import CommandError
+
+from annotation.models import Caption, Corpus, Image
+from annotation.protocol.contents import corners
+from annotation.selectors.records import stream_records
+from annotation.simulation.judging import CrowdKnowledge
+from annotation.simulation.visits import ORDERLY
+from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
+from evaluation.formats.candidate_captions import read_candidates
+from evaluation.models import Batch, CaptionSet, Run, System, WrittenCaption
+from evaluation.services.captions import writing
+from evaluation.services.captions.sets import remove_caption_set
+from evaluation.services.captions.writing import CaptionsRequest, generate_captions
+from models_core.estimators.captioners import WritingSettings
+from tests.evaluation.database.conftest import said
+from tests.evaluation.systems.scenes import BOXES, THINGS, train_alignment
+
+pytest.importorskip("torch", exc_type=ImportError)
+pytestmark = pytest.mark.django_db
+SMALL = """
+extends = "{}"
+[text]
+least_count = 2
+[settings]
+size = 32
+word_size = 12
+rates = [0.005]
+epochs = 12
+batch = 24
+dropout = 0.1
+"""
+MEASURES = ("--measures", "BLEU-1,CIDEr-D", "--resamples", 50, "--json")
+
+
+def trained(folder: Path, name: str, recipe: str, *features: str) -> None:
+    own = folder / f"small-{recipe}.toml"
+    own.write_text(SMALL.format(recipe))
+    said("train_system", name, "--recipe", own, "--corpus", "scenes", *features)
+
+
+@pytest.fixture
+def captioner(scenes: str, tmp_path: Path) -> str:
+    trained(tmp_path, "writes", "mRNN", "--features", "whole")
+    return "writes"
+
+
+def generated(system: str, *options: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(said("generate_captions", system, *options, "--json"))
+    return found
+
+
+def figures(name: Any) -> dict[str, float]:
+    report = json.loads(said("score_captions", "scenes", name, "--split", "test", *MEASURES))
+    return {one["measure"]: one["value"] for one in report["measures"]}
+
+
+def named(text: str) -> set[str]:
+    """The things that a caption speaks of."""
+    return set(text.split()) & set(THINGS)
+
+
+def test_captions_are_kept_written_scored_and_better_than_those_of_other_images(captioner, tmp_path):
+    out = tmp_path / "captions.json"
+    made = generated(captioner, "--out", out)
+    assert (made["images"], made["captions"], made["unchanged"]) == (15, 15, False)
+    assert 0 <= made["in_training"] <= 15 and made["file"] == str(out)
+    kept = CaptionSet.objects.get()
+    rows = list(kept.captions.order_by("position"))
+    read = read_candidates(out)
+    assert [one.caption for one in read] == [row.text for row in rows]
+    assert {one.image for one in read} == set(
+        Image.objects.filter(split="test").values_list("filename", flat=True)
+    )
+    assert all(row.log_probability < 0 and not row.box for row in rows)
+    assert generated(captioner)["unchanged"] and WrittenCaption.objects.count() == 15
+    with pytest.raises(CommandError, match="caption set 'writes' already exists with another system"):
+        said("generate_captions", captioner, "--beam", 1)
+
+    own = figures("writes")
+    assert own == figures(out)
+    others = [{"image": one.image, "caption": read[n - 1].caption} for n, one in enumerate(read)]
+    constant = [{"image": one.image, "caption": "a dog beside a man"} for one in read]
+    for name, entries in (("others", others), ("constant", constant)):
+        (tmp_path / name).write_text("\n".join(map(json.dumps, entries)))
+        worse = figures(tmp_path / name)
+        assert own["CIDEr-D"] > worse["CIDEr-D"] and own["BLEU-1"] > worse["BLEU-1"], name
+    greedy = generated(captioner, "--name", "greedy", "--beam", 1, "--limit", 3)
+    assert greedy["words"] <= 3
+    drawn = [generated(captioner, "--name", name, "--draw", "--seed", 3)["distinct"] for name in ("a", "b")]
+    texts = [list(CaptionSet.objects.get(name=n).captions.values_list("text", flat=True)) for n in "ab"]
+    assert drawn[0] == drawn[1] and texts[0] == texts[1]
+
+    with pytest.raises(CommandError, match="cannot be removed: caption set a, caption set b"):
+        said("systems", "--remove", captioner)
+    for one in ("a", "b", "greedy", "writes"):
+        remove_caption_set(name=one)
+    assert not WrittenCaption.objects.exists()
+
+
+def test_the_nearest_caption_is_one_of_the_training_captions(scenes):
+    said("train_system", "near", "--recipe", "NN-caption", "--corpus", "scenes", "--features", "whole")
+    made = generated("near")
+    assert made["in_training"] == made["captions"] == 15
+    with pytest.raises(CommandError, match="does not predict rankings: it writes captions; use generate_c"):
+        said("rank", "near", "--split", "test")
+
+
+def test_regions_are_described_by_what_a_layer_says_of_them_and_by_parts_of_captions(scenes, tmp_path):
+    """The boxes of people are those of the regions, so that what belongs to each is known."""
+    gold = Corpus.objects.get(name=scenes).layers.get().name
+    trained(tmp_path, "regional", "mRNN-regions", "--regions", "parts", "--layer", gold)
+    facts = System.objects.get(name="regional").settings
+    assert facts["layer"] == gold and facts["regions"] == "parts:1"
+    made = generated("regional", "--out", tmp_path / "regions.json")
+    assert (made["images"], made["captions"]) == (15, 15 * len(BOXES))
+    entries = json.loads((tmp_path / "regions.json").read_text())
+    left, top, far, low = BOXES[1]
+    assert entries[1]["bbox"] == [left, top, far - left, low - top]
+    assert made["words"] < 4, "mentions are short"
+
+    train_alignment(tmp_path)
+    generated("aligned", "--regions", "parts", "--limit", 3)
+    people = said_of_boxes(Corpus.objects.get(name=scenes))
+    for name in ("regional", "aligned"):
+        right = []
+        for caption in CaptionSet.objects.get(name=name).captions.select_related("image"):
+            words = people.get((caption.image.filename, *caption.box))
+            right += [bool(named(caption.text) & words)] if words else []
+        assert len(right) == 30 and np.mean(right) > 0.7, (name, np.mean(right))
+    assert generated("aligned", "--regions", "parts", "--limit", 3)["unchanged"]
+    with pytest.raises(CommandError, match="caption set 'regional' describes regions; give --layer"):
+        figures("regional")
+    report = json.loads(said("score_captions", "scenes", "regional", "--layer", gold, *MEASURES))
+    # Two of the five regions show a thing, of which people speak twice.
+    assert (report["regions"], report["without"], report["references"]) == (30, 45, 60)
+    assert report["people_regions"] == 30 and {one["measure"] for one in report["people"]} == {
+        "BLEU-1",
+        "CIDEr-D",
+    }
+    scored = {one["measure"]: one for one in report["measures"]}
+    assert scored["BLEU-1"]["low"] <= scored["BLEU-1"]["value"] <= scored["BLEU-1"]["high"]
+    assert scored["BLEU-1"]["value"] > 0.5
+    asked: tuple[tuple[tuple[str, ...], str], ...] = (
+        (("regional", "--layer", "no"), "unknown layer 'no' of corpus 'scenes'"),
+        (("regional", "--layer", gold, "--split", "test"), "leave out --split"),
+        (("nothing", "--layer", gold), "unknown caption set 'nothing'"),
+    )
+    for ask, refusal in asked:
+        with pytest.raises(CommandError, match=refusal):
+            said("score_captions", "scenes", *ask)
+
+
+def said_of_boxes(corpus: Corpus) -> dict[tuple[Any, ...], set[str]]:
+    """What people say of the thing in each box of each image."""
+    found: dict[tuple[Any, ...], set[str]] = {}
+    for record in stream_records(corpus=corpus, layer=corpus.layers.get()):
+        assert record.layer is not None
+        for chain in record.layer.chains:
+            for box in record.layer.boxes_of(chain.id):
+                key = (record.filename, *map(float, corners(box)))
+                found[key] = {word for mention in chain.mentions for word in named(mention.text.lower())}
+    return found
+
+
+def test_what_cannot_be_written_is_refused_in_one_line(captioner, tmp_path):
+    train_alignment(tmp_path)
+    refusals: tuple[tuple[tuple[Any, ...], str], ...] = (
+        (("aligned", "--features", "whole"), "it finds captions of regions alone; name a feature set"),
+        ((captioner, "--split", "tset"), "unknown split 'tset' of corpus 'scenes'"),
+        ((captioner, "--regions", "whole"), "is of images; give one of regions"),
+        ((captioner, "--beam", "0"), "beam is 0: expected a whole number, 1"),
+        ((captioner, "--out", tmp_path / "small-mRNN.toml"), "already exists; choose another file"),
+        (("nobody",), "unknown system 'nobody'"),
+        ((captioner, "--name", "a b"), "caption set name 'a b'"),
+    )
+    for options, told in refusals:
+        with pytest.raises(CommandError, match=told) as refused:
+            said("generate_captions", *options)
+        assert "\n" not in str(refused.value)
+    assert not CaptionSet.objects.exists()
+    for recipe, given, told in (
+        ("mRNN-regions", ("--features", "whole"), "give --regions SET, and --layer with mentions"),
+        ("mRNN", ("--features", "whole", "--layer", "people"), "does not look at layers; give none"),
+        (
+            "mRNN-regions",
+            ("--regions", "parts", "--layer", "none"),
+            "unknown layer 'none' of corpus 'scenes'",
+        ),
+    ):
+        with pytest.raises(CommandError, match=told):
+            said("train_system", "no", "--recipe", recipe, "--corpus", "scenes", *given)
+
+
+def test_a_set_that_was_half_written_is_written_again(captioner, monkeypatch):
+    """A stopped process leaves nothing, a killed one rows that nobody sees; the next one begins anew."""
+    monkeypatch.setattr(writing, "_TOGETHER", 4)
+    seen = []
+
+    def stop(phase: str, done: int, of: int) -> None:
+        seen.append(done)
+        if done == 8:
+            raise KeyboardInterrupt
+
+    wanted = CaptionsRequest(system=captioner)
+    with pytest.raises(KeyboardInterrupt):
+        generate_captions(wanted, progress=stop)
+    assert not CaptionSet.objects.exists() and seen == [0, 4, 8]
+    row = System.objects.get(name=captioner)
+    CaptionSet.objects.create(name=captioner, corpus=row.corpus, made_by=row)  # what a killed one leaves
+    made = generate_captions(wanted)
+    assert (made.captions, made.unchanged) == (15, False)
+    whole = generate_captions(replace(wanted, name="whole", how=WritingSettings()))
+    digests = CaptionSet.objects.values_list("digest", flat=True)
+    assert whole.captions == 15 and len(set(digests)) == 1
+
+
+def test_judges_put_people_above_the_system_above_captions_of_other_images(captioner):
+    """The circle: captions are written, mixed with people's, judged by a simulated crowd, and scored."""
+    generated(captioner)
+    shuffled = CaptionSet.objects.get(name="writes")
+    texts = list(shuffled.captions.order_by("position").values_list("image_id", "text"))
+    shuffled.pk, shuffled.name = None, "shuffled"
+    shuffled.save()
+    WrittenCaption.objects.bulk_create(
+        WrittenCaption(caption_set=shuffled, position=n, image_id=image, text=texts[n - 4][1])
+        for n, (image, _) in enumerate(texts)
+    )
+    mixed = json.loads(
+        said("judge_captions", "judged", "writes", "shuffled", "--images", 13, "--controls", 6, "--json")
+    )
+    assert mixed["images"] == 13 and mixed["controls"] == 6
+    assert mixed["runs"] == ["judged-writes", "judged-shuffled", "judged-people-1"]
+    assert (
+        json.loads(
+            said("judge_captions", "judged", "writes", "shuffled", "--images", 13, "--controls", 6, "--json")
+        )
+        == mixed
+    )
+    own = Corpus.objects.get(name="judged")
+    captions = Caption.objects.filter(image__corpus=own, image__split="judged")
+    assert captions.count() == mixed["captions"]
+    assert all(
+        text == text.lower() and "." not in text and "," not in text
+        for text in captions.values_list("text", flat=True)
+    )
+    said(
+        *("open_batch", "first", "--corpus", "judged", "--tasks", "graded", "--depth", 1, "--judges", 3),
+        *("--known-from", "controls", "--runs", *mixed["runs"]),
+    )
+    batch = Batch.objects.get(name="first")
+    assert batch.numbers["originals"] == 0 and batch.numbers["asked"] == mixed["captions"]
+    recorded = {}
+    for caption in captions.select_related("image"):
+        people = [
+            named(text.lower())
+            for text in Caption.objects.filter(
+                image__corpus__name="scenes", image__key=caption.image.key
+            ).values_list("text", flat=True)
+        ]
+        right = len(named(caption.text) & people[0]), len(named(caption.text) - people[0])
+        recorded[caption.image.key, caption.text] = [max(1.0, 1.0 + 1.5 * right[0] - right[1])] * 3
+    controls = Caption.objects.filter(image__corpus=own, image__split="controls").select_related("image")
+    images_of: dict[str, set[str]] = {}
+    for caption in controls:
+        images_of.setdefault(caption.text, set()).add(caption.image.key)
+    done = run_campaign_crowd(
+        campaign=batch.campaign,
+        plan=CrowdPlan(mix={"careful": 8}, seed=2, through="queue", url="", conduct=ORDERLY, patience=60.0),
+        known=CrowdKnowledge(images_of, recorded=recorded),
+    )
+    assert not done.open_tasks
+    said("collect_judgments", "first")
+    said("freeze_qrels", "scale", "--corpus", "judged", "--judgments", "first")
+    value = {}
+    for run in mixed["runs"]:
+        report = json.loads(said("score_run", run, "--qrels", "scale", "--measures", "S@1,nDCG@1", "--json"))
+        value[run] = [one["value"] for one in report["measures"]]
+    people, writes, others = (value[f"judged-{name}"] for name in ("people-1", "writes", "shuffled"))
+    assert people[0] >= writes[0] > others[0] and people[1] >= writes[1] > others[1], value
+    assert Run.objects.get(name="judged-writes").depth == 1
+
+
+def test_captions_that_cannot_be_mixed_are_refused(captioner, tmp_path):
+    generated(captioner)
+    for options, told in (
+        (("x", "nothing"), "unknown caption set 'nothing'; known: writes"),
+        (("x", "writes", "writes"), "caption set 'writes' is named twice"),
+        (("x", "writes", "--images", 99), "the sets describe 15 images in common; expected 99"),
+        (("x", "writes", "--controls", 99), "are left for control items; expected 99"),
+    ):
+        with pytest.raises(CommandError, match=told):
+            said("judge_captions", *options)
+    assert not Corpus.objects.filter(name="x").exists()
