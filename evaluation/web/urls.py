@@ -14,8 +14,8 @@ from evaluation.web import (
     reports,
     runs,
 )
+from evaluation.web.systems import captions, training, upload
 from evaluation.web.systems import pages as systems
-from evaluation.web.systems import training, upload
 
 app_name = "evaluation"
 urlpatterns = [
@@ -24,6 +24,11 @@ urlpatterns = [
     path("systems/<slug:name>/rank/", systems.system_rank, name="rank"),
     path("systems/<slug:name>/segments/", systems.system_decode, name="decode"),
     path("systems/<slug:name>/remove/", systems.system_delete, name="remove_system"),
+    path("systems/<slug:name>/captions/", captions.system_write, name="write_captions"),
+    path("captions/<slug:name>/", captions.caption_set_detail, name="captions"),
+    path("captions/<slug:name>/export", captions.caption_set_export, name="export_captions"),
+    path("captions/<slug:name>/judge/", captions.caption_set_judge, name="judge_captions"),
+    path("captions/<slug:name>/remove/", captions.caption_set_delete, name="remove_captions"),
     path("train/", training.system_train, name="train"),
     path("add-system/", upload.system_upload, name="bring"),
     path("features/", features.feature_list, name="features"),

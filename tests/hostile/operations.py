@@ -48,7 +48,7 @@ from annotation.web.common.addresses import signed_picture_address
 from annotation.workers import invitations
 from annotation.workers.accounts import granting, inviting
 from config.old_addresses import OLD_ADDRESSES
-from evaluation.models import Run
+from evaluation.models import CaptionSet, Run
 from evaluation.services.features.store import NewSet, write_set
 from evaluation.services.judgments.freezing import freeze_protocol
 from models_core.systems.table11 import TABLE_11
@@ -677,6 +677,29 @@ post(
 )
 
 post("evaluation:decode", RUNNERS, SYSTEM, layer=lambda at: at.new("layer"), split="test", beta="2")
+
+
+post("evaluation:write_captions", RUNNERS, SYSTEM, name=lambda at: at.new("captions"), split="test", beam="3")
+WRITTEN = {"name": "written"}
+get("evaluation:captions", RUNNERS, WRITTEN)
+get("evaluation:export_captions", RUNNERS, WRITTEN)
+post(
+    "evaluation:judge_captions",
+    RUNNERS,
+    WRITTEN,
+    name=lambda at: at.new("candidates"),
+    people="1",
+    images="1",
+    controls="0",
+)
+
+
+@by("evaluation:remove_captions", "sent", RUNNERS)
+def captions_removed(at: At) -> Call:
+    spare = CaptionSet.objects.get(name="written")
+    spare.pk, spare.name = None, at.new("spare")
+    spare.save()
+    return Call("POST", reverse("evaluation:remove_captions", args=[spare.name]))
 
 
 @by("evaluation:remove_system", "sent", RUNNERS)

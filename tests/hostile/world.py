@@ -18,7 +18,7 @@ from annotation.moderation import control_items
 from annotation.protocol import questions as q
 from annotation.protocol.paging import Pair
 from annotation.workers import invitations, platform_visits
-from evaluation.models import Run
+from evaluation.models import CaptionSet, Run, System, WrittenCaption
 from evaluation.relevance.scales import scale_named
 from evaluation.services.batches.launching import launch
 from evaluation.services.batches.planning import BatchRequest, plan
@@ -143,6 +143,16 @@ def _evaluated(folder: Path) -> None:
                     name=run, corpus="quay", path=file, format="scores", direction=direction, system=name
                 )
             )
+    written = CaptionSet.objects.create(
+        corpus=System.objects.get(name="good").corpus,
+        name="written",
+        made_by=System.objects.get(name="good"),
+        image_count=1,
+        caption_count=1,
+        published=True,
+    )
+    image = written.corpus.images.order_by("position")[0]
+    WrittenCaption.objects.create(caption_set=written, position=0, image=image, text="a boat at a quay")
     networks = Path(settings.DATA_DIR) / "sources" / "networks"
     networks.mkdir(parents=True, exist_ok=True)
     colours(networks / "colours.onnx")

@@ -24,7 +24,7 @@ from annotation.protocol.rulings import Closure
 from annotation.workers import invitations, sessions
 from annotation.workers.accounts import granting
 from config.old_addresses import OLD_ADDRESSES
-from evaluation.models import Batch, QrelsSnapshot, Report, Run, System
+from evaluation.models import Batch, CaptionSet, QrelsSnapshot, Report, Run, System
 from tests import worlds
 from tests.factories import a_corpus, some_images
 from tests.review.world import HAT, image, report, the_world
@@ -109,6 +109,7 @@ def _built() -> dict[str, Any]:
         name="second", corpus=world.corpus, tasks="entities", settings=plain, state="open"
     )
     system = System.objects.create(corpus=world.corpus, name="q-system", origin="runs")
+    CaptionSet.objects.create(corpus=world.corpus, name="q-captions", made_by=system, published=True)
     Run.objects.create(
         corpus=world.corpus,
         name="q-run",
@@ -181,7 +182,11 @@ def _built() -> dict[str, Any]:
                 **{f"api_{act}": [held.id] for act in ("answer", "return", "heartbeat")},
                 **{
                     f"evaluation:{route}": ["q-system"]
-                    for route in ("system", "rank", "decode", "remove_system")
+                    for route in ("system", "rank", "decode", "write_captions", "remove_system")
+                },
+                **{
+                    f"evaluation:{route}": ["q-captions"]
+                    for route in ("captions", "export_captions", "judge_captions", "remove_captions")
                 },
                 **{f"evaluation:{route}": ["q-run"] for route in ("run", "trec", "remove_run", "queries")},
                 "evaluation:query": ["q-run", 1],
@@ -235,7 +240,7 @@ def tried(client: Client, route: str, world: dict[str, Any]) -> Any:
 
 #: How it is said that what an address names is not there, or not open.
 NOT_THERE = re.compile(
-    r"There (is no (campaign|corpus|system|run|batch|report|job)|are no qrels) \S+( here)?\."
+    r"There (is no (campaign|corpus|system|run|batch|report|job|caption set)|are no qrels) \S+( here)?\."
 )
 
 

@@ -32,6 +32,7 @@ class TrainJobRequest:
     lemmas: str = ""
     regions: str = ""
     words: str = ""
+    layer: str = ""
     seed: int = 0
     device: str = CPU
     auxiliary: Sequence[str] = ()
@@ -54,6 +55,7 @@ class TrainJobRequest:
                 lemmas=self.lemmas,
                 regions=self.regions,
                 words=self.words,
+                layer=self.layer,
             ),
             seed=self.seed,
             device=self.device,

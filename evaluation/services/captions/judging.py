@@ -25,6 +25,7 @@ from evaluation.services.captions.sets import caption_set_named
 from evaluation.services.common import ImportRefused, check_name
 from evaluation.services.runs.files import RunFacts, store_run
 from models_core.features.text.tokens import plain_words
+from models_core.phase_cache import PhaseProgress, no_progress
 
 #: The splits of a corpus of candidates: what is judged, and images whose captions are people's alone.
 JUDGED, CONTROLS = "judged", "controls"
@@ -59,7 +60,7 @@ class Mixed:
     runs: tuple[str, ...]
 
 
-def mix_captions(request: MixRequest) -> Mixed:
+def mix_captions(request: MixRequest, *, progress: PhaseProgress = no_progress) -> Mixed:
     """Make the corpus and its runs. The same request again changes nothing.
 
     Raises UnknownName, ImportRefused, IntakeError and Busy.
@@ -84,8 +85,11 @@ def mix_captions(request: MixRequest) -> Mixed:
 
     def records() -> Iterator[ImageRecord]:
         wanted = {**texts, **only}
+        done = 0
         for pk, record in zip(order, stream_records(corpus=corpus), strict=True):
             if pk in wanted:
+                progress("mixing captions", done, len(wanted))
+                done += 1
                 split = JUDGED if pk in texts else CONTROLS
                 captions = tuple(CaptionRecord(text) for text in wanted[pk])
                 yield ImageRecord(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from evaluation.services.systems.folders import system_folder, training_folder
@@ -10,19 +11,27 @@ from models_core.checkpoints import CHECKPOINTS, Checkpoints
 
 
 class LearnedEpoch(NamedTuple):
-    """After which epoch, the mean loss of a pair in it, and the held-out recall after it, a share."""
+    """After which epoch, the mean loss in it, of a pair or of a word, and the held-out figure after it."""
 
     epoch: int
     loss: float
-    recall: float
+    figure: float
 
 
-def learning_curve(name: str) -> list[LearnedEpoch]:
-    """The epochs of the system `name`, or of its training so far; none where it has no such thing."""
+@dataclass(frozen=True, slots=True)
+class LearningCurve:
+    """The epochs, and what their figures are: "recall", a share, or "perplexity"."""
+
+    figure: str
+    epochs: list[LearnedEpoch]
+
+
+def learning_curve(name: str) -> LearningCurve:
+    """That of the system `name`, or of its training so far; without epochs where it has no such thing."""
     try:
-        settings = storage.read_manifest(system_folder(name))["settings"]
-        rows = settings.get("model", {}).get("curve", [])
+        held = storage.read_manifest(system_folder(name))["settings"].get("model", {})
     except (storage.BadModel, OSError):
         said = Checkpoints.said_last(training_folder(name) / CHECKPOINTS) or {}
-        rows = (said.get("run") or {}).get("curve", [])
-    return [LearnedEpoch(int(epoch), loss, recall) for epoch, loss, recall in rows]
+        held = said.get("run") or {}
+    epochs = [LearnedEpoch(int(epoch), loss, figure) for epoch, loss, figure in held.get("curve", [])]
+    return LearningCurve(held.get("figure", "recall"), epochs)

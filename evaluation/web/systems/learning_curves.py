@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from annotation.selectors.jobs import Job
 from evaluation.services.systems.learning_curves import LearnedEpoch, learning_curve
 from evaluation.web import offered
+from models_core.estimators.neural.settings import PERPLEXITY
 
 #: Size of a drawing in its own units.
 _WIDE, _HIGH = 320.0, 120.0
@@ -17,12 +18,14 @@ _WIDE, _HIGH = 320.0, 120.0
 
 @dataclass(frozen=True, slots=True)
 class ShownCurve:
-    """The epochs of a system, and two lines as the points of an SVG: loss, and held-out recall."""
+    """The epochs of a system, and two lines as the points of an SVG: loss, and the held-out `figure`, which
+    is perplexity `of_words` and else recall, in per cent."""
 
     system: str
+    of_words: bool
     epochs: Sequence[LearnedEpoch]
     loss: str
-    recall: str
+    figure: str
 
     @property
     def last(self) -> LearnedEpoch:
@@ -31,27 +34,32 @@ class ShownCurve:
 
     @property
     def best(self) -> LearnedEpoch:
-        """The epoch with the highest recall, the first of equals."""
-        return max(self.epochs, key=lambda one: one.recall)
+        """The epoch with the highest recall, or the lowest perplexity; the first of equals."""
+        sign = -1 if self.of_words else 1
+        return max(self.epochs, key=lambda one: sign * one.figure)
 
     @property
-    def best_recall(self) -> str:
-        """Its recall in per cent."""
-        return f"{100 * self.best.recall:.1f}"
+    def best_figure(self) -> str:
+        """Its figure, as it is read."""
+        return self._read(self.best.figure)
 
     @property
     def rows(self) -> list[tuple[int, str, str]]:
-        """Epoch, loss and recall in per cent, as they are read."""
-        return [(one.epoch, f"{one.loss:.4g}", f"{100 * one.recall:.1f}") for one in self.epochs]
+        """Epoch, loss and figure, as they are read."""
+        return [(one.epoch, f"{one.loss:.4g}", self._read(one.figure)) for one in self.epochs]
+
+    def _read(self, figure: float) -> str:
+        return f"{figure if self.of_words else 100 * figure:.1f}"
 
 
 def shown_curve(name: str) -> ShownCurve | None:
     """The curve of a system or of its training so far, from two epochs on."""
-    epochs = learning_curve(name)
-    if len(epochs) < 2:
+    found = learning_curve(name)
+    if len(found.epochs) < 2:
         return None
-    losses, recalls = [one.loss for one in epochs], [one.recall for one in epochs]
-    return ShownCurve(name, epochs, _line(losses, max(losses)), _line(recalls, max(recalls)))
+    losses, figures = [one.loss for one in found.epochs], [one.figure for one in found.epochs]
+    lines = _line(losses, max(losses)), _line(figures, max(figures))
+    return ShownCurve(name, found.figure == PERPLEXITY, found.epochs, *lines)
 
 
 def curves_of_trainings(request: HttpRequest) -> list[ShownCurve]:

@@ -29,11 +29,21 @@ from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, text_parameter
 from evaluation.web.job_lines import job_lines
 from evaluation.web.splits import NotOffered, which_in, whole_in
+from evaluation.web.systems.captions import sets_of_regions, writes_captions
 from evaluation.web.systems.learning_curves import curves_of_trainings, shown_curve
 from models_core import storage
+from models_core.estimators.base import METHODS
+from models_core.estimators.captioners import WritingSettings
 
 #: Kinds of jobs that systems are made by, or rank by.
-_KINDS = ("train_system", "rank", "extract_features", "decode_alignments")
+_KINDS = (
+    "train_system",
+    "rank",
+    "extract_features",
+    "decode_alignments",
+    "generate_captions",
+    "judge_captions",
+)
 
 
 def _found(name: str) -> System | None:
@@ -72,8 +82,9 @@ def system_list(request: HttpRequest) -> HttpResponse:
 @require_safe
 @for_roles_on(SYSTEM, *RUNNING)
 def system_detail(request: HttpRequest, row: System) -> HttpResponse:
-    """One system: where it comes from in full, its runs, and the form that has it rank."""
+    """One system: where it comes from in full, what it made, and the forms that have it make more."""
     origin = ORIGINS.get(row.origin)
+    method = METHODS.get(row.settings.get("recipe", {}).get("method", ""))
     return render(
         request,
         "evaluation/system.html",
@@ -91,7 +102,12 @@ def system_detail(request: HttpRequest, row: System) -> HttpResponse:
             protocols=PROTOCOLS.values(),
             protocol=ONE_CAPTION,
             curve=shown_curve(row.name),
-            aligns=bool(row.settings.get("regions")),
+            ranks=origin.ranks and (method is None or method.predicts == "rankings"),
+            writes=writes_captions(row),
+            captions=row.caption_sets.filter(published=True).order_by("name"),
+            how=WritingSettings(),
+            sets=sets_of_regions(row),
+            aligns=method is not None and method.name == "alignment" and bool(row.settings.get("regions")),
             layers=row.corpus.layers.filter(published=True).order_by("name"),
         ),
     )

@@ -83,6 +83,11 @@ def system_train(request: HttpRequest) -> HttpResponse:
             own=[ShownRecipe(file, _of_file(file)) for file in server_files("recipes")],
             backgrounds=server_files("background"),
             sets=offered_sets(corpora),
+            layers=[
+                layer
+                for corpus in corpora
+                for layer in corpus.layers.filter(published=True).select_related("corpus").order_by("name")
+            ],
             features=_vector_files(),
             collections=[one.name for one in weak_collections()],
             given=given,
@@ -111,7 +116,7 @@ def _in_words(recipe: Recipe) -> str:
     text, image = recipe.text, recipe.image
     parts = [
         *([_("needs a background text")] if text.of_background else ()),
-        *([str(_NEEDS[recipe.kind.takes[IMAGE_VIEW] == "regions"])] if image.of_vectors else ()),
+        *([_needs_of_images(recipe)] if image.of_vectors else ()),
         *([_("needs a weak collection")] if recipe.kind.needs else ()),
         str(_TITLES.get(recipe.kind.title, recipe.kind.title)),
         *([recipe.printed] if recipe.kind.recipes and recipe.printed else ()),
@@ -124,6 +129,13 @@ def _in_words(recipe: Recipe) -> str:
         parts.append(_("similar words by %(measures)s") % {"measures": ", ".join(text.similarities)})
     parts.append(_("image: %(kernel)s") % {"kernel": image.kernel})
     return "; ".join(parts)
+
+
+def _needs_of_images(recipe: Recipe) -> str:
+    """What a recipe without visual words needs of a user."""
+    if recipe.kind.items == "regions":
+        return _("needs regions and a layer")
+    return str(_NEEDS[recipe.kind.takes[IMAGE_VIEW] == "regions"])
 
 
 def _of_file(name: str) -> str:
@@ -198,8 +210,12 @@ def _arguments(given: QueryDict) -> dict[str, Any]:
         arguments["train"] = which_in(given, "train", corpus)
         arguments["held_out"] = which_in(given, "held_out", corpus)
     backgrounds = [file for file in text_parameters(given, "background") if file]
-    features, regions, words = (text_parameter(given, key) for key in ("features", "regions", "words"))
-    sources = Sources(features=features, regions=regions, words=words)
+    features, regions, words, layer = (
+        text_parameter(given, key) for key in ("features", "regions", "words", "layer")
+    )
+    if layer and not corpus.layers.filter(name=layer, published=True).exists():
+        raise NotOffered(_("There is no layer “%(name)s”: choose one of the list.") % {"name": layer[:60]})
+    sources = Sources(features=features, regions=regions, words=words, layer=layer)
     sources.settled(corpus.name)
     for kind, chosen in (
         ("background", backgrounds),
@@ -230,4 +246,6 @@ def _arguments(given: QueryDict) -> dict[str, Any]:
         arguments["regions"] = regions
     if words:
         arguments["words"] = words
+    if layer:
+        arguments["layer"] = layer
     return arguments

@@ -22,7 +22,7 @@ from models_core.estimators.base import (
     State,
 )
 from models_core.estimators.captioners import WritingSettings, WrittenSentence
-from models_core.estimators.neural.settings import CaptionerSettings
+from models_core.estimators.neural.settings import PERPLEXITY, CaptionerSettings
 
 #: Images whose sentences are searched for together.
 _TOGETHER = 64
@@ -101,6 +101,7 @@ class RecurrentCaptioner:
             "epoch": self.epoch_,
             "perplexity": self.perplexity_,
             "curve": self.curve_.tolist(),
+            "figure": PERPLEXITY,
         }
 
     @classmethod

@@ -20,7 +20,7 @@ from torch import nn
 from models_core.estimators.base import Dataset, FitContext, WordNumbers, checked_numbers
 from models_core.estimators.neural.captioner_network import CaptionerNetwork, CaptionerSizes
 from models_core.estimators.neural.gradient_training import GradientRun, StepSizes, load_weights
-from models_core.estimators.neural.settings import CaptionerSettings
+from models_core.estimators.neural.settings import PERPLEXITY, CaptionerSettings
 
 #: Standard deviation of the numbers of words that begin at random.
 _WORD_SCALE = 1.0
@@ -60,6 +60,7 @@ class CaptionedImages:
 class CaptionerRun(GradientRun):
     """A training with one rate and decay; the figure of its curve is the held-out perplexity."""
 
+    figure = PERPLEXITY
     network: CaptionerNetwork
 
     def __init__(

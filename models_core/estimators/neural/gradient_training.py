@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import torch
@@ -85,8 +85,10 @@ class GradientRun(ABC):
     """A training with one rate and decay, from its first step on.
 
     `name` tells its dice from those of other runs of the same training. It has `pairs` to learn from, and
-    its `network` is on `device`.
+    its `network` is on `device`. `figure` is what its held-out figure is called.
     """
+
+    figure: ClassVar[str] = "recall"
 
     def __init__(
         self,
@@ -198,6 +200,7 @@ class GradientRun(ABC):
             "batch": self.batch,
             "loss": self.loss,
             "curve": [list(row) for row in self.curve],
+            "figure": self.figure,
             "members": [[member.quality, member.epoch] for member in self.members],
         }
 

@@ -66,6 +66,10 @@ class AlignmentSettings:
 ALIGNMENTS: Mapping[str, Mapping[str, Any]] = MappingProxyType({"BRNN": {"printed": "Our model: BRNN"}})
 
 
+#: What the learning curves of captions have for their held-out figure: the lower, the better.
+PERPLEXITY = "perplexity"
+
+
 @dataclass(frozen=True, slots=True)
 class CaptionerSettings:
     """Settings of the network that writes captions; of several rates and decays the best pair is chosen on

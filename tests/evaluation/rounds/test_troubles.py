@@ -19,7 +19,7 @@ from annotation.jobs.rows import LOST
 from annotation.models import Campaign, Job, Judgment, Layer
 from annotation.simulation_driver.soundness import violations
 from evaluation.jobs import kinds as job_kinds
-from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run
+from evaluation.models import Batch, CaptionSet, JudgmentSet, QrelsSnapshot, Report, Run
 from evaluation.services.batches.recorded_judges import judge_as_recorded
 from evaluation.services.batches.state import batch_state
 from evaluation.services.features.store import feature_sets
@@ -63,6 +63,12 @@ class Round:
         aligned = {"name": "aligned", "recipe": self.alignment, "corpus": CORPUS, "regions": "parts"}
         yield "train_system", "learning", aligned
         yield "decode_alignments", "aligning words", {"system": "aligned", "layer": "machine"}
+        yield "generate_captions", "writing captions", {"system": "aligned", "name": "parts"}
+        nearest = {"name": "nearest", "recipe": "NN-caption", "corpus": CORPUS, "features": "colours"}
+        yield "train_system", "remembering captions", nearest
+        yield "generate_captions", "writing captions", {"system": "nearest"}
+        mixed = {"name": "candidates", "sets": ["nearest"], "images": 20}
+        yield "judge_captions", "mixing captions", mixed
         yield "train_system", "image kernel", training(self.world, "kcca", self.recipe)
         yield "rank", "ranking, annotation", {"system": "kcca", "split": "test"}
         waves = {"strategy": "move_to_front", "share": 0.6}
@@ -82,7 +88,15 @@ class Round:
 
     def check(self) -> None:
         """All stands once, and nothing was judged, paid or counted twice."""
-        assert Run.objects.filter(published=True).count() == len(self.runs) + 2 == Run.objects.count()
+        mixed = Run.objects.filter(corpus__name="candidates")
+        assert sorted(mixed.values_list("name", "query_count")) == [
+            ("candidates-nearest", 20),
+            ("candidates-people-1", 20),
+        ]
+        runs = Run.objects.exclude(corpus__name="candidates")
+        assert runs.filter(published=True).count() == len(self.runs) + 2 == runs.count()
+        written = CaptionSet.objects.order_by("name").values_list("name", "caption_count", "published")
+        assert list(written) == [("nearest", 24, True), ("parts", 72, True)]
         assert Batch.objects.count() == Campaign.objects.count() == 1
         assert JudgmentSet.objects.filter(published=True).count() == 2 == JudgmentSet.objects.count()
         assert QrelsSnapshot.objects.get().version == 1

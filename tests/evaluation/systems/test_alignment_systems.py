@@ -138,7 +138,7 @@ def test_a_full_disk_leaves_no_system_and_the_checkpoint_before(corpus, regions,
     with pytest.raises(CommandError, match=r"no checkpoint could be written \(No space left on device"):
         said(*ask)
     assert not System.objects.filter(name="mine").exists() and not system_folder("mine").exists()
-    assert [one.epoch for one in learning_curve("mine")] == [1]
+    assert [one.epoch for one in learning_curve("mine").epochs] == [1]
     monkeypatch.undo()
     assert json.loads(said(*ask))["sha256"] == whole["sha256"]
 
@@ -172,13 +172,13 @@ def test_it_is_trained_by_page(corpus, regions, recipe, data_dir):
     def look_twice() -> bool:
         """What the page shows once two epochs are done, and later; the training goes on."""
         row = Job.objects.get(pk=job.pk)
-        if row.phase == "learning" and len(drawn) < 2 and len(learning_curve("mine")) >= 2:
+        if row.phase == "learning" and len(drawn) < 2 and len(learning_curve("mine").epochs) >= 2:
             drawn.append(ada.get(reverse("evaluation:systems")).content.decode())
         return False
 
     assert jobs.run_queued_job(job.pk, stopping=look_twice) == Job.DONE, job.error
     assert drawn and all("Training of mine so far" in page and "<polyline" in page for page in drawn)
-    curve = learning_curve("mine")
+    curve = learning_curve("mine").epochs
     assert [one.epoch for one in curve] == [1, 2, 3, 4] and curve[-1].loss < curve[0].loss
     assert "Training of mine so far" not in ada.get(reverse("evaluation:systems")).content.decode()
     detail = ada.get("/evaluation/systems/mine/").content.decode()

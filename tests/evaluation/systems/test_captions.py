@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from django.conf import settings
 from django.core.management import CommandError
 
-from annotation.models import Caption, Corpus, Image
+from annotation import jobs
+from annotation.models import Caption, Corpus, Image, Job
 from annotation.protocol.contents import corners
 from annotation.selectors.records import stream_records
 from annotation.simulation.judging import CrowdKnowledge
@@ -22,9 +25,12 @@ from evaluation.models import Batch, CaptionSet, Run, System, WrittenCaption
 from evaluation.services.captions import writing
 from evaluation.services.captions.sets import remove_caption_set
 from evaluation.services.captions.writing import CaptionsRequest, generate_captions
+from evaluation.web.systems import captions as pages
 from models_core.estimators.captioners import WritingSettings
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.scenes import BOXES, THINGS, train_alignment
+from tests.web import world
+from tests.web.staff import press
 
 pytest.importorskip("torch", exc_type=ImportError)
 pytestmark = pytest.mark.django_db
@@ -302,3 +308,65 @@ def test_captions_that_cannot_be_mixed_are_refused(captioner, tmp_path):
         with pytest.raises(CommandError, match=told):
             said("judge_captions", *options)
     assert not Corpus.objects.filter(name="x").exists()
+
+
+def test_captions_are_written_looked_at_and_mixed_by_page(captioner, tmp_path):
+    """A researcher asks for captions, looks at them, has a corpus of candidates made, and removes the set."""
+    ada = world.signed_in("ada", "researcher")
+    detail = ada.get("/evaluation/systems/writes/").content.decode()
+    assert "Held-out perplexity" in detail and 'action="/evaluation/systems/writes/rank/"' not in detail
+    press(ada, "/evaluation/systems/writes/", "Write captions", name="told", split="test", beam="2")
+    job = Job.objects.latest("pk")
+    assert jobs.run_queued_job(job.pk) == Job.DONE, job.error
+    kept = CaptionSet.objects.get()
+    assert (kept.name, kept.settings["beam"], kept.caption_count) == ("told", 2, 15)
+    page = ada.get("/evaluation/captions/told/").content.decode()
+    for text in kept.captions.values_list("text", flat=True):
+        assert text in page
+    assert "beside a" in page, "people's captions stand beside the system's"
+    assert "/evaluation/captions/told/" in ada.get("/evaluation/systems/writes/").content.decode()
+    file = ada.get("/evaluation/captions/told/export")
+    assert len(json.loads(b"".join(file.streaming_content))) == 15
+    generated(captioner, "--name", "second")
+    press(
+        *(ada, "/evaluation/captions/told/", "Mix the captions"),
+        **{"name": "mixed", "with": "second", "images": "9", "controls": "4", "people": "2"},
+    )
+    job = Job.objects.latest("pk")
+    assert jobs.run_queued_job(job.pk) == Job.DONE, job.error
+    runs = Run.objects.filter(corpus__name="mixed").values_list("name", flat=True)
+    assert set(runs) == {f"mixed-{name}" for name in ("told", "second", "people-1", "people-2")}
+    press(ada, "/evaluation/captions/told/", "Remove this caption set")
+    assert not CaptionSet.objects.filter(name="told").exists()
+
+
+def test_a_long_set_is_shown_a_page_at_a_time(captioner, monkeypatch):
+    monkeypatch.setattr(pages, "PICTURES_PER_PAGE", 6)
+    generated(captioner)
+    ada = world.signed_in("ada", "researcher")
+    texts, address = [], "/evaluation/captions/writes/"
+    while address:
+        page = ada.get(address).content.decode()
+        texts += re.findall(r'<p class="said">(.*?)</p>', page)
+        found = re.search(r'rel="next" href="(\?from=\d+)"', page)
+        address = f"/evaluation/captions/writes/{found[1]}" if found else ""
+    assert texts == list(
+        CaptionSet.objects.get().captions.order_by("position").values_list("text", flat=True)
+    )
+
+
+def test_regions_are_described_by_page(scenes, tmp_path):
+    ada = world.signed_in("ada", "researcher")
+    gold = Corpus.objects.get(name=scenes).layers.get().name
+    sources = Path(settings.DATA_DIR) / "sources" / "recipes"
+    sources.mkdir(parents=True)
+    (sources / "small.toml").write_text(SMALL.format("mRNN-regions"))
+    ask = {"name": "regional", "recipe": "small.toml", "corpus": scenes, "regions": "parts:1"}
+    refused = press(ada, "/evaluation/train/", "Train", **ask)
+    assert "and --layer with mentions of theirs" in refused.content.decode()
+    press(ada, "/evaluation/train/", "Train", **ask, layer=gold)
+    assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
+    press(ada, "/evaluation/systems/regional/", "Write captions", split="test", regions="parts:1")
+    assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
+    page = ada.get("/evaluation/captions/regional/").content.decode()
+    assert page.count('class="said"') == 15 * len(BOXES) and "Have people judge them" not in page
