@@ -680,7 +680,7 @@ post("evaluation:decode", RUNNERS, SYSTEM, layer=lambda at: at.new("layer"), spl
 
 
 post("evaluation:write_captions", RUNNERS, SYSTEM, name=lambda at: at.new("captions"), split="test", beam="3")
-WRITTEN = {"name": "written"}
+WRITTEN = "written"
 get("evaluation:captions", RUNNERS, WRITTEN)
 get("evaluation:export_captions", RUNNERS, WRITTEN)
 post(

@@ -29,8 +29,8 @@ from models_core.phase_cache import PhaseProgress, no_progress
 
 #: The splits of a corpus of candidates: what is judged, and images whose captions are people's alone.
 JUDGED, CONTROLS = "judged", "controls"
-#: What the run of people's captions is called.
-PEOPLE = "people"
+#: What the runs of people's captions are called, with a number behind.
+PEOPLE_RUNS = "people"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +126,9 @@ def _check_alike(sets: Sequence[CaptionSet]) -> None:
                 f"caption set {one.name!r} describes regions; judges see whole pictures: leave it out"
             )
     names = [one.name for one in sets]
-    twice = next((name for name in names if names.count(name) > 1 or name.startswith(f"{PEOPLE}-")), None)
+    twice = next(
+        (name for name in names if names.count(name) > 1 or name.startswith(f"{PEOPLE_RUNS}-")), None
+    )
     if twice:
         raise ImportRefused(f"caption set {twice!r} is named twice, or like people's captions; name it once")
 
@@ -160,7 +162,7 @@ def _people(request: MixRequest, one: CaptionSet, chosen: set[int]) -> dict[str,
     for image, text in rows.order_by("captions__number").values_list("pk", "captions__text"):
         own.setdefault(image, []).append(text)
     for place in range(request.people):
-        name = f"{PEOPLE}-{place + 1}"
+        name = f"{PEOPLE_RUNS}-{place + 1}"
         found[name] = {pk: _plain(texts[place]) for pk, texts in own.items() if place < len(texts)}
     return found
 

@@ -116,8 +116,8 @@ class CaptionerRun(GradientRun):
             np.asarray(data.vectors[data.image_of[chosen]]), *data.words.padded(chosen)
         )
         images = vectors.to(self.network.words.dtype)
-        found: torch.Tensor = self.network(images, numbers, there, self.dropout if learning else None)
-        return found
+        dropout = self.dropout if learning else None
+        return self.network.log_probabilities(images, numbers, there, dropout)
 
     def log_probability(self, data: CaptionedImages) -> float:
         """The logarithm of the probability of all these captions, as single precision has it."""

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import torch
@@ -26,9 +26,12 @@ from torch import nn
 
 from models_core.estimators.base import FitContext
 from models_core.estimators.neural.network import Dropout
+from models_core.estimators.neural.settings import AlignmentSettings, CaptionerSettings
 from models_core.threads import ThreadLimit
 
 NamedArrays = dict[str, NDArray[Any]]
+#: What every training by gradient steps is told.
+StepSettings: TypeAlias = AlignmentSettings | CaptionerSettings
 #: Multiplications of a step below which threads cost more than they gain: they wait for each other
 #: actively, and where something else runs on the machine, small steps take many times as long.
 _LITTLE = 5e7
@@ -41,27 +44,6 @@ Told = Callable[[], None]
 
 class Diverged(ValueError):
     """A loss is no number any more; the message names the step."""
-
-
-class StepSettings(Protocol):
-    """What every training by gradient steps is told."""
-
-    @property
-    def rates(self) -> tuple[float, ...]: ...
-    @property
-    def decays(self) -> tuple[float, ...]: ...
-    @property
-    def dropout(self) -> float: ...
-    @property
-    def clip(self) -> float: ...
-    @property
-    def batch(self) -> int: ...
-    @property
-    def epochs(self) -> int: ...
-    @property
-    def trial_epochs(self) -> int: ...
-    @property
-    def members(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)

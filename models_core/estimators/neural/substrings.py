@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from models_core.estimators.base import RaggedRows
 
-#: Words of a part, at most.
-LONGEST = 20
 #: Inner products in memory at a time.
 _PRODUCTS = 20_000_000
 
