@@ -126,11 +126,11 @@ def _check_alike(sets: Sequence[CaptionSet]) -> None:
                 f"caption set {one.name!r} describes regions; judges see whole pictures: leave it out"
             )
     names = [one.name for one in sets]
-    twice = next(
-        (name for name in names if names.count(name) > 1 or name.startswith(f"{PEOPLE_RUNS}-")), None
-    )
-    if twice:
-        raise ImportRefused(f"caption set {twice!r} is named twice, or like people's captions; name it once")
+    for name in names:
+        if names.count(name) > 1:
+            raise ImportRefused(f"caption set {name!r} is named twice; name it once")
+        if name.startswith(f"{PEOPLE_RUNS}-"):
+            raise ImportRefused(f"caption set {name!r} has the name of people's captions; leave it out")
 
 
 def _images(

@@ -325,7 +325,7 @@ def test_captions_are_written_looked_at_and_mixed_by_page(captioner, tmp_path):
         assert text in page
     assert "beside a" in page, "people's captions stand beside the system's"
     assert "/evaluation/captions/told/" in ada.get("/evaluation/systems/writes/").content.decode()
-    file = ada.get("/evaluation/captions/told/export")
+    file: Any = ada.get("/evaluation/captions/told/export")
     assert len(json.loads(b"".join(file.streaming_content))) == 15
     generated(captioner, "--name", "second")
     press(
