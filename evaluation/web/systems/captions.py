@@ -99,6 +99,12 @@ class _Shown:
         """The picture's row."""
         return self.captions[0].image
 
+    @property
+    def boxes(self) -> list[tuple[float, float, float, float]]:
+        """The regions of its captions as left, top, width and height, from 0 on."""
+        corners = [caption.box for caption in self.captions if caption.box]
+        return [(left - 1, top - 1, right - left + 1, low - top + 1) for left, top, right, low in corners]
+
 
 @require_safe
 @for_roles_on(CAPTION_SET, *RUNNING)

@@ -347,7 +347,7 @@ def test_a_long_set_is_shown_a_page_at_a_time(captioner, monkeypatch):
     texts, address = [], "/evaluation/captions/writes/"
     while address:
         page = ada.get(address).content.decode()
-        texts += re.findall(r'<p class="said">(.*?)</p>', page)
+        texts += re.findall(r'<p class="wrote">(.*?)</p>', page)
         found = re.search(r'rel="next" href="(\?from=\d+)"', page)
         address = f"/evaluation/captions/writes/{found[1]}" if found else ""
     assert texts == list(
@@ -369,4 +369,4 @@ def test_regions_are_described_by_page(scenes, tmp_path):
     press(ada, "/evaluation/systems/regional/", "Write captions", split="test", regions="parts:1")
     assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
     page = ada.get("/evaluation/captions/regional/").content.decode()
-    assert page.count('class="said"') == 15 * len(BOXES) and "Have people judge them" not in page
+    assert page.count('class="wrote"') == 15 * len(BOXES) and "Have people judge them" not in page
