@@ -6,7 +6,7 @@ Beside `refold_image` and `task_rows` the only writer of open images, tasks and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from django.db import connection
@@ -134,8 +134,7 @@ def ask_more(
             row.questions = [*row.questions, *plain_questions(asked for asked, _ in questions)]
             open_ = {asked.key: [asked.wanted, 0] for asked, _ in questions}
             row.state = {**row.state, "open": {**row.state["open"], **open_}}
-            # Folds are kept by when an image was opened, and those kept do not know these questions.
-            row.opened_at = row.changed_at = at
+            _opened_anew(row, at)
             row.complete = False
         OpenImage.objects.bulk_update(
             rows.values(), ["questions", "state", "opened_at", "changed_at", "complete"]
@@ -162,8 +161,7 @@ def reopen_images(*, campaign: Campaign, images: Iterable[int]) -> None:
             row.settings = {**campaign.settings, "boxes": boxes}
             row.settings_version = campaign.settings_version
             row.state = {**row.state, "open": {}, "checks": []}
-            # Folds are kept by when an image was opened.
-            row.opened_at = row.changed_at = at
+            _opened_anew(row, at)
         OpenImage.objects.bulk_update(
             rows, ["settings", "settings_version", "state", "opened_at", "changed_at"]
         )
@@ -172,6 +170,16 @@ def reopen_images(*, campaign: Campaign, images: Iterable[int]) -> None:
         # As when they were opened: nobody has answered or ruled about them, so the layer does not cover them.
         untouched = OpenImage.objects.filter(pk__in=[row.pk for row in rows], rulings_version=0)
         untouched.update(version=0, layer_behind=F("complete"))
+
+
+def _opened_anew(row: OpenImage, at: datetime) -> None:
+    """Note that its questions or settings are others from now on.
+
+    Folds are kept by when an image was opened: each opening needs a time of its own, also where a clock
+    stands still or steps back.
+    """
+    row.opened_at = max(at, row.opened_at + timedelta(microseconds=1))
+    row.changed_at = at
 
 
 def remove_questions(campaign: Campaign) -> None:

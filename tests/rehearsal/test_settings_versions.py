@@ -18,7 +18,7 @@ from annotation.moderation import discarding, trust_replay
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 from annotation.protocol.contents import mention_from
 from annotation.quality import worker_trust
-from annotation.queue import image_rows
+from annotation.queue import image_rows, image_state
 from tests.queue.world import TRUSTING
 from tests.rehearsal.play import Play, by_first_mention, check_database
 from tests.rehearsal.script import Script, pictured
@@ -134,6 +134,17 @@ def played(seed: int, acts: list[tuple[str, int, int]]) -> Changing:
     for row in Standing.objects.filter(campaign=play.campaign):
         assert trust_replay.replay_row(row) == worker_trust.trust_from_row(row)
     return play
+
+
+def test_settings_that_change_twice_at_one_instant_are_both_folded_under() -> None:
+    """The clock of a play stands still between its acts; what was folded before the change is not kept."""
+    play = Changing(3)
+    with play.time():
+        (image, *_others) = OpenImage.objects.filter(campaign=play.campaign).order_by("place")
+        for turn, wanted in ((0, 2), (1, 1), (0, 2)):  # of three votes two that agree are enough
+            play.change(0, turn)
+            asked = {question.wanted for question in image_state.refold_image(image.pk).questions}
+            assert asked == {wanted}, CHANGES[turn]
 
 
 @given(seed=st.integers(0, 10_000), acts=steps)
