@@ -24,7 +24,8 @@ SECONDS_BETWEEN = 120.0
 class Checkpoints:
     """Checkpoints of one training in `folder`, which is its own; without one nothing is kept.
 
-    `facts` say which training it is, and must fit JSON: a checkpoint of another is not taken.
+    `facts` say which training it is, and must fit JSON: a checkpoint of another is not taken. Those that are
+    not `written` are only read: of several processes of a training one writes.
     """
 
     def __init__(
@@ -32,19 +33,21 @@ class Checkpoints:
         folder: Path | None = None,
         facts: Mapping[str, Any] | None = None,
         *,
+        written: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self.written = written
         self.folder, self.facts, self._clock = folder, dict(facts or {}), clock
         self._saved_at = clock()
 
     @property
     def due(self) -> bool:
         """Whether the last one is so old that there should be another."""
-        return self.folder is not None and self._clock() - self._saved_at >= SECONDS_BETWEEN
+        return self.folder is not None and self.written and self._clock() - self._saved_at >= SECONDS_BETWEEN
 
     def save(self, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> None:
         """Keep these in the place of the last ones, which stay until then. Raises OSError."""
-        if self.folder is None:
+        if self.folder is None or not self.written:
             return
         number = max(self._numbers(), default=0) + 1
         try:

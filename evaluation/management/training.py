@@ -22,9 +22,10 @@ TRAINING_REFUSALS: tuple[type[Exception], ...] = (FormatError, ImportRefused, Bu
 
 
 class ProgressBars:
-    """Progress of phases, on a terminal a bar for each; call it as phases do."""
+    """Progress of phases, on a terminal a bar for each, unless `quiet`; call it as phases do."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, quiet: bool = False) -> None:
+        self.quiet = quiet
         self.phase = ""
         self.bar: Bar | None = None
 
@@ -33,6 +34,8 @@ class ProgressBars:
 
     def __call__(self, phase: str, done: int, of: int) -> None:
         """Told by a phase how far it is."""
+        if self.quiet:
+            return
         if self.bar is None or phase != self.phase or of != self.bar.total:
             self.phase = phase
             if isinstance(self.bar, LogLines):

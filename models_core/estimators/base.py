@@ -210,7 +210,7 @@ class Method:
     cannot use. `recipes` are recipes of this method by name, as plain data. `table` is what a recipe calls
     its settings, `stored` what a stored system calls what was learned. `source` names the paper. `needs`
     names further data that it learns from. What `predicts` rankings is a Retriever, what predicts captions a
-    Captioner (see `captioners`), of `items`.
+    Captioner (see `captioners`), of `items`. Several processes can learn one `by_processes` together.
     """
 
     name: str
@@ -230,6 +230,7 @@ class Method:
     needs: tuple[str, ...] = ()
     predicts: Prediction = "rankings"
     items: CaptionedItem = "images"
+    by_processes: bool = False
 
     @property
     def paper(self) -> str:

@@ -18,6 +18,7 @@ from models_core.device import CPU, torch_on
 from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Dataset, FitContext, SumPairs
 from models_core.features.text.lemmas import Lemmatiser
 from models_core.phase_cache import PhaseCache, PhaseProgress
+from models_core.processes import present_processes, started_processes
 from models_core.systems.dataset import STANDS_FOR, PreparedDataset, Vectors, WeakPairs
 from models_core.systems.kernels import Resources, check_resources
 from models_core.systems.recipe import BadRecipe, Recipe
@@ -65,6 +66,7 @@ def fit(
     options, kept, aids = options or FitOptions(), kept or PhaseCache(), aids or Resources()
     torch_on(options.device)
     check_pairs(recipe, training, held_out)
+    check_processes(recipe)
     check_resources(recipe, aids)
     check_needs(recipe, options.auxiliary)
     kind = recipe.kind
@@ -98,12 +100,19 @@ def fit(
         checkpoints = Checkpoints(
             kept.kernels and kept.kernels / CHECKPOINTS,
             {**given, "seed": options.seed, "form": _CHECKPOINT_FORM},
+            written=present_processes().first,
         )
         context = FitContext(
             options.seed, options.device, kept.progress, weak, options.sum_pairs, checkpoints
         )
         model = model.fit(own, new, context)
     return TrainedSystem(recipe, training.names, texts, images, model, options.facts)
+
+
+def check_processes(recipe: Recipe) -> None:
+    """Raise BadRecipe where torchrun started several processes, and the recipe's method trains in one."""
+    if started_processes() > 1 and not recipe.kind.by_processes:
+        raise BadRecipe(f"recipe {recipe.name!r} is trained by one process; leave torchrun out")
 
 
 def check_needs(recipe: Recipe, given: Collection[str]) -> None:

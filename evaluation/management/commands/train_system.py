@@ -4,15 +4,19 @@
     python manage.py train_system sem --recipe TRI5SEM --corpus flickr8k --fold 1/5 --background texts.txt
     python manage.py train_system own --recipe own.toml --corpus flickr8k --train mine.txt --held-out dev.txt
 
-What was stopped goes on after its last finished phase when it is asked for again.
+What was stopped goes on after its last finished phase when it is asked for again. Neural systems can be
+trained by several processes, on several machines too where they share DATA_DIR and the database:
+
+    torchrun --nproc-per-node 2 manage.py train_system aligned --recipe BRNN --corpus flickr8k --regions boxes
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from io import StringIO
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandParser, OutputWrapper
 
 from annotation.management.base import ReportCommand
 from evaluation.management.training import (
@@ -24,6 +28,7 @@ from evaluation.management.training import (
     sources_of,
 )
 from evaluation.services.systems.training import TrainRequest, train_system
+from models_core.processes import is_first_process
 
 
 class Command(ReportCommand):
@@ -63,7 +68,9 @@ class Command(ReportCommand):
         parser.add_argument("--seed", type=int, default=0, help="Seed of folds and codebooks (default: 0)")
 
     def report(self, **options: Any) -> dict[str, Any]:
-        with ProgressBars() as bars:
+        if not is_first_process():
+            self.stdout = OutputWrapper(StringIO())  # one of them speaks
+        with ProgressBars(quiet=not is_first_process()) as bars:
             return asdict(
                 train_system(
                     TrainRequest(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +32,13 @@ from models_core import storage
 from models_core.device import CPU, torch_on
 from models_core.features.text.background import read_sentences, without_captions
 from models_core.phase_cache import PhaseCache, PhaseProgress, digest_of_parts, no_progress
+from models_core.processes import Processes, joined_processes
 from models_core.systems.dataset import count_words, prepare
 from models_core.systems.kernels import GivenWordVectors, Resources, check_resources
 from models_core.systems.recipe import Recipe
 from models_core.systems.recipe_files import recipe_of
 from models_core.systems.trained_system import TrainedSystem
-from models_core.systems.training import FitOptions, fit
+from models_core.systems.training import FitOptions, check_processes, fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +131,20 @@ def train_system(
 ) -> Trained:
     """Train what is asked for, and store it; the registry keeps who `wanted` it.
 
-    The recipe is a name, or a TOML file. Where the same stands already, nothing changes. Raises ImportRefused
-    where another stands, and whatever reading and training raise; then no system is left.
+    The recipe is a name, or a TOML file. Where the same stands already, nothing changes. Where torchrun has
+    started several processes, all are to call this alike; the first stores. Raises ImportRefused where
+    another stands, and whatever reading and training raise; then no system is left.
     """
+    with joined_processes(request.device) as (processes, device):
+        return _train(replace(request, device=device), processes, wanted, progress)
+
+
+def _train(
+    request: TrainRequest,
+    processes: Processes,
+    wanted: registry.RequestedBy,
+    progress: PhaseProgress,
+) -> Trained:
     name, corpus, fold, seed, sources = (
         request.name,
         request.corpus,
@@ -145,6 +157,7 @@ def train_system(
     torch_on(request.device)
     chosen = recipe_of(request.recipe)
     check_sets(chosen, sources)
+    check_processes(chosen)
     further = auxiliary_pairs(chosen, request.auxiliary, sources.features)
     found = examples_from(corpus, sources)
     training, held = (
@@ -175,6 +188,55 @@ def train_system(
     facts |= background.facts
     folder = system_folder(name)
     kernels = training_folder(name)
+
+    def told(*, unchanged: bool) -> Trained:
+        return Trained(
+            name,
+            chosen.name,
+            corpus,
+            str(folder),
+            unchanged,
+            len(training),
+            len(held),
+            len(found.absent),
+            storage.read_manifest(folder)["sha256"],
+            background.lines,
+            background.dropped,
+        )
+
+    def trained(store: PhaseCache) -> TrainedSystem:
+        aids = resources_of(corpus, sources, background, store)
+        check_resources(chosen, aids)  # before the pictures are looked at
+        if said is not None:
+            material = said.prepared(found, training), said.prepared(found, held)
+        else:
+            whole = prepare(
+                found.examples,
+                kept=store,
+                vectors=found.described(range(len(found.examples))),
+                seed=seed,
+                as_written=chosen.reads_words,
+            )
+            material = whole.take(training), whole.take(held)
+        return fit(
+            chosen,
+            *material,
+            aids,
+            kept=PhaseCache(store.folder, store.progress, kernels=kernels),
+            options=FitOptions(
+                facts=facts,
+                device=request.device,
+                seed=seed,
+                auxiliary=further.pairs,
+                sum_pairs=SharedSums(kernels / "pairs", progress),
+            ),
+        )
+
+    if not processes.first:
+        if processes.told_by_first(None):
+            trained(PhaseCache())
+        processes.wait()
+        return told(unchanged=False)
     with exclusive_work(f"system.{name}", "system", name):
         unchanged = folder.exists()
         registry.check_free(name, corpus, "recipe")
@@ -187,50 +249,15 @@ def train_system(
                 )
         else:
             clear_leftovers(name)
-            store = phase_cache(progress)
-            aids = resources_of(corpus, sources, background, store)
-            check_resources(chosen, aids)  # before the pictures are looked at
-            if said is not None:
-                material = said.prepared(found, training), said.prepared(found, held)
-            else:
-                whole = prepare(
-                    found.examples,
-                    kept=store,
-                    vectors=found.described(range(len(found.examples))),
-                    seed=seed,
-                    as_written=chosen.reads_words,
-                )
-                material = whole.take(training), whole.take(held)
-            system = fit(
-                chosen,
-                *material,
-                aids,
-                kept=PhaseCache(store.folder, store.progress, kernels=kernels),
-                options=FitOptions(
-                    facts=facts,
-                    device=request.device,
-                    seed=seed,
-                    auxiliary=further.pairs,
-                    sum_pairs=SharedSums(kernels / "pairs", progress),
-                ),
-            )
+        processes.told_by_first(not unchanged)
+        if not unchanged:
+            system = trained(phase_cache(progress))
             progress("storing", 0, 1)
             system.save(folder)
             shutil.rmtree(kernels, ignore_errors=True)
         registry.register_stored_system(name, wanted)
-    return Trained(
-        name,
-        chosen.name,
-        corpus,
-        str(folder),
-        unchanged,
-        len(training),
-        len(held),
-        len(found.absent),
-        storage.read_manifest(folder)["sha256"],
-        background.lines,
-        background.dropped,
-    )
+        processes.wait()
+    return told(unchanged=unchanged)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from models_core.estimators.neural.gradient_training import (
     GradientRun,
     StepSizes,
     fitting_threads,
+    gathered_rows,
     load_weights,
 )
 from models_core.estimators.neural.network import AlignmentNetwork, NetworkSizes
@@ -93,22 +94,35 @@ class AlignmentRun(GradientRun):
         return float(regions * words * self.settings.size)
 
     def batch_loss(self, batch: NDArray[np.intp]) -> torch.Tensor:
-        """The loss of these pairs by the settings' objective."""
-        images = self.pairs.image_of[batch]
-        regions, region_there = self.on_device(*self.pairs.regions.padded(images))
-        numbers, word_there = self.on_device(*self.pairs.words.padded(batch))
-        products = objective.BatchProducts.of(
-            self.network.embed_regions(regions.to(self.network.words.dtype), self.dropout),
-            region_there,
-            self.network.embed_words(numbers, word_there, self.dropout),
-            word_there,
-        )
+        """The loss of these pairs by the settings' objective; each process embeds its part of them."""
+        images, own = self.pairs.image_of[batch], self.processes.part(batch)
+        regions, region_there = self.on_device(*self.pairs.regions.padded(self.pairs.image_of[own]))
+        numbers, word_there = self.on_device(*self.pairs.words.padded(own))
+        seen, said = self.parallel(regions.to(self.network.words.dtype), numbers, word_there, self.dropout)
+        if self.processes.count > 1:
+            # Each sentence is contrasted with all images of the batch, whichever process embedded them.
+            seen, region_there = self._gathered(seen, region_there, self.pairs.regions.counts[images])
+            said, word_there = self._gathered(said, word_there, self.pairs.words.counts[batch])
+        products = objective.BatchProducts.of(seen, region_there, said, word_there)
         image_of = torch.from_numpy(images).to(self.device)
         if self.settings.objective == "best-region":
             return objective.ranking_loss(objective.best_region_scores(products), image_of)
         ranked = objective.ranking_loss(objective.fragment_scores(products), image_of)
         chosen = objective.multiple_instance_loss(products, image_of)
         return ranked + self.settings.multiple_instances * chosen
+
+    def _gathered(
+        self, own: torch.Tensor, there: torch.Tensor, counts: NDArray[np.intp]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """The rows of all processes with their gradients, of this shape (items, longest, h), and where there
+        are any; `counts` are those of all items."""
+        most, longest = -(-len(counts) // self.processes.count), max(1, int(counts.max(initial=0)))
+        room = (0, 0, 0, longest - own.shape[1], 0, most - own.shape[0])
+        parts = gathered_rows(nn.functional.pad(own, room))
+        sizes = [len(part) for part in np.array_split(counts, self.processes.count)]
+        whole = torch.cat([part[:size] for part, size in zip(parts, sizes, strict=True)])
+        rows = torch.arange(longest, device=there.device) < torch.from_numpy(counts).to(there.device)[:, None]
+        return whole, rows
 
     def held_out_figure(self) -> float:
         """The mean of R@1, R@5 and R@10 over both directions on held-out images, a share."""

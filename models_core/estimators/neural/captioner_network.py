@@ -90,7 +90,7 @@ class CaptionerNetwork(nn.Module):
         """Logarithms of the probabilities of each word, and of END as the last."""
         return torch.log_softmax(self.output(thinned(state, dropout)), dim=-1)
 
-    def log_probabilities(
+    def forward(
         self, images: Tensor, numbers: Tensor, there: Tensor, dropout: Dropout | None = None
     ) -> Tensor:
         """The logarithm of the probability of each word and of END behind them, shape (sentences, longest

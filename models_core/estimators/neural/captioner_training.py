@@ -95,12 +95,16 @@ class CaptionerRun(GradientRun):
         return self.pairs.said
 
     def batch_loss(self, batch: NDArray[np.intp]) -> torch.Tensor:
-        """The sum over the words of these captions."""
-        return -self._said(self.pairs, batch, learning=True).sum()
+        """The sum over the words of this process's part of these captions."""
+        return -self._said(self.pairs, self.processes.part(batch), learning=True).sum()
 
     def scaled(self, loss: torch.Tensor, batch: NDArray[np.intp]) -> torch.Tensor:
-        """The mean over the words."""
-        return loss / (int(self.pairs.words.counts[batch].sum()) + len(batch))
+        """The mean over the words of all processes, whose gradients are averaged."""
+        return loss * self.processes.count / (int(self.pairs.words.counts[batch].sum()) + len(batch))
+
+    def whole_loss(self, loss: float) -> float:
+        """The sum over all processes."""
+        return self.processes.summed(loss)
 
     def held_out_figure(self) -> float:
         """The perplexity of the held-out captions."""
@@ -117,7 +121,9 @@ class CaptionerRun(GradientRun):
         )
         images = vectors.to(self.network.words.dtype)
         dropout = self.dropout if learning else None
-        return self.network.log_probabilities(images, numbers, there, dropout)
+        network = self.parallel if learning else self.network
+        found: torch.Tensor = network(images, numbers, there, dropout)
+        return found
 
     def log_probability(self, data: CaptionedImages) -> float:
         """The logarithm of the probability of all these captions, as single precision has it."""

@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import Any, ClassVar, TypeAlias
 
@@ -23,10 +24,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
+from torch.nn.parallel import DistributedDataParallel
 
 from models_core.estimators.base import FitContext
 from models_core.estimators.neural.network import Dropout
 from models_core.estimators.neural.settings import AlignmentSettings, CaptionerSettings
+from models_core.processes import present_processes
 from models_core.threads import ThreadLimit
 
 NamedArrays = dict[str, NDArray[Any]]
@@ -67,7 +70,8 @@ class GradientRun(ABC):
     """A training with one rate and decay, from its first step on.
 
     `name` tells its dice from those of other runs of the same training. It has `pairs` to learn from, and
-    its `network` is on `device`. `figure` is what its held-out figure is called.
+    its `network` is on `device`. `figure` is what its held-out figure is called. Several processes make each
+    step together; what learns calls `parallel`, which is the network itself where there is one.
     """
 
     figure: ClassVar[str] = "recall"
@@ -84,6 +88,7 @@ class GradientRun(ABC):
         self.name, self.pair_count, self.network, self.context = name, pairs, network, context
         self.steps, self.sizes = settings, sizes
         self.device = next(network.parameters()).device
+        self.processes = present_processes()
         self.dropout = Dropout(settings.dropout, self.device)
         learned = [weights for weights in network.parameters() if weights.requires_grad]
         self.optimizer = self.new_optimizer(learned, sizes)
@@ -91,6 +96,11 @@ class GradientRun(ABC):
         self.loss = 0.0
         self.curve: list[tuple[float, float, float]] = []
         self.members: list[Member] = []
+
+    @cached_property
+    def parallel(self) -> nn.Module:
+        """What embeds or says what is learned from, so that the gradients of all processes are averaged."""
+        return self.network if self.processes.count == 1 else DistributedDataParallel(self.network)
 
     @abstractmethod
     def new_optimizer(self, weights: list[nn.Parameter], sizes: StepSizes) -> torch.optim.Optimizer:
@@ -133,7 +143,7 @@ class GradientRun(ABC):
 
     def _train(self, epochs: int, looks: bool, told: Told, keep: Callable[[], None] | None) -> None:
         while self.epoch < epochs:
-            for batch in self._batches():
+            for batch in self.epoch_batches():
                 told()
                 self.loss += self.step(batch)
                 self.batch += 1
@@ -151,10 +161,11 @@ class GradientRun(ABC):
     def step(self, batch: NDArray[np.intp]) -> float:
         """One gradient step on these pairs; their loss before it."""
         self.network.train()
-        dice = self.context.rng(f"dropout, {self.name}, {self.epoch}, {self.batch}")
+        apart = "" if self.processes.first else f", process {self.processes.rank}"
+        dice = self.context.rng(f"dropout, {self.name}, {self.epoch}, {self.batch}{apart}")
         self.dropout.seed(int(dice.integers(_BIGGEST_SEED)))
         loss = self.batch_loss(batch)
-        told = float(loss.detach())
+        told = self.whole_loss(float(loss.detach()))
         if not np.isfinite(told):
             raise Diverged(
                 f"the loss is {told} in epoch {self.epoch + 1}, batch {self.batch + 1}, with the learning "
@@ -165,6 +176,11 @@ class GradientRun(ABC):
         torch.nn.utils.clip_grad_value_(self.network.parameters(), self.steps.clip)
         self.optimizer.step()
         return told
+
+    def whole_loss(self, loss: float) -> float:
+        """The loss of the whole batch, of what `batch_loss` gave here: the same, unless a method says
+        otherwise."""
+        return loss
 
     def scaled(self, loss: torch.Tensor, batch: NDArray[np.intp]) -> torch.Tensor:
         """The loss that a step goes down: the sum itself, unless a method says otherwise."""
@@ -201,7 +217,7 @@ class GradientRun(ABC):
         self.curve = [(row[0], row[1], row[2]) for row in said["curve"]]
         self.epoch, self.batch, self.loss = said["epoch"], said["batch"], said["loss"]
 
-    def _batches(self) -> Iterator[NDArray[np.intp]]:
+    def epoch_batches(self) -> Iterator[NDArray[np.intp]]:
         """The batches of this epoch that have not been learned from yet."""
         order = self.context.rng(f"order, {self.name}, {self.epoch}").permutation(self.pair_count)
         size = self.steps.batch
@@ -247,6 +263,7 @@ def train_best(
     if not looks and len(grid) > 1:
         raise ValueError("the rate is chosen on held-out images; give some, or one rate")
     arrays, said = context.checkpoints.latest() or ({}, {})
+    present_processes().wait()  # the first may soon write the next one
     tried: list[tuple[float, float, float]] = [tuple(row) for row in said.get("tried", [])]
     trials = settings.trial_epochs if len(grid) > 1 else 0
     for place in range(len(tried), len(grid)):
@@ -289,6 +306,31 @@ def train_best(
         keep=keep,
     )
     return TrainedRun(run, rows)
+
+
+class _Gathered(torch.autograd.Function):
+    """The rows of every process, shape (processes, ...), in each of them.
+
+    All processes have the same loss of the same rows. So the gradient of this one's is whole here, and is
+    multiplied by their number, since gradients of weights are averaged afterwards.
+    """
+
+    @staticmethod
+    def forward(context: Any, own: torch.Tensor) -> torch.Tensor:
+        parts = [torch.empty_like(own) for _ in range(torch.distributed.get_world_size())]
+        torch.distributed.all_gather(parts, own.contiguous())
+        return torch.stack(parts)
+
+    @staticmethod
+    def backward(context: Any, *gradients: torch.Tensor) -> torch.Tensor:
+        (whole,) = gradients
+        return whole[torch.distributed.get_rank()] * len(whole)
+
+
+def gathered_rows(own: torch.Tensor) -> torch.Tensor:
+    """The rows of every process, of one shape, with their gradients; shape (processes, ...)."""
+    found: torch.Tensor = _Gathered.apply(own)
+    return found
 
 
 def fitting_threads(multiplications: float) -> AbstractContextManager[None]:

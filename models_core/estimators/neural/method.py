@@ -23,6 +23,7 @@ register_method(
         takes={IMAGE_VIEW: "regions", CAPTION_VIEW: "words"},
         source="Karpathy and Fei-Fei 2015, section 3.1",
         recipes=ALIGNMENTS,
+        by_processes=True,
     )
 )
 register_method(
@@ -36,6 +37,7 @@ register_method(
         source="Karpathy and Fei-Fei 2015, section 3.2",
         recipes=CAPTIONERS,
         predicts="captions",
+        by_processes=True,
     )
 )
 register_method(
@@ -49,6 +51,7 @@ register_method(
         source="Karpathy and Fei-Fei 2015, sections 3.2 and 4.3",
         recipes=REGION_CAPTIONERS,
         predicts="captions",
+        by_processes=True,
         items="regions",
     )
 )

@@ -70,6 +70,12 @@ class AlignmentNetwork(nn.Module):
         self.leftwards = new_layer(sizes.space, sizes.space, dice, _RECURRENT)
         self.output = new_layer(sizes.space, sizes.space, dice)
 
+    def forward(
+        self, regions: Tensor, numbers: Tensor, there: Tensor, dropout: Dropout | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Embedded regions and embedded words."""
+        return self.embed_regions(regions, dropout), self.embed_words(numbers, there, dropout)
+
     def embed_regions(self, regions: Tensor, dropout: Dropout | None = None) -> Tensor:
         """Eq. 1: shape (..., region) to (..., space)."""
         found: Tensor = self.regions(thinned(regions, dropout))
