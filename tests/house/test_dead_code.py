@@ -17,6 +17,7 @@ NAMED_BY_NOBODY = {
         "Django finds it",
     ),
     "on_epoch_end": "gensim calls it",
+    "forward": "torch calls it",
     **dict.fromkeys(
         ("process_exception", "get_template_sources", "corpus_formats", "job_kinds"),
         "Django calls it",
