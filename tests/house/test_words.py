@@ -29,8 +29,8 @@ def test_nothing_but_the_settings_reads_the_environment() -> None:
         for path in files
         if re.search(r"os\.(environ\.get|environ\[|getenv)", path.read_text())
     }
-    # DEMO_SERVE and DEMO_PORT are asked by the demonstration alone, and are no settings of the product; torchrun
-    # tells each of its processes by variables which one it is.
+    # DEMO_SERVE and DEMO_PORT are asked by the demonstration alone, and are no settings of the product;
+    # torchrun tells each of its processes by variables which one it is.
     others = {"config/management/commands/demo.py", "models_core/processes.py"}
     assert readers - others == {"config/settings.py"}
 
