@@ -16,6 +16,7 @@ from evaluation.comparison.comparisons import score_run
 from evaluation.comparison.subsets import subset_named
 from evaluation.figures.base import Plot
 from evaluation.figures.files import as_svg
+from evaluation.models import CaptionSet, System, WrittenCaption
 from evaluation.selectors import run_named, snapshot_named
 from evaluation.services.batches.launching import launch
 from evaluation.services.batches.planning import BatchRequest, plan
@@ -34,6 +35,7 @@ IMAGES = 6
 PAGES = (
     "/evaluation/",
     "/evaluation/systems/clip/",
+    "/evaluation/captions/told/",
     "/evaluation/train/",
     "/evaluation/add-system/",
     "/evaluation/features/",
@@ -111,6 +113,13 @@ def judged(transactional_db: None, tmp_path: Path, settings, monkeypatch: pytest
     ]
     building.build_report(ReportRequest("spring", "crowd", chosen, rounds=50, resamples=20))
     launch(plan(BatchRequest(corpus=corpus.name, runs=chosen, depth=2, threshold=None, reuse=[])), "first")
+    told = CaptionSet.objects.create(
+        corpus=corpus, name="told", made_by=System.objects.get(name="clip"), regions="", published=True
+    )
+    WrittenCaption.objects.bulk_create(
+        WrittenCaption(caption_set=told, position=n, image=image, text=f"a scene of number {n}")
+        for n, image in enumerate(corpus.images.order_by("position"))
+    )
     jobs.enqueue(kind="train_system", arguments={"name": "tri", "recipe": "TRI5", "corpus": corpus.name})
     people.account("ada", "researcher")
     return corpus
