@@ -147,6 +147,10 @@ def freeze_protocol(
     """
     check_name(name, "qrels")
     names = names_of(corpus)
+    if names.candidates:
+        raise ImportRefused(
+            f"corpus {corpus!r} has captions that are to be judged, and no originals; freeze judgments instead"
+        )
     chosen = [image for image in names.image_name if subset is None or image in subset.images]
     place = {image: number for number, image in enumerate(chosen)}
     captions = [caption for caption, owner in names.owner.items() if owner in place]

@@ -63,7 +63,12 @@ class AlignmentSettings:
 
 
 #: The alignments of Table 1.
-ALIGNMENTS: Mapping[str, Mapping[str, Any]] = MappingProxyType({"BRNN": {"printed": "Our model: BRNN"}})
+ALIGNMENTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "BRNN": {"printed": "Our model: BRNN"},
+        "DeFrag": {"settings": {"objective": "fragments"}},
+    }
+)
 
 
 #: What the learning curves of captions have for their held-out figure: the lower, the better.

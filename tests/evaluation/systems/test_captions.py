@@ -288,6 +288,8 @@ def test_judges_put_people_above_the_system_above_captions_of_other_images(capti
     assert not done.open_tasks
     said("collect_judgments", "first")
     said("freeze_qrels", "scale", "--corpus", "judged", "--judgments", "first")
+    with pytest.raises(CommandError, match="'judged' has captions that are to be judged, and no originals"):
+        said("freeze_qrels", "own", "--corpus", "judged", "--protocol", "any of five")
     value = {}
     for run in mixed["runs"]:
         report = json.loads(said("score_run", run, "--qrels", "scale", "--measures", "S@1,nDCG@1", "--json"))
