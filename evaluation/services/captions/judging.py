@@ -66,6 +66,13 @@ def mix_captions(request: MixRequest, *, progress: PhaseProgress = no_progress) 
     Raises UnknownName, ImportRefused, IntakeError and Busy.
     """
     check_name(request.name, "corpus")
+    for what, number in (
+        ("people", request.people),
+        ("images", request.images),
+        ("controls", request.controls),
+    ):
+        if number < 0:
+            raise ImportRefused(f"{what} is {number}; expected 0 or more")
     sets = [caption_set_named(name) for name in request.sets]
     if not sets:
         raise ImportRefused("no captions were named; name at least one caption set")
@@ -172,7 +179,8 @@ def _controls(corpus: str, images: Sequence[int], dice: np.random.Generator) -> 
     found: dict[int, list[str]] = {}
     rows = corpus_named(corpus).images.filter(pk__in=images, captions__unrelated=False)
     for image, text in rows.order_by("pk", "captions__number").values_list("pk", "captions__text"):
-        found.setdefault(image, []).append(_plain(text))
+        if said := _plain(text):
+            found.setdefault(image, []).append(said)
     return {image: [texts[int(dice.integers(len(texts)))]] for image, texts in found.items()}
 
 

@@ -149,7 +149,8 @@ def freeze_protocol(
     names = names_of(corpus)
     if names.candidates:
         raise ImportRefused(
-            f"corpus {corpus!r} has captions that are to be judged, and no originals; freeze judgments instead"
+            f"corpus {corpus!r} has captions that are to be judged, and no originals; freeze judgments "
+            "instead"
         )
     chosen = [image for image in names.image_name if subset is None or image in subset.images]
     place = {image: number for number, image in enumerate(chosen)}

@@ -306,6 +306,7 @@ def test_captions_that_cannot_be_mixed_are_refused(captioner, tmp_path):
         (("x", "writes", "writes"), "caption set 'writes' is named twice"),
         (("x", "writes", "--images", 99), "the sets describe 15 images in common; expected 99"),
         (("x", "writes", "--controls", 99), "are left for control items; expected 99"),
+        (("x", "writes", "--images", "-1"), "images is -1; expected 0 or more"),
     ):
         with pytest.raises(CommandError, match=told):
             said("judge_captions", *options)
