@@ -94,6 +94,9 @@ OURS = """
 #: Packages whose code is read beforehand, though not run.
 READ = ("annotation", "config", "evaluation", "models_core")
 
+#: By which kernels products are computed: with others the last bits are others.
+OF_BLAS = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
+
 #: What a process may be given and still be forked: names that our settings alone read, and the shell's.
 TAKEN = frozenset(
     """
@@ -102,6 +105,7 @@ TAKEN = frozenset(
     PROLIFIC_API_TOKEN PROLIFIC_JWKS PROLIFIC_SIGNED_LINKS PROLIFIC_WEBHOOK_SECRET
     DJANGO_SETTINGS_MODULE MPLCONFIGDIR NUMBA_CACHE_DIR
     """.split()
+    + list(OF_BLAS)
 )
 
 #: How many launchers take turns.
@@ -229,7 +233,11 @@ class _Launcher:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "tests.launcher", str(theirs.fileno())],
                 cwd=REPOSITORY,
-                env={name: os.environ[name] for name in ("PATH", "NUMBA_CACHE_DIR") if name in os.environ},
+                env={
+                    name: os.environ[name]
+                    for name in ("PATH", "NUMBA_CACHE_DIR", *OF_BLAS)
+                    if name in os.environ
+                },
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
                 pass_fds=[theirs.fileno()],

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from models_core.scoring.copies import copies_of
+
 ScoreArray = NDArray[Any]
 RowIndices = NDArray[np.intp]
 
@@ -111,7 +113,8 @@ class Products(Scores):
 
     `queries` has shape (queries, d), `items` (items, d); both may be mapped from files. Half
     precision is multiplied in single; lengths are computed in double. The cosine with a vector of zeros
-    is 0. `odd` says which vectors, of queries and of items, are zeros, or too long to be multiplied.
+    is 0. Copies of a vector have equal scores, whatever the rounding. `odd` says which vectors, of queries
+    and of items, are zeros, or too long to be multiplied.
     Raises NotANumber where an embedding is not finite.
     """
 
@@ -127,6 +130,7 @@ class Products(Scores):
         lengths = [_lengths(side) for side in (self.queries, self.items)]
         self.odd = tuple(_odd(own, self.type, cosine=cosine) for own in lengths)
         self._lengths = [_divisors(own) if cosine else None for own in lengths]
+        self._copies = [copies_of(side) for side in (self.queries, self.items)]
         # The grid runs down the columns, so one block of items serves many tiles.
         self._block: tuple[slice, ScoreArray] | None = None
 
@@ -139,10 +143,25 @@ class Products(Scores):
         return _PRODUCT_ROWS, _PRODUCT_COLUMNS
 
     def tile(self, rows: slice, columns: slice) -> ScoreArray:
+        rows, columns = (
+            slice(*span.indices(count)[:2]) for span, count in zip((rows, columns), self.shape, strict=True)
+        )
         block = self._block
         if block is None or block[0] != columns:
             block = self._block = columns, self._cut(1, columns)
-        return np.asarray(self._cut(0, rows) @ block[1].T)
+        queries = self._cut(0, rows)
+        found = np.asarray(queries @ block[1].T)
+        down, across = self._copies
+        places, groups = across.within(columns)
+        self._fill(found, places, groups, queries)
+        lines, of_lines = down.within(rows)
+        for firsts, chosen in down.blocks(of_lines):
+            # As the column of an item, so is the row of a query: no other row of the tile plays a part.
+            own = self._cut(0, firsts)
+            block_of_lines = own @ block[1].T
+            self._fill(block_of_lines, places, groups, own)
+            found[lines[chosen]] = block_of_lines[down.place_in_block(of_lines[chosen])]
+        return found
 
     def at(self, rows: RowIndices, columns: RowIndices) -> ScoreArray:
         return at_by_tiles(self, rows, columns, self.type)
@@ -155,15 +174,23 @@ class Products(Scores):
         other = copy(self)
         other.queries, other.items = self.items, self.queries
         other._lengths, other._block, other.odd = self._lengths[::-1], None, self.odd[::-1]
+        other._copies = self._copies[::-1]
         return other
 
-    def _cut(self, side: int, span: slice) -> ScoreArray:
+    def _fill(self, found: ScoreArray, places: RowIndices, groups: RowIndices, queries: ScoreArray) -> None:
+        """Put the scores of items that have copies into the columns at `places`."""
+        across = self._copies[1]
+        for firsts, chosen in across.blocks(groups):
+            own = queries @ self._cut(1, firsts).T
+            found[:, places[chosen]] = own[:, across.place_in_block(groups[chosen])]
+
+    def _cut(self, side: int, span: slice | RowIndices) -> ScoreArray:
         cut = np.asarray((self.queries, self.items)[side][span], dtype=self.type)
         lengths = self._lengths[side]
         if lengths is None:
             return cut
         # In double, as the length may be out of the range of the type; the quotient is not.
-        return np.divide(cut, lengths[span, None]).astype(self.type, copy=False)
+        return np.divide(cut, lengths[span][:, None]).astype(self.type, copy=False)
 
 
 def at_by_tiles(scores: Scores, rows: RowIndices, columns: RowIndices, kind: np.dtype[Any]) -> ScoreArray:

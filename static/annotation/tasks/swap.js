@@ -1,14 +1,17 @@
 // Puts one task in another's place. Where both are about one picture, the picture stays.
 
 let unmount = () => {};
+// Editors that are here. One works from the moment its task is shown: a key that is pressed then counts.
+const editors = new Map();
 
 // Let the editor of a task work, and that of the last one rest.
 export async function mountEditor(desk) {
   unmount();
   unmount = () => {};
   if (!desk.querySelector("[data-editor]")) return;
-  const { mount } = await import(desk.dataset.editorModule);
-  if (desk.isConnected) unmount = mount(desk);
+  const { editorModule } = desk.dataset;
+  if (!editors.has(editorModule)) editors.set(editorModule, (await import(editorModule)).mount);
+  if (desk.isConnected) unmount = editors.get(editorModule)(desk);
 }
 
 export function swap(shown, fresh) {

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from models_core.scoring import ranking, tiles
+from models_core.scoring import copies, ranking, tiles
 from models_core.scoring.ranking import borda, count, positions, ranks, top_k
 from models_core.scoring.tiles import Dense, NotANumber, Products, tile_grid
 
@@ -187,6 +187,37 @@ def test_an_item_ties_with_itself_and_its_copies_whatever_the_rounding():
     )
     assert (across.equal == 5).all()
     assert (down.equal >= 1).all()
+
+
+@pytest.mark.parametrize("cosine", [False, True])
+def test_copies_tie_wherever_they_stand(monkeypatch, cosine):
+    """Copies of queries and of items in several tiles and groups: the rounding of none is its own."""
+    monkeypatch.setattr(tiles, "_PRODUCT_ROWS", 16)
+    monkeypatch.setattr(tiles, "_PRODUCT_COLUMNS", 24)
+    monkeypatch.setattr(copies, "_TOGETHER", 3)
+    dice = np.random.default_rng(4)
+    base = dice.standard_normal((50, 40), dtype=np.float32)
+    queries, items = base[dice.integers(0, 40, 90)], base[dice.integers(10, 50, 130)]
+    items[7], items[100] = 0, 0
+    scores = Products(queries, items, cosine=cosine)
+    whole = np.empty(scores.shape, np.float32)
+    for rows, columns in tiles.tile_grid(scores):
+        whole[rows, columns] = scores.tile(rows, columns)
+    lengths = [np.linalg.norm(side, axis=1) for side in (queries, items)]
+    exact = queries.astype(np.float64) @ items.T
+    if cosine:
+        exact /= np.outer(lengths[0], np.where(lengths[1], lengths[1], 1))
+    np.testing.assert_allclose(whole, exact, rtol=1e-4, atol=1e-4)
+    for across in (queries, items):
+        _, first, number = np.unique(across, axis=0, return_index=True, return_inverse=True)
+        same = first[number.ravel()]
+        assert len(first) < len(across)
+        copied = whole[same] if across is queries else whole[:, same]
+        np.testing.assert_array_equal(whole, copied)
+    places = np.arange(90), dice.integers(0, 130, 90)
+    np.testing.assert_array_equal(scores.at(*places), whole[places])
+    turned = scores.turned()
+    assert turned._copies[0] is scores._copies[1]
 
 
 def test_selecting_queries_and_items_selects_their_scores():
