@@ -199,5 +199,5 @@ def painted(images: int, *, seed: int = 1) -> list[ImageRecord]:
     known = _painted.setdefault(seed, [])
     while len(known) < images:
         number = len(known)
-        known.append(replace(generate_scene(number, seed=seed)[0], split=split_of(number, seed)))
+        known.append(replace(generate_scene(number, seed=seed).record, split=split_of(number, seed)))
     return known[:images]

@@ -23,10 +23,13 @@ _STOPS = frozenset((".", ","))
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One caption: its words, and its mentions as (referent key, start, end)."""
+    """One caption: its words, its mentions as (referent key, start, end), and the places of its verbs and of
+    the words that a new part begins with."""
 
     words: tuple[str, ...]
     mentions: tuple[tuple[int, int, int], ...]
+    verbs: frozenset[int]
+    parts: frozenset[int]
 
 
 class Unfit(Exception):
@@ -43,6 +46,8 @@ class _Draft:
     mentions: list[tuple[int, int, int]] = field(default_factory=list)
     heads: set[str] = field(default_factory=set)
     shown: set[int] = field(default_factory=set)
+    verbs: set[int] = field(default_factory=set)
+    parts: set[int] = field(default_factory=set)
     own: str = "their"
 
     def say(self, text: str) -> None:
@@ -140,11 +145,12 @@ class _Draft:
         for part in parts:
             if part.startswith("*"):
                 verb = part[1:]
+                if form == "progressive" and not verbs:
+                    self.words.append("are" if several else "is")
+                self.verbs.add(len(self.words))
                 if form == "finite":
                     self.words.append(verb if several else third_person(verb))
                 else:
-                    if form == "progressive" and not verbs:
-                        self.words.append("are" if several else "is")
                     self.words.append(gerund(verb))
                 verbs += 1
             elif part.startswith("@"):
@@ -170,6 +176,7 @@ def _subject(draft: _Draft, clause: Clause, *, dressed: int) -> bool:
     said: list[Referent] = []
     for k, subject in enumerate(clause.subjects):
         if k:
+            draft.parts.add(len(draft.words))
             draft.say("and")
         draft.own = clause.subjects[0].own if k else "their"
         style = "own" if k and subject.category == "animals" and draft.rng.random() < 0.5 else ""
@@ -206,6 +213,7 @@ def _background(draft: _Draft, board: SceneBoard, count: int) -> None:
             continue
         before = (len(draft.words), len(draft.mentions), set(draft.heads), set(draft.shown))
         try:
+            draft.parts.add(len(draft.words))
             draft.template(text, "finite", False)
         except Unfit:
             draft.words, draft.mentions = draft.words[: before[0]], draft.mentions[: before[1]]
@@ -255,7 +263,7 @@ def _finish(draft: _Draft) -> Sentence:
     words[0] = words[0][:1].upper() + words[0][1:]
     if draft.rng.random() < 0.96:
         words.append(".")
-    return Sentence(tuple(words), tuple(draft.mentions))
+    return Sentence(tuple(words), tuple(draft.mentions), frozenset(draft.verbs), frozenset(draft.parts))
 
 
 def write(

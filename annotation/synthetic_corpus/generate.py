@@ -7,15 +7,17 @@ larger one. Nothing is kept between images.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
+from typing import TextIO
 
 from PIL import Image
 
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from annotation.synthetic_corpus import captions, extras, gold
 from annotation.synthetic_corpus.art.canvas import Canvas
+from annotation.synthetic_corpus.parses import conllu_of
 from annotation.synthetic_corpus.referents import Entity
 from annotation.synthetic_corpus.settings import OUTDOORS, SETTINGS
 from annotation.synthetic_corpus.stage import Stage
@@ -47,7 +49,16 @@ def _image_id(index: int) -> str:
     return f"scene-{index + 1:06d}"
 
 
-def _attempt(index: int, rng: Random) -> tuple[ImageRecord, Image.Image] | None:
+@dataclass(frozen=True, slots=True)
+class GeneratedScene:
+    """A record without file, its picture (mode RGB), and its captions as the grammar wrote them."""
+
+    record: ImageRecord
+    picture: Image.Image
+    sentences: tuple[captions.Sentence, ...]
+
+
+def _attempt(index: int, rng: Random) -> GeneratedScene | None:
     setting = rng.choices(list(_SHARES), list(_SHARES.values()))[0]
     story = rng.choice(STORIES[setting])
     width, height = rng.choice(_WIDE if story in WIDE or rng.random() < 0.68 else _HIGH)
@@ -75,11 +86,11 @@ def _attempt(index: int, rng: Random) -> tuple[ImageRecord, Image.Image] | None:
         height=height,
         layer=layer,
     )
-    return record, picture
+    return GeneratedScene(record, picture, tuple(sentences))
 
 
-def generate_scene(index: int, *, seed: int) -> tuple[ImageRecord, Image.Image]:
-    """Image `index` (from 0) of the corpus `seed`: its record without file, and the picture (mode RGB)."""
+def generate_scene(index: int, *, seed: int) -> GeneratedScene:
+    """Image `index` (from 0) of the corpus `seed`."""
     attempt = 0
     while True:
         made = _attempt(index, Random(f"{seed}:{index}:{attempt}"))
@@ -88,8 +99,11 @@ def generate_scene(index: int, *, seed: int) -> tuple[ImageRecord, Image.Image]:
         attempt += 1
 
 
-def generate(count: int, *, seed: int, out: Path | None) -> Iterator[ImageRecord]:
-    """`count` records in order; their pictures are written as JPEG files under `out`, where given.
+def generate(
+    count: int, *, seed: int, out: Path | None, parses: TextIO | None = None
+) -> Iterator[ImageRecord]:
+    """`count` records in order; their pictures are written as JPEG files under `out`, where given, and the
+    parses of their captions as CoNLL-U to `parses`.
 
     Raises ValueError where `count` is negative, OSError where `out` cannot be written.
     """
@@ -98,9 +112,11 @@ def generate(count: int, *, seed: int, out: Path | None) -> Iterator[ImageRecord
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
     for index in range(count):
-        record, picture = generate_scene(index, seed=seed)
-        path = None
+        scene = generate_scene(index, seed=seed)
+        record, path = scene.record, None
         if out is not None:
             path = out / record.filename
-            picture.save(path, quality=90, subsampling=0)
+            scene.picture.save(path, quality=90, subsampling=0)
+        if parses is not None:
+            parses.writelines(conllu_of(record.id, scene.sentences))
         yield replace(record, split=split_of(index, seed), picture=path)

@@ -117,13 +117,21 @@ class WordNumbers(RaggedRows):
     vectors: NDArray[np.floating] | None = None
 
 
+@dataclass(frozen=True)
+class EdgeNumbers(WordNumbers):
+    """Sentences as their dependency edges: a row is the number of the relation, from 0 to `relations` - 1, of
+    the word depended on, and of the word itself."""
+
+    relations: int = 0
+
+
 #: One kind of item, described: a row for each. Of kernels, a column for each training item. A method that
 #: takes regions or words is given RaggedRows (left out here, or each other method had to ask).
 View: TypeAlias = NDArray[Any] | sparse.csr_matrix
 IMAGE_VIEW, CAPTION_VIEW = "images", "captions"
 #: What a method takes of a kind of item: its kernel with the training items, its own features, those of its
-#: regions, or the numbers of its words.
-Form = Literal["kernel", "vectors", "regions", "words"]
+#: regions, or the numbers of its words or of its dependency edges.
+Form = Literal["kernel", "vectors", "regions", "words", "edges"]
 #: What a method makes of new items: an order of them for each query, or a sentence for each image.
 Prediction = Literal["rankings", "captions"]
 #: What a method learns captions of: images, or regions of images with the words that are said of each.

@@ -26,11 +26,13 @@ from models_core.features.image.intersection import Shares
 from models_core.features.image.pyramid import FINEST, histogram, pyramid
 from models_core.features.image.vocabulary import Vocabulary
 from models_core.features.text.documents import Document
+from models_core.features.text.edges import Edge
 from models_core.features.text.lemmas import Lemmatiser, Word
 from models_core.features.text.tokens import plain_words
 from models_core.phase_cache import PhaseCache, digest_of_parts, from_json_array, to_json_array
+from models_core.systems.side_settings import Reading
 
-#: The captions of an image, each its content words in order.
+#: The captions of an image, each its content words (or edges) in order.
 CaptionWords = tuple[tuple[Word, ...], ...]
 #: The caption of each image that stands for it where one does: published judgments are about this one.
 STANDS_FOR = 2
@@ -42,13 +44,15 @@ _TOGETHER = 200  # captions between two words of progress
 class ImageExample:
     """An image as it comes: its name, captions as written, and its picture, if there is one.
 
-    `lemmas` are the captions as their corpus lemmatises them, where it does.
+    `lemmas` are the captions as their corpus lemmatises them, where it does, `edges` the dependency edges of
+    each caption, where they were asked for.
     """
 
     name: str
     captions: tuple[str, ...]
     picture: Path | None = None
     lemmas: tuple[str, ...] | None = None
+    edges: tuple[tuple[Edge, ...], ...] | None = None
 
 
 #: Kernel of the image -> shares of pixels by cell, of the counts of one kind of words.
@@ -181,10 +185,10 @@ def prepare(
     codebooks: Vocabulary | None = None,
     vectors: NDArray[np.floating] | RegionVectors | None = None,
     seed: int = 0,
-    as_written: bool = False,
+    reads: Reading = "lemmas",
 ) -> PreparedDataset:
     """Read captions and pictures; with `vectors`, shape (examples, dimensions), or those of regions, pictures
-    are not looked at. Captions are read as lemmas, or `as_written`: as their words in lower case.
+    are not looked at. Captions are read as `reads` says.
 
     `codebooks` are learned from the pictures where None. What is read is kept by content. Raises ValueError
     naming the image for a caption that is empty, a name that comes twice, a picture that is
@@ -194,7 +198,10 @@ def prepare(
     if len(set(names)) != len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise ValueError(f"image {twice!r} is given twice; expected each once")
-    words = written_words(examples) if as_written else read_captions(examples, kept=kept)
+    if reads == "lemmas":
+        words = read_captions(examples, kept=kept)
+    else:
+        words = written_words(examples) if reads == "words" else dependency_edges(examples)
     if isinstance(vectors, RegionVectors):
         return PreparedDataset(names, words, _checked_regions(names, vectors))
     if vectors is not None:
@@ -210,6 +217,21 @@ def written_words(examples: Sequence[ImageExample]) -> tuple[CaptionWords, ...]:
     _check_captions(examples)
     return tuple(
         tuple(tuple(Word(word, "") for word in plain_words(caption)) for caption in example.captions)
+        for example in examples
+    )
+
+
+def dependency_edges(examples: Sequence[ImageExample]) -> tuple[CaptionWords, ...]:
+    """The edges of every caption, each in the place of a lemma. Raises ValueError for an image whose captions
+    were not parsed, naming it."""
+    _check_captions(examples)
+    for example in examples:
+        if example.edges is None or len(example.edges) != len(example.captions):
+            raise ValueError(
+                f"image {example.name!r} has a caption without a parse; leave it out, or import parses of all"
+            )
+    return tuple(
+        tuple(tuple(Word(edge.token, "") for edge in caption) for caption in example.edges or ())
         for example in examples
     )
 

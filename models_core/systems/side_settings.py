@@ -18,6 +18,8 @@ from models_core.features.text.idf import Weighting
 
 TextKernelName = Literal["f1", "bag-of-words", "tag-rank", "trigram"]
 ImageKernelName = Literal["histogram", "pyramid", "linear"]
+#: As what captions are read: their content words as lemmas, all words as written, or dependency edges.
+Reading = Literal["lemmas", "words", "edges"]
 #: Lin's, distributional on the corpus ("ic") and on a background text ("background"), alignment.
 Similarity = Literal["lin", "ic", "background", "alignment"]
 
@@ -136,6 +138,18 @@ class WordSettings(NoTextKernel):
 
 
 @dataclass(frozen=True, slots=True)
+class EdgeSettings(WordSettings):
+    """Captions as their dependency edges, of parses that the corpus has. Edges of unknown words, and of
+    relations that are as rare, are left out. Source: Karpathy and Fei-Fei 2015, section 4.1. Raises
+    BadField."""
+
+    @property
+    def kernel(self) -> str:
+        """What it is called beside the kernels."""
+        return "dependency edges"
+
+
+@dataclass(frozen=True, slots=True)
 class PictureSettings:
     """The image's side; `linear` is the cosine of the vectors of a feature file, the others count words.
 
@@ -196,6 +210,11 @@ class RegionSettings:
 
 #: Kind of item -> the form that a method takes it in -> what the recipe's table holds.
 SIDE_SETTINGS: Mapping[str, Mapping[Form, type]] = {
-    CAPTION_VIEW: {"kernel": TextSettings, "vectors": BagSettings, "words": WordSettings},
+    CAPTION_VIEW: {
+        "kernel": TextSettings,
+        "vectors": BagSettings,
+        "words": WordSettings,
+        "edges": EdgeSettings,
+    },
     IMAGE_VIEW: {"kernel": PictureSettings, "vectors": VectorSettings, "regions": RegionSettings},
 }

@@ -31,7 +31,9 @@ from models_core.phase_cache import PhaseArrays, from_json_array, to_json_array
 from models_core.scoring.tiles import Scores
 from models_core.systems.dataset import CountedWords, Features
 from models_core.systems.recipe import BadRecipe, Recipe, of_dict
-from models_core.systems.sides import SIDES, ImageSide, TextSide, WordTexts
+from models_core.systems.side_contracts import ImageSide, TextSide
+from models_core.systems.sides import SIDES
+from models_core.systems.text_sides import WordTexts
 
 SYSTEM_KIND = "system"
 _PACKAGES = ("numba", "HanTa", "opencv-contrib-python-headless")

@@ -22,7 +22,8 @@ from models_core.processes import present_processes, started_processes
 from models_core.systems.dataset import STANDS_FOR, PreparedDataset, Vectors, WeakPairs
 from models_core.systems.kernels import Resources, check_resources
 from models_core.systems.recipe import BadRecipe, Recipe
-from models_core.systems.sides import SIDES, ImageSide, TextSide
+from models_core.systems.side_contracts import ImageSide, TextSide
+from models_core.systems.sides import SIDES
 from models_core.systems.trained_system import TrainedSystem
 
 #: Fewer training or held-out images than these leave nothing to correlate, or to select by.

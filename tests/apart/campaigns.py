@@ -166,7 +166,7 @@ def _corpus(name: str, sizes: Sizes, seed: int, folder: Path) -> Corpus:
     folder.mkdir(parents=True, exist_ok=True)
     records = []
     for number in range(sizes.asked + sizes.known):
-        record, _ = generate_scene(number, seed=seed)
+        record = generate_scene(number, seed=seed).record
         picture = folder / f"{name}-{number}.png"
         shade = int(draw_number(seed, name, number) * 2**24)
         Pillow.new("RGB", (record.width, record.height), f"#{shade:06x}").save(picture)

@@ -16,6 +16,8 @@ from playwright.sync_api import Browser, BrowserContext, Error, Page
 WAITING = 2
 #: Whether a profile has the browser's own clock. One that a test has set stays set, and stands still.
 CLOCK_RUNS = "/native code/.test(setTimeout)"
+#: What Playwright says where a page goes elsewhere meanwhile.
+_ANOTHER_NAVIGATION = ("interrupted by another navigation", "most likely because of a navigation")
 
 
 class Profiles:
@@ -39,11 +41,10 @@ class Profiles:
     def give_back(self, context: BrowserContext, *, again: bool) -> None:
         """Leave all pages, and close the profile, or empty it and keep it for the next test. What it loaded
         stays in its cache: addresses of files and pictures name their content."""
-        for page in context.pages:
-            leave(page)
+        runs = [leave(page) for page in context.pages]
         kind = self._kinds[context]
         full = len(self._waiting[kind]) >= WAITING
-        if full or not again or not context.pages or not context.pages[0].evaluate(CLOCK_RUNS):
+        if full or not again or not runs or not runs[0]:
             del self._kinds[context]
             context.close()
             return
@@ -59,12 +60,15 @@ class Profiles:
         self._waiting[kind].append(context)
 
 
-def leave(page: Page) -> None:
-    """Go where nothing is under way: closed while a page makes way for the next, Chromium may hang."""
+def leave(page: Page) -> bool:
+    """Go where nothing is under way: closed while a page makes way for the next, Chromium may hang.
+
+    Whether the page has the browser's own clock. A navigation that it began before may come in between.
+    """
     while True:
         try:
             page.goto("about:blank")
-            return
+            return bool(page.evaluate(CLOCK_RUNS))
         except Error as reason:
-            if "interrupted by another navigation" not in str(reason):
+            if not any(sign in str(reason) for sign in _ANOTHER_NAVIGATION):
                 raise

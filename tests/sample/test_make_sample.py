@@ -65,11 +65,11 @@ def test_an_unknown_format_names_the_known_ones(tmp_path):
 
 
 def test_what_fails_half_way_leaves_nothing(tmp_path, monkeypatch):
-    def broken(count, *, seed, out):
-        yield from generate(1, seed=seed, out=out)
+    def broken(count, *, seed, out, parses):
+        yield from generate(1, seed=seed, out=out, parses=parses)
         raise OSError("no space left")
 
     monkeypatch.setattr("annotation.management.commands.make_sample.generate", broken)
     with pytest.raises(CommandError, match="no space left"):
-        call_command("make_sample", str(tmp_path / "new"), images=2)
+        call_command("make_sample", str(tmp_path / "new"), images=2, parses=tmp_path / "parses")
     assert list(tmp_path.iterdir()) == []

@@ -38,10 +38,10 @@ class Command(ReportCommand):
         folder.mkdir(parents=True, exist_ok=True)
         told, size = {}, 0
         for name, index in SCENE_IMAGES.items():
-            record, picture = generate_scene(index, seed=SCENES_SEED)
-            told[name] = tell(record)
+            scene = generate_scene(index, seed=SCENES_SEED)
+            told[name] = tell(scene.record)
             path = folder / f"{name}.webp"
-            picture.save(path, "WEBP", quality=QUALITY, method=6)
+            scene.picture.save(path, "WEBP", quality=QUALITY, method=6)
             size += path.stat().st_size
         options["told"].write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
         return {"scenes": len(told), "pictures": str(folder), "bytes": size}

@@ -6,8 +6,10 @@ import os
 import shutil
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from django.core.management.base import CommandError, CommandParser
 from PIL import Image
@@ -43,6 +45,12 @@ class Command(ReportCommand):
         parser.add_argument("--seed", type=int, default=1, metavar="S", help="Default 1")
         parser.add_argument("--format", default="jsonl", help="jsonl (default) or any other that is written")
         parser.add_argument(
+            "--parses",
+            type=Path,
+            metavar="FILE",
+            help="Also write the dependency parses of the captions, as CoNLL-U",
+        )
+        parser.add_argument(
             "--sheet", type=Path, metavar="FILE", help="Also show the first 21 on one picture"
         )
 
@@ -58,8 +66,9 @@ class Command(ReportCommand):
         # All of it is written beside OUT first, so that OUT is complete as soon as it exists.
         partial = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.", suffix=".partial"))
         try:
-            records = generate(count, seed=options["seed"], out=partial / PICTURES)
-            written = writer.write(with_progress(records, what="images", total=count), partial)
+            with _written(options["parses"]) as parses:
+                records = generate(count, seed=options["seed"], out=partial / PICTURES, parses=parses)
+                written = writer.write(with_progress(records, what="images", total=count), partial)
             os.chmod(partial, 0o755)
             os.replace(partial, out)
         finally:
@@ -88,6 +97,21 @@ class Command(ReportCommand):
             f"{report['seconds']:.1f} s, {report['images_per_second']:.0f} images/s, "
             f"peak memory {report['peak_memory_mib']:.0f} MiB"
         )
+
+
+@contextmanager
+def _written(path: Path | None) -> Iterator[TextIO | None]:
+    """The file to write to, which is there once it is whole; nothing where there is no `path`."""
+    if path is None:
+        yield None
+        return
+    part = path.with_name(f".{path.name}.part")
+    try:
+        with part.open("w", encoding="utf-8") as file:
+            yield file
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _show_first(pictures: Path, sheet: Path) -> None:

@@ -39,7 +39,7 @@ from models_core.estimators.neural.alignment import Alignment
 from models_core.estimators.neural.decoding import best_labels, segments
 from models_core.features.text.tokens import tokenise
 from models_core.phase_cache import PhaseProgress, digest_of_parts, no_progress
-from models_core.systems.sides import WordTexts
+from models_core.systems.text_sides import WordTexts
 from models_core.systems.trained_system import TrainedSystem
 
 #: The source of layers that an alignment wrote.

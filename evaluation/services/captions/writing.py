@@ -32,7 +32,7 @@ from models_core.estimators.neural.alignment import Alignment
 from models_core.estimators.neural.substrings import best_substrings
 from models_core.phase_cache import PhaseProgress, digest_of_parts, no_progress
 from models_core.systems.dataset import Vectors, checked_vectors, written_words
-from models_core.systems.sides import WordTexts
+from models_core.systems.text_sides import WordTexts
 from models_core.systems.trained_system import TrainedSystem, WrittenWords
 
 #: Images or regions that are written for at a time.
@@ -187,6 +187,11 @@ class _Writer:
         if stored.recipe.kind.predicts != "captions" and not aligns:
             raise ImportRefused(
                 f"system {request.system!r} does not write captions; name one of recipe mRNN or NN-caption"
+            )
+        if aligns and not isinstance(stored.texts, WordTexts):
+            raise ImportRefused(
+                f"system {request.system!r} aligns dependency edges, not words: it finds no parts of "
+                "sentences; name one of recipe BRNN"
             )
         corpus = str(stored.facts["corpus"])
         given = Sources(features=request.features, regions=request.regions)

@@ -60,9 +60,9 @@ def cross_validate_corpus(
     aids = resources_of(corpus, sources, background_of(chosen, sources, corpus), store)
     for recipe in chosen:
         check_needs(recipe, ())
-        if recipe.reads_words:
+        if recipe.reads != "lemmas":
             raise BadRecipe(
-                f"recipe {recipe.name!r} reads captions as they are written, not as lemmas, and cannot be "
+                f"recipe {recipe.name!r} reads captions as {recipe.reads}, not as lemmas, and cannot be "
                 "cross-validated; train it with --fold for each fold"
             )
         check_resources(recipe, aids)  # before hours of work, not after

@@ -22,9 +22,11 @@ from annotation.selectors.records import stream_records
 from evaluation.comparison.subsets import FOLD, listed_image_ids, part_of_fold
 from evaluation.formats.embeddings import read_embeddings
 from evaluation.selectors import CorpusNames, names_of
+from evaluation.services.features.parses import parses_of
 from evaluation.services.features.store import FeatureSet, feature_set, is_label
 from evaluation.services.systems.sources import Sources
 from models_core.estimators.base import RaggedRows
+from models_core.features.text.edges import edges_of
 from models_core.systems.dataset import ImageExample, RegionVectors
 
 
@@ -101,6 +103,39 @@ def examples_from(corpus: str, sources: Sources) -> Examples:
     begin, end = np.asarray(known.vectors, np.intp).T
     regions = RegionVectors(RaggedRows(found.vectors(), begin, end), found.digest)
     return replace(known, vectors=None, regions=regions)
+
+
+def with_edges(found: Examples) -> Examples:
+    """The same with the dependency edges of captions, of the parses that the corpus has; an image with a
+    caption that was not parsed is absent.
+
+    Raises UnknownName for a corpus without parses, and ValueError where no image is left.
+    """
+    edges = {
+        one.id: edges_of(one.forms, one.heads, one.relations) for one in parses_of(found.corpus).sentences()
+    }
+    names = found.names
+    captions: dict[int, list[str]] = {}
+    for pk in sorted(names.caption_name, key=lambda pk: (names.owner[pk], names.number[pk])):
+        captions.setdefault(names.owner[pk], []).append(names.caption_name[pk])
+    kept, examples = [], []
+    for place, one in enumerate(found.examples):
+        own = captions[names.image[one.name]]
+        if all(name in edges for name in own):
+            kept.append(place)
+            examples.append(replace(one, edges=tuple(edges[name] for name in own)))
+    if not examples:
+        raise ValueError(
+            f"no image of corpus {found.corpus!r} has parses of all its captions; import_parses takes more"
+        )
+    return replace(
+        found,
+        examples=tuple(examples),
+        splits=tuple(found.splits[place] for place in kept),
+        absent=found.absent | {one.name for one in found.examples} - {one.name for one in examples},
+        vectors=None if found.vectors is None else found.vectors[kept],
+        regions=None if found.regions is None else found.regions.take(kept),
+    )
 
 
 def _spans_of(found: FeatureSet) -> dict[str, tuple[int, int]]:

@@ -76,5 +76,5 @@ def check_sets(recipe: Recipe, sources: Sources) -> None:
         raise BadRecipe(f"recipe {recipe.name!r} does not look at layers; give none")
     if sources.regions and takes[IMAGE_VIEW] != "regions" and not of_regions:
         raise BadRecipe(f"recipe {recipe.name!r} does not look at regions; give none")
-    if sources.words and takes[CAPTION_VIEW] != "words":
+    if sources.words and takes[CAPTION_VIEW] not in ("words", "edges"):
         raise BadRecipe(f"recipe {recipe.name!r} does not begin with word vectors; give none")

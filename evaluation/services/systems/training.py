@@ -20,10 +20,17 @@ from safetensors.numpy import save_file
 from annotation.formats.files.text import lines
 from evaluation.comparison.subsets import FOLD
 from evaluation.services.common import ImportRefused, check_file, check_name, exclusive_work, phase_cache
+from evaluation.services.features.parses import parses_of
 from evaluation.services.features.store import feature_set, is_label
 from evaluation.services.systems import registry
 from evaluation.services.systems.auxiliary import auxiliary_pairs
-from evaluation.services.systems.examples import Examples, captions_of_corpus, examples_from, examples_of
+from evaluation.services.systems.examples import (
+    Examples,
+    captions_of_corpus,
+    examples_from,
+    examples_of,
+    with_edges,
+)
 from evaluation.services.systems.folders import clear_leftovers, system_folder, training_folder
 from evaluation.services.systems.region_texts import region_texts
 from evaluation.services.systems.shared_sums import SharedSums
@@ -160,6 +167,8 @@ def _train(
     check_processes(chosen)
     further = auxiliary_pairs(chosen, request.auxiliary, sources.features)
     found = examples_from(corpus, sources)
+    if chosen.reads == "edges":
+        found = with_edges(found)
     training, held = (
         _by_fold(found, fold, seed)
         if fold
@@ -177,6 +186,7 @@ def _train(
         "seed": seed,
         **_facts_of(corpus, sources),
         **further.facts,
+        **({"parses": parses_of(corpus).digest} if chosen.reads == "edges" else {}),
     }
     said = None
     if chosen.kind.items == "regions":
@@ -215,7 +225,7 @@ def _train(
                 kept=store,
                 vectors=found.described(range(len(found.examples))),
                 seed=seed,
-                as_written=chosen.reads_words,
+                reads=chosen.reads,
             )
             material = whole.take(training), whole.take(held)
         return fit(

@@ -23,6 +23,7 @@ from evaluation.comparison.subsets import FOLD
 from evaluation.formats.arrays import SUFFIXES
 from evaluation.models import System
 from evaluation.services.common import ImportRefused, check_name
+from evaluation.services.features.parses import parses_of
 from evaluation.services.features.store import is_label
 from evaluation.services.systems import registry
 from evaluation.services.systems.auxiliary import check_auxiliary
@@ -117,6 +118,7 @@ def _in_words(recipe: Recipe) -> str:
     parts = [
         *([_("needs a background text")] if text.of_background else ()),
         *([_needs_of_images(recipe)] if image.of_vectors else ()),
+        *([_("needs parses of captions")] if recipe.reads == "edges" else ()),
         *([_("needs a weak collection")] if recipe.kind.needs else ()),
         str(_TITLES.get(recipe.kind.title, recipe.kind.title)),
         *([recipe.printed] if recipe.kind.recipes and recipe.printed else ()),
@@ -226,6 +228,8 @@ def _arguments(given: QueryDict) -> dict[str, Any]:
             raise NotOffered(_("There is no file “%(name)s” on the server.") % {"name": unknown[0][:60]})
     _check_files(recipe_of(recipe), backgrounds, features, regions)
     check_sets(recipe_of(recipe), sources)
+    if recipe_of(recipe).reads == "edges":
+        parses_of(corpus.name)  # where there are none, it says which command takes them
     weak = text_parameter(given, "weak")
     if weak and weak not in {one.name for one in weak_collections()}:
         raise NotOffered(_("There is no weak collection “%(name)s”.") % {"name": weak[:60]})

@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from models_core.estimators.base import Dataset, FitContext, RaggedRows, WordNumbers
+from models_core.estimators.base import Dataset, EdgeNumbers, FitContext, RaggedRows, WordNumbers
 from models_core.estimators.embeddings import recall_of_scores
 from models_core.estimators.neural import objective
 from models_core.estimators.neural.gradient_training import (
@@ -26,7 +26,12 @@ from models_core.estimators.neural.gradient_training import (
     gathered_rows,
     load_weights,
 )
-from models_core.estimators.neural.network import AlignmentNetwork, NetworkSizes
+from models_core.estimators.neural.network import (
+    AlignmentNetwork,
+    EdgeNetwork,
+    NetworkSizes,
+    RecurrentNetwork,
+)
 from models_core.estimators.neural.scores import AlignmentScores
 from models_core.estimators.neural.settings import AlignmentSettings
 
@@ -98,7 +103,11 @@ class AlignmentRun(GradientRun):
         images, own = self.pairs.image_of[batch], self.processes.part(batch)
         regions, region_there = self.on_device(*self.pairs.regions.padded(self.pairs.image_of[own]))
         numbers, word_there = self.on_device(*self.pairs.words.padded(own))
-        seen, said = self.parallel(regions.to(self.network.words.dtype), numbers, word_there, self.dropout)
+        precision = self.network.words.dtype
+        with self.in_half():
+            seen, said = self.parallel(regions.to(precision), numbers, word_there, self.dropout)
+        # Scores of sentences are sums that a margin of 1 has to part: half precision is too coarse for them.
+        seen, said = seen.to(precision), said.to(precision)
         if self.processes.count > 1:
             # Each sentence is contrasted with all images of the batch, whichever process embedded them.
             seen, region_there = self._gathered(seen, region_there, self.pairs.regions.counts[images])
@@ -134,18 +143,21 @@ def new_network(pairs: TrainingPairs, settings: AlignmentSettings, context: FitC
     """The network before its first step. Words without vectors of their own begin at random."""
     dice, given = context.rng("weights"), pairs.words.vectors
     width = settings.word_size if given is None else given.shape[1]
-    sizes = NetworkSizes(pairs.regions.shape[1], width, settings.size, pairs.words.vocabulary)
+    relations = pairs.words.relations if isinstance(pairs.words, EdgeNumbers) else 0
+    sizes = NetworkSizes(pairs.regions.shape[1], width, settings.size, pairs.words.vocabulary, relations)
     vectors = _WORD_SCALE * dice.standard_normal((sizes.vocabulary, width)) if given is None else given
-    return AlignmentNetwork(sizes, dice, vectors, fixed=given is not None and not settings.learn_words)
+    of_sentences = EdgeNetwork if relations else RecurrentNetwork
+    return of_sentences(sizes, dice, vectors, fixed=given is not None and not settings.learn_words)
 
 
 def stored_network(weights: Mapping[str, NDArray[Any]]) -> AlignmentNetwork:
     """The network of these weights; raises KeyError where one is missing."""
     space, region = weights["regions.weight"].shape
     vocabulary, word = weights["words"].shape
-    network = AlignmentNetwork(
-        NetworkSizes(region, word, space, vocabulary), np.random.default_rng(0), weights["words"], fixed=True
-    )
+    relations = len(weights["edge_biases"]) if "edge_biases" in weights else 0
+    sizes, dice = NetworkSizes(region, word, space, vocabulary, relations), np.random.default_rng(0)
+    of_sentences = EdgeNetwork if relations else RecurrentNetwork
+    network = of_sentences(sizes, dice, weights["words"], fixed=True)
     load_weights(network, weights)
     return network
 

@@ -9,6 +9,7 @@ Source: Karpathy and Fei-Fei 2015, sections 3.2 and 3.3.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,8 +123,9 @@ class CaptionerRun(GradientRun):
         images = vectors.to(self.network.words.dtype)
         dropout = self.dropout if learning else None
         network = self.parallel if learning else self.network
-        found: torch.Tensor = network(images, numbers, there, dropout)
-        return found
+        with self.in_half() if learning else nullcontext():
+            found: torch.Tensor = network(images, numbers, there, dropout)
+        return found.to(self.network.words.dtype)
 
     def log_probability(self, data: CaptionedImages) -> float:
         """The logarithm of the probability of all these captions, as single precision has it."""

@@ -39,6 +39,9 @@ StepSettings: TypeAlias = AlignmentSettings | CaptionerSettings
 #: actively, and where something else runs on the machine, small steps take many times as long.
 _LITTLE = 5e7
 _BIGGEST_SEED = 2**63
+#: Kinds of devices on which networks multiply in bfloat16 while they learn; weights, scores and losses are in
+#: single precision everywhere.
+_IN_HALF = frozenset(("cuda",))
 #: The quality of settings with which the loss is no number.
 _DIVERGED = -1.0
 #: Told how far a run is: epochs done, and batches done of this one.
@@ -232,6 +235,13 @@ class GradientRun(ABC):
         else:
             ranked = sorted([*self.members, own], key=lambda member: (-member.quality, member.epoch))
         self.members = ranked[: self.steps.members]
+
+    def in_half(self) -> AbstractContextManager[None]:
+        """Inside, a network multiplies in bfloat16 where the device is made for it."""
+        if self.device.type not in _IN_HALF:
+            return nullcontext()
+        half: AbstractContextManager[None] = torch.autocast(self.device.type, torch.bfloat16)
+        return half
 
     def on_device(self, *arrays: NDArray[Any]) -> tuple[torch.Tensor, ...]:
         """The arrays as tensors where the network is."""

@@ -8,6 +8,7 @@ from models_core.estimators.neural.captioner import RecurrentCaptioner
 from models_core.estimators.neural.settings import (
     ALIGNMENTS,
     CAPTIONERS,
+    EDGE_ALIGNMENTS,
     REGION_CAPTIONERS,
     AlignmentSettings,
     CaptionerSettings,
@@ -23,6 +24,19 @@ register_method(
         takes={IMAGE_VIEW: "regions", CAPTION_VIEW: "words"},
         source="Karpathy and Fei-Fei 2015, section 3.1",
         recipes=ALIGNMENTS,
+        by_processes=True,
+    )
+)
+register_method(
+    Method(
+        name="edge-alignment",
+        title="Alignment of regions and dependency edges",
+        settings=AlignmentSettings,
+        make=Alignment,
+        load=Alignment.from_state,
+        takes={IMAGE_VIEW: "regions", CAPTION_VIEW: "edges"},
+        source="Karpathy and Fei-Fei 2015, section 4.1",
+        recipes=EDGE_ALIGNMENTS,
         by_processes=True,
     )
 )

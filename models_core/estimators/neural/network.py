@@ -1,4 +1,5 @@
 """Regions and words in one space: a linear map of regions, and a bidirectional recurrent network of words.
+In the words' place there may be dependency edges.
 
 A region of the numbers r, and word t of a sentence of N words with the word vectors x_1 ... x_N, become
 
@@ -11,11 +12,19 @@ A region of the numbers r, and word t of a sentence of N words with the word vec
 with f(x) = max(0, x) and zeros before the first word and after the last. While the network learns, numbers of
 r, e_t and of f_t + b_t are left out at random: nothing inside the recurrent layer is.
 
-Source: Karpathy and Fei-Fei 2015, sections 3.1.1 and 3.1.2.
+A dependency edge of the relation R, from the word with the vector x to the one it depends on with y, becomes
+
+    s   = f(W_R [x; y] + b_R)
+
+with a matrix for each relation; numbers of [x; y] are left out at random.
+
+Source: Karpathy and Fei-Fei 2015, sections 3.1.1 and 3.1.2; edges from memory of Karpathy, Joulin and Fei-Fei
+2014, which it cites in section 4.1.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,12 +38,13 @@ _RECURRENT = 0.5
 
 @dataclass(frozen=True, slots=True)
 class NetworkSizes:
-    """Numbers of a region, of a word's vector, of the space; and how many words there are."""
+    """Numbers of a region, of a word's vector, of the space; and how many words and relations there are."""
 
     region: int
     word: int
     space: int
     vocabulary: int
+    relations: int = 0
 
 
 class Dropout:
@@ -54,7 +64,7 @@ class Dropout:
         return values * kept / (1 - self.share)
 
 
-class AlignmentNetwork(nn.Module):
+class AlignmentNetwork(nn.Module, ABC):
     """The network of both sides. `vectors` are the words' vectors, shape (vocabulary, word), which are
     learned too unless `fixed`."""
 
@@ -65,10 +75,6 @@ class AlignmentNetwork(nn.Module):
         self.sizes = sizes
         self.words = nn.Parameter(torch.tensor(np.asarray(vectors, np.float32)), requires_grad=not fixed)
         self.regions = new_layer(sizes.region, sizes.space, dice)
-        self.entry = new_layer(sizes.word, sizes.space, dice)
-        self.rightwards = new_layer(sizes.space, sizes.space, dice, _RECURRENT)
-        self.leftwards = new_layer(sizes.space, sizes.space, dice, _RECURRENT)
-        self.output = new_layer(sizes.space, sizes.space, dice)
 
     def forward(
         self, regions: Tensor, numbers: Tensor, there: Tensor, dropout: Dropout | None = None
@@ -80,6 +86,24 @@ class AlignmentNetwork(nn.Module):
         """Eq. 1: shape (..., region) to (..., space)."""
         found: Tensor = self.regions(thinned(regions, dropout))
         return found
+
+    @abstractmethod
+    def embed_words(self, numbers: Tensor, there: Tensor, dropout: Dropout | None = None) -> Tensor:
+        """What sentences consist of, shape (sentences, longest, ...), to (sentences, longest, space); 0 where
+        there is nothing."""
+
+
+class RecurrentNetwork(AlignmentNetwork):
+    """Words by a bidirectional recurrent network."""
+
+    def __init__(
+        self, sizes: NetworkSizes, dice: np.random.Generator, vectors: NDArray[np.floating], *, fixed: bool
+    ) -> None:
+        super().__init__(sizes, dice, vectors, fixed=fixed)
+        self.entry = new_layer(sizes.word, sizes.space, dice)
+        self.rightwards = new_layer(sizes.space, sizes.space, dice, _RECURRENT)
+        self.leftwards = new_layer(sizes.space, sizes.space, dice, _RECURRENT)
+        self.output = new_layer(sizes.space, sizes.space, dice)
 
     def embed_words(self, numbers: Tensor, there: Tensor, dropout: Dropout | None = None) -> Tensor:
         """Eq. 2 to 6: numbers of words, shape (sentences, longest), to (sentences, longest, space); 0 where
@@ -100,6 +124,35 @@ class AlignmentNetwork(nn.Module):
             state = torch.relu(entered[:, place] + layer(state)) * present[:, place]
             states[place] = state
         return torch.stack(states, dim=1)
+
+
+class EdgeNetwork(AlignmentNetwork):
+    """Dependency edges, each by the matrix of its relation."""
+
+    def __init__(
+        self, sizes: NetworkSizes, dice: np.random.Generator, vectors: NDArray[np.floating], *, fixed: bool
+    ) -> None:
+        super().__init__(sizes, dice, vectors, fixed=fixed)
+        shape = (sizes.relations, sizes.space, 2 * sizes.word)
+        weights = dice.standard_normal(shape) / np.sqrt(2 * sizes.word)
+        self.edge_weights = nn.Parameter(torch.tensor(weights.astype(np.float32)))
+        self.edge_biases = nn.Parameter(torch.zeros(shape[:2]))
+
+    def embed_words(self, numbers: Tensor, there: Tensor, dropout: Dropout | None = None) -> Tensor:
+        """Numbers of relations, heads and words, shape (sentences, longest, 3), to (sentences, longest,
+        space); 0 where there is no edge."""
+        relations, heads, words = numbers[there].unbind(dim=1)
+        pairs = thinned(torch.cat([self.words[words], self.words[heads]], dim=1), dropout)
+        order = torch.argsort(relations, stable=True)
+        parts = torch.split(pairs[order], torch.bincount(relations, minlength=self.sizes.relations).tolist())
+        mapped = [
+            part @ weights.T + biases
+            for part, weights, biases in zip(parts, self.edge_weights, self.edge_biases, strict=True)
+        ]
+        found = torch.zeros((*there.shape, self.sizes.space), dtype=pairs.dtype, device=pairs.device)
+        places = there.flatten().nonzero()[:, 0][order]
+        flat = found.flatten(0, 1).index_copy(0, places, torch.relu(torch.cat(mapped)))
+        return flat.view(found.shape)
 
 
 def thinned(values: Tensor, dropout: Dropout | None) -> Tensor:

@@ -62,11 +62,17 @@ class AlignmentSettings:
         check_fields(self)
 
 
-#: The alignments of Table 1.
+#: The alignments of words of Table 1.
 ALIGNMENTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "BRNN": {"printed": "Our model: BRNN"},
-        "DeFrag": {"settings": {"objective": "fragments"}},
+    }
+)
+#: Those of dependency edges.
+EDGE_ALIGNMENTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "DepTree": {"printed": "Our model: DepTree edges"},
+        "DeFrag": {"settings": {"objective": "fragments"}, "printed": "Our implementation of DeFrag"},
     }
 )
 

@@ -221,5 +221,5 @@ def test_other_regions_are_refused_when_it_ranks(corpus, regions, recipe, tmp_pa
     stored(tmp_path, corpus, "wide", np.ones((IMAGES, 9)), NAMES, "region")
     with pytest.raises(CommandError, match="regions of 9 dimensions against 8; expected the same"):
         said("rank", "mine", "--split", "test", "--regions", "wide")
-    with pytest.raises(CommandError, match="reads captions as they are written"):
+    with pytest.raises(CommandError, match="reads captions as words, not as lemmas"):
         said("cross_validate", corpus, "BRNN", "--regions", "wide")

@@ -20,7 +20,7 @@ from evaluation.services.systems.registry import system_row
 from evaluation.services.systems.training import Sources, system_folder, system_named
 from models_core import storage
 from models_core.features.image import vocabulary
-from models_core.systems.sides import KernelTexts
+from models_core.systems.text_sides import KernelTexts
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.conftest import IMAGES
 from tests.models_core.systems.worlds import examples, vectors

@@ -12,7 +12,7 @@ from models_core.estimators.captioners import WritingSettings
 from models_core.estimators.discovery import load_methods
 from models_core.systems import recipe as recipes
 from tests.models_core.estimators.kernel_methods.kernels import kernels
-from tests.models_core.estimators.neural.sentences import named_pictures, scenes
+from tests.models_core.estimators.neural.sentences import in_edges, named_pictures, scenes
 from tests.models_core.estimators.vectors import LINK, all_scores, paired
 
 load_methods()
@@ -28,6 +28,9 @@ def data_for(method):
         return tuple(Dataset({"images": x, "captions": y}, {LINK: np.arange(len(x))}) for x, y in sides)
     if forms == {"regions", "words"}:
         return scenes(TRAINING, captions=3, held_out=NEW)
+    if forms == {"regions", "edges"}:
+        train, new = scenes(TRAINING, captions=3, held_out=NEW)
+        return in_edges(train), in_edges(new)
     if forms == {"vectors", "words"}:
         return named_pictures(TRAINING, captions=3, held_out=NEW)
     assert forms == {"vectors"}, f"give {method.name} data of its form"
@@ -37,7 +40,7 @@ def data_for(method):
 def settings_of(method):
     """Its own, but so few epochs and features as a test has time for."""
     few = {"epochs": 10, "trial_epochs": 1, "rates": (0.5,), "features": 60}
-    if "words" in method.takes.values():
+    if {"words", "edges"} & set(method.takes.values()):
         few |= {"rates": (0.005,), "size": 24, "word_size": 12, "batch": 24, "dropout": 0.1}
     own = {field.name for field in dataclasses.fields(method.settings)}
     return method.settings(**{name: value for name, value in few.items() if name in own})
@@ -116,7 +119,9 @@ def test_it_tells_how_far_it_is_and_stops_where_it_is_told_to(learner):
 
 def test_a_number_that_is_not_finite_is_refused(learner):
     train, new = data_for(learner)
-    view = train.views["images"] if learner.takes["captions"] == "words" else train.views["captions"]
+    view = (
+        train.views["images"] if learner.takes["captions"] in ("words", "edges") else train.views["captions"]
+    )
     (view.values if isinstance(view, RaggedRows) else view)[2, 1] = np.nan
     with pytest.raises(ValueError, match="finite"):
         learner.make(settings_of(learner)).fit(train, new, FitContext(auxiliary={"weak": train}))

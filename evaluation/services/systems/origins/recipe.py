@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 from evaluation.formats.scores import ScoreMatrix
 from evaluation.models import Run
 from evaluation.services.common import ImportRefused, phase_cache
-from evaluation.services.systems.examples import examples_from
+from evaluation.services.systems.examples import examples_from, with_edges
 from evaluation.services.systems.folders import system_folder
 from evaluation.services.systems.origins.base import (
     ORIGINS,
@@ -43,6 +43,8 @@ def _matrices(wish: RankRequest) -> Matrices:
             f"{corpus!r}"
         )
     found = examples_from(corpus, sources)
+    if stored.recipe.reads == "edges":
+        found = with_edges(found)
     places = found.to_rank(wish.split, seed=wish.seed)
     images = [found.examples[place] for place in places]
     material = prepare(
@@ -50,7 +52,7 @@ def _matrices(wish: RankRequest) -> Matrices:
         kept=phase_cache(wish.progress),
         codebooks=stored.codebooks,
         vectors=found.described(places),
-        as_written=stored.recipe.reads_words,
+        reads=stored.recipe.reads,
     )
     chosen, captions = captions_taking_part(wish.protocol, images, found.names)
     each: list[Document] = [[caption] for own in material.documents() for caption in own]

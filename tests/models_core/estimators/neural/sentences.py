@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from models_core.estimators.base import Dataset, RaggedRows, WordNumbers
+from models_core.estimators.base import Dataset, EdgeNumbers, RaggedRows, WordNumbers
 
 LINK = ("captions", "images")
 
@@ -45,6 +45,28 @@ def numbers_of(each, vocabulary, vectors=None):
         np.concatenate([np.asarray(e, np.int64) for e in each]), [len(e) for e in each]
     )
     return WordNumbers(rows.values, rows.begin, rows.end, vocabulary, vectors)
+
+
+def edges_as_numbers(each, vocabulary, relations, vectors=None):
+    """Sentences of these edges: a relation, the word depended on, the word."""
+    rows = RaggedRows.of_counts(
+        np.concatenate([np.asarray(e, np.int64).reshape(-1, 3) for e in each]), [len(e) for e in each]
+    )
+    return EdgeNumbers(rows.values, rows.begin, rows.end, vocabulary, vectors, relations)
+
+
+def in_edges(data, relations=3):
+    """The same data, where each word depends on the one before, by a relation that says nothing."""
+    words = data.captions
+    each = []
+    for place in range(len(words)):
+        own = words.item(place).tolist()
+        before = [words.vocabulary, *own[:-1]]
+        each.append(
+            [(n % relations, head, word) for n, (head, word) in enumerate(zip(before, own, strict=True))]
+        )
+    made = edges_as_numbers(each, words.vocabulary + 1, relations)
+    return Dataset({**data.views, "captions": made}, data.links)
 
 
 def named_pictures(images=20, *, captions=2, things=5, numbers=6, noise=0.1, seed=0, held_out=0):

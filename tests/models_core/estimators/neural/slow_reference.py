@@ -12,8 +12,22 @@ def region(weights, numbers):
     return weights["regions.weight"] @ numbers + weights["regions.bias"]
 
 
+def edges(weights, numbers):
+    """A row for each edge, by the matrix of its relation."""
+    return [
+        relu(
+            weights["edge_weights"][relation]
+            @ np.concatenate([weights["words"][word], weights["words"][head]])
+            + weights["edge_biases"][relation]
+        )
+        for relation, head, word in numbers
+    ]
+
+
 def sentence(weights, numbers):
     """Eq. 2 to 6: a row for each word."""
+    if "edge_weights" in weights:
+        return edges(weights, numbers)
     entered = [relu(weights["entry.weight"] @ weights["words"][n] + weights["entry.bias"]) for n in numbers]
     zero = np.zeros(len(weights["regions.bias"]))
 

@@ -25,7 +25,7 @@ from models_core.estimators.neural.scores import AlignmentScores  # noqa: E402
 from models_core.estimators.neural.settings import AlignmentSettings  # noqa: E402
 from models_core.scoring.tiles import tile_grid  # noqa: E402
 from tests.models_core.estimators.neural import slow_reference as slow  # noqa: E402
-from tests.models_core.estimators.neural.sentences import LINK, numbers_of, rows_of, scenes  # noqa: E402
+from tests.models_core.estimators.neural.sentences import LINK, edges_as_numbers, numbers_of, rows_of, scenes  # noqa: E402
 
 OBJECTIVES = ("best-region", "fragments")
 SMALL = AlignmentSettings(size=7, word_size=5, rates=(0.01,), dropout=0.0, batch=12, epochs=3)
@@ -56,13 +56,30 @@ def odd_pairs():
     return Dataset({"images": regions, "captions": words}, {LINK: np.array([0, 1, 1, 2, 3, 0])})
 
 
+def odd_edges():
+    """The same images, with edges: a relation that nothing has, a sentence of one edge, and one of none."""
+    edges = edges_as_numbers(
+        [
+            [(0, 1, 2)],
+            [(3, 0, 1), (0, 1, 3), (2, 4, 4)],
+            [],
+            [(2, 0, 2), (2, 2, 1)],
+            [(0, 3, 5)],
+            [(3, 0, 5)],
+        ],
+        6,
+        4,
+    )
+    return Dataset({**odd_pairs().views, "captions": edges}, odd_pairs().links)
+
+
 @pytest.fixture(params=OBJECTIVES)
 def settings(request):
     return replace(SMALL, objective=request.param, multiple_instances=0.7)
 
 
-def test_embeddings_scores_and_loss_are_those_of_the_slow_reference(settings):
-    data = odd_pairs()
+@pytest.mark.parametrize("data", [odd_pairs(), odd_edges()], ids=["words", "edges"])
+def test_embeddings_scores_and_loss_are_those_of_the_slow_reference(settings, data):
     run = run_of(data, settings)
     weights = network_weights(run.network)
     regions = [[slow.region(weights, row) for row in data.images.item(i)] for i in range(4)]
@@ -93,12 +110,13 @@ def test_an_image_that_stands_twice_in_a_batch_does_not_make_its_own_captions_wr
     assert float(alone) == 4 * 5.0 and float(same) == 0.0
 
 
-def test_gradients_are_those_of_finite_differences(settings):
-    run = run_of(odd_pairs(), settings)
+@pytest.mark.parametrize("data", [odd_pairs(), odd_edges()], ids=["words", "edges"])
+def test_gradients_are_those_of_finite_differences(settings, data):
+    run = run_of(data, settings)
     dice = np.random.default_rng(0)
     for name, weights in run.network.named_parameters():
-        if name.endswith("bias"):  # with biases of 0, many sums lie in the bend of max(0, x)
-            weights.data += torch.from_numpy(0.3 * dice.standard_normal(len(weights)))
+        if "bias" in name:  # with biases of 0, many sums lie in the bend of max(0, x)
+            weights.data += torch.from_numpy(0.3 * dice.standard_normal(tuple(weights.shape)))
     batch = np.arange(6)
     loss = run.batch_loss(batch)
     loss.backward()

@@ -1,0 +1,201 @@
+"""What describes images: kernels with the training images, vectors, regions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models_core.device import CPU
+from models_core.estimators.base import (
+    Form,
+    RaggedRows,
+    UnitRows,
+    View,
+)
+from models_core.features.image.descriptors import DESCRIPTORS
+from models_core.features.image.vocabulary import CodebookSettings, Vocabulary
+from models_core.phase_cache import PhaseArrays, PhaseCache
+from models_core.systems.dataset import CountedWords, Features, RegionVectors, Vectors
+from models_core.systems.kernels import (
+    check_features,
+    image_gram,
+)
+from models_core.systems.recipe import BadRecipe, Recipe
+from models_core.systems.side_contracts import Arrays, DescribedSide, SideKind
+from models_core.systems.side_settings import (
+    PictureSettings,
+    RegionSettings,
+    VectorSettings,
+)
+
+
+@dataclass(frozen=True)
+class KernelImages:
+    """Images as a kernel with the training images, which it holds."""
+
+    settings: PictureSettings
+    training: Features
+
+    @classmethod
+    def learn(cls, recipe: Recipe, features: Features) -> KernelImages:
+        """Raises BadRecipe where the kernel is for other features."""
+        check_features(recipe.image, features)
+        return cls(recipe.image, features)
+
+    def describe_training(
+        self, held_out: Features | None, store: PhaseCache, facts: Mapping[str, Any], device: str = CPU
+    ) -> DescribedSide:
+        """Kernels of both with the training items."""
+
+        def kernels() -> PhaseArrays:
+            made = {"own": image_gram(self.settings, self.training, self.training, device)}
+            if held_out is not None:
+                made["new"] = image_gram(self.settings, held_out, self.training, device)
+            return made
+
+        found = store.arrays("image kernel", facts, kernels)
+        return DescribedSide(found["own"], found.get("new"), np.arange(len(self.training)))
+
+    def describe(self, images: Features) -> View:
+        """Shape (images, training items). Raises BadRecipe where they are described otherwise."""
+        return image_gram(self.settings, images, self.training)
+
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """The training images as words with their codebooks, or as vectors."""
+        if isinstance(self.training, CountedWords):
+            books = self.training.codebooks
+            arrays = {f"codebook.{k}": c for k, c in zip(DESCRIPTORS, books.centres, strict=True)}
+            return {"counts": self.training.counts, **arrays}, {"codebooks": asdict(books.settings)}
+        assert isinstance(self.training, Vectors)
+        return {"vectors": np.asarray(self.training.values)}, {}
+
+    @classmethod
+    def from_state(cls, settings: Any, arrays: Arrays, stored: Mapping[str, Any]) -> KernelImages:
+        """What `state` gave; raises KeyError where something is missing."""
+        if "vectors" in arrays:
+            return cls(settings, Vectors(arrays["vectors"]))
+        given = stored["codebooks"]
+        books = Vocabulary(
+            tuple(arrays[f"codebook.{kind}"] for kind in DESCRIPTORS),
+            CodebookSettings(**given | {"words": tuple(given["words"])}),
+        )
+        return cls(settings, CountedWords(arrays["counts"], books))
+
+
+@dataclass(frozen=True)
+class VectorImages:
+    """Images as the vectors of a feature file, `dimensions` numbers each.
+
+    `training` is needed while a system is trained, and not stored.
+    """
+
+    settings: VectorSettings
+    dimensions: int
+    training: Features | None = None
+
+    @classmethod
+    def learn(cls, recipe: Recipe, features: Features) -> VectorImages:
+        """Raises BadRecipe where the pictures are described by words."""
+        if not isinstance(features, Vectors):
+            raise BadRecipe(f"recipe {recipe.name!r} is for vectors of images; give a feature file")
+        return cls(recipe.image, features.values.shape[1], features)
+
+    def describe_training(
+        self, held_out: Features | None, store: PhaseCache, facts: Mapping[str, Any], device: str = CPU
+    ) -> DescribedSide:
+        """The vectors of both."""
+        assert self.training is not None, "a stored side is not trained again"
+        own = self.describe(self.training)
+        new = None if held_out is None else self.describe(held_out)
+        return DescribedSide(own, new, np.arange(len(self.training)))
+
+    def describe(self, images: Features) -> View:
+        """Shape (images, dimensions). Raises BadRecipe for other features, ValueError for another width."""
+        if not isinstance(images, Vectors):
+            raise BadRecipe("the system is for vectors of images; give a feature file")
+        found = np.asarray(images.values)
+        if found.shape[1] != self.dimensions:
+            raise ValueError(
+                f"features of {found.shape[1]} dimensions against {self.dimensions}; expected the same"
+            )
+        if not self.settings.normalised:
+            return found
+        lengths = np.sqrt(np.einsum("ij,ij->i", found, found))
+        return np.asarray(found / np.where(lengths > 0, lengths, 1.0)[:, None])
+
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """The width."""
+        return {}, {"image": {"dimensions": self.dimensions}}
+
+    @classmethod
+    def from_state(cls, settings: Any, arrays: Arrays, stored: Mapping[str, Any]) -> VectorImages:
+        """What `state` gave; raises KeyError where something is missing."""
+        return cls(settings, int(stored["image"]["dimensions"]))
+
+
+@dataclass(frozen=True)
+class RegionImages:
+    """Images as the vectors of their regions, `dimensions` numbers each; one vector is one region.
+
+    `training` is needed while a system is trained, and not stored.
+    """
+
+    settings: RegionSettings
+    dimensions: int
+    training: Features | None = None
+
+    @classmethod
+    def learn(cls, recipe: Recipe, features: Features) -> RegionImages:
+        """Raises BadRecipe where the pictures are described by words."""
+        return cls(recipe.image, _rows_of(features, recipe.name).shape[1], features)
+
+    def describe_training(
+        self, held_out: Features | None, store: PhaseCache, facts: Mapping[str, Any], device: str = CPU
+    ) -> DescribedSide:
+        """The regions of both."""
+        assert self.training is not None, "a stored side is not trained again"
+        new = None if held_out is None else self.describe(held_out)
+        return DescribedSide(self.describe(self.training), new, np.arange(len(self.training)))
+
+    def describe(self, images: Features) -> View:
+        """A row for each region; none is copied. Raises BadRecipe for other features, ValueError for another
+        width."""
+        found = _rows_of(images, "trained")
+        if found.shape[1] != self.dimensions:
+            raise ValueError(
+                f"regions of {found.shape[1]} dimensions against {self.dimensions}; expected the same"
+            )
+        return UnitRows(found.values, found.begin, found.end) if self.settings.normalised else found
+
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """The width."""
+        return {}, {"image": {"dimensions": self.dimensions}}
+
+    @classmethod
+    def from_state(cls, settings: Any, arrays: Arrays, stored: Mapping[str, Any]) -> RegionImages:
+        """What `state` gave; raises KeyError where something is missing."""
+        return cls(settings, int(stored["image"]["dimensions"]))
+
+
+def _rows_of(features: Features, recipe: str) -> RaggedRows:
+    """Regions, or whole images as one region each."""
+    if isinstance(features, RegionVectors):
+        return features.rows
+    if isinstance(features, Vectors):
+        return RaggedRows.of_counts(features.values, np.ones(len(features), np.intp))
+    raise BadRecipe(
+        f"recipe {recipe!r} is for regions of images, or for whole images as vectors; give --regions or "
+        "--features"
+    )
+
+
+#: The form that a method takes images in -> what describes them so.
+IMAGE_SIDES: Mapping[Form, SideKind] = {
+    "kernel": SideKind(KernelImages.learn, KernelImages.from_state),
+    "vectors": SideKind(VectorImages.learn, VectorImages.from_state),
+    "regions": SideKind(RegionImages.learn, RegionImages.from_state),
+}

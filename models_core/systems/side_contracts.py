@@ -1,0 +1,78 @@
+"""What the two sides of a system are to the rest: what describes captions, and what describes images.
+
+A side is learned from the training items, describes them and new ones, and is stored with the system.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models_core.device import CPU
+from models_core.estimators.base import View
+from models_core.features.text.documents import Document
+from models_core.phase_cache import PhaseCache
+from models_core.systems.dataset import Features
+
+Arrays = Mapping[str, NDArray[Any]]
+#: The place of each item's owner: of captions, the row of their image.
+Owners = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class DescribedSide:
+    """The training items and, where there are any, held-out ones, described; `owners` are the images of the
+    training items' rows."""
+
+    own: View
+    new: View | None
+    owners: Owners
+
+
+class TextSide(Protocol):
+    """What describes captions."""
+
+    def digest_parts(self) -> Mapping[str, Any]:
+        """What a phase's facts say of what this side learned; fits JSON."""
+
+    def describe_training(
+        self, queries: Sequence[Document] | None, store: PhaseCache, facts: Mapping[str, Any]
+    ) -> DescribedSide:
+        """The training captions, and held-out `queries`; costly kernels are kept in `store`."""
+
+    def describe(self, captions: Sequence[Document]) -> View:
+        """New captions, a row each."""
+
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """What was learned."""
+
+
+class ImageSide(Protocol):
+    """What describes images; `training` are those it was learned from, where it holds them."""
+
+    @property
+    def training(self) -> Features | None:
+        """The training images; None of a stored side that needs none."""
+
+    def describe_training(
+        self, held_out: Features | None, store: PhaseCache, facts: Mapping[str, Any], device: str = CPU
+    ) -> DescribedSide:
+        """The training images, and held-out ones; kernels are computed on `device`, kept in `store`."""
+
+    def describe(self, images: Features) -> View:
+        """New images, a row each."""
+
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """What was learned."""
+
+
+@dataclass(frozen=True, slots=True)
+class SideKind:
+    """How a side is learned and loaded."""
+
+    learn: Callable[..., Any]
+    load: Callable[[Any, Arrays, Mapping[str, Any]], Any]

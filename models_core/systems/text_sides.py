@@ -1,0 +1,332 @@
+"""What describes captions: kernels with the training captions, bags of words, words in order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models_core.estimators.base import (
+    EdgeNumbers,
+    Form,
+    RaggedRows,
+    View,
+    WordNumbers,
+)
+from models_core.features.bags import TfIdfBags
+from models_core.features.grams import scaled_diagonal
+from models_core.features.text.documents import Document
+from models_core.features.text.edges import ROOT_WORD, Edge
+from models_core.features.text.similarity import WordKernel
+from models_core.phase_cache import PhaseArrays, PhaseCache, digest_of_parts, from_json_array, to_json_array
+from models_core.systems.dataset import CaptionWords
+from models_core.systems.kernels import (
+    Resources,
+    TextKernel,
+    similarity_of,
+    text_kernel,
+)
+from models_core.systems.recipe import BadRecipe, Recipe
+from models_core.systems.side_contracts import Arrays, DescribedSide, Owners, SideKind
+from models_core.systems.side_settings import (
+    BagSettings,
+    EdgeSettings,
+    TextSettings,
+    WordSettings,
+)
+
+
+@dataclass(frozen=True)
+class KernelTexts:
+    """Captions as a kernel with the training captions, of which an image's make one item.
+
+    `similarity` is None where words match exactly.
+    """
+
+    settings: TextSettings
+    documents: Sequence[Document]
+    similarity: WordKernel | None = None
+
+    @classmethod
+    def learn(
+        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
+    ) -> KernelTexts:
+        """From the training captions; word similarities are kept. Raises BadRecipe, WordNetMissing."""
+        learned = tuple(own[: recipe.text.captions] for own in words)
+        documents = [[[word.lemma for word in caption] for caption in own] for own in learned]
+        return cls(recipe.text, documents, similarity_of(recipe, learned, aids, kept))
+
+    @cached_property
+    def kernel(self) -> TextKernel:
+        """The kernel, with the weights of the training captions."""
+        return text_kernel(self.settings, self.documents, self.similarity)
+
+    def digest_parts(self) -> dict[str, Any]:
+        """The similarity of words."""
+        alike = self.similarity
+        return {"similarity": "" if alike is None else digest_of_parts(alike.words, alike.matrix)}
+
+    def describe_training(
+        self, queries: Sequence[Document] | None, store: PhaseCache, facts: Mapping[str, Any]
+    ) -> DescribedSide:
+        """Kernels of both with the training items; the diagonal of the training kernel is scaled."""
+
+        def kernels() -> PhaseArrays:
+            made = {"own": self.kernel.gram(self.documents, self.documents)}
+            return made if queries is None else {**made, "new": self.kernel.gram(queries, self.documents)}
+
+        found = store.arrays("text kernel", facts, kernels)
+        own = scaled_diagonal(found["own"], self.settings.diagonal)
+        return DescribedSide(own, found.get("new"), np.arange(len(self.documents)))
+
+    def describe(self, captions: Sequence[Document]) -> View:
+        """Shape (captions, training items)."""
+        return self.kernel.gram(captions, self.documents)
+
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """The training captions, and the similarity of words."""
+        arrays: dict[str, NDArray[Any]] = {"documents": to_json_array(self.documents)}
+        if self.similarity is not None:
+            arrays["similarity.words"] = to_json_array(self.similarity.words)
+            arrays["similarity"] = self.similarity.matrix
+        return arrays, {}
+
+    @classmethod
+    def from_state(cls, settings: Any, arrays: Arrays, stored: Mapping[str, Any]) -> KernelTexts:
+        """What `state` gave; raises KeyError where something is missing."""
+        alike = None
+        if "similarity" in arrays:
+            alike = WordKernel(from_json_array(arrays["similarity.words"]), arrays["similarity"])
+        return cls(settings, from_json_array(arrays["documents"]), alike)
+
+
+@dataclass(frozen=True)
+class BagTexts:
+    """Captions as bags of words weighted by tf-idf, learned from the training captions.
+
+    `training` are these, a text for each row, and `owners` the images of the rows; both are needed while a
+    system is trained, and not stored.
+    """
+
+    settings: BagSettings
+    bags: TfIdfBags
+    training: Sequence[Sequence[str]] = ()
+    owners: Owners = field(default_factory=lambda: np.empty(0, np.intp))
+
+    @classmethod
+    def learn(
+        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
+    ) -> BagTexts:
+        """The vocabulary and idf of the training captions."""
+        settings: BagSettings = recipe.text
+        texts, owners = [], []
+        for image, own in enumerate(words):
+            said = [[word.lemma for word in caption] for caption in own[: settings.captions]]
+            joined = [[word for caption in said for word in caption]] if settings.together else said
+            texts += joined
+            owners += [image] * len(joined)
+        bags = TfIdfBags(settings.words, normalised=settings.normalised).fit(texts)
+        return cls(settings, bags, texts, np.asarray(owners, np.intp))
+
+    def digest_parts(self) -> dict[str, Any]:
+        """Nothing: all is in the training captions."""
+        return {}
+
+    def describe_training(
+        self, queries: Sequence[Document] | None, store: PhaseCache, facts: Mapping[str, Any]
+    ) -> DescribedSide:
+        """Bags of both."""
+        own = self.bags.transform(self.training)
+        return DescribedSide(own, None if queries is None else self.describe(queries), self.owners)
+
+    def describe(self, captions: Sequence[Document]) -> View:
+        """Shape (captions, words); several captions of an item are one text."""
+        return self.bags.transform([[word for caption in own for word in caption] for own in captions])
+
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Words and weights."""
+        arrays, settings = self.bags.state()
+        return {f"text.{name}": array for name, array in arrays.items()}, {"text": settings}
+
+    @classmethod
+    def from_state(cls, settings: Any, arrays: Arrays, stored: Mapping[str, Any]) -> BagTexts:
+        """What `state` gave; raises KeyError where something is missing."""
+        own = {name.removeprefix("text."): a for name, a in arrays.items() if name.startswith("text.")}
+        return cls(settings, TfIdfBags.from_state(own, stored["text"]))
+
+
+@dataclass(frozen=True)
+class WordTexts:
+    """Captions as the numbers of their words, in order; words that are not of the vocabulary are left out.
+
+    `training`, `owners` and `vectors`, the words' vectors where some are given, are needed while a system is
+    trained, and not stored.
+    """
+
+    settings: WordSettings
+    vocabulary: Sequence[str]
+    training: Sequence[Document] = ()
+    owners: Owners = field(default_factory=lambda: np.empty(0, np.intp))
+    vectors: NDArray[np.floating] | None = None
+
+    @classmethod
+    def learn(
+        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
+    ) -> WordTexts:
+        """The vocabulary of the training captions: the most frequent word first, equal ones by the alphabet.
+
+        Raises BadRecipe where no word is frequent enough.
+        """
+        settings: WordSettings = recipe.text
+        texts, owners = _training_texts(words, settings.captions)
+        known = _frequent(
+            Counter(word for text in texts for word in text[0]), settings.least_count, recipe.name
+        )
+        given = aids.word_vectors
+        return cls(settings, known, texts, owners, None if given is None else given.of(known))
+
+    def digest_parts(self) -> dict[str, Any]:
+        """The vectors of the words."""
+        return {"words": "" if self.vectors is None else digest_of_parts(self.vectors)}
+
+    def describe_training(
+        self, queries: Sequence[Document] | None, store: PhaseCache, facts: Mapping[str, Any]
+    ) -> DescribedSide:
+        """The numbers of both."""
+        new = None if queries is None else self.describe(queries)
+        return DescribedSide(self.describe(self.training), new, self.owners)
+
+    def describe(self, captions: Sequence[Document]) -> View:
+        """A row for each word; several captions of an item are one text."""
+        number_of = {word: number for number, word in enumerate(self.vocabulary)}
+        texts = [
+            [number_of[word] for caption in own for word in caption if word in number_of] for own in captions
+        ]
+        rows = RaggedRows.of_counts(
+            np.asarray([number for text in texts for number in text], np.int64), [len(text) for text in texts]
+        )
+        return WordNumbers(rows.values, rows.begin, rows.end, len(self.vocabulary), self.vectors)
+
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """The vocabulary."""
+        return {"vocabulary": to_json_array(list(self.vocabulary))}, {}
+
+    @classmethod
+    def from_state(cls, settings: Any, arrays: Arrays, stored: Mapping[str, Any]) -> WordTexts:
+        """What `state` gave; raises KeyError where something is missing."""
+        return cls(settings, from_json_array(arrays["vocabulary"]))
+
+
+@dataclass(frozen=True)
+class EdgeTexts:
+    """Captions as the numbers of their dependency edges; those with a word or a relation that is not known
+    are left out. The first of the `vocabulary` stands for what the word of a tree that depends on nothing
+    depends on.
+
+    `training`, `owners` and `vectors`, the words' vectors where some are given, are needed while a system is
+    trained, and not stored.
+    """
+
+    settings: EdgeSettings
+    vocabulary: Sequence[str]
+    relations: Sequence[str]
+    training: Sequence[Document] = ()
+    owners: Owners = field(default_factory=lambda: np.empty(0, np.intp))
+    vectors: NDArray[np.floating] | None = None
+
+    @classmethod
+    def learn(
+        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
+    ) -> EdgeTexts:
+        """The vocabulary and the relations of the training captions, the most frequent first.
+
+        Raises BadRecipe where no word is frequent enough.
+        """
+        settings: EdgeSettings = recipe.text
+        texts, owners = _training_texts(words, settings.captions)
+        edges = [Edge.of_token(token) for text in texts for token in text[0]]
+        known = _frequent(Counter(edge.word for edge in edges), settings.least_count, recipe.name)
+        relations = _frequent(Counter(edge.relation for edge in edges), settings.least_count, recipe.name)
+        given, vectors = aids.word_vectors, None
+        if given is not None:
+            of_words = given.of(known)
+            vectors = np.concatenate([np.zeros_like(of_words[:1]), of_words])
+        return cls(settings, [ROOT_WORD, *known], relations, texts, owners, vectors)
+
+    def digest_parts(self) -> dict[str, Any]:
+        """The vectors of the words."""
+        return {"words": "" if self.vectors is None else digest_of_parts(self.vectors)}
+
+    def describe_training(
+        self, queries: Sequence[Document] | None, store: PhaseCache, facts: Mapping[str, Any]
+    ) -> DescribedSide:
+        """The numbers of both."""
+        new = None if queries is None else self.describe(queries)
+        return DescribedSide(self.describe(self.training), new, self.owners)
+
+    def describe(self, captions: Sequence[Document]) -> View:
+        """A row of three numbers for each edge; several captions of an item are one text."""
+        word_number = {word: number for number, word in enumerate(self.vocabulary)}
+        relation_number = {relation: number for number, relation in enumerate(self.relations)}
+        texts = [
+            [
+                (relation_number[edge.relation], word_number[edge.head], word_number[edge.word])
+                for caption in own
+                for edge in map(Edge.of_token, caption)
+                if edge.relation in relation_number and edge.head in word_number and edge.word in word_number
+            ]
+            for own in captions
+        ]
+        numbers = np.asarray([edge for text in texts for edge in text], np.int64).reshape(-1, 3)
+        rows = RaggedRows.of_counts(numbers, [len(text) for text in texts])
+        return EdgeNumbers(
+            rows.values, rows.begin, rows.end, len(self.vocabulary), self.vectors, len(self.relations)
+        )
+
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """The vocabulary and the relations."""
+        return {
+            "vocabulary": to_json_array(list(self.vocabulary)),
+            "relations": to_json_array(list(self.relations)),
+        }, {}
+
+    @classmethod
+    def from_state(cls, settings: Any, arrays: Arrays, stored: Mapping[str, Any]) -> EdgeTexts:
+        """What `state` gave; raises KeyError where something is missing."""
+        return cls(settings, from_json_array(arrays["vocabulary"]), from_json_array(arrays["relations"]))
+
+
+def _training_texts(words: Sequence[CaptionWords], captions: int) -> tuple[list[Document], Owners]:
+    """The first `captions` of each image, a text for each, and the image of each."""
+    texts: list[Document] = [[[w.lemma for w in caption]] for own in words for caption in own[:captions]]
+    return texts, np.repeat(np.arange(len(words)), [len(own[:captions]) for own in words])
+
+
+def _frequent(counted: Counter[str], least: int, recipe: str) -> list[str]:
+    """What was counted at least so often: the most frequent first, equal ones by the alphabet.
+
+    Raises BadRecipe where nothing was.
+    """
+    known = sorted(
+        (one for one, count in counted.items() if count >= least), key=lambda one: (-counted[one], one)
+    )
+    if not known:
+        raise BadRecipe(
+            f"recipe {recipe!r}: no word stands {least} times in the training captions; lower "
+            "text.least_count"
+        )
+    return known
+
+
+#: The form that a method takes captions in -> what describes them so.
+TEXT_SIDES: Mapping[Form, SideKind] = {
+    "kernel": SideKind(KernelTexts.learn, KernelTexts.from_state),
+    "vectors": SideKind(BagTexts.learn, BagTexts.from_state),
+    "words": SideKind(WordTexts.learn, WordTexts.from_state),
+    "edges": SideKind(EdgeTexts.learn, EdgeTexts.from_state),
+}

@@ -1,0 +1,117 @@
+"""Alignments of regions and dependency edges as systems: they need parses, and are told what lacks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError
+from django.urls import reverse
+
+from annotation.models import Caption, Image
+from evaluation.models import System
+from evaluation.selectors import names_of
+from models_core import storage
+from models_core.features.text.tokens import tokenise
+from tests.evaluation.database.conftest import said
+from tests.evaluation.systems.conftest import IMAGES
+from tests.evaluation.systems.test_alignment_systems import NAMES, stored
+from tests.models_core.systems.worlds import vectors
+from tests.web import world
+
+pytest.importorskip("torch", exc_type=ImportError)
+pytestmark = pytest.mark.django_db
+SMALL = """
+extends = "DepTree"
+[text]
+least_count = 2
+[settings]
+size = 24
+word_size = 12
+rates = [0.005]
+epochs = 6
+batch = 30
+"""
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Path:
+    (tmp_path / "edges.toml").write_text(SMALL)
+    return tmp_path / "edges.toml"
+
+
+@pytest.fixture
+def whole(corpus: str, tmp_path: Path) -> str:
+    """Vectors of whole images."""
+    return stored(tmp_path, corpus, "cnn", vectors(IMAGES), NAMES, "image")
+
+
+def parses(corpus: str, file: Path, *, without: str = "") -> Path:
+    """Every word hangs on the third one, and that is the root; none of the captions of one image."""
+    names, texts = names_of(corpus), dict(Caption.objects.values_list("pk", "text"))
+    lines = []
+    for pk, name in names.caption_name.items():
+        if without and name.startswith(without):
+            continue
+        lines.append(f"# sent_id = {name}")
+        for number, word in enumerate(tokenise(texts[pk]), start=1):
+            head, relation = (0, "root") if number == 3 else (3, "before" if number < 3 else "after")
+            lines.append(f"{number}\t{word}\t_\t_\t_\t_\t{head}\t{relation}\t_\t_")
+        lines.append("")
+    file.write_text("\n".join(lines))
+    return file
+
+
+def test_it_learns_from_parses_and_ranks_by_them(corpus, whole, recipe, tmp_path):
+    said("import_parses", corpus, parses(corpus, tmp_path / "p.conllu"))
+    ask = ("train_system", "edges", "--recipe", recipe, "--corpus", corpus, "--features", "cnn", "--json")
+    assert json.loads(said(*ask))["training"] == 36
+    assert json.loads(said(*ask))["unchanged"]
+    said("rank", "edges", "--split", "test")
+    said("freeze_qrels", "pool", "--corpus", corpus, "--protocol", "one caption", "--split", "test")
+    for direction in ("annotation", "search"):
+        scored = json.loads(said("score_run", f"edges-{direction}", "--qrels", "pool", "--json"))
+        found = {one["measure"]: one["value"] for one in scored["measures"]}
+        assert found["R@5"] >= 0.7, direction  # by chance 5 of 12
+    # Other parses are another training.
+    other = parses(corpus, tmp_path / "other.conllu", without=NAMES[0])
+    said("import_parses", corpus, other, "--replace")
+    with pytest.raises(CommandError, match="already exists with a different recipe or other images"):
+        said(*ask)
+
+
+def test_an_image_without_a_parse_is_left_out_and_counted(corpus, whole, recipe, tmp_path):
+    said("import_parses", corpus, parses(corpus, tmp_path / "p.conllu", without=NAMES[0]))
+    train = ("train_system", "edges", "--recipe", recipe, "--corpus", corpus, "--features", "cnn", "--json")
+    found = json.loads(said(*train))
+    assert (found["training"], found["left_out"]) == (35, 1)
+
+
+def test_what_lacks_and_what_it_cannot_do_is_said(corpus, whole, recipe, tmp_path):
+    train = ("train_system", "edges", "--recipe", recipe, "--corpus", corpus, "--features", "cnn")
+    with pytest.raises(CommandError, match=f"has no parses; import_parses {corpus} FILE takes"):
+        said(*train)
+    assert not System.objects.exists()
+    said("import_parses", corpus, parses(corpus, tmp_path / "p.conllu"))
+    said(*train)
+    with pytest.raises(CommandError, match="does not align words with regions; name one of recipe BRNN"):
+        said("decode_alignments", "edges", "--layer", "machine")
+    with pytest.raises(CommandError, match="aligns dependency edges, not words"):
+        said("generate_captions", "edges", "--split", "test")
+    with pytest.raises(CommandError, match="reads captions as edges, not as lemmas"):
+        said("cross_validate", corpus, recipe, "--features", "cnn")
+    image = Image.objects.get(filename=NAMES[0])
+    assert image.captions.count() == 5
+    manifest = storage.read_manifest(tmp_path / "data" / "systems" / "edges")
+    assert len(manifest["facts"]["parses"]) == 64
+
+
+def test_the_page_says_that_it_needs_parses(corpus, whole):
+    ada = world.signed_in("ada", "researcher")
+    page = reverse("evaluation:train")
+    assert "needs parses of captions" in ada.get(page).content.decode()
+    asked = {"name": "edges", "recipe": "DepTree", "corpus": corpus, "features": whole}
+    refused = ada.post(page, {**asked, "train": "train", "held_out": "val"})
+    assert refused.status_code == 409
+    assert f"has no parses; import_parses {corpus} FILE" in refused.content.decode()
