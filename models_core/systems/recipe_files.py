@@ -13,11 +13,16 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from models_core.systems.named_recipes import named_recipes
 from models_core.systems.recipe import BadRecipe, Recipe, of_dict
 
+#: After the name of a recipe of which settings were changed.
+_CHANGED = " (changed)"
 _NAME = re.compile(r"[-+\w.]{1,100}")
 
 
@@ -29,6 +34,25 @@ def recipe_of(name: str) -> Recipe:
     if Path(name).suffix == ".toml":
         return _read(Path(name))
     raise BadRecipe(f"unknown recipe {name!r}; known: {', '.join(known)}, or a file NAME.toml")
+
+
+def changed_recipe(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
+    """The recipe with other settings, "table.setting" -> value; its name says that it was changed.
+
+    Raises BadRecipe for a setting that there is not, and for a value that it cannot have.
+    """
+    if not changes:
+        return recipe
+    given: dict[str, dict[str, Any]] = {}
+    for key, value in changes.items():
+        table, dot, setting = key.partition(".")
+        if not dot or not setting:
+            raise BadRecipe(
+                f"recipe {recipe.name!r} has no {key!r}; expected a setting such as text.captions"
+            )
+        given.setdefault(table, {})[setting] = value
+    made = of_dict(f"{recipe.name}{_CHANGED}", given, recipe)
+    return recipe if made.digest == recipe.digest else replace(made, printed="")
 
 
 def _read(file: Path) -> Recipe:

@@ -36,6 +36,7 @@ class TrainJobRequest:
     seed: int = 0
     device: str = CPU
     auxiliary: Sequence[str] = ()
+    changes: Sequence[str] = ()
 
     @property
     def plain(self) -> training.TrainRequest:
@@ -60,6 +61,7 @@ class TrainJobRequest:
             seed=self.seed,
             device=self.device,
             auxiliary=tuple(self.auxiliary),
+            changes=tuple(self.changes),
         )
 
 

@@ -2,6 +2,7 @@
 
     python manage.py train_system tri5 --recipe TRI5 --corpus flickr8k
     python manage.py train_system sem --recipe TRI5SEM --corpus flickr8k --fold 1/5 --background texts.txt
+    python manage.py train_system brnn --recipe BRNN --corpus flickr8k --regions boxes --set settings.size=200
     python manage.py train_system own --recipe own.toml --corpus flickr8k --train mine.txt --held-out dev.txt
 
 What was stopped goes on after its last finished phase when it is asked for again. Neural systems can be
@@ -63,6 +64,13 @@ class Command(ReportCommand):
             metavar="NAME=COLLECTION",
             help="Further data to learn from, such as weak=flickr1m or weak=flickr1m/tags,title",
         )
+        parser.add_argument(
+            "--set",
+            nargs="+",
+            default=[],
+            metavar="KEY=VALUE",
+            help="Settings that the recipe is to have instead of its own, such as settings.epochs=10",
+        )
         add_sources(parser)
         add_device(parser)
         parser.add_argument("--seed", type=int, default=0, help="Seed of folds and codebooks (default: 0)")
@@ -84,6 +92,7 @@ class Command(ReportCommand):
                         seed=options["seed"],
                         device=options["device"],
                         auxiliary=tuple(options["auxiliary"]),
+                        changes=tuple(options["set"]),
                     ),
                     progress=bars,
                 )

@@ -19,7 +19,14 @@ from safetensors.numpy import save_file
 
 from annotation.formats.files.text import lines
 from evaluation.comparison.subsets import FOLD
-from evaluation.services.common import ImportRefused, check_file, check_name, exclusive_work, phase_cache
+from evaluation.services.common import (
+    ImportRefused,
+    check_file,
+    check_name,
+    exclusive_work,
+    phase_cache,
+    read_key_values,
+)
 from evaluation.services.features.parses import parses_of
 from evaluation.services.features.store import feature_set, is_label
 from evaluation.services.systems import registry
@@ -43,7 +50,7 @@ from models_core.processes import Processes, joined_processes
 from models_core.systems.dataset import count_words, prepare
 from models_core.systems.kernels import GivenWordVectors, Resources, check_resources
 from models_core.systems.recipe import Recipe
-from models_core.systems.recipe_files import recipe_of
+from models_core.systems.recipe_files import changed_recipe, recipe_of
 from models_core.systems.trained_system import TrainedSystem
 from models_core.systems.training import FitOptions, check_processes, fit
 
@@ -116,6 +123,7 @@ class TrainRequest:
     `train` and `held_out` say which images, as `Examples.chosen` takes it; with `fold`, "1/5" say, that fold
     is left for testing, the next is held out and the others train. `device` is where it is computed (see
     `models_core.device`), and no part of the system. `auxiliary` are further data: "weak=COLLECTION".
+    `changes` are settings that the recipe is to have instead of its own: "settings.epochs=10".
     """
 
     name: str
@@ -128,6 +136,7 @@ class TrainRequest:
     seed: int = 0
     device: str = CPU
     auxiliary: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
 
 
 def train_system(
@@ -162,7 +171,7 @@ def _train(
     train, held_out = request.train, request.held_out
     check_name(name, "system")
     torch_on(request.device)
-    chosen = recipe_of(request.recipe)
+    chosen = changed_recipe(recipe_of(request.recipe), read_key_values(request.changes))
     check_sets(chosen, sources)
     check_processes(chosen)
     further = auxiliary_pairs(chosen, request.auxiliary, sources.features)

@@ -74,6 +74,11 @@ def test_it_learns_from_parses_and_ranks_by_them(corpus, whole, recipe, tmp_path
         scored = json.loads(said("score_run", f"edges-{direction}", "--qrels", "pool", "--json"))
         found = {one["measure"]: one["value"] for one in scored["measures"]}
         assert found["R@5"] >= 0.7, direction  # by chance 5 of 12
+    # So are other settings.
+    with pytest.raises(CommandError, match="already exists with a different recipe or other images"):
+        said(*ask, "--set", "settings.epochs=2")
+    changed = json.loads(said(*ask[:1], "changed", *ask[2:], "--set", "settings.epochs=2", "text.captions=1"))
+    assert changed["recipe"] == "edges (changed)"
     # Other parses are another training.
     other = parses(corpus, tmp_path / "other.conllu", without=NAMES[0])
     said("import_parses", corpus, other, "--replace")

@@ -7,7 +7,7 @@ import pytest
 from evaluation.reproduction.printed_systems import PRINTED_SYSTEMS
 from models_core.features.text.background import without_captions
 from models_core.systems.recipe import BadRecipe, Recipe, of_dict
-from models_core.systems.recipe_files import recipe_of
+from models_core.systems.recipe_files import changed_recipe, recipe_of
 from models_core.systems.side_settings import TextSettings
 from models_core.systems.table11 import TABLE_11
 
@@ -49,6 +49,23 @@ def test_a_file_extends_a_named_recipe(tmp_path):
     assert recipe.text == dataclasses.replace(TABLE_11["TRI5SEM"].text, diagonal=5.0)
     assert recipe.settings.kappas == (1.0, 2.5)
     assert recipe.image == TABLE_11["TRI5SEM"].image
+
+
+def test_settings_are_changed_by_name_and_the_recipe_says_that_it_was():
+    given = recipe_of("CCA")
+    found = changed_recipe(given, {"text.words": 500, "image.normalised": True})
+    assert (found.name, found.text.words, found.image.normalised) == ("CCA (changed)", 500, True)
+    assert found.settings == given.settings and found.digest != given.digest
+    assert changed_recipe(given, {}) is given
+    assert changed_recipe(given, {"text.words": given.text.words}) is given
+    for wrong, says in (
+        ({"words": 5}, "recipe 'CCA' has no 'words'; expected a setting such as text.captions"),
+        ({"text.word": 5}, "has text.word; known: words, captions"),
+        ({"texts.words": 5}, "has 'texts'; known: extends, name, method, text"),
+        ({"text.words": "many"}, "text.words is 'many'; expected a whole number"),
+    ):
+        with pytest.raises(BadRecipe, match=says):
+            changed_recipe(given, wrong)
 
 
 def test_an_unknown_recipe_lists_those_there_are():
