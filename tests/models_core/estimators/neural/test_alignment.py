@@ -12,7 +12,7 @@ from models_core import checkpoints as kept  # noqa: E402
 from models_core.checkpoints import Checkpoints  # noqa: E402
 from models_core.estimators.base import Dataset, FitContext, UnitRows  # noqa: E402
 from models_core.estimators.embeddings import recall_of_scores  # noqa: E402
-from models_core.estimators.neural import objective  # noqa: E402
+from models_core.estimators.neural import gradient_training, objective  # noqa: E402
 from models_core.estimators.neural.alignment import Alignment  # noqa: E402
 from models_core.estimators.neural.alignment_training import AlignmentRun, TrainingPairs, embed  # noqa: E402
 from models_core.estimators.neural.gradient_training import (  # noqa: E402
@@ -163,6 +163,19 @@ def test_twenty_images_are_learned_by_heart():
     scores = model.score(train, direction="annotation").tile(EVERYTHING, EVERYTHING)
     np.testing.assert_array_equal(train.image_of[scores.argmax(axis=1)], np.arange(20))
     np.testing.assert_array_equal(scores.argmax(axis=0), train.image_of)
+
+
+def test_in_bfloat16_it_learns_as_in_single_precision(monkeypatch):
+    """As on a GPU: the first losses differ by rounding, and the last ones are as small."""
+    train, _ = scenes(20, things=30, numbers=20, noise=0.5, seed=1)
+    settings = replace(SMALL, size=40, epochs=40, rates=(0.001,), batch=40)
+    single = Alignment(settings).fit(train, None, FitContext())
+    monkeypatch.setattr(gradient_training, "_IN_HALF", frozenset(["cpu"]))
+    half = Alignment(settings).fit(train, None, FitContext())
+    assert half.curve_[0, 1] == pytest.approx(single.curve_[0, 1], rel=0.01)
+    assert half.curve_[0, 1] != single.curve_[0, 1]
+    assert half.curve_[-1, 1] < half.curve_[0, 1] / 5
+    assert {own.dtype for own in half.members_[0].values()} == {np.dtype(np.float32)}
 
 
 def test_it_finds_new_images_with_the_rate_that_finds_the_most_held_out_ones():

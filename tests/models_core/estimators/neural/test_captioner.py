@@ -14,6 +14,7 @@ from models_core.checkpoints import Checkpoints  # noqa: E402
 from models_core.estimators.base import Dataset, FitContext  # noqa: E402
 from models_core.estimators.captioners import WritingSettings  # noqa: E402
 from models_core.estimators.nearest_caption import NearestCaption, NearestCaptionSettings  # noqa: E402
+from models_core.estimators.neural import gradient_training  # noqa: E402
 from models_core.estimators.neural.captioner import RecurrentCaptioner  # noqa: E402
 from models_core.estimators.neural.captioner_training import (  # noqa: E402
     CaptionedImages,
@@ -187,6 +188,17 @@ def test_it_learns_twenty_captions_by_heart_and_to_name_what_new_images_show():
     assert model.perplexity_ == model.curve_[:, 2].min() == model.curve_[model.epoch_ - 1, 2]
     network = stored_captioner(model.weights_, rectified=False)
     assert float(network.scale) > 0 and abs(float(network.centre.mean())) < 1
+
+
+def test_in_bfloat16_it_learns_as_in_single_precision(monkeypatch):
+    train, _ = named_pictures(20, captions=2)
+    settings = replace(SMALL, epochs=30, rates=(0.01,))
+    single = RecurrentCaptioner(settings).fit(train, None, FitContext())
+    monkeypatch.setattr(gradient_training, "_IN_HALF", frozenset(["cpu"]))
+    half = RecurrentCaptioner(settings).fit(train, None, FitContext())
+    assert half.curve_[0, 1] == pytest.approx(single.curve_[0, 1], rel=0.01)
+    assert half.curve_[0, 1] != single.curve_[0, 1]
+    assert half.curve_[-1, 1] < half.curve_[0, 1] / 3
 
 
 @pytest.mark.parametrize("after", [2, 5, 9])
