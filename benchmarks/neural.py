@@ -1,6 +1,6 @@
-"""The neural alignment: pairs a second, time in the loader, memory, and scoring.
+"""The neural systems: pairs a second, time in the loader, memory, scoring and writing.
 
-    python -m benchmarks.neural [--only training store scoring] [--device cpu]
+    python -m benchmarks.neural [--only training store scoring captioner writing] [--device cpu]
 
 - training: steps of 100 pairs for `--seconds` (30), images of 20 regions with `--numbers` (512) numbers
   and captions of 10 words, h = `--size` (300): pairs a second, the share of the time in which the numbers
@@ -12,6 +12,11 @@
   much more at the end. What the system keeps of the file in its cache is not the process's own.
 - scoring: 1,000 images of 20 regions with 5,000 captions of 10 words at h = 300: embedding, and the
   scores with the ranks of each direction.
+- captioner: steps of the network that writes captions, of 100 captions of 10 words and images of
+  `--numbers` numbers, with `--hidden` (512) numbers of the hidden layer and 2,000 words: captions a
+  second, and the share of the peak.
+- writing: captions of 1,000 images by the same network before it learned anything, each of 20 words: with
+  a beam of 1 and of 7.
 """
 
 from __future__ import annotations
@@ -20,7 +25,7 @@ import argparse
 import os
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +35,16 @@ from numpy.typing import NDArray
 
 from benchmarks.measuring import peak, seconds
 from models_core.estimators.base import DIRECTIONS, Dataset, FitContext, RaggedRows, UnitRows, WordNumbers
+from models_core.estimators.captioners import WritingSettings
 from models_core.estimators.embeddings import ranks_of_own
 from models_core.estimators.neural.alignment_training import AlignmentRun, TrainingPairs, embed
-from models_core.estimators.neural.gradient_training import StepSizes
+from models_core.estimators.neural.captioner import RecurrentCaptioner
+from models_core.estimators.neural.captioner_training import CaptionedImages, CaptionerRun
+from models_core.estimators.neural.gradient_training import StepSizes, fitting_threads, network_weights
 from models_core.estimators.neural.scores import AlignmentScores
-from models_core.estimators.neural.settings import AlignmentSettings
+from models_core.estimators.neural.settings import AlignmentSettings, CaptionerSettings
 
 REGIONS, WORDS, VOCABULARY = 20, 10, 2000
-PARTS = ("training", "store", "scoring")
 LINK = ("captions", "images")
 #: Flickr30k.
 STORED_IMAGES, STORED_NUMBERS, CAPTIONS = 31_783, 512, 5
@@ -151,17 +158,74 @@ def scoring(asked: argparse.Namespace) -> None:
             print(f"{objective}: embedding {embedding:.2f} s; {direction}: scores and ranks {ranking:.2f} s")
 
 
+def new_captioner(asked: argparse.Namespace) -> CaptionerRun:
+    """The training of a network that writes captions, before its first step."""
+    values = np.random.default_rng(0).standard_normal((1000, asked.numbers), dtype=np.float32)
+    words, owners = captions(len(values), CAPTIONS)
+    settings = CaptionerSettings(size=asked.hidden)
+    data = CaptionedImages(values, words, owners)
+    steps, device = StepSizes(1e-3, 0.0), torch.device(asked.device)
+    return CaptionerRun("benchmark", (data, None), settings, steps, FitContext(), device)
+
+
+def captioner(asked: argparse.Namespace) -> None:
+    run = new_captioner(asked)
+    size, batch = asked.hidden, run.settings.batch
+    order = np.random.default_rng(0).permutation(len(run.pairs))
+    batches = [order[at : at + batch] for at in range(0, len(order), batch)]
+    # A word goes through the entry and the recurrent layer, and with END to all words.
+    layers = WORDS * (run.settings.word_size + size) * size + (WORDS + 1) * size * (VOCABULARY + 1)
+    of_step = 3 * 2 * batch * (layers + asked.numbers * size)
+    before = peak(np.float32)
+    with fitting_threads(run.multiplications):
+        run.step(batches[0])
+        done, start = 0, time.perf_counter()
+        while time.perf_counter() - start < asked.seconds:
+            run.step(batches[done % len(batches)])
+            done += 1
+        took = time.perf_counter() - start
+    share = done * of_step / took / ((before + peak(np.float32)) / 2)
+    print(
+        f"{done} steps in {took:.1f} s: {done * batch / took:,.0f} captions a second, "
+        f"{share:.0%} of NumPy's peak"
+    )
+
+
+def writing(asked: argparse.Namespace) -> None:
+    run = new_captioner(asked)
+    with torch.no_grad():
+        run.network.output.bias[-1] = -1e9  # no END: all sentences are as long as they may be
+    model = RecurrentCaptioner(run.settings)
+    model.weights_ = network_weights(run.network)
+    images = Dataset({"images": run.pairs.vectors}, {})
+    for beam in (1, 7):
+        how = WritingSettings(beam=beam, limit=20)
+        took, found = seconds(lambda how=how: model.write(images, how))  # type: ignore[misc]
+        assert {len(one.words) for one in found} == {how.limit}
+        print(f"beam {beam}: {len(found)} captions of {how.limit} words in {took:.1f} s")
+
+
+PARTS: Mapping[str, Callable[[argparse.Namespace], None]] = {
+    "training": training,
+    "store": store,
+    "scoring": scoring,
+    "captioner": captioner,
+    "writing": writing,
+}
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--numbers", type=int, default=512)
     parser.add_argument("--size", type=int, default=300)
+    parser.add_argument("--hidden", type=int, default=512)
     asked = parser.parse_args(arguments)
     for part in asked.only:
         print(part)
-        {"training": training, "store": store, "scoring": scoring}[part](asked)
+        PARTS[part](asked)
 
 
 if __name__ == "__main__":
