@@ -204,6 +204,24 @@ def table_of_comparison(report: dict[str, Any]) -> Table:
     )
 
 
+def table_of_preferences(report: dict[str, Any]) -> Table:
+    """A row for each measure and run: on how many queries it is better than the first, equal, or worse."""
+    said = ("better", "equal", "worse", "share", "low", "high", "p")
+    return Table(
+        ["measure", "run", *said],
+        [
+            [
+                test["measure"],
+                test["run"],
+                *(test["preference"][key] for key in said),
+            ]
+            for test in report["tests"]
+            if test["preference"] is not None
+        ],
+        notes=report["remarks"],
+    )
+
+
 def _best(name: str, values: Sequence[float | None]) -> float | None:
     """The best figure of a measure; None where all are equal, or there is one alone."""
     there = [value for value in values if value is not None]

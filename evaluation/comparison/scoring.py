@@ -14,7 +14,7 @@ Source: Hodosh et al. 2013, section 4.3 (measures, tests, marks).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -39,6 +39,7 @@ from evaluation.metrics import METRICS
 from evaluation.metrics.scoring import Score, evaluate
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.significance.mcnemar import mcnemar
+from evaluation.significance.preference import Preference, preference
 from evaluation.significance.randomisation import ROUNDS, of_means, of_median
 from evaluation.significance.tables import holm, mark
 
@@ -89,7 +90,8 @@ class Scored:
 class Against:
     """A run against the first, on one measure; p is None where `reason` says why.
 
-    `difference` is the run's figure less the first's, and `adjusted` is Holm's.
+    `difference` is the run's figure less the first's, and `adjusted` is Holm's. `preference` says on how many
+    queries the run is better; None where no query has a value.
     """
 
     run: str
@@ -100,6 +102,7 @@ class Against:
     adjusted: float | None
     mark: str
     reason: str = ""
+    preference: Preference | None = None
 
 
 def score(
@@ -262,16 +265,7 @@ def adjusted_by_holm(tests: Sequence[Against]) -> list[Against]:
     """The tests of one table, with Holm's values of p over all of them, and their marks."""
     adjusted = holm([np.nan if one.p is None else one.p for one in tests])
     return [
-        Against(
-            one.run,
-            one.measure,
-            one.difference,
-            one.test,
-            one.p,
-            None if one.p is None else float(p),
-            mark(float(p)),
-            one.reason,
-        )
+        replace(one, adjusted=None if one.p is None else float(p), mark=mark(float(p)))
         for one, p in zip(tests, adjusted, strict=True)
     ]
 
@@ -282,7 +276,9 @@ def against(name: str, base: Scored, other: Scored, *, rounds: int = ROUNDS, see
     ours, theirs = other.scores[name].per_query, base.scores[name].per_query
     with np.errstate(invalid="ignore"):
         difference = float(other.scores[name].value - base.scores[name].value)
-    p, reason = None, ""
+    p, reason, preferred = None, "", None
+    if not np.isnan(theirs).all():
+        preferred = preference(ours, theirs, higher_is_better=measure.higher_is_better)
     if np.isnan(theirs).all():
         test, reason = "none", "no query has a value"
     elif measure.binary:
@@ -297,4 +293,4 @@ def against(name: str, base: Scored, other: Scored, *, rounds: int = ROUNDS, see
     else:
         table = of_means(np.stack([ours, theirs]), rounds=rounds, seed=seed)
         test, p = "randomisation of means", float(table.p[0, 1])
-    return Against(other.run, name, difference, test, p, None, "", reason)
+    return Against(other.run, name, difference, test, p, None, "", reason, preferred)

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from evaluation.comparison.comparisons import compare_runs, table_of_comparison
+from evaluation.comparison.comparisons import compare_runs, table_of_comparison, table_of_preferences
 from evaluation.formats.figure_tables import Table
 from evaluation.management.base import ScoringCommand
 from evaluation.selectors import run_named, snapshot_named
@@ -33,6 +33,11 @@ class Command(ScoringCommand):
             help=f"Permutations of the randomisation test (default: {ROUNDS})",
         )
         parser.add_argument("--seed", type=int, default=0, help="Seed of the randomisation test (default: 0)")
+        parser.add_argument(
+            "--preferences",
+            action="store_true",
+            help="Print instead on how many queries each run is better than the first, equal, or worse",
+        )
 
     def report(self, **options: Any) -> dict[str, Any]:
         if not 1 <= options["rounds"] <= MOST_ROUNDS:
@@ -44,17 +49,27 @@ class Command(ScoringCommand):
             runs, snapshot, options["measures"], rounds=options["rounds"], seed=options["seed"], **how
         )
         self.write_values(runs, snapshot, options, how)
+        self.preferences = options["preferences"]
         return found
 
     def table(self, report: dict[str, Any]) -> Table:
-        return table_of_comparison(report)
+        return table_of_preferences(report) if self.preferences else table_of_comparison(report)
 
     def remarks(self, report: dict[str, Any]) -> str:
         tested = sum(test["p"] is not None for test in report["tests"])
         which = f" ({report['subset']})" if report["subset"] else ""
-        return (
+        asked = (
             f"{report['direction']}: {report['queries']} queries of qrels {report['qrels']} version "
-            f"{report['version']}{which}.\nAgainst {report['baseline']}: * p <= 0.1, ** p <= 0.05, *** p "
+            f"{report['version']}{which}.\n"
+        )
+        if self.preferences:
+            return (
+                f"{asked}Against {report['baseline']}: queries on which a run is better, equal or worse; "
+                "share of the better ones among the unequal, with its interval of 95% (Wilson); p of the "
+                "exact sign test, not adjusted."
+            )
+        return (
+            f"{asked}Against {report['baseline']}: * p <= 0.1, ** p <= 0.05, *** p "
             f"<= 0.01, adjusted by Holm for {tested} tests (McNemar; randomisation, {report['rounds']} "
             "permutations)."
         )

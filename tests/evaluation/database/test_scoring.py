@@ -153,6 +153,16 @@ def test_compared_systems_are_tested_against_the_first(qrels: str, runs: list[st
     assert [test["difference"] for test in report["tests"]][:2] == [-1.0, 2.0]
     assert report["systems"][1]["figures"]["median rank"] == 3
     assert "adjusted by Holm for 4 tests" in said("compare_systems", *runs, *arguments)
+    # Of median ranks, the lower one is the better.
+    for test in report["tests"]:
+        higher = 1 if test["measure"] in ("R@1", "MAP") else -1
+        apart = higher * np.sign(bad[test["measure"]] - good[test["measure"]])
+        counts = [int((apart == way).sum()) for way in (1, 0, -1)]
+        assert [test["preference"][key] for key in ("better", "equal", "worse")] == counts
+    rows = list(csv.reader(io.StringIO(said("compare_systems", *runs, *arguments, "--preferences", "--csv"))))
+    assert rows[0] == ["measure", "run", "better", "equal", "worse", "share", "low", "high", "p"]
+    assert [row[0] for row in rows[1:]] == names
+    assert "p of the exact sign test" in said("compare_systems", *runs, *arguments, "--preferences")
 
 
 def test_a_new_measure_of_hits_and_misses_is_tested_by_mcnemar(

@@ -15,6 +15,7 @@ from statsmodels.stats import contingency_tables, multitest
 
 from evaluation.agreement.estimates import Bootstrap, tails
 from evaluation.significance.mcnemar import mcnemar
+from evaluation.significance.preference import preference
 from evaluation.significance.randomisation import MOST_ROUNDS, of_mean, of_means, of_median
 from evaluation.significance.resampling import bootstrap_difference
 from evaluation.significance.tables import holm, kendall, mark, spearman
@@ -253,3 +254,20 @@ def test_what_cannot_be_tested_is_refused_in_one_line(ask: Callable[[], object],
     with pytest.raises(ValueError, match=message) as caught:
         ask()
     assert "\n" not in str(caught.value)
+
+
+def test_preferences_are_counted_query_by_query_and_tested_by_the_signs():
+    dice = np.random.default_rng(5)
+    for _ in range(20):
+        first, second = dice.integers(1, 5, (2, 30))
+        found = preference(first, second)
+        better = sum(int(a > b) for a, b in zip(first, second, strict=True))
+        worse = sum(int(a < b) for a, b in zip(first, second, strict=True))
+        assert (found.better, found.equal, found.worse) == (better, 30 - better - worse, worse)
+        assert found.share == better / (better + worse) and found.low < found.share < found.high
+        assert found.p == pytest.approx(stats.binomtest(better, better + worse).pvalue)
+        turned = preference(first, second, higher_is_better=False)
+        assert (turned.better, turned.worse, turned.p) == (worse, better, found.p)
+    same = preference([1, 2], [1, 2])
+    assert (same.equal, same.share, same.p) == (2, None, 1.0)
+    assert preference([np.inf, 3], [np.inf, 2]).equal == 1
