@@ -17,7 +17,8 @@ from evaluation.formats.conllu import read_conllu
 def sentence(text: str) -> Sentence:
     """Mentions stand in brackets, verbs behind a star, and a bar is where a new part begins."""
     words: list[str] = []
-    mentions, verbs, parts, start = [], set(), set(), 0
+    mentions: list[tuple[int, int, int]] = []
+    verbs, parts, start = set(), set(), 0
     for piece in text.split():
         if piece == "|":
             parts.add(len(words))
