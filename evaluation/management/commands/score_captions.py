@@ -3,6 +3,7 @@
     python manage.py score_captions flickr8k show-and-tell.jsonl --split test
     python manage.py score_captions coco captions_val_results.json --measures BLEU-4,CIDEr-D,ROUGE-L
     python manage.py score_captions flickr30k regional --layer people
+    python manage.py score_captions flickr30k regional --campaign described
 
 The captions that a system wrote, one for each image, against all captions of the corpus: BLEU, ROUGE, CIDEr
 and, where it is installed, METEOR, each with an interval bootstrapped over images. Nothing is written.
@@ -16,6 +17,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from annotation.formats.base import FormatError
+from annotation.protocol.campaign_settings import CampaignError
 from evaluation.agreement.estimates import AgreementError
 from evaluation.agreement.summary import Resampling
 from evaluation.comparison.subsets import BadSubset
@@ -25,6 +27,7 @@ from evaluation.metrics.captions import FAMILY
 from evaluation.metrics.meteor import MeteorFailed, MeteorMissing
 from evaluation.metrics.table import METRICS, UnknownMeasure
 from evaluation.services.captions.region_scores import (
+    RegionReferences,
     remarks_on_region_captions,
     score_region_captions,
     table_of_region_captions,
@@ -44,8 +47,8 @@ class Command(TableCommand):
     )
     refusals = (
         *TableCommand.refusals,
-        *(AgreementError, BadSubset, FormatError, ImportRefused, MeteorFailed, MeteorMissing, OSError),
-        UnknownMeasure,
+        *(AgreementError, BadSubset, CampaignError, FormatError, ImportRefused, MeteorFailed, MeteorMissing),
+        *(OSError, UnknownMeasure),
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -63,6 +66,9 @@ class Command(TableCommand):
         parser.add_argument(
             "--layer", default="", help="For captions of regions: a layer with people's boxes and mentions"
         )
+        parser.add_argument(
+            "--campaign", default="", help="Instead: a campaign in which people described regions"
+        )
         parser.add_argument("--resamples", type=int, default=1000, help="For intervals; 0 for none")
         parser.add_argument("--level", type=float, default=0.95, help="Of the intervals (default: 0.95)")
         parser.add_argument("--seed", type=int, default=0, help="Of the resamples (default: 0)")
@@ -71,13 +77,15 @@ class Command(TableCommand):
         if not options["measures"]:
             raise CommandError(f"no measures; known: {', '.join(METRICS.names(FAMILY))}")
         resampling = Resampling(options["resamples"], options["level"], options["seed"])
-        if options["layer"]:
+        if options["layer"] and options["campaign"]:
+            raise CommandError("--layer and --campaign: use only one of them")
+        if options["layer"] or options["campaign"]:
             if subset_of(options["corpus"], options):
                 raise CommandError("captions of regions are scored whole; leave out --split")
             return score_region_captions(
                 corpus=options["corpus"],
                 name=str(options["file"]),
-                layer=options["layer"],
+                references=RegionReferences(options["layer"], options["campaign"]),
                 measures=options["measures"],
                 resampling=resampling,
             )
@@ -90,7 +98,7 @@ class Command(TableCommand):
         )
 
     def table(self, report: dict[str, Any]) -> Table:
-        return table_of_region_captions(report) if report.get("layer") else table_of_captions(report)
+        return table_of_region_captions(report) if "people" in report else table_of_captions(report)
 
     def remarks(self, report: dict[str, Any]) -> str:
-        return remarks_on_region_captions(report) if report.get("layer") else remarks_on_captions(report)
+        return remarks_on_region_captions(report) if "people" in report else remarks_on_captions(report)

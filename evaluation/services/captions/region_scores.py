@@ -1,11 +1,12 @@
 """Captions of regions, scored against what people say of things in the same place.
 
-The references of a region are the mentions of a layer whose box overlaps it by an IoU of at least 0.5; a
-region that nobody spoke of has no part in the figures. Beside the system stands the agreement among people:
-of each region with several mentions the first, scored against the others.
+The references of a region are the mentions of a layer, or the descriptions of regions that people chose
+themselves in a campaign, whose box overlaps it by an IoU of at least 0.5; a region that nobody spoke of has
+no part in the figures. Beside the system stands the agreement among people: of each region with several
+references the first, scored against the others.
 
-Source: Karpathy and Fei-Fei 2015, section 4.3 and Table 3, whose references are descriptions of regions that
-people chose themselves; mentions of captions are shorter.
+Source: Karpathy and Fei-Fei 2015, section 4.3 and Table 3, whose references are such descriptions; mentions
+of captions are shorter.
 """
 
 from __future__ import annotations
@@ -15,9 +16,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from annotation.campaigns import campaign_named
 from annotation.datasets.layers import layer_to_read
+from annotation.selectors.answers import answers
 from annotation.selectors.records import stream_records
+from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from evaluation.agreement.summary import Resampling
 from evaluation.formats.figure_tables import Table
 from evaluation.metrics.captions import Captions, score_captions
@@ -39,13 +44,30 @@ class _Described:
     references: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class RegionReferences:
+    """Where references are from: a `layer` of the corpus, or the region descriptions of a `campaign`."""
+
+    layer: str = ""
+    campaign: str = ""
+
+    @property
+    def called(self) -> str:
+        """In words."""
+        return f"layer {self.layer}" if self.layer else f"campaign {self.campaign}"
+
+
+#: The boxes of an image and what is said of each.
+_Said = list[tuple[NDArray[Any], str]]
+
+
 def score_region_captions(
-    *, corpus: str, name: str, layer: str, measures: Sequence[str], resampling: Resampling
+    *, corpus: str, name: str, references: RegionReferences, measures: Sequence[str], resampling: Resampling
 ) -> dict[str, Any]:
     """The figures of a set with their intervals over images, and those of people, as plain data.
 
-    Raises UnknownName, ImportRefused for a set of whole images and where no region has a reference, and what
-    `score_captions` raises.
+    Raises UnknownName, CampaignError, ImportRefused for a set of whole images, for a campaign of another
+    corpus and where no region has a reference, and what `score_captions` raises.
     """
     found = caption_set_named(name)
     if found.corpus.name != corpus:
@@ -54,12 +76,13 @@ def score_region_captions(
         )
     if not found.regions:
         raise ImportRefused(
-            f"caption set {name!r} describes whole images, not regions; leave out --layer to score it"
+            f"caption set {name!r} describes whole images, not regions; leave out --layer and --campaign to "
+            "score it"
         )
-    described = _described(found, layer)
+    described = _described(found, references)
     if not described:
         raise ImportRefused(
-            f"layer {layer!r} has no box in the place of a region of {name!r}; choose a layer with boxes of "
+            f"{references.called} has no box in the place of a region of {name!r}; choose one with boxes of "
             "these images"
         )
     people = [
@@ -70,7 +93,7 @@ def score_region_captions(
     return {
         "corpus": found.corpus.name,
         "file": name,
-        "layer": layer,
+        **asdict(references),
         "regions": len(described),
         "without": found.caption_count - len(described),
         "references": sum(len(one.references) for one in described),
@@ -81,27 +104,52 @@ def score_region_captions(
     }
 
 
-def _described(found: CaptionSet, layer: str) -> list[_Described]:
-    chosen = layer_to_read(found.corpus, layer)
-    said: dict[int, list[tuple[list[float], str]]] = {}
+def _described(found: CaptionSet, references: RegionReferences) -> list[_Described]:
+    captions: dict[int, list[tuple[list[float], str]]] = {}
     rows = found.captions.order_by("position").values_list("image_id", "box", "text")
     for image, box, text in rows.iterator():
-        said.setdefault(image, []).append((box, text))
+        captions.setdefault(image, []).append((box, text))
+    said = (
+        _of_layer(found, references.layer) if references.layer else _of_campaign(found, references.campaign)
+    )
+    names = names_of(found.corpus.name).image_name
     described = []
-    records = stream_records(corpus=found.corpus, layer=chosen)
-    for pk, record in zip(names_of(found.corpus.name).image_name, records, strict=True):
-        if pk not in said or record.layer is None:
-            continue
-        mentions = list(boxed_mentions(record.layer))
-        if not mentions:
-            continue
-        boxes = np.stack([box for _, box in mentions])
-        for box, text in said[pk]:
+    for pk, own in said.items():
+        boxes = np.stack([box for box, _ in own])
+        for box, text in captions.get(pk, ()):
             there = iou(np.asarray(box, np.float64), boxes) >= RIGHT_IOU
-            own = tuple(mention.text for (mention, _), right in zip(mentions, there, strict=True) if right)
-            if own:
-                described.append(_Described(record.id, text, own))
+            right = tuple(said_of for (_, said_of), here in zip(own, there, strict=True) if here)
+            if right:
+                described.append(_Described(names[pk], text, right))
     return described
+
+
+def _of_layer(found: CaptionSet, layer: str) -> dict[int, _Said]:
+    """The mentions of each image that have a box."""
+    records = stream_records(corpus=found.corpus, layer=layer_to_read(found.corpus, layer))
+    said = {}
+    for pk, record in zip(names_of(found.corpus.name).image_name, records, strict=True):
+        if record.layer is not None and (own := list(boxed_mentions(record.layer))):
+            said[pk] = [(box, mention.text) for mention, box in own]
+    return said
+
+
+def _of_campaign(found: CaptionSet, name: str) -> dict[int, _Said]:
+    """The regions that people described; withdrawn answers and reports do not count."""
+    campaign = campaign_named(name)
+    if campaign.corpus_id != found.corpus_id:
+        raise ImportRefused(
+            f"campaign {name!r} is about corpus {campaign.corpus.name!r}, not {found.corpus.name!r}; name "
+            "one of that"
+        )
+    image_of = names_of(found.corpus.name).image
+    said: dict[int, _Said] = {}
+    for answer in answers(campaign):
+        if answer["kind"] == REGION_DESCRIPTION and not answer["void"] and not answer["flag"]:
+            said.setdefault(image_of[answer["image"]], []).extend(
+                (np.asarray(region["box"], np.float64), region["text"]) for region in answer["regions"]
+            )
+    return said
 
 
 def _figures(
@@ -134,11 +182,12 @@ def table_of_region_captions(report: dict[str, Any]) -> Table:
 
 def remarks_on_region_captions(report: dict[str, Any]) -> str:
     """What is to be known about the figures of `score_region_captions`."""
-    counted = f"{report['regions']:,} regions, {report['references']:,} mentions"
+    counted = f"{report['regions']:,} regions, {report['references']:,} references"
+    called = RegionReferences(report["layer"], report["campaign"]).called
     lines = [
-        f"{report['file']} against layer {report['layer']} of corpus {report['corpus']}: {counted}.",
+        f"{report['file']} against {called} of corpus {report['corpus']}: {counted}.",
         f"Left out: {report['without']:,} regions that nobody spoke of.",
-        f"People: the first mention of each of {report['people_regions']:,} regions against its others.",
+        f"People: the first reference of each of {report['people_regions']:,} regions against its others.",
     ]
     if report["resamples"]:
         lines.append(

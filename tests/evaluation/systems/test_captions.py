@@ -13,9 +13,13 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError
 
-from annotation import jobs
-from annotation.models import Caption, Corpus, Image, Job
+from annotation import campaigns, jobs
+from annotation.models import Assignment, Caption, Corpus, Image, Job, Worker
+from annotation.moderation.discarding import discard_worker
 from annotation.protocol.contents import corners
+from annotation.protocol.questions import Answer
+from annotation.queue.leases import Lease, take_lease
+from annotation.queue.submission import submit
 from annotation.selectors.records import stream_records
 from annotation.simulation.judging import CrowdKnowledge
 from annotation.simulation.visits import ORDERLY
@@ -29,6 +33,7 @@ from evaluation.web.systems import captions as pages
 from models_core.estimators.captioners import WritingSettings
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.scenes import BOXES, THINGS, train_alignment
+from tests.queue.world import TRUSTING
 from tests.web import world
 from tests.web.staff import press
 
@@ -157,7 +162,17 @@ def test_regions_are_described_by_what_a_layer_says_of_them_and_by_parts_of_capt
     scored = {one["measure"]: one for one in report["measures"]}
     assert scored["BLEU-1"]["low"] <= scored["BLEU-1"]["value"] <= scored["BLEU-1"]["high"]
     assert scored["BLEU-1"]["value"] > 0.5
+    described = describe_parts("scenes", CaptionSet.objects.get(name="regional"))
+    report = json.loads(said("score_captions", "scenes", "regional", "--campaign", described, *MEASURES))
+    # Of three images all five parts were described as the system does; what was withdrawn says otherwise.
+    assert (report["regions"], report["without"], report["references"]) == (15, 60, 15)
+    assert {one["measure"]: one["value"] for one in report["measures"]}["BLEU-1"] == 1.0
+    assert report["people_regions"] == 0 and report["people"] == []
+    shown = said("score_captions", "scenes", "regional", "--campaign", described)
+    assert "regional against campaign described of corpus scenes: 15 regions, 15 references" in shown
     asked: tuple[tuple[tuple[str, ...], str], ...] = (
+        (("regional", "--campaign", "no"), "there is no campaign 'no'"),
+        (("regional", "--campaign", described, "--layer", gold), "use only one of them"),
         (("regional", "--layer", "no"), "unknown layer 'no' of corpus 'scenes'"),
         (("regional", "--layer", gold, "--split", "test"), "leave out --split"),
         (("nothing", "--layer", gold), "unknown caption set 'nothing'"),
@@ -165,6 +180,29 @@ def test_regions_are_described_by_what_a_layer_says_of_them_and_by_parts_of_capt
     for ask, refusal in asked:
         with pytest.raises(CommandError, match=refusal):
             said("score_captions", "scenes", *ask)
+
+
+def describe_parts(corpus: str, written: CaptionSet) -> str:
+    """A campaign in which two people describe the parts of three images: one as the set does, and another,
+    whose answers are withdrawn, as something else."""
+    plan = campaigns.CampaignPlan(
+        name="described", corpus=corpus, tasks="regions", settings=TRUSTING, split="test", images=3
+    )
+    campaign = campaigns.open_campaign(plan)
+    people = [Worker.objects.create(pseudonym=name).pk for name in ("eve", "mallory")]
+    (kind,) = campaign.kinds
+    for worker in people:
+        while isinstance(
+            lease := take_lease(worker=worker, campaign=campaign, kind=campaign.kinds[0]), Lease
+        ):
+            image = Assignment.objects.get(pk=lease.id).task.image.image_id
+            own = {tuple(row.box): row.text for row in written.captions.filter(image=image)}
+            texts = [own[tuple(map(float, box))] if worker == people[0] else "nothing" for box in BOXES]
+            regions = [{"box": list(b), "text": t, "way": ""} for b, t in zip(BOXES, texts, strict=True)]
+            answer = Answer("described", content={"regions": regions})
+            submit(worker=worker, assignment=lease.id, answer=answer, token=f"{worker} {lease.id}")
+    discard_worker(campaign=campaign, worker=people[1], actor=None)
+    return campaign.name
 
 
 def said_of_boxes(corpus: Corpus) -> dict[tuple[Any, ...], set[str]]:
