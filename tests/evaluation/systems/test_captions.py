@@ -195,7 +195,9 @@ def describe_parts(corpus: str, written: CaptionSet) -> str:
         while isinstance(
             lease := take_lease(worker=worker, campaign=campaign, kind=campaign.kinds[0]), Lease
         ):
-            image = Assignment.objects.get(pk=lease.id).task.image.image_id
+            task = Assignment.objects.get(pk=lease.id).task
+            assert task is not None
+            image = task.image.image_id
             own = {tuple(row.box): row.text for row in written.captions.filter(image=image)}
             texts = [own[tuple(map(float, box))] if worker == people[0] else "nothing" for box in BOXES]
             regions = [{"box": list(b), "text": t, "way": ""} for b, t in zip(BOXES, texts, strict=True)]
