@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.http import HttpRequest
+from django.utils.formats import localize, number_format
 
 from annotation.selectors.jobs import Job
 from evaluation.services.systems.learning_curves import LearnedEpoch, learning_curve
@@ -46,10 +47,25 @@ class ShownCurve:
     @property
     def rows(self) -> list[tuple[int, str, str]]:
         """Epoch, loss and figure, as they are read."""
-        return [(one.epoch, f"{one.loss:.4g}", self._read(one.figure)) for one in self.epochs]
+        return [(one.epoch, _read_loss(one.loss), self._read(one.figure)) for one in self.epochs]
+
+    @property
+    def first_loss(self) -> str:
+        """Of the first epoch, as it is read."""
+        return _read_loss(self.epochs[0].loss)
+
+    @property
+    def last_loss(self) -> str:
+        """Of the last epoch, as it is read."""
+        return _read_loss(self.last.loss)
 
     def _read(self, figure: float) -> str:
-        return f"{figure if self.of_words else 100 * figure:.1f}"
+        return number_format(figure if self.of_words else 100 * figure, decimal_pos=1)
+
+
+def _read_loss(loss: float) -> str:
+    """Four digits, as the reader's language writes numbers."""
+    return localize(float(f"{loss:.4g}"))
 
 
 def shown_curve(name: str) -> ShownCurve | None:

@@ -10,13 +10,15 @@ import numpy as np
 import pytest
 from django.core.management import CommandError
 from django.urls import reverse
+from django.utils import translation
 
 from annotation import jobs
 from annotation.models import Job
 from evaluation.models import System
 from evaluation.services.features.importing import FeatureImport, import_features
-from evaluation.services.systems.learning_curves import learning_curve
+from evaluation.services.systems.learning_curves import LearnedEpoch, learning_curve
 from evaluation.services.systems.training import Sources, TrainRequest, system_folder, train_system
+from evaluation.web.systems.learning_curves import ShownCurve
 from models_core import checkpoints, storage
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.conftest import IMAGES
@@ -223,3 +225,11 @@ def test_other_regions_are_refused_when_it_ranks(corpus, regions, recipe, tmp_pa
         said("rank", "mine", "--split", "test", "--regions", "wide")
     with pytest.raises(CommandError, match="reads captions as words, not as lemmas"):
         said("cross_validate", corpus, "BRNN", "--regions", "wide")
+
+
+@pytest.mark.parametrize(("language", "loss", "figure"), [("en", "4.404", "23.4"), ("de", "4,404", "23,4")])
+def test_numbers_of_a_curve_are_those_of_the_readers_language(language: str, loss: str, figure: str):
+    curve = ShownCurve("own", True, [LearnedEpoch(1, 4.40442, 23.44), LearnedEpoch(2, 2.5, 40)], "", "")
+    with translation.override(language):
+        assert curve.rows[0] == (1, loss, figure)
+        assert (curve.first_loss, curve.best_figure) == (loss, figure)
