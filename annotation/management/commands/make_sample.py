@@ -6,16 +6,16 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 from PIL import Image
 
 from annotation.common.registry import UnknownName
 from annotation.formats import FORMATS, FormatError
+from annotation.formats.files.text import whole_file
 from annotation.management.base import ReportCommand, with_progress
 from annotation.management.resources import peak_mib
 from annotation.selectors.left_out import missing_from_export
@@ -66,7 +66,11 @@ class Command(ReportCommand):
         # All of it is written beside OUT first, so that OUT is complete as soon as it exists.
         partial = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.", suffix=".partial"))
         try:
-            with _written(options["parses"]) as parses:
+            with ExitStack() as files:
+                parses = None
+                if options["parses"]:
+                    part = files.enter_context(whole_file(options["parses"]))
+                    parses = files.enter_context(part.open("w", encoding="utf-8"))
                 records = generate(count, seed=options["seed"], out=partial / PICTURES, parses=parses)
                 written = writer.write(with_progress(records, what="images", total=count), partial)
             os.chmod(partial, 0o755)
@@ -97,21 +101,6 @@ class Command(ReportCommand):
             f"{report['seconds']:.1f} s, {report['images_per_second']:.0f} images/s, "
             f"peak memory {report['peak_memory_mib']:.0f} MiB"
         )
-
-
-@contextmanager
-def _written(path: Path | None) -> Iterator[TextIO | None]:
-    """The file to write to, which is there once it is whole; nothing where there is no `path`."""
-    if path is None:
-        yield None
-        return
-    part = path.with_name(f".{path.name}.part")
-    try:
-        with part.open("w", encoding="utf-8") as file:
-            yield file
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _show_first(pictures: Path, sheet: Path) -> None:
