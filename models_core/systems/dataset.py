@@ -30,7 +30,7 @@ from models_core.features.text.edges import Edge
 from models_core.features.text.lemmas import Lemmatiser, Word
 from models_core.features.text.tokens import plain_words
 from models_core.phase_cache import PhaseCache, digest_of_parts, from_json_array, to_json_array
-from models_core.systems.side_settings import Reading
+from models_core.systems.side_settings import CaptionForm
 
 #: The captions of an image, each its content words (or edges) in order.
 CaptionWords = tuple[tuple[Word, ...], ...]
@@ -185,7 +185,7 @@ def prepare(
     codebooks: Vocabulary | None = None,
     vectors: NDArray[np.floating] | RegionVectors | None = None,
     seed: int = 0,
-    reads: Reading = "lemmas",
+    reads: CaptionForm = "lemmas",
 ) -> PreparedDataset:
     """Read captions and pictures; with `vectors`, shape (examples, dimensions), or those of regions, pictures
     are not looked at. Captions are read as `reads` says.

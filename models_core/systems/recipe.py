@@ -17,7 +17,7 @@ from pydantic import Field
 from models_core.checked_fields import BadField, check_fields, read_fields
 from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Method, method_named
 from models_core.estimators.discovery import load_methods
-from models_core.systems.side_settings import SIDE_SETTINGS, Reading
+from models_core.systems.side_settings import SIDE_SETTINGS, CaptionForm
 
 load_methods()
 
@@ -64,7 +64,7 @@ class Recipe:
         return method_named(self.method)
 
     @property
-    def reads(self) -> Reading:
+    def reads(self) -> CaptionForm:
         """As what its text's side reads captions."""
         form = self.kind.takes[CAPTION_VIEW]
         return form if form == "words" or form == "edges" else "lemmas"

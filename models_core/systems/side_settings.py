@@ -19,7 +19,7 @@ from models_core.features.text.idf import Weighting
 TextKernelName = Literal["f1", "bag-of-words", "tag-rank", "trigram"]
 ImageKernelName = Literal["histogram", "pyramid", "linear"]
 #: As what captions are read: their content words as lemmas, all words as written, or dependency edges.
-Reading = Literal["lemmas", "words", "edges"]
+CaptionForm = Literal["lemmas", "words", "edges"]
 #: Lin's, distributional on the corpus ("ic") and on a background text ("background"), alignment.
 Similarity = Literal["lin", "ic", "background", "alignment"]
 

@@ -10,9 +10,10 @@
 where image k and sentence k belong together. The sums leave out l = k, which would add a constant, and each l
 whose sentence belongs to image k too: it is not wrong.
 
-The multiple-instance term of the fragments is sum over k, i, l, t of max(0, 1 - y products[k, i, l, t]),
+The multiple-instance term of the fragments is sum over k, i, l, t of w max(0, 1 - y products[k, i, l, t]),
 where y is -1 for a sentence of another image. Of a word with the regions of its own image, y is 1 where the
-product is positive, or, where none is, for its best region alone; else -1.
+product is positive, or, where none is, for its best region alone; else -1. The weights w make those with y = 1
+count as much as those with y = -1: each is the number of pairs divided by how many such products the batch has.
 
 Source: Karpathy and Fei-Fei 2015, eq. 7 to 9; the multiple-instance term after Karpathy, Joulin and Fei-Fei
 2014, which it cites.
@@ -72,10 +73,14 @@ def ranking_loss(scores: Tensor, image_of: Tensor) -> Tensor:
 
 def multiple_instance_loss(products: BatchProducts, image_of: Tensor) -> Tensor:
     """The multiple-instance term of a batch of pairs; y follows these products, and has no gradient."""
-    there = (products.regions & products.words).to(products.values.dtype)
+    there = products.regions & products.words
     with torch.no_grad():
         known = products.values.masked_fill(~products.regions, -torch.inf)
         best = known == known.amax(dim=1, keepdim=True)
         same = (image_of[:, None] == image_of[None, :])[:, None, :, None]
-        signs = torch.where(same & ((products.values > 0) | best), 1.0, -1.0)
-    return (torch.relu(1 - signs.to(there.dtype) * products.values) * there).sum()
+        right = same & ((products.values > 0) | best) & there
+        wrong = there & ~right
+        shares = [len(image_of) / max(1, int(chosen.sum())) for chosen in (right, wrong)]
+    of_right = (torch.relu(1 - products.values) * right).sum()
+    of_wrong = (torch.relu(1 + products.values) * wrong).sum()
+    return shares[0] * of_right + shares[1] * of_wrong

@@ -66,7 +66,7 @@ def ranking_loss(scores, image_of):
 
 def multiple_instance_loss(regions, words, image_of):
     """The term beside eq. 7: `regions` and `words` are embedded, a list for each pair."""
-    total = 0.0
+    losses = {True: [], False: []}
     for k, own in enumerate(regions):
         for pair, said in enumerate(words):
             for s in said:
@@ -75,8 +75,8 @@ def multiple_instance_loss(regions, words, image_of):
                     right = image_of[pair] == image_of[k] and (
                         product > 0 or (max(products) <= 0 and place == int(np.argmax(products)))
                     )
-                    total += max(0.0, 1 - (1 if right else -1) * product)
-    return total
+                    losses[right].append(max(0.0, 1 - (1 if right else -1) * product))
+    return len(image_of) * sum(float(np.mean(each)) for each in losses.values() if each)
 
 
 def caption_log_probabilities(weights, image, words, *, rectified):
