@@ -119,4 +119,4 @@ def test_the_page_says_that_it_needs_parses(corpus, whole):
     asked = {"name": "edges", "recipe": "DepTree", "corpus": corpus, "features": whole}
     refused = ada.post(page, {**asked, "train": "train", "held_out": "val"})
     assert refused.status_code == 409
-    assert f"has no parses; import_parses {corpus} FILE" in refused.content.decode()
+    assert "has none: import them under Features, “Import parses”." in refused.content.decode()
