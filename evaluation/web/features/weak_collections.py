@@ -6,6 +6,7 @@ whole server.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from django.contrib import messages
@@ -17,7 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotation import jobs
 from annotation.common.registry import UnknownName
 from annotation.common.roles import WHOLE_SERVER
-from annotation.models import Corpus
+from annotation.selectors.corpora import corpus_named
 from annotation.web.common.access import RUNNING, account_of, for_roles
 from annotation.web.staff.frame import said
 from evaluation.services.common import ImportRefused, check_name
@@ -104,7 +105,8 @@ def _import(request: HttpRequest) -> None:
         raise NotOffered(
             _("Weak collection “%(name)s” already exists: choose another name.") % {"name": name}
         )
-    if Corpus.objects.filter(name=name).exists():
+    with suppress(UnknownName):
+        corpus_named(name)
         raise NotOffered(_("“%(name)s” is the name of a corpus: choose another name.") % {"name": name})
     if file not in server_files("collections"):
         raise NotOffered(_("There is no file “%(name)s” on the server.") % {"name": file[:60]})

@@ -181,8 +181,9 @@ def test_the_page_offers_collections_and_asks_for_what_a_recipe_needs(described,
     refused = ada.post("/evaluation/train/", {**form, "features": "cnn:1"}).content.decode()
     assert "learns from a weak collection too: choose one below, or import one under Features" in refused
     said("import_features", described, features, "--name", "other")
-    refused = ada.post("/evaluation/train/", {**form, "features": "other:1", "weak": "flickr1m"})
-    assert "flickr1m has no feature set “other”: import one under Features" in refused.content.decode()
+    form |= {"features": "other:1", "weak": "flickr1m"}
+    refused = ada.post("/evaluation/train/", form).content.decode()
+    assert "flickr1m has no feature set “other”: import one under Features" in refused
     assert not Job.objects.exists()
     done = press(
         ada, "/evaluation/train/", "Train", name="sae", recipe="SAE", features="cnn:1", weak="flickr1m"

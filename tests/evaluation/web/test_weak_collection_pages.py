@@ -38,7 +38,8 @@ def done() -> Job:
 
 def test_a_collection_and_its_features_are_imported_and_listed(ada: Client, file: str):
     empty = words(ada.get(PAGE))
-    assert "There are no weak collections yet." in empty and "Import features of its images" not in empty
+    assert "There are no weak collections yet." in empty
+    assert "Import features of a collection’s images" not in empty
     told = press(ada, PAGE, "Import", name="weak", file=file)
     assert said(told) == ["Importing the collection. The progress is shown below."]
     assert "Importing a weak collection weak queued" in words(told)
