@@ -34,6 +34,8 @@ SHARES = {
     "trying rates": (0.5, 0.75),
     "learning": (0.75, 0.95),
     "writing features": (0.0, 1.0),
+    "training word vectors": (0.0, 0.95),
+    "reading parses": (0.0, 0.95),
 }
 
 

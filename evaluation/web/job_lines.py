@@ -28,18 +28,22 @@ def job_lines(
     *,
     leads: Callable[[Job], str] | None = None,
     limit: int = NEWEST_JOBS,
+    of_server: bool = False,
 ) -> list[ShownJob]:
     """The newest jobs of these kinds that are open to whoever asks; steering them comes back to their page.
 
-    `leads` says where the work of a finished job is looked at, "" for nowhere.
+    `leads` says where the work of a finished job is looked at, "" for nowhere. With `of_server`, jobs about
+    no corpus alone.
     """
+    open_to = offered.offered_jobs(request).filter(kind__in=kinds)
+    found = open_to.filter(corpus=None) if of_server else open_to
     return [
         job_line(
             job,
             f"{reverse('evaluation:steer_job', args=[job.pk])}?next={request.path}",
             leads=leads(job) if leads is not None and job.state == Job.DONE else "",
         )
-        for job in newest_of(offered.offered_jobs(request).filter(kind__in=kinds), limit=limit)
+        for job in newest_of(found, limit=limit)
     ]
 
 

@@ -12,22 +12,24 @@ from evaluation.formats.word_vectors import WORD_VECTOR_SUFFIXES
 #: Kinds of files, and how their names end.
 _KINDS = {
     "background": (".txt",),
+    "collections": (".csv", ".parquet"),
     "features": FEATURE_SUFFIXES,
     "networks": (".onnx",),
+    "parses": (".conllu", ".conllu.gz"),
     "recipes": (".toml",),
 }
 
 
 def server_files(kind: str, *, words: bool = False) -> list[str]:
-    """The names of the server's files of a kind: background, features, networks, recipes; of features with
-    `words` the files of word vectors too."""
+    """The names of the server's files of a kind: background, collections, features, networks, parses or
+    recipes; of features with `words` the files of word vectors too."""
     folder = Path(settings.DATA_DIR) / "sources" / kind
     endings = (*_KINDS[kind], *(WORD_VECTOR_SUFFIXES if words else ()))
     return sorted(
         file.name
         for file in folder.glob("[!.]*")
         # `NAME.ids.txt` lists what the rows of another file are of.
-        if file.is_file() and file.suffix in endings and not file.name.endswith(".ids.txt")
+        if file.is_file() and file.name.endswith(endings) and not file.name.endswith(".ids.txt")
     )
 
 

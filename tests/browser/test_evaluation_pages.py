@@ -39,6 +39,7 @@ PAGES = (
     "/evaluation/train/",
     "/evaluation/add-system/",
     "/evaluation/features/",
+    "/evaluation/features/collections/",
     "/evaluation/runs/?sort=queries&down=1",
     "/evaluation/runs/clip-annotation/",
     "/evaluation/runs/clip-annotation/?split=1/3",

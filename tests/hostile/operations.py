@@ -755,6 +755,39 @@ post(
 )
 
 
+post(
+    "evaluation:import_parses",
+    RUNNERS,
+    corpus="quay",
+    file="quay.conllu",
+    replace=lambda at: at.one("", "1"),
+)
+post(
+    "evaluation:train_word_vectors",
+    RUNNERS,
+    name=lambda at: at.new("words"),
+    corpus="quay",
+    dimensions="4",
+    epochs="1",
+    least="1",
+)
+get("evaluation:weak_collections", RUNNERS)
+post(
+    "evaluation:weak_collections",
+    RUNNERS,
+    name=lambda at: at.new("weak"),
+    file="weak.csv",
+)
+post(
+    "evaluation:collection_features",
+    RUNNERS,
+    collection="weak",
+    name=lambda at: at.new("cnn"),
+    file="weak.npz",
+    dtype="float32",
+)
+
+
 @by("evaluation:bring", "scores", RUNNERS)
 def scores(at: At) -> Call:
     fields = [("act", "scores"), ("name", at.new("s")), ("corpus", "quay")]

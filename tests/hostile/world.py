@@ -28,6 +28,7 @@ from evaluation.services.reports import building
 from evaluation.services.reports.request import ReportRequest
 from evaluation.services.runs.files import RunImport, import_run
 from evaluation.services.systems.upload import STORED_SCORES, upload_system
+from evaluation.services.weak.collections import import_collection
 from tests.crowd import platform
 from tests.evaluation.database.conftest import matrix_file
 from tests.evaluation.database.pooled_world import UNTESTED
@@ -156,6 +157,7 @@ def _evaluated(folder: Path) -> None:
     networks = Path(settings.DATA_DIR) / "sources" / "networks"
     networks.mkdir(parents=True, exist_ok=True)
     colours(networks / "colours.onnx")
+    _collected(networks.parent)
     freeze_protocol(name="own", corpus="quay", protocol="first caption")
     grades = folder / "grades.csv"
     grades.write_text(f"image,caption,grade\n{images[2]},{captions[2]},4.5\n{images[2]},{captions[5]},1\n")
@@ -164,6 +166,16 @@ def _evaluated(folder: Path) -> None:
     )
     launch(plan(BatchRequest(corpus="quay", runs=runs, depth=2, settings=UNTESTED)), "batch")
     building.build_report(ReportRequest("spring", "own", runs, measures=MEASURES, rounds=50, resamples=20))
+
+
+def _collected(sources: Path) -> None:
+    """Files of the server with parses, a weak collection and its features; one collection is imported."""
+    for kind in ("collections", "features", "parses"):
+        (sources / kind).mkdir(parents=True, exist_ok=True)
+    (sources / "collections" / "weak.csv").write_text("id,title\nx,a boat\ny,a quay\n")
+    np.savez(sources / "features" / "weak.npz", vectors=np.eye(2), ids=np.array(["x", "y"]))
+    (sources / "parses" / "quay.conllu").write_text("# sent_id = none\n1\tBoats\t_\t_\t_\t_\t0\troot\t_\t_\n")
+    import_collection("weak", sources / "collections" / "weak.csv")
 
 
 def _exported(campaign: Campaign) -> None:

@@ -110,4 +110,5 @@ def steer_as_asked(request: HttpRequest, job: Job) -> None:
 
 def _about(job: Job) -> str:
     given: dict[str, Any] = job.arguments
-    return ", ".join(str(given[name]) for name in _TELLING if given.get(name))
+    told = ", ".join(str(given[name]) for name in _TELLING if given.get(name))
+    return told or str(given.get("corpus", ""))

@@ -64,6 +64,11 @@ class ParsedCaptions:
                     said["id"], tuple(said["forms"]), tuple(said["heads"]), tuple(said["relations"])
                 )
 
+    @property
+    def made(self) -> datetime:
+        """When they were imported."""
+        return datetime.fromisoformat(self.made_at)
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data for reports."""
         return {key: value for key, value in asdict(self).items() if key != "folder"}
@@ -107,7 +112,7 @@ def import_parses(
     check_file(path, "a CoNLL-U file")
     names = names_of(corpus)
     with exclusive_work(f"parses.{corpus}", "parses of corpus", corpus):
-        found, remarks = _matched(path, names, progress)
+        found, remarks, counts = _matched(path, names, progress)
         lines = "".join(json.dumps(_plain(one), ensure_ascii=False) + "\n" for one in found)
         digest = hashlib.sha256(lines.encode()).hexdigest()
         with suppress(UnknownName):
@@ -128,7 +133,7 @@ def import_parses(
                 "captions": len(found),
                 "words": sum(len(one.forms) for one in found),
                 "digest": digest,
-                "origin": {"file": path.name, "sha256": file_digest(path)},
+                "origin": {"file": path.name, "sha256": file_digest(path), **counts},
                 "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
             }
             (part / _MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
@@ -142,8 +147,8 @@ def import_parses(
 
 def _matched(
     path: Path, names: CorpusNames, progress: PhaseProgress
-) -> tuple[list[ParsedSentence], list[str]]:
-    """The parses of the corpus's captions, in their order, and remarks on the others."""
+) -> tuple[list[ParsedSentence], list[str], dict[str, int]]:
+    """The parses of the corpus's captions, in their order, remarks on the others, and how many those are."""
     images = corpus_named(names.corpus).images.filter(captions__isnull=False)
     texts = dict(images.values_list("captions__pk", "captions__text"))
     of: dict[int, ParsedSentence] = {}
@@ -175,7 +180,8 @@ def _matched(
     missing = [names.caption_name[pk] for pk in names.caption_name if pk not in of]
     if missing:
         remarks.append(f"{count_ids(missing)} of the corpus have no parse")
-    return [of[pk] for pk in names.caption_name if pk in of], remarks
+    counts = {"left_out": len(unknown) + len(other), "missing": len(missing)}
+    return [of[pk] for pk in names.caption_name if pk in of], remarks, counts
 
 
 def _letters(text: str) -> str:

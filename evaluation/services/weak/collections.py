@@ -47,6 +47,11 @@ class WeakCollection:
     made_at: datetime
     folder: Path
 
+    @property
+    def bytes(self) -> int:
+        """On disk."""
+        return sum(file.stat().st_size for file in self.folder.iterdir())
+
     def ids(self) -> list[str]:
         """The ids of its images, in order."""
         import pyarrow.parquet as pq  # a third of a second that few readers need

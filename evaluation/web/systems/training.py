@@ -23,14 +23,14 @@ from evaluation.comparison.subsets import FOLD
 from evaluation.formats.arrays import SUFFIXES
 from evaluation.models import System
 from evaluation.services.common import ImportRefused, check_name
-from evaluation.services.features.parses import parses_of
-from evaluation.services.features.store import is_label
+from evaluation.services.features.store import feature_sets, is_label
 from evaluation.services.systems import registry
 from evaluation.services.systems.auxiliary import check_auxiliary
 from evaluation.services.systems.sources import Sources, check_sets
 from evaluation.services.weak.collections import weak_collections
 from evaluation.web import offered
-from evaluation.web.features import offered_sets
+from evaluation.web.features.captions_data import parses_of_corpora
+from evaluation.web.features.pages import offered_sets
 from evaluation.web.frame import evaluation_frame, text_parameter, text_parameters
 from evaluation.web.server_files import path_of_file, server_files
 from evaluation.web.splits import NotOffered, which_in, whole_in
@@ -183,6 +183,27 @@ def _check_files(recipe: Recipe, backgrounds: list[str], features: str, regions:
         )
 
 
+def _check_weak(weak: str, features: str) -> None:
+    """Raise NotOffered where the collection's images are not described as those of the corpus are."""
+    own = features.partition(":")[0]
+    if not is_label(features):
+        raise NotOffered(
+            _(
+                "Images are compared with those of collection %(name)s: choose a feature set that both have, "
+                "not a file."
+            )
+            % {"name": weak}
+        )
+    if own not in {one.name for one in feature_sets(weak)}:
+        raise NotOffered(
+            _(
+                "Collection %(name)s has no feature set “%(features)s”: import one under Features, “Weak "
+                "collections”."
+            )
+            % {"name": weak, "features": own}
+        )
+
+
 def _arguments(given: QueryDict) -> dict[str, Any]:
     """What the job is to be called with; raises NotOffered, ImportRefused, UnknownName, BadRecipe."""
     corpus = corpus_named(text_parameter(given, "corpus"))
@@ -228,17 +249,28 @@ def _arguments(given: QueryDict) -> dict[str, Any]:
             raise NotOffered(_("There is no file “%(name)s” on the server.") % {"name": unknown[0][:60]})
     _check_files(recipe_of(recipe), backgrounds, features, regions)
     check_sets(recipe_of(recipe), sources)
-    if recipe_of(recipe).reads == "edges":
-        parses_of(corpus.name)  # where there are none, it says which command takes them
+    if recipe_of(recipe).reads == "edges" and not parses_of_corpora([corpus]):
+        raise NotOffered(
+            _(
+                "Recipe %(name)s learns from parses of captions, and corpus %(corpus)s has none: import them "
+                "under Features, “Import parses”."
+            )
+            % {"name": recipe_of(recipe).name, "corpus": corpus.name}
+        )
     weak = text_parameter(given, "weak")
     if weak and weak not in {one.name for one in weak_collections()}:
         raise NotOffered(_("There is no weak collection “%(name)s”.") % {"name": weak[:60]})
     auxiliary = [f"weak={weak}"] if weak else []
     if recipe_of(recipe).kind.needs and not weak:
         raise NotOffered(
-            _("Recipe %(name)s learns from a weak collection too: choose one below.")
+            _(
+                "Recipe %(name)s learns from a weak collection too: choose one below, or import one under "
+                "Features, “Weak collections”."
+            )
             % {"name": recipe_of(recipe).name}
         )
+    if recipe_of(recipe).kind.needs:
+        _check_weak(weak, features)
     check_auxiliary(recipe_of(recipe), auxiliary, features)
     if auxiliary:
         arguments["auxiliary"] = auxiliary

@@ -173,16 +173,18 @@ def test_collections_are_listed_and_removed(described):
         said("import_weak", "flickr1m")
 
 
-def test_the_page_offers_collections_and_asks_for_what_a_recipe_needs(described):
+def test_the_page_offers_collections_and_asks_for_what_a_recipe_needs(described, features):
     ada = world.signed_in("ada", "researcher")
     page = ada.get("/evaluation/train/").content.decode()
     assert "<option>flickr1m</option>" in page and "SAE – needs vectors of images; needs a weak" in page
     form = {"name": "sae", "recipe": "SAE", "corpus": described, "train": "train", "held_out": "val"}
     refused = ada.post("/evaluation/train/", {**form, "features": "cnn:1"}).content.decode()
-    assert (
-        "Recipe SAE learns from a weak collection too: choose one below." in refused
-        and not Job.objects.exists()
-    )
+    assert "learns from a weak collection too: choose one below, or import one under Features" in refused
+    said("import_features", described, features, "--name", "other")
+    form |= {"features": "other:1", "weak": "flickr1m"}
+    refused = ada.post("/evaluation/train/", form).content.decode()
+    assert "flickr1m has no feature set “other”: import one under Features" in refused
+    assert not Job.objects.exists()
     done = press(
         ada, "/evaluation/train/", "Train", name="sae", recipe="SAE", features="cnn:1", weak="flickr1m"
     )

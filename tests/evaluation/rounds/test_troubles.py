@@ -16,20 +16,23 @@ import pytest
 
 from annotation import jobs
 from annotation.jobs.rows import LOST
-from annotation.models import Campaign, Job, Judgment, Layer
+from annotation.models import Campaign, Caption, Job, Judgment, Layer
 from annotation.simulation_driver.soundness import violations
 from evaluation.jobs import kinds as job_kinds
 from evaluation.models import Batch, CaptionSet, JudgmentSet, QrelsSnapshot, Report, Run
 from evaluation.services.batches.recorded_judges import judge_as_recorded
 from evaluation.services.batches.state import batch_state
-from evaluation.services.features.store import feature_sets
+from evaluation.services.features.parses import parses_of
+from evaluation.services.features.store import feature_set, feature_sets
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.reports import building
 from evaluation.services.systems.training import system_folder
+from evaluation.services.weak.collections import weak_collections
 from tests import services
 from tests.conftest import need
 from tests.evaluation.rounds.conftest import CORPUS, SMALL, World
 from tests.evaluation.rounds.steps import BAD, GOOD, asked, opening, training, uploaded
+from tests.evaluation.systems.scenes import write_parses
 from tests.jobs import workers
 from tests.jobs.conftest import CELERY_FIRST, Delivery, sending_to
 from tests.jobs.holding import held, hold
@@ -50,6 +53,7 @@ class Round:
     recipe: str
     alignment: str
     runs: list[str]
+    folder: Path
 
     def jobs(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
         """(kind, a phase in its midst, its arguments)."""
@@ -60,6 +64,12 @@ class Round:
         yield "extract_set", "writing features", {"corpus": SMALL, "name": "net", **seen}
         boxes = {"method": "grid", "limit": 2}
         yield "extract_regions", "finding regions", {"corpus": CORPUS, "name": "parts", **seen, **boxes}
+        parsed = write_parses(CORPUS, self.folder / "p.conllu")
+        yield "import_parses", "reading parses", {"corpus": CORPUS, "path": str(parsed)}
+        words = {"corpus": CORPUS, "name": "words", "dimensions": 4, "epochs": 2}
+        yield "train_word_vectors", "training word vectors", words
+        (self.folder / "weak.csv").write_text("id,title\nx,a dog\ny,the sea\n")
+        yield "import_weak", "importing texts", {"name": "weak", "path": str(self.folder / "weak.csv")}
         aligned = {"name": "aligned", "recipe": self.alignment, "corpus": CORPUS, "regions": "parts"}
         yield "train_system", "learning", aligned
         yield "decode_alignments", "aligning words", {"system": "aligned", "layer": "machine"}
@@ -100,8 +110,10 @@ class Round:
         assert Batch.objects.count() == Campaign.objects.count() == 1
         assert JudgmentSet.objects.filter(published=True).count() == 2 == JudgmentSet.objects.count()
         assert QrelsSnapshot.objects.get().version == 1
-        sets = [("colours:1", 72), ("parts:1", 216), ("net:1", 4)]
-        assert [(one.label, one.rows) for one in feature_sets()] == sets
+        sets = [("colours:1", 72), ("parts:1", 216), ("words:1", len(feature_set(CORPUS, "words").ids()))]
+        assert [(one.label, one.rows) for one in feature_sets()] == [*sets, ("net:1", 4)]
+        assert parses_of(CORPUS).captions == Caption.objects.filter(image__corpus__name=CORPUS).count()
+        assert [(one.name, one.rows) for one in weak_collections()] == [("weak", 2)]
         layer = Layer.objects.get(name="machine")
         assert layer.published and layer.covers.count() == 24 and Layer.objects.count() == 2
         report = Report.objects.get()
@@ -128,7 +140,11 @@ class Round:
 def a_round(world: World, recipes: dict[str, str], tmp_path: Path) -> Round:
     import_judgments(JudgmentsImport(name="truth", corpus=CORPUS, path=world.judgments, format="table"))
     return Round(
-        world, recipes["kcca"], recipes["alignment"], uploaded(tmp_path, "oracle", world, truth=3.0, seed=1)
+        world,
+        recipes["kcca"],
+        recipes["alignment"],
+        uploaded(tmp_path, "oracle", world, truth=3.0, seed=1),
+        tmp_path,
     )
 
 

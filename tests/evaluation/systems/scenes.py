@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from annotation.datasets.importing import import_records
+from annotation.models import Caption
 from annotation.protocol.terms import (
     Box,
     CaptionRecord,
@@ -17,7 +18,9 @@ from annotation.protocol.terms import (
     LayerRecord,
     Mention,
 )
+from evaluation.selectors import names_of
 from evaluation.services.features.importing import FeatureImport, import_features
+from models_core.features.text.tokens import tokenise
 from tests.evaluation.database.conftest import said
 
 THINGS = ("dog", "man", "boat", "tree", "horse", "ball")
@@ -99,3 +102,19 @@ def train_alignment(folder: Path) -> None:
         "--regions",
         "parts",
     )
+
+
+def write_parses(corpus: str, file: Path, *, without: str = "") -> Path:
+    """Every word hangs on the third one, and that is the root; none of the captions of one image."""
+    names, texts = names_of(corpus), dict(Caption.objects.values_list("pk", "text"))
+    lines = []
+    for pk, name in names.caption_name.items():
+        if without and name.startswith(without):
+            continue
+        lines.append(f"# sent_id = {name}")
+        for number, word in enumerate(tokenise(texts[pk]), start=1):
+            head, relation = (0, "root") if number == 3 else (3, "before" if number < 3 else "after")
+            lines.append(f"{number}\t{word}\t_\t_\t_\t_\t{head}\t{relation}\t_\t_")
+        lines.append("")
+    file.write_text("\n".join(lines))
+    return file

@@ -9,13 +9,12 @@ import pytest
 from django.core.management import CommandError
 from django.urls import reverse
 
-from annotation.models import Caption, Image
+from annotation.models import Image
 from evaluation.models import System
-from evaluation.selectors import names_of
 from models_core import storage
-from models_core.features.text.tokens import tokenise
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.conftest import IMAGES
+from tests.evaluation.systems.scenes import write_parses
 from tests.evaluation.systems.test_alignment_systems import NAMES, stored
 from tests.models_core.systems.worlds import vectors
 from tests.web import world
@@ -47,24 +46,8 @@ def whole(corpus: str, tmp_path: Path) -> str:
     return stored(tmp_path, corpus, "cnn", vectors(IMAGES), NAMES, "image")
 
 
-def parses(corpus: str, file: Path, *, without: str = "") -> Path:
-    """Every word hangs on the third one, and that is the root; none of the captions of one image."""
-    names, texts = names_of(corpus), dict(Caption.objects.values_list("pk", "text"))
-    lines = []
-    for pk, name in names.caption_name.items():
-        if without and name.startswith(without):
-            continue
-        lines.append(f"# sent_id = {name}")
-        for number, word in enumerate(tokenise(texts[pk]), start=1):
-            head, relation = (0, "root") if number == 3 else (3, "before" if number < 3 else "after")
-            lines.append(f"{number}\t{word}\t_\t_\t_\t_\t{head}\t{relation}\t_\t_")
-        lines.append("")
-    file.write_text("\n".join(lines))
-    return file
-
-
 def test_it_learns_from_parses_and_ranks_by_them(corpus, whole, recipe, tmp_path):
-    said("import_parses", corpus, parses(corpus, tmp_path / "p.conllu"))
+    said("import_parses", corpus, write_parses(corpus, tmp_path / "p.conllu"))
     ask = ("train_system", "edges", "--recipe", recipe, "--corpus", corpus, "--features", "cnn", "--json")
     assert json.loads(said(*ask))["training"] == 36
     assert json.loads(said(*ask))["unchanged"]
@@ -80,14 +63,14 @@ def test_it_learns_from_parses_and_ranks_by_them(corpus, whole, recipe, tmp_path
     changed = json.loads(said(*ask[:1], "changed", *ask[2:], "--set", "settings.epochs=2", "text.captions=1"))
     assert changed["recipe"] == "edges (changed)"
     # Other parses are another training.
-    other = parses(corpus, tmp_path / "other.conllu", without=NAMES[0])
+    other = write_parses(corpus, tmp_path / "other.conllu", without=NAMES[0])
     said("import_parses", corpus, other, "--replace")
     with pytest.raises(CommandError, match="already exists with a different recipe or other images"):
         said(*ask)
 
 
 def test_an_image_without_a_parse_is_left_out_and_counted(corpus, whole, recipe, tmp_path):
-    said("import_parses", corpus, parses(corpus, tmp_path / "p.conllu", without=NAMES[0]))
+    said("import_parses", corpus, write_parses(corpus, tmp_path / "p.conllu", without=NAMES[0]))
     train = ("train_system", "edges", "--recipe", recipe, "--corpus", corpus, "--features", "cnn", "--json")
     found = json.loads(said(*train))
     assert (found["training"], found["left_out"]) == (35, 1)
@@ -98,7 +81,7 @@ def test_what_lacks_and_what_it_cannot_do_is_said(corpus, whole, recipe, tmp_pat
     with pytest.raises(CommandError, match=f"has no parses; import_parses {corpus} FILE takes"):
         said(*train)
     assert not System.objects.exists()
-    said("import_parses", corpus, parses(corpus, tmp_path / "p.conllu"))
+    said("import_parses", corpus, write_parses(corpus, tmp_path / "p.conllu"))
     said(*train)
     with pytest.raises(CommandError, match="does not align words with regions; name one of recipe BRNN"):
         said("decode_alignments", "edges", "--layer", "machine")
@@ -119,4 +102,4 @@ def test_the_page_says_that_it_needs_parses(corpus, whole):
     asked = {"name": "edges", "recipe": "DepTree", "corpus": corpus, "features": whole}
     refused = ada.post(page, {**asked, "train": "train", "held_out": "val"})
     assert refused.status_code == 409
-    assert f"has no parses; import_parses {corpus} FILE" in refused.content.decode()
+    assert "has none: import them under Features, “Import parses”." in refused.content.decode()

@@ -8,6 +8,8 @@ import pytest
 from django.core.cache import cache
 from django.test import Client
 
+from annotation.workers.accounts import granting
+from tests.factories import a_corpus, some_images
 from tests.web import world
 
 
@@ -28,3 +30,13 @@ def nothing_remembered() -> None:
 def ada(db: None) -> Client:
     """A signed-in researcher."""
     return world.signed_in("ada", "researcher")
+
+
+@pytest.fixture
+def eve(db: None) -> Client:
+    """A signed-in researcher of a corpus `own`, and of nothing else."""
+    account = world.account("eve")
+    granting.grant(account=account, role="researcher", corpus=a_corpus("own", some_images(2)))
+    client = Client()
+    client.force_login(account)
+    return client

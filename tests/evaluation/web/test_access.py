@@ -18,6 +18,7 @@ PAGES: dict[str, list[str | int]] = {
     "train": [],
     "bring": [],
     "features": [],
+    "weak_collections": [],
     "runs": [],
     "run": ["nothing"],
     "trec": ["nothing"],
@@ -51,13 +52,19 @@ ACTS: dict[str, list[str | int]] = {
     "remove_system": ["nothing"],
     "remove_features": [],
     "extract_features": [],
+    "import_parses": [],
+    "train_word_vectors": [],
+    "collection_features": [],
     "remove_run": ["nothing"],
     "remove_qrels": ["nothing"],
     "act_on_batch": ["nothing"],
     "remove_report": ["nothing"],
 }
 #: Pages that also take a POST.
-BOTH = ("train", "bring", "features", "freeze_qrels", "import_qrels", "new_batch", "new_report")
+BOTH = (
+    *("train", "bring", "features", "weak_collections", "freeze_qrels", "import_qrels", "new_batch"),
+    "new_report",
+)
 
 
 @pytest.mark.parametrize("kind", VISITORS)

@@ -39,7 +39,8 @@ def bob(db: None, tmp_path: Path) -> Client:
     "page",
     [
         *("systems", "runs", "qrels_list", "compare", "batches", "reports"),
-        *("train", "bring", "features", "freeze_qrels", "import_qrels", "new_batch", "new_report"),
+        *("train", "bring", "features", "weak_collections", "freeze_qrels", "import_qrels"),
+        *("new_batch", "new_report"),
     ],
 )
 def test_nothing_of_another_corpus_is_told(bob: Client, page: str):

@@ -1,5 +1,5 @@
 """The page of feature sets: what there is, how large, where from and who uses it; import, computing and
-removal."""
+removal. Its forms about the words of captions are sent to `captions_data`."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ from evaluation.services.features.store import (
 from evaluation.services.systems.feature_use import remove_unused, systems_of
 from evaluation.services.systems.registry import InUse
 from evaluation.web import offered
+from evaluation.web.features.captions_data import parses_of_corpora, word_training_fields
 from evaluation.web.frame import evaluation_frame, text_parameter
 from evaluation.web.job_lines import job_lines
 from evaluation.web.server_files import path_of_file, server_files
@@ -40,7 +41,7 @@ from evaluation.web.uploads import LARGEST_UPLOAD, UPLOAD_REFUSALS, upload_folde
 #: How a page offers to find regions; "" describes whole pictures.
 METHODS_OFFERED = ("", "edgeboxes", "selective-search", "grid")
 #: Kinds of jobs that make feature sets.
-_KINDS = ("import_features", "extract_set", "extract_regions")
+_KINDS = ("import_features", "extract_set", "extract_regions", "train_word_vectors", "import_parses")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -67,6 +68,9 @@ def feature_list(request: HttpRequest) -> HttpResponse:
             kinds=FEATURE_KINDS,
             types=NUMBER_TYPES,
             networks=server_files("networks"),
+            parses=parses_of_corpora(corpora),
+            parse_files=server_files("parses"),
+            word_fields=word_training_fields(),
             given=request.POST,
             largest=filesizeformat(LARGEST_UPLOAD),
             jobs=lines,

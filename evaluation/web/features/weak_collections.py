@@ -1,0 +1,134 @@
+"""The page of weak collections: what there is, and who uses it; import of one, and of its images' features.
+
+A collection belongs to no corpus: whoever runs evaluations sees the list, and importing takes a role for the
+whole server.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotation import jobs
+from annotation.common.registry import UnknownName
+from annotation.common.roles import WHOLE_SERVER
+from annotation.selectors.corpora import corpus_named
+from annotation.web.common.access import RUNNING, account_of, for_roles
+from annotation.web.staff.frame import said
+from evaluation.services.common import ImportRefused, check_name
+from evaluation.services.features.store import NUMBER_TYPES, FeatureSet, feature_sets
+from evaluation.services.weak.collections import WeakCollection, weak_collection, weak_collections
+from evaluation.web import offered
+from evaluation.web.frame import evaluation_frame, text_parameter
+from evaluation.web.job_lines import job_lines
+from evaluation.web.server_files import path_of_file, server_files
+from evaluation.web.splits import NotOffered
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCollection:
+    """A collection as a row: with the features of its images, and the systems that learned from it."""
+
+    collection: WeakCollection
+    sets: list[FeatureSet]
+    users: list[str]
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_roles(*RUNNING, corpora=True)
+def collection_list(request: HttpRequest) -> HttpResponse:
+    """The collections; a file of the server becomes one, as a job."""
+    wrong, status = "", 200
+    if request.method == "POST":
+        try:
+            _import(request)
+            return redirect("evaluation:weak_collections")
+        except (NotOffered, ImportRefused, jobs.JobError) as error:
+            wrong, status = str(error), 409
+    lines = job_lines(request, ("import_weak", "import_features"), of_server=True)
+    return render(
+        request,
+        "evaluation/weak_collections.html",
+        evaluation_frame(
+            "features",
+            deeper=True,
+            collections=[_shown(request, one) for one in weak_collections()],
+            files=server_files("collections"),
+            feature_files=server_files("features"),
+            types=NUMBER_TYPES,
+            may_import=_for_server(request),
+            given=request.POST,
+            jobs=lines,
+            live=any(job.live for job in lines),
+            wrong=wrong,
+        ),
+        status=status,
+    )
+
+
+@require_POST
+@for_roles(*RUNNING, corpora=True)
+def collection_features(request: HttpRequest) -> HttpResponse:
+    """Have a job import features of a collection's images from a file of the server."""
+    with said(request, jobs.JobError, NotOffered, ImportRefused, UnknownName) as tell:
+        _check_role(request)
+        collection, name, file, dtype = (
+            text_parameter(request.POST, key) for key in ("collection", "name", "file", "dtype")
+        )
+        check_name(name, "feature set")
+        if file not in server_files("features"):
+            raise NotOffered(_("There is no file “%(name)s” on the server.") % {"name": file[:60]})
+        if dtype not in NUMBER_TYPES:
+            raise NotOffered(_("Nothing was chosen: use one of the buttons."))
+        arguments = {
+            "corpus": weak_collection(collection).name,
+            "name": name,
+            "path": path_of_file("features", file),
+            "dtype": dtype,
+        }
+        jobs.enqueue(kind="import_features", arguments=arguments, actor=account_of(request))
+        tell(_("Importing the features. The progress is shown below."))
+    return redirect("evaluation:weak_collections")
+
+
+def _import(request: HttpRequest) -> None:
+    _check_role(request)
+    name, file = (text_parameter(request.POST, key) for key in ("name", "file"))
+    check_name(name, "collection")
+    if any(one.name == name for one in weak_collections()):
+        raise NotOffered(
+            _("Weak collection “%(name)s” already exists: choose another name.") % {"name": name}
+        )
+    with suppress(UnknownName):
+        corpus_named(name)
+        raise NotOffered(_("“%(name)s” is the name of a corpus: choose another name.") % {"name": name})
+    if file not in server_files("collections"):
+        raise NotOffered(_("There is no file “%(name)s” on the server.") % {"name": file[:60]})
+    arguments = {"name": name, "path": path_of_file("collections", file)}
+    jobs.enqueue(kind="import_weak", arguments=arguments, actor=account_of(request))
+    messages.success(request, _("Importing the collection. The progress is shown below."))
+
+
+def _check_role(request: HttpRequest) -> None:
+    if not _for_server(request):
+        raise NotOffered(
+            _("A weak collection belongs to no corpus: importing takes a role for the whole server.")
+        )
+
+
+def _for_server(request: HttpRequest) -> bool:
+    return account_of(request).has_role(*RUNNING, on=WHOLE_SERVER)
+
+
+def _shown(request: HttpRequest, one: WeakCollection) -> ShownCollection:
+    """Of the systems that learned from a collection those that are open to whoever asks."""
+    users = offered.offered_systems(request).filter(settings__weak__collection=one.name)
+    return ShownCollection(
+        one, feature_sets(one.name), list(users.order_by("name").values_list("name", flat=True))
+    )

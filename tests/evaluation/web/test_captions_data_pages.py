@@ -1,0 +1,166 @@
+"""Parses and word vectors by page: each a job, each refusal one line with the remedy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from annotation import jobs
+from annotation.models import Job
+from evaluation.services.features.parses import parses_of
+from evaluation.services.features.store import feature_set
+from evaluation.web.server_files import server_files
+from tests.evaluation.web import little
+from tests.web.staff import press, said, words
+
+pytestmark = pytest.mark.django_db
+FEATURES = "/evaluation/features/"
+PARSES, TRAINING = f"{FEATURES}parses/", f"{FEATURES}word-vectors/"
+
+
+@pytest.fixture
+def small(db: None) -> str:
+    """A corpus of nine captions: `caption 0 of a` to `caption 2 of c`."""
+    return little.corpus()
+
+
+def parsed(data_dir: Path, file: str, *captions: str) -> None:
+    """A file of the server with parses of these captions, in which every word hangs on the one before it."""
+    lines = []
+    for name in captions:
+        picture, number = name.split(".jpg#")
+        lines.append(f"# sent_id = {name}")
+        for place, word in enumerate(("caption", number, "of", picture)):
+            lines.append(f"{place + 1}\t{word}\t_\t_\t_\t_\t{place}\tdep\t_\t_")
+        lines.append("")
+    folder = data_dir / "sources" / "parses"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / file).write_text("\n".join(lines))
+
+
+def done() -> Job:
+    """The newest job, once it was run."""
+    jobs.run_queued_job(Job.objects.latest("pk").pk)
+    return Job.objects.latest("pk")
+
+
+def test_parses_are_imported_by_a_job_and_shown(ada: Client, small: str, data_dir: Path):
+    page = words(ada.get(FEATURES))
+    assert "into the folder sources/parses of the data folder" in page and "Digest" not in page
+    parsed(data_dir, "p.conllu", "a.jpg#0", "a.jpg#1", "gone.jpg#0")
+    told = press(ada, FEATURES, "Import parses", corpus=small, file="p.conllu")
+    assert said(told) == ["Importing the parses. The progress is shown below."]
+    assert "Importing parses small" in words(told)
+    assert done().state == Job.DONE
+    stored = parses_of(small)
+    assert stored.captions == 2 and stored.made.tzinfo is not None
+    shown = words(ada.get(FEATURES))
+    row = f"small 2 8 p.conllu; 7 captions without a parse; 1 parse left out {stored.digest[:12]}"
+    assert row in shown
+
+
+def test_other_parses_take_a_tick(ada: Client, small: str, data_dir: Path):
+    parsed(data_dir, "p.conllu", "a.jpg#0")
+    parsed(data_dir, "q.conllu", "b.jpg#0")
+    press(ada, FEATURES, "Import parses", file="p.conllu")
+    done()
+    refused = press(ada, FEATURES, "Import parses", file="q.conllu")
+    assert said(refused) == ["Corpus small has parses already: tick “Replace” to have these in their place."]
+    assert Job.objects.count() == 1
+    press(ada, FEATURES, "Import parses", file="q.conllu", replace="1")
+    assert done().state == Job.DONE
+    assert [one.id for one in parses_of(small).sentences()] == ["b.jpg#0"]
+
+
+def test_what_is_no_parse_of_the_corpus_ends_the_job_in_one_line(ada: Client, small: str, data_dir: Path):
+    parsed(data_dir, "p.conllu", "gone.jpg#0")
+    press(ada, FEATURES, "Import parses")
+    job = done()
+    assert job.state == Job.FAILED and "no parse fits a caption of corpus 'small'" in job.error
+    assert "no parse fits a caption" in words(ada.get(FEATURES))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"file": "../../secret.conllu"}, "There is no file “../../secret.conllu” on the server."),
+        ({"file": ""}, "There is no file “” on the server."),
+        ({"corpus": "other"}, "There is no corpus “other” here."),
+    ],
+)
+def test_parses_that_the_page_does_not_offer_are_refused(
+    ada: Client, small: str, data_dir: Path, change: dict[str, str], says: str
+):
+    parsed(data_dir, "p.conllu", "a.jpg#0")
+    answer = ada.post(PARSES, {"corpus": small, "file": "p.conllu", **change}, follow=True)
+    assert said(answer) == [says] and not Job.objects.exists()
+
+
+def test_only_files_of_parses_are_offered(data_dir: Path):
+    for name in ("p.conllu", "q.conllu.gz", "r.txt", "s.gz", ".conllu"):
+        parsed(data_dir, name)
+    assert server_files("parses") == ["p.conllu", "q.conllu.gz"]
+
+
+def test_word_vectors_are_trained_by_a_job_and_shown(ada: Client, small: str):
+    told = press(ada, FEATURES, "Train", corpus=small, name="own", dimensions="4", epochs="2", least="3")
+    assert said(told) == ["Training the word vectors. The progress is shown below."]
+    job = Job.objects.get()
+    assert job.arguments == {
+        "corpus": small,
+        "name": "own",
+        "dimensions": 4,
+        "epochs": 2,
+        "least": 3,
+        "window": 5,
+        "negative": 5,
+        "seed": 0,
+    }
+    assert done().state == Job.DONE
+    found = feature_set(small, "own")
+    assert (found.kind, found.dimensions) == ("word", 4) and "caption" in found.ids()
+    assert "own:1 small words" in words(ada.get(FEATURES))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"name": "a b"}, "feature set name 'a b': expected letters"),
+        ({"name": ""}, "feature set name ''"),
+        ({"corpus": "other"}, "There is no corpus “other” here."),
+        ({"dimensions": "1"}, "Numbers of a vector: give a number from 2 to 2000, not 1."),
+        ({"epochs": "1001"}, "How often all captions are read: give a number from 1 to 1000, not 1001."),
+        (
+            {"least": "0"},
+            "How often a word comes at least, to get a vector: 0 is too small; give",
+        ),
+        ({"window": "many"}, "“many” is not a whole number."),
+    ],
+)
+def test_trainings_that_cannot_be_are_refused(ada: Client, small: str, change: dict[str, str], says: str):
+    answer = ada.post(TRAINING, {"corpus": small, "name": "own", **change}, follow=True)
+    assert len(said(answer)) == 1 and said(answer)[0].startswith(says)
+    assert not Job.objects.exists()
+
+
+def test_words_that_come_too_rarely_end_the_job_in_one_line(ada: Client, small: str):
+    press(ada, FEATURES, "Train", name="own", least="100")
+    job = done()
+    assert job.state == Job.FAILED
+    assert job.error == "no word of corpus 'small' comes 100 times; lower that number"
+
+
+def test_a_role_for_a_corpus_covers_its_parses_and_words_alone(
+    ada: Client, eve: Client, small: str, data_dir: Path
+):
+    parsed(data_dir, "p.conllu", "a.jpg#0")
+    press(ada, FEATURES, "Import parses", corpus=small)
+    done()
+    shown = words(eve.get(FEATURES))
+    assert "Parses of captions" not in shown and "small" not in shown.split()
+    for address, form in ((PARSES, {"file": "p.conllu", "replace": "1"}), (TRAINING, {"name": "x"})):
+        refused = eve.post(address, {"corpus": small, **form}, follow=True)
+        assert said(refused) == ["There is no corpus “small” here."]
+    assert Job.objects.count() == 1
