@@ -73,10 +73,11 @@ def vectors(asked: argparse.Namespace) -> None:
     fisher, given = FisherVectors(mixture), phrases(asked)
     next(fisher.blocks(given.take(range(10)), words))  # compiled
     took, numbers = seconds(lambda: sum(block.size for block in fisher.blocks(given, words)))
+    rate, peak = numbers * 4 / took / 1e9, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
-        f"{len(given):,} phrases of {len(given.values) / len(given):.2f} words, {wordless(given.begin, given.end):,} "
-        f"without any: {took:.1f} s, {numbers * 4 / took / 1e9:.2f} GB a second, {shared:.1f} components a word; "
-        f"at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MiB"
+        f"{len(given):,} phrases of {len(given.values) / len(given):.2f} words, "
+        f"{wordless(given.begin, given.end):,} without any: {took:.1f} s, {rate:.2f} GB a second, "
+        f"{shared:.1f} components a word; at most {peak:,.0f} MiB"
     )
 
 

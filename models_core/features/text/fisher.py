@@ -9,11 +9,11 @@ Fisher information in its usual diagonal approximation:
     Laplacian    by location   1 / (T sqrt(w_k))   * sum over words of p_k(x) sign(z)
                  by scale      1 / (T sqrt(w_k))   * sum over words of p_k(x) (|z| - 1)
 
-The information of a row about location and scale is w_k / s^2 and 2 w_k / s^2 for a Gaussian, w_k / s^2 twice for
-a Laplacian. Weights have no gradient of their own. Then each number becomes the signed root of its size (power
-normalisation), and the vector gets length 1. Source: Perronnin et al. 2010, sections 2 and 3; Plummer et al.
-2015, section 3, take both orders of a hybrid mixture of 30 components and print no equations: those of the
-Laplacian are derived here.
+The information of a row about location and scale is w_k / s^2 and 2 w_k / s^2 for a Gaussian, and w_k / s^2
+twice for a Laplacian. Weights have no gradient of their own. Then each number becomes the signed root of its
+size (power normalisation), and the vector gets length 1. Source: Perronnin et al. 2010, sections 2 and 3, from
+memory; Plummer et al. 2015, section 3, take both orders of a hybrid mixture of 30 components and print no
+equations: those of the Laplacian are derived here.
 """
 
 from __future__ import annotations
@@ -84,12 +84,13 @@ class FisherVectors:
     def blocks(
         self, phrases: PhraseWords, vectors: NDArray[Any] | None = None, *, rows: int = 0
     ) -> Iterator[Singles]:
-        """Vectors of all phrases in their order, in blocks of shape (at most `rows`, size); 0: 16 MiB a block.
+        """Vectors of all phrases in their order, in blocks of shape (at most `rows`, size).
 
-        Where words are numbers, `vectors` has their vectors, shape (vocabulary, dimensions), and posteriors are
-        computed once for each word. A phrase without words gives zeros; `wordless` counts such. Raises
-        ValueError for places outside of the rows, words outside of the vocabulary, another width, and numbers
-        that are not finite (of rows: when their block is reached).
+        0 rows: 16 MiB a block. Where words are numbers, `vectors` has their vectors, shape (vocabulary,
+        dimensions), and posteriors are computed once for each word. A phrase without words gives zeros;
+        `wordless` counts such. Raises ValueError for places outside of the rows, words outside of the
+        vocabulary, another width, and numbers that are not finite (these two when the first block is asked
+        for, or the one that has them).
         """
         begin, end = np.asarray(phrases.begin, np.intp), np.asarray(phrases.end, np.intp)
         bad = np.flatnonzero((begin < 0) | (end < begin) | (end > len(phrases.values)))
@@ -107,7 +108,8 @@ class FisherVectors:
         words = np.asarray(phrases.values)
         if words.ndim != 1 or not np.issubdtype(words.dtype, np.integer):
             raise ValueError(
-                f"words have shape {words.shape} and type {words.dtype}; expected numbers of words, shape (rows,)"
+                f"words have shape {words.shape} and type {words.dtype}; "
+                "expected numbers of words, shape (rows,)"
             )
         if words.size and not (0 <= words.min() and words.max() < len(vectors)):
             wrong = int(np.flatnonzero((words < 0) | (words >= len(vectors)))[0])
@@ -193,7 +195,7 @@ def _plain(vectors: NDArray[Any]) -> NDArray[Any]:
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "nsz", "contract"})
 def _add_gradients(rows, places, shape, factors, how, out):  # type: ignore[no-untyped-def]
-    """Fill `out`, zeros of shape (phrases, 2 components dimensions); components without rows are not touched."""
+    """Fill `out`, zeros of shape (phrases, 2 components dimensions), where components share a word."""
     vectors, posteriors, words = rows
     begin, end = places
     locations, inverse, laplacian = shape

@@ -6,10 +6,10 @@ A component k has in each dimension d a location m and a scale s, and is there a
     log L(x; m, s) = -|x - m| / s - log(2 s)                             s: mean absolute deviation
 
 Laplacians need weighted medians. So that memory does not grow with the rows, each dimension has `bins` edges,
-values of a sample of rows that lie evenly by rank; posteriors p(k|x), and p(k|x) x, are added up between
-edges. From these sums the weighted mean of |x - e| is exact for every edge e, and the best edge is taken. So a
-Laplacian's location is always an edge: among edges the step is the exact one, and where all rows fit the
-edges it is the median itself. Else its rank is wrong by at most about 1 / (bins * weight of the component).
+values of a sample of rows that lie evenly by rank; posteriors p(k|x), and p(k|x) x, are added up between edges.
+From these sums the weighted mean of |x - e| is exact for every edge e, and the best edge is taken. So a
+Laplacian's location is always an edge: among edges the step is the exact one, and where every row's value is an
+edge it is the median itself. Else its rank is wrong by at most about 1 / (bins * weight of the component).
 """
 
 from __future__ import annotations
@@ -73,18 +73,11 @@ class ComponentSums:
         edges = self.edges
         if edges is None:
             return
-        owner, component = np.nonzero(posteriors)
-        values, columns = posteriors[owner, component], np.ascontiguousarray(rows.T)
+        columns = np.ascontiguousarray(rows.T)
 
         def count(start: int) -> None:
             part = slice(start, start + _DIMENSIONS)
-            _count(
-                columns[part],
-                edges[part],
-                (owner, component, values),
-                self.inside[part],
-                self.inside_first[part],
-            )
+            _count(columns[part], edges[part], posteriors, self.inside[part], self.inside_first[part])
 
         for_each(count, range(0, len(columns), _DIMENSIONS))
 
@@ -183,31 +176,25 @@ def _subtract_deviations(rows, locations, slopes, out):  # type: ignore[no-untyp
             out[n, k] -= total
 
 
-@njit(nogil=True, cache=True)
-def _count(columns, edges, entries, inside, inside_first):  # type: ignore[no-untyped-def]
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def _count(columns, edges, posteriors, inside, inside_first):  # type: ignore[no-untyped-def]
     """Add posteriors, and posteriors times values, to the bins that the values fall into.
 
-    `columns` has shape (dimensions, rows); `entries` are row, component and posterior of each that is not 0.
-    Bin j has the values from edge j - 1 on that are below edge j.
+    `columns` has shape (dimensions, rows). Bin j has the values from edge j - 1 on that are below edge j.
     """
-    owner, component, values = entries
-    bins = np.empty(columns.shape[1], np.intp)
     for d in range(columns.shape[0]):
-        own, column = edges[d], columns[d]
+        own, column, sums, first_sums = edges[d], columns[d], inside[d], inside_first[d]
         for n in range(column.shape[0]):
-            low, left = 0, own.shape[0]
+            value, low, left = column[n], 0, own.shape[0]
+            # Halves without a branch, which the processor would guess wrong every other time.
             while left > 0:
-                half = left // 2
-                if own[low + half] <= column[n]:
-                    low += half + 1
-                    left -= half + 1
-                else:
-                    left = half
-            bins[n] = low
-        for at in range(owner.shape[0]):
-            n, k, value = owner[at], component[at], values[at]
-            inside[d, bins[n], k] += value
-            inside_first[d, bins[n], k] += value * column[n]
+                half = (left + 1) // 2
+                low += half if own[low + half - 1] <= value else 0
+                left -= half
+            total, first, shares = sums[low], first_sums[low], posteriors[n]
+            for k in range(shares.shape[0]):
+                total[k] += shares[k]
+                first[k] += shares[k] * value
 
 
 @njit(nogil=True, cache=True)

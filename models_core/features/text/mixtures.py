@@ -4,8 +4,8 @@
 
 f_kd is a Gaussian (GMM), a Laplacian (LMM), or whichever of them fits component k better in dimension d
 (HGLMM). Plummer et al. 2015, section 3, take the last with 30 components, after Klein et al. 2015, and print
-no equations; ours are the maximum-likelihood steps of EM in `mixture_steps`, where HGLMM chooses in every step
-anew. EM starts with the clusters of k-means.
+no equations; ours are the maximum-likelihood steps of EM in `mixture_steps`, where HGLMM chooses anew in every
+step. EM starts with the clusters of k-means.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class WordMixture:
         return np.concatenate([found for found, _ in self._expected(rows)])
 
     def log_likelihoods(self, rows: NDArray[Any]) -> Doubles:
-        """log p of each of rows, shape (rows, dimensions); shape (rows,). Raises ValueError as `posteriors`."""
+        """log p of each of rows, shape (rows, dimensions); shape (rows,). Raises as `posteriors` does."""
         return np.concatenate([found for _, found in self._expected(rows)])
 
     def _expected(self, rows: NDArray[Any]) -> Iterator[tuple[Doubles, Doubles]]:
