@@ -11,9 +11,9 @@ Fisher information in its usual diagonal approximation:
 
 The information of a row about location and scale is w_k / s^2 and 2 w_k / s^2 for a Gaussian, and w_k / s^2
 twice for a Laplacian. Weights have no gradient of their own. Then each number becomes the signed root of its
-size (power normalisation), and the vector gets length 1. Source: Perronnin et al. 2010, sections 2 and 3, from
-memory; Plummer et al. 2015, section 3, take both orders of a hybrid mixture of 30 components and print no
-equations: those of the Laplacian are derived here.
+size (power normalisation), and the vector gets length 1. Source: Perronnin et al. 2010, from memory; Plummer
+et al. 2015, section 3, take both orders of a hybrid mixture of 30 components and print no equations: those of
+the Laplacian are derived here.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from models_core.features.text.mixture_steps import LEAST_POSTERIOR
 from models_core.features.text.mixtures import WordMixture
 from models_core.threads import cores, for_each
 
-Singles = NDArray[np.float32]
+FisherBlock = NDArray[np.float32]
 
 #: Bytes of a block, unless the caller says how many phrases it has.
 _BLOCK = 1 << 24
@@ -45,13 +45,16 @@ class PhraseWords(Protocol):
     """
 
     @property
-    def values(self) -> NDArray[Any]: ...
+    def values(self) -> NDArray[Any]:
+        """Rows of all phrases."""
 
     @property
-    def begin(self) -> NDArray[np.intp]: ...
+    def begin(self) -> NDArray[np.intp]:
+        """Of each phrase the first row, shape (phrases,)."""
 
     @property
-    def end(self) -> NDArray[np.intp]: ...
+    def end(self) -> NDArray[np.intp]:
+        """Of each phrase the row after its last, shape (phrases,)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,7 @@ class FisherVectors:
 
     def blocks(
         self, phrases: PhraseWords, vectors: NDArray[Any] | None = None, *, rows: int = 0
-    ) -> Iterator[Singles]:
+    ) -> Iterator[FisherBlock]:
         """Vectors of all phrases in their order, in blocks of shape (at most `rows`, size).
 
         0 rows: 16 MiB a block. Where words are numbers, `vectors` has their vectors, shape (vocabulary,
@@ -125,7 +128,7 @@ class FisherVectors:
         begin: NDArray[np.intp],
         end: NDArray[np.intp],
         step: int,
-    ) -> Iterator[Singles]:
+    ) -> Iterator[FisherBlock]:
         vectors, posteriors = _plain(vectors), self.mixture.posteriors(vectors)
         for start in range(0, len(begin), step):
             part = slice(start, start + step)
@@ -133,7 +136,7 @@ class FisherVectors:
 
     def _of_rows(
         self, values: NDArray[Any], begin: NDArray[np.intp], end: NDArray[np.intp], step: int
-    ) -> Iterator[Singles]:
+    ) -> Iterator[FisherBlock]:
         for start in range(0, len(begin), step):
             own = slice(start, start + step)
             counts = end[own] - begin[own]
@@ -151,7 +154,7 @@ class FisherVectors:
         words: NDArray[Any],
         begin: NDArray[np.intp],
         end: NDArray[np.intp],
-    ) -> Singles:
+    ) -> FisherBlock:
         """Vectors of a block; its words' vectors and posteriors are known."""
         found = self.mixture.parameters_
         root = np.sqrt(found.weights)[:, None]

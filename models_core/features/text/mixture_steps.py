@@ -6,10 +6,11 @@ A component k has in each dimension d a location m and a scale s, and is there a
     log L(x; m, s) = -|x - m| / s - log(2 s)                             s: mean absolute deviation
 
 Laplacians need weighted medians. So that memory does not grow with the rows, each dimension has `bins` edges,
-values of a sample of rows that lie evenly by rank; posteriors p(k|x), and p(k|x) x, are added up between edges.
-From these sums the weighted mean of |x - e| is exact for every edge e, and the best edge is taken. So a
-Laplacian's location is always an edge: among edges the step is the exact one, and where every row's value is an
-edge it is the median itself. Else its rank is wrong by at most about 1 / (bins * weight of the component).
+values of a sample of rows that lie evenly by rank; posteriors p(k|x), and p(k|x) x, are added up between the
+edges. From these sums the weighted mean of |x - e| is exact for every edge e, and the best edge is taken. So
+a Laplacian's location is always an edge: among edges the step is the exact one, and where each value of a row
+is an edge it is the median itself. Else its rank is wrong by at most about 1 / (bins * w_k), w_k being the
+component's weight.
 """
 
 from __future__ import annotations

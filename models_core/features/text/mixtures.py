@@ -4,8 +4,8 @@
 
 f_kd is a Gaussian (GMM), a Laplacian (LMM), or whichever of them fits component k better in dimension d
 (HGLMM). Plummer et al. 2015, section 3, take the last with 30 components, after Klein et al. 2015, and print
-no equations; ours are the maximum-likelihood steps of EM in `mixture_steps`, where HGLMM chooses anew in every
-step. EM starts with the clusters of k-means.
+no equations; ours are the maximum-likelihood steps of EM in `mixture_steps`, each of which chooses anew for
+HGLMM. EM starts with the clusters of k-means.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class WordMixture:
             ) from None
         edges = None if settings.family == "gaussian" else rank_edges(centred, settings.bins)
         least = settings.floor * data.deviation
-        shape = centres.shape
+        shape = (len(centres), centres.shape[1])
         none = MixtureParameters(
             np.full(len(centres), 1 / len(centres)),
             centres.astype(float),

@@ -1,17 +1,16 @@
-"""Mixtures over word vectors and Fisher vectors of phrases, against loops over the equations.
-
-scikit-image's `fisher_vector` is compared with where it is installed; its numbers by scale have the other sign.
-"""
+"""Mixtures over word vectors and Fisher vectors of phrases, against loops over the equations."""
 
 from __future__ import annotations
 
 import json
+import tracemalloc
 from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from sklearn.mixture import GaussianMixture
 
 from models_core.checked_fields import BadField
 from models_core.estimators.base import RaggedRows, WordNumbers
@@ -124,21 +123,19 @@ def test_gradients_are_finite_differences_of_the_log_likelihood(family: Family) 
                     assert gradients[order, k, d] == pytest.approx(slope, abs=1e-5, rel=1e-5)
 
 
-def test_gaussian_vectors_are_those_of_scikit_image() -> None:
-    reference = pytest.importorskip("skimage.feature")
-    from sklearn.mixture import GaussianMixture
-
+def test_gaussian_vectors_are_those_of_moments() -> None:
+    """Perronnin's equations from sums of p, p x and p x^2, as scikit-image computes them (there with the
+    opposite sign by scale; it is no requirement, so that it is not imported)."""
     fisher = FisherVectors(learn("gaussian"), PLAIN)
-    found = fisher.mixture.parameters_
-    theirs = GaussianMixture(3, covariance_type="diag")
-    theirs.weights_, theirs.means_, theirs.covariances_ = found.weights, found.locations, found.scales**2
-    theirs.precisions_cholesky_ = 1 / found.scales
-    given = some_phrases((5, 40))
+    found, given = fisher.mixture.parameters_, some_phrases((5, 40))
+    m, s, root = found.locations, found.scales, np.sqrt(found.weights)[:, None]
     for place, vector in enumerate(whole(fisher, given)):
-        expected = reference.fisher_vector(given.item(place).astype(float), theirs)[3:]
-        half = fisher.size // 2
-        assert vector[:half] == pytest.approx(expected[:half], abs=1e-6)
-        assert vector[half:] == pytest.approx(-expected[half:], abs=1e-6)
+        rows = given.item(place).astype(float)
+        shares = fisher.mixture.posteriors(rows).T / len(rows)
+        mass, first, second = shares.sum(axis=1)[:, None], shares @ rows, shares @ rows**2
+        by_location = (first - mass * m) / (root * s)
+        by_scale = (second - 2 * m * first + mass * (m**2 - s**2)) / (np.sqrt(2) * root * s**2)
+        assert vector == pytest.approx(np.concatenate([by_location.ravel(), by_scale.ravel()]), abs=1e-6)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -199,9 +196,10 @@ def test_the_log_likelihood_never_falls(family: Family, bins: int) -> None:
 
 
 def test_gaussians_are_those_of_scikit_learn() -> None:
-    mixture = pytest.importorskip("sklearn.mixture").GaussianMixture
     rows = word_rows().astype(float)
-    theirs = mixture(3, covariance_type="diag", tol=1e-9, max_iter=500, reg_covar=0, random_state=0).fit(rows)
+    theirs = GaussianMixture(
+        3, covariance_type="diag", tol=1e-9, max_iter=500, reg_covar=0, random_state=0
+    ).fit(rows)
     ours = learn("gaussian", tolerance=0.0, passes=400)
     assert ours.log_likelihoods(rows).mean() == pytest.approx(theirs.score(rows), abs=1e-4)
     order, their_order = ours.parameters_.locations[:, 0].argsort(), theirs.means_[:, 0].argsort()
@@ -217,7 +215,7 @@ def test_one_laplacian_is_the_median_and_the_mean_deviation() -> None:
 
 
 def test_with_few_edges_the_median_is_near() -> None:
-    """64 edges over one component: the rank is wrong by at most 1/64, and the deviation is that of the edge."""
+    """64 edges, one component: the rank is wrong by at most 1/64, and the deviation is the edge's."""
     rows = word_rows()[:, :1].astype(float)
     found = WordMixture(MixtureSettings(family="laplacian", components=1, bins=64)).fit(rows).parameters_
     assert np.mean(rows < found.locations[0, 0]) == pytest.approx(0.5, abs=1 / 64)
@@ -251,6 +249,25 @@ def test_rows_in_several_blocks_and_a_sample_of_them(monkeypatch) -> None:
     monkeypatch.setattr("models_core.features.text.mixtures._SAMPLE", 200)
     sampled = learn("hybrid", passes=50)
     assert sampled.curve_[-1] == pytest.approx(expected.curve_[-1], abs=0.2)
+
+
+def test_memory_does_not_grow_with_the_rows(monkeypatch) -> None:
+    monkeypatch.setattr("models_core.features.text.mixtures._BLOCK", 256)
+    monkeypatch.setattr("models_core.features.text.mixtures._SAMPLE", 500)
+    rows = np.tile(word_rows(), (50, 4))
+    settings = MixtureSettings(components=3, passes=2, bins=64)
+    WordMixture(settings).fit(rows[:1000])  # compiled
+
+    def most(count: int) -> int:
+        tracemalloc.start()
+        try:
+            WordMixture(settings).fit(rows[:count])
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    # The numbers of rows among which the sample is drawn are the only thing as long as the rows.
+    assert most(30_000) < most(3_000) + 2.5 * 8 * 27_000 < rows.nbytes
 
 
 def test_the_seed_decides() -> None:
