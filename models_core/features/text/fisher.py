@@ -1,0 +1,247 @@
+"""Fisher vectors of phrases: how each component of a mixture would have to move to fit a phrase's words.
+
+With p_k(x) the posterior of component k, w_k its weight, and z = (x_d - m_kd) / s_kd, a phrase of T words has
+for each component and dimension two numbers, gradients of its mean log-likelihood over the root of their
+Fisher information in its usual diagonal approximation:
+
+    Gaussian     by location   1 / (T sqrt(w_k))   * sum over words of p_k(x) z
+                 by scale      1 / (T sqrt(2 w_k)) * sum over words of p_k(x) (z^2 - 1)
+    Laplacian    by location   1 / (T sqrt(w_k))   * sum over words of p_k(x) sign(z)
+                 by scale      1 / (T sqrt(w_k))   * sum over words of p_k(x) (|z| - 1)
+
+The information of a row about location and scale is w_k / s^2 and 2 w_k / s^2 for a Gaussian, and w_k / s^2
+twice for a Laplacian. Weights have no gradient of their own. Then each number becomes the signed root of its
+size (power normalisation), and the vector gets length 1. Source: Perronnin et al. 2010, from memory; Plummer
+et al. 2015, section 3, take both orders of a hybrid mixture of 30 components and print no equations: those of
+the Laplacian are derived here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, Protocol
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+from pydantic import Field
+
+from models_core.checked_fields import check_fields
+from models_core.features.text.mixture_steps import LEAST_POSTERIOR
+from models_core.features.text.mixtures import WordMixture
+from models_core.threads import cores, for_each
+
+FisherBlock = NDArray[np.float32]
+
+#: Bytes of a block, unless the caller says how many phrases it has.
+_BLOCK = 1 << 24
+
+
+class PhraseWords(Protocol):
+    """Phrases as ragged rows: those of phrase i are `values[begin[i]:end[i]]`, and may be none.
+
+    A row is a word's vector, shape (rows, dimensions), or the number of a word, shape (rows,).
+    """
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """Rows of all phrases."""
+
+    @property
+    def begin(self) -> NDArray[np.intp]:
+        """Of each phrase the first row, shape (phrases,)."""
+
+    @property
+    def end(self) -> NDArray[np.intp]:
+        """Of each phrase the row after its last, shape (phrases,)."""
+
+
+@dataclass(frozen=True, slots=True)
+class FisherSettings:
+    """What is done with the gradients. Raises BadField. Source: Perronnin et al. 2010, section 3."""
+
+    power: Annotated[bool, Field(description="Whether each number becomes the signed root of its size")] = (
+        True
+    )
+    normalised: Annotated[bool, Field(description="Whether vectors get length 1")] = True
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+class FisherVectors:
+    """Fisher vectors under a mixture that has been learned; `size` numbers each.
+
+    First come gradients by location, component by component, then those by scale in the same order.
+    """
+
+    def __init__(self, mixture: WordMixture, settings: FisherSettings | None = None) -> None:
+        self.mixture, self.settings = mixture, settings or FisherSettings()
+
+    @property
+    def size(self) -> int:
+        """Numbers of a vector: two for each component and dimension."""
+        return 2 * self.mixture.parameters_.locations.size
+
+    def blocks(
+        self, phrases: PhraseWords, vectors: NDArray[Any] | None = None, *, rows: int = 0
+    ) -> Iterator[FisherBlock]:
+        """Vectors of all phrases in their order, in blocks of shape (at most `rows`, size).
+
+        0 rows: 16 MiB a block. Where words are numbers, `vectors` has their vectors, shape (vocabulary,
+        dimensions), and posteriors are computed once for each word. A phrase without words gives zeros;
+        `wordless` counts such. Raises ValueError for places outside of the rows, words outside of the
+        vocabulary, another width, and numbers that are not finite (these two when the first block is asked
+        for, or the one that has them).
+        """
+        begin, end = np.asarray(phrases.begin, np.intp), np.asarray(phrases.end, np.intp)
+        bad = np.flatnonzero((begin < 0) | (end < begin) | (end > len(phrases.values)))
+        if len(bad):
+            at = int(bad[0])
+            raise ValueError(
+                f"phrase {at} (counted from 0) has rows {begin[at]} to {end[at]}; "
+                f"expected places in {len(phrases.values)} rows, in order"
+            )
+        if rows < 0:
+            raise ValueError(f"blocks of {rows} phrases; expected 1 or more, or 0 for 16 MiB")
+        step = rows or max(1, _BLOCK // (4 * self.size))
+        if vectors is None:
+            return self._of_rows(phrases.values, begin, end, step)
+        words = np.asarray(phrases.values)
+        if words.ndim != 1 or not np.issubdtype(words.dtype, np.integer):
+            raise ValueError(
+                f"words have shape {words.shape} and type {words.dtype}; "
+                "expected numbers of words, shape (rows,)"
+            )
+        if words.size and not (0 <= words.min() and words.max() < len(vectors)):
+            wrong = int(np.flatnonzero((words < 0) | (words >= len(vectors)))[0])
+            raise ValueError(
+                f"row {wrong} (counted from 0) is word {words[wrong]}; expected 0 to {len(vectors) - 1}"
+            )
+        return self._of_words(words, vectors, begin, end, step)
+
+    def _of_words(
+        self,
+        words: NDArray[Any],
+        vectors: NDArray[Any],
+        begin: NDArray[np.intp],
+        end: NDArray[np.intp],
+        step: int,
+    ) -> Iterator[FisherBlock]:
+        vectors, posteriors = _plain(vectors), self.mixture.posteriors(vectors)
+        for start in range(0, len(begin), step):
+            part = slice(start, start + step)
+            yield self._block(vectors, posteriors, words, begin[part], end[part])
+
+    def _of_rows(
+        self, values: NDArray[Any], begin: NDArray[np.intp], end: NDArray[np.intp], step: int
+    ) -> Iterator[FisherBlock]:
+        for start in range(0, len(begin), step):
+            own = slice(start, start + step)
+            counts = end[own] - begin[own]
+            until = np.cumsum(counts)
+            # The places of the block's rows, one phrase after the other.
+            places = np.arange(counts.sum()) + np.repeat(begin[own] - until + counts, counts)
+            found = _plain(values[places])
+            posteriors = self.mixture.posteriors(found)
+            yield self._block(found, posteriors, np.arange(len(found)), until - counts, until)
+
+    def _block(
+        self,
+        vectors: NDArray[Any],
+        posteriors: NDArray[np.float64],
+        words: NDArray[Any],
+        begin: NDArray[np.intp],
+        end: NDArray[np.intp],
+    ) -> FisherBlock:
+        """Vectors of a block; its words' vectors and posteriors are known."""
+        found = self.mixture.parameters_
+        root = np.sqrt(found.weights)[:, None]
+        second = np.where(found.laplacian, 1.0, np.sqrt(0.5)) / root
+        shape = (found.locations, 1 / found.scales, found.laplacian)
+        factors = (np.broadcast_to(1 / root, second.shape).copy(), second)
+        how = (self.settings.power, self.settings.normalised)
+        out = np.zeros((len(begin), self.size), np.float32)
+        piece = max(1, -(-len(begin) // (4 * cores())))
+
+        def fill(start: int) -> None:
+            part = slice(start, start + piece)
+            _add_gradients(
+                (vectors, posteriors, words), (begin[part], end[part]), shape, factors, how, out[part]
+            )
+
+        for_each(fill, range(0, len(begin), piece))
+        return out
+
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """The mixture, and settings of both that fit JSON; `from_state` takes both."""
+        arrays, settings = self.mixture.state()
+        return arrays, {"mixture": settings, "fisher": asdict(self.settings)}
+
+    @classmethod
+    def from_state(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> FisherVectors:
+        """What `state` gave; raises KeyError where something is missing."""
+        mixture = WordMixture.from_state(arrays, settings["mixture"])
+        return cls(mixture, FisherSettings(**settings["fisher"]))
+
+
+def wordless(begin: ArrayLike, end: ArrayLike) -> int:
+    """How many phrases have no known word: their vectors are zeros."""
+    return int(np.count_nonzero(np.asarray(begin) == np.asarray(end)))
+
+
+def _plain(vectors: NDArray[Any]) -> NDArray[Any]:
+    """In single or double precision, which is what compiled code takes."""
+    return np.asarray(vectors, np.float64 if vectors.dtype == np.float64 else np.float32)
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "nsz", "contract"})
+def _add_gradients(rows, places, shape, factors, how, out):  # type: ignore[no-untyped-def]
+    """Fill `out`, zeros of shape (phrases, 2 components dimensions), where components share a word."""
+    vectors, posteriors, words = rows
+    begin, end = places
+    locations, inverse, laplacian = shape
+    power, normalised = how
+    components, dimensions = locations.shape
+    half = components * dimensions
+    touched = np.zeros(components, np.bool_)
+    for i in range(begin.shape[0]):
+        if begin[i] == end[i]:
+            continue
+        touched[:] = False
+        for at in range(begin[i], end[i]):
+            word = words[at]
+            row = vectors[word]
+            for k in range(components):
+                share = posteriors[word, k]
+                if share < LEAST_POSTERIOR:
+                    continue
+                touched[k] = True
+                location, slope, flat = locations[k], inverse[k], laplacian[k]
+                first = out[i, k * dimensions : (k + 1) * dimensions]
+                second = out[i, half + k * dimensions : half + (k + 1) * dimensions]
+                for d in range(dimensions):
+                    z = (row[d] - location[d]) * slope[d]
+                    first[d] += share * (np.sign(z) if flat[d] else z)
+                    second[d] += share * ((abs(z) if flat[d] else z * z) - 1)
+        squares = 0.0
+        for k in range(components):
+            if not touched[k]:
+                continue
+            for order in range(2):
+                start = order * half + k * dimensions
+                part, factor = out[i, start : start + dimensions], factors[order][k]
+                for d in range(dimensions):
+                    value = part[d] * factor[d] / (end[i] - begin[i])
+                    if power:
+                        value = np.copysign(np.sqrt(abs(value)), value)
+                    squares += value * value
+                    part[d] = value
+        if normalised and squares > 0:
+            length = 1 / np.sqrt(squares)
+            for k in range(components):
+                if touched[k]:
+                    for order in range(2):
+                        start = order * half + k * dimensions
+                        out[i, start : start + dimensions] *= length

@@ -1,0 +1,222 @@
+"""The two steps of EM for mixtures of diagonal Gaussians and Laplacians: densities, sums, and new parameters.
+
+A component k has in each dimension d a location m and a scale s, and is there a Gaussian or a Laplacian:
+
+    log N(x; m, s) = -(x - m)^2 / (2 s^2) - log s - log(2 pi) / 2        s: standard deviation
+    log L(x; m, s) = -|x - m| / s - log(2 s)                             s: mean absolute deviation
+
+Laplacians need weighted medians. So that memory does not grow with the rows, each dimension has `bins` edges,
+values of a sample of rows that lie evenly by rank; posteriors p(k|x), and p(k|x) x, are added up between the
+edges. From these sums the weighted mean of |x - e| is exact for every edge e, and the best edge is taken. So
+a Laplacian's location is always an edge: among edges the step is the exact one, and where each value of a row
+is an edge it is the median itself. Else its rank is wrong by at most about 1 / (bins * w_k), w_k being the
+component's weight.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from models_core.threads import for_each
+
+Doubles = NDArray[np.float64]
+#: What components are: Gaussians, Laplacians, or either in each dimension.
+Family = Literal["gaussian", "laplacian", "hybrid"]
+
+#: Posteriors below this count as 0; they are lost to rounding beside those that sum to 1.
+LEAST_POSTERIOR = 1e-15
+#: Rows, and dimensions, that one thread takes at a time.
+_ROWS, _DIMENSIONS = 512, 32
+_LEAST_WEIGHT = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class MixtureParameters:
+    """What a mixture has learned.
+
+    `weights` has shape (components,) and sums to 1; `locations`, `scales` and `laplacian` (true where the
+    component is a Laplacian, else it is a Gaussian) have shape (components, dimensions).
+    """
+
+    weights: Doubles
+    locations: Doubles
+    scales: Doubles
+    laplacian: NDArray[np.bool_]
+
+
+class ComponentSums:
+    """Sums over rows, weighted by posteriors, from which new parameters follow.
+
+    `edges` has shape (dimensions, bins), ascending; None where no component can be a Laplacian. `mass` has
+    shape (components,), `first` (of x) and `second` (of x squared) (components, dimensions); `inside` and
+    `inside_first` (of p and of p x between edges) (dimensions, bins + 1, components).
+    """
+
+    def __init__(self, components: int, dimensions: int, edges: Doubles | None) -> None:
+        self.edges = edges
+        self.mass = np.zeros(components)
+        self.first = np.zeros((components, dimensions))
+        self.second = np.zeros((components, dimensions))
+        bins = 0 if edges is None else edges.shape[1] + 1
+        self.inside = np.zeros((dimensions, bins, components))
+        self.inside_first = np.zeros((dimensions, bins, components))
+
+    def add(self, rows: Doubles, posteriors: Doubles) -> None:
+        """Add rows, shape (rows, dimensions), with their posteriors, shape (rows, components)."""
+        self.mass += posteriors.sum(axis=0)
+        self.first += posteriors.T @ rows
+        self.second += posteriors.T @ rows**2
+        edges = self.edges
+        if edges is None:
+            return
+        columns = np.ascontiguousarray(rows.T)
+
+        def count(start: int) -> None:
+            part = slice(start, start + _DIMENSIONS)
+            _count(columns[part], edges[part], posteriors, self.inside[part], self.inside_first[part])
+
+        for_each(count, range(0, len(columns), _DIMENSIONS))
+
+
+def rank_edges(sample: Doubles, bins: int) -> Doubles:
+    """Of a sample, shape (rows, dimensions), the values that lie evenly by rank; shape (dimensions, bins)."""
+    columns = np.sort(np.ascontiguousarray(sample.T), axis=1)
+    places = np.linspace(0, len(sample) - 1, bins).round().astype(np.intp)
+    return np.ascontiguousarray(columns[:, places])
+
+
+def log_joint(rows: Doubles, found: MixtureParameters) -> Doubles:
+    """log of weight times density of each row under each component, shape (rows, components).
+
+    Rows are best near 0, since squares are multiplied out. Call inside `one_blas_thread`.
+    """
+    inverse = 1 / found.scales
+    precision = np.where(found.laplacian, 0, inverse**2)
+    slopes = np.where(found.laplacian, inverse, 0)
+    constant = np.log(found.weights) - np.where(
+        found.laplacian, np.log(2 * found.scales), np.log(found.scales) + np.log(2 * np.pi) / 2
+    ).sum(axis=1)
+    shifted = found.locations * precision
+    constant -= (found.locations * shifted).sum(axis=1) / 2
+    any_gaussian, any_laplacian = not found.laplacian.all(), found.laplacian.any()
+    joint = np.empty((len(rows), len(constant)))
+
+    def fill(start: int) -> None:
+        part = slice(start, start + _ROWS)
+        block, out = rows[part], joint[part]
+        out[:] = constant
+        if any_gaussian:
+            out += block @ shifted.T
+            out -= (block**2 @ precision.T) / 2
+        if any_laplacian:
+            _subtract_deviations(block, found.locations, slopes, out)
+
+    for_each(fill, range(0, len(rows), _ROWS))
+    return joint
+
+
+def posteriors_of(joint: Doubles) -> tuple[Doubles, Doubles]:
+    """Posteriors, shape (rows, components), and log-likelihoods, shape (rows,), from `log_joint`."""
+    highest = joint.max(axis=1, keepdims=True)
+    shares = np.exp(joint - highest)
+    total = shares.sum(axis=1, keepdims=True)
+    shares /= total
+    shares[shares < LEAST_POSTERIOR] = 0
+    return shares, (highest + np.log(total))[:, 0]
+
+
+def new_parameters(
+    sums: ComponentSums, before: MixtureParameters, least: Doubles, family: Family
+) -> MixtureParameters:
+    """The parameters that make the sums most likely, scales being `least`, shape (dimensions,), or more.
+
+    Of a hybrid, each component and dimension becomes a Gaussian or a Laplacian, whichever makes its rows more
+    likely. Components without rows keep what they had `before`.
+    """
+    mass = np.maximum(sums.mass, _LEAST_WEIGHT)[:, None]
+    locations = sums.first / mass
+    spread = np.maximum(sums.second / mass - locations**2, 0)
+    scales = np.maximum(np.sqrt(spread), least)
+    laplacian = np.full(locations.shape, family == "laplacian")
+    if sums.edges is not None:
+        medians, deviations = np.empty_like(locations), np.empty_like(locations)
+        _best_edges(sums.edges, sums.inside, sums.inside_first, medians, deviations)
+        deviations = np.maximum(deviations / mass, 0)
+        lengths = np.maximum(deviations, least)
+        if family == "hybrid":
+            # Minus the mean log-likelihood of the component's rows, of either kind at its best.
+            as_gaussian = spread / (2 * scales**2) + np.log(scales) + np.log(2 * np.pi) / 2
+            laplacian = deviations / lengths + np.log(2 * lengths) < as_gaussian
+        locations = np.where(laplacian, medians, locations)
+        scales = np.where(laplacian, lengths, scales)
+    empty = (sums.mass <= _LEAST_WEIGHT)[:, None]
+    weights = np.maximum(sums.mass / sums.mass.sum(), _LEAST_WEIGHT)
+    return MixtureParameters(
+        weights / weights.sum(),
+        np.where(empty, before.locations, locations),
+        np.where(empty, before.scales, scales),
+        np.where(empty, before.laplacian, laplacian),
+    )
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "nnan", "nsz"})
+def _subtract_deviations(rows, locations, slopes, out):  # type: ignore[no-untyped-def]
+    """out[n, k] -= sum over d of |rows[n, d] - locations[k, d]| slopes[k, d]."""
+    for n in range(rows.shape[0]):
+        row = rows[n]
+        for k in range(locations.shape[0]):
+            location, slope = locations[k], slopes[k]
+            total = 0.0
+            for d in range(row.shape[0]):
+                total += abs(row[d] - location[d]) * slope[d]
+            out[n, k] -= total
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def _count(columns, edges, posteriors, inside, inside_first):  # type: ignore[no-untyped-def]
+    """Add posteriors, and posteriors times values, to the bins that the values fall into.
+
+    `columns` has shape (dimensions, rows). Bin j has the values from edge j - 1 on that are below edge j.
+    """
+    for d in range(columns.shape[0]):
+        own, column, sums, first_sums = edges[d], columns[d], inside[d], inside_first[d]
+        for n in range(column.shape[0]):
+            value, low, left = column[n], 0, own.shape[0]
+            # Halves without a branch, which the processor would guess wrong every other time.
+            while left > 0:
+                half = (left + 1) // 2
+                low += half if own[low + half - 1] <= value else 0
+                left -= half
+            total, first, shares = sums[low], first_sums[low], posteriors[n]
+            for k in range(shares.shape[0]):
+                total[k] += shares[k]
+                first[k] += shares[k] * value
+
+
+@njit(nogil=True, cache=True)
+def _best_edges(edges, inside, inside_first, medians, deviations):  # type: ignore[no-untyped-def]
+    """For each component and dimension the edge with the least sum of p |x - edge|, and that sum."""
+    dimensions, bins, components = inside.shape
+    for d in range(dimensions):
+        mass, first = np.zeros(components), np.zeros(components)
+        for j in range(bins):
+            for k in range(components):
+                mass[k] += inside[d, j, k]
+                first[k] += inside_first[d, j, k]
+        below, below_first = np.zeros(components), np.zeros(components)
+        for k in range(components):
+            deviations[k, d] = np.inf
+        for j in range(bins - 1):
+            edge = edges[d, j]
+            for k in range(components):
+                below[k] += inside[d, j, k]
+                below_first[k] += inside_first[d, j, k]
+                cost = edge * (2 * below[k] - mass[k]) - 2 * below_first[k] + first[k]
+                if cost < deviations[k, d]:
+                    deviations[k, d] = cost
+                    medians[k, d] = edge

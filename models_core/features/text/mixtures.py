@@ -1,0 +1,246 @@
+"""Mixtures of Gaussians, of Laplacians, and of both, over word vectors.
+
+    log p(x) = log sum over k of w_k product over d of f_kd(x_d)
+
+f_kd is a Gaussian (GMM), a Laplacian (LMM), or whichever of them fits component k better in dimension d
+(HGLMM). Plummer et al. 2015, section 3, take the last with 30 components, after Klein et al. 2015, and print
+no equations; ours are the maximum-likelihood steps of EM in `mixture_steps`, each of which chooses anew for
+HGLMM. EM starts with the clusters of k-means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from models_core.checked_fields import check_fields
+from models_core.features.image.clusters import k_means, nearest
+from models_core.features.text.mixture_steps import (
+    ComponentSums,
+    Doubles,
+    Family,
+    MixtureParameters,
+    log_joint,
+    new_parameters,
+    posteriors_of,
+    rank_edges,
+)
+from models_core.phase_cache import PhaseProgress, no_progress
+from models_core.threads import one_blas_thread
+
+#: Rows that are held in double precision at a time.
+_BLOCK = 4096
+#: Rows from which clusters and edges are made; of more rows, so many are drawn.
+_SAMPLE = 1 << 15
+
+
+@dataclass(frozen=True, slots=True)
+class MixtureSettings:
+    """How a mixture is learned. Raises BadField. Source: Plummer et al. 2015, section 3 (30 components)."""
+
+    family: Annotated[
+        Family, Field(description="Components: Gaussians, Laplacians, or in each dimension what fits better")
+    ] = "hybrid"
+    components: Annotated[int, Field(ge=1, le=10_000, description="Components of the mixture")] = 30
+    passes: Annotated[int, Field(ge=1, description="Passes of EM over the rows, at most")] = 100
+    tolerance: Annotated[
+        float, Field(ge=0, lt=1, description="EM ends when the log-likelihood gains less than this share")
+    ] = 1e-5
+    floor: Annotated[
+        float, Field(gt=0, le=1, description="Least scale, as a share of the dimension's standard deviation")
+    ] = 0.01
+    bins: Annotated[
+        int, Field(ge=2, le=65_536, description="Edges in each dimension that Laplacians' medians lie on")
+    ] = 1024
+    seed: Annotated[int, Field(ge=0, description="Seed of the sample and of the first clusters")] = 0
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+class WordMixture:
+    """A mixture over word vectors; learned are `parameters_` and `curve_`.
+
+    `curve_`, shape (passes,), is the mean log-likelihood of a row before each pass of EM.
+    """
+
+    parameters_: MixtureParameters
+    curve_: Doubles
+
+    def __init__(self, settings: MixtureSettings | None = None) -> None:
+        self.settings = settings or MixtureSettings()
+
+    def fit(
+        self,
+        rows: NDArray[Any],
+        *,
+        counts: NDArray[Any] | None = None,
+        progress: PhaseProgress = no_progress,
+    ) -> WordMixture:
+        """Learn from rows, shape (words, dimensions), read in blocks; they may be mapped from a file.
+
+        `counts`, shape (words,), is how often each row counts: 1, unless given. `progress` is told the passes
+        done. Raises ValueError for another shape, a number that is not finite, a count that is negative, and
+        fewer rows, or fewer different rows, than components.
+        """
+        settings = self.settings
+        data = _Rows.of(rows, counts, settings.components)
+        centred = data.sample(settings.seed)
+        try:
+            points = centred.astype(np.float32)
+            centres = k_means(points, settings.components, seed=settings.seed, most_passes=20)
+        except ValueError:
+            raise ValueError(
+                f"{settings.components} components were requested, but there are fewer different rows; "
+                "request fewer, or give more words"
+            ) from None
+        edges = None if settings.family == "gaussian" else rank_edges(centred, settings.bins)
+        least = settings.floor * data.deviation
+        shape = (len(centres), centres.shape[1])
+        none = MixtureParameters(
+            np.full(len(centres), 1 / len(centres)),
+            centres.astype(float),
+            np.broadcast_to(data.deviation, shape),
+            np.full(shape, settings.family == "laplacian"),
+        )
+        with one_blas_thread():
+            sums = ComponentSums(*shape, edges)
+            for block, often in data:
+                owner = nearest(block.astype(np.float32), centres)[0]
+                sums.add(block, np.eye(len(centres))[owner] * often[:, None])
+            found = new_parameters(sums, none, least, settings.family)
+            curve: list[float] = []
+            for done in range(1, settings.passes + 1):
+                sums, total = ComponentSums(*shape, edges), 0.0
+                for block, often in data:
+                    shares, likelihoods = posteriors_of(log_joint(block, found))
+                    total += float(often @ likelihoods)
+                    sums.add(block, shares * often[:, None])
+                found = new_parameters(sums, found, least, settings.family)
+                curve.append(total / data.total)
+                progress("mixture", done, settings.passes)
+                if done > 1 and curve[-1] - curve[-2] <= settings.tolerance * abs(curve[-2]):
+                    break
+        self.parameters_ = replace(found, locations=found.locations + data.centre)
+        self.curve_ = np.array(curve)
+        return self
+
+    def posteriors(self, rows: NDArray[Any]) -> Doubles:
+        """p(component | row) of rows, shape (rows, dimensions); shape (rows, components).
+
+        Raises ValueError for another width or a number that is not finite.
+        """
+        return np.concatenate([found for found, _ in self._expected(rows)])
+
+    def log_likelihoods(self, rows: NDArray[Any]) -> Doubles:
+        """log p of each of rows, shape (rows, dimensions); shape (rows,). Raises as `posteriors` does."""
+        return np.concatenate([found for _, found in self._expected(rows)])
+
+    def _expected(self, rows: NDArray[Any]) -> Iterator[tuple[Doubles, Doubles]]:
+        """Posteriors and log-likelihoods, block by block; one block, of no rows, where there is none."""
+        width = self.parameters_.locations.shape[1]
+        if rows.ndim != 2 or rows.shape[1] != width:
+            raise ValueError(f"word vectors have shape {rows.shape}; expected (words, {width})")
+        centre = self.parameters_.locations.mean(axis=0)
+        near = replace(self.parameters_, locations=self.parameters_.locations - centre)
+        for start in range(0, max(1, len(rows)), _BLOCK):
+            block = _finite(rows[start : start + _BLOCK], start) - centre
+            if len(block):
+                with one_blas_thread():
+                    yield posteriors_of(log_joint(block, near))
+            else:
+                yield np.empty((0, len(near.weights))), np.empty(0)
+
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """What was learned, and settings that fit JSON; `from_state` takes both."""
+        found = self.parameters_
+        arrays: dict[str, NDArray[Any]] = {
+            "weights": found.weights,
+            "locations": found.locations,
+            "scales": found.scales,
+            "laplacian": found.laplacian,
+            "curve": self.curve_,
+        }
+        return arrays, asdict(self.settings)
+
+    @classmethod
+    def from_state(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> WordMixture:
+        """What `state` gave; raises KeyError where something is missing."""
+        found = cls(MixtureSettings(**settings))
+        names = ("weights", "locations", "scales", "laplacian")
+        found.parameters_ = MixtureParameters(*(np.asarray(arrays[name]) for name in names))
+        found.curve_ = np.asarray(arrays["curve"])
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows in blocks of doubles around `centre`; `deviation` has shape (dimensions,), no number of it 0."""
+
+    rows: NDArray[Any]
+    counts: NDArray[Any] | None
+    total: float
+    centre: Doubles
+    deviation: Doubles
+
+    @classmethod
+    def of(cls, rows: NDArray[Any], counts: NDArray[Any] | None, components: int) -> _Rows:
+        if rows.ndim != 2 or not rows.shape[1]:
+            raise ValueError(f"word vectors have shape {rows.shape}; expected (words, dimensions)")
+        if len(rows) < components:
+            raise ValueError(
+                f"{components} components were requested, but there are only {len(rows)} rows; "
+                "request fewer, or give more words"
+            )
+        if counts is not None:
+            if counts.shape != (len(rows),):
+                raise ValueError(
+                    f"counts have shape {counts.shape}; expected ({len(rows)},), one for each row"
+                )
+            bad = np.flatnonzero(~(np.isfinite(counts) & (counts >= 0)))
+            if len(bad) or not counts.any():
+                found = (
+                    f"row {bad[0]} (counted from 0) counts {counts[bad[0]]}" if len(bad) else "no row counts"
+                )
+                raise ValueError(f"{found}; expected 0 or more, of some rows more")
+        data = cls(rows, counts, 0.0, np.zeros(rows.shape[1]), np.ones(rows.shape[1]))
+        total, first = 0.0, data.centre
+        for block, often in data:
+            total, first = total + float(often.sum()), first + often @ block
+        data = replace(data, total=total, centre=first / total)
+        squares = sum((often @ block**2 for block, often in data), np.zeros(rows.shape[1]))
+        deviation = np.sqrt(squares / total)
+        if deviation.any():  # a dimension that never changes takes the others' width
+            deviation[deviation == 0] = deviation[deviation > 0].mean()
+        return replace(data, deviation=np.where(deviation > 0, deviation, 1.0))
+
+    def __iter__(self) -> Iterator[tuple[Doubles, Doubles]]:
+        for start in range(0, len(self.rows), _BLOCK):
+            block = _finite(self.rows[start : start + _BLOCK], start) - self.centre
+            often = np.ones(len(block)) if self.counts is None else self.counts[start : start + _BLOCK]
+            yield block, np.asarray(often, float)
+
+    def sample(self, seed: int) -> Doubles:
+        """At most `_SAMPLE` rows that count, around the centre."""
+        places = np.arange(len(self.rows)) if self.counts is None else np.flatnonzero(self.counts)
+        if len(places) > _SAMPLE:
+            places = np.sort(np.random.default_rng(seed).choice(places, _SAMPLE, replace=False))
+        return np.asarray(self.rows[places], float) - self.centre
+
+
+def _finite(block: NDArray[Any], start: int) -> Doubles:
+    """The block in double precision; raises ValueError where a number is not finite."""
+    found = np.asarray(block, float)
+    # A sum is finite only where all numbers are, save for huge ones.
+    if not np.isfinite(found.sum()) and not np.isfinite(found).all():
+        row, column = np.argwhere(~np.isfinite(found))[0]
+        raise ValueError(
+            f"word vectors: row {row + start}, column {column} (counted from 0) is {found[row, column]}; "
+            "expected finite numbers"
+        )
+    return found
