@@ -1,8 +1,6 @@
 """Ranked tags of a corpus's images, from its captions; an image at a time, so that memory stays flat.
 
-A noun is what the lemmatiser tags as one within a noun phrase of annotation's chunker. The chunker mends tags
-for captions, which the lemmatiser does not: outside all noun phrases stand the "front" of "in front of" and
-many a verb ("the dog bites"). A caption whose authors say that it does not describe the image has no tags.
+A caption whose authors say that it does not describe the image has no tags.
 
 Source: structured listwise tagging, section 3.2; `models_core.features.text.tags` has the equations.
 """
@@ -18,19 +16,16 @@ from typing import TextIO
 
 from annotation.common.spreadsheets import escape_formula
 from annotation.formats.files.text import whole_file
-from annotation.protocol.chunker.chunking import NounPhraseChunker
 from annotation.protocol.terms import CaptionRecord
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
 from evaluation.selectors import image_names
-from models_core.features.text.lemmas import Lemmatiser
+from evaluation.services.tags.reading import TagReader
 from models_core.features.text.tags import (
     DEFAULT_ALPHA,
-    TagPlace,
     TagUnit,
     check_alpha,
     ranked_tags,
-    tags_in_caption,
 )
 from models_core.features.text.tokens import tokenise
 from models_core.phase_cache import PhaseProgress, no_progress
@@ -70,19 +65,6 @@ class TagsReport:
     images: int = 0
     tags: int = 0
     without: int = 0
-
-
-class TagReader:
-    """Reads the tags of captions. Loads in a quarter of a second; some 900 captions a second."""
-
-    def __init__(self, unit: TagUnit = "nouns") -> None:
-        self.unit = unit
-        self._lemmatiser, self._chunker = Lemmatiser(), NounPhraseChunker()
-
-    def tags(self, tokens: Sequence[str]) -> tuple[TagPlace, ...]:
-        """The tags of a caption of these tokens, in order."""
-        words = self._lemmatiser.every_token(tokens)
-        return tags_in_caption(words, self._chunker.chunk(tokens), unit=self.unit)
 
 
 def rank_tags(wanted: TagsRequest, *, progress: PhaseProgress = no_progress) -> Iterator[ImageTags]:
