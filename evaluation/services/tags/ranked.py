@@ -30,7 +30,7 @@ from models_core.features.text.tags import (
 from models_core.features.text.tokens import tokenise
 from models_core.phase_cache import PhaseProgress, no_progress
 
-PHASE = "ranking tags"
+_PHASE = "ranking tags"
 #: Digits after the point of a score in a file.
 SCORE_DIGITS = 6
 _TOGETHER = 50  # images between two words of progress
@@ -79,10 +79,10 @@ def rank_tags(wanted: TagsRequest, *, progress: PhaseProgress = no_progress) -> 
     def found() -> Iterator[ImageTags]:
         for place, (name, record) in enumerate(zip(names, stream_records(corpus=corpus), strict=True)):
             if place % _TOGETHER == 0:
-                progress(PHASE, place, len(names))
+                progress(_PHASE, place, len(names))
             captions = (reader.tags(_tokens(one)) for one in record.captions if not one.unrelated)
             yield ImageTags(name, ranked_tags(captions, wanted.weight))
-        progress(PHASE, len(names), len(names))
+        progress(_PHASE, len(names), len(names))
 
     return found()
 

@@ -15,7 +15,7 @@ from models_core.features.text.tags import TagPlace, TagUnit, tags_in_caption
 
 
 class TagReader:
-    """Reads the tags of captions. Loads in a quarter of a second; some 900 captions a second."""
+    """Reads the tags of captions. Loads in a quarter of a second; some 1,000 captions a second."""
 
     def __init__(self, unit: TagUnit = "nouns") -> None:
         self.unit = unit
