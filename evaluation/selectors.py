@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from annotation.common.registry import UnknownName
 from annotation.selectors.corpora import corpus_named
+from annotation.selectors.scopes import Corpus
 from evaluation.models import JudgmentSet, QrelsRow, QrelsSnapshot, Ranking, Run
 from evaluation.relevance.pairs import JudgedPair
 from evaluation.relevance.qrels import Qrel, Qrels, QrelsSettings, rule_named
@@ -58,13 +59,9 @@ def names_of(corpus: str) -> CorpusNames:
     """The names in the published corpus `corpus`; raises UnknownName listing the corpora."""
     row = corpus_named(corpus)
     images = row.images.order_by("position")
-    rows = list(images.values_list("pk", "key", "filename", "external_id"))
+    rows = _image_rows(row)
     keys = {key: pk for pk, key, _, _ in rows}
-    shared = Counter(filename for _, _, filename, _ in rows)
-    names = CorpusNames(corpus, candidates=row.format == CANDIDATES)
-    for pk, key, filename, _ in rows:
-        alone = filename and shared[filename] == 1 and keys.get(filename, pk) == pk
-        names.image_name[pk] = filename if alone else key
+    names = CorpusNames(corpus, candidates=row.format == CANDIDATES, image_name=_image_names(rows))
     names.image.update({name: pk for pk, name in names.image_name.items()})
     names.image.update(keys)
     for pk, _, filename, external in rows:
@@ -73,6 +70,26 @@ def names_of(corpus: str) -> CorpusNames:
             names.image.setdefault(other, pk)
     _name_captions(names, images, {pk: key for key, pk in keys.items()})
     return names
+
+
+def image_names(corpus: str) -> list[str]:
+    """The names we write of the corpus's images, in their order; raises UnknownName listing the corpora."""
+    return list(_image_names(_image_rows(corpus_named(corpus))).values())
+
+
+def _image_rows(corpus: Corpus) -> list[tuple[int, str, str, str]]:
+    """Id, key, file name and external id of every image, in their order."""
+    return list(corpus.images.order_by("position").values_list("pk", "key", "filename", "external_id"))
+
+
+def _image_names(rows: Sequence[tuple[int, str, str, str]]) -> dict[int, str]:
+    """The name we write of each image, by its id."""
+    keys = {key: pk for pk, key, _, _ in rows}
+    shared = Counter(filename for _, _, filename, _ in rows)
+    return {
+        pk: filename if filename and shared[filename] == 1 and keys.get(filename, pk) == pk else key
+        for pk, key, filename, _ in rows
+    }
 
 
 def image_sizes(corpus: str) -> dict[str, tuple[int, int]]:

@@ -48,7 +48,7 @@ NAMED_BY_NOBODY = {
     "redirect_request": "urllib calls it",
     **dict.fromkeys(("first_right",), "localization has its command with the issue about localization"),
     **dict.fromkeys(
-        ("draw_distractors", "expected_precision_at", "by_tag_and_image"),
+        ("draw_distractors", "expected_precision_at"),
         "tagging has its command with the issue about tagging",
     ),
     "replay": "what a stored standing is by definition; tests hold the queue's to it",

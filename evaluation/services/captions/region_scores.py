@@ -22,7 +22,6 @@ from annotation.campaigns import campaign_named
 from annotation.datasets.layers import layer_to_read
 from annotation.selectors.answers import answers
 from annotation.selectors.records import stream_records
-from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from evaluation.agreement.summary import Resampling
 from evaluation.formats.figure_tables import Table
 from evaluation.metrics.captions import Captions, score_captions
@@ -145,9 +144,10 @@ def _of_campaign(found: CaptionSet, name: str) -> dict[int, _Said]:
     image_of = names_of(found.corpus.name).image
     said: dict[int, _Said] = {}
     for answer in answers(campaign):
-        if answer["kind"] == REGION_DESCRIPTION and not answer["void"] and not answer["flag"]:
+        own = [] if answer["void"] or answer["flag"] else answer.get("regions", [])
+        if own:
             said.setdefault(image_of[answer["image"]], []).extend(
-                (np.asarray(region["box"], np.float64), region["text"]) for region in answer["regions"]
+                (np.asarray(region["box"], np.float64), region["text"]) for region in own
             )
     return said
 

@@ -69,6 +69,13 @@ class Lemmatiser:
             ]
         return tuple(word for word in pairs if carries_content(word.lemma))
 
+    def every_token(self, tokens: Sequence[str]) -> tuple[Word, ...]:
+        """A lemma in lower case and its part of speech for each of `tokens`, stop words and punctuation too.
+
+        `tokens` are a caption's, as `tokenise` cuts it.
+        """
+        return tuple(Word(lemma.lower(), part) for lemma, part in self._tagged(tokens))
+
     def _tagged(self, tokens: Sequence[str]) -> list[tuple[str, str]]:
         """Lemma and part of speech of each token."""
         if not tokens:

@@ -66,7 +66,7 @@ def ranking_loss(scores, image_of):
 
 def multiple_instance_loss(regions, words, image_of):
     """The term beside eq. 7: `regions` and `words` are embedded, a list for each pair."""
-    losses = {True: [], False: []}
+    losses: dict[bool, list[float]] = {True: [], False: []}
     for k, own in enumerate(regions):
         for pair, said in enumerate(words):
             for s in said:

@@ -1,0 +1,1 @@
+"""Tags of images, ranked: from people's captions."""
