@@ -12,9 +12,9 @@ whose sentence belongs to image k too: it is not wrong.
 
 The multiple-instance term of the fragments is sum over k, i, l, t of w max(0, 1 - y products[k, i, l, t]),
 where y is -1 for a sentence of another image. Of a word with the regions of its own image, y is 1 where the
-product is positive, or, where none is, for its best region alone; else -1. The weights w make those with y = 1
-count as much as those with y = -1: each is the number of pairs divided by how many such products the batch
-has.
+product is positive, or, where none is, for its best region alone; else -1. The weights w let those with y = 1
+count as much as those with y = -1: each is the number of pairs divided by how many such products there are in
+the batch.
 
 Source: Karpathy and Fei-Fei 2015, eq. 7 to 9; the multiple-instance term after Karpathy, Joulin and Fei-Fei
 2014, which it cites.
