@@ -183,7 +183,7 @@ def _codebooks(
     drawn: Sequence[tuple[str, Path]], settings: CombinedSettings, kept: PhaseCache
 ) -> dict[str, LocalCodebook]:
     names = [part for part in settings.parts if part in local_descriptors(settings.step, settings.diameter)]
-    found = {}
+    found: dict[str, LocalCodebook] = {}
     for name in names:
         phase = f"learning the codebook of {name}"
 

@@ -34,4 +34,6 @@ def test_rows_that_are_all_the_same_are_refused():
 
 
 def test_unit_rows_leave_zeros():
-    np.testing.assert_allclose(unit_rows(np.array([[3.0, 4.0], [0, 0]])), [[0.6, 0.8], [0, 0]])
+    np.testing.assert_allclose(
+        unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])), np.array([[0.6, 0.8], [0.0, 0.0]])
+    )
