@@ -24,13 +24,21 @@ def extract_set_job(
     *,
     corpus: str,
     name: str,
-    weights: str,
+    weights: str = "",
     settings: Mapping[str, Any] | None = None,
     dtype: str = "float32",
+    extractor: str = "cnn",
+    learn_corpus: str = "",
 ) -> dict[str, Any]:
     """Write the set; the result is the set's facts. A killed one goes on after its last block."""
     wanted = ExtractRequest(
-        corpus=corpus, name=name, weights=Path(weights), settings=settings or {}, dtype=dtype
+        corpus=corpus,
+        name=name,
+        extractor=extractor,
+        weights=Path(weights) if weights else None,
+        learn_corpus=learn_corpus,
+        settings=settings or {},
+        dtype=dtype,
     )
     found, made, absent = extract_set(wanted, progress=Phases(progress))
     return {**found.as_dict(), "unchanged": not made, "left_out": absent}

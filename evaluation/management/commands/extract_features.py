@@ -2,6 +2,7 @@
 
     python manage.py extract_features flickr8k
     python manage.py extract_features flickr8k --name cnn --extractor cnn --weights resnet.onnx --set crops=10
+    python manage.py extract_features flickr8k --name standard --extractor combined
 
 Without a name it is the pictures' words of colour, texture and shape, which trainings and cross-validations
 find; with one a feature set. What was stopped goes on where it ended.
@@ -18,16 +19,15 @@ from django.core.management.base import CommandError, CommandParser
 from annotation.management.base import ReportCommand
 from evaluation.management.training import TRAINING_REFUSALS, ProgressBars
 from evaluation.services.common import read_key_values
-from evaluation.services.features.extraction import ExtractRequest, extract_set
+from evaluation.services.features.extraction import EXTRACTORS, ExtractRequest, extract_set
 from evaluation.services.features.store import NUMBER_TYPES
 from evaluation.services.systems.training import extract_features
-from models_core.features.image.cnn import CNNSettings
 
 
 class Command(ReportCommand):
     help = (
         "Store every picture's visual words, by codebooks learned from the corpus's pictures; or a feature "
-        "set from a network."
+        "set, from a network or of the standard features of Gong et al. 2014."
     )
     refusals = (*ReportCommand.refusals, *TRAINING_REFUSALS)
 
@@ -40,15 +40,24 @@ class Command(ReportCommand):
             metavar="FILE",
             help="Also write histograms to this new .safetensors file, for --features",
         )
-        parser.add_argument("--name", default="", help="Name of the feature set that a network computes")
-        parser.add_argument("--extractor", choices=("cnn",), help="What computes the feature set")
-        parser.add_argument("--weights", type=Path, metavar="FILE", help="The network, as an ONNX file")
+        parser.add_argument("--name", default="", help="Name of the feature set to be computed")
+        parser.add_argument("--extractor", choices=tuple(EXTRACTORS), help="What computes the feature set")
+        parser.add_argument(
+            "--weights", type=Path, metavar="FILE", help="The network of the extractor cnn, as an ONNX file"
+        )
+        parser.add_argument(
+            "--learn-corpus",
+            default="",
+            metavar="CORPUS",
+            help="The corpus that the extractor combined learns from (default: the corpus itself)",
+        )
         parser.add_argument(
             "--set",
             nargs="+",
             default=[],
             metavar="KEY=VALUE",
-            help="Settings of the network: " + ", ".join(CNNSettings.__dataclass_fields__),
+            help="Settings of the extractor; "
+            + "; ".join(f"{name}: {', '.join(own.__dataclass_fields__)}" for name, own in EXTRACTORS.items()),
         )
         parser.add_argument(
             "--dtype",
@@ -56,10 +65,10 @@ class Command(ReportCommand):
             default="float32",
             help="How a feature set's numbers are stored (default: float32)",
         )
-        parser.add_argument("--seed", type=int, default=0, help="Seed of the codebooks (default: 0)")
+        parser.add_argument("--seed", type=int, default=0, help="Seed of what is learned (default: 0)")
 
     def report(self, **options: Any) -> dict[str, Any]:
-        if options["name"] or options["extractor"] or options["weights"]:
+        if any(options[key] for key in ("name", "extractor", "weights", "learn_corpus")):
             return _set(options)
         with ProgressBars() as bars:
             return asdict(
@@ -84,15 +93,19 @@ class Command(ReportCommand):
 
 
 def _set(options: dict[str, Any]) -> dict[str, Any]:
-    """Have a network compute a feature set."""
-    lacking = [f"--{key}" for key in ("name", "extractor", "weights") if not options[key]]
+    """Have an extractor compute a feature set."""
+    combined = options["extractor"] == "combined"
+    needed = ("name", "extractor") if combined else ("name", "extractor", "weights")
+    lacking = [f"--{key}" for key in needed if not options[key]]
     if lacking:
         raise CommandError(f"a feature set needs {', '.join(lacking)} too")
     wanted = ExtractRequest(
         corpus=options["corpus"],
         name=options["name"],
+        extractor=options["extractor"],
         weights=options["weights"],
-        settings=read_key_values(options["set"]),
+        learn_corpus=options["learn_corpus"],
+        settings=({"seed": options["seed"]} if combined else {}) | read_key_values(options["set"]),
         dtype=options["dtype"],
     )
     with ProgressBars() as bars:

@@ -1,11 +1,12 @@
-"""Feature sets computed here: vectors of a corpus's pictures from a network that the user names."""
+"""Feature sets computed here: vectors of a corpus's pictures, from a network that the user names or from the
+standard features of Gong et al. 2014."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,27 +14,45 @@ from numpy.typing import NDArray
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
 from evaluation.selectors import names_of
-from evaluation.services.common import ImportRefused, check_file
+from evaluation.services.common import ImportRefused, check_file, check_name, phase_cache
 from evaluation.services.features.store import NUMBER_TYPES, FeatureSet, NewSet, write_set
 from models_core.checked_fields import BadField, read_fields
 from models_core.features.image.cnn import CNN, CNNSettings
-from models_core.features.image.pictures import read_picture
+from models_core.features.image.combined import CombinedFeatures, CombinedSettings, learn_combined
+from models_core.features.image.pictures import Picture, read_picture
 from models_core.phase_cache import PhaseProgress, no_progress
 
 #: Pictures that are described between two words of progress.
 PICTURES_PER_BLOCK = 32
+#: By an extractor's name, the settings that it takes.
+EXTRACTORS: dict[str, type[Any]] = {"cnn": CNNSettings, "combined": CombinedSettings}
+_Settings = TypeVar("_Settings")
+
+
+class _Extractor(Protocol):
+    """What describes pictures."""
+
+    @property
+    def dimensions(self) -> int:
+        """The length of vectors."""
+
+    def describe(self, pictures: Sequence[Picture]) -> NDArray[np.float32]:
+        """A vector for each picture, shape (pictures, dimensions)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractRequest:
-    """Features to be computed: of which corpus, by which weights (an ONNX file), under which name.
+    """Features to be computed: of which corpus, by which extractor, under which name.
 
-    `settings` are fields of `CNNSettings` by name.
+    `weights` is the network of the extractor `cnn`, an ONNX file. `combined` learns from the pictures of
+    `learn_corpus`, of the corpus itself where empty. `settings` are fields of the extractor's settings.
     """
 
     corpus: str
     name: str
-    weights: Path
+    extractor: str = "cnn"
+    weights: Path | None = None
+    learn_corpus: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     dtype: str = "float32"
 
@@ -44,56 +63,103 @@ def extract_set(
     """Write the set; say whether it is new, and how many images have no picture.
 
     What was stopped goes on where it ended. Raises UnknownName, ImportRefused, BadWeights, BadPicture,
-    ValueError where the corpus has no pictures, OSError and Busy.
+    ValueError where the corpus has no pictures or too few to learn from, OSError and Busy.
     """
     if wanted.dtype not in NUMBER_TYPES:
         raise ImportRefused(f"type {wanted.dtype!r}: expected {' or '.join(NUMBER_TYPES)}")
-    check_file(wanted.weights, "a network as an ONNX file")
-    network = network_of(wanted)
-    names = names_of(wanted.corpus).image_name.values()
-    records = stream_records(corpus=corpus_named(wanted.corpus))
-    found = [(name, record.picture) for name, record in zip(names, records, strict=True)]
+    if wanted.extractor not in EXTRACTORS:
+        raise ImportRefused(f"extractor {wanted.extractor!r}: expected one of {', '.join(EXTRACTORS)}")
+    check_name(wanted.name, "feature set")
+    extractor: _Extractor
+    if wanted.extractor == "cnn":
+        extractor, origin = _network(wanted)
+        found = _pictures(wanted.corpus)
+    else:
+        settings = _read_settings(CombinedSettings, wanted.settings)
+        if wanted.weights is not None:
+            raise ImportRefused("extractor combined takes no network; leave the weights out")
+        found = _pictures(wanted.corpus)
+        extractor, origin = _combined(wanted, settings, progress)
     pictures = [(name, path) for name, path in found if path is not None]
-    if not pictures:
-        raise ValueError(f"no image of corpus {wanted.corpus!r} has a picture; import it with --images")
 
     def blocks(done: int) -> Iterator[NDArray[np.float32]]:
         for start in range(done, len(pictures), PICTURES_PER_BLOCK):
             part = pictures[start : start + PICTURES_PER_BLOCK]
-            yield network.describe([read_picture(path) for _, path in part])
+            yield extractor.describe([read_picture(path) for _, path in part])
 
     new = NewSet(
         corpus=wanted.corpus,
         name=wanted.name,
         kind="image",
         ids=[name for name, _ in pictures],
-        dimensions=network.dimensions,
+        dimensions=extractor.dimensions,
         dtype=wanted.dtype,
-        origin={
-            "extractor": "cnn",
-            "file": wanted.weights.name,
-            "sha256": network.digest,
-            "settings": asdict(network.settings),
-            "missing": len(found) - len(pictures),
-        },
+        origin={"extractor": wanted.extractor, **origin, "missing": len(found) - len(pictures)},
     )
     stored, made = write_set(new, blocks, progress=progress)
     return stored, made, len(found) - len(pictures)
 
 
-def network_of(wanted: ExtractRequest) -> CNN:
+def network_of(weights: Path, given: Mapping[str, Any]) -> CNN:
     """The network; raises ImportRefused for a setting that there is not, or that cannot be so."""
-    known = CNNSettings.__dataclass_fields__
-    unknown = [key for key in wanted.settings if key not in known]
-    if unknown:
-        raise ImportRefused(f"unknown setting {unknown[0]!r}; known: {', '.join(known)}")
+    settings = _read_settings(CNNSettings, given)
     try:
-        settings = CNNSettings(**read_fields(CNNSettings, {**asdict(CNNSettings()), **wanted.settings}))
-    except BadField as error:
-        raise ImportRefused(f"{error.name} is {error.value}; expected {error.expected}") from None
-    try:
-        return CNN(wanted.weights, settings)
+        return CNN(weights, settings)
     except ModuleNotFoundError as error:
         raise ImportRefused(
             "networks are run by onnxruntime, which is missing: pip install onnxruntime"
         ) from error
+
+
+def _network(wanted: ExtractRequest) -> tuple[CNN, dict[str, Any]]:
+    if wanted.weights is None:
+        raise ImportRefused("extractor cnn needs a network; give its weights as an ONNX file")
+    if wanted.learn_corpus:
+        raise ImportRefused("extractor cnn learns nothing; leave out which corpus to learn from")
+    check_file(wanted.weights, "a network as an ONNX file")
+    network = network_of(wanted.weights, wanted.settings)
+    settings = asdict(network.settings)
+    return network, {"file": wanted.weights.name, "sha256": network.digest, "settings": settings}
+
+
+def _combined(
+    wanted: ExtractRequest, settings: CombinedSettings, progress: PhaseProgress
+) -> tuple[CombinedFeatures, dict[str, Any]]:
+    corpus = wanted.learn_corpus or wanted.corpus
+    split = None if settings.learn_from == "all" else settings.learn_from
+    records = stream_records(corpus=corpus_named(corpus), split=split)
+    learned = [record.picture for record in records if record.picture is not None]
+    if not learned:
+        raise ImportRefused(
+            f"corpus {corpus!r} has no picture in split {split!r} to learn from; set learn_from=all, or name "
+            "another corpus to learn from"
+        )
+    features = learn_combined(learned, settings, kept=phase_cache(progress))
+    return features, {
+        "sha256": features.digest,
+        "settings": asdict(settings),
+        "learned_from": {"corpus": corpus, "pictures": len(learned)},
+        "numbers": features.lengths,
+    }
+
+
+def _pictures(corpus: str) -> list[tuple[str, Path | None]]:
+    """The images' names and pictures; raises ValueError where there is no picture."""
+    names = names_of(corpus).image_name.values()
+    records = stream_records(corpus=corpus_named(corpus))
+    found = [(name, record.picture) for name, record in zip(names, records, strict=True)]
+    if all(path is None for _, path in found):
+        raise ValueError(f"no image of corpus {corpus!r} has a picture; import it with --images")
+    return found
+
+
+def _read_settings(kind: type[_Settings], given: Mapping[str, Any]) -> _Settings:
+    """Raises ImportRefused for a setting that there is not, or that cannot be so."""
+    defaults: Any = kind()
+    unknown = [key for key in given if key not in asdict(defaults)]
+    if unknown:
+        raise ImportRefused(f"unknown setting {unknown[0]!r}; known: {', '.join(asdict(defaults))}")
+    try:
+        return kind(**read_fields(kind, {**asdict(defaults), **given}))
+    except BadField as error:
+        raise ImportRefused(f"{error.name} is {error.value}; expected {error.expected}") from None

@@ -18,7 +18,7 @@ from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
 from evaluation.selectors import names_of
 from evaluation.services.common import ImportRefused, check_file, check_name, phase_cache
-from evaluation.services.features.extraction import ExtractRequest, network_of
+from evaluation.services.features.extraction import network_of
 from evaluation.services.features.store import FeatureSet, NewSet, write_set
 from models_core.features.image.pictures import read_picture, upright
 from models_core.features.image.proposals import PROPOSALS, ProposalMethod, ProposedBoxes, whole_picture
@@ -72,15 +72,7 @@ def extract_regions(wanted: RegionsRequest, *, progress: PhaseProgress = no_prog
     if wanted.limit < 1:
         raise ImportRefused(f"a limit of {wanted.limit} regions; expected 1 or more")
     check_file(wanted.weights, "a network as an ONNX file")
-    network = network_of(
-        ExtractRequest(
-            corpus=wanted.corpus,
-            name=wanted.name,
-            weights=wanted.weights,
-            settings=wanted.settings,
-            dtype=wanted.dtype,
-        )
-    )
+    network = network_of(wanted.weights, wanted.settings)
     corpus = corpus_named(wanted.corpus)
     layer = layer_to_read(corpus, wanted.layer or None) if wanted.method == "gold" else None
     if wanted.method == "gold" and layer is None:

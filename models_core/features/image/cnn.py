@@ -26,6 +26,7 @@ from pydantic import Field
 
 from models_core.checked_fields import check_fields
 from models_core.features.image.pictures import Picture, upright
+from models_core.features.principal_axes import unit_rows
 
 Pooling = Literal["average", "max", "rmac"]
 #: Sides of regions of R-MAC: 2 min(height, width) / (scale + 1).
@@ -199,8 +200,8 @@ def pooled_maps(maps: NDArray[np.float32], pooling: Pooling) -> NDArray[np.float
         return np.asarray(maps.max(axis=(2, 3)))
     added = np.zeros(maps.shape[:2], np.float32)
     for y, x, side in rmac_regions(maps.shape[2], maps.shape[3]):
-        added += _of_length_one(maps[:, :, y : y + side, x : x + side].max(axis=(2, 3)))
-    return _of_length_one(added)
+        added += unit_rows(maps[:, :, y : y + side, x : x + side].max(axis=(2, 3)))
+    return unit_rows(added)
 
 
 def rmac_regions(height: int, width: int) -> list[tuple[int, int, int]]:
@@ -222,8 +223,3 @@ def rmac_regions(height: int, width: int) -> list[tuple[int, int, int]]:
             for x in np.linspace(0, width - side, across).astype(int):
                 found.append((int(y), int(x), side))
     return found
-
-
-def _of_length_one(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    return np.asarray(rows / np.where(lengths > 0, lengths, 1)[:, None], np.float32)

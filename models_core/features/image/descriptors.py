@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import cv2
 import numpy as np
@@ -67,10 +68,17 @@ def shape(picture: Pixels) -> Field:
     Descriptors are as OpenCV makes them: whole numbers 0..255 of length about 512, or zeros where
     nothing changes.
     """
-    grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)
-    down, across = (range(_STEP // 2, side, _STEP) for side in grey.shape)
-    points = [cv2.KeyPoint(float(x), float(y), _DIAMETER, 0.0) for y in down for x in across]
-    _, found = cv2.SIFT.create().compute(grey, points)
+    return dense_sift(cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY), _STEP, _DIAMETER)
+
+
+def dense_sift(channel: NDArray[Any], step: int, diameter: float) -> Field:
+    """Upright SIFT of one channel, shape (h, w) of 8 bits, a point for each `step` x `step` pixels.
+
+    Shape (about h / step, about w / step, 128); each of a point's 4 x 4 histograms is 1.5 diameters wide.
+    """
+    down, across = (range(step // 2, side, step) for side in channel.shape)
+    points = [cv2.KeyPoint(float(x), float(y), diameter, 0.0) for y in down for x in across]
+    _, found = cv2.SIFT.create().compute(channel, points)
     return np.asarray(found, dtype=np.float32).reshape(len(down), len(across), 128)
 
 
