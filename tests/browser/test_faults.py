@@ -84,6 +84,18 @@ def kept(page: Page) -> int:
     return page.evaluate(KEPT)
 
 
+def try_now(page: Page, *held: int) -> None:
+    """Press the button until the answers have arrived: the page tries again by itself too, and has no such
+    button meanwhile."""
+
+    def tried() -> bool:
+        page.evaluate("document.querySelector('[data-do=now]')?.click()")
+        return set(_answered()) >= set(held)
+
+    eventually(page, tried)
+    arrive(page, *held)
+
+
 def arrive(page: Page, *held: int) -> None:
     """Wait until the answers to these are stored, each once, and the browser keeps nothing more."""
     eventually(page, lambda: set(_answered()) >= set(held))
@@ -163,9 +175,7 @@ def test_what_the_server_cannot_take_waits_and_the_rest_goes_on(
     button = page.get_by_role("button", name="Try now")
     expect(button).to_be_visible()
     broken = False
-    # In one step: the page tries again by itself too, and then has no such button.
-    page.evaluate("document.querySelector('[data-do=now]')?.click()")
-    arrive(page, first, second)
+    try_now(page, first, second)
     expect(page.locator("[data-tell]")).to_be_empty()
 
 
@@ -389,9 +399,9 @@ def test_what_is_kept_is_sent_from_the_list_of_tasks_too(unhurried: Page):
     page.goto("/tasks/")
     says(page, "The server does not accept answers right now. Answers kept in this browser: 1")
     assert_accessible(page)
+    expect(page.get_by_role("button", name="Try now")).to_be_visible()
     page.unroute(ANSWERS)
-    page.get_by_role("button", name="Try now").click()
-    arrive(page, first)
+    try_now(page, first)
     expect(page.locator("[data-tell]")).to_be_empty()
 
 

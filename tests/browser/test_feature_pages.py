@@ -52,7 +52,7 @@ def test_features_are_imported_learned_from_and_compared_with_bow5_by_page_alone
     file = tmp_path / "cnn.npz"
     ids = np.array([*(example.name for example in examples(IMAGES))])
     np.savez(file, vectors=vectors(IMAGES).astype(np.float32), ids=ids)
-    ada.get_by_label("Name", exact=True).fill("cnn")
+    ada.locator("#name").fill("cnn")
     ada.get_by_label("File (npz, npy, safetensors, Parquet, HDF5; words also txt, vec, bin)").set_input_files(
         file
     )
