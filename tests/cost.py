@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -21,8 +22,11 @@ import pytest
 RECORDED = Path(__file__).resolve().parent / "recorded.json"
 #: Cases that take less are not recorded by themselves, seconds of CPU.
 SMALL = 0.25
-#: A case has become dearer where it takes so many times as much, and so many seconds of CPU more.
+#: A case has become dearer where it takes so many times as much, and so many seconds of CPU more, on a
+#: machine as fast as that of the record.
 TIMES, MORE = 1.5, 0.5
+#: With so many cases in common with the record, a run tells how fast its machine is.
+ENOUGH = 50
 SLOWEST = 10
 
 
@@ -158,19 +162,33 @@ def told(costs: Mapping[str, LaneCost]) -> Iterator[str]:
     yield "The slowest:"
     for own, test, lane in sorted(every, key=lambda each: -each[0].wall)[:SLOWEST]:
         yield f"  {_shown(own)}{_was(before, test, lane)}: {test} ({lane})"
-    dearer = [each for each in every if _dearer(before, *each)]
+    pace = _pace(before, every)
+    dearer = [each for each in every if _dearer(before, pace, *each)]
     if dearer:
-        yield "Dearer by more than half than recorded (CONTRIBUTING.md says what a test may cost):"
+        machine = (
+            "" if pace == 1 else f", where this machine takes {pace:.2f} times as long as that of the record"
+        )
+        yield f"Dearer by more than half than recorded{machine} (CONTRIBUTING.md says what a test may cost):"
         for own, test, lane in sorted(dearer, key=lambda each: -each[0].cpu):
             yield f"  {_shown(own)}{_was(before, test, lane)}: {test} ({lane})"
 
 
-def _dearer(before: Mapping[str, Any], own: Cost, test: str, lane: str) -> bool:
+def _pace(before: Mapping[str, Any], every: list[tuple[Cost, str, str]]) -> float:
+    """How many times as long this machine takes as that of the record: the median over the cases of both."""
+    ratios = [
+        own.cpu / kept[0]
+        for own, test, lane in every
+        if (kept := before["cases"].get(test, {}).get(lane)) and own.cpu > 0
+    ]
+    return statistics.median(ratios) if len(ratios) >= ENOUGH else 1.0
+
+
+def _dearer(before: Mapping[str, Any], pace: float, own: Cost, test: str, lane: str) -> bool:
     """Whether a case that is known, by itself or by its file, takes much more CPU than it did."""
     if lane not in before["files"].get(test.partition("::")[0], {}):
         return False
     was = before["cases"].get(test, {}).get(lane, [SMALL])[0]
-    return own.cpu > TIMES * was and own.cpu > was + MORE
+    return own.cpu > pace * TIMES * was and own.cpu > pace * (was + MORE)
 
 
 def _was(before: Mapping[str, Any], test: str, lane: str) -> str:

@@ -97,6 +97,19 @@ def test_a_case_that_takes_more_than_half_as_much_again_is_named(
     assert found == named
 
 
+@pytest.mark.parametrize(
+    ("pace", "of_one", "named"), [(0.5, 2.0, ["c07"]), (3.0, 7.0, []), (3.0, 16.0, ["c07"])]
+)
+def test_a_slower_or_faster_machine_makes_no_case_dearer(
+    recorded: Path, pace: float, of_one: float, named: list[str]
+) -> None:
+    before = {f"c{n:02}": 1.0 + n / 10 for n in range(60)}
+    cost.record(lane(**before))
+    now = {name: pace * seconds for name, seconds in before.items()} | {"c07": of_one}
+    said = "\n".join(cost.told(lane(**now)))
+    assert re.findall(r"::(\w+) ", said.partition("Dearer")[2]) == named
+
+
 def test_ten_of_the_slowest_are_told(recorded: Path) -> None:
     said = list(cost.told(lane(**{f"t{n:02}": n / 10 for n in range(15)})))
     places = [line.split("::")[1] for line in said if line.startswith("  ")]
