@@ -87,15 +87,23 @@ class ImportedParses:
         return {**self.parses.as_dict(), "unchanged": self.unchanged, "remarks": self.remarks}
 
 
-def parses_of(corpus: str) -> ParsedCaptions:
-    """The parses of a corpus; raises UnknownName, saying which command makes them."""
-    corpus_named(corpus)
+def stored_parses(corpus: str) -> ParsedCaptions | None:
+    """The parses of a corpus that there is; None where it has none."""
     folder = _folder(corpus)
     with suppress(OSError, ValueError, KeyError):
         said = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
         if (said["format"], said["version"]) == (_FORMAT, _VERSION):
             known = {key: said[key] for key in ("captions", "words", "digest", "origin", "made_at")}
             return ParsedCaptions(corpus=corpus, folder=folder, **known)
+    return None
+
+
+def parses_of(corpus: str) -> ParsedCaptions:
+    """The parses of a corpus; raises UnknownName, saying which command makes them."""
+    corpus_named(corpus)
+    found = stored_parses(corpus)
+    if found is not None:
+        return found
     raise UnknownName(f"corpus {corpus!r} has no parses; import_parses {corpus} FILE takes a CoNLL-U file")
 
 

@@ -4,7 +4,6 @@ parses that there are."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
@@ -20,7 +19,7 @@ from annotation.common.registry import UnknownName
 from annotation.web.common.access import RUNNING, account_of, for_roles
 from annotation.web.staff.frame import said
 from evaluation.services.common import ImportRefused, check_name
-from evaluation.services.features.parses import ParsedCaptions, parses_of
+from evaluation.services.features.parses import ParsedCaptions, stored_parses
 from evaluation.services.features.word_training import WordTraining
 from evaluation.web import offered
 from evaluation.web.frame import text_parameter
@@ -76,11 +75,7 @@ def word_training_fields() -> list[NumberField]:
 
 def parses_of_corpora(corpora: list[Any]) -> list[ParsedCaptions]:
     """The parses of those of these corpora that have some."""
-    found = []
-    for corpus in corpora:
-        with suppress(UnknownName):
-            found.append(parses_of(corpus.name))
-    return found
+    return [found for corpus in corpora if (found := stored_parses(corpus.name)) is not None]
 
 
 @require_POST
