@@ -276,12 +276,11 @@ def against(name: str, base: Scored, other: Scored, *, rounds: int = ROUNDS, see
     ours, theirs = other.scores[name].per_query, base.scores[name].per_query
     with np.errstate(invalid="ignore"):
         difference = float(other.scores[name].value - base.scores[name].value)
-    p, reason, preferred = None, "", None
-    if not np.isnan(theirs).all():
-        preferred = preference(ours, theirs, higher_is_better=measure.higher_is_better)
     if np.isnan(theirs).all():
-        test, reason = "none", "no query has a value"
-    elif measure.binary:
+        return Against(other.run, name, difference, "none", None, None, "", "no query has a value")
+    p, reason = None, ""
+    preferred = preference(ours, theirs, higher_is_better=measure.higher_is_better)
+    if measure.binary:
         test, p = "McNemar", mcnemar(ours, theirs).p
     elif measure.summary == "median":
         test, p = "randomisation of medians", of_median(ours, theirs, rounds=rounds, seed=seed).p

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,22 +88,15 @@ class KernelImages:
 
 
 @dataclass(frozen=True)
-class VectorImages:
-    """Images as the vectors of a feature file, `dimensions` numbers each.
+class _GivenImages(ABC):
+    """Images as vectors that are given, `dimensions` numbers each.
 
     `training` is needed while a system is trained, and not stored.
     """
 
-    settings: VectorSettings
+    settings: Any
     dimensions: int
     training: Features | None = None
-
-    @classmethod
-    def learn(cls, recipe: Recipe, features: Features) -> VectorImages:
-        """Raises BadRecipe where the pictures are described by words."""
-        if not isinstance(features, Vectors):
-            raise BadRecipe(f"recipe {recipe.name!r} is for vectors of images; give a feature file")
-        return cls(recipe.image, features.values.shape[1], features)
 
     def describe_training(
         self, held_out: Features | None, store: PhaseCache, facts: Mapping[str, Any], device: str = CPU
@@ -112,6 +106,33 @@ class VectorImages:
         own = self.describe(self.training)
         new = None if held_out is None else self.describe(held_out)
         return DescribedSide(own, new, np.arange(len(self.training)))
+
+    @abstractmethod
+    def describe(self, images: Features) -> View:
+        """New images, a row each."""
+
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """The width."""
+        return {}, {"image": {"dimensions": self.dimensions}}
+
+    @classmethod
+    def from_state(cls, settings: Any, arrays: Arrays, stored: Mapping[str, Any]) -> Self:
+        """What `state` gave; raises KeyError where something is missing."""
+        return cls(settings, int(stored["image"]["dimensions"]))
+
+
+@dataclass(frozen=True)
+class VectorImages(_GivenImages):
+    """Images as the vectors of a feature file, `dimensions` numbers each."""
+
+    settings: VectorSettings
+
+    @classmethod
+    def learn(cls, recipe: Recipe, features: Features) -> VectorImages:
+        """Raises BadRecipe where the pictures are described by words."""
+        if not isinstance(features, Vectors):
+            raise BadRecipe(f"recipe {recipe.name!r} is for vectors of images; give a feature file")
+        return cls(recipe.image, features.values.shape[1], features)
 
     def describe(self, images: Features) -> View:
         """Shape (images, dimensions). Raises BadRecipe for other features, ValueError for another width."""
@@ -127,39 +148,17 @@ class VectorImages:
         lengths = np.sqrt(np.einsum("ij,ij->i", found, found))
         return np.asarray(found / np.where(lengths > 0, lengths, 1.0)[:, None])
 
-    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """The width."""
-        return {}, {"image": {"dimensions": self.dimensions}}
-
-    @classmethod
-    def from_state(cls, settings: Any, arrays: Arrays, stored: Mapping[str, Any]) -> VectorImages:
-        """What `state` gave; raises KeyError where something is missing."""
-        return cls(settings, int(stored["image"]["dimensions"]))
-
 
 @dataclass(frozen=True)
-class RegionImages:
-    """Images as the vectors of their regions, `dimensions` numbers each; one vector is one region.
-
-    `training` is needed while a system is trained, and not stored.
-    """
+class RegionImages(_GivenImages):
+    """Images as the vectors of their regions, `dimensions` numbers each; one vector is one region."""
 
     settings: RegionSettings
-    dimensions: int
-    training: Features | None = None
 
     @classmethod
     def learn(cls, recipe: Recipe, features: Features) -> RegionImages:
         """Raises BadRecipe where the pictures are described by words."""
         return cls(recipe.image, _rows_of(features, recipe.name).shape[1], features)
-
-    def describe_training(
-        self, held_out: Features | None, store: PhaseCache, facts: Mapping[str, Any], device: str = CPU
-    ) -> DescribedSide:
-        """The regions of both."""
-        assert self.training is not None, "a stored side is not trained again"
-        new = None if held_out is None else self.describe(held_out)
-        return DescribedSide(self.describe(self.training), new, np.arange(len(self.training)))
 
     def describe(self, images: Features) -> View:
         """A row for each region; none is copied. Raises BadRecipe for other features, ValueError for another
@@ -170,15 +169,6 @@ class RegionImages:
                 f"regions of {found.shape[1]} dimensions against {self.dimensions}; expected the same"
             )
         return UnitRows(found.values, found.begin, found.end) if self.settings.normalised else found
-
-    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """The width."""
-        return {}, {"image": {"dimensions": self.dimensions}}
-
-    @classmethod
-    def from_state(cls, settings: Any, arrays: Arrays, stored: Mapping[str, Any]) -> RegionImages:
-        """What `state` gave; raises KeyError where something is missing."""
-        return cls(settings, int(stored["image"]["dimensions"]))
 
 
 def _rows_of(features: Features, recipe: str) -> RaggedRows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -160,19 +161,40 @@ class BagTexts:
         return cls(settings, TfIdfBags.from_state(own, stored["text"]))
 
 
-@dataclass(frozen=True)
-class WordTexts:
-    """Captions as the numbers of their words, in order; words that are not of the vocabulary are left out.
+@dataclass(frozen=True, kw_only=True)
+class _NumberedTexts(ABC):
+    """Captions as numbers of what is in them.
 
     `training`, `owners` and `vectors`, the words' vectors where some are given, are needed while a system is
     trained, and not stored.
     """
 
-    settings: WordSettings
     vocabulary: Sequence[str]
     training: Sequence[Document] = ()
     owners: Owners = field(default_factory=lambda: np.empty(0, np.intp))
     vectors: NDArray[np.floating] | None = None
+
+    def digest_parts(self) -> dict[str, Any]:
+        """The vectors of the words."""
+        return {"words": "" if self.vectors is None else digest_of_parts(self.vectors)}
+
+    def describe_training(
+        self, queries: Sequence[Document] | None, store: PhaseCache, facts: Mapping[str, Any]
+    ) -> DescribedSide:
+        """The numbers of both."""
+        new = None if queries is None else self.describe(queries)
+        return DescribedSide(self.describe(self.training), new, self.owners)
+
+    @abstractmethod
+    def describe(self, captions: Sequence[Document]) -> View:
+        """New captions, a row each."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordTexts(_NumberedTexts):
+    """Captions as the numbers of their words, in order; words that are not of the vocabulary are left out."""
+
+    settings: WordSettings
 
     @classmethod
     def learn(
@@ -188,18 +210,8 @@ class WordTexts:
             Counter(word for text in texts for word in text[0]), settings.least_count, recipe.name
         )
         given = aids.word_vectors
-        return cls(settings, known, texts, owners, None if given is None else given.of(known))
-
-    def digest_parts(self) -> dict[str, Any]:
-        """The vectors of the words."""
-        return {"words": "" if self.vectors is None else digest_of_parts(self.vectors)}
-
-    def describe_training(
-        self, queries: Sequence[Document] | None, store: PhaseCache, facts: Mapping[str, Any]
-    ) -> DescribedSide:
-        """The numbers of both."""
-        new = None if queries is None else self.describe(queries)
-        return DescribedSide(self.describe(self.training), new, self.owners)
+        vectors = None if given is None else given.of(known)
+        return cls(settings=settings, vocabulary=known, training=texts, owners=owners, vectors=vectors)
 
     def describe(self, captions: Sequence[Document]) -> View:
         """A row for each word; several captions of an item are one text."""
@@ -219,25 +231,18 @@ class WordTexts:
     @classmethod
     def from_state(cls, settings: Any, arrays: Arrays, stored: Mapping[str, Any]) -> WordTexts:
         """What `state` gave; raises KeyError where something is missing."""
-        return cls(settings, from_json_array(arrays["vocabulary"]))
+        return cls(settings=settings, vocabulary=from_json_array(arrays["vocabulary"]))
 
 
-@dataclass(frozen=True)
-class EdgeTexts:
+@dataclass(frozen=True, kw_only=True)
+class EdgeTexts(_NumberedTexts):
     """Captions as the numbers of their dependency edges; those with a word or a relation that is not known
     are left out. The first of the `vocabulary` stands for what the word of a tree that depends on nothing
     depends on.
-
-    `training`, `owners` and `vectors`, the words' vectors where some are given, are needed while a system is
-    trained, and not stored.
     """
 
     settings: EdgeSettings
-    vocabulary: Sequence[str]
     relations: Sequence[str]
-    training: Sequence[Document] = ()
-    owners: Owners = field(default_factory=lambda: np.empty(0, np.intp))
-    vectors: NDArray[np.floating] | None = None
 
     @classmethod
     def learn(
@@ -256,18 +261,14 @@ class EdgeTexts:
         if given is not None:
             of_words = given.of(known)
             vectors = np.concatenate([np.zeros_like(of_words[:1]), of_words])
-        return cls(settings, [ROOT_WORD, *known], relations, texts, owners, vectors)
-
-    def digest_parts(self) -> dict[str, Any]:
-        """The vectors of the words."""
-        return {"words": "" if self.vectors is None else digest_of_parts(self.vectors)}
-
-    def describe_training(
-        self, queries: Sequence[Document] | None, store: PhaseCache, facts: Mapping[str, Any]
-    ) -> DescribedSide:
-        """The numbers of both."""
-        new = None if queries is None else self.describe(queries)
-        return DescribedSide(self.describe(self.training), new, self.owners)
+        return cls(
+            settings=settings,
+            vocabulary=[ROOT_WORD, *known],
+            relations=relations,
+            training=texts,
+            owners=owners,
+            vectors=vectors,
+        )
 
     def describe(self, captions: Sequence[Document]) -> View:
         """A row of three numbers for each edge; several captions of an item are one text."""
@@ -298,7 +299,8 @@ class EdgeTexts:
     @classmethod
     def from_state(cls, settings: Any, arrays: Arrays, stored: Mapping[str, Any]) -> EdgeTexts:
         """What `state` gave; raises KeyError where something is missing."""
-        return cls(settings, from_json_array(arrays["vocabulary"]), from_json_array(arrays["relations"]))
+        vocabulary, relations = (from_json_array(arrays[name]) for name in ("vocabulary", "relations"))
+        return cls(settings=settings, vocabulary=vocabulary, relations=relations)
 
 
 def _training_texts(words: Sequence[CaptionWords], captions: int) -> tuple[list[Document], Owners]:

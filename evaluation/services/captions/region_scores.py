@@ -11,7 +11,7 @@ of captions are shorter.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -108,14 +108,13 @@ def _described(found: CaptionSet, references: RegionReferences) -> list[_Describ
     rows = found.captions.order_by("position").values_list("image_id", "box", "text")
     for image, box, text in rows.iterator():
         captions.setdefault(image, []).append((box, text))
-    said = (
-        _of_layer(found, references.layer) if references.layer else _of_campaign(found, references.campaign)
-    )
+    read = _of_layer if references.layer else _of_campaign
+    said = read(found, references.layer or references.campaign, captions.keys())
     names = names_of(found.corpus.name).image_name
     described = []
     for pk, own in said.items():
         boxes = np.stack([box for box, _ in own])
-        for box, text in captions.get(pk, ()):
+        for box, text in captions[pk]:
             there = iou(np.asarray(box, np.float64), boxes) >= RIGHT_IOU
             right = tuple(said_of for (_, said_of), here in zip(own, there, strict=True) if here)
             if right:
@@ -123,18 +122,20 @@ def _described(found: CaptionSet, references: RegionReferences) -> list[_Describ
     return described
 
 
-def _of_layer(found: CaptionSet, layer: str) -> dict[int, _Said]:
-    """The mentions of each image that have a box."""
+def _of_layer(found: CaptionSet, layer: str, images: Container[int]) -> dict[int, _Said]:
+    """The mentions of each of these images that have a box."""
     records = stream_records(corpus=found.corpus, layer=layer_to_read(found.corpus, layer))
     said = {}
     for pk, record in zip(names_of(found.corpus.name).image_name, records, strict=True):
-        if record.layer is not None and (own := list(boxed_mentions(record.layer))):
+        if pk not in images or record.layer is None:
+            continue
+        if own := list(boxed_mentions(record.layer)):
             said[pk] = [(box, mention.text) for mention, box in own]
     return said
 
 
-def _of_campaign(found: CaptionSet, name: str) -> dict[int, _Said]:
-    """The regions that people described; withdrawn answers and reports do not count."""
+def _of_campaign(found: CaptionSet, name: str, images: Container[int]) -> dict[int, _Said]:
+    """The regions of these images that people described; withdrawn answers and reports do not count."""
     campaign = campaign_named(name)
     if campaign.corpus_id != found.corpus_id:
         raise ImportRefused(
@@ -145,8 +146,9 @@ def _of_campaign(found: CaptionSet, name: str) -> dict[int, _Said]:
     said: dict[int, _Said] = {}
     for answer in answers(campaign):
         own = [] if answer["void"] or answer["flag"] else answer.get("regions", [])
-        if own:
-            said.setdefault(image_of[answer["image"]], []).extend(
+        image = image_of[answer["image"]]
+        if own and image in images:
+            said.setdefault(image, []).extend(
                 (np.asarray(region["box"], np.float64), region["text"]) for region in own
             )
     return said

@@ -1,7 +1,7 @@
 """The page of weak collections: what there is, and who uses it; import of one, and of its images' features.
 
-A collection belongs to no corpus: whoever runs evaluations sees the list, and importing takes a role for the
-whole server.
+A collection belongs to no corpus: everybody who runs evaluations sees the list; importing takes a role for
+the whole server.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _for_server(request: HttpRequest) -> bool:
 
 
 def _shown(request: HttpRequest, one: WeakCollection) -> ShownCollection:
-    """Of the systems that learned from a collection those that are open to whoever asks."""
+    """A collection with those systems that learned from it and that this account may see."""
     users = offered.offered_systems(request).filter(settings__weak__collection=one.name)
     return ShownCollection(
         one, feature_sets(one.name), list(users.order_by("name").values_list("name", flat=True))

@@ -4,7 +4,7 @@
 
 f_kd is a Gaussian (GMM), a Laplacian (LMM), or whichever of them fits component k better in dimension d
 (HGLMM). Plummer et al. 2015, section 3, take the last with 30 components, after Klein et al. 2015, and print
-no equations; ours are the maximum-likelihood steps of EM in `mixture_steps`, each of which chooses anew for
+no equations; ours are the maximum-likelihood steps of EM in `mixture_steps`, each of which chooses again for
 HGLMM. EM starts with the clusters of k-means.
 """
 

@@ -5,7 +5,7 @@
     r_freq(w)  how often w comes in all captions, over how many nouns these have       (equation 8)
     r_alpha    alpha r_freq + (1 - alpha) r_loc                                        (equation 9)
 
-Ours, where the paper says nothing: punctuation is no word; a compound stands where its last noun stands;
+Ours, where the paper says nothing: punctuation is no word; the place of a compound is that of its last noun;
 equation 8 divides by nouns as often as they come, so that frequencies add up to 1.
 
 Source: structured listwise tagging, section 3.2.
