@@ -28,7 +28,10 @@ def main() -> None:
         settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
         setup_test_environment()
         call_command("migrate", verbosity=0)
+        from annotation.task_types import discovery
         from tests.apart import report
+
+        discovery.load_kind_modules("simulate")
 
         report.run(
             range(options.first, options.first + options.seeds),
