@@ -8,13 +8,15 @@ from scipy import sparse
 
 from models_core.estimators.base import Dataset, FitContext
 from models_core.estimators.cca import CCA, CCASettings
-from models_core.estimators.transfer.method import Joint, Stacked, TextFeature, WeakOnly
 from models_core.estimators.transfer.settings import (
     JointSettings,
     StackedSettings,
     TextFeatureSettings,
     WeakSettings,
 )
+from models_core.estimators.transfer.stacked import Stacked
+from models_core.estimators.transfer.text_feature import TextFeature
+from models_core.estimators.transfer.weak_pairs import Joint, WeakOnly
 from tests.models_core.estimators.vectors import LINK, all_scores, every_pair, paired
 
 ONE: dict[str, Any] = {"ridges": (0.1,), "powers": (1.0,)}
@@ -75,7 +77,7 @@ def test_neighbours_do_not_depend_on_how_many_weak_images_are_compared_at_a_time
     clean, _, context = data
     found = TextFeature(TextFeatureSettings(5, **ONE, neighbours=4)).fit(clean, None, context)
     whole = found.text_features(clean.images)
-    monkeypatch.setattr("models_core.estimators.transfer.method._BLOCK", 7)
+    monkeypatch.setattr("models_core.estimators.transfer.text_feature._BLOCK", 7)
     np.testing.assert_allclose(found.text_features(clean.images), whole, atol=1e-6)
 
 
