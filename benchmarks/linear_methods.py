@@ -43,7 +43,7 @@ from models_core.estimators.transfer.settings import (
 from models_core.estimators.transfer.stacked import Stacked
 from models_core.estimators.transfer.text_feature import TextFeature
 from models_core.estimators.transfer.weak_pairs import Joint, WeakOnly
-from models_core.estimators.wsabie import Wsabie, WsabieSettings
+from models_core.estimators.wsabie.method import Wsabie, WsabieSettings
 from models_core.features.bags import TfIdfBags
 from models_core.features.text.lemmas import Lemmatiser
 
