@@ -38,7 +38,8 @@ from models_core.features.text.similarity import (
 )
 from models_core.features.text.wordnet import DEBIAN_FOLDER, WordNet
 from models_core.phase_cache import PhaseArrays, PhaseCache, digest_of_parts, from_json_array, to_json_array
-from models_core.systems.dataset import CaptionWords, CountedWords, Features, Vectors, plain
+from models_core.systems.caption_reading import CaptionWords, plain
+from models_core.systems.dataset import CountedWords, Features, Vectors
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.side_settings import PictureSettings, TextSettings
 

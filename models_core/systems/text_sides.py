@@ -25,7 +25,7 @@ from models_core.features.text.documents import Document
 from models_core.features.text.edges import ROOT_WORD, Edge
 from models_core.features.text.similarity import WordKernel
 from models_core.phase_cache import PhaseArrays, PhaseCache, digest_of_parts, from_json_array, to_json_array
-from models_core.systems.dataset import CaptionWords
+from models_core.systems.caption_reading import CaptionWords
 from models_core.systems.kernels import (
     Resources,
     TextKernel,

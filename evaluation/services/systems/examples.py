@@ -27,7 +27,8 @@ from evaluation.services.features.store import FeatureSet, feature_set, is_label
 from evaluation.services.systems.sources import Sources
 from models_core.estimators.base import RaggedRows
 from models_core.features.text.edges import edges_of
-from models_core.systems.dataset import ImageExample, RegionVectors
+from models_core.systems.caption_reading import ImageExample
+from models_core.systems.dataset import RegionVectors
 
 
 @dataclass(frozen=True)
