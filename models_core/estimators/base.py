@@ -167,8 +167,11 @@ class Dataset:
         return self.links[CAPTION_VIEW, IMAGE_VIEW]
 
 
-#: Makes of images, captions and the row of each caption's image the `PairedSums` over all captions.
-SumPairs: TypeAlias = Callable[[View, View, NDArray[np.intp]], Any]
+class SumPairs(Protocol):
+    """Adds up pairs in the place of `covariances.sums_of_pairs`."""
+
+    def __call__(self, images: View, captions: View, image_of: NDArray[np.intp], *, described: Any) -> Any:
+        """The `PairedSums` over all captions with their images; `described` is a `RowMap`, or None."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ Source: Gong et al. 2014, sections 4.1 and 4.2.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,8 @@ from models_core.estimators.base import (
     View,
 )
 from models_core.estimators.cca import CCA
-from models_core.estimators.covariances import ADDING_UP, sums_of_dataset, sums_of_pairs
+from models_core.estimators.covariances import ROW_MAPS, sums_of_dataset
+from models_core.estimators.embeddings import LinearMap
 from models_core.estimators.transfer.settings import StackedSettings
 from models_core.estimators.transfer.weak_pairs import matching_scale, weak_pairs
 from models_core.features.fourier import FourierFeatures
@@ -31,6 +33,59 @@ from models_core.scoring.tiles import Scores
 
 #: Rows that variances are compared on; of more, as many are drawn.
 _SCALED_BY = 5000
+
+
+@dataclass(frozen=True)
+class StackedRows:
+    """Rows [X, phi(X A)] of eq. 5 for both views: `maps` are A and B, `fourier` is phi where it is not left
+    out, `scales` are factors of what stands beside the original rows, if these are kept."""
+
+    maps: Mapping[str, LinearMap]
+    fourier: Mapping[str, FourierFeatures]
+    scales: Mapping[str, float]
+    original: bool
+    name: ClassVar[str] = "stacked"
+
+    def mapped(self, view: str, rows: View) -> Matrix:
+        """phi(X A)."""
+        embedded = self.maps[view](rows)
+        return self.fourier[view].transform(embedded) if view in self.fourier else embedded
+
+    def __call__(self, view: str, rows: View) -> View:
+        """Dense, shape (rows, numbers of the CCA on top)."""
+        embedded: View = self.scales[view] * self.mapped(view, rows)
+        if not self.original:
+            return embedded
+        own = rows.toarray() if isinstance(rows, sparse.csr_matrix) else np.asarray(rows)
+        return np.hstack([own, embedded])
+
+    def state(self) -> State:
+        """All of it."""
+        arrays: dict[str, NDArray[Any]] = {}
+        for view, own in self.maps.items():
+            arrays |= {f"map.{view}.mean": own.mean, f"map.{view}.weights": own.weights}
+        for view, made in self.fourier.items():
+            arrays |= {f"fourier.{view}.{key}": array for key, array in made.state().items()}
+        said = {"fourier": list(self.fourier), "scales": dict(self.scales), "original": self.original}
+        return arrays, said
+
+    @classmethod
+    def from_state(cls, state: State) -> StackedRows:
+        """What `state` gave; raises KeyError where something is missing."""
+        arrays, said = state
+        fourier = {}
+        for view in said["fourier"]:
+            start = f"fourier.{view}."
+            own = {key.removeprefix(start): array for key, array in arrays.items() if key.startswith(start)}
+            fourier[view] = FourierFeatures().take_state(own)
+        maps = {
+            view: LinearMap(arrays[f"map.{view}.mean"], arrays[f"map.{view}.weights"])
+            for view in (IMAGE_VIEW, CAPTION_VIEW)
+        }
+        return cls(maps, fourier, said["scales"], said["original"])
+
+
+ROW_MAPS[StackedRows.name] = StackedRows.from_state
 
 
 class Stacked:
@@ -61,40 +116,24 @@ class Stacked:
         self.scales_ = {IMAGE_VIEW: 1.0, CAPTION_VIEW: 1.0}
         if settings.original:
             self.scales_ = {view: self._scale(view, train.views[view], context) for view in self.scales_}
-        context.progress(ADDING_UP, 0, 1)
-        found = sums_of_pairs(
-            train.images,
-            train.captions,
-            train.image_of,
-            described=(
-                lambda block: self.stacked(IMAGE_VIEW, block),
-                lambda block: self.stacked(CAPTION_VIEW, block),
-            ),
-        )
-        context.progress(ADDING_UP, 1, 1)
+        found = sums_of_dataset(train, context, self.stacked)
         held_out = None if validation is None else self._all_stacked(validation)
         self.cca_ = CCA(settings.cca()).solve(found.covariances(), held_out, context)
         return self
 
-    def _mapped(self, view: str, rows: View) -> Matrix:
-        """phi(X A)."""
-        embedded = self.weak_.embed(view, rows)
-        return self.fourier_[view].transform(embedded) if view in self.fourier_ else embedded
+    @property
+    def stacked(self) -> StackedRows:
+        """What makes of rows those of the CCA on top."""
+        maps = {IMAGE_VIEW: self.weak_.images_, CAPTION_VIEW: self.weak_.captions_}
+        return StackedRows(maps, self.fourier_, self.scales_, self.settings.original)
 
     def _scale(self, view: str, rows: View, context: FitContext) -> float:
         chosen = context.rng(f"scale, {view}").permutation(rows.shape[0])[:_SCALED_BY]
-        return matching_scale(rows[chosen], self._mapped(view, rows[chosen]))
-
-    def stacked(self, view: str, rows: View) -> View:
-        """[X, phi(X A)] of eq. 5, dense, shape (rows, numbers of the CCA on top)."""
-        embedded: View = self.scales_[view] * self._mapped(view, rows)
-        if not self.settings.original:
-            return embedded
-        own = rows.toarray() if isinstance(rows, sparse.csr_matrix) else np.asarray(rows)
-        return np.hstack([own, embedded])
+        return matching_scale(rows[chosen], self.stacked.mapped(view, rows[chosen]))
 
     def _all_stacked(self, data: Dataset) -> Dataset:
-        views = {view: self.stacked(view, data.views[view]) for view in (IMAGE_VIEW, CAPTION_VIEW)}
+        stacked = self.stacked
+        views = {view: stacked(view, data.views[view]) for view in (IMAGE_VIEW, CAPTION_VIEW)}
         return Dataset(views, data.links)
 
     def score(self, data: Dataset, *, direction: RankDirection) -> Scores:
