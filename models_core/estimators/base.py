@@ -222,6 +222,8 @@ class Method:
     its settings, `stored` what a stored system calls what was learned. `source` names the paper. `needs`
     names further data that it learns from. What `predicts` rankings is a Retriever, what predicts captions a
     Captioner (see `captioners`), of `items`. Several processes can learn one `by_processes` together.
+    `phases` are those that `fit` tells of, in order, each with its share of the time that learning takes, on
+    any scale; one may come again. They move the progress bar of a job.
     """
 
     name: str
@@ -242,6 +244,7 @@ class Method:
     predicts: Prediction = "rankings"
     items: CaptionedItem = "images"
     by_processes: bool = False
+    phases: tuple[tuple[str, float], ...] = ()
 
     @property
     def paper(self) -> str:

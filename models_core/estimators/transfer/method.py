@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Method, register_method
+from models_core.estimators.covariances import ADDING_UP
 from models_core.estimators.transfer.settings import (
     JointSettings,
     StackedSettings,
@@ -29,8 +30,13 @@ from models_core.estimators.transfer.stacked import Stacked
 from models_core.estimators.transfer.text_feature import TextFeature
 from models_core.estimators.transfer.weak_pairs import WEAK, Joint, WeakOnly
 
+Phases = tuple[tuple[str, float], ...]
+_CCA: Phases = ((ADDING_UP, 1), ("trying ridges", 1))
 
-def _registered(name: str, title: str, settings: type, kind: Any, recipes: Mapping[str, Any]) -> None:
+
+def _registered(
+    name: str, title: str, settings: type, kind: Any, recipes: Mapping[str, Any], phases: Phases
+) -> None:
     register_method(
         Method(
             name=name,
@@ -41,6 +47,7 @@ def _registered(name: str, title: str, settings: type, kind: Any, recipes: Mappi
             takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "vectors"},
             source="Gong et al. 2014, section 4",
             recipes=recipes,
+            phases=phases,
             needs=(WEAK,),
         )
     )
@@ -52,9 +59,15 @@ _registered(
     WeakSettings,
     WeakOnly,
     {"Weak-only": {"printed": "Weakly Supervised Only"}},
+    _CCA,
 )
 _registered(
-    "joint", "CCA of clean and weak pairs", JointSettings, Joint, {"Joint": {"printed": "Joint Training"}}
+    "joint",
+    "CCA of clean and weak pairs",
+    JointSettings,
+    Joint,
+    {"Joint": {"printed": "Joint Training"}},
+    ((ADDING_UP, 1), *_CCA),
 )
 _registered(
     "text-feature",
@@ -62,6 +75,7 @@ _registered(
     TextFeatureSettings,
     TextFeature,
     {"Text-feature": {"printed": "Text Feature"}},
+    (("looking for neighbours", 1), *_CCA),
 )
 _registered(
     "stacked",
@@ -76,4 +90,5 @@ _registered(
             "printed": "Stacked Training",
         },
     },
+    (*_CCA, *_CCA),
 )

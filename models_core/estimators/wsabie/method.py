@@ -214,6 +214,7 @@ register_method(
         load=Wsabie.from_state,
         takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "vectors"},
         source="Gong et al. 2014, section 3.2",
+        phases=(("trying rates", 1), ("learning", 1)),
         recipes={
             "Wsabie-SGD": {
                 "settings": {"update": "sgd", "rates": [0.01, 0.05, 0.1, 0.2, 0.5, 1.0]},

@@ -109,6 +109,9 @@ def test_it_tells_how_far_it_is_and_stops_where_it_is_told_to(learner):
     told = []
     fitted(learner, heard=lambda *one: told.append(one))
     assert told and all(0 <= done <= total for _, done, total in told)
+    in_order = iter(name for name, share in learner.phases if share > 0)
+    for phase in dict.fromkeys(phase for phase, _, _ in told):
+        assert phase in in_order, f"{phase!r} is not among the phases of {learner.name}, or not in its place"
 
     def stop(*told):
         raise KeyboardInterrupt
