@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from django.core.management import CommandError
-from gensim.models import FastText
-from gensim.models.fasttext import save_facebook_model
+from gensim.models import FastText  # type: ignore[import-untyped]
+from gensim.models.fasttext import save_facebook_model  # type: ignore[import-untyped]
 from safetensors.numpy import save_file
 
 from annotation.datasets.importing import import_records

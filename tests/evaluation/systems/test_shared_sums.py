@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,10 @@ def is_held(folder: Path) -> bool:
     return False
 
 
+def _all_but_held(shared: SharedPairs) -> bool:
+    return shared.missing == [0, 7]
+
+
 @contextlib.contextmanager
 def held(shared: SharedPairs, *numbers: int) -> Iterator[None]:
     """These spans are somebody else's."""
@@ -99,7 +104,7 @@ def test_workers_take_spans_and_the_sums_are_the_same_to_the_bit(
             stack.enter_context(held(shared, 0, 7))
             ask_for_help(shared.folder, 2)
         for shared in both:
-            wait_until(lambda own=shared: own.missing == [0, 7], "the worker to do what nobody holds")
+            wait_until(partial(_all_but_held, shared), "the worker to do what nobody holds")
     totals = [shared.total() for shared in both]
     assert bits(totals[0]) == alone(tmp_path / "alone")
     assert bits(totals[1]) == alone(tmp_path / "alone", made)
