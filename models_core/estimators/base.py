@@ -130,8 +130,8 @@ class EdgeNumbers(WordNumbers):
 View: TypeAlias = NDArray[Any] | sparse.csr_matrix
 IMAGE_VIEW, CAPTION_VIEW = "images", "captions"
 #: What a method takes of a kind of item: its kernel with the training items, its own features, those of its
-#: regions, or the numbers of its words or of its dependency edges.
-Form = Literal["kernel", "vectors", "regions", "words", "edges"]
+#: regions, the numbers of its words or of its dependency edges, or, of captions, vectors that somebody gives.
+Form = Literal["kernel", "vectors", "regions", "words", "edges", "given"]
 #: What a method makes of new items: an order of them for each query, or a sentence for each image.
 Prediction = Literal["rankings", "captions"]
 #: What a method learns captions of: images, or regions of images with the words that are said of each.

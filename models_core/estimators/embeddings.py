@@ -20,7 +20,8 @@ from models_core.estimators.base import (
     View,
 )
 from models_core.scoring import ranking
-from models_core.scoring.tiles import Products, Scores
+from models_core.scoring.similarities import similarity_scores
+from models_core.scoring.tiles import Scores
 
 #: Cut-offs whose recall decides between settings, in both directions.
 SELECTION_CUTOFFS = (1, 5, 10)
@@ -57,10 +58,7 @@ def embedded_scores(
     images: NDArray[Any], captions: NDArray[Any], *, direction: RankDirection, cosine: bool
 ) -> Scores:
     """Cosines of embeddings, or half of their negative squared distances; rows are queries."""
-    if not cosine:
-        # -|a - b|^2 / 2 as an inner product, so that the tiles of products serve distances too.
-        images, captions = _with_length(images, first=True), _with_length(captions, first=False)
-    found = Products(images, captions, cosine=cosine)
+    found = similarity_scores(images, captions, "cosine" if cosine else "euclidean")
     return found if direction == "annotation" else found.turned()
 
 
@@ -105,12 +103,6 @@ class LinearEmbedder:
             LinearMap(arrays[f"{name}.mean"], arrays[f"{name}.weights"])
             for name in (IMAGE_VIEW, CAPTION_VIEW)
         )
-
-
-def _with_length(rows: NDArray[Any], *, first: bool) -> NDArray[Any]:
-    half = -0.5 * np.einsum("ij,ij->i", rows, rows)
-    ones = np.ones(len(rows))
-    return np.column_stack([rows, *((half, ones) if first else (ones, half))])
 
 
 def recall_of_embeddings(

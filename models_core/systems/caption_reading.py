@@ -28,8 +28,8 @@ _TOGETHER = 200  # captions between two words of progress
 class ImageExample:
     """An image as it comes: its name, captions as written, and its picture, if there is one.
 
-    `lemmas` are the captions as their corpus lemmatises them, where it does, `edges` the dependency edges of
-    each caption, where they were asked for.
+    `lemmas` are the captions as their corpus lemmatises them, where it does; `edges` the dependency edges of
+    each caption and `caption_names` their names, where they were asked for.
     """
 
     name: str
@@ -37,6 +37,7 @@ class ImageExample:
     picture: Path | None = None
     lemmas: tuple[str, ...] | None = None
     edges: tuple[tuple[Edge, ...], ...] | None = None
+    caption_names: tuple[str, ...] | None = None
 
 
 def plain(words: Sequence[CaptionWords]) -> list[list[list[list[str]]]]:
@@ -69,6 +70,15 @@ def dependency_edges(examples: Sequence[ImageExample]) -> tuple[CaptionWords, ..
         tuple(tuple(Word(edge.token, "") for edge in caption) for caption in example.edges or ())
         for example in examples
     )
+
+
+def caption_names(examples: Sequence[ImageExample]) -> tuple[CaptionWords, ...]:
+    """The name of every caption, in the place of a lemma. Raises ValueError for an image whose captions have
+    none, naming it."""
+    for example in examples:
+        if example.caption_names is None or len(example.caption_names) != len(example.captions):
+            raise ValueError(f"the captions of image {example.name!r} have no names; expected one for each")
+    return tuple(tuple((Word(name, ""),) for name in example.caption_names or ()) for example in examples)
 
 
 def _check_captions(examples: Sequence[ImageExample]) -> None:

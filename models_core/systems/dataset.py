@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -29,6 +29,7 @@ from models_core.phase_cache import PhaseCache, digest_of_parts
 from models_core.systems.caption_reading import (
     CaptionWords,
     ImageExample,
+    caption_names,
     dependency_edges,
     plain,
     read_captions,
@@ -157,6 +158,15 @@ class PreparedDataset:
         return digest_of_parts(list(self.names), plain(self.words), self.features.digest)
 
 
+#: As what captions are read -> what reads them.
+_READERS: Mapping[CaptionForm, Callable[[Sequence[ImageExample], PhaseCache], tuple[CaptionWords, ...]]] = {
+    "lemmas": lambda examples, kept: read_captions(examples, kept=kept),
+    "words": lambda examples, kept: written_words(examples),
+    "edges": lambda examples, kept: dependency_edges(examples),
+    "names": lambda examples, kept: caption_names(examples),
+}
+
+
 def prepare(
     examples: Sequence[ImageExample],
     *,
@@ -177,10 +187,7 @@ def prepare(
     if len(set(names)) != len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise ValueError(f"image {twice!r} is given twice; expected each once")
-    if reads == "lemmas":
-        words = read_captions(examples, kept=kept)
-    else:
-        words = written_words(examples) if reads == "words" else dependency_edges(examples)
+    words = _READERS[reads](examples, kept)
     if isinstance(vectors, RegionVectors):
         return PreparedDataset(names, words, _checked_regions(names, vectors))
     if vectors is not None:

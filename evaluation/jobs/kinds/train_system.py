@@ -34,6 +34,7 @@ class TrainJobRequest:
     regions: str = ""
     words: str = ""
     layer: str = ""
+    text: str = ""
     seed: int = 0
     device: str = CPU
     auxiliary: Sequence[str] = ()
@@ -58,6 +59,7 @@ class TrainJobRequest:
                 regions=self.regions,
                 words=self.words,
                 layer=self.layer,
+                text=self.text,
             ),
             seed=self.seed,
             device=self.device,

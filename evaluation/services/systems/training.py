@@ -36,7 +36,8 @@ from evaluation.services.systems.examples import (
     captions_of_corpus,
     examples_from,
     examples_of,
-    with_edges,
+    given_captions,
+    read_for,
 )
 from evaluation.services.systems.folders import clear_leftovers, system_folder, training_folder
 from evaluation.services.systems.region_texts import region_texts
@@ -176,8 +177,7 @@ def _train(
     check_processes(chosen)
     further = auxiliary_pairs(chosen, request.auxiliary, sources.features)
     found = examples_from(corpus, sources)
-    if chosen.reads == "edges":
-        found = with_edges(found)
+    found = read_for(found, chosen, sources)
     training, held = (
         _by_fold(found, fold, seed)
         if fold
@@ -317,8 +317,9 @@ def resources_of(corpus: str, sources: Sources, background: Background, store: P
     if sources.words:
         found = feature_set(corpus, sources.words)
         words = GivenWordVectors(found.ids(), found.vectors())
+    captions = given_captions(corpus, sources.text) if sources.text else None
     if not background.sentences:
-        return Resources(wordnet=wordnet, word_vectors=words)
+        return Resources(wordnet=wordnet, word_vectors=words, caption_vectors=captions)
     called = " and ".join(Path(file).name for file in sources.background)
     return Resources(
         read_sentences(background.sentences, kept=store),
@@ -327,6 +328,7 @@ def resources_of(corpus: str, sources: Sources, background: Background, store: P
         background.lines,
         background.dropped,
         words,
+        captions,
     )
 
 
