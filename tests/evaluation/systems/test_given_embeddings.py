@@ -101,10 +101,10 @@ def test_they_rank_by_what_the_recipe_says(
 
 def test_an_upload_of_the_same_vectors_ranks_the_same(sets: tuple[str, str], tmp_path: Path) -> None:
     trained("clip")
-    rows = {"images": vectors(IMAGES).astype(np.float32), "captions": caption_vectors().astype(np.float32)}
     np.savez(
         tmp_path / "both.npz",
-        **rows,
+        images=vectors(IMAGES).astype(np.float32),
+        captions=caption_vectors().astype(np.float32),
         image_ids=np.array(NAMES),
         caption_ids=np.array(CAPTION_NAMES),
     )
