@@ -30,7 +30,6 @@ _DAMAGE = (
     EOFError,
     IndexError,
     KeyError,
-    MemoryError,
     OverflowError,
     ValueError,
     struct.error,
@@ -60,6 +59,10 @@ class FastTextModel:
                 "is a model of fastText that labels texts",
                 file=path,
                 expected="one that was trained without labels (skipgram or cbow)",
+            ) from error
+        except MemoryError as error:
+            raise FormatError(
+                "is damaged, or does not fit into memory", file=path, expected="its word vectors, a file .vec"
             ) from error
         except _DAMAGE as error:
             raise FormatError(
