@@ -48,6 +48,12 @@ class RowMap(Protocol):
 ROW_MAPS: dict[str, Callable[[State], RowMap]] = {}
 
 
+def register_row_map(name: str, make: Callable[[State], RowMap]) -> None:
+    """Enter what makes a map of rows again; ValueError where another has the name."""
+    if ROW_MAPS.setdefault(name, make) != make:
+        raise ValueError(f"two maps of rows are called {name!r}; give one another name")
+
+
 @dataclass(frozen=True)
 class Covariances:
     """Means and covariances (over n) of `count` pairs: `xx` has shape (p, p), `xy` (p, q), `yy` (q, q)."""

@@ -30,12 +30,12 @@ from models_core.estimators.transfer.stacked import Stacked
 from models_core.estimators.transfer.text_feature import TextFeature
 from models_core.estimators.transfer.weak_pairs import WEAK, Joint, WeakOnly
 
-Phases = tuple[tuple[str, float], ...]
-_CCA: Phases = ((ADDING_UP, 1), ("trying ridges", 1))
+_Phases = tuple[tuple[str, float], ...]
+_CCA: _Phases = ((ADDING_UP, 1), ("trying ridges", 1))
 
 
 def _registered(
-    name: str, title: str, settings: type, kind: Any, recipes: Mapping[str, Any], phases: Phases
+    name: str, title: str, settings: type, kind: Any, recipes: Mapping[str, Any], phases: _Phases
 ) -> None:
     register_method(
         Method(

@@ -24,7 +24,7 @@ from models_core.estimators.base import (
     View,
 )
 from models_core.estimators.cca import CCA
-from models_core.estimators.covariances import ROW_MAPS, sums_of_dataset
+from models_core.estimators.covariances import register_row_map, sums_of_dataset
 from models_core.estimators.embeddings import LinearMap
 from models_core.estimators.transfer.settings import StackedSettings
 from models_core.estimators.transfer.weak_pairs import matching_scale, weak_pairs
@@ -85,7 +85,7 @@ class StackedRows:
         return cls(maps, fourier, said["scales"], said["original"])
 
 
-ROW_MAPS[StackedRows.name] = StackedRows.from_state
+register_row_map(StackedRows.name, StackedRows.from_state)
 
 
 class Stacked:
