@@ -1,10 +1,11 @@
 """Covariances by one and by two Celery workers: time, and whether the sums are the same to the bit.
 
-    python -m benchmarks.shared_covariances [--pairs 60000] [--rounds 3] [--redis BINARY]
+    python -m benchmarks.shared_covariances [--pairs 60000] [--stacked] [--rounds 3] [--redis BINARY]
 
 A training adds up the sums of dense float32 pairs, 2,048 + 1,500 numbers each, as `train_system` does: pairs
 are written to files, workers are asked, spans are taken and merged. First without a worker beside it, then
-with one; in turn, with one BLAS thread a process. Writing and merging are part of the time.
+with one; in turn, with one BLAS thread a process. Writing and merging are part of the time. With --stacked
+the sums are the second ones of SAE: beside 512 + 500 numbers stand 1,500 Fourier features of each side.
 """
 
 from __future__ import annotations
@@ -20,8 +21,13 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from models_core.estimators.transfer.stacked import StackedRows
 
 X, Y = 2048, 1500
+STACKED_X, STACKED_Y, FOURIER = 512, 500, 1500
 
 
 @contextlib.contextmanager
@@ -43,17 +49,37 @@ def _worker(folder: Path, url: str) -> Iterator[None]:
         process.wait()
 
 
-def _sums(folder: Path, pairs: int) -> tuple[float, str]:
+def _stacked_rows() -> StackedRows:
+    import numpy as np
+
+    from models_core.estimators.embeddings import LinearMap
+    from models_core.estimators.transfer.stacked import StackedRows
+    from models_core.features.fourier import FourierFeatures
+
+    dice = np.random.default_rng(1)
+    maps = {
+        view: LinearMap(np.zeros(width), dice.standard_normal((width, 128)) / width)
+        for view, width in (("images", STACKED_X), ("captions", STACKED_Y))
+    }
+    some = dice.standard_normal((500, 128))
+    fourier = {view: FourierFeatures(FOURIER).fit(some, dice) for view in maps}
+    return StackedRows(maps, fourier, {"images": 1.0, "captions": 1.0}, True)
+
+
+def _sums(folder: Path, pairs: int, stacked: bool) -> tuple[float, str]:
     import numpy as np
 
     from evaluation.services.systems.shared_sums import SharedSums
 
     dice = np.random.default_rng(0)
-    images = dice.standard_normal((pairs // 5, X), dtype=np.float32)
-    captions = dice.standard_normal((pairs, Y), dtype=np.float32)
+    x, y = (STACKED_X, STACKED_Y) if stacked else (X, Y)
+    images = dice.standard_normal((pairs // 5, x), dtype=np.float32)
+    captions = dice.standard_normal((pairs, y), dtype=np.float32)
+    made = _stacked_rows() if stacked else None
     image_of = np.arange(pairs) // 5
     start = time.perf_counter()
-    found = SharedSums(folder / "data" / "pairs", lambda *told: None, worth=0)(images, captions, image_of)
+    sums = SharedSums(folder / "data" / "pairs", lambda *told: None, worth=0)
+    found = sums(images, captions, image_of, described=made)
     taken = time.perf_counter() - start
     told = hashlib.sha256()
     for _, array in sorted(found.state()[0].items()):
@@ -64,6 +90,7 @@ def _sums(folder: Path, pairs: int) -> tuple[float, str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Covariances by one and by two Celery workers")
     parser.add_argument("--pairs", type=int, default=60_000)
+    parser.add_argument("--stacked", action="store_true")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--redis", default=shutil.which("redis-server") or "redis-server")
     options = parser.parse_args()
@@ -83,13 +110,14 @@ def main() -> None:
         import django
 
         django.setup()
-        print(f"| {options.pairs:,} pairs of {X:,} + {Y:,} numbers | seconds | sums |")
+        widths = (STACKED_X + FOURIER, STACKED_Y + FOURIER) if options.stacked else (X, Y)
+        print(f"| {options.pairs:,} pairs of {widths[0]:,} + {widths[1]:,} numbers | seconds | sums |")
         print("|---|---:|---|")
         for _ in range(options.rounds):
-            taken, digest = _sums(folder, options.pairs)
+            taken, digest = _sums(folder, options.pairs, options.stacked)
             print(f"| one worker | {taken:.1f} | {digest} |", flush=True)
             with _worker(folder, url):
-                taken, digest = _sums(folder, options.pairs)
+                taken, digest = _sums(folder, options.pairs, options.stacked)
             print(f"| two | {taken:.1f} | {digest} |", flush=True)
 
 

@@ -212,6 +212,10 @@ def _unsaid_by_method(method: Method) -> Iterator[Error]:
         if not rule.help:
             hint = f"give the field a description, {where}"
             yield _fault("E024", "method", method.name, f"does not explain its setting {name}", hint)
+    for phase, share in method.phases:
+        if not share > 0:
+            hint = f"give the phase a share above 0, {where}"
+            yield _fault("E024", "method", method.name, f"gives its phase {phase!r} the share {share}", hint)
     for item, form in method.takes.items():
         if form not in SIDE_SETTINGS.get(item, {}):
             hint = f"name a form of SIDE_SETTINGS, {where}"

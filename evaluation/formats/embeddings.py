@@ -16,7 +16,8 @@ from annotation.formats.base import FormatError
 from annotation.formats.files.text import short_repr
 from evaluation.formats.arrays import FileArray, open_arrays
 from evaluation.formats.scores import ScoreMatrix, ids_of, named_array
-from models_core.scoring.tiles import NotANumber, Products, check_finite
+from models_core.scoring.similarities import similarity_scores
+from models_core.scoring.tiles import NotANumber, check_finite
 
 EmbeddedSide = Literal["images", "captions"]
 _IDS: dict[EmbeddedSide, str] = {"images": "image_ids", "captions": "caption_ids"}
@@ -88,5 +89,5 @@ def scores_of(images: Embeddings, captions: Embeddings, *, cosine: bool = True) 
             file=captions.file,
             expected="the same number for both",
         )
-    products = Products(images.vectors, captions.vectors, cosine=cosine)
+    products = similarity_scores(images.vectors, captions.vectors, "cosine" if cosine else "dot")
     return ScoreMatrix(images.file, images.ids, captions.ids, products)

@@ -4,7 +4,7 @@ npy, npz and safetensors as embeddings (`formats.embeddings`); Parquet with a co
 `vector` of lists of equal length; HDF5 with datasets `vectors`, shape (ids, numbers), and `ids`. Other names
 of columns and datasets are not guessed. Of regions, ids are their images, each as often as it has regions,
 and `boxes` (in Parquet a column `box`) has four numbers a row: xmin, ymin, xmax, ymax. Words also come in
-files of word vectors (`formats.word_vectors`).
+files of word vectors (`formats.word_vectors`, `formats.fasttext_models`).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from annotation.formats.base import FormatError
 from annotation.formats.files.text import open_bytes, short_repr
 from evaluation.formats.arrays import SUFFIXES, open_arrays
 from evaluation.formats.embeddings import EmbeddedSide, read_embeddings
+from evaluation.formats.fasttext_models import FastTextModel, is_fasttext_model
 from evaluation.formats.scores import named_array
 from evaluation.formats.word_vectors import WORD_VECTOR_SUFFIXES, WordVectors
 
@@ -67,7 +68,7 @@ def open_features(path: Path, kind: DescribedItems, ids_file: Path | None = None
 def _opened(path: Path, kind: DescribedItems, ids_file: Path | None) -> FeatureFile:
     suffix = path.suffix.lower()
     if kind == "words" and suffix in WORD_VECTOR_SUFFIXES:
-        return WordVectors(path)
+        return FastTextModel(path) if is_fasttext_model(path) else WordVectors(path)
     if suffix in SUFFIXES:
         # What a file of both sides calls images and captions; regions and words are in files of their own.
         side: EmbeddedSide = "captions" if kind == "captions" else "images"

@@ -3,7 +3,7 @@
 - Text (`.txt`, `.vec`): a line for each word, which ends in the numbers of its vector; word2vec and fastText
   begin with a line of two counts, GloVe does not. A word may contain spaces.
 - Binary (`.bin`), of word2vec: a line of two counts, then for each word its bytes, a space, and its numbers
-  as float32, little-endian. A model of fastText, which bears the same suffix, is refused: its `.vec` is read.
+  as float32, little-endian. A model of fastText bears the same suffix (`formats.fasttext_models`).
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ WORD_VECTOR_SUFFIXES = (".txt", ".vec", ".bin")
 _BLOCK_WORDS = 4096
 #: Longer words are taken for a file of another kind.
 _LONGEST_WORD = 1000
-#: How a binary model of fastText begins.
-_FASTTEXT = b"\xba\x16\x4f\x2f"
 
 
 class WordVectors:
@@ -38,11 +36,6 @@ class WordVectors:
         self.path = path
         self._binary = path.suffix.lower() == ".bin"
         with open_bytes(path) as file:
-            if file.read(4) == _FASTTEXT:
-                raise FormatError(
-                    "is a model of fastText", file=path, expected="its word vectors, a file .vec or .txt"
-                )
-            file.seek(0)
             self._words, self._width, self._begin = self._head(file)
             self.ids = tuple(word for word, _ in self._entries(file, numbers=False))
         if self._words not in (None, len(self.ids)):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from annotation.jobs import JobProgress
 from evaluation.services.phases import PhaseListener
 from evaluation.services.systems.registry import RequestedBy
+from models_core.estimators.base import Method
 
-#: Phase -> the share of the whole after it, in order, of what kernels are learned by.
+#: Phase -> the share of the whole after it, in order, of what is done before kernels are learned by.
 _KERNEL_SHARES = {
     "reading the background text": 0.05,
     "reading captions": 0.1,
@@ -17,26 +18,23 @@ _KERNEL_SHARES = {
     "describing pictures": 0.5,
     "text kernel": 0.6,
     "image kernel": 0.7,
-    "decomposing kernels": 0.8,
-    "trying regularisers": 0.95,
-    "storing": 1.0,
 }
-#: Phase -> the shares of the whole before and after it; what is not listed names itself and moves nothing.
+#: Phase -> the shares of the whole before and after it; what is listed neither here nor by the method names
+#: itself and moves nothing.
 SHARES = {
     **{
         phase: (start, end)
         for (phase, end), start in zip(_KERNEL_SHARES.items(), (0.0, *_KERNEL_SHARES.values()), strict=False)
     },
-    "reading weak texts": (0.5, 0.6),
-    "looking for neighbours": (0.6, 0.65),
-    "adding up covariances": (0.65, 0.8),
-    "trying ridges": (0.8, 0.95),
-    "trying rates": (0.5, 0.75),
-    "learning": (0.75, 0.95),
+    "reading weak texts": (0.1, 0.2),
+    "storing": (0.95, 1.0),
     "writing features": (0.0, 1.0),
     "training word vectors": (0.0, 0.95),
     "reading parses": (0.0, 0.95),
 }
+#: In which form a method takes items -> the share of the whole before it learns.
+_LEARNS_FROM = {"kernel": 0.7}
+_OTHERS_LEARN_FROM, _LEARNED = 0.2, 0.95
 
 
 def requested_by(progress: JobProgress) -> RequestedBy:
@@ -45,18 +43,42 @@ def requested_by(progress: JobProgress) -> RequestedBy:
 
 
 class Phases:
-    """A function that phases call, and that tells a job. Raises what `Progress.advance` raises."""
+    """A function that phases call, and that tells a job. Raises what `Progress.advance` raises.
 
-    def __init__(self, progress: JobProgress) -> None:
+    The phases of a `method` move the share too, as the method declares them.
+    """
+
+    def __init__(self, progress: JobProgress, method: Method | None = None) -> None:
         self.progress = progress
+        self._learning = _learning_phases(method) if method is not None else []
 
     def __call__(self, phase: str, done: int, of: int) -> None:
         """Told by a phase how far it is."""
-        share = None
-        if phase in SHARES:
-            start, end = SHARES[phase]
+        share, span = None, self._span(phase)
+        if span is not None:
+            start, end = span
             share = max(self.progress.share, start + (end - start) * min(1.0, done / max(1, of)))
         self.progress.advance(share, phase=phase)
+
+    def _span(self, phase: str) -> tuple[float, float] | None:
+        for place, (name, span) in enumerate(self._learning):
+            if name == phase:
+                del self._learning[:place]  # what comes before is done
+                return span
+        return SHARES.get(phase)
+
+
+def _learning_phases(method: Method) -> list[tuple[str, tuple[float, float]]]:
+    """The method's phases in order, with the shares of the whole before and after each."""
+    begin = max(_LEARNS_FROM.get(form, _OTHERS_LEARN_FROM) for form in method.takes.values())
+    whole = sum(share for _, share in method.phases)
+    found = []
+    for name, share in method.phases:
+        end = begin + (_LEARNED - begin) * share / whole
+        whole -= share
+        found.append((name, (begin, end)))
+        begin = end
+    return found
 
 
 def job_listener(progress: JobProgress) -> PhaseListener:

@@ -95,6 +95,7 @@ def add_items(parser: CommandParser) -> None:
         "--feature-ids", type=Path, metavar="FILE", help="Names of their images in order, one on each line"
     )
     parser.add_argument("--regions", metavar="SET", default="", help="A feature set of regions of the images")
+    parser.add_argument("--text", metavar="SET", default="", help="A feature set of vectors of the captions")
     parser.add_argument(
         "--lemmas",
         type=Path,
@@ -123,5 +124,5 @@ def sources_of(options: dict[str, Any]) -> Sources:
         features,
         ids,
         lemmas,
-        *(options.get(key, "") for key in ("regions", "words", "layer")),
+        *(options.get(key, "") for key in ("regions", "words", "layer", "text")),
     )

@@ -14,7 +14,7 @@ _KINDS = {
     "background": (".txt",),
     "collections": (".csv", ".parquet"),
     "features": FEATURE_SUFFIXES,
-    "networks": (".onnx",),
+    "networks": (".onnx", ".safetensors", ".pth", ".pt"),
     "parses": (".conllu", ".conllu.gz"),
     "recipes": (".toml",),
 }

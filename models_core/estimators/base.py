@@ -130,8 +130,8 @@ class EdgeNumbers(WordNumbers):
 View: TypeAlias = NDArray[Any] | sparse.csr_matrix
 IMAGE_VIEW, CAPTION_VIEW = "images", "captions"
 #: What a method takes of a kind of item: its kernel with the training items, its own features, those of its
-#: regions, or the numbers of its words or of its dependency edges.
-Form = Literal["kernel", "vectors", "regions", "words", "edges"]
+#: regions, the numbers of its words or of its dependency edges, or, of captions, vectors that somebody gives.
+Form = Literal["kernel", "vectors", "regions", "words", "edges", "given"]
 #: What a method makes of new items: an order of them for each query, or a sentence for each image.
 Prediction = Literal["rankings", "captions"]
 #: What a method learns captions of: images, or regions of images with the words that are said of each.
@@ -167,8 +167,11 @@ class Dataset:
         return self.links[CAPTION_VIEW, IMAGE_VIEW]
 
 
-#: Makes of images, captions and the row of each caption's image the `PairedSums` over all captions.
-SumPairs: TypeAlias = Callable[[View, View, NDArray[np.intp]], Any]
+class SumPairs(Protocol):
+    """Adds up pairs in the place of `covariances.sums_of_pairs`."""
+
+    def __call__(self, images: View, captions: View, image_of: NDArray[np.intp], *, described: Any) -> Any:
+        """The `PairedSums` over all captions with their images; `described` is a `RowMap`, or None."""
 
 
 @dataclass(frozen=True)
@@ -219,6 +222,8 @@ class Method:
     its settings, `stored` what a stored system calls what was learned. `source` names the paper. `needs`
     names further data that it learns from. What `predicts` rankings is a Retriever, what predicts captions a
     Captioner (see `captioners`), of `items`. Several processes can learn one `by_processes` together.
+    `phases` are those that `fit` tells of, in order, each with its share of the time that learning takes, on
+    any scale; one may come again. They move the progress bar of a job.
     """
 
     name: str
@@ -239,6 +244,7 @@ class Method:
     predicts: Prediction = "rankings"
     items: CaptionedItem = "images"
     by_processes: bool = False
+    phases: tuple[tuple[str, float], ...] = ()
 
     @property
     def paper(self) -> str:

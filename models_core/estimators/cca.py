@@ -31,7 +31,7 @@ from models_core.estimators.base import (
     State,
     register_method,
 )
-from models_core.estimators.covariances import Covariances, sums_of_dataset
+from models_core.estimators.covariances import ADDING_UP, Covariances, sums_of_dataset
 from models_core.estimators.embeddings import LinearEmbedder, LinearMap
 
 #: Ridges that are tried, as shares of the mean variance; small data wants the large end.
@@ -232,6 +232,7 @@ register_method(
         load=CCA.from_state,
         takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "vectors"},
         source="Gong et al. 2014, section 3.2",
+        phases=((ADDING_UP, 1), ("trying ridges", 1)),
         recipes={
             "CCA": {"settings": {"normalised": False}, "printed": "CCA"},
             "nCCA": {"settings": {"normalised": True}, "printed": "CCA+Normalization"},

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg.blas import dsyrk, ssyrk
 
-from models_core.estimators.base import Dataset, FitContext, Matrix, State, View
+from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Dataset, FitContext, Matrix, State, View
 
 #: Rows that are looked through and multiplied at a time.
 PAIRS_PER_BLOCK = 8192
@@ -27,13 +27,31 @@ PAIRS_PER_BLOCK = 8192
 ADDING_UP = "adding up covariances"
 
 
-#: What makes other rows of a block's.
-Describe = Callable[[View], View]
+class RowMap(Protocol):
+    """Makes other rows of those of images or captions, a block at a time, in any process.
+
+    Other processes make it again: `ROW_MAPS[name]` takes what `state` gave.
+    """
+
+    @property
+    def name(self) -> str:
+        """Its name in `ROW_MAPS`."""
+
+    def __call__(self, view: str, rows: View) -> View:
+        """What is added up of these rows of a view."""
+
+    def state(self) -> State:
+        """What it is made of."""
 
 
-def as_it_is(block: View) -> View:
-    """The block itself."""
-    return block
+#: Name -> what makes a map of rows again of its state.
+ROW_MAPS: dict[str, Callable[[State], RowMap]] = {}
+
+
+def register_row_map(name: str, make: Callable[[State], RowMap]) -> None:
+    """Enter what makes a map of rows again; ValueError where another has the name."""
+    if ROW_MAPS.setdefault(name, make) != make:
+        raise ValueError(f"two maps of rows are called {name!r}; give one another name")
 
 
 @dataclass(frozen=True)
@@ -170,26 +188,31 @@ def sums_of_pairs(
     image_of: NDArray[np.intp],
     *,
     rows: int = PAIRS_PER_BLOCK,
-    described: tuple[Describe, Describe] = (as_it_is, as_it_is),
+    described: RowMap | None = None,
 ) -> PairedSums:
     """The sums over all captions with their images, `rows` pairs at a time.
 
-    `described` makes of a block of images, and of captions, what is added.
+    `described`, where there is one, makes of each block what is added up.
     """
     found: PairedSums | None = None
     for start in range(0, captions.shape[0], rows):
         part = slice(start, start + rows)
-        blocks = described[0](images[image_of[part]]), described[1](captions[part])
+        blocks = images[image_of[part]], captions[part]
+        if described is not None:
+            blocks = described(IMAGE_VIEW, blocks[0]), described(CAPTION_VIEW, blocks[1])
         found = found or PairedSums(blocks[0].shape[1], blocks[1].shape[1])
         found.add(*blocks)
     return found or PairedSums(images.shape[1], captions.shape[1])
 
 
-def sums_of_dataset(data: Dataset, context: FitContext) -> PairedSums:
-    """The sums over all captions of `data` with their images, by `context.sum_pairs` where that is given."""
+def sums_of_dataset(data: Dataset, context: FitContext, described: RowMap | None = None) -> PairedSums:
+    """The sums over all captions of `data` with their images, by `context.sum_pairs` where that is given.
+
+    `described`, where there is one, makes of each block what is added up.
+    """
     context.progress(ADDING_UP, 0, 1)
     sum_pairs = context.sum_pairs or sums_of_pairs
-    found: PairedSums = sum_pairs(data.images, data.captions, data.image_of)
+    found: PairedSums = sum_pairs(data.images, data.captions, data.image_of, described=described)
     context.progress(ADDING_UP, 1, 1)
     return found
 

@@ -20,7 +20,8 @@ from models_core.estimators.base import (
     View,
 )
 from models_core.scoring import ranking
-from models_core.scoring.tiles import Products, Scores
+from models_core.scoring.similarities import similarity_scores
+from models_core.scoring.tiles import Scores
 
 #: Cut-offs whose recall decides between settings, in both directions.
 SELECTION_CUTOFFS = (1, 5, 10)
@@ -34,18 +35,22 @@ class LinearMap:
     mean: Matrix
     weights: Matrix
 
-    def __call__(self, features: View) -> Matrix:
-        """Shape (rows, components); sparse rows stay sparse. Raises ValueError for another width."""
+    def __call__(self, features: View, *, single: bool = False) -> Matrix:
+        """Shape (rows, components), in double precision, or in `single`; sparse rows stay sparse. Raises
+        ValueError for another width."""
         if features.shape[1] != len(self.mean):
             raise ValueError(
                 f"features of {features.shape[1]} numbers against {len(self.mean)}; expected the same"
             )
+        kind: Any = np.float32 if single else np.float64
+        mean, weights = self.mean.astype(kind, copy=False), self.weights.astype(kind, copy=False)
         if isinstance(features, sparse.csr_matrix):
-            return np.asarray(features @ self.weights) - self.mean @ self.weights
-        found = np.empty((features.shape[0], self.weights.shape[1]))
+            moved = np.asarray(self.mean @ self.weights, kind)
+            return np.asarray(features @ weights - moved)
+        found: NDArray[Any] = np.empty((features.shape[0], weights.shape[1]), kind)
         for start in range(0, len(found), _ROWS):
-            part = np.asarray(features[start : start + _ROWS], np.float64)
-            found[start : start + _ROWS] = (part - self.mean) @ self.weights
+            part = np.asarray(features[start : start + _ROWS], kind)
+            found[start : start + _ROWS] = (part - mean) @ weights
         return found
 
     def scaled(self, scale: Matrix) -> LinearMap:
@@ -57,10 +62,7 @@ def embedded_scores(
     images: NDArray[Any], captions: NDArray[Any], *, direction: RankDirection, cosine: bool
 ) -> Scores:
     """Cosines of embeddings, or half of their negative squared distances; rows are queries."""
-    if not cosine:
-        # -|a - b|^2 / 2 as an inner product, so that the tiles of products serve distances too.
-        images, captions = _with_length(images, first=True), _with_length(captions, first=False)
-    found = Products(images, captions, cosine=cosine)
+    found = similarity_scores(images, captions, "cosine" if cosine else "euclidean")
     return found if direction == "annotation" else found.turned()
 
 
@@ -80,8 +82,13 @@ class LinearEmbedder:
         return (self.images_ if view == IMAGE_VIEW else self.captions_)(features)
 
     def score(self, data: Dataset, *, direction: RankDirection) -> Scores:
-        """What `embedded_scores` gives; rows are queries."""
-        images, captions = self.embed(IMAGE_VIEW, data.images), self.embed(CAPTION_VIEW, data.captions)
+        """What `embedded_scores` gives; rows are queries.
+
+        Features of single precision are embedded, and cosines multiplied, in single precision.
+        """
+        single = data.images.dtype == data.captions.dtype == np.float32
+        images = self.images_(data.images, single=single)
+        captions = self.captions_(data.captions, single=single)
         return embedded_scores(images, captions, direction=direction, cosine=self.cosine)
 
     def held_out_recall(self, validation: Dataset | None) -> float:
@@ -105,12 +112,6 @@ class LinearEmbedder:
             LinearMap(arrays[f"{name}.mean"], arrays[f"{name}.weights"])
             for name in (IMAGE_VIEW, CAPTION_VIEW)
         )
-
-
-def _with_length(rows: NDArray[Any], *, first: bool) -> NDArray[Any]:
-    half = -0.5 * np.einsum("ij,ij->i", rows, rows)
-    ones = np.ones(len(rows))
-    return np.column_stack([rows, *((half, ones) if first else (ones, half))])
 
 
 def recall_of_embeddings(

@@ -103,6 +103,7 @@ register_method(
         load=NearestCaption.from_state,
         takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "words"},
         source="Karpathy and Fei-Fei 2015, section 4.2",
+        phases=(("remembering captions", 1),),
         selects=False,
         recipes={"NN-caption": {"text": {"least_count": 1}, "printed": "Nearest Neighbor"}},
         predicts="captions",

@@ -16,7 +16,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from models_core.estimators.base import View
-from models_core.estimators.covariances import PAIRS_PER_BLOCK, PairedSums, sums_of_pairs
+from models_core.estimators.covariances import (
+    PAIRS_PER_BLOCK,
+    ROW_MAPS,
+    PairedSums,
+    RowMap,
+    sums_of_pairs,
+)
+from models_core.estimators.discovery import load_methods
 from models_core.phase_cache import digest_of_parts
 
 #: At most so many spans: the partial sums of one take as much space as those of all.
@@ -33,6 +40,7 @@ MOST_SPANS = 16
 #: Seconds until a span that somebody else holds is looked at again.
 _PAUSE = 0.1
 _FACTS = "pairs.json"
+_ROW_MAP = "row_map.npz"
 
 #: Hears how many spans of how many are done; what it raises ends the work.
 SpansDone = Callable[[int, int], None]
@@ -52,6 +60,7 @@ class SharedPairs:
         self.pairs, self._length = int(said["pairs"]), int(said["span"])
         self._images, self._captions = _opened(folder, "images"), _opened(folder, "captions")
         self._image_of = np.load(folder / "image_of.npy")
+        self._described = _opened_map(folder, said["described"]) if "described" in said else None
 
     @property
     def spans(self) -> int:
@@ -85,10 +94,13 @@ class SharedPairs:
         while self.missing:
             if not self.take_spans(done):
                 time.sleep(_PAUSE)
-        whole = PairedSums(self._images.shape[1], self._captions.shape[1])
+        whole: PairedSums | None = None
         for number in range(self.spans):
             with np.load(self._sums(number)) as arrays:
-                whole.merge(PairedSums.from_state(arrays, {"count": int(arrays["count"])}))
+                part = PairedSums.from_state(arrays, {"count": int(arrays["count"])})
+            whole = whole or PairedSums(*part.widths)
+            whole.merge(part)
+        whole = whole or PairedSums(self._images.shape[1], self._captions.shape[1])
         if whole.count != self.pairs:
             raise ValueError(
                 f"{self.folder}: sums of {whole.count:.0f} pairs, and the data has {self.pairs}; remove it"
@@ -100,7 +112,9 @@ class SharedPairs:
 
     def _add_up(self, number: int) -> None:
         part = slice(number * self._length, (number + 1) * self._length)
-        found = sums_of_pairs(self._images, self._captions[part], self._image_of[part])
+        found = sums_of_pairs(
+            self._images, self._captions[part], self._image_of[part], described=self._described
+        )
         arrays, said = found.state()
         with _whole(self._sums(number)) as file:
             np.savez(file, **arrays, count=np.array(said["count"], np.int64))  # type: ignore[arg-type]
@@ -120,18 +134,30 @@ class SharedPairs:
 
 
 def write_pairs(
-    root: Path, images: View, captions: View, image_of: NDArray[np.intp], *, rows: int = PAIRS_PER_BLOCK
+    root: Path,
+    images: View,
+    captions: View,
+    image_of: NDArray[np.intp],
+    *,
+    rows: int = PAIRS_PER_BLOCK,
+    described: RowMap | None = None,
 ) -> SharedPairs:
     """Write pairs to a folder in `root` where several processes find them, or take those that are there.
 
-    `image_of` is the row of each caption's image. The folder's name is a digest of the data, so a process
-    that still works on other data writes elsewhere. Spans are whole blocks of `rows` pairs; where they end
-    depends on the data alone.
+    `image_of` is the row of each caption's image. `described`, where there is one, makes of each block what
+    is added up; its state is written, not what it makes. The folder's name is a digest of the data, so a
+    process that still works on other data writes elsewhere. Spans are whole blocks of `rows` pairs; where
+    they end depends on the data alone.
     """
     pairs = captions.shape[0]
     blocks = -(-pairs // rows)
-    facts = {"pairs": pairs, "span": -(-blocks // MOST_SPANS) * rows}
-    folder = root / digest_of_parts(facts, *_arrays(images), *_arrays(captions), image_of)
+    facts: dict[str, Any] = {"pairs": pairs, "span": -(-blocks // MOST_SPANS) * rows}
+    made_of: dict[str, NDArray[Any]] = {}
+    if described is not None:
+        made_of, said = described.state()
+        facts["described"] = {"name": described.name, "settings": said}
+    own = [made_of[name] for name in sorted(made_of)]
+    folder = root / digest_of_parts(facts, *_arrays(images), *_arrays(captions), image_of, *own)
     with contextlib.suppress(FileNotFoundError):
         return SharedPairs(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -140,6 +166,9 @@ def write_pairs(
         _write(folder, "captions", captions)
         with _whole(folder / "image_of.npy") as file:
             np.save(file, np.asarray(image_of))
+        if made_of:
+            with _whole(folder / _ROW_MAP) as file:
+                np.savez(file, **made_of)  # type: ignore[arg-type]
         # Written last: where this file is, all files are.
         with _whole(folder / _FACTS) as file:
             file.write_text(json.dumps(facts))
@@ -163,6 +192,13 @@ def _opened(folder: Path, name: str) -> View:
         return sparse.csr_matrix(sparse.load_npz(folder / f"{name}.npz"))
     found: NDArray[Any] = np.load(folder / f"{name}.npy", mmap_mode="r")
     return found
+
+
+def _opened_map(folder: Path, facts: Mapping[str, Any]) -> RowMap:
+    if facts["name"] not in ROW_MAPS:
+        load_methods()  # a helper has not seen the method yet
+    with np.load(folder / _ROW_MAP) as arrays:
+        return ROW_MAPS[facts["name"]](({name: arrays[name] for name in arrays.files}, facts["settings"]))
 
 
 @contextlib.contextmanager

@@ -1,7 +1,8 @@
 """Systems by name: what each is made of, how it is trained in phases, stored, and ranks what is new.
 
 from models_core.systems.recipe_files import recipe_of
-from models_core.systems.dataset import ImageExample, prepare
+from models_core.systems.caption_reading import ImageExample
+from models_core.systems.dataset import prepare
 from models_core.systems.training import fit
 
 recipe = recipe_of("TRI5SEM")              # or the path of a TOML file

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -26,34 +25,20 @@ from models_core.features.image.intersection import Shares
 from models_core.features.image.pyramid import FINEST, histogram, pyramid
 from models_core.features.image.vocabulary import Vocabulary
 from models_core.features.text.documents import Document
-from models_core.features.text.edges import Edge
-from models_core.features.text.lemmas import Lemmatiser, Word
-from models_core.features.text.tokens import plain_words
-from models_core.phase_cache import PhaseCache, digest_of_parts, from_json_array, to_json_array
+from models_core.phase_cache import PhaseCache, digest_of_parts
+from models_core.systems.caption_reading import (
+    CaptionWords,
+    ImageExample,
+    caption_names,
+    dependency_edges,
+    plain,
+    read_captions,
+    written_words,
+)
 from models_core.systems.side_settings import CaptionForm
 
-#: The captions of an image, each its content words (or edges) in order.
-CaptionWords = tuple[tuple[Word, ...], ...]
 #: The caption of each image that stands for it where one does: published judgments are about this one.
 STANDS_FOR = 2
-
-_TOGETHER = 200  # captions between two words of progress
-
-
-@dataclass(frozen=True, slots=True)
-class ImageExample:
-    """An image as it comes: its name, captions as written, and its picture, if there is one.
-
-    `lemmas` are the captions as their corpus lemmatises them, where it does, `edges` the dependency edges of
-    each caption, where they were asked for.
-    """
-
-    name: str
-    captions: tuple[str, ...]
-    picture: Path | None = None
-    lemmas: tuple[str, ...] | None = None
-    edges: tuple[tuple[Edge, ...], ...] | None = None
-
 
 #: Kernel of the image -> shares of pixels by cell, of the counts of one kind of words.
 COUNTED_SHARES = {"pyramid": pyramid, "histogram": histogram}
@@ -173,9 +158,13 @@ class PreparedDataset:
         return digest_of_parts(list(self.names), plain(self.words), self.features.digest)
 
 
-def plain(words: Sequence[CaptionWords]) -> list[list[list[list[str]]]]:
-    """Captions' words as plain data, for digests."""
-    return [[[[word.lemma, word.part] for word in caption] for caption in own] for own in words]
+#: As what captions are read -> what reads them.
+_READERS: Mapping[CaptionForm, Callable[[Sequence[ImageExample], PhaseCache], tuple[CaptionWords, ...]]] = {
+    "lemmas": lambda examples, kept: read_captions(examples, kept=kept),
+    "words": lambda examples, kept: written_words(examples),
+    "edges": lambda examples, kept: dependency_edges(examples),
+    "names": lambda examples, kept: caption_names(examples),
+}
 
 
 def prepare(
@@ -198,84 +187,12 @@ def prepare(
     if len(set(names)) != len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise ValueError(f"image {twice!r} is given twice; expected each once")
-    if reads == "lemmas":
-        words = read_captions(examples, kept=kept)
-    else:
-        words = written_words(examples) if reads == "words" else dependency_edges(examples)
+    words = _READERS[reads](examples, kept)
     if isinstance(vectors, RegionVectors):
         return PreparedDataset(names, words, _checked_regions(names, vectors))
     if vectors is not None:
         return PreparedDataset(names, words, checked_vectors(names, vectors))
     return PreparedDataset(names, words, count_words(examples, kept=kept, codebooks=codebooks, seed=seed))
-
-
-def written_words(examples: Sequence[ImageExample]) -> tuple[CaptionWords, ...]:
-    """The words of every caption in lower case, without punctuation, each in the place of its lemma.
-
-    Raises ValueError for a caption that is empty, naming it. Source: Karpathy and Fei-Fei 2015, section 4.
-    """
-    _check_captions(examples)
-    return tuple(
-        tuple(tuple(Word(word, "") for word in plain_words(caption)) for caption in example.captions)
-        for example in examples
-    )
-
-
-def dependency_edges(examples: Sequence[ImageExample]) -> tuple[CaptionWords, ...]:
-    """The edges of every caption, each in the place of a lemma. Raises ValueError for an image whose captions
-    were not parsed, naming it."""
-    _check_captions(examples)
-    for example in examples:
-        if example.edges is None or len(example.edges) != len(example.captions):
-            raise ValueError(
-                f"image {example.name!r} has a caption without a parse; leave it out, or import parses of all"
-            )
-    return tuple(
-        tuple(tuple(Word(edge.token, "") for edge in caption) for caption in example.edges or ())
-        for example in examples
-    )
-
-
-def _check_captions(examples: Sequence[ImageExample]) -> None:
-    for example in examples:
-        if not example.captions:
-            raise ValueError(f"image {example.name!r} has no caption; leave it out")
-        if example.lemmas is not None and len(example.lemmas) != len(example.captions):
-            raise ValueError(
-                f"image {example.name!r} has {len(example.captions)} captions and {len(example.lemmas)} "
-                "lemmatised ones; expected the same captions"
-            )
-        for number, caption in enumerate(example.captions):
-            if not caption.strip():
-                raise ValueError(
-                    f"caption {number} of image {example.name!r} is empty; correct it, or leave the image out"
-                )
-
-
-def read_captions(examples: Sequence[ImageExample], *, kept: PhaseCache) -> tuple[CaptionWords, ...]:
-    """The content words of every caption. Raises ValueError for one that is empty, naming it."""
-    _check_captions(examples)
-    texts = [[list(e.captions), None if e.lemmas is None else list(e.lemmas)] for e in examples]
-
-    def read() -> dict[str, NDArray[np.uint8]]:
-        lemmatiser = Lemmatiser()
-        found = []
-        for place, example in enumerate(examples):
-            if place % (_TOGETHER // 5) == 0:
-                kept.progress("reading captions", place, len(examples))
-            lemmas = example.lemmas or (None,) * len(example.captions)
-            found.append(
-                [
-                    [[w.lemma, w.part] for w in lemmatiser.words(caption, lemmatised)]
-                    for caption, lemmatised in zip(example.captions, lemmas, strict=True)
-                ]
-            )
-        return {"words": to_json_array(found)}
-
-    stored = kept.arrays(
-        "reading captions", {"texts": digest_of_parts(texts), "HanTa": version("HanTa")}, read
-    )["words"]
-    return tuple(tuple(tuple(Word(*word) for word in c) for c in own) for own in from_json_array(stored))
 
 
 def count_words(

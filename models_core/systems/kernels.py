@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
@@ -38,7 +39,8 @@ from models_core.features.text.similarity import (
 )
 from models_core.features.text.wordnet import DEBIAN_FOLDER, WordNet
 from models_core.phase_cache import PhaseArrays, PhaseCache, digest_of_parts, from_json_array, to_json_array
-from models_core.systems.dataset import CaptionWords, CountedWords, Features, Vectors, plain
+from models_core.systems.caption_reading import CaptionWords, plain
+from models_core.systems.dataset import CountedWords, Features, Vectors
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.side_settings import PictureSettings, TextSettings
 
@@ -60,13 +62,37 @@ class GivenWordVectors:
         return found
 
 
+@dataclass(frozen=True)
+class GivenCaptionVectors:
+    """Captions by name and their vectors, shape (captions, numbers), which may be mapped from a file."""
+
+    names: Sequence[str]
+    vectors: NDArray[np.floating]
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.names)}
+
+    def of(self, names: Sequence[str]) -> NDArray[np.floating]:
+        """The vectors of these captions, shape (captions, numbers), in single precision or double.
+
+        Raises ValueError for a caption that has none, naming it.
+        """
+        without = next((name for name in names if name not in self._places), None)
+        if without is not None:
+            raise ValueError(f"caption {without!r} has no vector; leave its image out, or give one of each")
+        found = np.asarray(self.vectors[[self._places[name] for name in names]])
+        return found.astype(np.float64 if found.dtype == np.float64 else np.float32)
+
+
 @dataclass(frozen=True, slots=True)
 class Resources:
     """What some recipes need besides the corpus.
 
     `background` is a text as sentences of lemmas, `called` its name; of its `lines`, `dropped` were
     left out as captions of the corpus. `wordnet` is the folder of the noun files, Debian's where None.
-    `word_vectors` are those that a method begins with.
+    `word_vectors` are those that a method begins with, `caption_vectors` what describes captions of recipes
+    that take given vectors.
     """
 
     background: Sequence[Sequence[str]] = ()
@@ -75,6 +101,7 @@ class Resources:
     lines: int = 0
     dropped: int = 0
     word_vectors: GivenWordVectors | None = None
+    caption_vectors: GivenCaptionVectors | None = None
 
 
 class TextKernel(Protocol):
@@ -154,6 +181,8 @@ def check_resources(recipe: Recipe, aids: Resources) -> None:
     """Raise BadRecipe where a recipe needs a background text and has none, WordNetMissing for WordNet."""
     if recipe.text.of_background and not aids.background:
         raise BadRecipe(f"recipe {recipe.name!r} needs a background text (BNC in print); give one")
+    if recipe.reads == "names" and aids.caption_vectors is None:
+        raise BadRecipe(f"recipe {recipe.name!r} needs vectors of captions; give a feature set of them")
     if "lin" in recipe.text.similarities:
         WordNet(aids.wordnet or DEBIAN_FOLDER)
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any, cast
 from pydantic import Field
 
 from models_core.checked_fields import BadField, check_fields, read_fields
-from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Method, method_named
+from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Form, Method, method_named
 from models_core.estimators.discovery import load_methods
 from models_core.systems.side_settings import SIDE_SETTINGS, CaptionForm
 
@@ -23,6 +23,8 @@ load_methods()
 
 #: A recipe's table -> the kind of item that it is about.
 _SIDES = {"text": CAPTION_VIEW, "image": IMAGE_VIEW}
+#: The form that a method takes captions in -> as what they are read, where that is not as lemmas.
+_READ_AS: Mapping[Form, CaptionForm] = {"words": "words", "edges": "edges", "given": "names"}
 
 
 class BadRecipe(ValueError):
@@ -66,8 +68,7 @@ class Recipe:
     @property
     def reads(self) -> CaptionForm:
         """As what its text's side reads captions."""
-        form = self.kind.takes[CAPTION_VIEW]
-        return form if form == "words" or form == "edges" else "lemmas"
+        return _READ_AS.get(self.kind.takes[CAPTION_VIEW], "lemmas")
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, which `of_dict` reads back."""

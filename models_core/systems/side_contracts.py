@@ -16,6 +16,7 @@ from models_core.device import CPU
 from models_core.estimators.base import View
 from models_core.features.text.documents import Document
 from models_core.phase_cache import PhaseCache
+from models_core.systems.caption_reading import CaptionWords
 from models_core.systems.dataset import Features
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -68,6 +69,12 @@ class ImageSide(Protocol):
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """What was learned."""
+
+
+def training_texts(words: Sequence[CaptionWords], captions: int) -> tuple[list[Document], Owners]:
+    """The first `captions` of each image, a text for each, and the image of each."""
+    texts: list[Document] = [[[w.lemma for w in caption]] for own in words for caption in own[:captions]]
+    return texts, np.repeat(np.arange(len(words)), [len(own[:captions]) for own in words])
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,9 @@ from models_core.features.text.idf import Weighting
 
 TextKernelName = Literal["f1", "bag-of-words", "tag-rank", "trigram"]
 ImageKernelName = Literal["histogram", "pyramid", "linear"]
-#: As what captions are read: their content words as lemmas, all words as written, or dependency edges.
-CaptionForm = Literal["lemmas", "words", "edges"]
+#: As what captions are read: their content words as lemmas, all words as written, dependency edges, or their
+#: names alone.
+CaptionForm = Literal["lemmas", "words", "edges", "names"]
 #: Lin's, distributional on the corpus ("ic") and on a background text ("background"), alignment.
 Similarity = Literal["lin", "ic", "background", "alignment"]
 
@@ -150,6 +151,28 @@ class EdgeSettings(WordSettings):
 
 
 @dataclass(frozen=True, slots=True)
+class GivenTextSettings(NoTextKernel):
+    """Captions as vectors that somebody gives, of a feature set. Raises BadField."""
+
+    captions: Annotated[
+        int, Field(ge=1, description="How many captions of each training image are looked at")
+    ] = 5
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    @property
+    def kernel(self) -> str:
+        """What it is called beside the kernels."""
+        return "given vectors"
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What it is made of besides its kernel, in the words of recipes."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
 class PictureSettings:
     """The image's side; `linear` is the cosine of the vectors of a feature file, the others count words.
 
@@ -215,6 +238,7 @@ SIDE_SETTINGS: Mapping[str, Mapping[Form, type]] = {
         "vectors": BagSettings,
         "words": WordSettings,
         "edges": EdgeSettings,
+        "given": GivenTextSettings,
     },
     IMAGE_VIEW: {"kernel": PictureSettings, "vectors": VectorSettings, "regions": RegionSettings},
 }

@@ -25,7 +25,8 @@ from models_core.features.text.documents import Document
 from models_core.features.text.edges import ROOT_WORD, Edge
 from models_core.features.text.similarity import WordKernel
 from models_core.phase_cache import PhaseArrays, PhaseCache, digest_of_parts, from_json_array, to_json_array
-from models_core.systems.dataset import CaptionWords
+from models_core.systems.caption_reading import CaptionWords
+from models_core.systems.given_texts import GivenTexts
 from models_core.systems.kernels import (
     Resources,
     TextKernel,
@@ -33,7 +34,7 @@ from models_core.systems.kernels import (
     text_kernel,
 )
 from models_core.systems.recipe import BadRecipe, Recipe
-from models_core.systems.side_contracts import Arrays, DescribedSide, Owners, SideKind
+from models_core.systems.side_contracts import Arrays, DescribedSide, Owners, SideKind, training_texts
 from models_core.systems.side_settings import (
     BagSettings,
     EdgeSettings,
@@ -205,7 +206,7 @@ class WordTexts(_NumberedTexts):
         Raises BadRecipe where no word is frequent enough.
         """
         settings: WordSettings = recipe.text
-        texts, owners = _training_texts(words, settings.captions)
+        texts, owners = training_texts(words, settings.captions)
         known = _frequent(
             Counter(word for text in texts for word in text[0]), settings.least_count, recipe.name
         )
@@ -253,7 +254,7 @@ class EdgeTexts(_NumberedTexts):
         Raises BadRecipe where no word is frequent enough.
         """
         settings: EdgeSettings = recipe.text
-        texts, owners = _training_texts(words, settings.captions)
+        texts, owners = training_texts(words, settings.captions)
         edges = [Edge.of_token(token) for text in texts for token in text[0]]
         known = _frequent(Counter(edge.word for edge in edges), settings.least_count, recipe.name)
         relations = _frequent(Counter(edge.relation for edge in edges), settings.least_count, recipe.name)
@@ -303,12 +304,6 @@ class EdgeTexts(_NumberedTexts):
         return cls(settings=settings, vocabulary=vocabulary, relations=relations)
 
 
-def _training_texts(words: Sequence[CaptionWords], captions: int) -> tuple[list[Document], Owners]:
-    """The first `captions` of each image, a text for each, and the image of each."""
-    texts: list[Document] = [[[w.lemma for w in caption]] for own in words for caption in own[:captions]]
-    return texts, np.repeat(np.arange(len(words)), [len(own[:captions]) for own in words])
-
-
 def _frequent(counted: Counter[str], least: int, recipe: str) -> list[str]:
     """What was counted at least so often: the most frequent first, equal ones by the alphabet.
 
@@ -331,4 +326,5 @@ TEXT_SIDES: Mapping[Form, SideKind] = {
     "vectors": SideKind(BagTexts.learn, BagTexts.from_state),
     "words": SideKind(WordTexts.learn, WordTexts.from_state),
     "edges": SideKind(EdgeTexts.learn, EdgeTexts.from_state),
+    "given": SideKind(GivenTexts.learn, GivenTexts.from_state),
 }

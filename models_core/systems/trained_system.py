@@ -7,7 +7,7 @@ learned.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
@@ -30,6 +30,8 @@ from models_core.features.text.documents import Document
 from models_core.phase_cache import PhaseArrays, from_json_array, to_json_array
 from models_core.scoring.tiles import Scores
 from models_core.systems.dataset import CountedWords, Features
+from models_core.systems.given_texts import GivenTexts
+from models_core.systems.kernels import GivenCaptionVectors
 from models_core.systems.recipe import BadRecipe, Recipe, of_dict
 from models_core.systems.side_contracts import ImageSide, TextSide
 from models_core.systems.sides import SIDES
@@ -92,6 +94,13 @@ class TrainedSystem:
         owners = np.arange(len(captions)) if image_of is None else image_of
         views = {IMAGE_VIEW: self.images.describe(images), CAPTION_VIEW: self.texts.describe(captions)}
         return Dataset(views, {(CAPTION_VIEW, IMAGE_VIEW): owners})
+
+    def reading(self, captions: GivenCaptionVectors) -> TrainedSystem:
+        """The same, which describes captions by given vectors. Raises ValueError for another width, and
+        BadRecipe where its method takes captions otherwise."""
+        if not isinstance(self.texts, GivenTexts):
+            raise BadRecipe(f"recipe {self.recipe.name!r} does not look at vectors of captions; give none")
+        return replace(self, texts=self.texts.reading(captions))
 
     def score(self, data: Dataset, *, direction: RankDirection) -> Scores:
         """Scores of what `describe` gave; rows are queries.

@@ -13,6 +13,7 @@ from annotation.jobs import JobProgress, job_kind
 from evaluation.jobs.progress import Phases, requested_by
 from evaluation.services.systems import training
 from models_core.device import CPU
+from models_core.systems.recipe_files import recipe_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +34,7 @@ class TrainJobRequest:
     regions: str = ""
     words: str = ""
     layer: str = ""
+    text: str = ""
     seed: int = 0
     device: str = CPU
     auxiliary: Sequence[str] = ()
@@ -57,6 +59,7 @@ class TrainJobRequest:
                 regions=self.regions,
                 words=self.words,
                 layer=self.layer,
+                text=self.text,
             ),
             seed=self.seed,
             device=self.device,
@@ -73,6 +76,5 @@ class TrainJobRequest:
 )
 def train_system_job(progress: JobProgress, request: TrainJobRequest) -> dict[str, Any]:
     """Train and store; the result is `systems.Trained`. A killed one goes on after its last phase."""
-    return asdict(
-        training.train_system(request.plain, wanted=requested_by(progress), progress=Phases(progress))
-    )
+    phases = Phases(progress, recipe_of(request.recipe).kind)
+    return asdict(training.train_system(request.plain, wanted=requested_by(progress), progress=phases))

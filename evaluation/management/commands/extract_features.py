@@ -43,7 +43,10 @@ class Command(ReportCommand):
         parser.add_argument("--name", default="", help="Name of the feature set to be computed")
         parser.add_argument("--extractor", choices=tuple(EXTRACTORS), help="What computes the feature set")
         parser.add_argument(
-            "--weights", type=Path, metavar="FILE", help="The network of the extractor cnn, as an ONNX file"
+            "--weights",
+            type=Path,
+            metavar="FILE",
+            help="The network of the extractor cnn: an ONNX file, or the weights of --set network=timm/NAME",
         )
         parser.add_argument(
             "--learn-corpus",

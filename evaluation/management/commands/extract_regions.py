@@ -31,7 +31,11 @@ class Command(ReportCommand):
         parser.add_argument("corpus", help="The corpus")
         parser.add_argument("--name", required=True, help="Name of the feature set")
         parser.add_argument(
-            "--weights", type=Path, required=True, metavar="FILE", help="The network, as an ONNX file"
+            "--weights",
+            type=Path,
+            required=True,
+            metavar="FILE",
+            help="The network: an ONNX file, or the weights of --set network=timm/NAME",
         )
         parser.add_argument(
             "--method",

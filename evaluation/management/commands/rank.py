@@ -70,7 +70,7 @@ class Command(ReportCommand):
                     out=options["out"],
                     database=not options["files_only"],
                     sources=sources_of(options)
-                    if any(options[given] for given in ("features", "regions", "lemmas"))
+                    if any(options[given] for given in ("features", "regions", "lemmas", "text"))
                     else None,
                     seed=options["seed"],
                 ),

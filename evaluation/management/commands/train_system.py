@@ -49,7 +49,9 @@ class Command(ReportCommand):
             help="Training images: a split, a file of names, or a fold such as 1/5 (default: train)",
         )
         parser.add_argument(
-            "--held-out", default="val", help="Held-out images, to select settings on (default: val)"
+            "--held-out",
+            default="val",
+            help="Held-out images, to select settings on (default: val; empty for recipes that select none)",
         )
         parser.add_argument(
             "--fold",

@@ -31,7 +31,8 @@ from models_core.estimators.captioners import WritingSettings
 from models_core.estimators.neural.alignment import Alignment
 from models_core.estimators.neural.substrings import best_substrings
 from models_core.phase_cache import PhaseProgress, digest_of_parts, no_progress
-from models_core.systems.dataset import Vectors, checked_vectors, written_words
+from models_core.systems.caption_reading import written_words
+from models_core.systems.dataset import Vectors, checked_vectors
 from models_core.systems.text_sides import WordTexts
 from models_core.systems.trained_system import TrainedSystem, WrittenWords
 

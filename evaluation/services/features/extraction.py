@@ -17,7 +17,7 @@ from evaluation.selectors import names_of
 from evaluation.services.common import ImportRefused, check_file, check_name, phase_cache
 from evaluation.services.features.store import NUMBER_TYPES, FeatureSet, NewSet, write_set
 from models_core.checked_fields import BadField, read_fields
-from models_core.features.image.cnn import CNN, CNNSettings
+from models_core.features.image.cnn import CNN, CNNSettings, cnn_settings
 from models_core.features.image.combined import CombinedFeatures, CombinedSettings, learn_combined
 from models_core.features.image.pictures import Picture, read_picture
 from models_core.phase_cache import PhaseProgress, no_progress
@@ -44,8 +44,9 @@ class _Extractor(Protocol):
 class ExtractRequest:
     """Features to be computed: of which corpus, by which extractor, under which name.
 
-    `weights` is the network of the extractor `cnn`, an ONNX file. `combined` learns from the pictures of
-    `learn_corpus`, of the corpus itself where empty. `settings` are fields of the extractor's settings.
+    `weights` is the network of the extractor `cnn`: an ONNX file, or the weights of the one that `settings`
+    name. `combined` learns from the pictures of `learn_corpus`, of the corpus itself where empty. `settings`
+    are fields of the extractor's settings.
     """
 
     corpus: str
@@ -102,9 +103,11 @@ def extract_set(
 
 def network_of(weights: Path, given: Mapping[str, Any]) -> CNN:
     """The network; raises ImportRefused for a setting that there is not, or that cannot be so."""
-    settings = _read_settings(CNNSettings, given)
+    _check_known(CNNSettings, given)
     try:
-        return CNN(weights, settings)
+        return CNN(weights, cnn_settings(given))
+    except BadField as error:
+        raise ImportRefused(f"{error.name} is {error.value}; expected {error.expected}") from None
     except ModuleNotFoundError as error:
         raise ImportRefused(
             "networks are run by onnxruntime, which is missing: pip install onnxruntime"
@@ -113,12 +116,14 @@ def network_of(weights: Path, given: Mapping[str, Any]) -> CNN:
 
 def _network(wanted: ExtractRequest) -> tuple[CNN, dict[str, Any]]:
     if wanted.weights is None:
-        raise ImportRefused("extractor cnn needs a network; give its weights as an ONNX file")
+        raise ImportRefused(
+            "extractor cnn needs a network; give an ONNX file, or weights and which network they are of"
+        )
     if wanted.learn_corpus:
         raise ImportRefused("extractor cnn learns nothing; leave out which corpus to learn from")
-    check_file(wanted.weights, "a network as an ONNX file")
+    check_file(wanted.weights, "a network")
     network = network_of(wanted.weights, wanted.settings)
-    settings = asdict(network.settings)
+    settings = network.settings.said
     return network, {"file": wanted.weights.name, "sha256": network.digest, "settings": settings}
 
 
@@ -155,11 +160,16 @@ def _pictures(corpus: str) -> list[tuple[str, Path | None]]:
 
 def _read_settings(kind: type[_Settings], given: Mapping[str, Any]) -> _Settings:
     """Raises ImportRefused for a setting that there is not, or that cannot be so."""
+    _check_known(kind, given)
     defaults: Any = kind()
-    unknown = [key for key in given if key not in asdict(defaults)]
-    if unknown:
-        raise ImportRefused(f"unknown setting {unknown[0]!r}; known: {', '.join(asdict(defaults))}")
     try:
         return kind(**read_fields(kind, {**asdict(defaults), **given}))
     except BadField as error:
         raise ImportRefused(f"{error.name} is {error.value}; expected {error.expected}") from None
+
+
+def _check_known(kind: type[Any], given: Mapping[str, Any]) -> None:
+    known = asdict(kind())
+    unknown = [key for key in given if key not in known]
+    if unknown:
+        raise ImportRefused(f"unknown setting {unknown[0]!r}; known: {', '.join(known)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
@@ -71,7 +71,7 @@ def extract_regions(wanted: RegionsRequest, *, progress: PhaseProgress = no_prog
         raise ImportRefused(f"method {wanted.method!r}: expected one of {', '.join(REGION_METHODS)}")
     if wanted.limit < 1:
         raise ImportRefused(f"a limit of {wanted.limit} regions; expected 1 or more")
-    check_file(wanted.weights, "a network as an ONNX file")
+    check_file(wanted.weights, "a network")
     network = network_of(wanted.weights, wanted.settings)
     corpus = corpus_named(wanted.corpus)
     layer = layer_to_read(corpus, wanted.layer or None) if wanted.method == "gold" else None
@@ -122,7 +122,7 @@ def extract_regions(wanted: RegionsRequest, *, progress: PhaseProgress = no_prog
             "boxes_from": wanted.file.name if wanted.file else "",
             "file": wanted.weights.name,
             "sha256": network.digest,
-            "settings": asdict(network.settings),
+            "settings": network.settings.said,
             "missing": len(records) - len(shown),
         },
     )

@@ -5,7 +5,7 @@ Which images: those of a split; those a file names, one a line; or a fold, as "2
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,10 @@ from evaluation.services.features.store import FeatureSet, feature_set, is_label
 from evaluation.services.systems.sources import Sources
 from models_core.estimators.base import RaggedRows
 from models_core.features.text.edges import edges_of
-from models_core.systems.dataset import ImageExample, RegionVectors
+from models_core.systems.caption_reading import ImageExample
+from models_core.systems.dataset import RegionVectors
+from models_core.systems.kernels import GivenCaptionVectors
+from models_core.systems.recipe import Recipe
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,21 @@ def examples_from(corpus: str, sources: Sources) -> Examples:
     return replace(known, vectors=None, regions=regions)
 
 
+def read_for(found: Examples, recipe: Recipe, sources: Sources) -> Examples:
+    """The same with what the recipe reads of captions besides their text: edges, or their names."""
+    if recipe.reads == "edges":
+        return with_edges(found)
+    if recipe.reads == "names":
+        return with_caption_names(found, frozenset(feature_set(found.corpus, sources.text).ids()))
+    return found
+
+
+def given_captions(corpus: str, text: str) -> GivenCaptionVectors:
+    """The vectors of a set of captions."""
+    found = feature_set(corpus, text)
+    return GivenCaptionVectors(found.ids(), found.vectors())
+
+
 def with_edges(found: Examples) -> Examples:
     """The same with the dependency edges of captions, of the parses that the corpus has; an image with a
     caption that was not parsed is absent.
@@ -115,9 +133,7 @@ def with_edges(found: Examples) -> Examples:
         one.id: edges_of(one.forms, one.heads, one.relations) for one in parses_of(found.corpus).sentences()
     }
     names = found.names
-    captions: dict[int, list[str]] = {}
-    for pk in sorted(names.caption_name, key=lambda pk: (names.owner[pk], names.number[pk])):
-        captions.setdefault(names.owner[pk], []).append(names.caption_name[pk])
+    captions = _captions_of(names)
     kept, examples = [], []
     for place, one in enumerate(found.examples):
         own = captions[names.image[one.name]]
@@ -128,6 +144,36 @@ def with_edges(found: Examples) -> Examples:
         raise ValueError(
             f"no image of corpus {found.corpus!r} has parses of all its captions; import_parses takes more"
         )
+    return _only(found, kept, examples)
+
+
+def with_caption_names(found: Examples, known: Collection[str]) -> Examples:
+    """The same with the names of captions; an image with a caption that is not `known` is absent.
+
+    Raises ValueError where no image is left.
+    """
+    names, called = found.names, _captions_of(found.names)
+    kept = {
+        place: tuple(called[names.image[one.name]])
+        for place, one in enumerate(found.examples)
+        if all(name in known for name in called[names.image[one.name]])
+    }
+    if not kept:
+        raise ValueError(f"no image of corpus {found.corpus!r} has vectors of all its captions; import more")
+    examples = tuple(replace(found.examples[place], caption_names=own) for place, own in kept.items())
+    return _only(found, list(kept), examples)
+
+
+def _captions_of(names: CorpusNames) -> dict[int, list[str]]:
+    """The names of each image's captions, in order."""
+    found: dict[int, list[str]] = {}
+    for pk in sorted(names.caption_name, key=lambda pk: (names.owner[pk], names.number[pk])):
+        found.setdefault(names.owner[pk], []).append(names.caption_name[pk])
+    return found
+
+
+def _only(found: Examples, kept: list[int], examples: Sequence[ImageExample]) -> Examples:
+    """The images at these places alone, as `examples` have them; the others are absent."""
     return replace(
         found,
         examples=tuple(examples),

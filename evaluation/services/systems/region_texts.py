@@ -22,7 +22,8 @@ from annotation.selectors.records import stream_records
 from evaluation.metrics.localization import RIGHT_IOU, iou, union_box
 from evaluation.selectors import names_of
 from evaluation.services.systems.examples import Examples
-from models_core.systems.dataset import ImageExample, PreparedDataset, checked_vectors, written_words
+from models_core.systems.caption_reading import ImageExample, written_words
+from models_core.systems.dataset import PreparedDataset, checked_vectors
 
 #: Between the name of an image and the number of its region, counted from 1.
 OF_REGION = "#region-"

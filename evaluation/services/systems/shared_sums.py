@@ -19,8 +19,8 @@ from kombu.exceptions import OperationalError
 from numpy.typing import NDArray
 
 from annotation.jobs.delivery import by_broker
-from models_core.estimators.base import View
-from models_core.estimators.covariances import ADDING_UP, PairedSums, sums_of_pairs
+from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, View
+from models_core.estimators.covariances import ADDING_UP, PairedSums, RowMap, sums_of_pairs
 from models_core.estimators.shared_pairs import SharedPairs, write_pairs
 from models_core.phase_cache import PhaseProgress
 
@@ -42,12 +42,22 @@ class SharedSums:
     progress: PhaseProgress
     worth: float = WORTH_SHARING
 
-    def __call__(self, images: View, captions: View, image_of: NDArray[np.intp]) -> PairedSums:
-        """The sums over all captions with their images."""
+    def __call__(
+        self,
+        images: View,
+        captions: View,
+        image_of: NDArray[np.intp],
+        *,
+        described: RowMap | None = None,
+    ) -> PairedSums:
+        """The sums over all captions with their images; `described` makes of rows what is added up."""
         x, y = images.shape[1], captions.shape[1]
+        if described is not None:
+            x = described(IMAGE_VIEW, images[:1]).shape[1]
+            y = described(CAPTION_VIEW, captions[:1]).shape[1]
         if captions.shape[0] * (x * x / 2 + x * y + y * y / 2) < self.worth:
-            return sums_of_pairs(images, captions, image_of)
-        pairs = write_pairs(self.folder, images, captions, image_of)
+            return sums_of_pairs(images, captions, image_of, described=described)
+        pairs = write_pairs(self.folder, images, captions, image_of, described=described)
         ask_for_help(pairs.folder, min(MOST_HELPERS, len(pairs.missing) - 1))
         try:
             found = pairs.total(lambda done, total: self.progress(ADDING_UP, done, total))

@@ -10,7 +10,12 @@ from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW
 from models_core.systems.recipe import BadRecipe, Recipe
 
 #: Field of the sources -> the kind of set that it names.
-SET_KINDS: Mapping[str, FeatureKind] = {"features": "image", "regions": "region", "words": "word"}
+SET_KINDS: Mapping[str, FeatureKind] = {
+    "features": "image",
+    "regions": "region",
+    "words": "word",
+    "text": "caption",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +24,8 @@ class Sources:
 
     `background` are texts, a sentence a line; `features` is a feature set of the corpus, or a file of vectors
     of images, whose ids `ids` lists; `lemmas` the captions as their corpus lemmatises them, in Flickr8k's
-    format. `regions` and `words` are feature sets of the corpus, of these kinds; `layer` is a layer of it,
-    whose mentions are what is said of regions.
+    format. `regions`, `words` and `text` (vectors of captions) are feature sets of the corpus; `layer` is a
+    layer of it, whose mentions are what is said of regions.
     """
 
     background: tuple[str, ...] = ()
@@ -31,11 +36,12 @@ class Sources:
     regions: str = ""
     words: str = ""
     layer: str = ""
+    text: str = ""
 
     @property
     def sets(self) -> dict[str, str]:
         """Its feature sets, by the field that names them."""
-        named = {"features": self.features, "regions": self.regions, "words": self.words}
+        named = {field: getattr(self, field) for field in SET_KINDS}
         return {
             field: name for field, name in named.items() if name and (field != "features" or is_label(name))
         }
@@ -55,6 +61,7 @@ class Sources:
             features=labels.get("features", self.features),
             regions=labels.get("regions", ""),
             words=labels.get("words", ""),
+            text=labels.get("text", ""),
         )
 
 
@@ -76,5 +83,13 @@ def check_sets(recipe: Recipe, sources: Sources) -> None:
         raise BadRecipe(f"recipe {recipe.name!r} does not look at layers; give none")
     if sources.regions and takes[IMAGE_VIEW] != "regions" and not of_regions:
         raise BadRecipe(f"recipe {recipe.name!r} does not look at regions; give none")
+    of_names = takes[CAPTION_VIEW] == "given"
+    if of_names and not (sources.features and sources.text):
+        raise BadRecipe(
+            f"recipe {recipe.name!r} compares given vectors of images and of captions; give --features SET "
+            "and --text SET (import_features --kind caption makes one)"
+        )
+    if sources.text and not of_names:
+        raise BadRecipe(f"recipe {recipe.name!r} does not look at vectors of captions; give none")
     if sources.words and takes[CAPTION_VIEW] not in ("words", "edges"):
         raise BadRecipe(f"recipe {recipe.name!r} does not begin with word vectors; give none")

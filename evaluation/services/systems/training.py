@@ -36,7 +36,8 @@ from evaluation.services.systems.examples import (
     captions_of_corpus,
     examples_from,
     examples_of,
-    with_edges,
+    given_captions,
+    read_for,
 )
 from evaluation.services.systems.folders import clear_leftovers, system_folder, training_folder
 from evaluation.services.systems.region_texts import region_texts
@@ -120,9 +121,10 @@ def extract_features(
 class TrainRequest:
     """A system to be trained: by which recipe, on which images of which corpus, from which files.
 
-    `train` and `held_out` say which images, as `Examples.chosen` takes it; with `fold`, "1/5" say, that fold
-    is left for testing, the next is held out and the others train. `device` is where it is computed (see
-    `models_core.device`), and no part of the system. `auxiliary` are further data: "weak=COLLECTION".
+    `train` and `held_out` say which images, as `Examples.chosen` takes it (a recipe that selects nothing
+    needs no held-out ones: ""); with `fold`, "1/5" say, that fold is left for testing, the next is held out
+    and the others train. `device` is where it is computed (see `models_core.device`), and no part of the
+    system. `auxiliary` are further data: "weak=COLLECTION".
     `changes` are settings that the recipe is to have instead of its own: "settings.epochs=10".
     """
 
@@ -176,13 +178,13 @@ def _train(
     check_processes(chosen)
     further = auxiliary_pairs(chosen, request.auxiliary, sources.features)
     found = examples_from(corpus, sources)
-    if chosen.reads == "edges":
-        found = with_edges(found)
-    training, held = (
-        _by_fold(found, fold, seed)
-        if fold
-        else (found.chosen(train, seed=seed), found.chosen(held_out, seed=seed))
-    )
+    found = read_for(found, chosen, sources)
+    if fold:
+        training, held = _by_fold(found, fold, seed)
+    else:
+        training = found.chosen(train, seed=seed)
+        # What selects nothing needs none.
+        held = found.chosen(held_out, seed=seed) if held_out or chosen.kind.selects else []
     facts = {
         "corpus": corpus,
         "corpus_digest": found.digest,
@@ -227,7 +229,7 @@ def _train(
         aids = resources_of(corpus, sources, background, store)
         check_resources(chosen, aids)  # before the pictures are looked at
         if said is not None:
-            material = said.prepared(found, training), said.prepared(found, held)
+            material = said.prepared(found, training), said.prepared(found, held) if held else None
         else:
             whole = prepare(
                 found.examples,
@@ -236,7 +238,7 @@ def _train(
                 seed=seed,
                 reads=chosen.reads,
             )
-            material = whole.take(training), whole.take(held)
+            material = whole.take(training), whole.take(held) if held else None
         return fit(
             chosen,
             *material,
@@ -317,8 +319,9 @@ def resources_of(corpus: str, sources: Sources, background: Background, store: P
     if sources.words:
         found = feature_set(corpus, sources.words)
         words = GivenWordVectors(found.ids(), found.vectors())
+    captions = given_captions(corpus, sources.text) if sources.text else None
     if not background.sentences:
-        return Resources(wordnet=wordnet, word_vectors=words)
+        return Resources(wordnet=wordnet, word_vectors=words, caption_vectors=captions)
     called = " and ".join(Path(file).name for file in sources.background)
     return Resources(
         read_sentences(background.sentences, kept=store),
@@ -327,6 +330,7 @@ def resources_of(corpus: str, sources: Sources, background: Background, store: P
         background.lines,
         background.dropped,
         words,
+        captions,
     )
 
 

@@ -119,6 +119,7 @@ def _in_words(recipe: Recipe) -> str:
         *([_("needs a background text")] if text.of_background else ()),
         *([_needs_of_images(recipe)] if image.of_vectors else ()),
         *([_("needs parses of captions")] if recipe.reads == "edges" else ()),
+        *([_("needs vectors of captions")] if recipe.reads == "names" else ()),
         *([_("needs a weak collection")] if recipe.kind.needs else ()),
         str(_TITLES.get(recipe.kind.title, recipe.kind.title)),
         *([recipe.printed] if recipe.kind.recipes and recipe.printed else ()),
@@ -233,12 +234,12 @@ def _arguments(given: QueryDict) -> dict[str, Any]:
         arguments["train"] = which_in(given, "train", corpus)
         arguments["held_out"] = which_in(given, "held_out", corpus)
     backgrounds = [file for file in text_parameters(given, "background") if file]
-    features, regions, words, layer = (
-        text_parameter(given, key) for key in ("features", "regions", "words", "layer")
+    features, regions, words, layer, text = (
+        text_parameter(given, key) for key in ("features", "regions", "words", "layer", "text")
     )
     if layer and not corpus.layers.filter(name=layer, published=True).exists():
         raise NotOffered(_("There is no layer “%(name)s”: choose one of the list.") % {"name": layer[:60]})
-    sources = Sources(features=features, regions=regions, words=words, layer=layer)
+    sources = Sources(features=features, regions=regions, words=words, layer=layer, text=text)
     sources.settled(corpus.name)
     for kind, chosen in (
         ("background", backgrounds),
@@ -248,6 +249,14 @@ def _arguments(given: QueryDict) -> dict[str, Any]:
         if unknown:
             raise NotOffered(_("There is no file “%(name)s” on the server.") % {"name": unknown[0][:60]})
     _check_files(recipe_of(recipe), backgrounds, features, regions)
+    if recipe_of(recipe).reads == "names" and not text:
+        raise NotOffered(
+            _(
+                "Recipe %(name)s compares vectors of images with vectors of captions: choose both below, or "
+                "import them under Features."
+            )
+            % {"name": recipe_of(recipe).name}
+        )
     check_sets(recipe_of(recipe), sources)
     if recipe_of(recipe).reads == "edges" and not parses_of_corpora([corpus]):
         raise NotOffered(
@@ -284,4 +293,6 @@ def _arguments(given: QueryDict) -> dict[str, Any]:
         arguments["words"] = words
     if layer:
         arguments["layer"] = layer
+    if text:
+        arguments["text"] = text
     return arguments

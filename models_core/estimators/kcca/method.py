@@ -107,6 +107,7 @@ register_method(
         load=KCCARetriever.from_state,
         takes={"images": "kernel", "captions": "kernel"},
         source="Hodosh et al. 2013, section 3.2",
+        phases=(("decomposing kernels", 2), ("trying regularisers", 3)),
         comparable=False,
         check=_check,
         table="selection",

@@ -28,7 +28,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from models_core.estimators.base import FitContext
 from models_core.estimators.neural.network import Dropout
-from models_core.estimators.neural.settings import AlignmentSettings, CaptionerSettings
+from models_core.estimators.neural.settings import LEARNING, TRYING, AlignmentSettings, CaptionerSettings
 from models_core.processes import present_processes
 from models_core.threads import ThreadLimit
 
@@ -283,7 +283,7 @@ def train_best(
                 trials,
                 looks=looks,
                 told=lambda place=place, run=run: context.progress(  # type: ignore[misc]
-                    "trying rates",
+                    TRYING,
                     (place * trials + run.epoch) * run.batches + run.batch,
                     max(1, len(grid) * trials * run.batches),
                 ),
@@ -311,7 +311,7 @@ def train_best(
         settings.epochs,
         looks=looks,
         told=lambda: context.progress(
-            "learning", run.epoch * run.batches + run.batch, settings.epochs * run.batches
+            LEARNING, run.epoch * run.batches + run.batch, settings.epochs * run.batches
         ),
         keep=keep,
     )

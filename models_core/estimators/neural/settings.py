@@ -11,6 +11,9 @@ from pydantic import Field
 
 from models_core.checked_fields import check_fields
 
+#: What a training tells of: short trials, then the long one; and the shares of the time that these take.
+TRYING, LEARNING = "trying rates", "learning"
+PHASES = ((TRYING, 1.0), (LEARNING, 2.0))
 #: How words and regions make the score of a sentence with an image: eq. 8, or eq. 7 with multiple instances.
 Objective = Literal["best-region", "fragments"]
 

@@ -1,4 +1,5 @@
-"""Vectors of pictures from a convolutional network that the user names, as an ONNX file.
+"""Vectors of pictures from a convolutional network that the user names: an ONNX file, or weights of a network
+of torchvision or timm.
 
 A picture is turned upright, scaled so that its shorter side is `shorter`, and cut to a square in its centre;
 or to ten, the centre and the corners and their mirror images, whose vectors are averaged; or it is squeezed
@@ -14,8 +15,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -24,19 +25,24 @@ from numpy.typing import NDArray
 from PIL import Image
 from pydantic import Field
 
-from models_core.checked_fields import check_fields
+from models_core.checked_fields import check_fields, read_fields
+from models_core.features.image.networks import USUAL_SIDE, BadWeights, Network, OnnxNetwork
 from models_core.features.image.pictures import Picture, upright
+from models_core.features.image.torch_networks import TorchNetwork, published_settings
 from models_core.features.principal_axes import unit_rows
 
 Pooling = Literal["average", "max", "rmac"]
+Interpolation = Literal["bilinear", "bicubic"]
+_FILTERS: Mapping[str, Image.Resampling] = {
+    "bilinear": Image.Resampling.BILINEAR,
+    "bicubic": Image.Resampling.BICUBIC,
+}
 #: Sides of regions of R-MAC: 2 min(height, width) / (scale + 1).
 RMAC_SCALES = (1, 2, 4)
+#: Settings that sets of before have no trace of.
+_LATER = ("network", "side", "interpolation")
 #: How much neighbouring regions should overlap.
 _OVERLAP = 0.4
-
-
-class BadWeights(ValueError):
-    """A file of weights that cannot be used; one line with what was found and what was expected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,57 +68,66 @@ class CNNSettings:
     ] = (0.229, 0.224, 0.225)
     scale: Annotated[float, Field(gt=0, description="What colours from 0 to 255 are divided by")] = 255.0
     blue_first: Annotated[bool, Field(description="Whether blue comes first, as with Caffe's models")] = False
+    network: Annotated[
+        str,
+        Field(
+            pattern=r"^((torchvision|timm)/[A-Za-z0-9_.]+)?$",
+            description="The network whose weights the file holds, as timm/resnet50; empty for an ONNX file",
+        ),
+    ] = ""
+    side: Annotated[
+        int, Field(ge=0, description="Pixels of the square; 0: as the network has it, or 224")
+    ] = 0
+    interpolation: Annotated[Interpolation, Field(description="How pictures are scaled")] = "bilinear"
 
     def __post_init__(self) -> None:
         check_fields(self)
 
+    @property
+    def said(self) -> dict[str, Any]:
+        """Plain data, as digests and origins have it: fields that came later count only where they are not as
+        usual."""
+        usual = {one.name: one.default for one in fields(self)}
+        return {key: own for key, own in asdict(self).items() if key not in _LATER or own != usual[key]}
+
+
+def cnn_settings(given: Mapping[str, Any]) -> CNNSettings:
+    """Settings where those that are not given are what is published for the network, or else usual.
+
+    Raises BadField, LibraryMissing, and BadWeights for a network that its library has not.
+    """
+    found = read_fields(CNNSettings, {**asdict(CNNSettings()), **given})
+    if found["network"]:
+        found |= {key: own for key, own in published_settings(found["network"]).items() if key not in given}
+    return CNNSettings(**found)
+
 
 class CNN:
-    """A network from an ONNX file. `digest` names its weights and settings, `dimensions` its vectors' length.
+    """A network from a file. `digest` names its weights and settings, `dimensions` its vectors' length.
 
-    Raises BadWeights for a file that is no network, one that takes something else than pictures, and an
-    output that it has not; OSError where the file cannot be read, ModuleNotFoundError without onnxruntime.
+    Raises BadWeights for a file that is no such network, one that takes something else than pictures, and an
+    output that it has not; OSError where the file cannot be read, LibraryMissing, and ModuleNotFoundError
+    without onnxruntime.
     """
 
     def __init__(self, weights: Path, settings: CNNSettings | None = None) -> None:
-        import onnxruntime  # half a second that few need
-
         self.settings = settings or CNNSettings()
         data = weights.read_bytes()
-        told = json.dumps(asdict(self.settings), sort_keys=True).encode()
+        told = json.dumps(self.settings.said, sort_keys=True).encode()
         self.digest = hashlib.sha256(hashlib.sha256(data).digest() + told).hexdigest()
-        self._name = weights.name
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 4  # what is wrong comes as an exception
-        try:
-            self._session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # onnxruntime has an exception of its own for each way to be wrong
-            line = str(error).splitlines()[0][:160] if str(error) else type(error).__name__
-            raise BadWeights(f"{weights}: is no ONNX network that can be run ({line})") from error
-        inputs = self._session.get_inputs()
-        shape = inputs[0].shape if len(inputs) == 1 else None
-        square = shape is not None and len(shape) == 4 and shape[1] == 3 and inputs[0].type == "tensor(float)"
-        if not square:
-            found = ", ".join(f"{one.name} {one.shape} of {one.type}" for one in inputs)
-            raise BadWeights(
-                f"{weights}: takes {found}; expected one input of shape (pictures, 3, height, width), float"
-            )
-        assert shape is not None
-        self._input = inputs[0].name
-        self._batch = shape[0] if isinstance(shape[0], int) else None
-        self.side = (
-            shape[2] if isinstance(shape[2], int) else 224,
-            shape[3] if isinstance(shape[3], int) else 224,
-        )
+        output, side = self.settings.output, self.settings.side
+        self._network: Network
+        if self.settings.network:
+            own = side or USUAL_SIDE
+            self._network = TorchNetwork(self.settings.network, weights, data, side=own, output=output)
+        else:
+            self._network = OnnxNetwork(weights, data, output=output, side=side)
+        self.side = self._network.side
         if max(self.side) > self.settings.shorter:
             raise BadWeights(
                 f"{weights}: takes pictures of {self.side[0]} x {self.side[1]}; scale them to as much at "
                 f"least (shorter is {self.settings.shorter})"
             )
-        outputs = [one.name for one in self._session.get_outputs()]
-        self._output = self.settings.output or outputs[-1]
-        if self._output not in outputs:
-            raise BadWeights(f"{weights}: has no output {self._output!r}; it has {', '.join(outputs)}")
         self.dimensions = len(self._vectors(np.zeros((1, 3, *self.side), np.float32))[0])
 
     def describe(self, pictures: Sequence[Picture]) -> NDArray[np.float32]:
@@ -135,16 +150,20 @@ class CNN:
                     f"box {(x1, y1, x2, y2)} is not within picture {picture.path} of {image.width} x "
                     f"{image.height}"
                 )
-            part = image.crop((x1 - 1, y1 - 1, x2, y2)).resize(self.side[::-1], Image.Resampling.BILINEAR)
+            part = image.crop((x1 - 1, y1 - 1, x2, y2)).resize(self.side[::-1], self._filter)
             found.append([self._scaled(part)])
         return self._averaged(found)
 
+    @property
+    def _filter(self) -> Image.Resampling:
+        return _FILTERS[self.settings.interpolation]
+
     def _squares(self, image: Image.Image) -> list[NDArray[np.float32]]:
         if not self.settings.crops:
-            return [self._scaled(image.resize(self.side[::-1], Image.Resampling.BILINEAR))]
+            return [self._scaled(image.resize(self.side[::-1], self._filter))]
         factor = self.settings.shorter / min(image.size)
         size = (max(1, round(image.width * factor)), max(1, round(image.height * factor)))
-        scaled = image.resize(size, Image.Resampling.BILINEAR)
+        scaled = image.resize(size, self._filter)
         height, width = self.side
         right, low = scaled.width - width, scaled.height - height
         corners = [(right // 2, low // 2)]
@@ -172,22 +191,22 @@ class CNN:
 
     def _vectors(self, pictures: NDArray[np.float32]) -> NDArray[np.float32]:
         """Of squares, shape (pictures, 3, height, width)."""
-        step = self._batch or len(pictures)
+        step = self._network.batch or len(pictures)
         found: list[Any] = []
         for start in range(0, len(pictures), step):
             part = pictures[start : start + step]
             short = step - len(part)
             if short:  # a network of a fixed number of pictures takes no fewer
                 part = np.concatenate([part, np.zeros((short, *part.shape[1:]), np.float32)])
-            out = np.asarray(self._session.run([self._output], {self._input: part})[0], np.float32)
+            out = self._network.run(part)
             found.append(out[: len(out) - short] if short else out)
         values = np.concatenate(found)
         if values.ndim == 4:
             return pooled_maps(values, self.settings.pooling)
         if values.ndim != 2:
             raise BadWeights(
-                f"{self._name}: output {self._output!r} has shape {values.shape}; expected (pictures, "
-                "numbers), or (pictures, channels, height, width)"
+                f"{self._network.label}: output {self.settings.output!r} has shape {values.shape}; expected "
+                "(pictures, numbers), or (pictures, channels, height, width)"
             )
         return values
 

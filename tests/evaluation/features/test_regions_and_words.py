@@ -14,13 +14,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from django.core.management import CommandError
+from gensim.models import FastText  # type: ignore[import-untyped]
+from gensim.models.fasttext import save_facebook_model  # type: ignore[import-untyped]
 from safetensors.numpy import save_file
 
 from annotation.datasets.importing import import_records
 from annotation.formats.base import FormatError
 from annotation.models import Image
 from annotation.protocol.terms import CaptionRecord, ImageRecord
-from evaluation.formats import word_vectors
+from evaluation.formats import fasttext_models, word_vectors
 from evaluation.formats.feature_files import open_features
 from evaluation.selectors import words_of
 from evaluation.services.common import ImportRefused
@@ -164,6 +166,33 @@ def test_word_vectors_of_every_kind_of_file_are_the_same(
     np.testing.assert_allclose(np.concatenate([np.empty((0, 2)), *rows]), expected, rtol=1e-6)
 
 
+#: How a model of fastText with a label begins: settings, then a vocabulary of two words, of which one labels.
+LABELLING = (
+    struct.pack("<2i", 793712314, 12) + struct.pack("<12id", *range(1, 13), 0.0) + struct.pack("<3i", 2, 1, 1)
+)
+
+
+def test_a_binary_model_of_fasttext_gives_the_vectors_that_it_writes_to_text(
+    corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(fasttext_models, "_BLOCK_WORDS", 2)
+    known = [*words_of(corpus)[:3], "zebra"]
+    model = FastText([known] * 20, vector_size=4, min_count=1, bucket=40, epochs=2, workers=1, seed=1)
+    save_facebook_model(model, str(tmp_path / "w.bin"))
+    model.wv.save_word2vec_format(str(tmp_path / "w.vec"))
+    found = imported(corpus, tmp_path / "w.bin", "word")
+    text = imported(corpus, tmp_path / "w.vec", "word")
+    assert found.set.ids() == text.set.ids() and set(found.set.ids()) == set(known[:3])
+    np.testing.assert_allclose(found.set.vectors(), text.set.vectors(), atol=1e-6)
+    # A word is the mean of itself and its parts, not its own row alone.
+    own = model.wv.vectors_vocab[[model.wv.key_to_index[word] for word in found.set.ids()]]
+    assert np.abs(found.set.vectors() - own).max() > 1e-3
+    cut = (tmp_path / "w.bin").read_bytes()
+    (tmp_path / "cut.bin").write_bytes(cut[: len(cut) // 2])
+    with pytest.raises(FormatError, match="is a damaged model of fastText"):
+        imported(corpus, tmp_path / "cut.bin", "word")
+
+
 def test_words_of_the_corpus_are_kept_in_the_order_of_the_file_and_the_others_counted(
     corpus: str, tmp_path: Path
 ):
@@ -189,7 +218,8 @@ def test_words_of_the_corpus_are_kept_in_the_order_of_the_file_and_the_others_co
         ("w.vec", b"0 2\n", "line 1: has no words"),
         ("w.bin", b"2 2\ndog \0\0\0\0\0\0\0\0the \0\0", "is damaged at word 1 of 2"),
         ("w.bin", b"1 2\n" + 2000 * b"x", "is damaged at word 0 of 1"),
-        ("w.bin", b"\xba\x16\x4f\x2f\x0c\0\0\0", "is a model of fastText; expected its word vectors"),
+        ("w.bin", b"\xba\x16\x4f\x2f\x0c\0\0\0", "is a damaged model of fastText; expected a complete file"),
+        ("w.bin", LABELLING, "is a model of fastText that labels texts; expected one"),
         ("w.json", b"{}", "ends in '.json'; expected .npy or .npz .* or .bin"),
     ],
 )

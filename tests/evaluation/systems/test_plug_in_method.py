@@ -40,9 +40,10 @@ def plugged(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.django_db
 def test_one_file_is_a_method_with_job_runs_and_pages(
-    plugged: None, corpus: str, features: Path, data_dir: Path
+    plugged: None, corpus: str, features: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache.clear()
+    monkeypatch.setattr("annotation.jobs.progress._PAUSE", 0)
     (data_dir / "sources" / "features").mkdir(parents=True)
     for file in (features, features.with_name("features.ids.txt")):
         shutil.copy(file, data_dir / "sources" / "features")
@@ -50,7 +51,15 @@ def test_one_file_is_a_method_with_job_runs_and_pages(
     offered = ada.get("/evaluation/train/").content.decode()
     assert '<optgroup label="made up">' in offered and '<option value="Random">' in offered
     press(ada, "/evaluation/train/", "Train", name="toy", recipe="Random", features="features.npy")
-    assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
+    shares: dict[str, list[float]] = {}
+
+    def look() -> bool:
+        shares.setdefault(Job.objects.get().phase, []).append(Job.objects.get().share)
+        return False
+
+    assert jobs.run_queued_job(Job.objects.get().pk, stopping=look) == Job.DONE
+    learning = shares["adding up covariances"]
+    assert (learning[0], learning[-1]) == pytest.approx((0.2, 0.95))
     page = words(ada.get("/evaluation/systems/toy/"))
     assert "recipe.method random-projections" in page and "recipe.settings.directions 64" in page
     press(ada, "/evaluation/systems/toy/", "Rank", split="test")
@@ -76,6 +85,7 @@ def test_the_checks_name_what_a_method_does_not_say(plugged: None, monkeypatch: 
         ({"source": " "}, "'random-projections' has no source"),
         ({"settings": Unexplained, "recipes": {}}, "does not explain its setting width"),
         ({"takes": {**whole.takes, "images": "words"}, "recipes": {}}, "takes images as 'words'"),
+        ({"phases": (("resting", 0.0),)}, "gives its phase 'resting' the share 0.0"),
         ({"recipes": {"BoW5": {}}}, "recipe 'BoW5' of method random-projections has the name of another"),
         ({"recipes": {"R": {"settings": {"directions": 0}}}}, "settings.directions is 0; expected"),
     ):

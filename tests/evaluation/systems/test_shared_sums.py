@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,13 @@ from numpy.typing import NDArray
 
 from evaluation.services.systems import shared_sums
 from evaluation.services.systems.shared_sums import SharedSums, ask_for_help, help_with
-from models_core.estimators.covariances import PairedSums
+from models_core.estimators.covariances import PairedSums, RowMap
 from models_core.estimators.shared_pairs import SharedPairs, write_pairs
 from tests import services
 from tests.conftest import need
 from tests.jobs.conftest import sending_to
 from tests.jobs.workers import Worker, started, wait_until
+from tests.models_core.estimators.test_shared_pairs import stacked_rows
 
 CELERY = [
     *(sys.executable, "-m", "celery", "-A", "config.celery"),
@@ -49,9 +51,9 @@ def bits(found: PairedSums) -> dict[str, bytes]:
     return {name: array.tobytes() for name, array in found.state()[0].items()}
 
 
-def alone(folder: Path) -> dict[str, bytes]:
+def alone(folder: Path, described: RowMap | None = None) -> dict[str, bytes]:
     """What one process makes of the same spans."""
-    return bits(write_pairs(folder, *pairs(), rows=ROWS).total())
+    return bits(write_pairs(folder, *pairs(), rows=ROWS, described=described).total())
 
 
 @contextlib.contextmanager
@@ -73,6 +75,10 @@ def is_held(folder: Path) -> bool:
     return False
 
 
+def _all_but_held(shared: SharedPairs) -> bool:
+    return shared.missing == [0, 7]
+
+
 @contextlib.contextmanager
 def held(shared: SharedPairs, *numbers: int) -> Iterator[None]:
     """These spans are somebody else's."""
@@ -87,14 +93,22 @@ def held(shared: SharedPairs, *numbers: int) -> Iterator[None]:
 def test_workers_take_spans_and_the_sums_are_the_same_to_the_bit(
     data_dir: Path, tmp_path: Path, redis_url: str
 ):
-    shared = write_pairs(data_dir / "pairs", *pairs(), rows=ROWS)
-    assert shared.spans == 16
-    with sending_to(redis_url), helper(tmp_path, redis_url), held(shared, 0, 7):
-        ask_for_help(shared.folder, 2)
-        wait_until(lambda: shared.missing == [0, 7], "the worker to do what nobody holds")
-    found = shared.total()
-    assert bits(found) == alone(tmp_path / "alone")
-    assert found.count == PAIRS
+    made = stacked_rows(12, 12)  # as the second sums of SAE
+    both = [
+        write_pairs(data_dir / "pairs", *pairs(), rows=ROWS, described=described)
+        for described in (None, made)
+    ]
+    with sending_to(redis_url), helper(tmp_path, redis_url), ExitStack() as stack:
+        for shared in both:
+            assert shared.spans == 16
+            stack.enter_context(held(shared, 0, 7))
+            ask_for_help(shared.folder, 2)
+        for shared in both:
+            wait_until(partial(_all_but_held, shared), "the worker to do what nobody holds")
+    totals = [shared.total() for shared in both]
+    assert bits(totals[0]) == alone(tmp_path / "alone")
+    assert bits(totals[1]) == alone(tmp_path / "alone", made)
+    assert [found.count for found in totals] == [PAIRS, PAIRS]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -121,7 +135,9 @@ def test_a_span_of_a_killed_worker_is_taken_over_although_redis_forgot_all(data_
 def test_without_a_broker_that_answers_the_training_does_it_alone(
     data_dir: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(shared_sums, "write_pairs", lambda *given: write_pairs(*given, rows=ROWS))
+    monkeypatch.setattr(
+        shared_sums, "write_pairs", lambda *given, **named: write_pairs(*given, rows=ROWS, **named)
+    )
     told: list[tuple[str, int, int]] = []
     with sending_to(f"redis://127.0.0.1:{services.free_port()}/0"):
         sums = SharedSums(data_dir / "pairs", lambda *one: told.append(one), worth=0)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from cca_zoo import linear as cca_zoo_linear
+from scipy import sparse
 from scipy.linalg import block_diag, eigh
 from sklearn import cross_decomposition
 
@@ -103,6 +104,22 @@ def test_scores_are_cosines_or_distances_of_the_embeddings(direction):
         )
         found = all_scores(model, held_out, direction)
         np.testing.assert_allclose(found if direction == "annotation" else found.T, wanted, atol=1e-6)
+
+
+@pytest.mark.parametrize("normalised", [True, False])
+def test_features_of_single_precision_are_ranked_in_single_precision_to_the_same_figures(normalised):
+    train, new = paired(80, held_out=30)
+    settings = CCASettings(3, normalised=normalised, ridges=(0.1,), powers=(1.0,))
+    found = CCA(settings).fit(train, None, FitContext())
+    views = {name: view.astype(np.float32) for name, view in new.views.items()}
+    single = Dataset({**views, "captions": sparse.csr_matrix(views["captions"])}, new.links)
+    ours, exact = all_scores(found, single, "search"), all_scores(found, new, "search")
+    np.testing.assert_allclose(ours, exact, atol=1e-5)
+    assert exact.dtype == np.float64
+    if normalised:  # distances are told apart in double precision
+        assert ours.dtype == np.float32
+    mixed = Dataset({**new.views, "images": views["images"]}, new.links)
+    assert all_scores(found, mixed, "search").dtype == np.float64
 
 
 def test_sparse_captions_are_learned_and_ranked_as_dense_ones():

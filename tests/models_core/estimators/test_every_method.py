@@ -13,7 +13,7 @@ from models_core.estimators.discovery import load_methods
 from models_core.systems import recipe as recipes
 from tests.models_core.estimators.kernel_methods.kernels import kernels
 from tests.models_core.estimators.neural.sentences import in_edges, named_pictures, scenes
-from tests.models_core.estimators.vectors import LINK, all_scores, paired
+from tests.models_core.estimators.vectors import LINK, all_scores, in_one_space, paired
 
 load_methods()
 TRAINING, NEW = 40, 12
@@ -33,6 +33,8 @@ def data_for(method):
         return in_edges(train), in_edges(new)
     if forms == {"vectors", "words"}:
         return named_pictures(TRAINING, captions=3, held_out=NEW)
+    if forms == {"vectors", "given"}:
+        return in_one_space(TRAINING), in_one_space(NEW, seed=1)
     assert forms == {"vectors"}, f"give {method.name} data of its form"
     return paired(TRAINING, held_out=NEW)
 
@@ -109,6 +111,9 @@ def test_it_tells_how_far_it_is_and_stops_where_it_is_told_to(learner):
     told = []
     fitted(learner, heard=lambda *one: told.append(one))
     assert told and all(0 <= done <= total for _, done, total in told)
+    in_order = iter(name for name, share in learner.phases if share > 0)
+    for phase in dict.fromkeys(phase for phase, _, _ in told):
+        assert phase in in_order, f"{phase!r} is not among the phases of {learner.name}, or not in its place"
 
     def stop(*told):
         raise KeyboardInterrupt

@@ -14,7 +14,10 @@ from scipy import sparse
 from models_core.estimators import shared_pairs
 from models_core.estimators.base import View
 from models_core.estimators.covariances import PairedSums, sums_of_pairs
+from models_core.estimators.embeddings import LinearMap
 from models_core.estimators.shared_pairs import SharedPairs, write_pairs
+from models_core.estimators.transfer.stacked import StackedRows
+from models_core.features.fourier import FourierFeatures
 
 ROWS = 8
 PAIRS = 5 * ROWS + 3
@@ -25,6 +28,17 @@ def pairs(*, seed: int = 0, single: bool = False) -> tuple[View, View, NDArray[n
     images = dice.normal(3.0, 1.0, (PAIRS // 2, 6)).astype(np.float32 if single else np.float64)
     captions = sparse.csr_matrix(dice.poisson(0.3, (PAIRS, 5)).astype(np.float64))
     return images, captions, np.arange(PAIRS) % len(images)
+
+
+def stacked_rows(x: int, y: int, *, seed: int = 0) -> StackedRows:
+    """Rows beside 9 Fourier features of 3 numbers."""
+    dice = np.random.default_rng(seed)
+    maps = {
+        view: LinearMap(dice.normal(size=width), dice.normal(size=(width, 3)))
+        for view, width in (("images", x), ("captions", y))
+    }
+    fourier = {view: FourierFeatures(9).fit(dice.normal(size=(60, 3)), dice) for view in maps}
+    return StackedRows(maps, fourier, {"images": 0.5, "captions": 2.0}, True)
 
 
 def same(one: PairedSums, other: PairedSums, *, apart: float = 0.0) -> bool:
@@ -55,6 +69,21 @@ def test_who_took_which_span_changes_no_bit(tmp_path: Path):
         taker.join()
     assert same(found, alone)
     assert found.count == PAIRS
+
+
+def test_rows_that_are_made_of_others_are_added_up_and_their_map_alone_is_written(tmp_path: Path):
+    images, captions, image_of = pairs()
+    made = stacked_rows(6, 5)
+    shared = write_pairs(tmp_path, images, captions, image_of, rows=ROWS, described=made)
+    found = SharedPairs(shared.folder).total()
+    whole = sums_of_pairs(made("images", images), made("captions", captions), image_of)
+    assert found.widths == (6 + 9, 5 + 9)
+    assert same(found, whole, apart=1e-12)
+    assert write_pairs(tmp_path, images, captions, image_of, rows=ROWS).folder != shared.folder
+    other = stacked_rows(6, 5, seed=1)
+    assert (
+        write_pairs(tmp_path, images, captions, image_of, rows=ROWS, described=other).folder != shared.folder
+    )
 
 
 def test_what_is_there_is_not_added_up_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -8,13 +8,16 @@ from scipy import sparse
 
 from models_core.estimators.base import Dataset, FitContext
 from models_core.estimators.cca import CCA, CCASettings
-from models_core.estimators.transfer.method import Joint, Stacked, TextFeature, WeakOnly
+from models_core.estimators.shared_pairs import write_pairs
 from models_core.estimators.transfer.settings import (
     JointSettings,
     StackedSettings,
     TextFeatureSettings,
     WeakSettings,
 )
+from models_core.estimators.transfer.stacked import Stacked
+from models_core.estimators.transfer.text_feature import TextFeature
+from models_core.estimators.transfer.weak_pairs import Joint, WeakOnly
 from tests.models_core.estimators.vectors import LINK, all_scores, every_pair, paired
 
 ONE: dict[str, Any] = {"ridges": (0.1,), "powers": (1.0,)}
@@ -75,7 +78,7 @@ def test_neighbours_do_not_depend_on_how_many_weak_images_are_compared_at_a_time
     clean, _, context = data
     found = TextFeature(TextFeatureSettings(5, **ONE, neighbours=4)).fit(clean, None, context)
     whole = found.text_features(clean.images)
-    monkeypatch.setattr("models_core.estimators.transfer.method._BLOCK", 7)
+    monkeypatch.setattr("models_core.estimators.transfer.text_feature._BLOCK", 7)
     np.testing.assert_allclose(found.text_features(clean.images), whole, atol=1e-6)
 
 
@@ -110,6 +113,24 @@ def test_stacking_is_a_cca_on_top_of_the_embedding_of_weak_pairs(data, original)
         views.append(np.hstack([rows, scale * embedded]) if original else embedded)
     wanted = cca_of(*views)
     np.testing.assert_allclose(found.cca_.correlations_, wanted.correlations_, atol=1e-9)
+
+
+@pytest.mark.parametrize("mapping", ["fourier", "linear"])
+def test_both_sums_of_stacking_may_be_shared_with_other_processes(data, mapping, tmp_path):
+    clean, held_out, context = data
+    settings = StackedSettings(5, **ONE, weak_components=4, features=20, neighbour=5, mapping=mapping)
+    asked = []
+
+    def shared(images, captions, image_of, *, described=None):
+        asked.append(described is not None)
+        return write_pairs(tmp_path, images, captions, image_of, rows=16, described=described).total()
+
+    found = Stacked(settings).fit(clean, None, FitContext(auxiliary=context.auxiliary, sum_pairs=shared))
+    alone = Stacked(settings).fit(clean, None, context)
+    assert asked == [False, True]
+    np.testing.assert_allclose(
+        all_scores(found, held_out, "search"), all_scores(alone, held_out, "search"), atol=1e-8
+    )
 
 
 def test_stacking_with_fourier_features_draws_by_the_seed_alone(data):

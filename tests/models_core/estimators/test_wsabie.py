@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from models_core.estimators import wsabie
 from models_core.estimators.base import Dataset, FitContext
-from models_core.estimators.wsabie import Wsabie, WsabieSettings, next_random, walk_pairs
+from models_core.estimators.wsabie import steps
+from models_core.estimators.wsabie.method import Wsabie, WsabieSettings
+from models_core.estimators.wsabie.steps import next_random, walk_pairs
 from tests.models_core.estimators.vectors import LINK, paired
 
 MASK = 2**64 - 1
@@ -28,7 +29,7 @@ def slow_pass(x, y, image_of, order, seed, w, u, *, rate, norm, adagrad, squares
         image = x[image_of[i]]
         right = (image @ w) @ (y[i] @ u)
         draws = 0
-        while draws < wsabie.MOST_DRAWS:
+        while draws < steps.MOST_DRAWS:
             draws += 1
             state, number = drawn(state)
             while image_of[number % n] == image_of[i]:

@@ -23,6 +23,14 @@ def paired(images=120, *, captions=2, x=9, y=7, topics=3, noise=0.5, seed=0, hel
     return made(images, captions), made(held_out, 1)
 
 
+def in_one_space(images, *, numbers=6, noise=0.5, seed=0):
+    """A dataset of `images` with a caption each, whose vectors lie near that of its image."""
+    dice = np.random.default_rng(seed)
+    pictures = dice.standard_normal((images, numbers))
+    texts = pictures + noise * dice.standard_normal((images, numbers))
+    return Dataset({"images": pictures, "captions": texts}, {LINK: np.arange(images)})
+
+
 def with_sparse_captions(data):
     """The same with its captions as a sparse matrix."""
     return Dataset({**data.views, "captions": sparse.csr_matrix(data.captions)}, data.links)

@@ -10,8 +10,9 @@ from models_core.estimators.base import DIRECTIONS
 from models_core.features.image import vocabulary
 from models_core.features.text.wordnet import WordNetMissing
 from models_core.phase_cache import PhaseCache
+from models_core.systems.caption_reading import ImageExample
 from models_core.systems.cross_validation import own_ranks
-from models_core.systems.dataset import ImageExample, prepare
+from models_core.systems.dataset import prepare
 from models_core.systems.kernels import Resources
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.side_settings import PictureSettings

@@ -8,7 +8,8 @@ import numpy as np
 from PIL import Image
 
 from models_core.phase_cache import PhaseCache
-from models_core.systems.dataset import ImageExample, PreparedDataset, prepare
+from models_core.systems.caption_reading import ImageExample
+from models_core.systems.dataset import PreparedDataset, prepare
 from models_core.systems.kernels import Resources
 
 SCENES = (

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from models_core.checked_fields import check_fields
 from models_core.estimators.base import Dataset, FitContext, Method, State, register_method
-from models_core.estimators.covariances import sums_of_dataset
+from models_core.estimators.covariances import ADDING_UP, sums_of_dataset
 from models_core.estimators.embeddings import LinearEmbedder, LinearMap
 
 
@@ -68,6 +68,7 @@ register_method(
         load=RandomProjections.from_state,
         takes={"images": "vectors", "captions": "vectors"},
         source="made up, for the tests",
+        phases=((ADDING_UP, 1),),
         selects=False,
         recipes={"Random": {}},
     )

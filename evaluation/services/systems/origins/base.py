@@ -16,7 +16,7 @@ from evaluation.models import System
 from evaluation.selectors import CorpusNames
 from evaluation.services.systems.sources import Sources
 from models_core.phase_cache import PhaseProgress
-from models_core.systems.dataset import ImageExample
+from models_core.systems.caption_reading import ImageExample
 
 
 @dataclass(frozen=True, slots=True)

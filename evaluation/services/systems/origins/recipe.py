@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.utils.translation import gettext_lazy as _
 
 from evaluation.formats.scores import ScoreMatrix
 from evaluation.models import Run
 from evaluation.services.common import ImportRefused, phase_cache
-from evaluation.services.systems.examples import examples_from, with_edges
+from evaluation.services.features.store import is_label
+from evaluation.services.systems.examples import examples_from, given_captions, read_for
 from evaluation.services.systems.folders import system_folder
 from evaluation.services.systems.origins.base import (
     ORIGINS,
@@ -25,7 +29,7 @@ from models_core.systems.dataset import prepare
 from models_core.systems.trained_system import SYSTEM_KIND, TrainedSystem, check_predicts
 
 #: Files of a training that its rankings read again: images and captions are looked up there.
-REMEMBERED_FILES = ("features", "ids", "lemmas", "regions")
+REMEMBERED_FILES = ("features", "ids", "lemmas", "regions", "text")
 
 
 def _matrices(wish: RankRequest) -> Matrices:
@@ -35,16 +39,23 @@ def _matrices(wish: RankRequest) -> Matrices:
     check_predicts(stored.recipe, "rankings")
     if sources is None:
         # Another corpus has other images and captions.
-        known = stored.facts if corpus == stored.facts["corpus"] else {}
-        sources = Sources(**{key: known.get(key, "") for key in REMEMBERED_FILES})
+        known = stored.facts if corpus == stored.facts["corpus"] else _sets_of_names(stored)
+        remembered: dict[str, Any] = {key: known.get(key, "") for key in REMEMBERED_FILES}
+        sources = Sources(**remembered)
     if stored.recipe.image.of_vectors and not (sources.features or sources.regions):
         raise ImportRefused(
             f"system {name!r} was trained on a feature file; give a feature file for the images of corpus "
             f"{corpus!r}"
         )
-    found = examples_from(corpus, sources)
-    if stored.recipe.reads == "edges":
-        found = with_edges(found)
+    if stored.recipe.reads == "names":
+        if not sources.text:
+            raise ImportRefused(
+                f"system {name!r} compares given vectors; give a feature set of the captions of corpus "
+                f"{corpus!r} too (--text SET)"
+            )
+        sources = sources.settled(corpus)
+        stored = stored.reading(given_captions(corpus, sources.text))
+    found = read_for(examples_from(corpus, sources), stored.recipe, sources)
     places = found.to_rank(wish.split, seed=wish.seed)
     images = [found.examples[place] for place in places]
     material = prepare(
@@ -64,6 +75,15 @@ def _matrices(wish: RankRequest) -> Matrices:
             scores = _below(scores)
         of_images = scores if direction == Run.ANNOTATION else scores.turned()
         yield direction, ScoreMatrix(system_folder(name), tuple(material.names), captions, of_images)
+
+
+def _sets_of_names(stored: TrainedSystem) -> Mapping[str, str]:
+    """The names of the sets that a system of given vectors was made of: another corpus has sets of the same
+    space under the same names. Of other systems nothing."""
+    if stored.recipe.reads != "names":
+        return {}
+    named = {key: str(stored.facts.get(key, "")) for key in ("features", "text")}
+    return {key: own.partition(":")[0] for key, own in named.items() if is_label(own)}
 
 
 def _below(scores: Scores) -> Dense:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from models_core.features.image.cnn import CNN, BadWeights, CNNSettings, pooled_maps, rmac_regions
+from models_core.features.image.cnn import CNN, CNNSettings, pooled_maps, rmac_regions
+from models_core.features.image.networks import BadWeights
 from models_core.features.image.pictures import BadPicture, Picture, read_picture
 from tests.models_core.features.image.networks import colours, saved, squeezenet
 

@@ -1,0 +1,174 @@
+"""CCA on top of the features that a CCA of weak pairs gives: SAE, and its baselines.
+
+Source: Gong et al. 2014, sections 4.1 and 4.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from models_core.estimators.base import (
+    CAPTION_VIEW,
+    IMAGE_VIEW,
+    Dataset,
+    FitContext,
+    Matrix,
+    RankDirection,
+    State,
+    View,
+)
+from models_core.estimators.cca import CCA
+from models_core.estimators.covariances import register_row_map, sums_of_dataset
+from models_core.estimators.embeddings import LinearMap
+from models_core.estimators.transfer.settings import StackedSettings
+from models_core.estimators.transfer.weak_pairs import matching_scale, weak_pairs
+from models_core.features.fourier import FourierFeatures
+from models_core.scoring.tiles import Scores
+
+#: Rows that variances are compared on; of more, as many are drawn.
+_SCALED_BY = 5000
+
+
+@dataclass(frozen=True)
+class StackedRows:
+    """Rows [X, phi(X A)] of eq. 5 for both views: `maps` are A and B, `fourier` is phi where it is not left
+    out, `scales` are factors of what stands beside the original rows, if these are kept."""
+
+    maps: Mapping[str, LinearMap]
+    fourier: Mapping[str, FourierFeatures]
+    scales: Mapping[str, float]
+    original: bool
+    name: ClassVar[str] = "stacked"
+
+    def mapped(self, view: str, rows: View) -> Matrix:
+        """phi(X A)."""
+        embedded = self.maps[view](rows)
+        return self.fourier[view].transform(embedded) if view in self.fourier else embedded
+
+    def __call__(self, view: str, rows: View) -> View:
+        """Dense, shape (rows, numbers of the CCA on top)."""
+        embedded: View = self.scales[view] * self.mapped(view, rows)
+        if not self.original:
+            return embedded
+        own = rows.toarray() if isinstance(rows, sparse.csr_matrix) else np.asarray(rows)
+        return np.hstack([own, embedded])
+
+    def state(self) -> State:
+        """All of it."""
+        arrays: dict[str, NDArray[Any]] = {}
+        for view, own in self.maps.items():
+            arrays |= {f"map.{view}.mean": own.mean, f"map.{view}.weights": own.weights}
+        for view, made in self.fourier.items():
+            arrays |= {f"fourier.{view}.{key}": array for key, array in made.state().items()}
+        said = {"fourier": list(self.fourier), "scales": dict(self.scales), "original": self.original}
+        return arrays, said
+
+    @classmethod
+    def from_state(cls, state: State) -> StackedRows:
+        """What `state` gave; raises KeyError where something is missing."""
+        arrays, said = state
+        fourier = {}
+        for view in said["fourier"]:
+            start = f"fourier.{view}."
+            own = {key.removeprefix(start): array for key, array in arrays.items() if key.startswith(start)}
+            fourier[view] = FourierFeatures().take_state(own)
+        maps = {
+            view: LinearMap(arrays[f"map.{view}.mean"], arrays[f"map.{view}.weights"])
+            for view in (IMAGE_VIEW, CAPTION_VIEW)
+        }
+        return cls(maps, fourier, said["scales"], said["original"])
+
+
+register_row_map(StackedRows.name, StackedRows.from_state)
+
+
+class Stacked:
+    """CCA on top of the features that a CCA of weak pairs gives; learned are `weak_` and `cca_`, with Fourier
+    features `fourier_` for each side, and `scales_` of what stands beside the original features."""
+
+    weak_: CCA
+    cca_: CCA
+    fourier_: Mapping[str, FourierFeatures]
+    scales_: Mapping[str, float]
+
+    def __init__(self, settings: StackedSettings) -> None:
+        self.settings = settings
+
+    def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> Stacked:
+        """Learn from weak pairs first, then from clean ones; raises ValueError without weak pairs."""
+        settings = self.settings
+        weak = sums_of_dataset(weak_pairs(context), context).covariances()
+        self.weak_ = CCA(settings.weak_cca()).solve(weak, validation, context)
+        self.fourier_ = {}
+        if settings.mapping == "fourier":
+            for view in (IMAGE_VIEW, CAPTION_VIEW):
+                made = FourierFeatures(
+                    settings.features, neighbour=settings.neighbour, as_printed=settings.as_printed
+                )
+                rows = self.weak_.embed(view, train.views[view])
+                self.fourier_ = {**self.fourier_, view: made.fit(rows, context.rng(f"fourier, {view}"))}
+        self.scales_ = {IMAGE_VIEW: 1.0, CAPTION_VIEW: 1.0}
+        if settings.original:
+            self.scales_ = {view: self._scale(view, train.views[view], context) for view in self.scales_}
+        found = sums_of_dataset(train, context, self.stacked)
+        held_out = None if validation is None else self._all_stacked(validation)
+        self.cca_ = CCA(settings.cca()).solve(found.covariances(), held_out, context)
+        return self
+
+    @property
+    def stacked(self) -> StackedRows:
+        """What makes of rows those of the CCA on top."""
+        maps = {IMAGE_VIEW: self.weak_.images_, CAPTION_VIEW: self.weak_.captions_}
+        return StackedRows(maps, self.fourier_, self.scales_, self.settings.original)
+
+    def _scale(self, view: str, rows: View, context: FitContext) -> float:
+        chosen = context.rng(f"scale, {view}").permutation(rows.shape[0])[:_SCALED_BY]
+        return matching_scale(rows[chosen], self.stacked.mapped(view, rows[chosen]))
+
+    def _all_stacked(self, data: Dataset) -> Dataset:
+        stacked = self.stacked
+        views = {view: stacked(view, data.views[view]) for view in (IMAGE_VIEW, CAPTION_VIEW)}
+        return Dataset(views, data.links)
+
+    def score(self, data: Dataset, *, direction: RankDirection) -> Scores:
+        """Cosines; rows are queries."""
+        return self.cca_.score(self._all_stacked(data), direction=direction)
+
+    def state(self) -> State:
+        """What both CCAs learned, and what was drawn."""
+        said: dict[str, Any] = {"scales": dict(self.scales_)}
+        arrays: dict[str, NDArray[Any]] = {}
+        for name, model in (("weak", self.weak_), ("top", self.cca_)):
+            own, said[name] = model.state()
+            arrays |= {f"{name}.{key}": array for key, array in own.items()}
+        for view, made in self.fourier_.items():
+            arrays |= {f"fourier.{view}.{key}": array for key, array in made.state().items()}
+        return arrays, said
+
+    @classmethod
+    def from_state(cls, settings: StackedSettings, state: State) -> Stacked:
+        """What `state` gave; raises KeyError where something is missing."""
+        arrays, said = state
+
+        def of(prefix: str) -> dict[str, NDArray[Any]]:
+            start = f"{prefix}."
+            return {key.removeprefix(start): own for key, own in arrays.items() if key.startswith(start)}
+
+        found = cls(settings)
+        found.weak_ = CCA.from_state(settings.weak_cca(), (of("weak"), said["weak"]))
+        found.cca_ = CCA.from_state(settings.cca(), (of("top"), said["top"]))
+        found.scales_ = said["scales"]
+        views = (IMAGE_VIEW, CAPTION_VIEW) if settings.mapping == "fourier" else ()
+        found.fourier_ = {
+            view: FourierFeatures(
+                settings.features, neighbour=settings.neighbour, as_printed=settings.as_printed
+            ).take_state(of(f"fourier.{view}"))
+            for view in views
+        }
+        return found

@@ -1,0 +1,104 @@
+"""CCA of images beside the mean text of similar weak images.
+
+Source: Gong et al. 2014, section 4.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from models_core.estimators.base import IMAGE_VIEW, Dataset, FitContext, RankDirection, State, View
+from models_core.estimators.cca import CCA
+from models_core.estimators.transfer.settings import TextFeatureSettings
+from models_core.estimators.transfer.weak_pairs import matching_scale, weak_pairs
+from models_core.scoring.tiles import Scores
+
+#: Weak images that are compared at a time.
+_BLOCK = 8192
+
+
+class TextFeature:
+    """CCA of images beside the mean text of similar weak images; learned is `cca_`.
+
+    It keeps the weak pairs, which new images are compared with: `images_`, shape (n, d), and `texts_`, the
+    mean bag of each, sparse (n, words).
+    """
+
+    cca_: CCA
+    images_: NDArray[np.float32]
+    texts_: sparse.csr_matrix
+    scale_: float
+
+    def __init__(self, settings: TextFeatureSettings) -> None:
+        self.settings = settings
+
+    def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> TextFeature:
+        """Learn from clean pairs; raises ValueError without weak pairs."""
+        weak = weak_pairs(context)
+        self.images_ = np.ascontiguousarray(weak.images, np.float32)
+        count = len(self.images_)
+        owner = sparse.csr_matrix(
+            (np.ones(len(weak.image_of), np.float32), (weak.image_of, np.arange(len(weak.image_of)))),
+            shape=(count, len(weak.image_of)),
+        )
+        several = np.maximum(np.asarray(owner.sum(axis=1)).ravel(), 1)
+        self.texts_ = sparse.csr_matrix(sparse.diags(1 / several) @ owner @ sparse.csr_matrix(weak.captions))
+        context.progress("looking for neighbours", 0, 1)
+        self.scale_ = matching_scale(train.images, self.text_features(train.images))
+        described = self._with_texts(train)
+        context.progress("looking for neighbours", 1, 1)
+        self.cca_ = CCA(self.settings.cca()).fit(
+            described, None if validation is None else self._with_texts(validation), context
+        )
+        return self
+
+    def _with_texts(self, data: Dataset) -> Dataset:
+        texts = np.float32(self.scale_) * self.text_features(data.images)
+        beside = np.hstack([np.asarray(data.images, np.float32), texts])
+        return Dataset({**data.views, IMAGE_VIEW: beside}, data.links)
+
+    def text_features(self, images: View) -> NDArray[np.float32]:
+        """The mean text of each image's nearest weak images, shape (images, words)."""
+        rows = np.asarray(images, np.float32)
+        k = min(self.settings.neighbours, len(self.images_))
+        # Of each block the nearest k stay; |x - f|^2 less |x|^2 is enough to compare.
+        lengths = np.einsum("ij,ij->i", self.images_, self.images_)
+        near = np.empty((len(rows), 0), np.float32)
+        places = np.empty((len(rows), 0), np.intp)
+        for start in range(0, len(self.images_), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            apart = lengths[part] - 2 * rows @ self.images_[part].T
+            near = np.hstack([near, apart])
+            own = np.arange(start, start + apart.shape[1])
+            places = np.hstack([places, np.broadcast_to(own, apart.shape)])
+            kept = np.argsort(near, axis=1, kind="stable")[:, :k]
+            near, places = np.take_along_axis(near, kept, 1), np.take_along_axis(places, kept, 1)
+        chosen = sparse.csr_matrix(
+            (np.full(places.size, 1 / k, np.float32), places.ravel(), np.arange(len(rows) + 1) * k),
+            shape=(len(rows), len(self.images_)),
+        )
+        return np.asarray((chosen @ self.texts_).toarray(), np.float32)
+
+    def score(self, data: Dataset, *, direction: RankDirection) -> Scores:
+        """Cosines; rows are queries."""
+        return self.cca_.score(self._with_texts(data), direction=direction)
+
+    def state(self) -> State:
+        """What CCA learned, and the weak pairs."""
+        arrays, said = self.cca_.state()
+        texts = {"data": self.texts_.data, "indices": self.texts_.indices, "indptr": self.texts_.indptr}
+        arrays |= {"weak.images": self.images_, **{f"weak.texts.{name}": own for name, own in texts.items()}}
+        return arrays, {**said, "words": self.texts_.shape[1], "scale": self.scale_}
+
+    @classmethod
+    def from_state(cls, settings: TextFeatureSettings, state: State) -> TextFeature:
+        """What `state` gave; raises KeyError where something is missing."""
+        arrays, said = state
+        found = cls(settings)
+        found.cca_ = CCA.from_state(settings.cca(), state)
+        found.images_, found.scale_ = arrays["weak.images"], said["scale"]
+        parts = tuple(arrays[f"weak.texts.{name}"] for name in ("data", "indices", "indptr"))
+        found.texts_ = sparse.csr_matrix(parts, shape=(len(found.images_), said["words"]))
+        return found

@@ -1,0 +1,120 @@
+"""Embeddings that were computed elsewhere: vectors of images and captions in one space rank as they are.
+
+Nothing is learned, so new items only need vectors of the same space (zero-shot ranking). For an image x and a
+caption y the score is their cosine, their inner product x y', or -|x - y|^2 / 2.
+
+Source: Radford et al. 2021, section 3.1.2 (from memory), for zero-shot ranking by cosines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from models_core.checked_fields import check_fields
+from models_core.estimators.base import (
+    CAPTION_VIEW,
+    IMAGE_VIEW,
+    Dataset,
+    FitContext,
+    Method,
+    RankDirection,
+    State,
+    View,
+    register_method,
+)
+from models_core.scoring.similarities import VectorSimilarity, similarity_scores
+from models_core.scoring.tiles import Scores
+
+#: The one phase of a fit.
+_CHECKING = "checking vectors"
+#: Rows that are looked through at a time.
+_ROWS = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class UploadedSettings:
+    """How given vectors are compared."""
+
+    similarity: Annotated[VectorSimilarity, Field(description="What compares an image with a caption")] = (
+        "cosine"
+    )
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+class UploadedEmbeddings:
+    """Given vectors of both sides, compared; learned is how many numbers they have, `dimensions_`."""
+
+    dimensions_: int
+
+    def __init__(self, settings: UploadedSettings) -> None:
+        self.settings = settings
+
+    def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> UploadedEmbeddings:
+        """Check that both sides are of one space. Raises ValueError for other widths, and where a number is
+        not finite."""
+        context.progress(_CHECKING, 0, 1)
+        width, other = train.images.shape[1], train.captions.shape[1]
+        if width != other:
+            raise ValueError(
+                f"images have vectors of {width} numbers, captions of {other}; expected those of one space"
+            )
+        for name, view in ((IMAGE_VIEW, train.images), (CAPTION_VIEW, train.captions)):
+            _check_finite_rows(view, name)
+        context.progress(_CHECKING, 1, 1)
+        self.dimensions_ = width
+        return self
+
+    def score(self, data: Dataset, *, direction: RankDirection) -> Scores:
+        """Cosines, inner products or half of the negative squared distances; rows are queries."""
+        found = similarity_scores(
+            np.asarray(data.images), np.asarray(data.captions), self.settings.similarity
+        )
+        return found if direction == "annotation" else found.turned()
+
+    def state(self) -> State:
+        """The width."""
+        return {}, {"dimensions": self.dimensions_}
+
+    @classmethod
+    def from_state(cls, settings: UploadedSettings, state: State) -> UploadedEmbeddings:
+        """What `state` gave; raises KeyError where something is missing."""
+        found = cls(settings)
+        found.dimensions_ = int(state[1]["dimensions"])
+        return found
+
+
+def _check_finite_rows(view: View, name: str) -> None:
+    rows: Any = np.asarray(view)
+    for start in range(0, len(rows), _ROWS):
+        wrong = np.argwhere(~np.isfinite(rows[start : start + _ROWS]))
+        if len(wrong):
+            row, column = (int(place) for place in wrong[0])
+            raise ValueError(
+                f"row {start + row} of {name} is not finite in column {column}; every number must be finite"
+            )
+
+
+register_method(
+    Method(
+        name="uploaded",
+        title="given embeddings",
+        settings=UploadedSettings,
+        make=UploadedEmbeddings,
+        load=UploadedEmbeddings.from_state,
+        takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "given"},
+        source="Radford et al. 2021, section 3.1.2",
+        phases=((_CHECKING, 1),),
+        selects=False,
+        recipes={
+            "Embeddings": {"settings": {"similarity": "cosine"}, "printed": "cosine"},
+            "Embeddings-dot": {"settings": {"similarity": "dot"}, "printed": "inner product"},
+            "Embeddings-distance": {"settings": {"similarity": "euclidean"}, "printed": "Euclidean distance"},
+        },
+    )
+)

@@ -1,0 +1,82 @@
+"""Networks that describe squares of pictures, and an ONNX file as one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Pixels of the square where the network takes any.
+USUAL_SIDE = 224
+
+
+class BadWeights(ValueError):
+    """A file of weights that cannot be used; one line with what was found and what was expected."""
+
+
+class Network(Protocol):
+    """What runs: `side` is (height, width) of the squares that it takes, `batch` how many at a time, None for
+    any number; `label` is what errors call it."""
+
+    @property
+    def side(self) -> tuple[int, int]:
+        """Height and width."""
+
+    @property
+    def batch(self) -> int | None:
+        """Squares at a time."""
+
+    @property
+    def label(self) -> str:
+        """Its file."""
+
+    def run(self, squares: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The output for squares of shape (pictures, 3, height, width); rows are pictures."""
+
+
+class OnnxNetwork:
+    """A network from an ONNX file, run by onnxruntime on the CPU; `output` is empty for its last.
+
+    Raises BadWeights for a file that is no network, one that takes something else than pictures, and an
+    output that it has not; ModuleNotFoundError without onnxruntime.
+    """
+
+    def __init__(self, weights: Path, data: bytes, *, output: str = "", side: int = 0) -> None:
+        import onnxruntime  # half a second that few need
+
+        self.label = weights.name
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 4  # what is wrong comes as an exception
+        try:
+            self._session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # onnxruntime has an exception of its own for each way to be wrong
+            line = str(error).splitlines()[0][:160] if str(error) else type(error).__name__
+            raise BadWeights(f"{weights}: is no ONNX network that can be run ({line})") from error
+        inputs = self._session.get_inputs()
+        shape = inputs[0].shape if len(inputs) == 1 else None
+        square = shape is not None and len(shape) == 4 and shape[1] == 3 and inputs[0].type == "tensor(float)"
+        if not square:
+            found = ", ".join(f"{one.name} {one.shape} of {one.type}" for one in inputs)
+            raise BadWeights(
+                f"{weights}: takes {found}; expected one input of shape (pictures, 3, height, width), float"
+            )
+        assert shape is not None
+        self._input = inputs[0].name
+        self.batch: int | None = shape[0] if isinstance(shape[0], int) else None
+        height, width = (own if isinstance(own, int) else side or USUAL_SIDE for own in shape[2:])
+        if side and (height, width) != (side, side):
+            raise BadWeights(
+                f"{weights}: takes pictures of {height} x {width}, and of no other side; leave the side out"
+            )
+        self.side: tuple[int, int] = (height, width)
+        outputs = [one.name for one in self._session.get_outputs()]
+        self._output = output or outputs[-1]
+        if self._output not in outputs:
+            raise BadWeights(f"{weights}: has no output {self._output!r}; it has {', '.join(outputs)}")
+
+    def run(self, squares: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The output for squares of shape (pictures, 3, height, width)."""
+        found: Any = self._session.run([self._output], {self._input: squares})[0]
+        return np.asarray(found, np.float32)

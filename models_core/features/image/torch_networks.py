@@ -1,0 +1,217 @@
+"""Networks of torchvision and timm by name, where these are installed, with weights from a file.
+
+Nothing is downloaded: the file holds a state dict of the network, as safetensors, or as torch writes it
+(which is read without running what it may hold). The output is what comes before the classifier, or that of
+a layer by its name. Squares, colours and scaling are those that the library publishes for the network.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models_core.features.image.networks import BadWeights
+
+if TYPE_CHECKING:
+    from torch import nn
+
+#: Names of a state dict's parts that a message shows.
+_SHOWN = 3
+
+
+class LibraryMissing(ValueError):
+    """The library of a network is not installed; one line with the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Library:
+    """How a library makes a network without weights, what it publishes of one as settings of a CNN, and what
+    takes the classifier off once the weights are there."""
+
+    make: Callable[[ModuleType, str], Any]
+    published: Callable[[ModuleType, str], dict[str, Any]]
+    without_classifier: Callable[[Any], Any]
+
+
+def published_settings(network: str) -> dict[str, Any]:
+    """The settings of a CNN that are published for a network, such as "timm/resnet50".
+
+    Raises LibraryMissing, and BadWeights for a network that the library has not.
+    """
+    library, module, name = _found(network)
+    return _asked(library.published, module, name)
+
+
+class TorchNetwork:
+    """A network of a library with its weights; `output` names a layer, or is empty for what its classifier
+    takes.
+
+    Raises LibraryMissing, and BadWeights for a network that the library has not, weights that are not its own
+    and a layer that it has not.
+    """
+
+    #: Any number of squares at a time.
+    batch: int | None = None
+
+    def __init__(self, network: str, weights: Path, data: bytes, *, side: int, output: str = "") -> None:
+        library, module, name = _found(network)
+        self.label, self.side = weights.name, (side, side)
+        model = _asked(library.make, module, name)
+        _take_weights(model, weights, data, network)
+        model.eval()
+        self._taken: list[Any] = []
+        if output:
+            try:
+                layer = model.get_submodule(output)
+            except AttributeError:
+                known = ", ".join(name for name, _ in model.named_children())
+                raise BadWeights(
+                    f"network {network!r} has no layer {output!r}; it has {known}, and layers within these"
+                ) from None
+            layer.register_forward_hook(lambda layer, given, out: self._taken.append(out))
+        else:
+            model = library.without_classifier(model)
+        self._model, self._of_layer = model, bool(output)
+
+    def run(self, squares: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The output for squares of shape (pictures, 3, height, width)."""
+        import torch
+
+        self._taken.clear()
+        with torch.inference_mode():
+            found = self._model(torch.from_numpy(np.ascontiguousarray(squares)))
+        if self._of_layer:
+            found = self._taken[-1] if self._taken else None
+        if not isinstance(found, torch.Tensor):
+            raise BadWeights(f"{self.label}: its output is no array of numbers; name a layer as the output")
+        return np.asarray(found.numpy(), np.float32)
+
+
+def _found(network: str) -> tuple[_Library, ModuleType, str]:
+    called, _, name = network.partition("/")
+    try:
+        module = import_module(called)
+    except ModuleNotFoundError as error:
+        raise LibraryMissing(
+            f"network {network!r} is of {called}, which is not installed: pip install {called}; a network as "
+            "an ONNX file needs nothing more"
+        ) from error
+    return LIBRARIES[called], module, name
+
+
+def _asked(what: Callable[[ModuleType, str], Any], module: ModuleType, name: str) -> Any:
+    try:
+        return what(module, name)
+    except (AttributeError, KeyError, RuntimeError, ValueError) as error:
+        raise BadWeights(f"{module.__name__} has no network {name!r} ({error})") from error
+
+
+def _take_weights(model: nn.Module, weights: Path, data: bytes, network: str) -> None:
+    state = _state_dict(weights, data)
+    own = model.state_dict()
+    missing = [name for name in own if name not in state]
+    other = [name for name in state if name not in own]
+    shaped = [name for name in own if name in state and own[name].shape != state[name].shape]
+    for names, what in ((missing, "lacks"), (other, "has besides"), (shaped, "has in another shape")):
+        if names:
+            shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+            raise BadWeights(
+                f"{weights}: is not of network {network!r}: it {what} {len(names)} of its arrays ({shown})"
+            )
+    model.load_state_dict(state)
+
+
+def _state_dict(weights: Path, data: bytes) -> Mapping[str, Any]:
+    """Arrays by name; BadWeights for a file that holds anything else."""
+    import torch
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    try:
+        if weights.suffix.lower() == ".safetensors":
+            return load(data)
+        found: Any = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+    except SafetensorError as error:
+        raise BadWeights(f"{weights}: is no file of safetensors ({error})") from error
+    except Exception as error:  # pickle, zip and torch have an exception for each way to be wrong
+        raise BadWeights(
+            f"{weights}: is no state dict that torch reads; expected one of arrays alone"
+        ) from error
+    for key in ("state_dict", "model"):  # as those who train with either library keep it
+        if isinstance(found, Mapping) and isinstance(found.get(key), Mapping):
+            found = found[key]
+    if not isinstance(found, Mapping) or not all(isinstance(own, torch.Tensor) for own in found.values()):
+        raise BadWeights(f"{weights}: holds something else than a state dict; save model.state_dict()")
+    return found
+
+
+def _published_by_torchvision(module: ModuleType, name: str) -> dict[str, Any]:
+    transforms = module.models.get_model_weights(name).DEFAULT.transforms()
+    return {
+        "side": int(transforms.crop_size[0]),
+        "shorter": int(transforms.resize_size[0]),
+        "mean": tuple(transforms.mean),
+        "deviation": tuple(transforms.std),
+        "interpolation": str(transforms.interpolation.value),
+    }
+
+
+def _published_by_timm(module: ModuleType, name: str) -> dict[str, Any]:
+    told = module.data.resolve_model_data_config(module.create_model(name, pretrained=False))
+    side = int(told["input_size"][1])
+    return {
+        "side": side,
+        "shorter": int(side / float(told["crop_pct"])),
+        "mean": tuple(told["mean"]),
+        "deviation": tuple(told["std"]),
+        "interpolation": str(told["interpolation"]),
+    }
+
+
+def _input_of_last_layer(model: nn.Module) -> nn.Module:
+    """The network up to its last layer with weights that is linear or a convolution: the classes' scores."""
+    import torch
+
+    class Before(torch.nn.Module):
+        """What the last layer is given."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+            self.taken: list[torch.Tensor] = []
+            layers = (torch.nn.Linear, torch.nn.Conv2d)
+            last = [own for own in model.modules() if isinstance(own, layers)][-1]
+            last.register_forward_pre_hook(lambda layer, given: self.taken.append(given[0]))
+
+        def forward(self, squares: torch.Tensor) -> torch.Tensor:
+            self.taken.clear()
+            self.model(squares)
+            return self.taken[-1]
+
+    return Before()
+
+
+def _reset(model: Any) -> Any:
+    model.reset_classifier(0)
+    return model
+
+
+#: By the name of the package, what is asked of it.
+LIBRARIES: Mapping[str, _Library] = {
+    "torchvision": _Library(
+        lambda module, name: module.models.get_model(name, weights=None),
+        _published_by_torchvision,
+        _input_of_last_layer,
+    ),
+    "timm": _Library(
+        lambda module, name: module.create_model(name, pretrained=False), _published_by_timm, _reset
+    ),
+}

@@ -1,0 +1,123 @@
+"""Captions read: as content words, as words as written, or as dependency edges.
+
+Reading is costly and depends on nothing learned, so what is read is kept by content.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models_core.features.text.edges import Edge
+from models_core.features.text.lemmas import Lemmatiser, Word
+from models_core.features.text.tokens import plain_words
+from models_core.phase_cache import PhaseCache, digest_of_parts, from_json_array, to_json_array
+
+#: The captions of an image, each its content words (or edges) in order.
+CaptionWords = tuple[tuple[Word, ...], ...]
+
+_TOGETHER = 200  # captions between two words of progress
+
+
+@dataclass(frozen=True, slots=True)
+class ImageExample:
+    """An image as it comes: its name, captions as written, and its picture, if there is one.
+
+    `lemmas` are the captions as their corpus lemmatises them, where it does; `edges` the dependency edges of
+    each caption and `caption_names` their names, where they were asked for.
+    """
+
+    name: str
+    captions: tuple[str, ...]
+    picture: Path | None = None
+    lemmas: tuple[str, ...] | None = None
+    edges: tuple[tuple[Edge, ...], ...] | None = None
+    caption_names: tuple[str, ...] | None = None
+
+
+def plain(words: Sequence[CaptionWords]) -> list[list[list[list[str]]]]:
+    """Captions' words as plain data, for digests."""
+    return [[[[word.lemma, word.part] for word in caption] for caption in own] for own in words]
+
+
+def written_words(examples: Sequence[ImageExample]) -> tuple[CaptionWords, ...]:
+    """The words of every caption in lower case, without punctuation, each in the place of its lemma.
+
+    Raises ValueError for a caption that is empty, naming it. Source: Karpathy and Fei-Fei 2015, section 4.
+    """
+    _check_captions(examples)
+    return tuple(
+        tuple(tuple(Word(word, "") for word in plain_words(caption)) for caption in example.captions)
+        for example in examples
+    )
+
+
+def dependency_edges(examples: Sequence[ImageExample]) -> tuple[CaptionWords, ...]:
+    """The edges of every caption, each in the place of a lemma. Raises ValueError for an image whose captions
+    were not parsed, naming it."""
+    _check_captions(examples)
+    for example in examples:
+        if example.edges is None or len(example.edges) != len(example.captions):
+            raise ValueError(
+                f"image {example.name!r} has a caption without a parse; leave it out, or import parses of all"
+            )
+    return tuple(
+        tuple(tuple(Word(edge.token, "") for edge in caption) for caption in example.edges or ())
+        for example in examples
+    )
+
+
+def caption_names(examples: Sequence[ImageExample]) -> tuple[CaptionWords, ...]:
+    """The name of every caption, in the place of a lemma. Raises ValueError for an image whose captions have
+    none, naming it."""
+    for example in examples:
+        if example.caption_names is None or len(example.caption_names) != len(example.captions):
+            raise ValueError(f"the captions of image {example.name!r} have no names; expected one for each")
+    return tuple(tuple((Word(name, ""),) for name in example.caption_names or ()) for example in examples)
+
+
+def _check_captions(examples: Sequence[ImageExample]) -> None:
+    for example in examples:
+        if not example.captions:
+            raise ValueError(f"image {example.name!r} has no caption; leave it out")
+        if example.lemmas is not None and len(example.lemmas) != len(example.captions):
+            raise ValueError(
+                f"image {example.name!r} has {len(example.captions)} captions and {len(example.lemmas)} "
+                "lemmatised ones; expected the same captions"
+            )
+        for number, caption in enumerate(example.captions):
+            if not caption.strip():
+                raise ValueError(
+                    f"caption {number} of image {example.name!r} is empty; correct it, or leave the image out"
+                )
+
+
+def read_captions(examples: Sequence[ImageExample], *, kept: PhaseCache) -> tuple[CaptionWords, ...]:
+    """The content words of every caption. Raises ValueError for one that is empty, naming it."""
+    _check_captions(examples)
+    texts = [[list(e.captions), None if e.lemmas is None else list(e.lemmas)] for e in examples]
+
+    def read() -> dict[str, NDArray[np.uint8]]:
+        lemmatiser = Lemmatiser()
+        found = []
+        for place, example in enumerate(examples):
+            if place % (_TOGETHER // 5) == 0:
+                kept.progress("reading captions", place, len(examples))
+            lemmas = example.lemmas or (None,) * len(example.captions)
+            found.append(
+                [
+                    [[w.lemma, w.part] for w in lemmatiser.words(caption, lemmatised)]
+                    for caption, lemmatised in zip(example.captions, lemmas, strict=True)
+                ]
+            )
+        return {"words": to_json_array(found)}
+
+    stored = kept.arrays(
+        "reading captions", {"texts": digest_of_parts(texts), "HanTa": version("HanTa")}, read
+    )["words"]
+    return tuple(tuple(tuple(Word(*word) for word in c) for c in own) for own in from_json_array(stored))

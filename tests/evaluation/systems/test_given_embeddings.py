@@ -1,0 +1,203 @@
+"""Vectors of images and captions in one space, as feature sets: they rank without training, here and in other
+corpora, as an upload of the same vectors does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from django.core.cache import cache
+from django.core.management import CommandError
+
+from annotation import jobs
+from annotation.datasets.importing import import_records
+from annotation.models import Job
+from annotation.protocol.terms import CaptionRecord, ImageRecord
+from evaluation.models import Run, System
+from evaluation.services.features.importing import FeatureImport, import_features
+from tests.evaluation.database.conftest import said
+from tests.evaluation.systems.conftest import IMAGES
+from tests.models_core.systems.worlds import examples, vectors
+from tests.web import world
+from tests.web.staff import press, words
+
+NAMES = [example.name for example in examples(IMAGES)]
+CAPTION_NAMES = [f"{name}#{number}" for name in NAMES for number in range(5)]
+pytestmark = pytest.mark.django_db
+
+
+def caption_vectors(*, seed: int = 7) -> np.ndarray:
+    """Each caption near its image."""
+    noise = np.random.default_rng(seed).standard_normal((IMAGES * 5, 8))
+    return np.repeat(vectors(IMAGES), 5, axis=0) + 0.4 * noise
+
+
+def kept(folder: Path, corpus: str, name: str, kind: str, ids: list[str], rows: np.ndarray) -> str:
+    """Those vectors as a set of the corpus."""
+    np.savez(folder / f"{name}.npz", vectors=rows.astype(np.float32), ids=np.array(ids))
+    file = folder / f"{name}.npz"
+    return import_features(FeatureImport(corpus=corpus, name=name, path=file, kind=kind)).set.label  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def sets(corpus: str, tmp_path: Path) -> tuple[str, str]:
+    """Vectors of images and of captions, 8 numbers each."""
+    images = kept(tmp_path, corpus, "clip-images", "image", NAMES, vectors(IMAGES))
+    return images, kept(tmp_path, corpus, "clip-texts", "caption", CAPTION_NAMES, caption_vectors())
+
+
+def trained(name: str, *more: object, recipe: str = "Embeddings") -> dict[str, object]:
+    return json.loads(
+        said(
+            *("train_system", name, "--recipe", recipe, "--corpus", "world"),
+            *("--features", "clip-images", "--text", "clip-texts", "--json", *more),
+        )
+    )
+
+
+def scores_by_hand(similarity: str, places: list[int]) -> np.ndarray:
+    """Of images with the third caption of each, shape (images, captions)."""
+    x = vectors(IMAGES).astype(np.float32)[places].astype(np.float64)
+    y = caption_vectors().astype(np.float32)[2::5][places].astype(np.float64)
+    if similarity == "cosine":
+        x, y = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (x, y))
+    if similarity == "euclidean":
+        return -np.square(x[:, None] - y[None]).sum(axis=2) / 2
+    return x @ y.T
+
+
+def ranked(system: str, folder: Path, *more: object) -> dict[str, dict[str, float]]:
+    """Query -> the score of each item, of both directions."""
+    said("rank", system, "--depth", "0", "--out", folder, "--files-only", *more)
+    found: dict[str, dict[str, float]] = {}
+    for file in sorted(folder.iterdir()):
+        for line in file.read_text().splitlines():
+            query, _, item, _, score, _ = line.split()
+            found.setdefault(query, {})[item] = float(score)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("recipe", "similarity"),
+    [("Embeddings", "cosine"), ("Embeddings-dot", "dot"), ("Embeddings-distance", "euclidean")],
+)
+def test_they_rank_by_what_the_recipe_says(
+    sets: tuple[str, str], tmp_path: Path, recipe: str, similarity: str
+) -> None:
+    found = trained("clip", recipe=recipe)
+    assert (found["training"], found["left_out"]) == (36, 0)
+    places = list(range(48, 60))
+    expected = scores_by_hand(similarity, places)
+    scores = ranked("clip", tmp_path / "runs", "--split", "test")
+    for row, image in enumerate(places):
+        for column, caption in enumerate(places):
+            name, called = NAMES[image], f"{NAMES[caption]}#2"
+            assert scores[name][called] == pytest.approx(expected[row, column], abs=1e-5)
+            assert scores[called][name] == pytest.approx(expected[row, column], abs=1e-5)
+    assert len(scores) == 24
+
+
+def test_an_upload_of_the_same_vectors_ranks_the_same(sets: tuple[str, str], tmp_path: Path) -> None:
+    trained("clip")
+    np.savez(
+        tmp_path / "both.npz",
+        images=vectors(IMAGES).astype(np.float32),
+        captions=caption_vectors().astype(np.float32),
+        image_ids=np.array(NAMES),
+        caption_ids=np.array(CAPTION_NAMES),
+    )
+    said("add_system", "uploaded", tmp_path / "both.npz", "--corpus", "world")
+    ours, theirs = (
+        ranked(name, tmp_path / f"runs-{name}", "--split", "test") for name in ("clip", "uploaded")
+    )
+    assert ours == theirs
+    assert System.objects.get(name="clip").origin == "recipe"
+    assert System.objects.get(name="uploaded").origin == "embeddings"
+
+
+def test_images_and_captions_of_another_corpus_are_ranked_by_its_sets_of_the_same_names(
+    sets: tuple[str, str], tmp_path: Path
+) -> None:
+    trained("clip")
+    records = [
+        ImageRecord(f"n{place}", f"n{place}.png", captions=tuple(CaptionRecord(f"dog {n}") for n in range(5)))
+        for place in range(12)
+    ]
+    import_records(name="elsewhere", records=records, format="jsonl", source="memory")
+    with pytest.raises(
+        CommandError, match="unknown feature set 'clip-.*' of corpus 'elsewhere'; known: none"
+    ):
+        said("rank", "clip", "--corpus", "elsewhere")
+    names = [f"n{place}.png" for place in range(12)]
+    called = [f"{name}#{number}" for name in names for number in range(5)]
+    x, y = vectors(IMAGES)[48:], caption_vectors()[240:]
+    kept(tmp_path, "elsewhere", "clip-images", "image", names, x)
+    kept(tmp_path, "elsewhere", "clip-texts", "caption", called, y)
+    new = ranked("clip", tmp_path / "new", "--corpus", "elsewhere")
+    own = ranked("clip", tmp_path / "own", "--split", "test")
+    renamed = dict(zip(NAMES[48:], names, strict=True))
+
+    def other(name: str) -> str:
+        image, mark, number = name.partition("#")
+        return renamed[image] + mark + number
+
+    assert new == {
+        other(query): {other(item): score for item, score in items.items()} for query, items in own.items()
+    }
+    kept(tmp_path, "elsewhere", "turned", "caption", called, -y)
+    given = ("--features", "clip-images", "--text", "turned")
+    turned = ranked("clip", tmp_path / "turned", "--corpus", "elsewhere", *given)
+    assert turned["n0.png"]["n0.png#2"] == pytest.approx(-new["n0.png"]["n0.png#2"])
+    with pytest.raises(CommandError, match=r"give a feature set of the captions of corpus 'elsewhere' too"):
+        said("rank", "clip", "--corpus", "elsewhere", "--features", "clip-images")
+
+
+def test_no_image_need_be_held_out_where_nothing_is_selected(sets: tuple[str, str], own: Path) -> None:
+    found = trained("clip", "--train", "test", "--held-out", "")
+    assert (found["training"], found["held_out"]) == (12, 0)
+    with pytest.raises(CommandError, match="unknown split ''"):
+        said(
+            *("train_system", "a", "--recipe", "nCCA", "--corpus", "world"),
+            *("--features", "clip-images", "--held-out", ""),
+        )
+
+
+def test_what_does_not_fit_is_named(sets: tuple[str, str], tmp_path: Path, own: Path) -> None:
+    with pytest.raises(
+        CommandError, match=r"give --features SET and --text SET \(import_features --kind capti"
+    ):
+        said("train_system", "a", "--recipe", "Embeddings", "--corpus", "world", "--features", "clip-images")
+    with pytest.raises(CommandError, match="recipe 'own' does not look at vectors of captions; give none"):
+        trained("a", recipe=str(own))
+    with pytest.raises(CommandError, match="feature set 'clip-images:1' is of images; give one of captions"):
+        trained("a", "--text", "clip-images")
+    kept(tmp_path, "world", "narrow", "caption", CAPTION_NAMES, caption_vectors()[:, :5])
+    with pytest.raises(
+        CommandError, match="images have vectors of 8 numbers, captions of 5; expected those of one space"
+    ):
+        trained("a", "--text", "narrow")
+    assert not System.objects.exists()
+    some = CAPTION_NAMES[1:]  # the first image lacks one
+    kept(tmp_path, "world", "some", "caption", some, caption_vectors()[1:])
+    assert trained("part", "--text", "some")["left_out"] == 1
+    with pytest.raises(CommandError, match="feature set 'some:1' is used by part; remove the systems first"):
+        said("features", "world", "--remove", "some")
+
+
+def test_a_job_and_the_pages_do_the_same(sets: tuple[str, str], data_dir: Path) -> None:
+    cache.clear()
+    ada = world.signed_in("ada", "researcher")
+    page = ada.get("/evaluation/train/").content.decode()
+    assert '<option value="Embeddings-dot">' in page and "needs vectors of captions" in page
+    given = {"name": "clip", "recipe": "Embeddings", "features": sets[0]}
+    wrong = press(ada, "/evaluation/train/", "Train", **given)
+    assert "choose both below, or import them under Features" in words(wrong)
+    press(ada, "/evaluation/train/", "Train", **given, text=sets[1])
+    assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
+    shown = words(ada.get("/evaluation/systems/clip/"))
+    assert "clip-texts:1" in shown and "recipe.settings.similarity cosine" in shown
+    press(ada, "/evaluation/systems/clip/", "Rank", split="test")
+    assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
+    assert Run.objects.filter(name__startswith="clip-").count() == 2
