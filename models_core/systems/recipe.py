@@ -67,6 +67,8 @@ class Recipe:
     def reads(self) -> CaptionForm:
         """As what its text's side reads captions."""
         form = self.kind.takes[CAPTION_VIEW]
+        if form == "phrases":
+            return "words"
         return form if form == "words" or form == "edges" else "lemmas"
 
     def as_dict(self) -> dict[str, Any]:

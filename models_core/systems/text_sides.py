@@ -32,6 +32,7 @@ from models_core.systems.kernels import (
     similarity_of,
     text_kernel,
 )
+from models_core.systems.phrase_side import PhraseTexts
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.side_contracts import Arrays, DescribedSide, Owners, SideKind
 from models_core.systems.side_settings import (
@@ -331,4 +332,5 @@ TEXT_SIDES: Mapping[Form, SideKind] = {
     "vectors": SideKind(BagTexts.learn, BagTexts.from_state),
     "words": SideKind(WordTexts.learn, WordTexts.from_state),
     "edges": SideKind(EdgeTexts.learn, EdgeTexts.from_state),
+    "phrases": SideKind(PhraseTexts.learn, PhraseTexts.from_state),
 }
