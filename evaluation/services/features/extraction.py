@@ -75,7 +75,7 @@ def extract_set(
         extractor, origin = _network(wanted)
         found = _pictures(wanted.corpus)
     else:
-        settings = _read_settings(CombinedSettings, wanted.settings)
+        settings = read_settings(CombinedSettings, wanted.settings)
         if wanted.weights is not None:
             raise ImportRefused("extractor combined takes no network; leave the weights out")
         found = _pictures(wanted.corpus)
@@ -102,7 +102,7 @@ def extract_set(
 
 def network_of(weights: Path, given: Mapping[str, Any]) -> CNN:
     """The network; raises ImportRefused for a setting that there is not, or that cannot be so."""
-    settings = _read_settings(CNNSettings, given)
+    settings = read_settings(CNNSettings, given)
     try:
         return CNN(weights, settings)
     except ModuleNotFoundError as error:
@@ -153,7 +153,7 @@ def _pictures(corpus: str) -> list[tuple[str, Path | None]]:
     return found
 
 
-def _read_settings(kind: type[_Settings], given: Mapping[str, Any]) -> _Settings:
+def read_settings(kind: type[_Settings], given: Mapping[str, Any]) -> _Settings:
     """Raises ImportRefused for a setting that there is not, or that cannot be so."""
     defaults: Any = kind()
     unknown = [key for key in given if key not in asdict(defaults)]
