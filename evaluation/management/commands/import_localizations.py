@@ -4,9 +4,9 @@
 
 A line for each mention, and if they are known one for each phrase with its detections in all images:
 
-    {"image": "1.jpg", "caption": 0, "start": 0, "end": 2, "phrase": "A man", "regions": [[1, 1, 50, 80, 0.7]]}
+    {"image": "1.jpg", "caption": 0, "start": 0, "end": 2, "phrase": "A man", "regions": [[1, 1, 50, 80, 1]]}
     {"phrase": "man", "detections": [["1.jpg", 1, 1, 50, 80, 0.7]]}
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
