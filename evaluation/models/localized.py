@@ -38,6 +38,7 @@ class LocalizationSet(models.Model):
     mention_count = models.PositiveIntegerField(default=0)
     unknown_count = models.PositiveIntegerField(default=0)
     clipped = models.PositiveIntegerField(default=0)
+    scores = models.JSONField(default=dict, blank=True, help_text="Figures by the layer they are against")
     published = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now)
 

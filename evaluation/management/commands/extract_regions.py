@@ -4,9 +4,9 @@
     python manage.py extract_regions walks --name drawn --method gold --layer people --weights resnet.onnx
     python manage.py extract_regions walks --name cheap --extractor layout --limit 100
 
-Boxes are proposed (edge boxes, selective search, a grid), those that people drew with the boxes around all of
-a chain, or those of a CSV file with the columns image, xmin, ymin, xmax and ymax. What was stopped goes on
-where it ended.
+Boxes are proposed (edge boxes, selective search, a grid, edges and segments), those that people drew with the
+boxes around all of a chain, or those of a CSV file with the columns image, xmin, ymin, xmax and ymax. What
+was stopped goes on where it ended.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ class Command(ReportCommand):
             "--limit", type=int, default=19, help="Regions of a picture besides itself, at most (default: 19)"
         )
         parser.add_argument("--layer", default="", help="The layer whose boxes are taken (method gold)")
+        parser.add_argument("--split", default="", help="Only the images of this split (default: all)")
         parser.add_argument("--boxes", type=Path, metavar="FILE", help="A CSV file of boxes (method file)")
         parser.add_argument(
             "--no-whole",
@@ -87,6 +88,7 @@ class Command(ReportCommand):
             method=options["method"],
             limit=options["limit"],
             layer=options["layer"],
+            split=options["split"],
             file=options["boxes"],
             whole=not options["no_whole"],
             settings=read_key_values(options["set"]),

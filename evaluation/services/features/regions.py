@@ -15,7 +15,7 @@ from annotation.common.registry import UnknownName
 from annotation.datasets.layers import layer_to_read
 from annotation.protocol.contents import corners
 from annotation.protocol.terms import ImageRecord, LayerRecord
-from annotation.selectors.corpora import corpus_named
+from annotation.selectors.corpora import check_split, corpus_named
 from annotation.selectors.records import stream_records
 from evaluation.metrics.localization import union_box
 from evaluation.selectors import names_of
@@ -54,8 +54,8 @@ class RegionsRequest:
     """Regions to be found and described: by which method, how many a picture, by which extractor.
 
     `weights` is the network of the extractor `cnn`. `layer` is where `gold` takes its boxes from, the only
-    one where empty; `file` a CSV file of boxes. With `whole` the picture itself is the first region of each.
-    `settings` are fields of the extractor's settings.
+    one where empty; `split` the images that are looked at, all where empty; `file` a CSV file of boxes. With
+    `whole` the picture itself is the first region of each. `settings` are fields of the extractor's settings.
     """
 
     corpus: str
@@ -65,6 +65,7 @@ class RegionsRequest:
     method: str = "edgeboxes"
     limit: int = 19
     layer: str = ""
+    split: str = ""
     file: Path | None = None
     whole: bool = True
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -103,7 +104,10 @@ def extract_regions(wanted: RegionsRequest, *, progress: PhaseProgress = no_prog
     if wanted.method == "gold" and layer is None:
         raise UnknownName(f"corpus {wanted.corpus!r} has no layer; import or draw boxes first")
     names = names_of(wanted.corpus).image_name.values()
-    records = list(zip(names, stream_records(corpus=corpus, layer=layer), strict=True))
+    if wanted.split:
+        check_split(corpus, wanted.split)
+    every = zip(names, stream_records(corpus=corpus, layer=layer), strict=True)
+    records = [(name, record) for name, record in every if wanted.split in ("", record.split)]
     shown = [(name, record) for name, record in records if record.picture is not None]
     if not shown:
         raise ValueError(f"no image of corpus {wanted.corpus!r} has a picture; import it with --images")
@@ -144,6 +148,8 @@ def extract_regions(wanted: RegionsRequest, *, progress: PhaseProgress = no_prog
             "regions": wanted.method,
             "limit": wanted.limit,
             "whole": wanted.whole,
+            # Origins of sets that were made before there were these have no such key.
+            **({"split": wanted.split} if wanted.split else {}),
             "layer": layer.name if layer else "",
             "boxes_from": wanted.file.name if wanted.file else "",
             **origin,

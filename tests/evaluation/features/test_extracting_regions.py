@@ -99,7 +99,7 @@ def test_regions_of_a_grid_are_described_and_what_was_stopped_goes_on(drawn, net
     np.testing.assert_array_equal(feature_set(drawn, "job").vectors(), found.stored.vectors())
 
 
-@pytest.mark.parametrize("method", ["edgeboxes", "selective-search"])
+@pytest.mark.parametrize("method", ["edgeboxes", "selective-search", "edges-and-segments"])
 def test_what_is_proposed_is_described_where_it_lies(drawn, network, method):
     found = extract_regions(request(drawn, network, method=method)).stored
     near = np.abs(boxes_of("boxes") - BRIGHT).max(axis=1) <= 4
