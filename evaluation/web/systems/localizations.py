@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
+from django.utils.formats import localize
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
@@ -18,7 +20,6 @@ from annotation.web.staff.frame import said
 from evaluation.models import LocalizationSet, System
 from evaluation.services.features.store import feature_sets
 from evaluation.services.localizations.files import write_localizations
-from evaluation.services.localizations.scores import tables_of_localization
 from evaluation.services.localizations.sets import remove_localization_set
 from evaluation.services.localizations.shown import ALL, SHOWN, ShownPage, shown_page
 from evaluation.services.systems import registry
@@ -49,6 +50,11 @@ def localizes(row: System) -> bool:
     """Whether a system can be asked where phrases are."""
     method = METHODS.get(row.settings.get("recipe", {}).get("method", ""))
     return method is not None and method.predicts == "localizations"
+
+
+def localization_sets_of(row: System) -> QuerySet[LocalizationSet]:
+    """The published sets that the system made, by name."""
+    return LocalizationSet.objects.filter(made_by=row, published=True).order_by("name")
 
 
 def proposals_of(row: System) -> list[str]:
@@ -123,8 +129,7 @@ def localization_set_detail(request: HttpRequest, row: LocalizationSet) -> HttpR
             page=page,
             behind=behind,
             first=first,
-            report=report,
-            tables=tables_of_localization(report) if report else {},
+            report=_figures(report) if report else None,
             others=same.exclude(pk=row.pk).order_by("name"),
         ),
     )
@@ -172,6 +177,32 @@ def localization_set_delete(request: HttpRequest, row: LocalizationSet) -> HttpR
             redirect("evaluation:system", row.made_by.name) if row.made_by else redirect("evaluation:systems")
         )
     return then
+
+
+def _figures(report: dict[str, Any]) -> dict[str, Any]:
+    """The figures of a report as a page shows them: shares in per cent."""
+    kinds = ("R@1", "R@10", "R@100", "AP", "proposals")
+
+    def part(rows: list[dict[str, Any]], key: str) -> list[tuple[str, int, list[str]]]:
+        return [(one[key], one["mentions"], [_percent(one[kind]) for kind in kinds]) for one in rows]
+
+    def with_percents(one: dict[str, Any], value: str) -> dict[str, Any]:
+        shares = {"percent": one.get(value), "low_percent": one.get("low"), "high_percent": one.get("high")}
+        return {**one, **{key: _percent(share) for key, share in shares.items()}}
+
+    return {
+        **report,
+        "measures": [with_percents(one, "value") for one in report["measures"]],
+        "differences": [with_percents(one, "difference") for one in report.get("differences", ())],
+        "parts": [
+            (_("By category"), part(report["categories"], "category"), _("Category")),
+            (_("The most frequent phrases"), part(report["frequent"], "phrase"), _("Phrase")),
+        ],
+    }
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else localize(round(100 * share, 1))
 
 
 def _check_layer(corpus: Any, name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,15 @@ import numpy as np
 import pytest
 from django.core.management import CommandError
 
-from annotation.models import Layer
+from annotation import jobs
+from annotation.models import Job, Layer
 from evaluation.models import LocalizationSet, PhraseLocalization
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.localizations.sets import mentions_of, remove_localization_set
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.scenes import BOXES, THINGS
+from tests.web import world
+from tests.web.staff import press, words
 
 pytestmark = pytest.mark.django_db
 
@@ -189,3 +193,53 @@ def test_what_cannot_be_learned_localized_or_scored_is_named(grounded, tmp_path)
         said("systems", "--remove", grounded)
     remove_localization_set(name=grounded)
     assert not PhraseLocalization.objects.exists()
+
+
+def test_phrases_are_localized_looked_at_scored_and_removed_by_page(grounded, tmp_path):
+    """A researcher asks for localizations, has them scored, looks at what is wrong, and removes the set."""
+    ada = world.signed_in("ada", "researcher")
+    system = "/evaluation/systems/grounded/"
+    detail = words(ada.get(system))
+    assert "has not localized any phrases yet" in detail and "This system has no runs" not in detail
+    refused = ada.post(f"{system}localize/", {"regions": "nowhere", "split": "test"}, follow=True)
+    assert "There are no such regions" in words(refused)
+    press(ada, system, "Localize phrases", name="found", regions="parts:1", split="test", layer=layer_name())
+    job = Job.objects.latest("pk")
+    assert jobs.run_queued_job(job.pk) == Job.DONE, job.error
+    kept = LocalizationSet.objects.get()
+    assert "found test" in words(ada.get(system))
+    page = "/evaluation/localizations/found/"
+    shown = ada.get(page).content.decode()
+    assert shown.count("<mark>") == 12 * 4 and "There are no figures against this layer yet" in shown
+    assert f"/evaluation/localizations/found/?show=all&amp;layer={kept.layer}&amp;from=12" in (
+        f"/evaluation/localizations/found/{next_page(shown)}"
+    )
+    assert ada.get(page + next_page(shown).replace("&amp;", "&")).content.decode().count("<mark>") == 12
+    localized(grounded, "--name", "second", "--limit", 1)
+    press(ada, page, "Score", layer=layer_name(), against="second")
+    job = Job.objects.latest("pk")
+    assert jobs.run_queued_job(job.pk) == Job.DONE, job.error
+    text = words(ada.get(page))
+    value = values(scored("found"))
+    assert f"R@1 {100 * value['R@1']:.1f}" in text and "R@10 100.0" in text
+    assert "Less second" in text and "By category" in text
+    wrong = ada.get(page, {"show": "wrong"}).content.decode()
+    assert 0 < wrong.count("<mark>") == round(60 * (1 - value["R@1"]))
+    far = ada.get(page, {"show": "far"}).content.decode()
+    assert 0 < far.count("<mark>") <= wrong.count("<mark>"), (
+        "the parts hardly overlap; the whole picture does"
+    )
+    file: Any = ada.get(page + "export")
+    assert len(b"".join(file.streaming_content).splitlines()) == 60 + 13
+    press(ada, page, "Remove this localization set")
+    assert not LocalizationSet.objects.filter(name="found").exists()
+    said("export_localizations", "second", "--out", tmp_path / "second.jsonl")
+    said("import_localizations", "theirs", tmp_path / "second.jsonl", "--corpus", "scenes")
+    assert "theirs scenes 60" in words(ada.get("/evaluation/"))
+    assert "second.jsonl" in words(ada.get("/evaluation/localizations/theirs/"))
+
+
+def next_page(page: str) -> str:
+    found = re.search(r'rel="next" href="([^"]+)"', page)
+    assert found is not None
+    return found[1]
