@@ -36,6 +36,9 @@ SHARES = {
     "writing features": (0.0, 1.0),
     "training word vectors": (0.0, 0.95),
     "reading parses": (0.0, 0.95),
+    "localizing mentions": (0.0, 0.5),
+    "detecting phrases": (0.5, 0.95),
+    "scoring localizations": (0.0, 1.0),
 }
 
 
