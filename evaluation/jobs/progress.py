@@ -31,6 +31,9 @@ SHARES = {
     "writing features": (0.0, 1.0),
     "training word vectors": (0.0, 0.95),
     "reading parses": (0.0, 0.95),
+    "localizing mentions": (0.0, 0.5),
+    "detecting phrases": (0.5, 0.95),
+    "scoring localizations": (0.0, 1.0),
 }
 #: In which form a method takes items -> the share of the whole before it learns.
 _LEARNS_FROM = {"kernel": 0.7}

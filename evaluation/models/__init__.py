@@ -1,10 +1,13 @@
-"""Rows: judgments, frozen qrels, systems, runs, captions, batches, reports. Written by `services` alone.
+"""Rows: judgments, qrels, systems, runs, captions, localizations, batches, reports.
+
+Only `services` writes them.
 
 A foreign key that opens a unique constraint has no index of its own: the constraint's serves.
 Whatever is under way stays invisible until `published` is set, by one UPDATE.
 """
 
 from evaluation.models.judged import JudgmentSet, PairAnswers, QrelsRow, QrelsSnapshot
+from evaluation.models.localized import LocalizationSet, PhraseDetections, PhraseLocalization
 from evaluation.models.made import Batch, BatchRun, Report, ReportRun
 from evaluation.models.ranked import Ranking, Run, System
 from evaluation.models.written import CaptionSet, WrittenCaption
@@ -14,7 +17,10 @@ __all__ = [
     "BatchRun",
     "CaptionSet",
     "JudgmentSet",
+    "LocalizationSet",
     "PairAnswers",
+    "PhraseDetections",
+    "PhraseLocalization",
     "QrelsRow",
     "QrelsSnapshot",
     "Ranking",

@@ -15,7 +15,7 @@ from annotation.common.registry import UnknownName
 from annotation.selectors.jobs import Job
 from annotation.selectors.scopes import Corpus, corpora_of, within_scope
 from annotation.web.common.access import RUNNING, account_of
-from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run, System
+from evaluation.models import Batch, JudgmentSet, LocalizationSet, QrelsSnapshot, Report, Run, System
 from evaluation.selectors import run_named, snapshot_named
 
 
@@ -70,6 +70,12 @@ def judgment_sets(request: HttpRequest) -> QuerySet[JudgmentSet]:
 def offered_systems(request: HttpRequest) -> QuerySet[System]:
     """The systems of corpora that are open to whoever asks."""
     return System.objects.filter(_within(request))
+
+
+def offered_localizations(request: HttpRequest) -> QuerySet[LocalizationSet]:
+    """The published localization sets of corpora that are open to whoever asks, by name."""
+    found = LocalizationSet.objects.filter(_within(request), published=True)
+    return found.select_related("corpus").order_by("name")
 
 
 def offered_batches(request: HttpRequest) -> QuerySet[Batch]:

@@ -15,7 +15,7 @@ from evaluation.web import (
 )
 from evaluation.web.features import captions_data, weak_collections
 from evaluation.web.features import pages as features
-from evaluation.web.systems import captions, training, upload
+from evaluation.web.systems import captions, localizations, training, upload
 from evaluation.web.systems import pages as systems
 
 app_name = "evaluation"
@@ -30,6 +30,21 @@ urlpatterns = [
     path("captions/<slug:name>/export", captions.caption_set_export, name="export_captions"),
     path("captions/<slug:name>/judge/", captions.caption_set_judge, name="judge_captions"),
     path("captions/<slug:name>/remove/", captions.caption_set_delete, name="remove_captions"),
+    path("systems/<slug:name>/localize/", localizations.system_localize, name="localize"),
+    path("localizations/<slug:name>/", localizations.localization_set_detail, name="localizations"),
+    path(
+        "localizations/<slug:name>/export",
+        localizations.localization_set_export,
+        name="export_localizations",
+    ),
+    path(
+        "localizations/<slug:name>/score/", localizations.localization_set_score, name="score_localizations"
+    ),
+    path(
+        "localizations/<slug:name>/remove/",
+        localizations.localization_set_delete,
+        name="remove_localizations",
+    ),
     path("train/", training.system_train, name="train"),
     path("add-system/", upload.system_upload, name="bring"),
     path("features/", features.feature_list, name="features"),

@@ -130,10 +130,12 @@ class EdgeNumbers(WordNumbers):
 View: TypeAlias = NDArray[Any] | sparse.csr_matrix
 IMAGE_VIEW, CAPTION_VIEW = "images", "captions"
 #: What a method takes of a kind of item: its kernel with the training items, its own features, those of its
-#: regions, the numbers of its words or of its dependency edges, or, of captions, vectors that somebody gives.
-Form = Literal["kernel", "vectors", "regions", "words", "edges", "given"]
-#: What a method makes of new items: an order of them for each query, or a sentence for each image.
-Prediction = Literal["rankings", "captions"]
+#: regions, the numbers of its words or of its dependency edges, vectors of phrases (`PhraseRows`), or, of
+#: captions, vectors that somebody gives.
+Form = Literal["kernel", "vectors", "regions", "words", "edges", "phrases", "given"]
+#: What a method makes of new items: an order of them for each query, a sentence for each image, or scores of
+#: an image's regions for each phrase.
+Prediction = Literal["rankings", "captions", "localizations"]
 #: What a method learns captions of: images, or regions of images with the words that are said of each.
 CaptionedItem = Literal["images", "regions"]
 #: What was learned: arrays by name, and settings that fit JSON.
@@ -221,7 +223,8 @@ class Method:
     cannot use. `recipes` are recipes of this method by name, as plain data. `table` is what a recipe calls
     its settings, `stored` what a stored system calls what was learned. `source` names the paper. `needs`
     names further data that it learns from. What `predicts` rankings is a Retriever, what predicts captions a
-    Captioner (see `captioners`), of `items`. Several processes can learn one `by_processes` together.
+    Captioner (see `captioners`), what predicts localizations a Localizer (see `localizers`), of `items`.
+    Several processes can learn one `by_processes` together.
     `phases` are those that `fit` tells of, in order, each with its share of the time that learning takes, on
     any scale; one may come again. They move the progress bar of a job.
     """

@@ -24,7 +24,12 @@ load_methods()
 #: A recipe's table -> the kind of item that it is about.
 _SIDES = {"text": CAPTION_VIEW, "image": IMAGE_VIEW}
 #: The form that a method takes captions in -> as what they are read, where that is not as lemmas.
-_READ_AS: Mapping[Form, CaptionForm] = {"words": "words", "edges": "edges", "given": "names"}
+_READ_AS: Mapping[Form, CaptionForm] = {
+    "words": "words",
+    "edges": "edges",
+    "phrases": "words",
+    "given": "names",
+}
 
 
 class BadRecipe(ValueError):

@@ -15,12 +15,17 @@ from pydantic import Field
 from models_core.checked_fields import BadField, check_fields
 from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Form
 from models_core.features.text.idf import Weighting
+from models_core.features.text.mixture_steps import Family
 
 TextKernelName = Literal["f1", "bag-of-words", "tag-rank", "trigram"]
 ImageKernelName = Literal["histogram", "pyramid", "linear"]
 #: As what captions are read: their content words as lemmas, all words as written, dependency edges, or their
 #: names alone.
 CaptionForm = Literal["lemmas", "words", "edges", "names"]
+#: What a phrase's vector is made of its words' vectors.
+PhraseVectors = Literal["mean", "fisher"]
+#: More captions than any item has.
+ALL_CAPTIONS = 1_000_000
 #: Lin's, distributional on the corpus ("ic") and on a background text ("background"), alignment.
 Similarity = Literal["lin", "ic", "background", "alignment"]
 
@@ -173,6 +178,54 @@ class GivenTextSettings(NoTextKernel):
 
 
 @dataclass(frozen=True, slots=True)
+class PhraseSettings(NoTextKernel):
+    """Phrases as vectors made of given word vectors; phrases are in lower case, without articles.
+
+    Source: Plummer et al. 2015, section 3.1 (HGLMM Fisher vectors of 30 components). Raises BadField.
+    """
+
+    vectors: Annotated[
+        PhraseVectors,
+        Field(description="Mean of the words' vectors, or Fisher vector under a mixture of them"),
+    ] = "mean"
+    family: Annotated[
+        Family, Field(description="Components: Gaussians, Laplacians, or in each dimension what fits better")
+    ] = "hybrid"
+    mixture: Annotated[int, Field(ge=1, le=10_000, description="Components of the mixture")] = 30
+    axes: Annotated[
+        int, Field(ge=0, description="Principal axes that Fisher vectors are reduced to; 0: not reduced")
+    ] = 0
+    vocabulary: Annotated[
+        int,
+        Field(
+            ge=0, description="Words kept beside those of training: so many, the first of the word vectors"
+        ),
+    ] = 50_000
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if self.axes and self.vectors != "fisher":
+            raise BadField("axes", self.axes, "0 where phrases are no Fisher vectors")
+
+    @property
+    def kernel(self) -> str:
+        """What it is called beside the kernels."""
+        return "phrases"
+
+    @property
+    def captions(self) -> int:
+        """How many phrases of each training item are learned from: all."""
+        return ALL_CAPTIONS
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What it is made of besides its kernel, in the words of recipes."""
+        if self.vectors == "mean":
+            return ("mean",)
+        return (f"{self.family} {self.mixture}", *((f"{self.axes} axes",) if self.axes else ()))
+
+
+@dataclass(frozen=True, slots=True)
 class PictureSettings:
     """The image's side; `linear` is the cosine of the vectors of a feature file, the others count words.
 
@@ -239,6 +292,7 @@ SIDE_SETTINGS: Mapping[str, Mapping[Form, type]] = {
         "words": WordSettings,
         "edges": EdgeSettings,
         "given": GivenTextSettings,
+        "phrases": PhraseSettings,
     },
     IMAGE_VIEW: {"kernel": PictureSettings, "vectors": VectorSettings, "regions": RegionSettings},
 }

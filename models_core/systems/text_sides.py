@@ -33,6 +33,7 @@ from models_core.systems.kernels import (
     similarity_of,
     text_kernel,
 )
+from models_core.systems.phrase_side import PhraseTexts
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.side_contracts import Arrays, DescribedSide, Owners, SideKind, training_texts
 from models_core.systems.side_settings import (
@@ -327,4 +328,5 @@ TEXT_SIDES: Mapping[Form, SideKind] = {
     "words": SideKind(WordTexts.learn, WordTexts.from_state),
     "edges": SideKind(EdgeTexts.learn, EdgeTexts.from_state),
     "given": SideKind(GivenTexts.learn, GivenTexts.from_state),
+    "phrases": SideKind(PhraseTexts.learn, PhraseTexts.from_state),
 }

@@ -21,10 +21,12 @@ from models_core.estimators.base import (
     IMAGE_VIEW,
     Dataset,
     Prediction,
+    RaggedRows,
     RankDirection,
     Retriever,
 )
 from models_core.estimators.captioners import Captioner, WritingSettings
+from models_core.estimators.localizers import Localizer
 from models_core.features.image.vocabulary import Vocabulary
 from models_core.features.text.documents import Document
 from models_core.phase_cache import PhaseArrays, from_json_array, to_json_array
@@ -33,7 +35,7 @@ from models_core.systems.dataset import CountedWords, Features
 from models_core.systems.given_texts import GivenTexts
 from models_core.systems.kernels import GivenCaptionVectors
 from models_core.systems.recipe import BadRecipe, Recipe, of_dict
-from models_core.systems.side_contracts import ImageSide, TextSide
+from models_core.systems.side_contracts import ImageSide, Owners, TextSide
 from models_core.systems.sides import SIDES
 from models_core.systems.text_sides import WordTexts
 
@@ -57,7 +59,11 @@ class WrittenWords:
 def check_predicts(recipe: Recipe, wanted: Prediction) -> None:
     """Raise BadRecipe, naming the right command, where the recipe does not predict what is `wanted`."""
     if recipe.kind.predicts != wanted:
-        instead = {"rankings": "it ranks; use rank", "captions": "it writes captions; use generate_captions"}
+        instead = {
+            "rankings": "it ranks; use rank",
+            "captions": "it writes captions; use generate_captions",
+            "localizations": "it localizes phrases; use localize",
+        }
         raise BadRecipe(f"recipe {recipe.name!r} does not predict {wanted}: {instead[recipe.kind.predicts]}")
 
 
@@ -72,7 +78,7 @@ class TrainedSystem:
     names: tuple[str, ...]
     texts: TextSide
     images: ImageSide
-    model: Retriever | Captioner
+    model: Retriever | Captioner | Localizer
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -118,6 +124,20 @@ class TrainedSystem:
         said = self.texts.vocabulary
         found = cast(Captioner, self.model).write(self.describe(images, []), how)
         return [WrittenWords(tuple(said[n] for n in one.words), one.log_probability) for one in found]
+
+    def localize(self, regions: Features, phrases: Sequence[Document], image_of: Owners) -> RaggedRows:
+        """Scores of the regions of each phrase's image, an item a phrase; larger is better.
+
+        `phrases` have one caption each, their words. Raises BadRecipe where its method does not localize.
+        """
+        check_predicts(self.recipe, "localizations")
+        return cast(Localizer, self.model).localize(self.describe(regions, phrases, image_of))
+
+    def detect(self, regions: Features, phrases: Sequence[Document]) -> Scores:
+        """Scores of all regions of these images for each phrase; rows are phrases. Raises as `localize`."""
+        check_predicts(self.recipe, "localizations")
+        nowhere = np.zeros(len(phrases), np.intp)
+        return cast(Localizer, self.model).detect(self.describe(regions, phrases, nowhere))
 
     def score_pairs(
         self, images: Features, captions: Sequence[Document], *, direction: RankDirection

@@ -36,6 +36,7 @@ PAGES = (
     "/evaluation/",
     "/evaluation/systems/clip/",
     "/evaluation/captions/told/",
+    "/evaluation/localizations/found/?show=wrong",
     "/evaluation/train/",
     "/evaluation/add-system/",
     "/evaluation/features/",

@@ -48,7 +48,7 @@ from annotation.web.common.addresses import signed_picture_address
 from annotation.workers import invitations
 from annotation.workers.accounts import granting, inviting
 from config.old_addresses import OLD_ADDRESSES
-from evaluation.models import CaptionSet, Run
+from evaluation.models import CaptionSet, LocalizationSet, Run
 from evaluation.services.features.store import NewSet, write_set
 from evaluation.services.judgments.freezing import freeze_protocol
 from models_core.systems.table11 import TABLE_11
@@ -700,6 +700,29 @@ def captions_removed(at: At) -> Call:
     spare.pk, spare.name = None, at.new("spare")
     spare.save()
     return Call("POST", reverse("evaluation:remove_captions", args=[spare.name]))
+
+
+post(
+    "evaluation:localize",
+    RUNNERS,
+    SYSTEM,
+    name=lambda at: at.new("localizations"),
+    regions="proposals",
+    layer="",
+    split="test",
+)
+FOUND = "found"
+get("evaluation:localizations", RUNNERS, FOUND, show="far", layer="gold")
+get("evaluation:export_localizations", RUNNERS, FOUND)
+post("evaluation:score_localizations", RUNNERS, FOUND, layer="gold", against="")
+
+
+@by("evaluation:remove_localizations", "sent", RUNNERS)
+def localizations_removed(at: At) -> Call:
+    spare = LocalizationSet.objects.get(name="found")
+    spare.pk, spare.name = None, at.new("spare")
+    spare.save()
+    return Call("POST", reverse("evaluation:remove_localizations", args=[spare.name]))
 
 
 @by("evaluation:remove_system", "sent", RUNNERS)

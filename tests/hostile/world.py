@@ -18,7 +18,14 @@ from annotation.moderation import control_items
 from annotation.protocol import questions as q
 from annotation.protocol.paging import Pair
 from annotation.workers import invitations, platform_visits
-from evaluation.models import CaptionSet, Run, System, WrittenCaption
+from evaluation.models import (
+    CaptionSet,
+    LocalizationSet,
+    PhraseLocalization,
+    Run,
+    System,
+    WrittenCaption,
+)
 from evaluation.relevance.scales import scale_named
 from evaluation.services.batches.launching import launch
 from evaluation.services.batches.planning import BatchRequest, plan
@@ -154,6 +161,19 @@ def _evaluated(folder: Path) -> None:
     )
     image = written.corpus.images.order_by("position")[0]
     WrittenCaption.objects.create(caption_set=written, position=0, image=image, text="a boat at a quay")
+    found = LocalizationSet.objects.create(
+        corpus=written.corpus, name="found", made_by=written.made_by, mention_count=1, published=True
+    )
+    PhraseLocalization.objects.create(
+        localization_set=found,
+        position=0,
+        image=image,
+        caption=0,
+        start=0,
+        end=1,
+        phrase="a boat",
+        regions=np.array([[1, 1, 9, 9, 0.5]], "<f4").tobytes(),
+    )
     networks = Path(settings.DATA_DIR) / "sources" / "networks"
     networks.mkdir(parents=True, exist_ok=True)
     colours(networks / "colours.onnx")

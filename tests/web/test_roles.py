@@ -24,7 +24,7 @@ from annotation.protocol.rulings import Closure
 from annotation.workers import invitations, sessions
 from annotation.workers.accounts import granting
 from config.old_addresses import OLD_ADDRESSES
-from evaluation.models import Batch, CaptionSet, QrelsSnapshot, Report, Run, System
+from evaluation.models import Batch, CaptionSet, LocalizationSet, QrelsSnapshot, Report, Run, System
 from tests import worlds
 from tests.factories import a_corpus, some_images
 from tests.review.world import HAT, image, report, the_world
@@ -110,6 +110,7 @@ def _built() -> dict[str, Any]:
     )
     system = System.objects.create(corpus=world.corpus, name="q-system", origin="runs")
     CaptionSet.objects.create(corpus=world.corpus, name="q-captions", made_by=system, published=True)
+    LocalizationSet.objects.create(corpus=world.corpus, name="q-found", made_by=system, published=True)
     Run.objects.create(
         corpus=world.corpus,
         name="q-run",
@@ -182,8 +183,12 @@ def _built() -> dict[str, Any]:
                 **{f"api_{act}": [held.id] for act in ("answer", "return", "heartbeat")},
                 **{
                     f"evaluation:{route}": ["q-system"]
-                    for route in ("system", "rank", "decode", "write_captions", "remove_system")
+                    for route in (
+                        *("system", "rank", "decode", "write_captions", "localize", "remove_system"),
+                    )
                 },
+                **{f"evaluation:{act}_localizations": ["q-found"] for act in ("export", "score", "remove")},
+                "evaluation:localizations": ["q-found"],
                 **{
                     f"evaluation:{route}": ["q-captions"]
                     for route in ("captions", "export_captions", "judge_captions", "remove_captions")
@@ -240,7 +245,8 @@ def tried(client: Client, route: str, world: dict[str, Any]) -> Any:
 
 #: How it is said that what an address names is not there, or not open.
 NOT_THERE = re.compile(
-    r"There (is no (campaign|corpus|system|run|batch|report|job|caption set)|are no qrels) \S+( here)?\."
+    r"There (is no (campaign|corpus|system|run|batch|report|job|caption set|localization set)|are no qrels) "
+    r"\S+( here)?\."
 )
 
 

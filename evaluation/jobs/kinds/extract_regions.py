@@ -24,14 +24,25 @@ def extract_regions_job(
     *,
     corpus: str,
     name: str,
-    weights: str,
+    weights: str = "",
+    extractor: str = "cnn",
+    layer: str = "",
+    split: str = "",
     method: str = "edgeboxes",
     limit: int = 19,
     settings: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Write the set; the result is the set's facts. A killed one goes on after its last block."""
     wanted = RegionsRequest(
-        corpus=corpus, name=name, weights=Path(weights), method=method, limit=limit, settings=settings or {}
+        corpus=corpus,
+        name=name,
+        extractor=extractor,
+        weights=Path(weights) if weights else None,
+        layer=layer,
+        split=split,
+        method=method,
+        limit=limit,
+        settings=settings or {},
     )
     found = extract_regions(wanted, progress=Phases(progress))
     facts = found.stored.as_dict()

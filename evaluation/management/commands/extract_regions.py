@@ -2,9 +2,11 @@
 
     python manage.py extract_regions flickr8k --name boxes --weights resnet.onnx
     python manage.py extract_regions walks --name drawn --method gold --layer people --weights resnet.onnx
+    python manage.py extract_regions walks --name cheap --extractor layout --limit 100
 
-Boxes are proposed (edge boxes, selective search, a grid), those that people drew, or those of a CSV file with
-the columns image, xmin, ymin, xmax and ymax. What was stopped goes on where it ended.
+Boxes are proposed (edge boxes, selective search, a grid, edges and segments), those that people drew with the
+boxes around all of a chain, or those of a CSV file with the columns image, xmin, ymin, xmax and ymax. What
+was stopped goes on where it ended.
 """
 
 from __future__ import annotations
@@ -17,9 +19,13 @@ from django.core.management.base import CommandParser
 from annotation.management.base import ReportCommand
 from evaluation.management.training import TRAINING_REFUSALS, ProgressBars
 from evaluation.services.common import read_key_values
-from evaluation.services.features.regions import REGION_METHODS, RegionsRequest, extract_regions
+from evaluation.services.features.regions import (
+    REGION_EXTRACTORS,
+    REGION_METHODS,
+    RegionsRequest,
+    extract_regions,
+)
 from evaluation.services.features.store import NUMBER_TYPES
-from models_core.features.image.cnn import CNNSettings
 
 
 class Command(ReportCommand):
@@ -31,11 +37,16 @@ class Command(ReportCommand):
         parser.add_argument("corpus", help="The corpus")
         parser.add_argument("--name", required=True, help="Name of the feature set")
         parser.add_argument(
+            "--extractor",
+            choices=tuple(REGION_EXTRACTORS),
+            default="cnn",
+            help="What describes regions: a network, or their colours, gradients and place (default: cnn)",
+        )
+        parser.add_argument(
             "--weights",
             type=Path,
-            required=True,
             metavar="FILE",
-            help="The network: an ONNX file, or the weights of --set network=timm/NAME",
+            help="The network of extractor cnn: an ONNX file, or the weights of --set network=timm/NAME",
         )
         parser.add_argument(
             "--method",
@@ -47,6 +58,7 @@ class Command(ReportCommand):
             "--limit", type=int, default=19, help="Regions of a picture besides itself, at most (default: 19)"
         )
         parser.add_argument("--layer", default="", help="The layer whose boxes are taken (method gold)")
+        parser.add_argument("--split", default="", help="Only the images of this split (default: all)")
         parser.add_argument("--boxes", type=Path, metavar="FILE", help="A CSV file of boxes (method file)")
         parser.add_argument(
             "--no-whole",
@@ -58,7 +70,10 @@ class Command(ReportCommand):
             nargs="+",
             default=[],
             metavar="KEY=VALUE",
-            help="Settings of the network: " + ", ".join(CNNSettings.__dataclass_fields__),
+            help="Settings of the extractor: "
+            + "; of ".join(
+                f"{name} {', '.join(own.__dataclass_fields__)}" for name, own in REGION_EXTRACTORS.items()
+            ),
         )
         parser.add_argument(
             "--dtype",
@@ -71,10 +86,12 @@ class Command(ReportCommand):
         wanted = RegionsRequest(
             corpus=options["corpus"],
             name=options["name"],
+            extractor=options["extractor"],
             weights=options["weights"],
             method=options["method"],
             limit=options["limit"],
             layer=options["layer"],
+            split=options["split"],
             file=options["boxes"],
             whole=not options["no_whole"],
             settings=read_key_values(options["set"]),
@@ -87,13 +104,22 @@ class Command(ReportCommand):
             "unchanged": not found.made,
             "left_out": found.left_out,
             "without": found.without,
+            "clipped": found.clipped,
+            "outside": found.outside,
         }
 
     def show(self, report: dict[str, Any]) -> str:
         end = "already exists, nothing changed" if report["unchanged"] else "computed"
+        of_file = (
+            f"; {report['clipped']} boxes reached out of their picture and were cut, {report['outside']} lay "
+            "wholly outside and were left out"
+            if report["clipped"] or report["outside"]
+            else ""
+        )
         return (
             f"feature set {report['name']}:{report['version']} of corpus {report['corpus']!r} {end}: "
             f"{report['rows']} regions of {report['dimensions']} numbers, {report['dtype']}; "
-            f"{report['left_out']} images have no picture, {report['without']} no region besides the whole\n"
+            f"{report['left_out']} images have no picture, {report['without']} no region besides the whole"
+            f"{of_file}\n"
             f"SHA-256 {report['digest']}"
         )

@@ -76,7 +76,7 @@ def extract_set(
         extractor, origin = _network(wanted)
         found = _pictures(wanted.corpus)
     else:
-        settings = _read_settings(CombinedSettings, wanted.settings)
+        settings = read_settings(CombinedSettings, wanted.settings)
         if wanted.weights is not None:
             raise ImportRefused("extractor combined takes no network; leave the weights out")
         found = _pictures(wanted.corpus)
@@ -158,7 +158,7 @@ def _pictures(corpus: str) -> list[tuple[str, Path | None]]:
     return found
 
 
-def _read_settings(kind: type[_Settings], given: Mapping[str, Any]) -> _Settings:
+def read_settings(kind: type[_Settings], given: Mapping[str, Any]) -> _Settings:
     """Raises ImportRefused for a setting that there is not, or that cannot be so."""
     _check_known(kind, given)
     defaults: Any = kind()

@@ -22,8 +22,9 @@ from annotation.selectors.records import stream_records
 from evaluation.metrics.localization import RIGHT_IOU, iou, union_box
 from evaluation.selectors import names_of
 from evaluation.services.systems.examples import Examples
+from models_core.estimators.base import Form, RaggedRows
 from models_core.systems.caption_reading import ImageExample, written_words
-from models_core.systems.dataset import PreparedDataset, checked_vectors
+from models_core.systems.dataset import PreparedDataset, RegionVectors, checked_vectors
 
 #: Between the name of an image and the number of its region, counted from 1.
 OF_REGION = "#region-"
@@ -36,8 +37,11 @@ class RegionTexts:
     layer: str
     of_image: dict[str, list[tuple[int, tuple[str, ...]]]]
 
-    def prepared(self, found: Examples, places: Sequence[int]) -> PreparedDataset:
-        """The regions of these images as items of their own. Raises ValueError where there is none."""
+    def prepared(self, found: Examples, places: Sequence[int], form: Form) -> PreparedDataset:
+        """The regions of these images as items of their own; as "regions" none is copied.
+
+        Raises ValueError where there is none.
+        """
         assert found.regions is not None
         rows, examples = [], []
         for place in places:
@@ -52,7 +56,12 @@ class RegionTexts:
                 "or the set of regions that they were drawn around"
             )
         names = tuple(one.name for one in examples)
-        vectors = checked_vectors(names, np.stack([found.regions.rows.values[row] for row in rows]))
+        values = found.regions.rows.values
+        if form == "regions":
+            first = np.asarray(rows, np.intp)
+            alone = RegionVectors(RaggedRows(values, first, first + 1), found.regions.source)
+            return PreparedDataset(names, written_words(examples), alone)
+        vectors = checked_vectors(names, np.stack([values[row] for row in rows]))
         return PreparedDataset(names, written_words(examples), vectors)
 
 

@@ -73,11 +73,18 @@ def check_sets(recipe: Recipe, sources: Sources) -> None:
             f"recipe {recipe.name!r} is for regions of images, or for whole images as vectors; give "
             "--regions or --features"
         )
+    of_phrases = takes[CAPTION_VIEW] == "phrases"
+    if of_phrases and not sources.words:
+        raise BadRecipe(
+            f"recipe {recipe.name!r} describes phrases by word vectors; give --words SET "
+            "(train_word_vectors makes one)"
+        )
     of_regions = recipe.kind.items == "regions"
     if of_regions and not (sources.regions and sources.layer):
         raise BadRecipe(
             f"recipe {recipe.name!r} learns what is said of regions; give --regions SET, and --layer with "
-            "mentions of theirs (decode_alignments makes one)"
+            "mentions of theirs (extract_regions --method gold makes regions of a layer's boxes, "
+            "decode_alignments a layer of regions)"
         )
     if sources.layer and not of_regions:
         raise BadRecipe(f"recipe {recipe.name!r} does not look at layers; give none")
@@ -91,5 +98,5 @@ def check_sets(recipe: Recipe, sources: Sources) -> None:
         )
     if sources.text and not of_names:
         raise BadRecipe(f"recipe {recipe.name!r} does not look at vectors of captions; give none")
-    if sources.words and takes[CAPTION_VIEW] not in ("words", "edges"):
+    if sources.words and not of_phrases and takes[CAPTION_VIEW] not in ("words", "edges"):
         raise BadRecipe(f"recipe {recipe.name!r} does not begin with word vectors; give none")

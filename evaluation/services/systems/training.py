@@ -45,6 +45,7 @@ from evaluation.services.systems.shared_sums import SharedSums
 from evaluation.services.systems.sources import Sources, check_sets
 from models_core import storage
 from models_core.device import CPU, torch_on
+from models_core.estimators.base import IMAGE_VIEW
 from models_core.features.text.background import read_sentences, without_captions
 from models_core.phase_cache import PhaseCache, PhaseProgress, digest_of_parts, no_progress
 from models_core.processes import Processes, joined_processes
@@ -229,7 +230,11 @@ def _train(
         aids = resources_of(corpus, sources, background, store)
         check_resources(chosen, aids)  # before the pictures are looked at
         if said is not None:
-            material = said.prepared(found, training), said.prepared(found, held) if held else None
+            form = chosen.kind.takes[IMAGE_VIEW]
+            material = (
+                said.prepared(found, training, form),
+                said.prepared(found, held, form) if held else None,
+            )
         else:
             whole = prepare(
                 found.examples,

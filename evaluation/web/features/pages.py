@@ -39,7 +39,7 @@ from evaluation.web.splits import NotOffered, whole_in
 from evaluation.web.uploads import LARGEST_UPLOAD, UPLOAD_REFUSALS, upload_folder, uploaded_file
 
 #: How a page offers to find regions; "" describes whole pictures.
-METHODS_OFFERED = ("", "edgeboxes", "selective-search", "grid")
+METHODS_OFFERED = ("", "edgeboxes", "selective-search", "edges-and-segments", "grid")
 #: Kinds of jobs that make feature sets.
 _KINDS = ("import_features", "extract_set", "extract_regions", "train_word_vectors", "import_parses")
 

@@ -31,6 +31,7 @@ from evaluation.web.job_lines import job_lines
 from evaluation.web.splits import NotOffered, which_in, whole_in
 from evaluation.web.systems.captions import sets_of_regions, writes_captions
 from evaluation.web.systems.learning_curves import curves_of_trainings, shown_curve
+from evaluation.web.systems.localizations import localization_sets_of, localizes, proposals_of
 from models_core import storage
 from models_core.estimators.base import METHODS
 from models_core.estimators.captioners import WritingSettings
@@ -43,6 +44,8 @@ _KINDS = (
     "decode_alignments",
     "generate_captions",
     "judge_captions",
+    "localize",
+    "score_localization",
 )
 
 
@@ -72,6 +75,7 @@ def system_list(request: HttpRequest) -> HttpResponse:
         evaluation_frame(
             "systems",
             systems=[(row, ORIGINS.get(row.origin).title, _gone(row)) for row in rows],
+            localized=offered.offered_localizations(request).filter(made_by=None),
             jobs=lines,
             curves=curves_of_trainings(request),
             live=any(job.live for job in lines),
@@ -107,6 +111,9 @@ def system_detail(request: HttpRequest, row: System) -> HttpResponse:
             captions=row.caption_sets.filter(published=True).order_by("name"),
             how=WritingSettings(),
             sets=sets_of_regions(row),
+            localizes=localizes(row),
+            found=localization_sets_of(row),
+            proposals=proposals_of(row),
             aligns=method is not None and method.name == "alignment" and bool(row.settings.get("regions")),
             layers=row.corpus.layers.filter(published=True).order_by("name"),
         ),

@@ -99,7 +99,7 @@ def test_regions_of_a_grid_are_described_and_what_was_stopped_goes_on(drawn, net
     np.testing.assert_array_equal(feature_set(drawn, "job").vectors(), found.stored.vectors())
 
 
-@pytest.mark.parametrize("method", ["edgeboxes", "selective-search"])
+@pytest.mark.parametrize("method", ["edgeboxes", "selective-search", "edges-and-segments"])
 def test_what_is_proposed_is_described_where_it_lies(drawn, network, method):
     found = extract_regions(request(drawn, network, method=method)).stored
     near = np.abs(boxes_of("boxes") - BRIGHT).max(axis=1) <= 4
@@ -126,9 +126,8 @@ def test_boxes_of_people_and_of_files_are_taken(drawn, network, tmp_path):
         (["1,1,1,2,2", "5.png,1,1,2,2"], "line 3: image '5.png' is not of corpus 'drawn', or has no picture"),
         (["1,1,1,2"], "line 2: expected four whole numbers"),
         (["1,1,1,2,two"], "line 2: expected four whole numbers"),
-        (["1,1,1,81,2"], r"line 2: box \(1, 1, 81, 2\) is not within a picture of 80 x 60"),
-        (["1,5,1,4,2"], "line 2: box"),
-        (["1,0,1,4,2"], "line 2: box"),
+        (["1,5,1,4,2"], r"line 2: box \(5, 1, 4, 2\) has its corners in the wrong order"),
+        (["1,1,9,4,2"], r"line 2: box \(1, 9, 4, 2\) has its corners in the wrong order"),
     ],
 )
 def test_files_of_boxes_that_cannot_be_are_refused_with_their_line(drawn, network, tmp_path, lines, says):
@@ -139,6 +138,20 @@ def test_files_of_boxes_that_cannot_be_are_refused_with_their_line(drawn, networ
     with pytest.raises(CommandError, match=says):
         said("extract_regions", drawn, *ask)
     assert feature_sets() == []
+
+
+def test_boxes_that_reach_out_of_a_picture_are_cut_and_counted_and_no_network_is_needed(drawn, tmp_path):
+    rows = ["image,xmin,ymin,xmax,ymax", "1.png,-4,21,70,99", "1.png,81,1,90,9", "3,1,0,40,60", "3,2,2,9,9"]
+    (tmp_path / "boxes.csv").write_text("\n".join(rows) + "\n")
+    ask = ("--name", "cheap", "--extractor", "layout", "--method", "file", "--boxes", tmp_path / "boxes.csv")
+    text = said("extract_regions", drawn, *ask, "--no-whole")
+    assert "2 boxes reached out of their picture and were cut, 1 lay wholly outside and were left out" in text
+    np.testing.assert_array_equal(boxes_of("cheap"), [[1, 21, 70, 60], [1, 1, 40, 60], [2, 2, 9, 9]])
+    assert feature_set(drawn, "cheap").origin["extractor"] == "layout"
+    with pytest.raises(CommandError, match="extractor layout takes no network; leave the weights out"):
+        said("extract_regions", drawn, *ask, "--weights", tmp_path / "boxes.csv")
+    with pytest.raises(CommandError, match="unknown setting 'shorter'; known: cells, bins, orientations"):
+        said("extract_regions", drawn, *ask, "--set", "shorter=9")
 
 
 @pytest.mark.parametrize(

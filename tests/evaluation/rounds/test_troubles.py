@@ -19,7 +19,7 @@ from annotation.jobs.rows import LOST
 from annotation.models import Campaign, Caption, Job, Judgment, Layer
 from annotation.simulation_driver.soundness import violations
 from evaluation.jobs import kinds as job_kinds
-from evaluation.models import Batch, CaptionSet, JudgmentSet, QrelsSnapshot, Report, Run
+from evaluation.models import Batch, CaptionSet, JudgmentSet, LocalizationSet, QrelsSnapshot, Report, Run
 from evaluation.services.batches.recorded_judges import judge_as_recorded
 from evaluation.services.batches.state import batch_state
 from evaluation.services.features.parses import parses_of
@@ -68,6 +68,13 @@ class Round:
         yield "import_parses", "reading parses", {"corpus": CORPUS, "path": str(parsed)}
         words = {"corpus": CORPUS, "name": "words", "dimensions": 4, "epochs": 2}
         yield "train_word_vectors", "training word vectors", words
+        drawn = {"corpus": CORPUS, "name": "drawn", **seen, "method": "gold", "limit": 50}
+        yield "extract_regions", "writing features", drawn
+        taught = {"regions": "drawn", "words": "words", "layer": Layer.objects.get().name}
+        ground = {"name": "ground", "recipe": "Region-phrase-CCA", "corpus": CORPUS, **taught}
+        yield "train_system", "adding up covariances", ground
+        yield "localize", "localizing mentions", {"system": "ground", "regions": "parts"}
+        yield "score_localization", "scoring localizations", {"name": "ground"}
         (self.folder / "weak.csv").write_text("id,title\nx,a dog\ny,the sea\n")
         yield "import_weak", "importing texts", {"name": "weak", "path": str(self.folder / "weak.csv")}
         aligned = {"name": "aligned", "recipe": self.alignment, "corpus": CORPUS, "regions": "parts"}
@@ -110,7 +117,11 @@ class Round:
         assert Batch.objects.count() == Campaign.objects.count() == 1
         assert JudgmentSet.objects.filter(published=True).count() == 2 == JudgmentSet.objects.count()
         assert QrelsSnapshot.objects.get().version == 1
-        sets = [("colours:1", 72), ("parts:1", 216), ("words:1", len(feature_set(CORPUS, "words").ids()))]
+        found = LocalizationSet.objects.get()
+        assert (found.name, found.image_count, found.published) == ("ground", 24, True)
+        assert found.mentions.count() == found.mention_count > 24 and found.scores
+        rows = {name: len(feature_set(CORPUS, name).ids()) for name in ("drawn", "words")}
+        sets = [("colours:1", 72), ("drawn:1", rows["drawn"]), ("parts:1", 216), ("words:1", rows["words"])]
         assert [(one.label, one.rows) for one in feature_sets()] == [*sets, ("net:1", 4)]
         assert parses_of(CORPUS).captions == Caption.objects.filter(image__corpus__name=CORPUS).count()
         assert [(one.name, one.rows) for one in weak_collections()] == [("weak", 2)]

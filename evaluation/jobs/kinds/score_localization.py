@@ -1,0 +1,28 @@
+"""Scoring where a system found phrases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils.translation import gettext_lazy
+
+from annotation.common.registry import UnknownName
+from annotation.jobs import JobProgress, job_kind
+from evaluation.jobs.progress import Phases
+from evaluation.services.localizations.kept_scores import score_and_keep
+
+
+@job_kind(
+    "score_localization",
+    title=gettext_lazy("Scoring localizations"),
+    refusals=(UnknownName, OSError, ValueError),
+)
+def score_localization_job(
+    progress: JobProgress, *, name: str, layer: str = "", against: str = ""
+) -> dict[str, Any]:
+    """Score the set, and keep the figures with it; a killed job does it again."""
+    phases = Phases(progress)
+    phases("scoring localizations", 0, 1)
+    report = score_and_keep(name=name, layer=layer, against=against)
+    phases("scoring localizations", 1, 1)
+    return {"name": name, "layer": layer, "mentions": report["mentions"]}

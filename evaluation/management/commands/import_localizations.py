@@ -1,0 +1,60 @@
+"""`manage.py import_localizations NAME FILE --corpus C`: where another system finds phrases, as JSON Lines.
+
+    python manage.py import_localizations theirs found.jsonl --corpus flickr30k --split test
+
+A line for each mention, and if they are known one for each phrase with its detections in all images:
+
+    {"image": "1.jpg", "caption": 0, "start": 0, "end": 2, "phrase": "A man", "regions": [[1, 1, 50, 80, 1]]}
+    {"phrase": "man", "detections": [["1.jpg", 1, 1, 50, 80, 0.7]]}
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation.management.base import ReportCommand
+from evaluation.management.training import TRAINING_REFUSALS
+from evaluation.services.localizations.files import import_localizations
+
+
+class Command(ReportCommand):
+    help = "Import the regions in which a system finds phrases, as a localization set."
+    refusals = (*ReportCommand.refusals, *TRAINING_REFUSALS)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("name", help="Name of the set")
+        parser.add_argument("file", type=Path, help="JSON Lines, as export_localizations writes them")
+        parser.add_argument("--corpus", required=True, help="The corpus")
+        parser.add_argument(
+            "--system", default="", help="The registered system that made them, if there is one"
+        )
+        parser.add_argument("--split", default="", help="Which images it covers, as a word for readers")
+
+    def report(self, **options: Any) -> dict[str, Any]:
+        return asdict(
+            import_localizations(
+                name=options["name"],
+                corpus=options["corpus"],
+                path=options["file"],
+                system=options["system"],
+                split=options["split"],
+            )
+        )
+
+    def show(self, report: dict[str, Any]) -> str:
+        already = ", which already exists" if report["unchanged"] else ""
+        text = (
+            f"localization set {report['name']!r}{already}: {report['mentions']:,} mentions of "
+            f"{report['images']:,} images, {report['phrases']:,} phrases with detections"
+        )
+        if report["clipped"] or report["outside"]:
+            text += (
+                f"; {report['clipped']:,} regions reached out of their picture and were cut, "
+                f"{report['outside']:,} lay wholly outside and were left out"
+            )
+        return text

@@ -1,0 +1,1 @@
+"""Localizations: where systems find phrases in pictures; made, read, written as files, scored."""

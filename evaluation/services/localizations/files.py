@@ -1,0 +1,206 @@
+"""Localization sets as JSON Lines: a line for each mention, then one for each detected phrase.
+
+    {"image": "1.jpg", "caption": 0, "start": 0, "end": 2, "phrase": "A man", "regions": [[1, 1, 50, 80, 1]]}
+    {"phrase": "man", "detections": [["1.jpg", 1, 1, 50, 80, 0.7]]}
+
+A region is xmin, ymin, xmax and ymax in pixels, counted from 1 and inclusive, and its score; the best comes
+first. Captions are counted from 0 within their image, words from 0 within their caption, and `end` is
+exclusive. Lines of detections may be left out: average precision is then of the regions of the mentions.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.formats.base import FormatError
+from annotation.formats.files.text import short_repr, whole_file
+from annotation.selectors.corpora import corpus_named
+from evaluation.models import LocalizationSet, System
+from evaluation.selectors import CorpusNames, image_sizes, names_of
+from evaluation.services.common import check_file, check_name
+from evaluation.services.localizations.sets import (
+    NUMBERS,
+    DetectedPhrase,
+    LocalizedMention,
+    detections_of,
+    mentions_of,
+    standing_or_new,
+    write_rows,
+)
+from evaluation.services.systems import registry
+from models_core import storage
+from models_core.features.text.phrases import phrase_text
+
+_MENTION = ("image", "caption", "start", "end", "phrase", "regions")
+
+
+def write_localizations(found: LocalizationSet, path: Path) -> None:
+    """The set as a new file. Raises FormatError where it is there already, and OSError."""
+    names = names_of(found.corpus.name).image_name
+    with whole_file(path) as part, part.open("w", encoding="utf-8") as stream:
+        for one in mentions_of(found):
+            line = {
+                "image": names[one.image],
+                "caption": one.caption,
+                "start": one.start,
+                "end": one.end,
+                "phrase": one.phrase,
+                "regions": [_plain(region) for region in one.regions],
+            }
+            stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+        for seen in detections_of(found):
+            detections = [
+                [names[int(image)], *_plain(region)]
+                for image, region in zip(seen.images, seen.regions, strict=True)
+            ]
+            said = {"phrase": seen.phrase, "detections": detections}
+            stream.write(json.dumps(said, ensure_ascii=False) + "\n")
+
+
+def _plain(region: NDArray[np.float32]) -> list[float]:
+    """Corners as whole numbers where they are, and the score as the shortest number that reads back."""
+    corners = [int(edge) if edge == int(edge) else float(edge) for edge in region[:4]]
+    return [*corners, float(str(region[4]))]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedLocalizations:
+    """The set that stands; `clipped` regions reached out of their picture, and `outside` ones, which lie
+    wholly outside, were left out."""
+
+    name: str
+    corpus: str
+    system: str
+    source: str
+    images: int
+    mentions: int
+    phrases: int
+    clipped: int
+    outside: int
+    unchanged: bool
+
+
+def import_localizations(
+    *, name: str, corpus: str, path: Path, system: str = "", split: str = ""
+) -> ImportedLocalizations:
+    """Read a file of predictions as the set `name`; the same file already read changes nothing.
+
+    `system` is a registered system that made it, where there is one. Raises UnknownName, ImportRefused,
+    Busy, and FormatError naming the line.
+    """
+    check_name(name, "localization set")
+    check_file(path, "predictions as JSON Lines")
+    row = corpus_named(corpus)
+    made_by: System | None = registry.system_row(system) if system else None
+    facts = {
+        "corpus": row,
+        "made_by": made_by,
+        "split": split,
+        "source": path.name,
+        "source_digest": storage.file_digest(path),
+    }
+    reader = _Reader(path, names_of(corpus), image_sizes(corpus))
+
+    def fill(found: LocalizationSet) -> None:
+        mentions: list[LocalizedMention] = []
+        detections: list[DetectedPhrase] = []
+        for one in reader.lines():
+            mentions.append(one) if isinstance(one, LocalizedMention) else detections.append(one)
+        if not mentions:
+            raise FormatError("has no mention", file=path, expected="a line for each mention")
+        write_rows(found, mentions, detections)
+        found.limit = max(len(one.regions) for one in mentions)
+        found.clipped = reader.clipped
+
+    found, unchanged = standing_or_new(name, facts, fill)
+    return ImportedLocalizations(
+        found.name,
+        corpus,
+        system,
+        str(path),
+        found.image_count,
+        found.mention_count,
+        found.detections.count(),
+        found.clipped,
+        reader.outside,
+        unchanged,
+    )
+
+
+class _Reader:
+    """Reads a file line by line; counts what it clips, and what it leaves out."""
+
+    def __init__(self, path: Path, names: CorpusNames, sizes: dict[str, tuple[int, int]]) -> None:
+        self.path, self.names, self.sizes = path, names, sizes
+        self.clipped = self.outside = 0
+        self.seen: set[tuple[int, int, int, int]] = set()
+
+    def lines(self) -> Iterator[LocalizedMention | DetectedPhrase]:
+        """Raises FormatError naming the line that is wrong."""
+        with self.path.open(encoding="utf-8") as stream:
+            for number, text in enumerate(stream, start=1):
+                if not text.strip():
+                    continue
+                try:
+                    said = json.loads(text)
+                    if not isinstance(said, dict):
+                        raise ValueError("is no object")
+                    yield self._detected(said) if "detections" in said else self._mention(said)
+                except (ValueError, TypeError, KeyError, OverflowError) as error:
+                    what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
+                    raise FormatError(
+                        what, file=self.path, line=number, expected=f"an object of {', '.join(_MENTION)}"
+                    ) from None
+
+    def _mention(self, said: dict[str, Any]) -> LocalizedMention:
+        image = self._image(said["image"])
+        caption, start, end = (int(said[key]) for key in ("caption", "start", "end"))
+        if not (0 <= start < end and 0 <= caption):
+            raise ValueError(f"words {start} to {end} of caption {caption} are no mention")
+        if (image, caption, start, end) in self.seen:
+            raise ValueError(f"the mention {caption}:{start}-{end} of {said['image']!r} comes twice")
+        self.seen.add((image, caption, start, end))
+        regions = [self._region(said["image"], own) for own in said["regions"]]
+        kept = [own for own in regions if own is not None]
+        return LocalizedMention(
+            image, caption, start, end, str(said["phrase"]), np.asarray(kept, np.float32).reshape(-1, NUMBERS)
+        )
+
+    def _detected(self, said: dict[str, Any]) -> DetectedPhrase:
+        images, regions = [], []
+        for image, *own in said["detections"]:
+            region = self._region(image, own)
+            if region is not None:
+                images.append(self._image(image))
+                regions.append(region)
+        packed = np.asarray(regions, np.float32).reshape(-1, NUMBERS)
+        order = np.argsort(-packed[:, 4], kind="stable")
+        return DetectedPhrase(phrase_text(said["phrase"]), np.asarray(images, np.int64)[order], packed[order])
+
+    def _image(self, name: Any) -> int:
+        if name not in self.names.image:
+            raise ValueError(f"image {short_repr(str(name))} is not of corpus {self.names.corpus!r}")
+        return self.names.image[name]
+
+    def _region(self, image: Any, own: Any) -> list[float] | None:
+        """The region within its picture; None where it lies wholly outside."""
+        numbers = [float(one) for one in own]
+        if len(numbers) != NUMBERS or not np.isfinite(numbers).all():
+            raise ValueError(f"region {own!r} is not xmin, ymin, xmax, ymax and a score")
+        left, top, right, low, score = numbers
+        if right < left or low < top:
+            raise ValueError(f"region {own!r} has corners in the wrong order")
+        width, height = self.sizes.get(self.names.image_name[self._image(image)], (np.inf, np.inf))
+        if right < 1 or low < 1 or left > width or top > height:
+            self.outside += 1
+            return None
+        inside = [max(left, 1.0), max(top, 1.0), min(right, width), min(low, height)]
+        self.clipped += inside != numbers[:4]
+        return [*inside, score]

@@ -1,0 +1,67 @@
+"""What people boxed: each mention of a layer with its box, phrase and categories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.datasets.layers import layer_to_read
+from annotation.selectors.corpora import corpus_named
+from annotation.selectors.records import stream_records
+from evaluation.comparison.subsets import Subset
+from evaluation.selectors import names_of
+from evaluation.services.alignments.localizing import boxed_mentions
+from evaluation.services.common import ImportRefused
+from models_core.features.text.phrases import phrase_text
+
+
+@dataclass(frozen=True, slots=True)
+class BoxedMention:
+    """A mention of an image (its row's id) with the box around all boxes of its chain, shape (4,).
+
+    `phrase` is `text` in lower case without articles; `categories` are at least one.
+    """
+
+    image: int
+    caption: int
+    start: int
+    end: int
+    text: str
+    phrase: str
+    categories: tuple[str, ...]
+    box: NDArray[np.float64]
+
+    @property
+    def place(self) -> tuple[int, int, int, int]:
+        """Image, caption, and the words there."""
+        return self.image, self.caption, self.start, self.end
+
+
+def boxed_mentions_of(corpus: str, layer: str, subset: Subset | None) -> list[BoxedMention]:
+    """The mentions of a layer that have boxes, in the order of images.
+
+    Raises UnknownName, and ImportRefused for a layer without boxes of these images.
+    """
+    row = corpus_named(corpus)
+    chosen = layer_to_read(row, layer or None)
+    found = [] if chosen is None else list(_mentions(corpus, chosen, subset))
+    if not found:
+        called = f"layer {chosen.name!r}" if chosen else f"corpus {corpus!r}, which has no layer,"
+        where = f" of the {subset.called}" if subset else ""
+        raise ImportRefused(f"{called} has no boxed mention{where}; name a layer with boxes of these images")
+    return found
+
+
+def _mentions(corpus: str, layer: object, subset: Subset | None) -> Iterator[BoxedMention]:
+    images = names_of(corpus).image_name
+    records = stream_records(corpus=corpus_named(corpus), layer=layer)  # type: ignore[arg-type]
+    for image, record in zip(images, records, strict=True):
+        if record.layer is None or (subset is not None and image not in subset.images):
+            continue
+        for mention, box in boxed_mentions(record.layer):
+            yield BoxedMention(
+                image, *mention.place, mention.text, phrase_text(mention.text), mention.categories, box
+            )

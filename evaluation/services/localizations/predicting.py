@@ -1,0 +1,278 @@
+"""Where a trained system finds the phrases of a layer: a localization set in the database.
+
+For each mention the regions of its image are ranked. For each phrase, which is the words of mentions in lower
+case without articles, the regions of all images are ranked too, and overlapping ones suppressed: that is what
+average precision is computed from.
+
+Source: Plummer et al. 2015, section 3.2.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.datasets.layers import layer_to_read
+from annotation.protocol.terms import NOT_VISUAL, Mention
+from annotation.selectors.corpora import corpus_named
+from annotation.selectors.records import stream_records
+from evaluation.metrics.localization import suppress
+from evaluation.models import LocalizationSet, System
+from evaluation.services.common import ImportRefused, check_name
+from evaluation.services.features.store import FeatureSet, feature_set
+from evaluation.services.localizations.sets import (
+    NUMBERS,
+    DetectedPhrase,
+    LocalizedMention,
+    standing_or_new,
+    write_rows,
+)
+from evaluation.services.systems import registry
+from evaluation.services.systems.examples import Examples, examples_from
+from evaluation.services.systems.sources import Sources
+from evaluation.services.systems.training import system_named
+from models_core.features.text.documents import Document
+from models_core.features.text.phrases import phrase_text
+from models_core.features.text.tokens import plain_words
+from models_core.phase_cache import PhaseProgress, no_progress
+from models_core.systems.dataset import RegionVectors
+from models_core.systems.phrase_side import PhraseTexts
+from models_core.systems.trained_system import TrainedSystem, check_predicts
+
+#: Images whose mentions are localized, and phrases that are detected, at a time.
+_IMAGES, _PHRASES = 256, 64
+#: Of each phrase so many detections are kept, and so many for each of its mentions where that is more.
+LEAST_DETECTIONS, DETECTIONS_A_MENTION = 100, 10
+#: Regions that are looked at for each detection that is kept: the others are suppressed.
+_SUPPRESSED = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalizeRequest:
+    """What is to be localized: by which system, the mentions of which layer, in which images and regions.
+
+    `name` is that of the set, the system's where empty. `split` is as for rankings, all images where empty.
+    `layer` and `regions` are those of the training where empty; regions that people drew are refused, since
+    they tell the answer. `limit` regions are kept of each mention.
+    """
+
+    system: str
+    name: str = ""
+    split: str = "test"
+    layer: str = ""
+    regions: str = ""
+    limit: int = 100
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LocalizedSet:
+    """The set that stands: so many mentions of so many images; `unknown` of them have no word that the system
+    knows. `unchanged`: it stood already."""
+
+    name: str
+    system: str
+    corpus: str
+    layer: str
+    regions: str
+    images: int
+    mentions: int
+    unknown: int
+    phrases: int
+    unchanged: bool
+
+
+def localize(request: LocalizeRequest, *, progress: PhaseProgress = no_progress) -> LocalizedSet:
+    """Rank regions for each mention and phrase, and keep them. What was asked for alike stands unchanged.
+
+    Raises UnknownName, ImportRefused, BadRecipe, BadModel, Busy, and ValueError where there is nothing to
+    localize.
+    """
+    name = request.name or request.system
+    check_name(name, "localization set")
+    if request.limit < 1:
+        raise ImportRefused(f"a limit of {request.limit} regions; expected 1 or more")
+    system = registry.system_row(request.system)
+    localizer = _Localizer.of(request, system)
+    facts = {
+        "made_by": system,
+        "corpus": system.corpus,
+        "split": request.split,
+        "seed": request.seed,
+        "layer": localizer.layer,
+        "regions": localizer.regions.label,
+        "limit": request.limit,
+        "system_digest": system.digest,
+    }
+
+    def fill(row: LocalizationSet) -> None:
+        places = localizer.places
+        row.unknown_count = localizer.count_unknown()
+        write_rows(row, localizer.mentions(places, progress), localizer.detections(places, progress))
+        if not row.mention_count:
+            raise ValueError(f"layer {localizer.layer!r} has no mention in these images; nothing to localize")
+
+    found, unchanged = standing_or_new(name, facts, fill)
+    return LocalizedSet(
+        found.name,
+        system.name,
+        found.corpus.name,
+        found.layer,
+        found.regions,
+        found.image_count,
+        found.mention_count,
+        found.unknown_count,
+        found.detections.count(),
+        unchanged,
+    )
+
+
+@dataclass(frozen=True)
+class _Localizer:
+    """A trained system with the regions and the mentions that it is to look at."""
+
+    stored: TrainedSystem
+    found: Examples
+    regions: FeatureSet
+    layer: str
+    split: str
+    limit: int
+    seed: int
+
+    @classmethod
+    def of(cls, request: LocalizeRequest, system: System) -> _Localizer:
+        """Raises BadRecipe where the system does not localize, and ImportRefused for regions of people's."""
+        stored = system_named(request.system)
+        check_predicts(stored.recipe, "localizations")
+        corpus = system.corpus.name
+        label = request.regions or str(stored.facts.get("regions", ""))
+        regions = feature_set(corpus, Sources(regions=label).settled(corpus).regions)
+        if regions.origin.get("regions") == "gold":
+            raise ImportRefused(
+                f"the regions {regions.label!r} are boxes that people drew, which tell the answer; give "
+                "--regions SET with proposals (extract_regions --method edgeboxes makes some)"
+            )
+        layer = layer_to_read(
+            corpus_named(corpus), request.layer or str(stored.facts.get("layer", "")) or None
+        )
+        if layer is None:
+            raise ImportRefused(f"corpus {corpus!r} has no layer; import or annotate mentions first")
+        found = examples_from(corpus, Sources(regions=regions.label))
+        return cls(stored, found, regions, layer.name, request.split, request.limit, request.seed)
+
+    @cached_property
+    def places(self) -> list[int]:
+        """The images, by their places among the examples."""
+        return self.found.to_rank(self.split, seed=self.seed)
+
+    @cached_property
+    def mentions_of(self) -> dict[str, list[Mention]]:
+        """The mentions of each image in order, without those that say nothing of what is seen."""
+        corpus = corpus_named(self.found.corpus)
+        layer = layer_to_read(corpus, self.layer)
+        wanted = {self.found.examples[place].name for place in self.places}
+        found: dict[str, list[Mention]] = {}
+        names = self.found.names.image_name.values()
+        for name, record in zip(names, stream_records(corpus=corpus, layer=layer), strict=True):
+            if name in wanted and record.layer is not None:
+                chains = [chain for chain in record.layer.chains if chain.id != NOT_VISUAL]
+                places = {mention.place: mention for chain in chains for mention in chain.mentions}
+                found[name] = [places[place] for place in sorted(places)]
+        return found
+
+    @cached_property
+    def phrases(self) -> Counter[str]:
+        """Each phrase with the number of its mentions, in the order in which they first stand."""
+        each = (self.mentions_of.get(self.found.examples[place].name, ()) for place in self.places)
+        return Counter(phrase_text(mention.text) for own in each for mention in own)
+
+    def count_unknown(self) -> int:
+        """Mentions without a word that the system knows."""
+        texts = self.stored.texts
+        assert isinstance(texts, PhraseTexts)
+        known = texts.describe([[phrase.split()] for phrase in self.phrases]).known
+        return sum(count for count, there in zip(self.phrases.values(), known, strict=True) if not there)
+
+    def mentions(self, places: list[int], progress: PhaseProgress) -> Iterator[LocalizedMention]:
+        """The best regions for each mention."""
+        boxes = self.regions.boxes()
+        for start in range(0, len(places), _IMAGES):
+            progress("localizing mentions", start, len(places))
+            part = places[start : start + _IMAGES]
+            names = [self.found.examples[place].name for place in part]
+            said = [
+                (own, mention) for own, name in enumerate(names) for mention in self.mentions_of.get(name, ())
+            ]
+            if not said:
+                continue
+            documents: list[Document] = [[plain_words(mention.text)] for _, mention in said]
+            image_of = np.asarray([own for own, _ in said], np.intp)
+            described = self._regions(part)
+            scores = self.stored.localize(described, documents, image_of)
+            for place, (own, mention) in enumerate(said):
+                values = scores.item(place)
+                best = np.argsort(-values, kind="stable")[: self.limit]
+                rows = np.empty((len(best), NUMBERS), np.float32)
+                rows[:, :4] = boxes[int(described.rows.begin[own]) + best]
+                rows[:, 4] = values[best]
+                image = self.found.names.image[names[own]]
+                yield LocalizedMention(image, mention.caption, mention.start, mention.end, mention.text, rows)
+        progress("localizing mentions", len(places), len(places))
+
+    def detections(self, places: list[int], progress: PhaseProgress) -> Iterator[DetectedPhrase]:
+        """The best regions of all images for each phrase, after suppression within each image."""
+        described = self._regions(places)
+        rows, image = rows_of_images(described)
+        boxes = np.asarray(self.regions.boxes()[rows], np.float32)
+        ids = np.asarray([self.found.names.image[self.found.examples[place].name] for place in places])
+        phrases = list(self.phrases)
+        scores = self.stored.detect(described, [[phrase.split()] for phrase in phrases])
+        everything = slice(0, scores.shape[1])
+        for start in range(0, len(phrases), _PHRASES):
+            progress("detecting phrases", start, len(phrases))
+            tile = scores.tile(slice(start, start + _PHRASES), everything)
+            for phrase, values in zip(phrases[start : start + _PHRASES], tile, strict=True):
+                most = max(LEAST_DETECTIONS, DETECTIONS_A_MENTION * self.phrases[phrase])
+                kept = best_detections(values, boxes, image, most)
+                packed = np.column_stack([boxes[kept], values[kept]]).astype(np.float32)
+                yield DetectedPhrase(phrase, ids[image[kept]], packed)
+        progress("detecting phrases", len(phrases), len(phrases))
+
+    def _regions(self, places: list[int]) -> RegionVectors:
+        found = self.found.described(places)
+        assert isinstance(found, RegionVectors)
+        return found
+
+
+def rows_of_images(described: RegionVectors) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The row in its set, and the place of the image, of each region of these images in order."""
+    counts = described.rows.counts
+    image = np.repeat(np.arange(len(counts)), counts)
+    first = np.cumsum(counts) - counts
+    rows = np.arange(len(image)) - first[image] + described.rows.begin[image]
+    return rows, image
+
+
+def best_detections(
+    values: NDArray[np.floating], boxes: NDArray[np.float32], image: NDArray[np.intp], most: int
+) -> NDArray[np.intp]:
+    """The `most` best regions that are left by suppression, best first.
+
+    Only the best are looked at until enough are left: a worse region never suppresses a better one, so the
+    result is that of suppressing all.
+    """
+    looked = most * _SUPPRESSED
+    while True:
+        number = min(looked, len(values))
+        best = np.argpartition(-values, number - 1)[:number] if number < len(values) else np.arange(number)
+        best = np.sort(best)  # equal scores: the earlier region first
+        order = best[np.argsort(-values[best], kind="stable")]
+        kept = suppress(boxes[order], image[order], -np.arange(len(order)))
+        if len(kept) >= most or number == len(values):
+            return np.asarray(order[kept][:most])
+        looked *= 4

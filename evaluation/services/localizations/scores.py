@@ -1,0 +1,398 @@
+"""A localization set against the boxes that people drew: recall, average precision, and the proposals' bound.
+
+A mention is found at rank k where the k-th of its regions overlaps the box around all of its boxes by an IoU
+of at least 0.5; one that the set does not have is missed. AP is of a phrase over all images, after
+non-maximum suppression; AP of a set is the mean over phrases, mAP the mean over categories of the mean over
+their phrases. A phrase belongs to each category that one of its mentions has. Beside R@1 stand a region drawn
+at random (expected) and the largest one.
+
+Source: Plummer et al. 2015, section 3.2, Tables 2 and 3.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.common.batching import chunks
+from annotation.protocol.terms import CATEGORIES
+from evaluation.agreement.estimates import Bootstrap, estimate
+from evaluation.agreement.summary import Resampling
+from evaluation.comparison.subsets import Subset, subset_named
+from evaluation.formats.figure_tables import Table
+from evaluation.metrics.localization import (
+    RIGHT_IOU,
+    area,
+    box_average_precision,
+    box_recall,
+    first_right,
+    iou,
+    suppress,
+    upper_bound,
+)
+from evaluation.models import LocalizationSet
+from evaluation.services.common import ImportRefused
+from evaluation.services.localizations.gold import BoxedMention, boxed_mentions_of
+from evaluation.services.localizations.sets import (
+    DetectedPhrase,
+    detections_of,
+    localization_set_named,
+    mentions_of,
+)
+from evaluation.significance.resampling import bootstrap_difference, figure_interval
+from models_core.features.text.phrases import phrase_text
+
+_Floats = NDArray[np.float64]
+#: Ranks up to which a right region counts (Table 2).
+CUTOFFS = (1, 10, 100)
+#: Phrases of Table 3.
+MOST_FREQUENT = 24
+#: Mentions whose regions are compared at a time.
+_TOGETHER = 1000
+
+
+@dataclass(frozen=True)
+class ScoredLocalizations:
+    """The rank of the first right region of each boxed mention, shape (mentions,), infinity for none.
+
+    `predicted` says which the set has; `random` is the share of right regions of each, `largest` whether the
+    largest is right. `precisions` has the AP of each phrase. `everywhere`: phrases were looked for in all
+    images, not in those of their mentions alone.
+    """
+
+    row: LocalizationSet
+    mentions: list[BoxedMention]
+    ranks: _Floats
+    predicted: NDArray[np.bool_]
+    random: _Floats
+    largest: _Floats
+    precisions: dict[str, float]
+    everywhere: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LocalizationScoring:
+    """What is scored: the set against the boxed mentions of a layer in some images.
+
+    These are the set's own where `split` is None. With `against` its differences from another set are told.
+    """
+
+    name: str
+    layer: str = ""
+    split: str | None = None
+    fold_seed: int = 0
+    against: str = ""
+    resampling: Resampling = Resampling()
+
+
+def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
+    """The figures with their intervals, by category and for the most frequent phrases, as plain data.
+
+    Raises UnknownName, ImportRefused for a layer without boxes or a set of another corpus, FormatError,
+    BadSubset and AgreementError, each one line.
+    """
+    row = localization_set_named(wanted.name)
+    other = localization_set_named(wanted.against) if wanted.against else None
+    if other is not None and other.corpus_id != row.corpus_id:
+        raise ImportRefused(
+            f"localization set {other.name!r} is of corpus {other.corpus.name!r}, {row.name!r} of "
+            f"{row.corpus.name!r}; compare sets of one corpus"
+        )
+    subset = subset_of_set(row, wanted.split, wanted.fold_seed)
+    mentions = boxed_mentions_of(row.corpus.name, wanted.layer or row.layer, subset)
+    found = scored(row, mentions, subset)
+    report = {
+        "set": row.name,
+        "system": row.made_by.name if row.made_by else "",
+        "corpus": row.corpus.name,
+        "layer": wanted.layer or row.layer,
+        "subset": subset.called if subset else "",
+        "regions": row.regions,
+        "images": len({mention.image for mention in mentions}),
+        "mentions": len(mentions),
+        "predicted": int(found.predicted.sum()),
+        "phrases": len(found.precisions),
+        "everywhere": found.everywhere,
+        **asdict(wanted.resampling),
+        "measures": list(_measures(found, wanted.resampling)),
+        "categories": _by_category(found),
+        "frequent": _frequent(found),
+    }
+    if other is not None:
+        theirs = scored(other, mentions, subset)
+        report["against"] = other.name
+        report["differences"] = list(_differences(found, theirs, wanted.resampling))
+    return report
+
+
+def subset_of_set(row: LocalizationSet, split: str | None, seed: int = 0) -> Subset | None:
+    """The images `split`, those of the set where None; None for all."""
+    if split is not None:
+        return subset_named(row.corpus.name, split, seed=seed)
+    if row.source:
+        images = frozenset(row.mentions.values_list("image_id", flat=True))
+        return Subset(f"{len(images)} images of the set", images)
+    return subset_named(row.corpus.name, row.split, seed=row.seed)
+
+
+def scored(row: LocalizationSet, mentions: list[BoxedMention], subset: Subset | None) -> ScoredLocalizations:
+    """The set's predictions beside people's boxes; predictions are read one after the other."""
+    place_of: dict[tuple[int, int, int, int], list[int]] = {}
+    for number, mention in enumerate(mentions):
+        place_of.setdefault(mention.place, []).append(number)
+    ranks = np.full(len(mentions), np.inf)
+    predicted = np.zeros(len(mentions), bool)
+    random, largest = np.zeros(len(mentions)), np.zeros(len(mentions))
+    images = {mention.image for mention in mentions} if subset is not None else None
+    for part in chunks(mentions_of(row, images), _TOGETHER):
+        said = [
+            (number, one.regions)
+            for one in part
+            for number in place_of.get((one.image, one.caption, one.start, one.end), ())
+        ]
+        if said:
+            numbers = [number for number, _ in said]
+            predicted[numbers] = True
+            owner = np.repeat(np.arange(len(said)), [len(regions) for _, regions in said])
+            boxes = np.concatenate([regions[:, :4] for _, regions in said])
+            gold = np.stack([mentions[number].box for number in numbers])
+            ranks[numbers] = first_right(boxes, owner, gold)
+            for (number, regions), box in zip(said, gold, strict=True):
+                if len(regions):
+                    right = iou(regions[:, :4], box) >= RIGHT_IOU
+                    random[number] = right.mean()
+                    largest[number] = right[area(np.asarray(regions[:, :4], np.float64)).argmax()]
+    everywhere = row.detections.exists()
+    detected = detections_of(row) if everywhere else _in_own_images(row)
+    precisions = _precisions(detected, mentions, subset)
+    return ScoredLocalizations(row, mentions, ranks, predicted, random, largest, precisions, everywhere)
+
+
+def _precisions(
+    detected: Iterator[DetectedPhrase], mentions: list[BoxedMention], subset: Subset | None
+) -> dict[str, float]:
+    """The AP of each phrase that people boxed; 0 where the set does not have it. A box that several mentions
+    of a phrase share counts once."""
+    gold: dict[str, dict[tuple[float, ...], None]] = {mention.phrase: {} for mention in mentions}
+    for mention in mentions:
+        gold[mention.phrase][mention.image, *mention.box.tolist()] = None
+    found = dict.fromkeys(gold, 0.0)
+    chosen = None if subset is None else np.fromiter(subset.images, np.int64)
+    for one in detected:
+        if one.phrase not in gold:
+            continue
+        images, regions = one.images, one.regions
+        if chosen is not None:
+            kept = np.isin(images, chosen)
+            images, regions = images[kept], regions[kept]
+        wanted = np.asarray(list(gold[one.phrase]), np.float64)
+        found[one.phrase] = box_average_precision(
+            regions[:, :4], images, regions[:, 4], wanted[:, 1:], wanted[:, 0]
+        )
+    return found
+
+
+def _in_own_images(row: LocalizationSet) -> Iterator[DetectedPhrase]:
+    """What a file without detections has of each phrase: the regions for its mentions, suppressed."""
+    held: dict[str, dict[int, NDArray[np.float32]]] = {}
+    for one in mentions_of(row):
+        held.setdefault(phrase_text(one.phrase), {}).setdefault(one.image, one.regions)
+    for phrase, of_images in held.items():
+        images = np.repeat(list(of_images), [len(regions) for regions in of_images.values()])
+        regions = np.concatenate(list(of_images.values()))
+        kept = suppress(regions[:, :4], images, regions[:, 4])
+        yield DetectedPhrase(phrase, images[kept], regions[kept])
+
+
+def _measures(found: ScoredLocalizations, how: Resampling) -> Iterator[dict[str, Any]]:
+    images = [str(mention.image) for mention in found.mentions]
+    shares = [(f"R@{k}", box_recall(found.ranks, k)) for k in CUTOFFS]
+    bound = upper_bound(found.ranks)
+    for name, values in (*shares, ("proposals", bound)):
+        yield {"measure": name, **_mean(values, how.over(images), share=True)}
+    phrases = list(found.precisions)
+    values = np.asarray(list(found.precisions.values()))
+    yield {"measure": "AP", **_mean(values, how.over(phrases), share=False)}
+    yield {"measure": "mAP", **_mean_over_categories(found, how.over(phrases))}
+    yield {"measure": "R@1, random", **_mean(found.random, how.over(images), share=False)}
+    yield {"measure": "R@1, largest", **_mean(found.largest, how.over(images), share=True)}
+
+
+def _mean(values: _Floats, bootstrap: Bootstrap | None, *, share: bool) -> dict[str, Any]:
+    if bootstrap is None:
+        return {"value": float(values.mean()), "low": None, "high": None, "items": len(values), "remark": ""}
+    told = figure_interval(values, bootstrap, share=share)
+    return {
+        "value": told.value,
+        "low": told.low,
+        "high": told.high,
+        "items": len(values),
+        "remark": told.remark,
+    }
+
+
+def _mean_over_categories(found: ScoredLocalizations, bootstrap: Bootstrap | None) -> dict[str, Any]:
+    """mAP, with an interval that draws phrases."""
+    belongs = _categories_of_phrases(found)
+    categories = _ordered({one for own in belongs.values() for one in own})
+    sums = np.zeros((len(belongs), 2 * len(categories)))
+    for row, (phrase, own) in enumerate(belongs.items()):
+        for category in own:
+            place = 2 * categories.index(category)
+            sums[row, place] = found.precisions[phrase]
+            sums[row, place + 1] = 1
+
+    def value(totals: _Floats) -> _Floats:
+        added, counted = totals[:, 0::2], totals[:, 1::2]
+        there = counted > 0
+        means = np.divide(added, counted, out=np.zeros_like(added), where=there)
+        return np.asarray(means.sum(axis=1) / there.sum(axis=1))
+
+    clusters = sums if bootstrap is not None else sums.sum(axis=0, keepdims=True)
+    told = estimate(clusters, value, lambda totals: "undefined", items=len(belongs), bootstrap=bootstrap)
+    return {
+        "value": told.value,
+        "low": told.low,
+        "high": told.high,
+        "items": len(categories),
+        "remark": told.reason,
+    }
+
+
+def _by_category(found: ScoredLocalizations) -> list[dict[str, Any]]:
+    """Table 2: a row a category."""
+    belongs = _categories_of_phrases(found)
+    rows = []
+    for category in _ordered({one for mention in found.mentions for one in mention.categories}):
+        own = np.asarray([category in mention.categories for mention in found.mentions])
+        phrases = [phrase for phrase, of in belongs.items() if category in of]
+        rows.append(
+            {
+                "category": category,
+                "mentions": int(own.sum()),
+                "phrases": len(phrases),
+                **_shares(found.ranks[own]),
+                "AP": float(np.mean([found.precisions[phrase] for phrase in phrases])),
+            }
+        )
+    return rows
+
+
+def _frequent(found: ScoredLocalizations) -> list[dict[str, Any]]:
+    """Table 3: a row for each of the most frequent phrases, equal ones by the alphabet."""
+    counted = Counter(mention.phrase for mention in found.mentions)
+    rows = []
+    for phrase in sorted(counted, key=lambda one: (-counted[one], one))[:MOST_FREQUENT]:
+        own = np.asarray([mention.phrase == phrase for mention in found.mentions])
+        rows.append(
+            {
+                "phrase": phrase,
+                "mentions": counted[phrase],
+                **_shares(found.ranks[own]),
+                "AP": found.precisions[phrase],
+            }
+        )
+    return rows
+
+
+def _shares(ranks: _Floats) -> dict[str, float]:
+    shares = {f"R@{k}": float(box_recall(ranks, k).mean()) for k in CUTOFFS}
+    return {**shares, "proposals": float(upper_bound(ranks).mean())}
+
+
+def _categories_of_phrases(found: ScoredLocalizations) -> dict[str, set[str]]:
+    belongs: dict[str, set[str]] = {phrase: set() for phrase in found.precisions}
+    for mention in found.mentions:
+        belongs[mention.phrase].update(mention.categories)
+    return belongs
+
+
+def _ordered(categories: set[str]) -> list[str]:
+    """The eight as printed, then others by the alphabet."""
+    return [one for one in CATEGORIES if one in categories] + sorted(categories - set(CATEGORIES))
+
+
+def _differences(
+    ours: ScoredLocalizations, theirs: ScoredLocalizations, how: Resampling
+) -> Iterator[dict[str, Any]]:
+    """Ours less theirs on the same mentions, or phrases; images, or phrases, are drawn."""
+    images = [str(mention.image) for mention in ours.mentions]
+    phrases = list(ours.precisions)
+    pairs: list[tuple[str, _Floats, _Floats, Sequence[str]]] = [
+        (f"R@{k}", box_recall(ours.ranks, k), box_recall(theirs.ranks, k), images) for k in CUTOFFS
+    ]
+    precisions = [np.asarray([one.precisions[phrase] for phrase in phrases]) for one in (ours, theirs)]
+    pairs.append(("AP", precisions[0], precisions[1], phrases))
+    for name, first, second, clusters in pairs:
+        bootstrap = how.over(clusters)
+        if bootstrap is None:
+            yield {"measure": name, "difference": float(first.mean() - second.mean())}
+            continue
+        told = bootstrap_difference(first, second, bootstrap)
+        yield {
+            "measure": name,
+            "first": float(first.mean()),
+            "second": float(second.mean()),
+            "difference": told.value,
+            "low": told.low,
+            "high": told.high,
+            "p": told.p,
+            "remark": told.remark,
+        }
+
+
+def tables_of_localization(report: dict[str, Any]) -> dict[str, Table]:
+    """The report's tables by title: figures, Table 2, Table 3, and differences where there are some."""
+    keys = ["measure", "value", "low", "high", "items", "remark"]
+    figures = ["R@1", "R@10", "R@100", "AP", "proposals"]
+    places = dict.fromkeys([*figures, "value", "low", "high", "first", "second", "difference", "p"], 4)
+    found = {
+        "Figures": Table(keys, [[one[key] for key in keys] for one in report["measures"]], places),
+        "By category": Table(
+            ["category", "mentions", "phrases", *figures],
+            [
+                [one[key] for key in ("category", "mentions", "phrases", *figures)]
+                for one in report["categories"]
+            ],
+            places,
+        ),
+        "The most frequent phrases": Table(
+            (by_phrase := ["phrase", "mentions", *figures]),
+            [[one[key] for key in by_phrase] for one in report["frequent"]],
+            places,
+        ),
+    }
+    if "differences" in report:
+        keys = ["measure", "first", "second", "difference", "low", "high", "p", "remark"]
+        found[f"Less {report['against']}"] = Table(
+            keys, [[one.get(key) for key in keys] for one in report["differences"]], places
+        )
+    return found
+
+
+def remarks_on_localization(report: dict[str, Any]) -> str:
+    """What is to be known about the figures."""
+    which = f" ({report['subset']})" if report["subset"] else ""
+    missing = report["mentions"] - report["predicted"]
+    layer = f"layer {report['layer']}" if report["layer"] else "the layer"
+    counted = (
+        f"{report['mentions']:,} boxed mentions of {report['images']:,} images, {report['phrases']:,} phrases"
+    )
+    lines = [f"{report['set']} against {layer} of corpus {report['corpus']}{which}: {counted}."]
+    if missing:
+        lines.append(f"{missing:,} mentions have no prediction and count as missed.")
+    if not report["everywhere"]:
+        lines.append(
+            "AP is of the images of each phrase's mentions alone: the set has no detections elsewhere."
+        )
+    if report["resamples"]:
+        lines.append(
+            f"Intervals of {report['level']:.0%}: shares by images (Wilson's), AP and mAP by "
+            f"{report['resamples']:,} resamples of phrases, seed {report['seed']}."
+        )
+    return "\n".join(lines)

@@ -1,0 +1,156 @@
+"""Localization sets: found by name, their rows packed and read, removed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from django.db import transaction
+from numpy.typing import NDArray
+
+from annotation import audit
+from annotation.common.registry import UnknownName
+from evaluation.models import LocalizationSet, PhraseDetections, PhraseLocalization
+from evaluation.services.common import ROWS_PER_INSERT, ImportRefused, exclusive_work
+from models_core.phase_cache import digest_of_parts
+
+#: A row of packed regions: xmin, ymin, xmax, ymax, score.
+NUMBERS = 5
+_FLOAT, _ID = np.dtype("<f4"), np.dtype("<i8")
+
+
+@dataclass(frozen=True, slots=True)
+class LocalizedMention:
+    """The regions for a mention of an image (its row's id), best first; `regions` has shape (n, 5)."""
+
+    image: int
+    caption: int
+    start: int
+    end: int
+    phrase: str
+    regions: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class DetectedPhrase:
+    """Where a phrase is found among all images, best first; `images` are ids, `regions` (n, 5)."""
+
+    phrase: str
+    images: NDArray[np.int64]
+    regions: NDArray[np.float32]
+
+
+def localization_set_named(name: str) -> LocalizationSet:
+    """The published set; raises UnknownName listing what exists."""
+    there = LocalizationSet.objects.filter(published=True).select_related("corpus", "made_by")
+    found = there.filter(name=name).first()
+    if found is None:
+        known = ", ".join(there.values_list("name", flat=True)) or "none"
+        raise UnknownName(f"unknown localization set {name!r}; known: {known}")
+    return found
+
+
+def remove_localization_set(*, name: str, actor: Any = None) -> None:
+    """Remove a set with its predictions. Raises UnknownName and Busy."""
+    row = localization_set_named(name)
+    with exclusive_work(f"localizations.{name}", "localization set", name), transaction.atomic():
+        audit.record(actor=actor, act="remove_localization_set", localizations=name, digest=row.digest)
+        row.delete()
+
+
+def standing_or_new(
+    name: str, facts: dict[str, Any], fill: Callable[[LocalizationSet], None]
+) -> tuple[LocalizationSet, bool]:
+    """The set of these facts, and whether it already existed; a new one is filled, and seen when whole.
+
+    Raises ImportRefused where a set of that name has other facts, Busy, and whatever `fill` raises; then
+    nothing of it remains.
+    """
+    with exclusive_work(f"localizations.{name}", "localization set", name):
+        LocalizationSet.objects.filter(name=name, published=False).delete()  # somebody was killed
+        standing = LocalizationSet.objects.filter(name=name).first()
+        if standing is not None:
+            if any(getattr(standing, key) != value for key, value in facts.items()):
+                raise ImportRefused(
+                    f"localization set {name!r} already exists with another system, other images, regions or "
+                    "phrases; choose another name"
+                )
+            return standing, True
+        found = LocalizationSet.objects.create(name=name, **facts)
+        try:
+            fill(found)
+            found.published = True
+            found.save()
+        except BaseException:
+            found.delete()  # it would keep its system from being removed
+            raise
+        return found, False
+
+
+def write_rows(
+    found: LocalizationSet, mentions: Iterable[LocalizedMention], detections: Iterable[DetectedPhrase]
+) -> None:
+    """The rows of a new set, with its counts and its digest; `save` is left to the caller."""
+    parts: list[Any] = []
+    images: set[int] = set()
+    for start, own in _chunks(mentions):
+        rows = []
+        for position, one in enumerate(own, start=start):
+            packed = np.asarray(one.regions, _FLOAT).reshape(-1, NUMBERS)
+            rows.append(
+                PhraseLocalization(
+                    localization_set=found,
+                    position=position,
+                    image_id=one.image,
+                    caption=one.caption,
+                    start=one.start,
+                    end=one.end,
+                    phrase=one.phrase,
+                    regions=packed.tobytes(),
+                )
+            )
+            parts.append(digest_of_parts([one.caption, one.start, one.end, one.phrase], packed))
+            images.add(one.image)
+        PhraseLocalization.objects.bulk_create(rows)
+    found.mention_count, found.image_count = len(parts), len(images)
+    for start, seen in _chunks(detections):
+        PhraseDetections.objects.bulk_create(
+            PhraseDetections(
+                localization_set=found,
+                position=position,
+                phrase=each.phrase,
+                images=np.asarray(each.images, _ID).tobytes(),
+                regions=np.asarray(each.regions, _FLOAT).tobytes(),
+            )
+            for position, each in enumerate(seen, start=start)
+        )
+        parts += [digest_of_parts(each.phrase, np.asarray(each.regions, _FLOAT)) for each in seen]
+    found.digest = digest_of_parts(parts)
+
+
+def _chunks(rows: Iterable[Any]) -> Iterator[tuple[int, list[Any]]]:
+    """Rows in lists of `ROWS_PER_INSERT` at most, with the position of the first."""
+    stream, start = iter(rows), 0
+    while part := list(islice(stream, ROWS_PER_INSERT)):
+        yield start, part
+        start += len(part)
+
+
+def mentions_of(found: LocalizationSet, images: Iterable[int] | None = None) -> Iterator[LocalizedMention]:
+    """What the set has for each mention, in order; of these images only where given."""
+    rows = found.mentions.order_by("position")
+    if images is not None:
+        rows = rows.filter(image_id__in=list(images))
+    for row in rows.iterator(ROWS_PER_INSERT):
+        regions = np.frombuffer(row.regions, _FLOAT).reshape(-1, NUMBERS)
+        yield LocalizedMention(row.image_id, row.caption, row.start, row.end, row.phrase, regions)
+
+
+def detections_of(found: LocalizationSet) -> Iterator[DetectedPhrase]:
+    """What the set has for each phrase, in order."""
+    for row in found.detections.order_by("position").iterator(ROWS_PER_INSERT):
+        regions = np.frombuffer(row.regions, _FLOAT).reshape(-1, NUMBERS)
+        yield DetectedPhrase(row.phrase, np.frombuffer(row.images, _ID), regions)

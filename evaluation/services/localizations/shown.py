@@ -1,0 +1,132 @@
+"""What a page shows of a localization set: each mention's best region beside the box that people drew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from django.db.models import Min
+from numpy.typing import NDArray
+
+from annotation.protocol.terms import CaptionRecord, ImageRecord, Mention
+from annotation.selectors.records import stream_records
+from evaluation.metrics.localization import RIGHT_IOU, iou
+from evaluation.models import LocalizationSet
+from evaluation.services.alignments.localizing import boxed_mentions
+from evaluation.services.localizations.sets import LocalizedMention, mentions_of
+
+#: Which mentions are shown: all, those whose best region is wrong, or those where it is wrong by much.
+ALL, WRONG, FAR = "all", "wrong", "far"
+SHOWN = (ALL, WRONG, FAR)
+#: A region is wrong by much where it overlaps the box that people drew by less.
+FAR_IOU = 0.1
+#: Images that are looked through at a time, and at most for one page.
+_TOGETHER, _AT_MOST = 40, 400
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMention:
+    """A mention with its best region; boxes are left, top, width and height from 0 on, `found` None for none.
+
+    `before` and `after` are the other words of its caption; `rank` is that of the first right region, 0 where
+    none is.
+    """
+
+    before: str
+    text: str
+    after: str
+    drawn: tuple[float, ...]
+    found: tuple[float, ...] | None
+    overlap: float
+    rank: int
+
+    @property
+    def right(self) -> bool:
+        """Whether the best region is right."""
+        return self.rank == 1
+
+
+@dataclass(frozen=True, slots=True)
+class ShownImage:
+    """An image (its row) with those of its mentions that are shown."""
+
+    image: Any
+    mentions: tuple[ShownMention, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPage:
+    """Images of a page; `later` is where the next one begins, 0 for none."""
+
+    images: list[ShownImage]
+    later: int
+
+
+def shown_page(row: LocalizationSet, layer: Any, which: str, first: int, number: int) -> ShownPage:
+    """At most `number` images from the `first` on that have a mention of the kind `which`.
+
+    So that a page costs little, a few hundred images are looked through at most.
+    """
+    order = row.mentions.values("image_id").annotate(first=Min("position")).order_by("first")
+    ids = list(order.values_list("image_id", flat=True)[first : first + _AT_MOST + 1])
+    found: list[ShownImage] = []
+    for start in range(0, min(len(ids), _AT_MOST), _TOGETHER):
+        for place, shown in enumerate(_looked_at(row, layer, which, ids[start : start + _TOGETHER]), start):
+            if shown is not None and place < _AT_MOST:
+                found.append(shown)
+                if len(found) == number:
+                    more = place + 1 < len(ids)
+                    return ShownPage(found, first + place + 1 if more else 0)
+    return ShownPage(found, first + _AT_MOST if len(ids) > _AT_MOST else 0)
+
+
+def _looked_at(row: LocalizationSet, layer: Any, which: str, ids: list[int]) -> Iterator[ShownImage | None]:
+    """Each of these images with its mentions; None where none is shown."""
+    images = row.corpus.images.filter(pk__in=ids)
+    rows = {image.pk: image for image in images.order_by("position")}
+    records = dict(zip(rows, stream_records(corpus=row.corpus, layer=layer, images=images), strict=True))
+    own: dict[int, dict[tuple[int, int, int], LocalizedMention]] = {}
+    for one in mentions_of(row, ids):
+        own.setdefault(one.image, {})[one.caption, one.start, one.end] = one
+    for pk in ids:
+        mentions = tuple(
+            shown
+            for shown in _compared(records[pk], own.get(pk, {}))
+            if which == ALL or (not shown.right and (which == WRONG or shown.overlap < FAR_IOU))
+        )
+        yield ShownImage(rows[pk], mentions) if mentions else None
+
+
+def _compared(
+    record: ImageRecord, own: dict[tuple[int, int, int], LocalizedMention]
+) -> Iterator[ShownMention]:
+    """The mentions that people boxed, beside what the set has for them."""
+    if record.layer is None:
+        return
+    for mention, drawn in sorted(boxed_mentions(record.layer), key=lambda one: one[0].place):
+        said = own.get(mention.place)
+        regions = np.empty((0, 5)) if said is None else said.regions
+        overlaps = iou(regions[:, :4], drawn) if len(regions) else np.empty(0)
+        right = np.flatnonzero(overlaps >= RIGHT_IOU)
+        before, after = _around(record.captions[mention.caption], mention)
+        yield ShownMention(
+            before,
+            mention.text,
+            after,
+            _rectangle(drawn),
+            _rectangle(regions[0, :4]) if len(regions) else None,
+            float(overlaps[0]) if len(regions) else 0.0,
+            int(right[0]) + 1 if len(right) else 0,
+        )
+
+
+def _around(caption: CaptionRecord, mention: Mention) -> tuple[str, str]:
+    words = caption.words
+    return " ".join(words[: mention.start]), " ".join(words[mention.end :])
+
+
+def _rectangle(box: NDArray[np.floating]) -> tuple[float, ...]:
+    left, top, right, low = (float(edge) for edge in box)
+    return left - 1, top - 1, right - left + 1, low - top + 1

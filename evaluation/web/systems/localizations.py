@@ -1,0 +1,210 @@
+"""The pages of localizations: asked for, listed, looked at beside people's boxes, scored, removed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils.formats import localize
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation import jobs
+from annotation.common.locks import Busy
+from annotation.datasets.layers import MOST_IMAGES_UPDATED_FOR_PAGE, LayerBehind, layer_to_read
+from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles_on
+from annotation.web.staff.frame import said
+from evaluation.models import LocalizationSet, System
+from evaluation.services.features.store import feature_sets
+from evaluation.services.localizations.files import write_localizations
+from evaluation.services.localizations.sets import remove_localization_set
+from evaluation.services.localizations.shown import ALL, SHOWN, ShownPage, shown_page
+from evaluation.services.systems import registry
+from evaluation.web.frame import evaluation_frame, file_download, text_parameter
+from evaluation.web.splits import NotOffered, which_in, whole_in
+from models_core.estimators.base import METHODS
+
+#: Pictures on a page.
+IMAGES_PER_PAGE = 12
+
+
+def _found(name: str) -> System | None:
+    registry.register_unlisted_systems()
+    return System.objects.select_related("corpus").filter(name=name).first()
+
+
+#: The system, and the localization set, of an address.
+_SYSTEM = AddressedThing(_found, gettext_lazy("There is no system “%(name)s” here."))
+LOCALIZATION_SET = AddressedThing(
+    lambda name: (
+        LocalizationSet.objects.filter(name=name, published=True).select_related("corpus", "made_by").first()
+    ),
+    gettext_lazy("There is no localization set “%(name)s” here."),
+)
+
+
+def localizes(row: System) -> bool:
+    """Whether a system can be asked where phrases are."""
+    method = METHODS.get(row.settings.get("recipe", {}).get("method", ""))
+    return method is not None and method.predicts == "localizations"
+
+
+def localization_sets_of(row: System) -> QuerySet[LocalizationSet]:
+    """The published sets that the system made, by name."""
+    return LocalizationSet.objects.filter(made_by=row, published=True).order_by("name")
+
+
+def proposals_of(row: System) -> list[str]:
+    """The sets of regions of its corpus that nobody drew, by their labels."""
+    return [
+        found.label
+        for found in feature_sets(row.corpus.name)
+        if found.kind == "region" and found.origin.get("regions") != "gold"
+    ]
+
+
+@require_POST
+@for_roles_on(_SYSTEM, *RUNNING)
+def system_localize(request: HttpRequest, row: System) -> HttpResponse:
+    """Have a system localize the phrases of a layer, as a job."""
+    then = redirect("evaluation:system", row.name)
+    with said(request, jobs.JobError, NotOffered) as tell:
+        if not localizes(row):
+            raise NotOffered(_("System “%(name)s” does not localize phrases.") % {"name": row.name})
+        regions = text_parameter(request.POST, "regions")
+        if regions not in proposals_of(row):
+            raise NotOffered(_("There are no such regions: choose from the list."))
+        layer = text_parameter(request.POST, "layer")
+        if layer and not row.corpus.layers.filter(name=layer, published=True).exists():
+            raise NotOffered(
+                _("There is no layer “%(name)s”: choose one of the list.") % {"name": layer[:60]}
+            )
+        arguments: dict[str, Any] = {
+            "system": row.name,
+            "name": text_parameter(request.POST, "name"),
+            "split": which_in(request.POST, "split", row.corpus, or_all=True),
+            "layer": layer,
+            "regions": regions,
+            "limit": whole_in(request.POST, "limit", default=100),
+        }
+        jobs.enqueue(kind="localize", arguments=arguments, corpus=row.corpus, actor=account_of(request))
+        tell(_("Localizing phrases. They are on the system’s page when they are done."))
+        then = redirect("evaluation:systems")
+    return then
+
+
+@require_safe
+@for_roles_on(LOCALIZATION_SET, *RUNNING)
+def localization_set_detail(request: HttpRequest, row: LocalizationSet) -> HttpResponse:
+    """A localization set: its figures, and its pictures a page at a time."""
+    layers = list(row.corpus.layers.filter(published=True).order_by("name").values_list("name", flat=True))
+    asked = text_parameter(request.GET, "layer") or row.layer
+    layer = asked if asked in layers else next(iter(layers), "")
+    which = text_parameter(request.GET, "show")
+    which = which if which in SHOWN else ALL
+    begin = text_parameter(request.GET, "from")
+    first = int(begin) if begin.isascii() and begin.isdigit() and len(begin) < 10 else 0
+    behind, page = "", ShownPage([], 0)
+    if layer:
+        try:
+            read = layer_to_read(row.corpus, layer, most=MOST_IMAGES_UPDATED_FOR_PAGE)
+            page = shown_page(row, read, which, first, IMAGES_PER_PAGE)
+        except LayerBehind as error:
+            behind = str(error)
+    report = row.scores.get(layer)
+    same = LocalizationSet.objects.filter(corpus=row.corpus_id, published=True)
+    return render(
+        request,
+        "evaluation/localizations.html",
+        evaluation_frame(
+            "systems",
+            deeper=True,
+            row=row,
+            layers=layers,
+            layer=layer,
+            which=which,
+            page=page,
+            behind=behind,
+            first=first,
+            report=_figures(report) if report else None,
+            others=same.exclude(pk=row.pk).order_by("name"),
+        ),
+    )
+
+
+@require_safe
+@for_roles_on(LOCALIZATION_SET, *RUNNING)
+def localization_set_export(request: HttpRequest, row: LocalizationSet) -> HttpResponseBase:
+    """The set as JSON Lines."""
+    return file_download(f"{row.name}.jsonl", lambda path: write_localizations(row, path))
+
+
+@require_POST
+@for_roles_on(LOCALIZATION_SET, *RUNNING)
+def localization_set_score(request: HttpRequest, row: LocalizationSet) -> HttpResponse:
+    """Score a set against the boxes of a layer, as a job."""
+    then = redirect("evaluation:localizations", row.name)
+    with said(request, jobs.JobError, NotOffered) as tell:
+        layer = text_parameter(request.POST, "layer")
+        if not row.corpus.layers.filter(name=layer, published=True).exists():
+            raise NotOffered(
+                _("There is no layer “%(name)s”: choose one of the list.") % {"name": layer[:60]}
+            )
+        against = text_parameter(request.POST, "against")
+        same = LocalizationSet.objects.filter(corpus=row.corpus_id, published=True)
+        if against and not same.filter(name=against).exists():
+            raise NotOffered(_("There is no such localization set: choose from the list."))
+        arguments: dict[str, Any] = {"name": row.name, "layer": layer, "against": against}
+        jobs.enqueue(
+            kind="score_localization", arguments=arguments, corpus=row.corpus, actor=account_of(request)
+        )
+        tell(_("Scoring the localizations. The figures are on this page when they are done."))
+    return then
+
+
+@require_POST
+@for_roles_on(LOCALIZATION_SET, *RUNNING)
+def localization_set_delete(request: HttpRequest, row: LocalizationSet) -> HttpResponse:
+    """Take a localization set out."""
+    then = redirect("evaluation:localizations", row.name)
+    with said(request, Busy) as tell:
+        remove_localization_set(name=row.name, actor=account_of(request))
+        tell(_("Localization set “%(name)s” removed.") % {"name": row.name})
+        then = (
+            redirect("evaluation:system", row.made_by.name) if row.made_by else redirect("evaluation:systems")
+        )
+    return then
+
+
+def _figures(report: dict[str, Any]) -> dict[str, Any]:
+    """The figures of a report as a page shows them: shares in per cent."""
+    kinds = ("R@1", "R@10", "R@100", "AP", "proposals")
+
+    def part(rows: list[dict[str, Any]], key: str) -> list[tuple[str, int, list[str]]]:
+        return [(one[key], one["mentions"], [_percent(one[kind]) for kind in kinds]) for one in rows]
+
+    def with_percents(one: dict[str, Any], value: str) -> dict[str, Any]:
+        shares = {"percent": one.get(value), "low_percent": one.get("low"), "high_percent": one.get("high")}
+        return {**one, **{key: _percent(share) for key, share in shares.items()}}
+
+    return {
+        **report,
+        "measures": [with_percents(one, "value") for one in report["measures"]],
+        "differences": [with_percents(one, "difference") for one in report.get("differences", ())],
+        "parts": [
+            (_("By category"), part(report["categories"], "category"), _("Category")),
+            (_("The most frequent phrases"), part(report["frequent"], "phrase"), _("Phrase")),
+        ],
+    }
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else localize(round(100 * share, 1))
+
+
+def _check_layer(corpus: Any, name: str) -> None:
+    if not corpus.layers.filter(name=name, published=True).exists():
+        raise NotOffered(_("There is no layer “%(name)s”: choose one of the list.") % {"name": name[:60]})

@@ -1,0 +1,243 @@
+"""Region-phrase CCA: phrases and regions in one space by normalised CCA, learned from resampled pairs.
+
+At most N exemplars of each phrase are drawn (N-resampling). Of the pairs of a region x and a phrase y, CCA
+gives W, U and correlations rho; they are embedded as
+
+    (x - mean) W diag(rho)    and    (y - mean) U diag(rho)
+
+brought to length 1, and the score of a region for a phrase is the cosine. Covariances are streamed: memory
+does not grow with the number of pairs.
+
+Source: Plummer et al. 2015, sections 3.1 and 3.2; Gong et al. 2014, eq. 1 and 2, with the power 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from models_core.checked_fields import check_fields
+from models_core.estimators.base import (
+    CAPTION_VIEW,
+    IMAGE_VIEW,
+    Dataset,
+    FitContext,
+    Matrix,
+    Method,
+    RaggedRows,
+    State,
+    register_method,
+)
+from models_core.estimators.cca import RIDGES, Components, Powers, Ridges, canonical_maps
+from models_core.estimators.covariances import ADDING_UP, PairedSums
+from models_core.estimators.embeddings import LinearMap, recall_of_embeddings
+from models_core.estimators.localizers import resampled
+from models_core.features.principal_axes import unit_rows
+from models_core.features.text.phrases import PhraseRows
+from models_core.scoring.tiles import Products, Scores
+
+#: Pairs that are added up, and regions or phrases that are embedded, at a time.
+_TOGETHER = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class RegionPhraseSettings:
+    """Settings of region-phrase CCA; of several ridges and powers the best is chosen on held-out pairs."""
+
+    exemplars: Annotated[
+        int, Field(ge=0, description="Exemplars of a phrase that are learned from, at most (N); 0: all")
+    ] = 10
+    components: Components = 512
+    ridges: Ridges = RIDGES
+    powers: Powers = (1.0,)
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+class RegionPhraseCCA:
+    """Learned are `regions_` and `phrases_`, maps; `correlations_`, `ridge_`, `power_`, `pairs_`, how many
+    pairs were learned from, and `tried_`, a row (ridge, power, held-out recall) for each setting."""
+
+    regions_: LinearMap
+    phrases_: LinearMap
+    correlations_: Matrix
+    ridge_: float
+    power_: float
+    pairs_: int
+    tried_: Matrix
+
+    def __init__(self, settings: RegionPhraseSettings) -> None:
+        self.settings = settings
+
+    def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> RegionPhraseCCA:
+        """Learn from pairs of a phrase and the one region of its item; of equal settings the first is taken.
+
+        Phrases without a known word are left out. Raises ValueError for items of several regions, where
+        fewer than two pairs are left, and without held-out pairs where there is something to choose.
+        """
+        settings = self.settings
+        settled = len(settings.ridges) == len(settings.powers) == 1
+        if validation is None and not settled:
+            raise ValueError("region-phrase CCA chooses its ridge on held-out pairs; give some, or one ridge")
+        regions, phrases = views_of(train)
+        if (regions.counts != 1).any():
+            raise ValueError("an item to learn from has several regions; expected one region each")
+        known = np.flatnonzero(phrases.known)
+        chosen = known[resampled(phrases.phrase_of[known], settings.exemplars, context.rng("exemplars"))]
+        if len(chosen) < 2:
+            raise ValueError(
+                f"{len(known)} of {len(phrases)} phrases have a word with a vector; give word vectors of "
+                "this language (train_word_vectors makes some)"
+            )
+        sums = PairedSums(regions.shape[1], phrases.shape[1])
+        for start in range(0, len(chosen), _TOGETHER):
+            context.progress(ADDING_UP, start, len(chosen))
+            part = chosen[start : start + _TOGETHER]
+            sums.add(
+                regions.padded(train.image_of[part])[0][:, 0],
+                phrases[part],
+                names=("regions", "phrases"),
+            )
+        context.progress(ADDING_UP, len(chosen), len(chosen))
+        found, best, tried = sums.covariances(), -np.inf, []
+        self.pairs_ = len(chosen)
+        for done, ridge in enumerate(settings.ridges, start=1):
+            maps = canonical_maps(found, settings.components, ridge)
+            for power in settings.powers:
+                self.regions_, self.phrases_ = maps.scaled(power)
+                value = 0.0 if validation is None else self._held_out_recall(validation)
+                tried.append((ridge, power, value))
+                if value > best:
+                    best, kept, self.ridge_, self.power_ = value, maps, ridge, power
+            context.progress("trying ridges", done, len(settings.ridges))
+        self.regions_, self.phrases_ = kept.scaled(self.power_)
+        self.correlations_, self.tried_ = kept.correlations, np.asarray(tried)
+        return self
+
+    def _held_out_recall(self, validation: Dataset) -> float:
+        """Mean of R@1, R@5 and R@10 over both directions, of regions with a phrase each."""
+        regions, phrases = views_of(validation)
+        known = np.flatnonzero(phrases.known)
+        if not len(known):
+            return 0.0
+        own, image_of = np.unique(validation.image_of[known], return_inverse=True)
+        embedded = self._together(self.regions_, _blocks_of(regions.take(own)))
+        said = self._together(self.phrases_, _rows(phrases, known))
+        return recall_of_embeddings(
+            np.asarray(embedded, np.float64), np.asarray(said, np.float64), image_of.ravel(), cosine=True
+        )
+
+    def embed_regions(self, regions: RaggedRows) -> NDArray[np.float32]:
+        """Every region of these items in their order, with length 1, shape (regions, components)."""
+        return self._together(self.regions_, _blocks_of(regions))
+
+    def embed_phrases(self, phrases: PhraseRows) -> NDArray[np.float32]:
+        """Rows of length 1, shape (phrases, components); zeros where no word is known."""
+        each = phrases.distinct
+        found = self._together(self.phrases_, _rows(each, np.arange(len(each))))
+        found[~each.known] = 0
+        return found[phrases.phrase_of]
+
+    def localize(self, data: Dataset) -> RaggedRows:
+        """Cosines of the regions of each phrase's image; 0 where none of its words is known."""
+        regions, phrases = views_of(data)
+        embedded, said = self.embed_regions(regions), self.embed_phrases(phrases)
+        end = np.cumsum(regions.counts)
+        begin = end - regions.counts
+        counts = regions.counts[data.image_of]
+        found = RaggedRows.of_counts(np.empty(int(counts.sum()), np.float32), counts)
+        order = np.argsort(data.image_of, kind="stable")
+        for own in np.split(order, np.flatnonzero(np.diff(data.image_of[order])) + 1):
+            if len(own):
+                image = data.image_of[own[0]]
+                scores = said[own] @ embedded[begin[image] : end[image]].T
+                for place, row in zip(own, scores, strict=True):
+                    found.item(int(place))[:] = row
+        return found
+
+    def detect(self, data: Dataset) -> Scores:
+        """Cosines of every region of all images for each phrase; rows are phrases."""
+        regions, phrases = views_of(data)
+        return Products(self.embed_phrases(phrases), self.embed_regions(regions))
+
+    def _together(self, mapped: LinearMap, blocks: Iterator[NDArray[np.float32]]) -> NDArray[np.float32]:
+        """Mapped in single precision, which is twice as fast, with length 1."""
+        weights = mapped.weights.astype(np.float32)
+        moved = (mapped.mean @ mapped.weights).astype(np.float32)
+        found = [np.empty((0, weights.shape[1]), np.float32)]
+        for block in blocks:
+            if block.shape[1] != len(weights):
+                raise ValueError(
+                    f"features of {block.shape[1]} numbers against {len(weights)}; expected the same"
+                )
+            found.append(unit_rows(block @ weights - moved))
+        return np.concatenate(found)
+
+    def state(self) -> State:
+        """Everything learned as arrays, and as settings that fit JSON."""
+        arrays: dict[str, NDArray[Any]] = {"correlations": self.correlations_, "tried": self.tried_}
+        for name, side in (("regions", self.regions_), ("phrases", self.phrases_)):
+            arrays |= {f"{name}.mean": side.mean, f"{name}.weights": side.weights}
+        return arrays, {"ridge": self.ridge_, "power": self.power_, "pairs": self.pairs_}
+
+    @classmethod
+    def from_state(cls, settings: RegionPhraseSettings, state: State) -> RegionPhraseCCA:
+        """What `state` gave; raises KeyError where something is missing."""
+        arrays, said = state
+        found = cls(settings)
+        found.regions_, found.phrases_ = (
+            LinearMap(arrays[f"{name}.mean"], arrays[f"{name}.weights"]) for name in ("regions", "phrases")
+        )
+        found.correlations_, found.tried_ = arrays["correlations"], arrays["tried"]
+        found.ridge_, found.power_, found.pairs_ = said["ridge"], said["power"], said["pairs"]
+        return found
+
+
+def views_of(data: Dataset) -> tuple[RaggedRows, PhraseRows]:
+    """Regions and phrases of a dataset; raises ValueError for other forms."""
+    regions, phrases = data.images, data.captions
+    if not isinstance(regions, RaggedRows) or not isinstance(phrases, PhraseRows):
+        raise ValueError("region-phrase CCA takes regions and phrases; describe items by a system's sides")
+    return regions, phrases
+
+
+def _blocks_of(regions: RaggedRows) -> Iterator[NDArray[np.float32]]:
+    """The regions of all items in order, `_TOGETHER` or a few more at a time."""
+    until = np.cumsum(regions.counts)
+    first = 0
+    while first < len(regions):
+        before = until[first] - regions.counts[first]
+        last = max(first + 1, int(np.searchsorted(until, before + _TOGETHER, side="right")))
+        held = [regions.item(place) for place in range(first, last)]
+        yield np.asarray(np.concatenate(held), np.float32)
+        first = last
+
+
+def _rows(phrases: PhraseRows, chosen: NDArray[np.intp]) -> Iterator[NDArray[np.float32]]:
+    for start in range(0, len(chosen), _TOGETHER):
+        yield phrases[chosen[start : start + _TOGETHER]]
+
+
+register_method(
+    Method(
+        name="region-phrase-cca",
+        title="CCA of regions and phrases",
+        settings=RegionPhraseSettings,
+        make=RegionPhraseCCA,
+        load=RegionPhraseCCA.from_state,
+        takes={IMAGE_VIEW: "regions", CAPTION_VIEW: "phrases"},
+        source="Plummer et al. 2015, section 3.1",
+        recipes={
+            "Region-phrase-CCA": {"printed": "CCA, N = 10"},
+            "Region-phrase-HGLMM": {"text": {"vectors": "fisher"}, "printed": "CCA of HGLMM, N = 10"},
+        },
+        predicts="localizations",
+        items="regions",
+    )
+)

@@ -1,0 +1,127 @@
+"""Phrases as vectors: the mean of their words' vectors, or a Fisher vector, computed when looked at.
+
+A phrase is its words in lower case without articles, so "A man" and "the man" are one phrase. Of 423,134
+phrases (Plummer et al. 2015, Table 4) vectors of 18,000 numbers would take 30 GB; rows are computed in the
+blocks that somebody asks for.
+
+Source: Plummer et al. 2015, section 3.1, and Table 3 for phrases without articles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models_core.features.text.tokens import plain_words
+
+ARTICLES = frozenset({"a", "an", "the"})
+
+#: Words' numbers, where each phrase's begin and end, and the vectors of the words -> a row a phrase.
+DescribePhrases = Callable[
+    [NDArray[np.intp], NDArray[np.intp], NDArray[np.intp], NDArray[np.float32]], NDArray[np.float32]
+]
+
+
+def phrase_words(words: Sequence[str]) -> list[str]:
+    """The words in lower case without articles; all of them where they are nothing but articles.
+
+    >>> phrase_words(["The", "little", "girl"])
+    ['little', 'girl']
+    """
+    lower = [word.lower() for word in words]
+    return [word for word in lower if word not in ARTICLES] or lower
+
+
+def phrase_text(text: str) -> str:
+    """What a phrase is compared by: its words, without punctuation and articles, in lower case.
+
+    >>> phrase_text("A man's hat")
+    "man 's hat"
+    """
+    return " ".join(phrase_words(plain_words(text)))
+
+
+@dataclass(frozen=True)
+class PhraseRows:
+    """Phrases as rows of `numbers` numbers in single precision, computed when they are asked for.
+
+    Row i is the phrase `phrase_of[i]`, whose words are `words[begin:end]`, numbers of rows of `vectors`;
+    equal phrases have the same number. A phrase without a known word is a row of zeros.
+    """
+
+    phrase_of: NDArray[np.intp]
+    words: NDArray[np.intp]
+    begin: NDArray[np.intp]
+    end: NDArray[np.intp]
+    vectors: NDArray[np.float32]
+    numbers: int
+    describe: DescribePhrases
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(phrases, numbers)."""
+        return len(self.phrase_of), self.numbers
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Single precision."""
+        return np.dtype(np.float32)
+
+    def __len__(self) -> int:
+        return len(self.phrase_of)
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Whether each row has a word with a vector, shape (phrases,)."""
+        return np.asarray((self.end > self.begin)[self.phrase_of])
+
+    @property
+    def distinct(self) -> PhraseRows:
+        """Each phrase once, in the order of their numbers."""
+        return self.of_phrases(np.arange(len(self.begin)))
+
+    def of_phrases(self, phrase_of: NDArray[np.intp]) -> PhraseRows:
+        """The same phrases in other rows."""
+        return PhraseRows(
+            phrase_of, self.words, self.begin, self.end, self.vectors, self.numbers, self.describe
+        )
+
+    def __getitem__(self, chosen: slice | NDArray[np.intp]) -> NDArray[np.float32]:
+        """The rows at these places, shape (rows, numbers); each phrase among them is described once."""
+        own, rows = np.unique(self.phrase_of[chosen], return_inverse=True)
+        begin, end = self.begin[own], self.end[own]
+        counts = end - begin
+        until = np.cumsum(counts)
+        places = np.arange(counts.sum()) + np.repeat(begin - until + counts, counts)
+        used, numbers = np.unique(self.words[places], return_inverse=True)
+        found = self.describe(numbers.ravel(), until - counts, until, self.vectors[used])
+        return found if len(own) == len(rows) and (rows == np.arange(len(rows))).all() else found[rows]
+
+
+def numbered_phrases(
+    phrases: Sequence[Sequence[str]], number_of: dict[str, int]
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Of each row the number of its phrase, and of each phrase its known words: `words`, `begin`, `end`.
+
+    Phrases that differ in unknown words only stay different.
+    """
+    number: dict[tuple[str, ...], int] = {}
+    phrase_of = np.asarray([number.setdefault(tuple(words), len(number)) for words in phrases], np.intp)
+    known = [[number_of[word] for word in words if word in number_of] for words in number]
+    end = np.cumsum([len(own) for own in known], dtype=np.intp)
+    flat = np.asarray([word for own in known for word in own], np.intp)
+    begin = end - np.asarray([len(own) for own in known], np.intp)
+    return phrase_of, flat, begin, end
+
+
+def mean_vectors(
+    words: NDArray[np.intp], begin: NDArray[np.intp], end: NDArray[np.intp], vectors: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """The mean of each phrase's words, shape (phrases, dimensions); zeros where it has none."""
+    sums = np.zeros((len(words) + 1, vectors.shape[1]))
+    np.cumsum(vectors[words], axis=0, out=sums[1:], dtype=np.float64)
+    return np.asarray((sums[end] - sums[begin]) / np.maximum(end - begin, 1)[:, None], np.float32)

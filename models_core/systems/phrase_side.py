@@ -1,0 +1,197 @@
+"""What describes phrases: the mean of their words' vectors, or Fisher vectors, with the word vectors kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models_core.features.principal_axes import PrincipalAxes
+from models_core.features.text.documents import Document
+from models_core.features.text.fisher import FisherVectors
+from models_core.features.text.mixtures import MixtureSettings, WordMixture
+from models_core.features.text.phrases import (
+    DescribePhrases,
+    PhraseRows,
+    mean_vectors,
+    numbered_phrases,
+    phrase_words,
+)
+from models_core.phase_cache import PhaseCache, digest_of_parts, from_json_array, to_json_array
+from models_core.systems.dataset import CaptionWords
+from models_core.systems.kernels import GivenWordVectors, Resources
+from models_core.systems.recipe import BadRecipe, Recipe
+from models_core.systems.side_contracts import Arrays, DescribedSide, Owners
+from models_core.systems.side_settings import PhraseSettings
+
+#: Phrases from which principal axes are learned; of more, so many are drawn.
+_AXES_FROM = 8192
+_STATE = "phrases."
+
+
+@dataclass(frozen=True)
+class _PhrasePlaces:
+    """Phrases as numbers of words, as Fisher vectors take them."""
+
+    values: NDArray[np.intp]
+    begin: NDArray[np.intp]
+    end: NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class PhraseTexts:
+    """Phrases as vectors; words without a vector are left out.
+
+    `vectors` has a row for each word of `vocabulary`. `fisher` and `axes` are learned where the settings ask
+    for them. `training`, each item's phrases one after the other, and `owners` are not stored.
+    """
+
+    settings: PhraseSettings
+    vocabulary: Sequence[str]
+    vectors: NDArray[np.float32]
+    fisher: FisherVectors | None = None
+    axes: PrincipalAxes | None = None
+    training: Sequence[Document] = ()
+    owners: Owners = field(default_factory=lambda: np.empty(0, np.intp))
+
+    @classmethod
+    def learn(
+        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
+    ) -> PhraseTexts:
+        """Keep the vectors of the training phrases' words and of the first others; learn the mixture.
+
+        Raises BadRecipe without word vectors, and where no training phrase has a word with a vector.
+        """
+        settings: PhraseSettings = recipe.text
+        given = aids.word_vectors
+        if given is None:
+            raise BadRecipe(
+                f"recipe {recipe.name!r} describes phrases by word vectors; give --words SET "
+                "(train_word_vectors makes one)"
+            )
+        training: list[Document] = [[[w.lemma for w in caption]] for own in words for caption in own]
+        owners = np.repeat(np.arange(len(words)), [len(own) for own in words])
+        said = Counter(word for text in training for word in phrase_words(text[0]))
+        vocabulary, vectors = _kept_words(given, said, settings.vocabulary)
+        if not any(word in said for word in vocabulary):
+            raise BadRecipe(
+                f"recipe {recipe.name!r}: no word of the training phrases has a vector; give word vectors of "
+                "this language (train_word_vectors makes some)"
+            )
+        plain = cls(settings, vocabulary, vectors, training=training, owners=owners)
+        return plain if settings.vectors == "mean" else plain._with_mixture(said, kept)
+
+    def _with_mixture(self, said: Counter[str], kept: PhaseCache) -> PhraseTexts:
+        settings = self.settings
+        own = [place for place, word in enumerate(self.vocabulary) if word in said]
+        rows = self.vectors[own]
+        counts = np.asarray([said[self.vocabulary[place]] for place in own], np.float64)
+        asked = MixtureSettings(settings.family, settings.mixture)
+        facts = {"rows": digest_of_parts(rows, counts), "settings": [asked.family, asked.components]}
+
+        def learn() -> dict[str, NDArray[Any]]:
+            mixture = WordMixture(asked).fit(rows, counts=counts, progress=kept.progress)
+            arrays, settings_of_both = FisherVectors(mixture).state()
+            return {**arrays, "said": to_json_array(settings_of_both)}
+
+        arrays = dict(kept.arrays("learning a mixture of word vectors", facts, learn))
+        fisher = FisherVectors.from_state(arrays, from_json_array(arrays.pop("said")))
+        found = PhraseTexts(
+            settings, self.vocabulary, self.vectors, fisher, training=self.training, owners=self.owners
+        )
+        if not settings.axes:
+            return found
+        rows_of_all = found.describe(found.training).distinct
+        drawn = np.random.default_rng(0).permutation(len(rows_of_all))[:_AXES_FROM]
+        axes = PrincipalAxes.fit(rows_of_all[np.sort(drawn)], settings.axes)
+        return PhraseTexts(settings, self.vocabulary, self.vectors, fisher, axes, self.training, self.owners)
+
+    def digest_parts(self) -> dict[str, Any]:
+        """The vectors of the words."""
+        return {"words": digest_of_parts(list(self.vocabulary), self.vectors)}
+
+    def describe_training(
+        self, queries: Sequence[Document] | None, store: PhaseCache, facts: Mapping[str, Any]
+    ) -> DescribedSide:
+        """Rows of both, computed when they are looked at."""
+        new: Any = None if queries is None else self.describe(queries)
+        own: Any = self.describe(self.training)
+        return DescribedSide(own, new, self.owners)
+
+    def describe(self, captions: Sequence[Document]) -> PhraseRows:
+        """A row a phrase; several captions of an item are one phrase."""
+        texts = [phrase_words([word for caption in own for word in caption]) for own in captions]
+        phrase_of, words, begin, end = numbered_phrases(texts, self._number_of)
+        return PhraseRows(phrase_of, words, begin, end, self.vectors, self._numbers, self._described)
+
+    @cached_property
+    def _number_of(self) -> dict[str, int]:
+        return {word: number for number, word in enumerate(self.vocabulary)}
+
+    @property
+    def _numbers(self) -> int:
+        if self.axes is not None:
+            return int(self.axes.axes.shape[1])
+        return self.vectors.shape[1] if self.fisher is None else self.fisher.size
+
+    @property
+    def _described(self) -> DescribePhrases:
+        return mean_vectors if self.fisher is None else self._fisher_rows
+
+    def _fisher_rows(
+        self,
+        words: NDArray[np.intp],
+        begin: NDArray[np.intp],
+        end: NDArray[np.intp],
+        vectors: NDArray[np.float32],
+    ) -> NDArray[np.float32]:
+        assert self.fisher is not None
+        if not len(words):
+            return np.zeros((len(begin), self._numbers), np.float32)
+        blocks = self.fisher.blocks(_PhrasePlaces(words, begin, end), vectors)
+        reduced = blocks if self.axes is None else map(self.axes.transform, blocks)
+        return np.concatenate(list(reduced))
+
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Words, their vectors, the mixture and the axes."""
+        arrays: dict[str, NDArray[Any]] = {
+            f"{_STATE}vocabulary": to_json_array(list(self.vocabulary)),
+            f"{_STATE}vectors": self.vectors,
+        }
+        said: dict[str, Any] = {}
+        if self.fisher is not None:
+            own, said = self.fisher.state()
+            arrays |= {f"{_STATE}fisher.{name}": array for name, array in own.items()}
+        if self.axes is not None:
+            arrays |= {f"{_STATE}axes": self.axes.axes, f"{_STATE}axes.mean": self.axes.mean}
+        return arrays, {"phrases": said}
+
+    @classmethod
+    def from_state(cls, settings: Any, arrays: Arrays, stored: Mapping[str, Any]) -> PhraseTexts:
+        """What `state` gave; raises KeyError where something is missing."""
+        fisher = axes = None
+        if stored["phrases"]:
+            start = f"{_STATE}fisher."
+            own = {name.removeprefix(start): a for name, a in arrays.items() if name.startswith(start)}
+            fisher = FisherVectors.from_state(own, stored["phrases"])
+        if f"{_STATE}axes" in arrays:
+            axes = PrincipalAxes(arrays[f"{_STATE}axes.mean"], arrays[f"{_STATE}axes"])
+        vocabulary = from_json_array(arrays[f"{_STATE}vocabulary"])
+        return cls(settings, vocabulary, arrays[f"{_STATE}vectors"], fisher, axes)
+
+
+def _kept_words(
+    given: GivenWordVectors, said: Mapping[str, int], first: int
+) -> tuple[list[str], NDArray[np.float32]]:
+    """The words of the set that are said or among its `first`, with their vectors."""
+    places: dict[str, int] = {}
+    for place, word in enumerate(given.words):
+        if place < first or word in said:
+            places.setdefault(word, place)
+    rows = np.asarray(given.vectors[list(places.values())], np.float32)
+    return list(places), rows.reshape(len(places), -1)

@@ -1,0 +1,245 @@
+"""Phrases found in pictures: learned, predicted, kept, written as files and read again, scored."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from django.core.management import CommandError
+
+from annotation import jobs
+from annotation.models import Job, Layer
+from evaluation.models import LocalizationSet, PhraseLocalization
+from evaluation.services.features.importing import FeatureImport, import_features
+from evaluation.services.localizations.sets import mentions_of, remove_localization_set
+from tests.evaluation.database.conftest import said
+from tests.evaluation.systems.scenes import BOXES, THINGS
+from tests.web import world
+from tests.web.staff import press, words
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def grounded(scenes: str, tmp_path: Path) -> str:
+    """A system that learned which phrase means which region; word vectors tell the things apart."""
+    give_words(tmp_path)
+    train("grounded")
+    return "grounded"
+
+
+def give_words(folder: Path) -> None:
+    words = [*THINGS, "small", "near", "unseen"]
+    vectors = np.random.default_rng(3).standard_normal((len(words), 8)).astype(np.float32)
+    np.savez(folder / "words.npz", vectors=vectors, ids=np.array(words))
+    import_features(FeatureImport(corpus="scenes", name="words", path=folder / "words.npz", kind="word"))
+
+
+def train(name: str, *options: Any, recipe: str = "Region-phrase-CCA") -> None:
+    said(
+        *("train_system", name, "--recipe", recipe, "--corpus", "scenes", "--regions", "parts"),
+        *("--words", "words", "--layer", layer_name(), *options),
+    )
+
+
+def layer_name() -> str:
+    return Layer.objects.get().name
+
+
+def localized(system: str, *options: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(said("localize", system, *options, "--json"))
+    return found
+
+
+def scored(name: str, *options: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(
+        said("score_localization", name, "--resamples", 50, *options, "--json")
+    )
+    return found
+
+
+def values(report: dict[str, Any]) -> dict[str, float]:
+    return {one["measure"]: one["value"] for one in report["measures"]}
+
+
+def test_phrases_are_localized_kept_and_better_than_by_chance(grounded):
+    made = localized(grounded)
+    assert (made["images"], made["mentions"], made["unchanged"]) == (15, 60, False)
+    assert made["phrases"] == 13, "six things, each also small, and what is near"
+    assert made["unknown"] == 0
+    assert localized(grounded)["unchanged"]
+    kept = LocalizationSet.objects.get()
+    assert PhraseLocalization.objects.count() == 60
+    rows = list(mentions_of(kept))
+    assert all(len(one.regions) == len(BOXES) for one in rows)
+    assert all((np.diff(one.regions[:, 4]) <= 0).all() for one in rows)
+    # A thing lies in one of four parts or is not told apart: five regions, of which one is right.
+    report = scored(grounded)
+    assert (report["mentions"], report["predicted"], report["images"]) == (60, 60, 15)
+    found = values(report)
+    assert found["R@1"] > 0.6 > 0.3 > found["R@1, random"] == pytest.approx(0.2)
+    assert found["R@10"] == found["R@100"] == found["proposals"] == 1
+    assert found["R@1, largest"] == 0, "the whole picture is no thing"
+    assert 0 < found["mAP"] == pytest.approx(found["AP"]), "there is one category"
+    first = report["measures"][0]
+    assert first["low"] < first["value"] < first["high"]
+    assert [one["category"] for one in report["categories"]] == ["other"]
+    assert report["frequent"][0]["phrase"] == "near"
+    assert sum(one["mentions"] for one in report["frequent"]) == 60
+
+
+def test_what_is_exported_is_read_again_and_scores_alike(grounded, tmp_path):
+    out = tmp_path / "found.jsonl"
+    assert localized(grounded, "--out", out)["file"] == str(out)
+    said("export_localizations", grounded, "--out", tmp_path / "again.jsonl")
+    assert (tmp_path / "again.jsonl").read_text() == out.read_text()
+    ask = ("import_localizations", "theirs", out, "--corpus", "scenes", "--json")
+    made = json.loads(said(*ask))
+    assert (made["images"], made["mentions"], made["phrases"], made["clipped"]) == (15, 60, 13, 0)
+    assert json.loads(said(*ask))["unchanged"]
+    ours, theirs = scored(grounded), scored("theirs", "--layer", layer_name(), "--against", grounded)
+    assert values(ours) == values(theirs) and ours["everywhere"] and theirs["everywhere"]
+    assert {one["difference"] for one in theirs["differences"]} == {0}
+    lines = [line for line in out.read_text().splitlines() if "detections" not in line]
+    (tmp_path / "mentions.jsonl").write_text("\n".join(lines[:40]))
+    said("import_localizations", "some", tmp_path / "mentions.jsonl", "--corpus", "scenes")
+    some = scored("some", "--layer", layer_name(), "--split", "test", "--against", grounded)
+    assert (some["mentions"], some["predicted"], some["everywhere"]) == (60, 40, False)
+    worse = some["differences"][2]
+    assert worse["measure"] == "R@100" and worse["difference"] == pytest.approx(-1 / 3) and worse["high"] < 0
+    text = said("score_localization", "some", "--layer", layer_name(), "--split", "test")
+    assert "20 mentions have no prediction and count as missed." in text
+    assert "AP is of the images of each phrase's mentions alone" in text
+    assert "The most frequent phrases" in text
+    with pytest.raises(CommandError, match="localization set 'theirs' already exists with another system"):
+        said("import_localizations", "theirs", tmp_path / "mentions.jsonl", "--corpus", "scenes")
+
+
+GOOD = {"image": "0.png", "caption": 0, "start": 0, "end": 1, "phrase": "a", "regions": [[1, 1, 2, 2, 0.5]]}
+BAD_LINES: tuple[tuple[dict[str, Any], str], ...] = (
+    ({"image": "x.png"}, "image 'x.png' is not of corpus 'scenes'"),
+    ({"start": 2, "end": 2}, "words 2 to 2 of caption 0 are no mention"),
+    ({"end": 2, "regions": [[1, 1, 2, 2]]}, "is not xmin, ymin, xmax, ymax and a score"),
+    ({"end": 2, "regions": [[3, 1, 2, 2, 1]]}, "corners in the wrong order"),
+    ({"end": 2, "regions": 5}, "not iterable"),
+    ({}, "the mention 0:0-1 of '0.png' comes twice"),
+)
+
+
+def test_a_line_that_cannot_be_is_named(scenes, tmp_path):
+    file = tmp_path / "bad.jsonl"
+    lines = [(json.dumps({**GOOD, **change}), says) for change, says in BAD_LINES]
+    for line, says in (*lines, ("[1]", "is no object"), ('{"image": "0.png"}', "lacks 'caption'"), ("{", "")):
+        file.write_text(json.dumps(GOOD) + "\n\n" + line + "\n")
+        with pytest.raises(CommandError) as refused:
+            said("import_localizations", "bad", file, "--corpus", "scenes")
+        told = str(refused.value)
+        assert "bad.jsonl" in told and "line 3" in told and says in told and "\n" not in told
+    assert not LocalizationSet.objects.exists()
+    file.write_text("\n")
+    with pytest.raises(CommandError, match="has no mention"):
+        said("import_localizations", "bad", file, "--corpus", "scenes")
+
+
+def test_regions_outside_of_their_picture_are_cut_and_counted(scenes, tmp_path):
+    file = tmp_path / "out.jsonl"
+    regions = [[-3, 1, 50, 90, 0.9], [101, 1, 120, 20, 0.8], [1, 1, 20, 20, 0.7]]
+    line = {"image": "0.png", "caption": 0, "start": 0, "end": 2, "phrase": "A dog", "regions": regions}
+    file.write_text(json.dumps(line))
+    text = said("import_localizations", "out", file, "--corpus", "scenes")
+    assert (
+        "1 regions reached out of their picture and were cut, 1 lay wholly outside and were left out" in text
+    )
+    (one,) = mentions_of(LocalizationSet.objects.get())
+    np.testing.assert_allclose(one.regions, [[1, 1, 50, 60, 0.9], [1, 1, 20, 20, 0.7]])
+
+
+def test_what_cannot_be_learned_localized_or_scored_is_named(grounded, tmp_path):
+    train_as = ("train_system", "x", "--recipe", "Region-phrase-CCA", "--corpus", "scenes")
+    layer = layer_name()
+    for command, says in (
+        ((*train_as, "--regions", "parts", "--layer", layer), "give --words SET"),
+        ((*train_as, "--words", "words", "--layer", layer), "give --regions"),
+        ((*train_as, "--words", "words", "--regions", "parts"), "and --layer with mentions"),
+        (("localize", grounded, "--regions", "nowhere"), "unknown feature set 'nowhere' of corpus 'scenes'"),
+        (("localize", grounded, "--layer", "nobody"), "unknown layer 'nobody' of corpus 'scenes'"),
+        (("localize", grounded, "--limit", 0), "a limit of 0 regions; expected 1 or more"),
+        (("rank", grounded), "does not predict rankings: it localizes phrases; use localize"),
+        (("score_localization", "nothing"), "unknown localization set 'nothing'; known: none"),
+    ):
+        with pytest.raises(CommandError, match=says):
+            said(*command)
+    assert not LocalizationSet.objects.exists()
+    np.savez(tmp_path / "none.npz", vectors=np.ones((1, 8), np.float32), ids=np.array(["beside"]))
+    import_features(
+        FeatureImport(corpus="scenes", name="prepositions", path=tmp_path / "none.npz", kind="word")
+    )
+    with pytest.raises(CommandError, match="no word of the training phrases has a vector"):
+        said(*train_as, "--regions", "parts", "--layer", layer, "--words", "prepositions")
+    localized(grounded)
+    corpus = Layer.objects.get().corpus
+    Layer.objects.create(corpus=corpus, name="bare", source="import", published=True)
+    with pytest.raises(CommandError, match="layer 'bare' has no boxed mention of the split test"):
+        said("score_localization", grounded, "--layer", "bare")
+    with pytest.raises(CommandError, match="layer 'bare' says nothing of a region of these images"):
+        said(*train_as, "--regions", "parts", "--layer", "bare", "--words", "words")
+    with pytest.raises(CommandError, match="layer 'bare' has no mention in these images"):
+        said("localize", grounded, "--name", "other", "--layer", "bare")
+    with pytest.raises(CommandError, match="cannot be removed: localization set grounded"):
+        said("systems", "--remove", grounded)
+    remove_localization_set(name=grounded)
+    assert not PhraseLocalization.objects.exists()
+
+
+def test_phrases_are_localized_looked_at_scored_and_removed_by_page(grounded, tmp_path):
+    """A researcher asks for localizations, has them scored, looks at what is wrong, and removes the set."""
+    ada = world.signed_in("ada", "researcher")
+    system = "/evaluation/systems/grounded/"
+    detail = words(ada.get(system))
+    assert "has not localized any phrases yet" in detail and "This system has no runs" not in detail
+    refused = ada.post(f"{system}localize/", {"regions": "nowhere", "split": "test"}, follow=True)
+    assert "There are no such regions" in words(refused)
+    press(ada, system, "Localize phrases", name="found", regions="parts:1", split="test", layer=layer_name())
+    job = Job.objects.latest("pk")
+    assert jobs.run_queued_job(job.pk) == Job.DONE, job.error
+    kept = LocalizationSet.objects.get()
+    assert "found test" in words(ada.get(system))
+    page = "/evaluation/localizations/found/"
+    shown = ada.get(page).content.decode()
+    assert shown.count("<mark>") == 12 * 4 and "There are no figures against this layer yet" in shown
+    assert f"/evaluation/localizations/found/?show=all&amp;layer={kept.layer}&amp;from=12" in (
+        f"/evaluation/localizations/found/{next_page(shown)}"
+    )
+    assert ada.get(page + next_page(shown).replace("&amp;", "&")).content.decode().count("<mark>") == 12
+    localized(grounded, "--name", "second", "--limit", 1)
+    press(ada, page, "Score", layer=layer_name(), against="second")
+    job = Job.objects.latest("pk")
+    assert jobs.run_queued_job(job.pk) == Job.DONE, job.error
+    text = words(ada.get(page))
+    value = values(scored("found"))
+    assert f"R@1 {100 * value['R@1']:.1f}" in text and "R@10 100.0" in text
+    assert "Less second" in text and "By category" in text
+    wrong = ada.get(page, {"show": "wrong"}).content.decode()
+    assert 0 < wrong.count("<mark>") == round(60 * (1 - value["R@1"]))
+    far = ada.get(page, {"show": "far"}).content.decode()
+    assert 0 < far.count("<mark>") <= wrong.count("<mark>"), (
+        "the parts hardly overlap; the whole picture does"
+    )
+    file: Any = ada.get(page + "export")
+    assert len(b"".join(file.streaming_content).splitlines()) == 60 + 13
+    press(ada, page, "Remove this localization set")
+    assert not LocalizationSet.objects.filter(name="found").exists()
+    said("export_localizations", "second", "--out", tmp_path / "second.jsonl")
+    said("import_localizations", "theirs", tmp_path / "second.jsonl", "--corpus", "scenes")
+    assert "theirs scenes 60" in words(ada.get("/evaluation/"))
+    assert "second.jsonl" in words(ada.get("/evaluation/localizations/theirs/"))
+
+
+def next_page(page: str) -> str:
+    found = re.search(r'rel="next" href="([^"]+)"', page)
+    assert found is not None
+    return found[1]
