@@ -1,4 +1,4 @@
-"""Rows: judgments, frozen qrels, systems, runs, captions, batches, reports. Written by `services` alone.
+"""Rows: judgments, frozen qrels, systems, runs, captions, tags, batches, reports. `services` alone write.
 
 A foreign key that opens a unique constraint has no index of its own: the constraint's serves.
 Whatever is under way stays invisible until `published` is set, by one UPDATE.
@@ -7,6 +7,7 @@ Whatever is under way stays invisible until `published` is set, by one UPDATE.
 from evaluation.models.judged import JudgmentSet, PairAnswers, QrelsRow, QrelsSnapshot
 from evaluation.models.made import Batch, BatchRun, Report, ReportRun
 from evaluation.models.ranked import Ranking, Run, System
+from evaluation.models.tagged import TaggedImage, TagSet
 from evaluation.models.written import CaptionSet, WrittenCaption
 
 __all__ = [
@@ -22,5 +23,7 @@ __all__ = [
     "ReportRun",
     "Run",
     "System",
+    "TagSet",
+    "TaggedImage",
     "WrittenCaption",
 ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -28,6 +28,7 @@ from models_core.features.image.vocabulary import Vocabulary
 from models_core.features.text.documents import Document
 from models_core.features.text.edges import Edge
 from models_core.features.text.lemmas import Lemmatiser, Word
+from models_core.features.text.tags import TagPlace
 from models_core.features.text.tokens import plain_words
 from models_core.phase_cache import PhaseCache, digest_of_parts, from_json_array, to_json_array
 from models_core.systems.side_settings import CaptionForm
@@ -45,7 +46,7 @@ class ImageExample:
     """An image as it comes: its name, captions as written, and its picture, if there is one.
 
     `lemmas` are the captions as their corpus lemmatises them, where it does, `edges` the dependency edges of
-    each caption, where they were asked for.
+    each caption, and `tags` its tags, where they were asked for.
     """
 
     name: str
@@ -53,6 +54,7 @@ class ImageExample:
     picture: Path | None = None
     lemmas: tuple[str, ...] | None = None
     edges: tuple[tuple[Edge, ...], ...] | None = None
+    tags: tuple[tuple[TagPlace, ...], ...] | None = None
 
 
 #: Kernel of the image -> shares of pixels by cell, of the counts of one kind of words.
@@ -198,10 +200,7 @@ def prepare(
     if len(set(names)) != len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise ValueError(f"image {twice!r} is given twice; expected each once")
-    if reads == "lemmas":
-        words = read_captions(examples, kept=kept)
-    else:
-        words = written_words(examples) if reads == "words" else dependency_edges(examples)
+    words = read_captions(examples, kept=kept) if reads == "lemmas" else _READERS[reads](examples)
     if isinstance(vectors, RegionVectors):
         return PreparedDataset(names, words, _checked_regions(names, vectors))
     if vectors is not None:
@@ -234,6 +233,27 @@ def dependency_edges(examples: Sequence[ImageExample]) -> tuple[CaptionWords, ..
         tuple(tuple(Word(edge.token, "") for edge in caption) for caption in example.edges or ())
         for example in examples
     )
+
+
+def caption_tags(examples: Sequence[ImageExample]) -> tuple[CaptionWords, ...]:
+    """The tags of every caption with their places, each in the place of a lemma. Raises ValueError for an
+    image whose tags were not read, naming it."""
+    _check_captions(examples)
+    for example in examples:
+        if example.tags is None or len(example.tags) != len(example.captions):
+            raise ValueError(f"image {example.name!r} has a caption whose tags were not read; read all")
+    return tuple(
+        tuple(tuple(Word(place.token, "") for place in caption) for caption in example.tags or ())
+        for example in examples
+    )
+
+
+#: As what captions are read -> what reads them, where nothing of it need be kept.
+_READERS: Mapping[CaptionForm, Callable[[Sequence[ImageExample]], tuple[CaptionWords, ...]]] = {
+    "words": written_words,
+    "edges": dependency_edges,
+    "tags": caption_tags,
+}
 
 
 def _check_captions(examples: Sequence[ImageExample]) -> None:

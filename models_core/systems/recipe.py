@@ -67,7 +67,7 @@ class Recipe:
     def reads(self) -> CaptionForm:
         """As what its text's side reads captions."""
         form = self.kind.takes[CAPTION_VIEW]
-        return form if form == "words" or form == "edges" else "lemmas"
+        return form if form == "words" or form == "edges" or form == "tags" else "lemmas"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, which `of_dict` reads back."""

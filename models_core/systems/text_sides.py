@@ -40,6 +40,7 @@ from models_core.systems.side_settings import (
     TextSettings,
     WordSettings,
 )
+from models_core.systems.tag_texts import TagTexts
 
 
 @dataclass(frozen=True)
@@ -331,4 +332,5 @@ TEXT_SIDES: Mapping[Form, SideKind] = {
     "vectors": SideKind(BagTexts.learn, BagTexts.from_state),
     "words": SideKind(WordTexts.learn, WordTexts.from_state),
     "edges": SideKind(EdgeTexts.learn, EdgeTexts.from_state),
+    "tags": SideKind(TagTexts.learn, TagTexts.from_state),
 }

@@ -20,11 +20,13 @@ from models_core.estimators.base import (
     CAPTION_VIEW,
     IMAGE_VIEW,
     Dataset,
+    Matrix,
     Prediction,
     RankDirection,
     Retriever,
 )
 from models_core.estimators.captioners import Captioner, WritingSettings
+from models_core.estimators.taggers import CandidateTags, Tagger, TagScore
 from models_core.features.image.vocabulary import Vocabulary
 from models_core.features.text.documents import Document
 from models_core.phase_cache import PhaseArrays, from_json_array, to_json_array
@@ -55,7 +57,11 @@ class WrittenWords:
 def check_predicts(recipe: Recipe, wanted: Prediction) -> None:
     """Raise BadRecipe, naming the right command, where the recipe does not predict what is `wanted`."""
     if recipe.kind.predicts != wanted:
-        instead = {"rankings": "it ranks; use rank", "captions": "it writes captions; use generate_captions"}
+        instead = {
+            "rankings": "it ranks; use rank",
+            "captions": "it writes captions; use generate_captions",
+            "tags": "it tags images; use tag",
+        }
         raise BadRecipe(f"recipe {recipe.name!r} does not predict {wanted}: {instead[recipe.kind.predicts]}")
 
 
@@ -70,7 +76,7 @@ class TrainedSystem:
     names: tuple[str, ...]
     texts: TextSide
     images: ImageSide
-    model: Retriever | Captioner
+    model: Retriever | Captioner | Tagger
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -109,6 +115,12 @@ class TrainedSystem:
         said = self.texts.vocabulary
         found = cast(Captioner, self.model).write(self.describe(images, []), how)
         return [WrittenWords(tuple(said[n] for n in one.words), one.log_probability) for one in found]
+
+    def score_tags(self, images: Features, tags: CandidateTags, by: TagScore = "own") -> Matrix:
+        """How well each of the tags fits each image, shape (images, tags). Raises BadRecipe where its method
+        does not tag, and ValueError where it does not rank `by` that score."""
+        check_predicts(self.recipe, "tags")
+        return cast(Tagger, self.model).score_tags(self.images.describe(images), tags, by)
 
     def score_pairs(
         self, images: Features, captions: Sequence[Document], *, direction: RankDirection

@@ -36,9 +36,9 @@ from evaluation.services.systems.examples import (
     captions_of_corpus,
     examples_from,
     examples_of,
-    with_edges,
 )
 from evaluation.services.systems.folders import clear_leftovers, system_folder, training_folder
+from evaluation.services.systems.read_captions import as_read
 from evaluation.services.systems.region_texts import region_texts
 from evaluation.services.systems.shared_sums import SharedSums
 from evaluation.services.systems.sources import Sources, check_sets
@@ -175,9 +175,7 @@ def _train(
     check_sets(chosen, sources)
     check_processes(chosen)
     further = auxiliary_pairs(chosen, request.auxiliary, sources.features)
-    found = examples_from(corpus, sources)
-    if chosen.reads == "edges":
-        found = with_edges(found)
+    found = as_read(examples_from(corpus, sources), chosen, progress)
     training, held = (
         _by_fold(found, fold, seed)
         if fold

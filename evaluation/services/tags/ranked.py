@@ -80,7 +80,7 @@ def rank_tags(wanted: TagsRequest, *, progress: PhaseProgress = no_progress) -> 
         for place, (name, record) in enumerate(zip(names, stream_records(corpus=corpus), strict=True)):
             if place % _TOGETHER == 0:
                 progress(_PHASE, place, len(names))
-            captions = (reader.tags(_tokens(one)) for one in record.captions if not one.unrelated)
+            captions = (reader.tags(caption_tokens(one)) for one in record.captions if not one.unrelated)
             yield ImageTags(name, ranked_tags(captions, wanted.weight))
         progress(_PHASE, len(names), len(names))
 
@@ -126,5 +126,6 @@ def _counted(images: Iterator[ImageTags], report: TagsReport) -> Iterator[ImageT
         yield one
 
 
-def _tokens(caption: CaptionRecord) -> Sequence[str]:
+def caption_tokens(caption: CaptionRecord) -> Sequence[str]:
+    """Its words with its punctuation: as its corpus has them, else as we cut them."""
     return tokenise(caption.text) if caption.tokens is None else caption.tokens

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 from evaluation.formats.scores import ScoreMatrix
 from evaluation.models import Run
 from evaluation.services.common import ImportRefused, phase_cache
-from evaluation.services.systems.examples import examples_from, with_edges
+from evaluation.services.systems.examples import examples_from
 from evaluation.services.systems.folders import system_folder
 from evaluation.services.systems.origins.base import (
     ORIGINS,
@@ -16,6 +16,7 @@ from evaluation.services.systems.origins.base import (
     RankRequest,
     captions_taking_part,
 )
+from evaluation.services.systems.read_captions import as_read
 from evaluation.services.systems.sources import Sources
 from models_core.estimators.base import DIRECTIONS
 from models_core.features.text.documents import Document
@@ -42,9 +43,7 @@ def _matrices(wish: RankRequest) -> Matrices:
             f"system {name!r} was trained on a feature file; give a feature file for the images of corpus "
             f"{corpus!r}"
         )
-    found = examples_from(corpus, sources)
-    if stored.recipe.reads == "edges":
-        found = with_edges(found)
+    found = as_read(examples_from(corpus, sources), stored.recipe, wish.progress)
     places = found.to_rank(wish.split, seed=wish.seed)
     images = [found.examples[place] for place in places]
     material = prepare(
