@@ -225,8 +225,8 @@ class Method:
     its settings, `stored` what a stored system calls what was learned. `source` names the paper. `needs`
     names further data that it learns from; one that `needs_words` learns from word vectors too. What
     `predicts` rankings is a Retriever, what predicts captions a Captioner (see `captioners`), of `items`,
-    what predicts tags a Tagger (see `taggers`). Held-out images are described by `all_captions` of theirs, or
-    by one each. Several processes can learn one `by_processes` together.
+    what predicts tags an ImageTagger (see `taggers`). Held-out images are described by `all_captions` of
+    theirs, or by one each. Several processes can learn one `by_processes` together.
     """
 
     name: str

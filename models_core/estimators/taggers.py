@@ -37,7 +37,7 @@ class CandidateTags:
         return found
 
 
-class Tagger(Protocol):
+class ImageTagger(Protocol):
     """What scores tags for images. Learned attributes end in an underscore."""
 
     #: By what it can rank tags.

@@ -26,7 +26,7 @@ from models_core.estimators.base import (
     Retriever,
 )
 from models_core.estimators.captioners import Captioner, WritingSettings
-from models_core.estimators.taggers import CandidateTags, Tagger, TagScore
+from models_core.estimators.taggers import CandidateTags, ImageTagger, TagScore
 from models_core.features.image.vocabulary import Vocabulary
 from models_core.features.text.documents import Document
 from models_core.phase_cache import PhaseArrays, from_json_array, to_json_array
@@ -76,7 +76,7 @@ class TrainedSystem:
     names: tuple[str, ...]
     texts: TextSide
     images: ImageSide
-    model: Retriever | Captioner | Tagger
+    model: Retriever | Captioner | ImageTagger
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -120,7 +120,7 @@ class TrainedSystem:
         """How well each of the tags fits each image, shape (images, tags). Raises BadRecipe where its method
         does not tag, and ValueError where it does not rank `by` that score."""
         check_predicts(self.recipe, "tags")
-        return cast(Tagger, self.model).score_tags(self.images.describe(images), tags, by)
+        return cast(ImageTagger, self.model).score_tags(self.images.describe(images), tags, by)
 
     def score_pairs(
         self, images: Features, captions: Sequence[Document], *, direction: RankDirection

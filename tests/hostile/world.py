@@ -18,7 +18,7 @@ from annotation.moderation import control_items
 from annotation.protocol import questions as q
 from annotation.protocol.paging import Pair
 from annotation.workers import invitations, platform_visits
-from evaluation.models import CaptionSet, Run, System, WrittenCaption
+from evaluation.models import CaptionSet, Run, System, TaggedImage, TagSet, WrittenCaption
 from evaluation.relevance.scales import scale_named
 from evaluation.services.batches.launching import launch
 from evaluation.services.batches.planning import BatchRequest, plan
@@ -154,6 +154,10 @@ def _evaluated(folder: Path) -> None:
     )
     image = written.corpus.images.order_by("position")[0]
     WrittenCaption.objects.create(caption_set=written, position=0, image=image, text="a boat at a quay")
+    tagged = TagSet.objects.create(
+        corpus=written.corpus, name="tagged", made_by=written.made_by, image_count=1, published=True
+    )
+    TaggedImage.objects.create(tag_set=tagged, position=0, image=image, tags=[["boat", 0.5]])
     networks = Path(settings.DATA_DIR) / "sources" / "networks"
     networks.mkdir(parents=True, exist_ok=True)
     colours(networks / "colours.onnx")

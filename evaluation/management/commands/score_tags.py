@@ -23,8 +23,8 @@ from evaluation.management.base import TableCommand, add_subset, subset_of
 from evaluation.management.training import ProgressBars
 from evaluation.services.common import ImportRefused
 from evaluation.services.tagging.scores import (
-    DEPTHS,
     DISTRACTORS,
+    POOL_DEPTHS,
     TagScoring,
     remarks_on_tags,
     score_tag_set,
@@ -62,7 +62,7 @@ class Command(TableCommand):
         parser.add_argument(
             "--alpha", type=float, help="Weight of frequency among true tags (default: as in the training)"
         )
-        for option, default in (("--distractors", DISTRACTORS), ("--depths", DEPTHS)):
+        for option, default in (("--distractors", DISTRACTORS), ("--depths", POOL_DEPTHS)):
             usual = ",".join(map(str, default))
             parser.add_argument(
                 option,

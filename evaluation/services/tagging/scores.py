@@ -38,16 +38,16 @@ from evaluation.metrics.tagging import (
 from evaluation.models import TagSet
 from evaluation.selectors import names_of
 from evaluation.services.common import ImportRefused
-from evaluation.services.tagging.sets import scores_of, tag_set_named
+from evaluation.services.tagging.sets import tag_scores_of, tag_set_named
 from evaluation.services.tags.ranked import caption_tokens
 from evaluation.services.tags.reading import TagReader
 from evaluation.significance.resampling import bootstrap_ratio, figure_interval
 from models_core.features.text.tags import DEFAULT_ALPHA, TagUnit, check_alpha, ranked_tags
 from models_core.phase_cache import PhaseProgress, no_progress
 
-Floats = NDArray[np.float64]
+_Floats = NDArray[np.float64]
 #: The distractors of Figure 3, and the cut-offs of Tables 2 to 4.
-DISTRACTORS, DEPTHS = (0, 5, 10, 20), (1, 5)
+DISTRACTORS, POOL_DEPTHS = (0, 5, 10, 20), (1, 5)
 #: Below every score that a set holds: that of a tag which its list does not have.
 _ABSENT = -np.inf
 _PHASE = "reading true tags"
@@ -60,7 +60,7 @@ class TagScoring:
 
     unit: TagUnit | None = None
     alpha: float | None = None
-    depths: Sequence[int] = DEPTHS
+    depths: Sequence[int] = POOL_DEPTHS
     distractors: Sequence[int] = DISTRACTORS
     resampling: Resampling = field(default_factory=Resampling)
 
@@ -77,7 +77,7 @@ class TrueTags:
     of each image's true tags, the most relevant first. `unknown` true tags the set could not have chosen;
     `without` images have none that it could."""
 
-    scores: Floats
+    scores: _Floats
     numbers: list[list[int]]
     unknown: int
     without: int
@@ -182,7 +182,7 @@ def _drawn(how: TagScoring, items: int) -> Bootstrap | None:
     return how.resampling.over([str(item) for item in range(items)])
 
 
-def _interval(values: Floats, drawn: Bootstrap | None) -> dict[str, Any]:
+def _interval(values: _Floats, drawn: Bootstrap | None) -> dict[str, Any]:
     items = int((~np.isnan(values)).sum())
     if drawn is None:
         return {"value": float(np.nanmean(values)), "low": None, "high": None, "items": items}
@@ -197,10 +197,10 @@ def _true_tags(
     said = _tags_of_captions(found, unit, alpha, subset, progress)
     if found.vocabulary:
         number_of = {tag: number for number, tag in enumerate(found.vocabulary)}
-        images, scores = scores_of(found)
+        images, scores = tag_scores_of(found)
         kept = [place for place, image in enumerate(images) if image in said]
         every = [said[images[place]] for place in kept]
-        table: Floats = np.asarray(scores[kept], np.float64)
+        table: _Floats = np.asarray(scores[kept], np.float64)
     else:
         lists = found.images.order_by("position").values_list("image_id", "tags")
         listed = {image: dict(map(tuple, tags)) for image, tags in lists if image in said}

@@ -52,7 +52,7 @@ def tagged_images(found: TagSet) -> Iterator[ImageTags]:
         yield ImageTags(names[image], [(tag, score) for tag, score in tags])
 
 
-def scores_of(found: TagSet) -> tuple[list[int], NDArray[np.float32]]:
+def tag_scores_of(found: TagSet) -> tuple[list[int], NDArray[np.float32]]:
     """The ids of the images' rows, and their scores for the vocabulary, shape (images, tags)."""
     rows = found.images.order_by("position").values_list("image_id", "scores")
     images: list[int] = []

@@ -26,7 +26,7 @@ from evaluation.services.systems.sources import Sources
 from evaluation.services.systems.training import system_named
 from evaluation.services.tagging.sets import write_tag_set
 from evaluation.services.tags.ranked import SCORE_DIGITS
-from models_core.estimators.taggers import CandidateTags, Tagger, TagScore, check_score
+from models_core.estimators.taggers import CandidateTags, ImageTagger, TagScore, check_score
 from models_core.phase_cache import PhaseProgress, digest_of_parts, no_progress
 from models_core.systems.dataset import Vectors, checked_vectors
 from models_core.systems.kernels import GivenWordVectors
@@ -169,7 +169,7 @@ class _Tagging:
         """Raises BadRecipe where the system does not tag, and ValueError for what does not fit it."""
         stored = system_named(request.system)
         check_predicts(stored.recipe, "tags")
-        check_score(request.score, cast(Tagger, stored.model).scores, f"system {request.system!r}")
+        check_score(request.score, cast(ImageTagger, stored.model).scores, f"system {request.system!r}")
         corpus = str(stored.facts["corpus"])
         given = Sources(features=request.features)
         if not request.features:

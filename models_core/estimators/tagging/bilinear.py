@@ -27,7 +27,7 @@ from models_core.estimators.tagging.settings import BilinearSettings
 PRECISION = "precision"
 _DECAYS, _SMALL = (0.9, 0.999), 1e-8
 _PHASE = "learning tags"
-NamedArrays = dict[str, NDArray[Any]]
+_NamedArrays = dict[str, NDArray[Any]]
 
 
 class BilinearTagger:
@@ -84,7 +84,7 @@ class BilinearTagger:
 
     def state(self) -> State:
         """Everything learned as arrays, and as settings that fit JSON."""
-        arrays: NamedArrays = {"weights": self.weights_, "centres": self.centres_, "tried": self.tried_}
+        arrays: _NamedArrays = {"weights": self.weights_, "centres": self.centres_, "tried": self.tried_}
         said = {"rate": self.rate_, "epoch": self.epoch_, "curve": self.curve_.tolist(), "figure": PRECISION}
         return arrays, said
 

@@ -15,7 +15,7 @@ from models_core.estimators.taggers import CandidateTags
 from models_core.scoring.ranking import first_among_best
 
 #: The cut-offs of Tables 2 to 4.
-DEPTHS = (1, 5)
+CUT_OFFS = (1, 5)
 
 
 def known_tags(tags: TagNumbers) -> CandidateTags:
@@ -28,7 +28,7 @@ def held_out_precision(scores: Matrix, tags: TagNumbers) -> float:
     found = []
     for image in range(len(tags)):
         own = scores[image, tags.item(image)]
-        found += [first_among_best(own, depth) / depth for k in DEPTHS if (depth := min(k, len(own)))]
+        found += [first_among_best(own, depth) / depth for k in CUT_OFFS if (depth := min(k, len(own)))]
     return float(np.mean(found)) if found else 0.0
 
 

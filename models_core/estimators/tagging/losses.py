@@ -19,17 +19,17 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+_Floats = NDArray[np.float64]
 #: SJE with the first or the second structured term, or the listwise loss.
 LossName = Literal["sje-1", "sje-2", "listwise"]
 
 
-def delta_one(size: int) -> Floats:
+def delta_one(size: int) -> _Floats:
     """Equation 4 for places k (rows) and i (columns), shape (size, size)."""
     return 1.0 - np.eye(size)
 
 
-def delta_two(size: int) -> Floats:
+def delta_two(size: int) -> _Floats:
     """Equation 5 for places k (rows) and i >= k (columns), shape (size, size); 0 below the diagonal."""
     ahead = np.arange(size) - np.arange(size)[:, None]
     return np.where(ahead > 0, 1 - 1 / (np.maximum(ahead, 0) + 1), 0.0)
@@ -42,7 +42,7 @@ class TagLoss:
     name: LossName
     top: int = 5
 
-    def of(self, scores: Floats, there: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    def of(self, scores: _Floats, there: NDArray[np.bool_]) -> tuple[_Floats, _Floats]:
         """The loss of each image, shape (images,), and its gradient by the scores, shape (images, places).
 
         `scores` has a row of each image's tags, the most relevant first, and `there` says which are tags.

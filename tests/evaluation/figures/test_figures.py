@@ -9,8 +9,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from evaluation.agreement.estimates import Bootstrap
 from evaluation.agreement.summary import Resampling
-from evaluation.figures import agreement, curves, judgments, ranks, systems
+from evaluation.figures import agreement, curves, judgments, ranks, sweeps, systems
 from evaluation.figures.base import FIGURE_DRAWERS, Plot
 from evaluation.figures.files import as_pdf, as_svg
 from evaluation.figures.style import COLOURED, short, system_look
@@ -18,6 +19,7 @@ from evaluation.relevance.pairs import JudgedPair
 from evaluation.report_data.directions import DirectionTable
 from evaluation.report_data.judging import judging_of
 from evaluation.report_data.orders import orders_of
+from evaluation.significance.resampling import figure_interval
 from tests.evaluation.reporting.made import a_direction
 from tests.sizes import THOROUGH
 from tests.web.test_colours import contrast, rgb, tokens
@@ -26,6 +28,17 @@ from tests.web.test_colours import contrast, rgb, tokens
 PDF_OF = FIGURE_DRAWERS.keys() if THOROUGH else {"curves", "agreement"}
 
 FEW = a_direction({"sharp": (0.8, 0.6), "blunt": (0.4, 0.5)})
+
+
+def swept() -> list[sweeps.SweptFigure]:
+    """A share of two series at three settings, by two measures."""
+    drawn = Bootstrap("abcd", 50)
+    return [
+        sweeps.SweptFigure(series, measure, top, figure_interval([hits, 0.2, 0.4, 1], drawn))
+        for series, hits in (("nouns", 0.5), ("compounds", 0.75))
+        for measure in ("p@1", "p@5")
+        for top in (1, 2, 3)
+    ]
 
 
 def plots(direction: DirectionTable) -> list[Plot]:
@@ -39,6 +52,7 @@ def plots(direction: DirectionTable) -> list[Plot]:
         systems.plot([direction], orders_of([direction])),
         judgments.plot(judged),
         agreement.plot(judged.sweeps[0], 1),
+        sweeps.plot("tag-tops", "Precision by K_top", "K_top", swept()),
     ]
     return [plot for plot in found if plot is not None]
 
@@ -176,3 +190,10 @@ def test_a_long_name_keeps_both_its_ends_in_two_lines() -> None:
     first, last = short("the-beginning-of-it-" * 8 + "the-very-end").split("\n")
     assert first.startswith("the-beginning") and last.endswith("the-very-end")
     assert short("plain") == "plain"
+
+
+def test_a_sweep_says_of_each_measure_what_is_best_and_refuses_nothing_at_all() -> None:
+    said = sweeps.sweeps_sentence("K_top", swept())
+    assert said == "p@1: 58.7% at best, compounds at K_top 1. p@5: 58.7% at best, compounds at K_top 1."
+    with pytest.raises(ValueError, match="nothing was swept"):
+        sweeps.plot("none", "None", "K_top", [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,13 @@ from evaluation.models import System, TagSet
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.systems import registry
 from evaluation.services.tagging import writing
-from evaluation.services.tagging.sets import remove_tag_set, scores_of, tag_set_named
+from evaluation.services.tagging.sets import remove_tag_set, tag_scores_of, tag_set_named
 from evaluation.services.tagging.writing import TagRequest, tag_images
+from evaluation.web.systems import tagging as pages
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.scenes import THINGS, make_scenes
+from tests.web import world
+from tests.web.staff import press
 
 pytestmark = pytest.mark.django_db
 #: MiAP of those who learn what is in a picture. SJE learns an order of tags, and these captions have none.
@@ -140,7 +144,7 @@ def test_tags_that_were_never_learned_from_are_found_by_their_word_vectors(
     file.write_text("man\ncat\ncat ball\n")
     report = tagged("map", "--vocabulary", file, "--name", "others", "--split", "")
     assert (report["vocabulary"], report["unseen"], report["images"]) == (3, 2, 90)
-    images, scores = scores_of(tag_set_named("others"))
+    images, scores = tag_scores_of(tag_set_named("others"))
     assert len(images) == 90 and len(np.unique(scores)) > 200
     whole = tagged("map", "--vocabulary", "corpus", "--name", "whole")
     assert (whole["vocabulary"], whole["unseen"]) == (len(THINGS), 1), "the cat"
@@ -271,3 +275,52 @@ def test_jobs_tag_and_score(scenes: str) -> None:
         assert jobs.run_queued_job(job.pk) == Job.DONE, job.error
     row = TagSet.objects.get()
     assert {one["measure"] for one in row.figures["measures"]} >= {"p@1", "p@5", "MAP", "MiAP"}
+
+
+def test_images_are_tagged_looked_at_and_scored_by_page(scenes: str) -> None:
+    """A researcher asks for tags, looks at them, has them scored, takes them along, and removes the set."""
+    train("map", "ListSJE", *FEW)
+    ada = world.signed_in("ada", "researcher")
+    detail = ada.get("/evaluation/systems/map/").content.decode()
+    assert "Held-out precision" in detail and 'action="/evaluation/systems/map/rank/"' not in detail
+    press(ada, "/evaluation/systems/map/", "Tag images", name="told", split="test", score="mean", top="4")
+    assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
+    kept = TagSet.objects.get()
+    assert (kept.name, kept.settings["score"], kept.image_count) == ("told", "mean", 15)
+    page = ada.get("/evaluation/tags/told/").content.decode()
+    assert "These tags have not been scored yet." in page and page.count('class="tags"') == 15
+    press(ada, "/evaluation/tags/told/", "Score", split="test")
+    assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
+    page = ada.get("/evaluation/tags/told/").content.decode()
+    value = next(one for one in TagSet.objects.get().figures["measures"] if one["measure"] == "MiAP")["value"]
+    assert f"{value:.3f}" in page and "Score again" in page
+    assert "/evaluation/tags/told/" in ada.get("/evaluation/systems/map/").content.decode()
+    file: Any = ada.get("/evaluation/tags/told/export")
+    lines = b"".join(file.streaming_content).decode().splitlines()
+    assert [len(json.loads(line)["tags"]) for line in lines] == [4] * 15
+    table: Any = ada.get("/evaluation/tags/told/export?as=csv")
+    assert len(b"".join(table.streaming_content).decode().splitlines()) == 1 + 4 * 15
+    press(ada, "/evaluation/tags/told/", "Remove this tag set")
+    assert not TagSet.objects.exists()
+
+
+def test_a_long_set_is_shown_a_page_at_a_time(scenes: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "TAGGED_PER_PAGE", 6)
+    train("often", "Tag-frequency")
+    tagged("often")
+    ada = world.signed_in("ada", "researcher")
+    shown, address = 0, "/evaluation/tags/often/"
+    while address:
+        page = ada.get(address).content.decode()
+        shown += page.count('class="tags"')
+        found = re.search(r'rel="next" href="(\?from=\d+)"', page)
+        address = f"/evaluation/tags/often/{found[1]}" if found else ""
+    assert shown == 15
+
+
+def test_a_form_that_asks_for_what_is_not_offered_is_refused_by_page(scenes: str) -> None:
+    train("often", "Tag-frequency")
+    ada = world.signed_in("ada", "researcher")
+    refused: Any = ada.post("/evaluation/systems/often/tags/", {"score": "s1"}, follow=True)
+    assert "There is no such score: choose from the list." in refused.content.decode()
+    assert not Job.objects.exists()
