@@ -20,7 +20,6 @@ from evaluation.figures.style import (
     value_grid,
 )
 from evaluation.formats.figure_tables import Cell, Table
-from evaluation.significance.resampling import Interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,12 +31,14 @@ _BAND = 0.12
 
 @dataclass(frozen=True, slots=True)
 class SweptFigure:
-    """A share of a `series`, by a `measure`, where the setting is `setting`."""
+    """A share of a `series` by a `measure`, with its interval, where the setting is `setting`."""
 
     series: str
     measure: str
     setting: float
-    found: Interval
+    value: float
+    low: float
+    high: float
 
 
 def plot(key: str, title: str, axis: str, swept: Sequence[SweptFigure]) -> Plot:
@@ -46,8 +47,7 @@ def plot(key: str, title: str, axis: str, swept: Sequence[SweptFigure]) -> Plot:
     if not swept:
         raise ValueError("nothing was swept; give at least one figure")
     rows: list[list[Cell]] = [
-        [one.series, one.measure, axis, one.setting, one.found.value, one.found.low, one.found.high]
-        for one in swept
+        [one.series, one.measure, axis, one.setting, one.value, one.low, one.high] for one in swept
     ]
     head = ["series", "measure", "axis", "setting", "value", "low", "high"]
     data = Table(head, rows, dict.fromkeys(head[4:], 4))
@@ -59,8 +59,8 @@ def sweeps_sentence(axis: str, swept: Sequence[SweptFigure]) -> str:
     said = []
     for measure in dict.fromkeys(one.measure for one in swept):
         own = [one for one in swept if one.measure == measure]
-        best = max(own, key=lambda one: one.found.value)
-        said.append(f"{measure}: {best.found.value:.1%} at best, {best.series} at {axis} {best.setting:g}.")
+        best = max(own, key=lambda one: one.value)
+        said.append(f"{measure}: {best.value:.1%} at best, {best.series} at {axis} {best.setting:g}.")
     return " ".join(said)
 
 

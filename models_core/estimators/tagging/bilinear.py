@@ -130,10 +130,16 @@ class _Walk:
         """One step of Adam down the gradient."""
         self.steps += 1
         fast, slow = _DECAYS
-        self.first += (1 - fast) * (gradient - self.first)
-        self.second += (1 - slow) * (gradient * gradient - self.second)
-        width = np.sqrt(self.second / (1 - slow**self.steps)) + _SMALL
-        self.weights -= rate / (1 - fast**self.steps) * self.first / width
+        self.first *= fast
+        self.first += (1 - fast) * gradient
+        self.second *= slow
+        self.second += (1 - slow) * np.square(gradient)
+        width = np.sqrt(self.second)
+        width *= (1 - slow**self.steps) ** -0.5
+        width += _SMALL
+        np.divide(self.first, width, out=width)
+        width *= rate / (1 - fast**self.steps)
+        self.weights -= width
 
 
 class _Search:
