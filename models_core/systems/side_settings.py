@@ -182,8 +182,8 @@ class TagSettings(NoTextKernel):
 
     @property
     def captions(self) -> int:
-        """How many captions of an image are told of: all are read, as one list."""
-        return 1
+        """How many captions of an image are read: 0, which is all of them."""
+        return 0
 
     @property
     def parts(self) -> tuple[str, ...]:

@@ -324,3 +324,14 @@ def test_a_form_that_asks_for_what_is_not_offered_is_refused_by_page(scenes: str
     refused: Any = ada.post("/evaluation/systems/often/tags/", {"score": "s1"}, follow=True)
     assert "There is no such score: choose from the list." in refused.content.decode()
     assert not Job.objects.exists()
+
+
+def test_a_tagger_is_trained_by_page_and_what_it_lacks_is_said(scenes: str) -> None:
+    ada = world.signed_in("ada", "researcher")
+    page = ada.get("/evaluation/train/").content.decode()
+    assert "needs vectors of images; needs word vectors; Bilinear map of images and tags" in page
+    ask = {"name": "map", "recipe": "SJE-I", "corpus": scenes, "features": "whole:1"}
+    refused: Any = press(ada, "/evaluation/train/", "Train", **ask)
+    assert "Recipe SJE-I compares images with word vectors: choose some below" in refused.content.decode()
+    press(ada, "/evaluation/train/", "Train", **ask, words="w:1")
+    assert Job.objects.latest("pk").arguments["words"] == "w:1"
