@@ -145,14 +145,14 @@ class _Checker:
         hints = get_type_hints(kind, include_extras=True)
         self.adapter = _adapter(tuple.__class_getitem__(tuple(hints[name] for name in self.names)))
         self.check = self.adapter.validator.validate_python
-        get = attrgetter(*self.names)
-        self.values_of = get if len(self.names) > 1 else lambda record: (get(record),)
+        get = attrgetter(*self.names) if self.names else lambda record: ()
+        self.values_of = (lambda record: (get(record),)) if len(self.names) == 1 else get
 
     @cached_property
     def rules(self) -> Mapping[str, FieldRule]:
         """By name, what each field may hold; made when somebody asks."""
         schema = self.adapter.json_schema()
-        rules = (_rule(each, schema.get("$defs", {})) for each in schema["prefixItems"])
+        rules = (_rule(each, schema.get("$defs", {})) for each in schema.get("prefixItems", ()))
         return MappingProxyType(dict(zip(self.names, rules, strict=True)))
 
 

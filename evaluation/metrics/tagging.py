@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from evaluation.metrics.judged import Judged, judged
 from evaluation.metrics.ranked import Ranked, from_tiles
 from evaluation.metrics.table import METRICS, Measure
-from models_core.scoring.ranking import Ties
+from models_core.scoring.ranking import Ties, first_among_best
 from models_core.scoring.tiles import Dense
 
 _Floats = NDArray[np.float64]
@@ -72,7 +72,7 @@ def precision_at(
         _check_pool(pool, values, image)
         depth = min(k, len(own))
         if depth:
-            found[image] = _shared(values[image, pool], depth) / depth
+            found[image] = first_among_best(values[image, pool], depth) / depth
     return found
 
 
@@ -87,13 +87,6 @@ def expected_precision_at(
     extra = 0 if distractors is None else np.array([len(tags) for tags in distractors])
     pool = own + extra
     return np.divide(np.minimum(k, own), pool, out=np.full(len(own), np.nan), where=own > 0)
-
-
-def _shared(scores: _Floats, depth: int) -> int:
-    """How many of the first `depth` of the pool are among its `depth` best; ties count against them."""
-    wanted = np.arange(len(scores)) < depth
-    order = np.lexsort((wanted, -scores))
-    return int(wanted[order[:depth]].sum())
 
 
 def _check_pool(pool: _Indices, values: _Floats, image: int) -> None:

@@ -1,4 +1,4 @@
-"""Rows: judgments, qrels, systems, runs, captions, localizations, batches, reports.
+"""Rows: judgments, qrels, systems, runs, captions, localizations, tags, batches, reports.
 
 Only `services` writes them.
 
@@ -10,6 +10,7 @@ from evaluation.models.judged import JudgmentSet, PairAnswers, QrelsRow, QrelsSn
 from evaluation.models.localized import LocalizationSet, PhraseDetections, PhraseLocalization
 from evaluation.models.made import Batch, BatchRun, Report, ReportRun
 from evaluation.models.ranked import Ranking, Run, System
+from evaluation.models.tagged import TaggedImage, TagSet
 from evaluation.models.written import CaptionSet, WrittenCaption
 
 __all__ = [
@@ -28,5 +29,7 @@ __all__ = [
     "ReportRun",
     "Run",
     "System",
+    "TagSet",
+    "TaggedImage",
     "WrittenCaption",
 ]

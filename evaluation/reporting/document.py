@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from evaluation.agreement.estimates import FEW_CLUSTERS
-from evaluation.figures import agreement, curves, judgments, ranks, systems
+from evaluation.figures import agreement, curves, judgments, ranks, sweeps, systems
 from evaluation.figures.base import Plot
 from evaluation.formats.figure_tables import Cell
 from evaluation.report_data import tables
@@ -19,6 +19,7 @@ from evaluation.report_data.directions import ANNOTATION_TABLE, DirectionTable
 from evaluation.report_data.judging import JudgingSummary
 from evaluation.report_data.orders import BY_JUDGMENTS, BY_ORIGINALS, OrderAgreement, first_of, orders_of
 from evaluation.report_data.tables import Titled
+from evaluation.report_data.tag_scores import ScoredTags, tag_remarks, tag_tables
 
 #: Raised where what a report's files mean changes.
 REPORT_DEFINITION = 4
@@ -80,6 +81,7 @@ class ReportDocument:
     batch: BatchNumbers | None
     judging: JudgingSummary | None
     no_judging: str
+    tags: Sequence[ScoredTags] = ()
 
     @property
     def orders(self) -> list[OrderAgreement]:
@@ -93,6 +95,7 @@ class ReportDocument:
             "orders": [asdict(one) for one in self.orders],
             "batch": None if self.batch is None else asdict(self.batch),
             "judging": None if self.judging is None else asdict(self.judging),
+            **({"tags": list(self.tags)} if self.tags else {}),
         }
 
 
@@ -102,6 +105,8 @@ def sections_of(report: ReportDocument) -> list[Section]:
     if correlations := tables.orders(report.orders):
         scatter = systems.plot(report.directions, report.orders)
         found.append(Section("Rankings of the systems", [], [correlations], [scatter] if scatter else []))
+    if report.tags:
+        found.append(_of_tags(report))
     if report.batch is not None:
         found.append(_of_batch(report.batch))
     found.append(_of_judging(report))
@@ -125,6 +130,14 @@ def changed_inputs(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[st
             said.append(f"run {run['run']!r} has other rankings")
     gone = sorted(set(runs) - {run["run"] for run in now["runs"]})
     said += [f"run {name!r} was removed" for name in gone]
+    sets = {one["tags"]: one["digest"] for one in before.get("tags", ())}
+    said += [
+        f"tag set {one['tags']!r} {'has other tags' if one['tags'] in sets else 'is new'}"
+        for one in now.get("tags", ())
+        if sets.get(one["tags"]) != one["digest"]
+    ]
+    left = sorted(set(sets) - {one["tags"] for one in now.get("tags", ())})
+    said += [f"tag set {name!r} was left out" for name in left]
     for key, word in (("settings", ""), ("batch", "batch "), ("versions", "version of ")):
         olds, news = before.get(key) or {}, now.get(key) or {}
         # What an older version did not say is as if it had been empty.
@@ -262,6 +275,23 @@ def _of_batch(batch: BatchNumbers) -> Section:
         remarks.append("No filler was judged, so the loss of the filter is unknown.")
     title = f"Batch {batch.batch}: {batch.tasks}, {batch.state}"
     return Section(title, remarks, [tables.facts_table("batch", "The batch in numbers", "", rows)], [])
+
+
+def _of_tags(report: ReportDocument) -> Section:
+    swept = [
+        sweeps.SweptFigure(
+            set_["name"], one["measure"], one["distractors"], one["value"], one["low"], one["high"]
+        )
+        for set_ in report.tags
+        for one in set_["measures"]
+        if one["distractors"] is not None
+    ]
+    return Section(
+        "Tags",
+        tag_remarks(report.tags),
+        tag_tables(report.tags, level=report.inputs["settings"]["level"]),
+        [sweeps.plot("tags", "Precision of tags by distractors", "distractors", swept)],
+    )
 
 
 def _of_pages(filling: Mapping[str, int]) -> list[tuple[str, Cell]]:

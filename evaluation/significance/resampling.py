@@ -131,6 +131,29 @@ def bootstrap_difference(
     return Difference(float(seen), low, high, bootstrap.level, p, len(moved), clusters, remark)
 
 
+def bootstrap_ratio(first: ArrayLike, second: ArrayLike, bootstrap: Bootstrap) -> Interval:
+    """The mean of `first` over that of `second`, values of shape (queries,), with its interval; queries
+    without a value (NaN) for both are left out. Raises ValueError as `paired` does, and where a mean of
+    `second` is not above 0.
+
+    >>> found = bootstrap_ratio([1, 3], [1, 1], Bootstrap(["a", "b"], resamples=100))
+    >>> found.value
+    2.0
+    """
+    values = paired(first, second)
+    owners, clusters = _owners(first, bootstrap)
+    top, base = (_means(one, owners, clusters) for one in values)
+    parts = [np.ones((1, clusters)), *_draws(bootstrap, clusters, clusters)]
+    bases = [base(part) for part in parts]
+    if any((one <= 0).any() for one in bases):
+        raise ValueError("the second mean is not above 0, so that there is no ratio to it")
+    ratios = [top(part) / own for part, own in zip(parts, bases, strict=True)]
+    moved = np.concatenate(ratios[1:])
+    low, high = _between(moved, bootstrap.level, clusters)
+    said = remarks(moved, clusters)
+    return Interval(float(ratios[0][0]), low, high, bootstrap.level, len(moved), BOOTSTRAP, clusters, said)
+
+
 def _between(moved: _Floats, level: float, clusters: int) -> tuple[float, float]:
     """The percentiles that bound an interval of `level`."""
     # Between a number and infinity there is nothing to interpolate.

@@ -27,7 +27,7 @@ from annotation.web.common.access import RUNNING, AddressedThing, account_of, fo
 from annotation.web.staff.frame import said
 from evaluation.comparison.ranked_runs import LEFT_OUT, NotComparable
 from evaluation.metrics.table import METRICS, UnknownMeasure
-from evaluation.models import Batch, JudgmentSet, Report, Run
+from evaluation.models import Batch, JudgmentSet, Report, Run, TagSet
 from evaluation.services.common import ImportRefused, check_name
 from evaluation.services.reports import building
 from evaluation.services.reports.findings import REPORT_MEASURES
@@ -191,6 +191,7 @@ def _again(row: Report) -> str:
     given = QueryDict(mutable=True)
     given.update({"qrels": row.qrels.name, "name": row.name, "replace": "1"})
     given.setlist("runs", [run["run"] for run in row.inputs["runs"]])
+    given.setlist("tags", [one["tags"] for one in row.inputs.get("tags", ())])
     given.setlist("baseline", list(settings["baseline"].values()))
     given["measures"] = ", ".join(settings["measures"])
     given["batch"] = row.batch.name if row.batch is not None else ""
@@ -213,6 +214,7 @@ def _started(request: HttpRequest, given: QueryDict) -> HttpResponse:
         seed=whole_in(given, "seed", default=0),
         rounds=whole_in(given, "rounds", default=ROUNDS),
         resamples=whole_in(given, "resamples", default=RESAMPLES),
+        tags=[name for name in text_parameters(given, "tags") if name],
     )
     check_name(wanted.name, "report")
     again = text_parameter(given, "replace") == "1"
@@ -278,6 +280,8 @@ def _offered(request: HttpRequest, given: QueryDict, wrong: str) -> dict[str, An
         sets=list(JudgmentSet.objects.filter(corpus=snapshot.corpus, published=True).order_by("name"))
         if snapshot is not None and snapshot.judgments is not None
         else [],
+        tag_sets=list(TagSet.objects.filter(corpus=snapshot.corpus, published=True)) if snapshot else [],
+        tags=text_parameters(given, "tags"),
         given={key: text_parameter(given, key) for key in _TEXTS},
         splits=[split for split in split_names(snapshot.corpus) if split] if snapshot is not None else [],
         measures=", ".join(REPORT_MEASURES),

@@ -15,7 +15,7 @@ from evaluation.web import (
 )
 from evaluation.web.features import captions_data, weak_collections
 from evaluation.web.features import pages as features
-from evaluation.web.systems import captions, localizations, training, upload
+from evaluation.web.systems import captions, localizations, tagging, training, upload
 from evaluation.web.systems import pages as systems
 
 app_name = "evaluation"
@@ -45,6 +45,11 @@ urlpatterns = [
         localizations.localization_set_delete,
         name="remove_localizations",
     ),
+    path("systems/<slug:name>/tags/", tagging.system_tag, name="tag_images"),
+    path("tags/<slug:name>/", tagging.tag_set_detail, name="tags"),
+    path("tags/<slug:name>/export", tagging.tag_set_export, name="export_tags"),
+    path("tags/<slug:name>/score/", tagging.tag_set_score, name="score_tags"),
+    path("tags/<slug:name>/remove/", tagging.tag_set_delete, name="remove_tags"),
     path("train/", training.system_train, name="train"),
     path("add-system/", upload.system_upload, name="bring"),
     path("features/", features.feature_list, name="features"),

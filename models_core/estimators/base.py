@@ -118,6 +118,11 @@ class WordNumbers(RaggedRows):
 
 
 @dataclass(frozen=True)
+class TagNumbers(WordNumbers):
+    """Images' tags as numbers, each image's most relevant first. `vectors` are the tags'."""
+
+
+@dataclass(frozen=True)
 class EdgeNumbers(WordNumbers):
     """Sentences as their dependency edges: a row is the number of the relation, from 0 to `relations` - 1, of
     the word depended on, and of the word itself."""
@@ -130,12 +135,12 @@ class EdgeNumbers(WordNumbers):
 View: TypeAlias = NDArray[Any] | sparse.csr_matrix
 IMAGE_VIEW, CAPTION_VIEW = "images", "captions"
 #: What a method takes of a kind of item: its kernel with the training items, its own features, those of its
-#: regions, the numbers of its words or of its dependency edges, vectors of phrases (`PhraseRows`), or, of
-#: captions, vectors that somebody gives.
-Form = Literal["kernel", "vectors", "regions", "words", "edges", "phrases", "given"]
-#: What a method makes of new items: an order of them for each query, a sentence for each image, or scores of
-#: an image's regions for each phrase.
-Prediction = Literal["rankings", "captions", "localizations"]
+#: regions, the numbers of its words, of its dependency edges or of its ranked tags, vectors of phrases
+#: (`PhraseRows`), or, of captions, vectors that somebody gives.
+Form = Literal["kernel", "vectors", "regions", "words", "edges", "tags", "phrases", "given"]
+#: What a method makes of new items: an order of them for each query, a sentence for each image, scores of an
+#: image's regions for each phrase, or an order of tags for each image.
+Prediction = Literal["rankings", "captions", "localizations", "tags"]
 #: What a method learns captions of: images, or regions of images with the words that are said of each.
 CaptionedItem = Literal["images", "regions"]
 #: What was learned: arrays by name, and settings that fit JSON.
@@ -222,11 +227,13 @@ class Method:
     false, scores compare within a query only. `check` raises BadField for settings of the two sides that it
     cannot use. `recipes` are recipes of this method by name, as plain data. `table` is what a recipe calls
     its settings, `stored` what a stored system calls what was learned. `source` names the paper. `needs`
-    names further data that it learns from. What `predicts` rankings is a Retriever, what predicts captions a
-    Captioner (see `captioners`), what predicts localizations a Localizer (see `localizers`), of `items`.
-    Several processes can learn one `by_processes` together.
-    `phases` are those that `fit` tells of, in order, each with its share of the time that learning takes, on
-    any scale; one may come again. They move the progress bar of a job.
+    names further data that it learns from; one that `needs_words` learns from word vectors too. What
+    `predicts` rankings is a Retriever, what predicts captions a Captioner (see `captioners`), of `items`,
+    what predicts localizations a Localizer (see `localizers`), what predicts tags an ImageTagger (see
+    `taggers`). Held-out images are described by `all_captions` of theirs, or by one each. Several processes
+    can learn one `by_processes` together. `phases` are those that `fit` tells of, in order, each with its
+    share of the time that learning takes, on any scale; one may come again. They move the progress bar of a
+    job.
     """
 
     name: str
@@ -244,6 +251,8 @@ class Method:
     table: str = "settings"
     stored: str = "model"
     needs: tuple[str, ...] = ()
+    needs_words: bool = False
+    all_captions: bool = False
     predicts: Prediction = "rankings"
     items: CaptionedItem = "images"
     by_processes: bool = False

@@ -233,6 +233,7 @@ register_method(
         load=RegionPhraseCCA.from_state,
         takes={IMAGE_VIEW: "regions", CAPTION_VIEW: "phrases"},
         source="Plummer et al. 2015, section 3.1",
+        phases=((ADDING_UP, 1), ("trying ridges", 1)),
         recipes={
             "Region-phrase-CCA": {"printed": "CCA, N = 10"},
             "Region-phrase-HGLMM": {"text": {"vectors": "fisher"}, "printed": "CCA of HGLMM, N = 10"},

@@ -241,3 +241,14 @@ def borda(rankings: ArrayLike) -> NDArray[np.int64]:
     sums = np.rint(2 * (items - places)).astype(np.int64).sum(axis=0)
     medians = np.rint(4 * np.median(places, axis=0)).astype(np.int64)
     return np.asarray(sums * (4 * max(1, items)) - medians)
+
+
+def first_among_best(scores: ScoreArray, depth: int) -> int:
+    """How many of the first `depth` items are among the `depth` best; of tied items the others come first.
+
+    >>> first_among_best(np.array([0.2, 0.9, 0.5]), 2)
+    1
+    """
+    wanted = np.arange(len(scores)) < depth
+    order = np.lexsort((wanted, -scores))
+    return int(wanted[order[:depth]].sum())

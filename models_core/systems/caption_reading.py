@@ -1,4 +1,4 @@
-"""Captions read: as content words, as words as written, or as dependency edges.
+"""Captions read: as content words, as words as written, as dependency edges, as tags, or as names.
 
 Reading is costly and depends on nothing learned, so what is read is kept by content.
 """
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from models_core.features.text.edges import Edge
 from models_core.features.text.lemmas import Lemmatiser, Word
+from models_core.features.text.tags import TagPlace
 from models_core.features.text.tokens import plain_words
 from models_core.phase_cache import PhaseCache, digest_of_parts, from_json_array, to_json_array
 
@@ -29,7 +30,7 @@ class ImageExample:
     """An image as it comes: its name, captions as written, and its picture, if there is one.
 
     `lemmas` are the captions as their corpus lemmatises them, where it does; `edges` the dependency edges of
-    each caption and `caption_names` their names, where they were asked for.
+    each caption, `tags` its tags and `caption_names` their names, where they were asked for.
     """
 
     name: str
@@ -37,6 +38,7 @@ class ImageExample:
     picture: Path | None = None
     lemmas: tuple[str, ...] | None = None
     edges: tuple[tuple[Edge, ...], ...] | None = None
+    tags: tuple[tuple[TagPlace, ...], ...] | None = None
     caption_names: tuple[str, ...] | None = None
 
 
@@ -68,6 +70,19 @@ def dependency_edges(examples: Sequence[ImageExample]) -> tuple[CaptionWords, ..
             )
     return tuple(
         tuple(tuple(Word(edge.token, "") for edge in caption) for caption in example.edges or ())
+        for example in examples
+    )
+
+
+def caption_tags(examples: Sequence[ImageExample]) -> tuple[CaptionWords, ...]:
+    """The tags of every caption with their places, each in the place of a lemma. Raises ValueError for an
+    image whose tags were not read, naming it."""
+    _check_captions(examples)
+    for example in examples:
+        if example.tags is None or len(example.tags) != len(example.captions):
+            raise ValueError(f"image {example.name!r} has a caption whose tags were not read; read all")
+    return tuple(
+        tuple(tuple(Word(place.token, "") for place in caption) for caption in example.tags or ())
         for example in examples
     )
 

@@ -30,6 +30,7 @@ from models_core.systems.caption_reading import (
     CaptionWords,
     ImageExample,
     caption_names,
+    caption_tags,
     dependency_edges,
     plain,
     read_captions,
@@ -163,6 +164,7 @@ _READERS: Mapping[CaptionForm, Callable[[Sequence[ImageExample], PhaseCache], tu
     "lemmas": lambda examples, kept: read_captions(examples, kept=kept),
     "words": lambda examples, kept: written_words(examples),
     "edges": lambda examples, kept: dependency_edges(examples),
+    "tags": lambda examples, kept: caption_tags(examples),
     "names": lambda examples, kept: caption_names(examples),
 }
 

@@ -27,6 +27,7 @@ _SIDES = {"text": CAPTION_VIEW, "image": IMAGE_VIEW}
 _READ_AS: Mapping[Form, CaptionForm] = {
     "words": "words",
     "edges": "edges",
+    "tags": "tags",
     "phrases": "words",
     "given": "names",
 }

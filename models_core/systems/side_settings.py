@@ -16,12 +16,13 @@ from models_core.checked_fields import BadField, check_fields
 from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Form
 from models_core.features.text.idf import Weighting
 from models_core.features.text.mixture_steps import Family
+from models_core.features.text.tags import DEFAULT_ALPHA, TagUnit
 
 TextKernelName = Literal["f1", "bag-of-words", "tag-rank", "trigram"]
 ImageKernelName = Literal["histogram", "pyramid", "linear"]
-#: As what captions are read: their content words as lemmas, all words as written, dependency edges, or their
-#: names alone.
-CaptionForm = Literal["lemmas", "words", "edges", "names"]
+#: As what captions are read: their content words as lemmas, all words as written, dependency edges, tags, or
+#: their names alone.
+CaptionForm = Literal["lemmas", "words", "edges", "tags", "names"]
 #: What a phrase's vector is made of its words' vectors.
 PhraseVectors = Literal["mean", "fisher"]
 #: More captions than any item has.
@@ -153,6 +154,47 @@ class EdgeSettings(WordSettings):
     def kernel(self) -> str:
         """What it is called beside the kernels."""
         return "dependency edges"
+
+
+@dataclass(frozen=True, slots=True)
+class TagSettings(NoTextKernel):
+    """Captions as the ranked tags of their image: its nouns, by place and frequency. Source: structured
+    listwise tagging, section 3.2. Raises BadField."""
+
+    unit: Annotated[TagUnit, Field(description="What becomes a tag: nouns, or nouns that stand together")] = (
+        "nouns"
+    )
+    alpha: Annotated[
+        float | None,
+        Field(ge=0, le=1, description="Weight of frequency; by default 0.75 for nouns, 0 for compounds"),
+    ] = None
+    least_count: Annotated[
+        int, Field(ge=1, description="How many training images have a tag, at least, for it to be known")
+    ] = 1
+    normalised: Annotated[bool, Field(description="Whether each tag's vector has length 1")] = True
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    @property
+    def weight(self) -> float:
+        """The alpha that is taken."""
+        return DEFAULT_ALPHA[self.unit] if self.alpha is None else self.alpha
+
+    @property
+    def kernel(self) -> str:
+        """What it is called beside the kernels."""
+        return "ranked tags"
+
+    @property
+    def captions(self) -> int:
+        """How many captions of an image are read: 0, which is all of them."""
+        return 0
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What it is made of besides its kernel, in the words of recipes."""
+        return (f"{self.unit}, alpha {self.weight:g}",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +333,7 @@ SIDE_SETTINGS: Mapping[str, Mapping[Form, type]] = {
         "vectors": BagSettings,
         "words": WordSettings,
         "edges": EdgeSettings,
+        "tags": TagSettings,
         "given": GivenTextSettings,
         "phrases": PhraseSettings,
     },

@@ -42,6 +42,7 @@ from models_core.systems.side_settings import (
     TextSettings,
     WordSettings,
 )
+from models_core.systems.tag_texts import TagTexts
 
 
 @dataclass(frozen=True)
@@ -327,6 +328,7 @@ TEXT_SIDES: Mapping[Form, SideKind] = {
     "vectors": SideKind(BagTexts.learn, BagTexts.from_state),
     "words": SideKind(WordTexts.learn, WordTexts.from_state),
     "edges": SideKind(EdgeTexts.learn, EdgeTexts.from_state),
+    "tags": SideKind(TagTexts.learn, TagTexts.from_state),
     "given": SideKind(GivenTexts.learn, GivenTexts.from_state),
     "phrases": SideKind(PhraseTexts.learn, PhraseTexts.from_state),
 }

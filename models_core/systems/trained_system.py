@@ -20,6 +20,7 @@ from models_core.estimators.base import (
     CAPTION_VIEW,
     IMAGE_VIEW,
     Dataset,
+    Matrix,
     Prediction,
     RaggedRows,
     RankDirection,
@@ -27,6 +28,7 @@ from models_core.estimators.base import (
 )
 from models_core.estimators.captioners import Captioner, WritingSettings
 from models_core.estimators.localizers import Localizer
+from models_core.estimators.taggers import CandidateTags, ImageTagger, TagScore
 from models_core.features.image.vocabulary import Vocabulary
 from models_core.features.text.documents import Document
 from models_core.phase_cache import PhaseArrays, from_json_array, to_json_array
@@ -63,6 +65,7 @@ def check_predicts(recipe: Recipe, wanted: Prediction) -> None:
             "rankings": "it ranks; use rank",
             "captions": "it writes captions; use generate_captions",
             "localizations": "it localizes phrases; use localize",
+            "tags": "it tags images; use tag",
         }
         raise BadRecipe(f"recipe {recipe.name!r} does not predict {wanted}: {instead[recipe.kind.predicts]}")
 
@@ -78,7 +81,7 @@ class TrainedSystem:
     names: tuple[str, ...]
     texts: TextSide
     images: ImageSide
-    model: Retriever | Captioner | Localizer
+    model: Retriever | Captioner | Localizer | ImageTagger
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -138,6 +141,12 @@ class TrainedSystem:
         check_predicts(self.recipe, "localizations")
         nowhere = np.zeros(len(phrases), np.intp)
         return cast(Localizer, self.model).detect(self.describe(regions, phrases, nowhere))
+
+    def score_tags(self, images: Features, tags: CandidateTags, by: TagScore = "own") -> Matrix:
+        """How well each of the tags fits each image, shape (images, tags). Raises BadRecipe where its method
+        does not tag, and ValueError where it does not rank `by` that score."""
+        check_predicts(self.recipe, "tags")
+        return cast(ImageTagger, self.model).score_tags(self.images.describe(images), tags, by)
 
     def score_pairs(
         self, images: Features, captions: Sequence[Document], *, direction: RankDirection

@@ -16,6 +16,7 @@ from scipy import sparse
 from models_core.checkpoints import CHECKPOINTS, Checkpoints
 from models_core.device import CPU, torch_on
 from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Dataset, FitContext, SumPairs
+from models_core.features.text.documents import Document
 from models_core.features.text.lemmas import Lemmatiser
 from models_core.phase_cache import PhaseCache, PhaseProgress
 from models_core.processes import present_processes, started_processes
@@ -83,7 +84,7 @@ def fit(
             **texts.digest_parts(),
         }
         store = PhaseCache(kept.kernels, kept.progress)
-        queries = None if held_out is None else held_out.standing(options.caption)
+        queries = None if held_out is None else _held_out_captions(recipe, held_out, options.caption)
         text = texts.describe_training(queries, store, given)
         image = images.describe_training(
             None if held_out is None else held_out.features, store, given, options.device
@@ -108,6 +109,11 @@ def fit(
         )
         model = model.fit(own, new, context)
     return TrainedSystem(recipe, training.names, texts, images, model, options.facts)
+
+
+def _held_out_captions(recipe: Recipe, held_out: PreparedDataset, caption: int) -> list[Document]:
+    """What stands for each held-out image: one caption, or all where the method looks at all."""
+    return held_out.documents() if recipe.kind.all_captions else held_out.standing(caption)
 
 
 def check_processes(recipe: Recipe) -> None:

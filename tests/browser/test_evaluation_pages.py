@@ -16,7 +16,7 @@ from evaluation.comparison.comparisons import score_run
 from evaluation.comparison.subsets import subset_named
 from evaluation.figures.base import Plot
 from evaluation.figures.files import as_svg
-from evaluation.models import CaptionSet, System, WrittenCaption
+from evaluation.models import CaptionSet, System, TaggedImage, TagSet, WrittenCaption
 from evaluation.selectors import run_named, snapshot_named
 from evaluation.services.batches.launching import launch
 from evaluation.services.batches.planning import BatchRequest, plan
@@ -37,6 +37,7 @@ PAGES = (
     "/evaluation/systems/clip/",
     "/evaluation/captions/told/",
     "/evaluation/localizations/found/?show=wrong",
+    "/evaluation/tags/found/",
     "/evaluation/train/",
     "/evaluation/add-system/",
     "/evaluation/features/",
@@ -120,6 +121,30 @@ def judged(transactional_db: None, tmp_path: Path, settings, monkeypatch: pytest
     )
     WrittenCaption.objects.bulk_create(
         WrittenCaption(caption_set=told, position=n, image=image, text=f"a scene of number {n}")
+        for n, image in enumerate(corpus.images.order_by("position"))
+    )
+    figures = {"value": 0.5, "low": 0.25, "high": 0.75}
+    found = TagSet.objects.create(
+        corpus=corpus,
+        name="found",
+        made_by=System.objects.get(name="clip"),
+        settings={"unit": "nouns", "alpha": 0.75, "score": "own"},
+        vocabulary=["scene", "boat"],
+        figures={
+            "images": 6,
+            "unit": "nouns",
+            "alpha": 0.75,
+            "unknown": 1,
+            "subset": "",
+            "measures": [
+                {"measure": "p@1", "distractors": 5, **figures, "chance": 0.2},
+                {"measure": "MAP", "distractors": None, **figures},
+            ],
+        },
+        published=True,
+    )
+    TaggedImage.objects.bulk_create(
+        TaggedImage(tag_set=found, position=n, image=image, tags=[["scene", 0.5], ["boat", 0.25]])
         for n, image in enumerate(corpus.images.order_by("position"))
     )
     jobs.enqueue(kind="train_system", arguments={"name": "tri", "recipe": "TRI5", "corpus": corpus.name})

@@ -48,7 +48,7 @@ from annotation.web.common.addresses import signed_picture_address
 from annotation.workers import invitations
 from annotation.workers.accounts import granting, inviting
 from config.old_addresses import OLD_ADDRESSES
-from evaluation.models import CaptionSet, LocalizationSet, Run
+from evaluation.models import CaptionSet, LocalizationSet, Run, TagSet
 from evaluation.services.features.store import NewSet, write_set
 from evaluation.services.judgments.freezing import freeze_protocol
 from models_core.systems.table11 import TABLE_11
@@ -723,6 +723,28 @@ def localizations_removed(at: At) -> Call:
     spare.pk, spare.name = None, at.new("spare")
     spare.save()
     return Call("POST", reverse("evaluation:remove_localizations", args=[spare.name]))
+
+
+post(
+    *("evaluation:tag_images", RUNNERS, SYSTEM),
+    name=lambda at: at.new("tags"),
+    split="test",
+    score="own",
+    top="5",
+    vocabulary="corpus",
+)
+TAGGED = "tagged"
+get("evaluation:tags", RUNNERS, TAGGED)
+get("evaluation:export_tags", RUNNERS, TAGGED)
+post("evaluation:score_tags", RUNNERS, TAGGED, split="test")
+
+
+@by("evaluation:remove_tags", "sent", RUNNERS)
+def tags_removed(at: At) -> Call:
+    spare = TagSet.objects.get(name=TAGGED)
+    spare.pk, spare.name = None, at.new("spare")
+    spare.save()
+    return Call("POST", reverse("evaluation:remove_tags", args=[spare.name]))
 
 
 @by("evaluation:remove_system", "sent", RUNNERS)

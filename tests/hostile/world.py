@@ -24,6 +24,8 @@ from evaluation.models import (
     PhraseLocalization,
     Run,
     System,
+    TaggedImage,
+    TagSet,
     WrittenCaption,
 )
 from evaluation.relevance.scales import scale_named
@@ -174,6 +176,10 @@ def _evaluated(folder: Path) -> None:
         phrase="a boat",
         regions=np.array([[1, 1, 9, 9, 0.5]], "<f4").tobytes(),
     )
+    tagged = TagSet.objects.create(
+        corpus=written.corpus, name="tagged", made_by=written.made_by, image_count=1, published=True
+    )
+    TaggedImage.objects.create(tag_set=tagged, position=0, image=image, tags=[["boat", 0.5]])
     networks = Path(settings.DATA_DIR) / "sources" / "networks"
     networks.mkdir(parents=True, exist_ok=True)
     colours(networks / "colours.onnx")

@@ -24,7 +24,7 @@ from annotation.protocol.rulings import Closure
 from annotation.workers import invitations, sessions
 from annotation.workers.accounts import granting
 from config.old_addresses import OLD_ADDRESSES
-from evaluation.models import Batch, CaptionSet, LocalizationSet, QrelsSnapshot, Report, Run, System
+from evaluation.models import Batch, CaptionSet, LocalizationSet, QrelsSnapshot, Report, Run, System, TagSet
 from tests import worlds
 from tests.factories import a_corpus, some_images
 from tests.review.world import HAT, image, report, the_world
@@ -111,6 +111,7 @@ def _built() -> dict[str, Any]:
     system = System.objects.create(corpus=world.corpus, name="q-system", origin="runs")
     CaptionSet.objects.create(corpus=world.corpus, name="q-captions", made_by=system, published=True)
     LocalizationSet.objects.create(corpus=world.corpus, name="q-found", made_by=system, published=True)
+    TagSet.objects.create(corpus=world.corpus, name="q-tags", made_by=system, published=True)
     Run.objects.create(
         corpus=world.corpus,
         name="q-run",
@@ -184,7 +185,8 @@ def _built() -> dict[str, Any]:
                 **{
                     f"evaluation:{route}": ["q-system"]
                     for route in (
-                        *("system", "rank", "decode", "write_captions", "localize", "remove_system"),
+                        *("system", "rank", "decode", "write_captions", "localize", "tag_images"),
+                        "remove_system",
                     )
                 },
                 **{f"evaluation:{act}_localizations": ["q-found"] for act in ("export", "score", "remove")},
@@ -192,6 +194,10 @@ def _built() -> dict[str, Any]:
                 **{
                     f"evaluation:{route}": ["q-captions"]
                     for route in ("captions", "export_captions", "judge_captions", "remove_captions")
+                },
+                **{
+                    f"evaluation:{route}": ["q-tags"]
+                    for route in ("tags", "export_tags", "score_tags", "remove_tags")
                 },
                 **{f"evaluation:{route}": ["q-run"] for route in ("run", "trec", "remove_run", "queries")},
                 "evaluation:query": ["q-run", 1],

@@ -50,6 +50,9 @@ class Command(ReportCommand):
             metavar="JUDGMENTS",
             help="Judgments by others, to measure agreement with",
         )
+        parser.add_argument(
+            "--tags", nargs="+", default=[], metavar="SET", help="Tag sets of the corpus, to be scored too"
+        )
         add_subset(parser, seed=False)
         add_missing(parser)
         parser.add_argument("--seed", type=int, default=0, help="Seed of everything random (default: 0)")
@@ -80,7 +83,7 @@ class Command(ReportCommand):
                 key: options[key]
                 for key in (
                     *("name", "qrels", "runs", "batch", "baseline", "measures", "against"),
-                    *("split", "missing", "seed", "rounds", "resamples", "level"),
+                    *("split", "missing", "seed", "rounds", "resamples", "level", "tags"),
                 )
             }
         )

@@ -2,6 +2,7 @@
 
     python manage.py rank_tags flickr8k --out tags.jsonl
     python manage.py rank_tags flickr8k --tags compounds --out tags.csv
+    python manage.py rank_tags flickr30k --layer people --processes 2 --out tags.jsonl
 
 The nouns of an image's captions, the most relevant first. Without a file the lines go to standard output, and
 what is said of them to standard error.
@@ -43,6 +44,12 @@ class Command(ReportCommand):
             help=f"Weight of frequency, 0 to 1; the rest is that of the place (default: {usual})",
         )
         parser.add_argument(
+            "--layer", default="", help="Its mentions are the noun phrases (default: the chunker's)"
+        )
+        parser.add_argument(
+            "--processes", type=int, default=1, help="How many read captions at a time (default: 1)"
+        )
+        parser.add_argument(
             "--out", type=Path, metavar="FILE", help="A new file: .csv for a table, else JSON lines"
         )
 
@@ -54,7 +61,9 @@ class Command(ReportCommand):
         super().handle(*args, **options)
 
     def report(self, **options: Any) -> dict[str, Any]:
-        wanted = TagsRequest(options["corpus"], options["tags"], options["alpha"])
+        wanted = TagsRequest(
+            options["corpus"], options["tags"], options["alpha"], options["layer"], options["processes"]
+        )
         with ProgressBars() as bars:
             images = rank_tags(wanted, progress=bars)
             if options["out"] is None:

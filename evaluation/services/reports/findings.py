@@ -31,9 +31,11 @@ from evaluation.report_data.directions import (
     labels_of,
 )
 from evaluation.report_data.judging import JudgingSummary, judging_of
+from evaluation.report_data.tag_scores import ScoredTags
 from evaluation.reporting.document import ReportDocument
 from evaluation.selectors import judged_pairs, names_of
 from evaluation.services.reports.request import ReportRefused, ReportRows, system_of
+from evaluation.services.tagging.scores import TagScoring, score_tag_set
 
 #: Told by name, with how many steps of all are done.
 ReportProgress = Callable[[str, int, int], None]
@@ -52,7 +54,21 @@ def compute_findings(asked: ReportRows, progress: ReportProgress) -> ReportDocum
     directions = [_direction(asked, direction, steps) for direction in asked.runs]
     steps("agreement of the judges")
     judging, why_not = _judging(asked)
-    return ReportDocument(asked.wanted.name, asked.inputs, directions, asked.batch, judging, why_not)
+    return ReportDocument(
+        asked.wanted.name, asked.inputs, directions, asked.batch, judging, why_not, _tags(asked, steps)
+    )
+
+
+def _tags(asked: ReportRows, steps: _Steps) -> list[ScoredTags]:
+    """The scores of each tag set. Raises ImportRefused where none of its images has a true tag."""
+    wanted = asked.wanted
+    found: list[ScoredTags] = []
+    how = TagScoring(resampling=Resampling(wanted.resamples, wanted.level, wanted.seed))
+    for one in asked.tags:
+        steps(f"scoring tags of {one.name}", counts=False)
+        corpus = asked.snapshot.corpus.name
+        found.append(score_tag_set(corpus=corpus, name=one.name, how=how, subset=asked.subset))
+    return found
 
 
 class _Steps:

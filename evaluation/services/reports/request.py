@@ -21,12 +21,13 @@ from evaluation.agreement.estimates import MOST_RESAMPLES
 from evaluation.comparison.ranked_runs import LEFT_OUT, MISSING, NotComparable
 from evaluation.comparison.subsets import IN_FILE, BadSubset, Subset, subset_named
 from evaluation.metrics.table import METRICS
-from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run
+from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run, TagSet
 from evaluation.reporting.document import REPORT_DEFINITION, BatchNumbers
 from evaluation.selectors import judgment_set, run_named, snapshot_named
 from evaluation.services.batches.collecting import batch_named, staying_out
 from evaluation.services.batches.stamps import batch_stamp
 from evaluation.services.batches.state import batch_state
+from evaluation.services.tagging.sets import tag_set_named
 from evaluation.significance.randomisation import MOST_ROUNDS, ROUNDS
 
 RESAMPLES, LEVEL = 1_000, 0.95
@@ -56,6 +57,7 @@ class ReportRequest:
     rounds: int = ROUNDS
     resamples: int = RESAMPLES
     level: float = LEVEL
+    tags: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,7 @@ class ReportRows:
     others: JudgmentSet | None
     subset: Subset | None
     inputs: Mapping[str, Any]
+    tags: Sequence[TagSet] = ()
 
 
 def system_of(run: Run) -> str:
@@ -79,7 +82,8 @@ def system_of(run: Run) -> str:
 
 
 def report_rows(wanted: ReportRequest) -> ReportRows:
-    """Raises UnknownName, UnknownMeasure, BatchRefused, NotComparable, FormatError, else ReportRefused."""
+    """Raises UnknownName, UnknownMeasure, BatchRefused, ImportRefused, NotComparable, FormatError, else
+    ReportRefused."""
     for number, word, most in (
         (wanted.rounds, "rounds", MOST_ROUNDS),
         (wanted.resamples, "resamples", MOST_RESAMPLES),
@@ -117,6 +121,9 @@ def report_rows(wanted: ReportRequest) -> ReportRows:
             f"qrels '{snapshot}' were not made from judgments; leave out the judgments to compare with"
         )
     others = judgment_set(snapshot.corpus.name, wanted.against) if wanted.against else None
+    if len(set(wanted.tags)) != len(wanted.tags):
+        raise ReportRefused("name each tag set only once")
+    tags = [tag_set_named(name, snapshot.corpus.name) for name in wanted.tags]
     numbers = batch_numbers(batch, fresh=True) if batch is not None else None
     return ReportRows(
         wanted,
@@ -137,7 +144,9 @@ def report_rows(wanted: ReportRequest) -> ReportRows:
             # Folders of this machine are nobody's affair.
             subset.called if subset is not None and subset.called.startswith(IN_FILE) else wanted.split,
             _digest_of_images(subset, snapshot.corpus),
-        ),
+        )
+        | _of_tags(tags),
+        tags,
     )
 
 
@@ -183,7 +192,7 @@ def inputs_now(row: Report, numbers: Callable[[Batch], BatchNumbers]) -> dict[st
         judgment_set(snapshot.corpus.name, wanted.against) if wanted.against else None,
         split,
         images,
-    )
+    ) | _of_tags([tag_set_named(one["tags"]) for one in row.inputs.get("tags", ())])
 
 
 def batch_numbers(batch: Batch, *, fresh: bool = False) -> BatchNumbers:
@@ -299,6 +308,21 @@ def _inputs(
             **{name: version(name) for name in _PACKAGES},
         },
     }
+
+
+def _of_tags(tags: Sequence[TagSet]) -> dict[str, Any]:
+    """Tag sets with where they come from; nothing of a report without any."""
+    said = [
+        {
+            "tags": one.name,
+            "system": one.made_by.name if one.made_by else "",
+            "digest": one.digest,
+            "settings": one.settings,
+            "split": one.split,
+        }
+        for one in tags
+    ]
+    return {"tags": said} if said else {}
 
 
 def _digest_of_images(subset: Subset | None, corpus: Any) -> str:

@@ -30,7 +30,6 @@ from models_core.features.text.edges import edges_of
 from models_core.systems.caption_reading import ImageExample
 from models_core.systems.dataset import RegionVectors
 from models_core.systems.kernels import GivenCaptionVectors
-from models_core.systems.recipe import Recipe
 
 
 @dataclass(frozen=True)
@@ -106,15 +105,6 @@ def examples_from(corpus: str, sources: Sources) -> Examples:
     begin, end = np.asarray(known.vectors, np.intp).T
     regions = RegionVectors(RaggedRows(found.vectors(), begin, end), found.digest)
     return replace(known, vectors=None, regions=regions)
-
-
-def read_for(found: Examples, recipe: Recipe, sources: Sources) -> Examples:
-    """The same with what the recipe reads of captions besides their text: edges, or their names."""
-    if recipe.reads == "edges":
-        return with_edges(found)
-    if recipe.reads == "names":
-        return with_caption_names(found, frozenset(feature_set(found.corpus, sources.text).ids()))
-    return found
 
 
 def given_captions(corpus: str, text: str) -> GivenCaptionVectors:

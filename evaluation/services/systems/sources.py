@@ -66,7 +66,10 @@ class Sources:
 
 
 def check_sets(recipe: Recipe, sources: Sources) -> None:
-    """Raise BadRecipe for regions or word vectors that the recipe would not look at, or that it lacks."""
+    """Raise BadRecipe for regions or word vectors that the recipe would not look at, or that it lacks.
+
+    It says so before anything is read.
+    """
     takes = recipe.kind.takes
     if takes[IMAGE_VIEW] == "regions" and not (sources.regions or sources.features):
         raise BadRecipe(
@@ -98,5 +101,10 @@ def check_sets(recipe: Recipe, sources: Sources) -> None:
         )
     if sources.text and not of_names:
         raise BadRecipe(f"recipe {recipe.name!r} does not look at vectors of captions; give none")
-    if sources.words and not of_phrases and takes[CAPTION_VIEW] not in ("words", "edges"):
+    if recipe.kind.needs_words and not sources.words:
+        raise BadRecipe(
+            f"recipe {recipe.name!r} compares images with word vectors; give --words SET "
+            "(train_word_vectors makes one of the corpus's captions)"
+        )
+    if sources.words and not of_phrases and takes[CAPTION_VIEW] not in ("words", "edges", "tags"):
         raise BadRecipe(f"recipe {recipe.name!r} does not begin with word vectors; give none")

@@ -37,9 +37,9 @@ from evaluation.services.systems.examples import (
     examples_from,
     examples_of,
     given_captions,
-    read_for,
 )
 from evaluation.services.systems.folders import clear_leftovers, system_folder, training_folder
+from evaluation.services.systems.read_captions import as_read
 from evaluation.services.systems.region_texts import region_texts
 from evaluation.services.systems.shared_sums import SharedSums
 from evaluation.services.systems.sources import Sources, check_sets
@@ -178,8 +178,7 @@ def _train(
     check_sets(chosen, sources)
     check_processes(chosen)
     further = auxiliary_pairs(chosen, request.auxiliary, sources.features)
-    found = examples_from(corpus, sources)
-    found = read_for(found, chosen, sources)
+    found = as_read(examples_from(corpus, sources), chosen, sources, progress)
     if fold:
         training, held = _by_fold(found, fold, seed)
     else:

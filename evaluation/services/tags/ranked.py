@@ -15,17 +15,17 @@ from pathlib import Path
 from typing import TextIO
 
 from annotation.common.spreadsheets import escape_formula
+from annotation.datasets.layers import layer_to_read
 from annotation.formats.files.text import whole_file
-from annotation.protocol.terms import CaptionRecord
+from annotation.protocol.terms import CaptionRecord, ImageRecord
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
 from evaluation.selectors import image_names
-from evaluation.services.tags.reading import TagReader
+from evaluation.services.tags.reading import CaptionToRead, check_processes, read_ranked_tags
 from models_core.features.text.tags import (
     DEFAULT_ALPHA,
     TagUnit,
     check_alpha,
-    ranked_tags,
 )
 from models_core.features.text.tokens import tokenise
 from models_core.phase_cache import PhaseProgress, no_progress
@@ -38,11 +38,17 @@ _TOGETHER = 50  # images between two words of progress
 
 @dataclass(frozen=True, slots=True)
 class TagsRequest:
-    """Which corpus, what becomes a tag, and alpha of equation 9 (None: the paper's for this sort of tag)."""
+    """Which corpus, what becomes a tag, and alpha of equation 9 (None: the paper's for this sort of tag).
+
+    With a `layer` of the corpus its mentions are the noun phrases, else the chunker's. So many `processes`
+    read captions.
+    """
 
     corpus: str
     unit: TagUnit = "nouns"
     alpha: float | None = None
+    layer: str = ""
+    processes: int = 1
 
     @property
     def weight(self) -> float:
@@ -68,23 +74,41 @@ class TagsReport:
 
 
 def rank_tags(wanted: TagsRequest, *, progress: PhaseProgress = no_progress) -> Iterator[ImageTags]:
-    """The tags of each image of the corpus, in its order; an image without a noun has none.
+    """The tags of each image of the corpus, in its order; an image without a noun has none, nor has one that
+    the layer does not cover.
 
-    Raises UnknownName, and ValueError for an alpha outside 0 to 1, before the first image.
+    Raises UnknownName, and ValueError for an alpha outside 0 to 1 and for less than a process, before the
+    first image.
     """
     check_alpha(wanted.weight)
+    check_processes(wanted.processes)
     corpus, names = corpus_named(wanted.corpus), image_names(wanted.corpus)
-    reader = TagReader(wanted.unit)
+    layer = layer_to_read(corpus, wanted.layer) if wanted.layer else None
+
+    def captions() -> Iterator[list[CaptionToRead]]:
+        for record in stream_records(corpus=corpus, layer=layer):
+            yield list(_captions(record, stored=layer is not None))
 
     def found() -> Iterator[ImageTags]:
-        for place, (name, record) in enumerate(zip(names, stream_records(corpus=corpus), strict=True)):
+        ranked = read_ranked_tags(captions(), wanted.unit, wanted.weight, processes=wanted.processes)
+        for place, (name, tags) in enumerate(zip(names, ranked, strict=True)):
             if place % _TOGETHER == 0:
                 progress(_PHASE, place, len(names))
-            captions = (reader.tags(_tokens(one)) for one in record.captions if not one.unrelated)
-            yield ImageTags(name, ranked_tags(captions, wanted.weight))
+            yield ImageTags(name, tags)
         progress(_PHASE, len(names), len(names))
 
     return found()
+
+
+def _captions(record: ImageRecord, *, stored: bool) -> Iterator[CaptionToRead]:
+    """The captions of an image that describe it, with the phrases that are `stored`."""
+    phrases: dict[int, list[tuple[int, int]]] = {}
+    for mention in record.layer.mentions if record.layer is not None else ():
+        phrases.setdefault(mention.caption, []).append((mention.start, mention.end))
+    for number, caption in enumerate(record.captions):
+        if not caption.unrelated:
+            own = sorted(phrases.get(number, ())) if stored else None
+            yield CaptionToRead(caption_tokens(caption), own)
 
 
 def write_ranked_tags(images: Iterator[ImageTags], out: Path) -> TagsReport:
@@ -126,5 +150,6 @@ def _counted(images: Iterator[ImageTags], report: TagsReport) -> Iterator[ImageT
         yield one
 
 
-def _tokens(caption: CaptionRecord) -> Sequence[str]:
+def caption_tokens(caption: CaptionRecord) -> Sequence[str]:
+    """Its words with its punctuation: as its corpus has them, else as we cut them."""
     return tokenise(caption.text) if caption.tokens is None else caption.tokens

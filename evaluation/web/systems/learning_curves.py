@@ -12,6 +12,7 @@ from annotation.selectors.jobs import Job
 from evaluation.services.systems.learning_curves import LearnedEpoch, learning_curve
 from evaluation.web import offered
 from models_core.estimators.neural.settings import PERPLEXITY
+from models_core.estimators.tagging.bilinear import PRECISION
 
 #: Size of a drawing in its own units.
 _WIDE, _HIGH = 320.0, 120.0
@@ -20,10 +21,11 @@ _WIDE, _HIGH = 320.0, 120.0
 @dataclass(frozen=True, slots=True)
 class ShownCurve:
     """The epochs of a system, and two lines as the points of an SVG: loss, and the held-out `figure`, which
-    is perplexity `of_words` and else recall, in per cent."""
+    is perplexity `of_words`, precision `of_tags` and else recall, both in per cent."""
 
     system: str
     of_words: bool
+    of_tags: bool
     epochs: Sequence[LearnedEpoch]
     loss: str
     figure: str
@@ -75,7 +77,7 @@ def shown_curve(name: str) -> ShownCurve | None:
         return None
     losses, figures = [one.loss for one in found.epochs], [one.figure for one in found.epochs]
     lines = _line(losses, max(losses)), _line(figures, max(figures))
-    return ShownCurve(name, found.figure == PERPLEXITY, found.epochs, *lines)
+    return ShownCurve(name, found.figure == PERPLEXITY, found.figure == PRECISION, found.epochs, *lines)
 
 
 def curves_of_trainings(request: HttpRequest) -> list[ShownCurve]:

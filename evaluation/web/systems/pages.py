@@ -25,6 +25,7 @@ from evaluation.services.runs.ranking import ONE_CAPTION
 from evaluation.services.systems import registry
 from evaluation.services.systems.folders import system_folder
 from evaluation.services.systems.origins import ORIGINS
+from evaluation.services.tagging.writing import LISTED
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, text_parameter
 from evaluation.web.job_lines import job_lines
@@ -32,6 +33,7 @@ from evaluation.web.splits import NotOffered, which_in, whole_in
 from evaluation.web.systems.captions import sets_of_regions, writes_captions
 from evaluation.web.systems.learning_curves import curves_of_trainings, shown_curve
 from evaluation.web.systems.localizations import localization_sets_of, localizes, proposals_of
+from evaluation.web.systems.tagging import ways_to_rank_tags
 from models_core import storage
 from models_core.estimators.base import METHODS
 from models_core.estimators.captioners import WritingSettings
@@ -46,6 +48,8 @@ _KINDS = (
     "judge_captions",
     "localize",
     "score_localization",
+    "tag",
+    "score_tags",
 )
 
 
@@ -110,6 +114,9 @@ def system_detail(request: HttpRequest, row: System) -> HttpResponse:
             writes=writes_captions(row),
             captions=row.caption_sets.filter(published=True).order_by("name"),
             how=WritingSettings(),
+            tags_by=ways_to_rank_tags(row),
+            tag_sets=row.tag_sets.filter(published=True).order_by("name"),
+            listed=LISTED,
             sets=sets_of_regions(row),
             localizes=localizes(row),
             found=localization_sets_of(row),

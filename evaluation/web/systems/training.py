@@ -120,18 +120,27 @@ def _in_words(recipe: Recipe) -> str:
         *([_needs_of_images(recipe)] if image.of_vectors else ()),
         *([_("needs parses of captions")] if recipe.reads == "edges" else ()),
         *([_("needs vectors of captions")] if recipe.reads == "names" else ()),
+        *([_("needs word vectors")] if recipe.kind.needs_words else ()),
         *([_("needs a weak collection")] if recipe.kind.needs else ()),
         str(_TITLES.get(recipe.kind.title, recipe.kind.title)),
         *([recipe.printed] if recipe.kind.recipes and recipe.printed else ()),
-        _("text: %(kernel)s of %(captions)d captions") % {"kernel": text.kernel, "captions": text.captions}
-        if text.captions > 1
-        else _("text: %(kernel)s of one caption") % {"kernel": text.kernel},
+        _text_in_words(text),
     ]
     parts += text.parts
     if text.similarities:
         parts.append(_("similar words by %(measures)s") % {"measures": ", ".join(text.similarities)})
     parts.append(_("image: %(kernel)s") % {"kernel": image.kernel})
     return "; ".join(parts)
+
+
+def _text_in_words(text: Any) -> str:
+    """What captions are described by, and how many of each image."""
+    named = {"kernel": text.kernel, "captions": text.captions}
+    if not text.captions:
+        return _("text: %(kernel)s of all captions") % named
+    if text.captions > 1:
+        return _("text: %(kernel)s of %(captions)d captions") % named
+    return _("text: %(kernel)s of one caption") % named
 
 
 def _needs_of_images(recipe: Recipe) -> str:
@@ -254,6 +263,14 @@ def _arguments(given: QueryDict) -> dict[str, Any]:
             _(
                 "Recipe %(name)s compares vectors of images with vectors of captions: choose both below, or "
                 "import them under Features."
+            )
+            % {"name": recipe_of(recipe).name}
+        )
+    if recipe_of(recipe).kind.needs_words and not words:
+        raise NotOffered(
+            _(
+                "Recipe %(name)s compares images with word vectors: choose some below, or train them under "
+                "Features."
             )
             % {"name": recipe_of(recipe).name}
         )

@@ -35,6 +35,17 @@ class TagPlace:
     tag: str
     location: float
 
+    @property
+    def token(self) -> str:
+        """Both as one token, so that a caption is a sequence of its tags as it is of words."""
+        return f"{self.location!r}\t{self.tag}"
+
+    @classmethod
+    def of_token(cls, token: str) -> TagPlace:
+        """What `token` gave. Raises ValueError for what is none."""
+        location, tag = token.split("\t")
+        return cls(tag, float(location))
+
 
 def check_alpha(alpha: float) -> None:
     """Raise ValueError unless `alpha` is a number from 0 to 1."""

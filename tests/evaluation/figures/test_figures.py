@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from evaluation.agreement.summary import Resampling
-from evaluation.figures import agreement, curves, judgments, ranks, systems
+from evaluation.figures import agreement, curves, judgments, ranks, sweeps, systems
 from evaluation.figures.base import FIGURE_DRAWERS, Plot
 from evaluation.figures.files import as_pdf, as_svg
 from evaluation.figures.style import COLOURED, short, system_look
@@ -28,6 +28,16 @@ PDF_OF = FIGURE_DRAWERS.keys() if THOROUGH else {"curves", "agreement"}
 FEW = a_direction({"sharp": (0.8, 0.6), "blunt": (0.4, 0.5)})
 
 
+def swept() -> list[sweeps.SweptFigure]:
+    """A share of two series at three settings, by two measures."""
+    return [
+        sweeps.SweptFigure(series, measure, top, hits, hits - 0.1, hits + 0.1)
+        for series, hits in (("nouns", 0.5), ("compounds", 0.75))
+        for measure in ("p@1", "p@5")
+        for top in (1, 2, 3)
+    ]
+
+
 def plots(direction: DirectionTable) -> list[Plot]:
     """Every kind of figure."""
     grades = [(1, 1, 0), (1, 1, 1), (0, 0, 0), (0, 0)]
@@ -39,6 +49,7 @@ def plots(direction: DirectionTable) -> list[Plot]:
         systems.plot([direction], orders_of([direction])),
         judgments.plot(judged),
         agreement.plot(judged.sweeps[0], 1),
+        sweeps.plot("tag-tops", "Precision by K_top", "K_top", swept()),
     ]
     return [plot for plot in found if plot is not None]
 
@@ -176,3 +187,10 @@ def test_a_long_name_keeps_both_its_ends_in_two_lines() -> None:
     first, last = short("the-beginning-of-it-" * 8 + "the-very-end").split("\n")
     assert first.startswith("the-beginning") and last.endswith("the-very-end")
     assert short("plain") == "plain"
+
+
+def test_a_sweep_says_of_each_measure_what_is_best_and_refuses_nothing_at_all() -> None:
+    said = sweeps.sweeps_sentence("K_top", swept())
+    assert said == "p@1: 75.0% at best, compounds at K_top 1. p@5: 75.0% at best, compounds at K_top 1."
+    with pytest.raises(ValueError, match="nothing was swept"):
+        sweeps.plot("none", "None", "K_top", [])

@@ -229,7 +229,9 @@ def test_other_regions_are_refused_when_it_ranks(corpus, regions, recipe, tmp_pa
 
 @pytest.mark.parametrize(("language", "loss", "figure"), [("en", "4.404", "23.4"), ("de", "4,404", "23,4")])
 def test_numbers_of_a_curve_are_those_of_the_readers_language(language: str, loss: str, figure: str):
-    curve = ShownCurve("own", True, [LearnedEpoch(1, 4.40442, 23.44), LearnedEpoch(2, 2.5, 40)], "", "")
+    curve = ShownCurve(
+        "own", True, False, [LearnedEpoch(1, 4.40442, 23.44), LearnedEpoch(2, 2.5, 40)], "", ""
+    )
     with translation.override(language):
         assert curve.rows[0] == (1, loss, figure)
         assert (curve.first_loss, curve.best_figure) == (loss, figure)

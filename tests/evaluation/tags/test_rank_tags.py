@@ -6,6 +6,8 @@ import csv
 import json
 import random
 from collections import defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,9 +15,12 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.datasets.importing import import_records
+from annotation.models import Corpus
 from annotation.protocol.chunker.chunking import NounPhraseChunker
-from annotation.protocol.terms import CaptionRecord, ImageRecord
+from annotation.protocol.terms import CaptionRecord, Chain, ImageRecord, LayerRecord, Mention
+from evaluation.services.tags import reading
 from evaluation.services.tags.ranked import TagsRequest, rank_tags
+from evaluation.services.tags.reading import CaptionToRead, read_ranked_tags
 from models_core.features.text.lemmas import OTHER_PART, Lemmatiser, Word, carries_content
 from models_core.features.text.tags import ranked_tags, tags_in_caption
 from models_core.features.text.tokens import tokenise
@@ -145,3 +150,54 @@ def test_real_captions_rank_as_in_a_slow_reading(real_data: Path) -> None:
         found = ranked_tags(own, float(alpha))
         assert [tag for tag, _ in found] == sorted(expected, key=lambda tag: (-expected[tag], tag))
         assert dict(found) == pytest.approx({tag: float(score) for tag, score in expected.items()})
+
+
+def test_mentions_of_a_layer_are_the_noun_phrases(db: None, tmp_path: Path) -> None:
+    tokens = ("A", "dog", "on", "a", "soccer", "field", ".")
+    said_of = [CaptionRecord(" ".join(tokens), tokens), CaptionRecord("The dog .", ("The", "dog", "."))]
+    field = Mention(0, 3, 6, tokens[3:6], ("scene",))
+    records = [
+        ImageRecord("1", "1.jpg", tuple(said_of), layer=LayerRecord((Chain("1", (field,)),))),
+        ImageRecord("2", "2.jpg", tuple(said_of[:1])),
+    ]
+    import_records(name="marked", records=records, format="jsonl", source="memory")
+    layer = Corpus.objects.get(name="marked").layers.get().name
+    found = list(rank_tags(TagsRequest("marked", alpha=0.0, layer=layer)))
+    assert [one.tags for one in found] == [[("soccer", pytest.approx(1 / 6)), ("field", 0)], []]
+    found = list(rank_tags(TagsRequest("marked", alpha=0.0)))
+    assert [[tag for tag, _ in one.tags] for one in found] == [["dog", "soccer", "field"]] * 2
+    with pytest.raises(CommandError, match="unknown layer 'mine'"):
+        said("rank_tags", "marked", "--layer", "mine")
+    with pytest.raises(CommandError, match="0 processes; expected 1 or more"):
+        said("rank_tags", "marked", "--processes", 0)
+
+
+def many_images() -> list[list[CaptionToRead]]:
+    """A thousand images, each with its own number of dogs and cats."""
+    texts = ("A dog .", "A cat sees a dog .")
+    return [[CaptionToRead(tokenise(texts[n % 2]))] * (1 + n % 3) for n in range(1000)]
+
+
+def test_several_readers_give_the_same_in_the_same_order_and_read_little_ahead(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Threads, which start faster, in the place of processes."""
+    monkeypatch.setattr(reading, "ProcessPoolExecutor", lambda number, mp_context: ThreadPoolExecutor(number))
+    taken: list[int] = []
+
+    def images() -> Iterator[list[CaptionToRead]]:
+        for number, own in enumerate(many_images()):
+            taken.append(number)
+            yield own
+
+    found = read_ranked_tags(images(), "nouns", 0.5, processes=2)
+    first = [next(found)]
+    assert len(taken) < 800, "memory does not grow with the corpus"
+    assert first + list(found) == list(read_ranked_tags(many_images(), "nouns", 0.5))
+
+
+@pytest.mark.slow
+def test_processes_give_the_same_as_one() -> None:
+    """Two fresh processes import numpy and HanTa: four seconds."""
+    whole = list(read_ranked_tags(many_images(), "compounds", 0.0))
+    assert list(read_ranked_tags(many_images(), "compounds", 0.0, processes=2)) == whole

@@ -40,6 +40,8 @@ PAGES: dict[str, list[str | int]] = {
     "report": ["nothing"],
     "report_archive": ["nothing"],
     "report_file": ["nothing", "report.html"],
+    "tags": ["nothing"],
+    "export_tags": ["nothing"],
 }
 #: What takes a POST and nothing else.
 ACTS: dict[str, list[str | int]] = {
@@ -49,6 +51,9 @@ ACTS: dict[str, list[str | int]] = {
     "write_captions": ["nothing"],
     "judge_captions": ["nothing"],
     "remove_captions": ["nothing"],
+    "tag_images": ["nothing"],
+    "score_tags": ["nothing"],
+    "remove_tags": ["nothing"],
     "remove_system": ["nothing"],
     "remove_features": [],
     "extract_features": [],

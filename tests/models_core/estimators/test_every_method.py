@@ -10,10 +10,13 @@ from models_core.checked_fields import field_rules
 from models_core.estimators.base import METHODS, Dataset, FitContext, RaggedRows, register_method
 from models_core.estimators.captioners import WritingSettings
 from models_core.estimators.discovery import load_methods
+from models_core.estimators.tagging.baselines import RandomTags
+from models_core.estimators.tagging.held_out import known_tags, presence
 from models_core.systems import recipe as recipes
 from tests.models_core.estimators.kernel_methods.kernels import kernels
 from tests.models_core.estimators.neural.sentences import in_edges, named_pictures, scenes
 from tests.models_core.estimators.phrases import images_of_regions, phrases_of_regions
+from tests.models_core.estimators.tagging.pictures import tagged_pictures
 from tests.models_core.estimators.vectors import LINK, all_scores, in_one_space, paired
 
 load_methods()
@@ -38,6 +41,8 @@ def data_for(method):
         return named_pictures(TRAINING, captions=3, held_out=NEW)
     if forms == {"vectors", "given"}:
         return in_one_space(TRAINING), in_one_space(NEW, seed=1)
+    if forms == {"vectors", "tags"}:
+        return tagged_pictures(TRAINING, held_out=NEW)
     assert forms == {"vectors"}, f"give {method.name} data of its form"
     return paired(TRAINING, held_out=NEW)
 
@@ -81,6 +86,11 @@ def localizer(request):
     return METHODS[request.param]
 
 
+@pytest.fixture(params=sorted(name for name, method in METHODS.items() if method.predicts == "tags"))
+def tagger(request):
+    return METHODS[request.param]
+
+
 @pytest.fixture(params=sorted(name for name, method in METHODS.items() if method.learns))
 def learner(request):
     return METHODS[request.param]
@@ -109,9 +119,7 @@ def test_it_writes_of_new_images_better_than_chance_the_same_each_time_and_when_
     right = [[len(image & set(own.words)) for image in shown] for own in found]
     assert np.mean(np.diagonal(right)) > np.mean(right), "no better than captions of other images"
     assert fitted(captioner)[0].write(new, WritingSettings()) == found
-    arrays, settings = model.state()
-    assert all(isinstance(array, np.ndarray) and array.dtype != object for array in arrays.values())
-    again = captioner.load(settings_of(captioner), (arrays, json.loads(json.dumps(settings))))
+    again = captioner.load(settings_of(captioner), _through_json(*model.state()))
     assert again.write(new, WritingSettings()) == found
 
 
@@ -129,10 +137,29 @@ def test_it_finds_phrases_better_than_chance_the_same_each_time_and_when_stored(
         own = tile[place, begin[image] : begin[image] + new.images.counts[image]]
         np.testing.assert_allclose(own, found.item(place), atol=1e-6)
     np.testing.assert_array_equal(fitted(localizer)[0].localize(new).values, found.values)
-    arrays, settings = model.state()
-    assert all(isinstance(array, np.ndarray) and array.dtype != object for array in arrays.values())
-    again = localizer.load(settings_of(localizer), (arrays, json.loads(json.dumps(settings))))
+    again = localizer.load(settings_of(localizer), _through_json(*model.state()))
     np.testing.assert_array_equal(again.localize(new).values, found.values)
+
+
+def test_it_tags_new_images_better_than_chance_the_same_each_time_and_when_stored(tagger):
+    model, new = fitted(tagger)
+    tags, own = known_tags(new.captions), presence(new.captions) > 0
+    again = tagger.load(settings_of(tagger), _through_json(*model.state()))
+    for by in model.scores:
+        found = model.score_tags(new.images, tags, by)
+        assert found.shape == own.shape and np.isfinite(found).all()
+        above = np.mean([np.mean(row[one][:, None] > row[~one]) for row, one in zip(found, own, strict=True)])
+        assert above > 0.6 or isinstance(model, RandomTags), "tags are found no better than by chance"
+        np.testing.assert_array_equal(fitted(tagger)[0].score_tags(new.images, tags, by), found)
+        np.testing.assert_array_equal(again.score_tags(new.images, tags, by), found)
+        np.testing.assert_array_equal(model.score_tags(new.images[3:5], tags, by), found[3:5])
+    with pytest.raises(ValueError, match="does not rank tags by 'size'; it ranks by: own"):
+        model.score_tags(new.images, tags, "size")
+
+
+def _through_json(arrays, settings):
+    assert all(isinstance(array, np.ndarray) and array.dtype != object for array in arrays.values())
+    return arrays, json.loads(json.dumps(settings))
 
 
 def test_it_tells_how_far_it_is_and_stops_where_it_is_told_to(learner):
@@ -154,7 +181,7 @@ def test_a_number_that_is_not_finite_is_refused(learner):
     train, new = data_for(learner)
     view = (
         train.views["images"]
-        if learner.takes["captions"] in ("words", "edges", "phrases")
+        if learner.takes["captions"] in ("words", "edges", "tags", "phrases")
         else train.views["captions"]
     )
     # Of several rows, since some methods draw those that they learn from.

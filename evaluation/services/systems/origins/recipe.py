@@ -11,7 +11,7 @@ from evaluation.formats.scores import ScoreMatrix
 from evaluation.models import Run
 from evaluation.services.common import ImportRefused, phase_cache
 from evaluation.services.features.store import is_label
-from evaluation.services.systems.examples import examples_from, given_captions, read_for
+from evaluation.services.systems.examples import examples_from, given_captions
 from evaluation.services.systems.folders import system_folder
 from evaluation.services.systems.origins.base import (
     ORIGINS,
@@ -20,6 +20,7 @@ from evaluation.services.systems.origins.base import (
     RankRequest,
     captions_taking_part,
 )
+from evaluation.services.systems.read_captions import as_read
 from evaluation.services.systems.sources import Sources
 from models_core.estimators.base import DIRECTIONS
 from models_core.features.text.documents import Document
@@ -55,7 +56,7 @@ def _matrices(wish: RankRequest) -> Matrices:
             )
         sources = sources.settled(corpus)
         stored = stored.reading(given_captions(corpus, sources.text))
-    found = read_for(examples_from(corpus, sources), stored.recipe, sources)
+    found = as_read(examples_from(corpus, sources), stored.recipe, sources, wish.progress)
     places = found.to_rank(wish.split, seed=wish.seed)
     images = [found.examples[place] for place in places]
     material = prepare(

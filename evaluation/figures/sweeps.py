@@ -1,0 +1,106 @@
+"""A figure over a setting: a line for each series, with its interval as a band, in a panel for each measure.
+
+So Tables 2 to 4 (alpha) and Figure 2 (K_top) of structured listwise tagging are drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from evaluation.figures.base import Plot, figure_kind, rows_by
+from evaluation.figures.style import (
+    canvas,
+    legend,
+    legend_height,
+    percent_axis,
+    short,
+    system_look,
+    value_grid,
+)
+from evaluation.formats.figure_tables import Cell, Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+KIND = "sweeps"
+#: How dark a band is: six of them are to be told apart.
+_BAND = 0.12
+
+
+@dataclass(frozen=True, slots=True)
+class SweptFigure:
+    """A share of a `series` by a `measure`, with its interval, where the setting is `setting`."""
+
+    series: str
+    measure: str
+    setting: float
+    value: float
+    low: float
+    high: float
+
+
+def plot(key: str, title: str, axis: str, swept: Sequence[SweptFigure]) -> Plot:
+    """The figure of these, whose setting is called `axis`; series and measures in the order in which they
+    come. Raises ValueError for none."""
+    if not swept:
+        raise ValueError("nothing was swept; give at least one figure")
+    rows: list[list[Cell]] = [
+        [one.series, one.measure, axis, one.setting, one.value, one.low, one.high] for one in swept
+    ]
+    head = ["series", "measure", "axis", "setting", "value", "low", "high"]
+    data = Table(head, rows, dict.fromkeys(head[4:], 4))
+    return Plot(key, KIND, title, sweeps_sentence(axis, swept), data)
+
+
+def sweeps_sentence(axis: str, swept: Sequence[SweptFigure]) -> str:
+    """Of each measure what is best, and where."""
+    said = []
+    for measure in dict.fromkeys(one.measure for one in swept):
+        own = [one for one in swept if one.measure == measure]
+        best = max(own, key=lambda one: one.value)
+        said.append(f"{measure}: {best.value:.1%} at best, {best.series} at {axis} {best.setting:g}.")
+    return " ".join(said)
+
+
+@figure_kind(KIND)
+def _draw(data: Table) -> Figure:
+    """A panel a measure, a line a series."""
+    lines = rows_by(data, ["measure", "series"])
+    measures = list(dict.fromkeys(measure for measure, _ in lines))
+    series = list(dict.fromkeys(name for _, name in lines))
+    names = [short(str(name)) for name in series]
+    figure, panels = canvas(len(measures), height=2.8 + legend_height(names), share_y=True)
+    highest = max(float(row["high"]) for rows in lines.values() for row in rows)
+    for panel, measure in zip(panels, measures, strict=True):
+        value_grid(panel)
+        for number, name in enumerate(series):
+            points, look = lines.get((measure, name), []), system_look(number)
+            where = [point["setting"] for point in points]
+            panel.fill_between(
+                where,
+                [point["low"] for point in points],
+                [point["high"] for point in points],
+                color=look.colour,
+                alpha=_BAND,
+                linewidth=0,
+            )
+            panel.plot(
+                where,
+                [point["value"] for point in points],
+                color=look.colour,
+                linestyle=look.dash,
+                marker=look.marker,
+            )
+        panel.set_title(str(measure), loc="left")
+        panel.set_xlabel(str(data.rows[0][list(data.head).index("axis")]))
+        panel.set_xticks(sorted({point["setting"] for rows in lines.values() for point in rows}))
+        percent_axis(panel, highest)
+    looks = [system_look(number) for number in range(len(series))]
+    handles = [
+        panels[0].plot([], [], color=look.colour, linestyle=look.dash, marker=look.marker)[0]
+        for look in looks
+    ]
+    legend(figure, handles, names)
+    return figure

@@ -1,0 +1,1 @@
+"""Tags that systems found for images: made, kept, scored."""

@@ -1,0 +1,69 @@
+"""Sets of ranked tags: found by name, read, written as files, removed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from django.db import transaction
+from numpy.typing import NDArray
+
+from annotation import audit
+from annotation.common.registry import UnknownName
+from evaluation.models import TagSet
+from evaluation.selectors import names_of
+from evaluation.services.common import ImportRefused, exclusive_work
+from evaluation.services.tags.ranked import ImageTags, TagsReport, write_ranked_tags
+
+#: Rows that are read at a time: each may hold a score for every tag.
+_ROWS = 200
+
+
+def tag_set_named(name: str, corpus: str = "") -> TagSet:
+    """The published set. Raises UnknownName listing what exists, and ImportRefused where it is of another
+    corpus than the one named."""
+    there = TagSet.objects.filter(published=True).select_related("corpus", "made_by")
+    found = there.filter(name=name).first()
+    if found is None:
+        known = ", ".join(there.values_list("name", flat=True)) or "none"
+        raise UnknownName(f"unknown tag set {name!r}; known: {known}")
+    if corpus and found.corpus.name != corpus:
+        raise ImportRefused(
+            f"tag set {name!r} is of corpus {found.corpus.name!r}, not of {corpus!r}; name that one"
+        )
+    return found
+
+
+def remove_tag_set(*, name: str, actor: Any = None) -> None:
+    """Remove a set with its tags. Raises UnknownName and Busy."""
+    row = tag_set_named(name)
+    with exclusive_work(f"tags.{name}", "tag set", name), transaction.atomic():
+        audit.record(actor=actor, act="remove_tag_set", tags=name, digest=row.digest)
+        row.delete()
+
+
+def tagged_images(found: TagSet) -> Iterator[ImageTags]:
+    """The images by the names we write, with their ranked tags, in the order of the set."""
+    names = names_of(found.corpus.name).image_name
+    rows = found.images.order_by("position").values_list("image_id", "tags")
+    for image, tags in rows.iterator(_ROWS):
+        yield ImageTags(names[image], [(tag, score) for tag, score in tags])
+
+
+def tag_scores_of(found: TagSet) -> tuple[list[int], NDArray[np.float32]]:
+    """The ids of the images' rows, and their scores for the vocabulary, shape (images, tags)."""
+    rows = found.images.order_by("position").values_list("image_id", "scores")
+    images: list[int] = []
+    scores = np.empty((found.image_count, len(found.vocabulary)), np.float32)
+    for place, (image, own) in enumerate(rows.iterator(_ROWS)):
+        images.append(image)
+        scores[place] = np.frombuffer(own, np.float32)
+    return images, scores
+
+
+def write_tag_set(found: TagSet, path: Path) -> TagsReport:
+    """The set as a new file: CSV where its name ends in .csv, else JSON lines. Raises FormatError where it
+    is there already, and OSError."""
+    return write_ranked_tags(tagged_images(found), path)

@@ -1,0 +1,55 @@
+"""Tags that users gave images of a weak collection, as a tag set of the corpus's images of the same ids.
+
+The first of a user's tags is the best, as they wrote them; a tag that comes twice counts once. Words are in
+small letters and not lemmatised. The baseline "user tags" of structured listwise tagging, Table 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from annotation.formats.names import image_id
+from annotation.selectors.corpora import corpus_named
+from evaluation.models import TagSet
+from evaluation.selectors import names_of
+from evaluation.services.common import ImportRefused, check_name, exclusive_work
+from evaluation.services.tagging.writing import store_tag_set
+from evaluation.services.tags.ranked import SCORE_DIGITS
+from evaluation.services.weak.collections import weak_collection
+
+_KIND = "tags"
+
+
+def take_user_tags(*, name: str, corpus: str, collection: str) -> TagSet:
+    """Keep the tags of the collection's images that the corpus has too, in the corpus's order.
+
+    Raises UnknownName, and ImportRefused where a set of that name stands or no image is in both.
+    """
+    check_name(name, "tag set")
+    row, given = corpus_named(corpus), weak_collection(collection)
+    given.check_kinds([_KIND])
+    names = names_of(corpus)
+    by_name = {image_id(known): pk for known, pk in names.image.items()} | names.image
+    found: dict[int, list[str]] = {}
+    for known, text in zip(given.ids(), given.texts([_KIND]), strict=True):
+        pk = by_name.get(known, by_name.get(image_id(known)))
+        if pk is not None:
+            found.setdefault(pk, list(dict.fromkeys(text.lower().split())))
+    if not found:
+        raise ImportRefused(
+            f"collection {collection!r} has no image of corpus {corpus!r}; its ids are as {given.ids()[:1]}"
+        )
+
+    def rows() -> Iterator[tuple[int, list[list[Any]], bytes]]:
+        for pk in names.image_name:
+            if pk in found:
+                own = found[pk]
+                yield pk, [[tag, round(1 - n / len(own), SCORE_DIGITS)] for n, tag in enumerate(own)], b""
+
+    with exclusive_work(f"tags.{name}", "tag set", name):
+        TagSet.objects.filter(name=name, published=False).delete()  # somebody was killed
+        if TagSet.objects.filter(name=name).exists():
+            raise ImportRefused(f"tag set {name!r} already exists; choose another name")
+        source = f"collection {collection}, {given.digest}"
+        return store_tag_set(name, {"corpus": row, "source": source}, rows())

@@ -1,0 +1,175 @@
+"""The pages of tags that systems found: asked for, looked at beside their pictures, and scored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation import jobs
+from annotation.common.locks import Busy
+from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles_on
+from annotation.web.staff.frame import said
+from evaluation.models import System, TaggedImage, TagSet
+from evaluation.services.systems import registry
+from evaluation.services.tagging.sets import remove_tag_set, write_tag_set
+from evaluation.services.tagging.writing import LISTED, OF_CORPUS
+from evaluation.web.frame import evaluation_frame, file_download, text_parameter
+from evaluation.web.splits import NotOffered, part_in, which_in, whole_in
+from models_core.estimators.base import METHODS
+from models_core.estimators.taggers import TagScore
+
+#: Pictures on a page of tags.
+TAGGED_PER_PAGE = 24
+#: Tags shown of each picture.
+_SHOWN = 10
+
+
+def _found(name: str) -> System | None:
+    registry.register_unlisted_systems()
+    return System.objects.select_related("corpus").filter(name=name).first()
+
+
+#: The system, and the tag set, of an address.
+_SYSTEM = AddressedThing(_found, gettext_lazy("There is no system “%(name)s” here."))
+TAG_SET = AddressedThing(
+    lambda name: TagSet.objects.filter(name=name, published=True).select_related("corpus", "made_by").first(),
+    gettext_lazy("There is no tag set “%(name)s” here."),
+)
+
+
+def ways_to_rank_tags(row: System) -> tuple[TagScore, ...]:
+    """What a system can rank tags by; nothing where it does not tag."""
+    method = METHODS.get(row.settings.get("recipe", {}).get("method", ""))
+    if method is None or method.predicts != "tags":
+        return ()
+    found: tuple[TagScore, ...] = method.make(method.settings()).scores
+    return found
+
+
+@require_POST
+@for_roles_on(_SYSTEM, *RUNNING)
+def system_tag(request: HttpRequest, row: System) -> HttpResponse:
+    """Have a system tag images, as a job."""
+    then = redirect("evaluation:system", row.name)
+    with said(request, jobs.JobError, NotOffered) as tell:
+        ways = ways_to_rank_tags(row)
+        if not ways:
+            raise NotOffered(_("System “%(name)s” does not tag images.") % {"name": row.name})
+        score = text_parameter(request.POST, "score") or ways[0]
+        if score not in get_args(TagScore) or score not in ways:
+            raise NotOffered(_("There is no such score: choose from the list."))
+        arguments: dict[str, Any] = {
+            "system": row.name,
+            "name": text_parameter(request.POST, "name"),
+            "split": which_in(request.POST, "split", row.corpus, or_all=True),
+            "vocabulary": OF_CORPUS if text_parameter(request.POST, "vocabulary") == OF_CORPUS else "",
+            "score": score,
+            "top": whole_in(request.POST, "top", default=LISTED),
+        }
+        jobs.enqueue(kind="tag", arguments=arguments, corpus=row.corpus, actor=account_of(request))
+        tell(_("Tagging the images. The tags are on the system’s page when they are done."))
+        then = redirect("evaluation:systems")
+    return then
+
+
+@dataclass(frozen=True, slots=True)
+class _ShownTag:
+    """A tag, and whether a caption of people's has its words, all of them."""
+
+    tag: str
+    score: float
+    said: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _ShownPicture:
+    """A picture's row with its tags and the first of people's captions."""
+
+    image: Any
+    tags: list[_ShownTag]
+    caption: str
+
+
+@require_safe
+@for_roles_on(TAG_SET, *RUNNING)
+def tag_set_detail(request: HttpRequest, row: TagSet) -> HttpResponse:
+    """A tag set with its scores and its pictures, a page at a time."""
+    begin = text_parameter(request.GET, "from")
+    first = int(begin) if begin.isascii() and begin.isdigit() and len(begin) < 10 else 0
+    rows = row.images.defer("scores").select_related("image").order_by("position")
+    tagged = list(rows[first : first + TAGGED_PER_PAGE + 1])
+    return render(
+        request,
+        "evaluation/tags.html",
+        evaluation_frame(
+            "systems",
+            deeper=True,
+            row=row,
+            shown=_shown(row, tagged[:TAGGED_PER_PAGE]),
+            later=f"?from={first + TAGGED_PER_PAGE}" if len(tagged) > TAGGED_PER_PAGE else "",
+            first="?" if first else "",
+            splits=[one for one in row.corpus.images.values_list("split", flat=True).distinct() if one],
+            pools=[one for one in row.figures.get("measures", ()) if one["distractors"] is not None],
+            others=[one for one in row.figures.get("measures", ()) if one["distractors"] is None],
+        ),
+    )
+
+
+def _shown(row: TagSet, tagged: list[TaggedImage]) -> list[_ShownPicture]:
+    said: dict[int, list[str]] = {}
+    own = row.corpus.images.filter(pk__in=[one.image_id for one in tagged], captions__unrelated=False)
+    for image, text in own.order_by("captions__number").values_list("pk", "captions__text"):
+        said.setdefault(image, []).append(text)
+    found = []
+    for one in tagged:
+        captions = said.get(one.image_id, [])
+        words = {word for text in captions for word in text.lower().split()}
+        tags = [_ShownTag(tag, score, set(tag.split()) <= words) for tag, score in one.tags[:_SHOWN]]
+        found.append(_ShownPicture(one.image, tags, captions[0] if captions else ""))
+    return found
+
+
+@require_safe
+@for_roles_on(TAG_SET, *RUNNING)
+def tag_set_export(request: HttpRequest, row: TagSet) -> HttpResponseBase:
+    """The set as JSON lines, or as a table where the address ends so."""
+    ending = "csv" if text_parameter(request.GET, "as") == "csv" else "jsonl"
+    return file_download(f"{row.name}.{ending}", lambda path: write_tag_set(row, path))
+
+
+@require_POST
+@for_roles_on(TAG_SET, *RUNNING)
+def tag_set_score(request: HttpRequest, row: TagSet) -> HttpResponse:
+    """Score a tag set, as a job."""
+    then = redirect("evaluation:tags", row.name)
+    with said(request, jobs.JobError, NotOffered) as tell:
+        arguments = {
+            "name": row.name,
+            "corpus": row.corpus.name,
+            "split": part_in(request.POST, "split", row.corpus),
+        }
+        jobs.enqueue(kind="score_tags", arguments=arguments, corpus=row.corpus, actor=account_of(request))
+        tell(_("Scoring the tags. The figures will appear here."))
+    return then
+
+
+@require_POST
+@for_roles_on(TAG_SET, *RUNNING)
+def tag_set_delete(request: HttpRequest, row: TagSet) -> HttpResponse:
+    """Take a tag set out."""
+    then = redirect("evaluation:tags", row.name)
+    with said(request, Busy) as tell:
+        remove_tag_set(name=row.name, actor=account_of(request))
+        tell(_("Tag set “%(name)s” removed.") % {"name": row.name})
+        made_by = row.made_by
+        then = redirect(
+            reverse("evaluation:system", args=[made_by.name]) if made_by else reverse("evaluation:systems")
+        )
+    return then

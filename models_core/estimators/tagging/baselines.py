@@ -1,0 +1,185 @@
+"""Baselines of taggers: the most frequent tags, tags in any order, and tags of similar images.
+
+What is not learned from has the lowest score, so that all such tags are tied.
+"""
+
+from __future__ import annotations
+
+import zlib
+from itertools import product
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models_core.estimators.base import IMAGE_VIEW, Dataset, FitContext, Matrix, State, View, checked_numbers
+from models_core.estimators.taggers import CandidateTags, TagScore, check_score
+from models_core.estimators.tagging.held_out import held_out_precision, known_tags, presence, tags_of
+from models_core.estimators.tagging.settings import FrequencySettings, NeighbourSettings, RandomSettings
+
+#: What the frequency of a tag counts beside votes: enough to order what no similar image has.
+_LITTLE = 1e-6
+#: Images whose distances are in memory at a time.
+_TOGETHER = 512
+
+
+class TagFrequency:
+    """The same order for every image. Learned are `shares_`, of the training images that have each tag."""
+
+    scores: ClassVar[tuple[TagScore, ...]] = ("own",)
+    shares_: Matrix
+
+    def __init__(self, settings: FrequencySettings) -> None:
+        self.settings = settings
+
+    def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> TagFrequency:
+        """Count; nothing is chosen. Raises ValueError for images that are not finite, as all methods do."""
+        checked_numbers(train.images, IMAGE_VIEW)
+        context.progress("counting tags", 0, 1)
+        self.shares_ = presence(tags_of(train)).mean(axis=0)
+        context.progress("counting tags", 1, 1)
+        return self
+
+    def score_tags(self, images: View, tags: CandidateTags, by: TagScore = "own") -> Matrix:
+        """The share of training images that have the tag; 0 for others."""
+        check_score(by, self.scores, "the frequency of tags")
+        return tags.spread(np.broadcast_to(self.shares_, (images.shape[0], len(self.shares_))), 0.0)
+
+    def state(self) -> State:
+        """The shares."""
+        return {"shares": self.shares_}, {}
+
+    @classmethod
+    def from_state(cls, settings: FrequencySettings, state: State) -> TagFrequency:
+        """What `state` gave; raises KeyError where something is missing."""
+        found = cls(settings)
+        found.shares_ = state[0]["shares"]
+        return found
+
+
+class RandomTags:
+    """A random order for each image, the same each time that it is asked for. Learned is `seed_`."""
+
+    scores: ClassVar[tuple[TagScore, ...]] = ("own",)
+    seed_: int
+
+    def __init__(self, settings: RandomSettings) -> None:
+        self.settings = settings
+
+    def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> RandomTags:
+        """Remember the seed. Raises ValueError for images that are not finite, as all methods do."""
+        checked_numbers(train.images, IMAGE_VIEW)
+        context.progress("remembering the seed", 1, 1)
+        self.seed_ = context.seed
+        return self
+
+    def score_tags(self, images: View, tags: CandidateTags, by: TagScore = "own") -> Matrix:
+        """From 0 to 1; by the seed and the image's numbers alone."""
+        check_score(by, self.scores, "a random order")
+        rows = np.asarray(images, np.float32)
+        dice = (np.random.default_rng([self.seed_, zlib.crc32(row.tobytes())]) for row in rows)
+        return np.array([one.random(len(tags)) for one in dice]).reshape(len(rows), len(tags))
+
+    def state(self) -> State:
+        """The seed."""
+        return {}, {"seed": self.seed_}
+
+    @classmethod
+    def from_state(cls, settings: RandomSettings, state: State) -> RandomTags:
+        """What `state` gave; raises KeyError where something is missing."""
+        found = cls(settings)
+        found.seed_ = state[1]["seed"]
+        return found
+
+
+class NeighbourVotes:
+    """Similar training images vote for their tags, with weights that fall with distance.
+
+    The weight of a neighbour at distance d is exp(-decay d / r), with r the distance of the last neighbour
+    that votes; weights add up to 1. Number and decay are chosen on held-out images. TagProp learns such
+    weights by likelihood, and a further weight for each tag; this is its simpler form. Tags that no neighbour
+    has are ordered by frequency. Learned are `vectors_` of the training images, `present_` (their tags), and
+    `neighbours_` and `decay_`, with `tried_`, a row (neighbours, decay, held-out precision) for each.
+
+    Source: Guillaumin et al. 2009 (TagProp), section 3; the baseline of structured listwise tagging, Table 5.
+    """
+
+    scores: ClassVar[tuple[TagScore, ...]] = ("own",)
+    vectors_: NDArray[Any]
+    present_: NDArray[np.uint8]
+    neighbours_: int
+    decay_: float
+    tried_: Matrix
+
+    def __init__(self, settings: NeighbourSettings) -> None:
+        self.settings = settings
+
+    def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> NeighbourVotes:
+        """Remember the training images; choose on `validation`, of equal settings the first.
+
+        Raises ValueError for numbers that are not finite, and without held-out images where there is
+        something to choose.
+        """
+        grid = list(product(self.settings.neighbours, self.settings.decays))
+        if validation is None and len(grid) > 1:
+            raise ValueError("neighbours are chosen on held-out images; give some, or one number and decay")
+        self.vectors_ = np.asarray(checked_numbers(train.images, IMAGE_VIEW), np.float32)
+        self.present_ = presence(tags_of(train)).astype(np.uint8)
+        tried = []
+        for done, (self.neighbours_, self.decay_) in enumerate(grid):
+            context.progress("trying neighbours", done, len(grid))
+            figure = 0.0
+            if validation is not None:
+                own = tags_of(validation)
+                figure = held_out_precision(self.score_tags(validation.images, known_tags(own)), own)
+            tried.append((self.neighbours_, self.decay_, figure))
+        context.progress("trying neighbours", len(grid), len(grid))
+        self.tried_ = np.asarray(tried, np.float64)
+        self.neighbours_, self.decay_ = grid[int(self.tried_[:, 2].argmax())]
+        return self
+
+    def score_tags(self, images: View, tags: CandidateTags, by: TagScore = "own") -> Matrix:
+        """The weight of the neighbours that have the tag, from 0 to 1. Raises ValueError for another width
+        than was learned, and numbers that are not finite."""
+        check_score(by, self.scores, "the votes of similar images")
+        asked = checked_numbers(images, IMAGE_VIEW)
+        if asked.shape[1] != self.vectors_.shape[1]:
+            raise ValueError(
+                f"images of {asked.shape[1]} numbers against {self.vectors_.shape[1]}; expected the same"
+            )
+        present = np.asarray(self.present_, np.float64)
+        often = _LITTLE * present.mean(axis=0)
+        votes = [
+            self._weights(asked[start : start + _TOGETHER]) @ present + often
+            for start in range(0, len(asked), _TOGETHER)
+        ]
+        return tags.spread(np.concatenate(votes) if votes else np.empty((0, present.shape[1])), 0.0)
+
+    def _weights(self, asked: Matrix) -> Matrix:
+        """Of each training image for each of these, 0 unless it votes; shape (images, training images)."""
+        own = np.asarray(self.vectors_, np.float64)
+        squares = (asked**2).sum(axis=1)[:, None] - 2 * asked @ own.T + (own**2).sum(axis=1)
+        count = min(self.neighbours_, len(own))
+        nearest = np.argsort(squares, axis=1, kind="stable")[:, :count]
+        distances = np.sqrt(np.maximum(np.take_along_axis(squares, nearest, axis=1), 0))
+        last = distances[:, -1:]
+        weights = np.exp(-self.decay_ * distances / np.where(last > 0, last, 1))
+        found = np.zeros_like(squares)
+        np.put_along_axis(found, nearest, weights / weights.sum(axis=1, keepdims=True), axis=1)
+        return found
+
+    def state(self) -> State:
+        """Images, tags, and what was chosen."""
+        arrays = {"vectors": self.vectors_, "present": self.present_, "tried": self.tried_}
+        return arrays, {"neighbours": self.neighbours_, "decay": self.decay_}
+
+    @classmethod
+    def from_state(cls, settings: NeighbourSettings, state: State) -> NeighbourVotes:
+        """What `state` gave; raises KeyError where something is missing."""
+        arrays, said = state
+        found = cls(settings)
+        found.vectors_, found.present_, found.tried_ = (
+            arrays[name] for name in ("vectors", "present", "tried")
+        )
+        found.neighbours_, found.decay_ = said["neighbours"], said["decay"]
+        return found

@@ -1,0 +1,301 @@
+"""A bilinear map between images and tags: F(x, t) = x' W t, for tags never learned from too.
+
+W begins at zero and is learned by Adam in batches of images. Each rate is tried for all epochs; the rate and
+the epoch are kept that put the tags of held-out images in the best order (`held_out`), of equal ones the
+first. The order of an epoch comes from dice of that rate and epoch alone, so that a training that goes on
+after a checkpoint ends as one that was never stopped.
+
+Source: structured listwise tagging, sections 3.1 and 4.2, and equation 10 for s1 and s2; Adam: Kingma and Ba
+2015, with their constants.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models_core.estimators.base import IMAGE_VIEW, Dataset, FitContext, Matrix, State, View, checked_numbers
+from models_core.estimators.taggers import CandidateTags, TagScore, check_score
+from models_core.estimators.tagging.held_out import held_out_precision, tags_of
+from models_core.estimators.tagging.losses import TagLoss
+from models_core.estimators.tagging.settings import BilinearSettings
+
+#: What the held-out figure of the curve is called.
+PRECISION = "precision"
+_DECAYS, _SMALL = (0.9, 0.999), 1e-8
+_PHASE = "learning tags"
+_NamedArrays = dict[str, NDArray[Any]]
+
+
+class BilinearTagger:
+    """Learned are `weights_`, W of shape (numbers of an image, numbers of a tag), after epoch `epoch_` with
+    `rate_`; `centres_`, the mean image of each tag learned from; `tried_`, a row (rate, best epoch, its
+    held-out precision) for each rate; `curve_`, a row (epoch, mean loss of an image, held-out precision) for
+    each epoch of the chosen rate. Without held-out images precisions are 0."""
+
+    scores: ClassVar[tuple[TagScore, ...]] = ("own", "s1", "s2", "mean")
+    weights_: Matrix
+    centres_: NDArray[np.float32]
+    rate_: float
+    epoch_: int
+    tried_: Matrix
+    curve_: Matrix
+
+    def __init__(self, settings: BilinearSettings) -> None:
+        self.settings = settings
+
+    def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> BilinearTagger:
+        """Learn from each image with its ranked tags; rate and epoch are chosen on `validation`.
+
+        Goes on after the last of the context's checkpoints. Raises ValueError without word vectors, without
+        held-out images where there is something to choose, and for numbers that are not finite.
+        """
+        search = _Search(self.settings, train, validation, context)
+        best = search.run()
+        self.weights_, self.rate_, self.epoch_ = best.weights, best.rate, best.epoch
+        self.tried_ = search.tried()
+        rows = np.asarray(search.rows)
+        self.curve_ = rows[rows[:, 0] == best.rate, 1:]
+        self.centres_ = _centres(search.images, train)
+        return self
+
+    def score_tags(self, images: View, tags: CandidateTags, by: TagScore = "own") -> Matrix:
+        """Equation 1, or s1, s2 of equation 10 or their mean. s2 is 0 for a tag not learned from, and s1
+        where W t is 0. Raises ValueError for another width than was learned, and numbers that are not
+        finite."""
+        check_score(by, self.scores, "this method")
+        given = checked_numbers(images, IMAGE_VIEW)
+        _check_width(given, self.weights_.shape[0], "images")
+        if tags.vectors is None:
+            raise ValueError("tags have no word vectors; give some")
+        vectors = checked_numbers(tags.vectors, "tag vectors")
+        _check_width(vectors, self.weights_.shape[1], "tag vectors")
+        sides = vectors @ self.weights_.T
+        if by == "own":
+            return np.asarray(given @ sides.T)
+        directed = _directed(given)
+        parts = [directed @ _directed(sides).T] if by != "s2" else []
+        if by != "s1":
+            parts.append(tags.spread(directed @ _directed(np.asarray(self.centres_, np.float64)).T, 0.0))
+        return np.asarray(sum(parts) / len(parts))
+
+    def state(self) -> State:
+        """Everything learned as arrays, and as settings that fit JSON."""
+        arrays: _NamedArrays = {"weights": self.weights_, "centres": self.centres_, "tried": self.tried_}
+        said = {"rate": self.rate_, "epoch": self.epoch_, "curve": self.curve_.tolist(), "figure": PRECISION}
+        return arrays, said
+
+    @classmethod
+    def from_state(cls, settings: BilinearSettings, state: State) -> BilinearTagger:
+        """What `state` gave; raises KeyError where something is missing."""
+        arrays, said = state
+        found = cls(settings)
+        found.weights_, found.centres_, found.tried_ = (
+            arrays[name] for name in ("weights", "centres", "tried")
+        )
+        found.rate_, found.epoch_ = said["rate"], said["epoch"]
+        found.curve_ = np.asarray(said["curve"], np.float64)
+        return found
+
+
+@dataclass
+class _Best:
+    """The best weights so far, with their rate, epoch and held-out precision."""
+
+    weights: Matrix
+    rate: float = 0.0
+    epoch: int = 0
+    figure: float = -1.0
+
+
+@dataclass
+class _Walk:
+    """Weights on their way with one rate: moments of Adam, and how far it is."""
+
+    weights: Matrix
+    first: Matrix = field(init=False)
+    second: Matrix = field(init=False)
+    steps: int = 0
+    epoch: int = 0
+    batch: int = 0
+    loss: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.first, self.second = np.zeros_like(self.weights), np.zeros_like(self.weights)
+
+    def step(self, gradient: Matrix, rate: float) -> None:
+        """One step of Adam down the gradient."""
+        self.steps += 1
+        fast, slow = _DECAYS
+        self.first *= fast
+        self.first += (1 - fast) * gradient
+        self.second *= slow
+        self.second += (1 - slow) * np.square(gradient)
+        width = np.sqrt(self.second)
+        width *= (1 - slow**self.steps) ** -0.5
+        width += _SMALL
+        np.divide(self.first, width, out=width)
+        width *= rate / (1 - fast**self.steps)
+        self.weights -= width
+
+
+class _Search:
+    """All rates one after the other; `rows` has (rate, epoch, mean loss, held-out precision) of each
+    epoch."""
+
+    def __init__(
+        self, settings: BilinearSettings, train: Dataset, validation: Dataset | None, context: FitContext
+    ) -> None:
+        if validation is None and (len(settings.rates) > 1 or settings.choose_epoch):
+            raise ValueError(
+                "rate and epoch are chosen on held-out images; give some, or one rate and choose_epoch=false"
+            )
+        tags = tags_of(train)
+        if tags.vectors is None:
+            raise ValueError("tags have no word vectors; give --words SET (train_word_vectors makes one)")
+        self.settings, self.context, self.tags, self.validation = settings, context, tags, validation
+        self.images = checked_numbers(train.images, IMAGE_VIEW)
+        self.vectors = checked_numbers(tags.vectors, "tag vectors")
+        if validation is not None:
+            checked_numbers(validation.images, f"held-out {IMAGE_VIEW}")
+            _check_width(np.asarray(validation.images), self.images.shape[1], "held-out images")
+        self.loss = TagLoss(settings.loss, settings.top)
+        self.rates = list(dict.fromkeys(settings.rates))
+        self.rows: list[tuple[float, ...]] = []
+        self.place, self.walk = 0, self._begun()
+        self.best = _Best(self.walk.weights.copy())
+
+    def _begun(self) -> _Walk:
+        return _Walk(np.zeros((self.images.shape[1], self.vectors.shape[1])))
+
+    def run(self) -> _Best:
+        """Go through the rates that are left. Raises ValueError where a loss is no number any more."""
+        kept = self.context.checkpoints.latest()
+        if kept is not None:
+            self.restore(*kept)
+        while self.place < len(self.rates):
+            while self.walk.epoch < self.settings.epochs:
+                self._epoch(self.rates[self.place])
+                self._keep()
+            self.place, self.walk = self.place + 1, self._begun()
+        self._told()
+        return self.best
+
+    def tried(self) -> Matrix:
+        """Of each rate the best epoch and its held-out precision, or the last epoch where none is chosen."""
+        found = []
+        for rate in self.rates:
+            own = [row for row in self.rows if row[0] == rate]
+            top = max(own, key=lambda row: (row[3], -row[1])) if self.settings.choose_epoch else own[-1]
+            found.append((rate, top[1], top[3]))
+        return np.asarray(found)
+
+    def _epoch(self, rate: float) -> None:
+        walk, size = self.walk, self.settings.batch
+        dice = self.context.rng(f"order, {self.place}, {walk.epoch}")
+        order = dice.permutation(len(self.images))
+        for start in range(walk.batch * size, len(order), size):
+            self._told()
+            loss, gradient = bilinear_loss(
+                walk.weights, self.images, self.tags, self.vectors, self.loss, order[start : start + size]
+            )
+            if not np.isfinite(loss):
+                raise ValueError(f"the loss is {loss} with rate {rate:g}; choose a smaller one")
+            walk.step(gradient, rate)
+            walk.loss, walk.batch = walk.loss + loss, walk.batch + 1
+            if self.context.checkpoints.due:
+                self._keep()
+        walk.epoch, walk.batch = walk.epoch + 1, 0
+        figure = self._figure()
+        self.rows.append((rate, walk.epoch, walk.loss / len(order), figure))
+        walk.loss = 0.0
+        if figure > self.best.figure and (self.settings.choose_epoch or walk.epoch == self.settings.epochs):
+            self.best = _Best(walk.weights.copy(), rate, walk.epoch, figure)
+
+    def _figure(self) -> float:
+        if self.validation is None:
+            return 0.0
+        sides = self.vectors @ self.walk.weights.T
+        scores = np.asarray(self.validation.images, np.float64) @ sides.T
+        return held_out_precision(scores, tags_of(self.validation))
+
+    def _told(self) -> None:
+        batches = -(-len(self.images) // self.settings.batch)
+        total = len(self.rates) * self.settings.epochs * batches
+        done = (self.place * self.settings.epochs + self.walk.epoch) * batches + self.walk.batch
+        self.context.progress(_PHASE, done, total)
+
+    def _keep(self) -> None:
+        walk, best = self.walk, self.best
+        self.context.checkpoints.save(
+            {
+                "weights": walk.weights,
+                "first": walk.first,
+                "second": walk.second,
+                "best": best.weights,
+            },
+            {
+                "place": self.place,
+                "walk": [walk.steps, walk.epoch, walk.batch, walk.loss],
+                "best": [best.rate, best.epoch, best.figure],
+                "rows": [list(row) for row in self.rows],
+                "run": {  # the learning curve so far, for whoever looks on
+                    "curve": [list(row[1:]) for row in self.rows if row[0] == self.rates[self.place]],
+                    "figure": PRECISION,
+                },
+            },
+        )
+
+    def restore(self, arrays: dict[str, NDArray[Any]], said: dict[str, Any]) -> None:
+        """Take back what a checkpoint has; raises KeyError where something is missing."""
+        self.place = said["place"]
+        self.walk = _Walk(np.array(arrays["weights"]))
+        self.walk.first, self.walk.second = np.array(arrays["first"]), np.array(arrays["second"])
+        self.walk.steps, self.walk.epoch, self.walk.batch, self.walk.loss = said["walk"]
+        self.best = _Best(np.array(arrays["best"]), *said["best"])
+        self.rows = [tuple(row) for row in said["rows"]]
+
+
+def bilinear_loss(
+    weights: Matrix,
+    images: Matrix,
+    tags: Any,
+    vectors: Matrix,
+    loss: TagLoss,
+    batch: NDArray[np.intp],
+) -> tuple[float, Matrix]:
+    """The summed loss of a batch of images (equation 2), and the gradient of its mean by the weights."""
+    numbers, there = tags.padded(batch)
+    if numbers.dtype.kind != "i":
+        numbers = numbers.astype(np.intp)
+    own = vectors[numbers]
+    x = images[batch]
+    scores = np.einsum("ile,ie->il", own, x @ weights)
+    losses, by_score = loss.of(scores, there)
+    pulled = np.einsum("il,ile->ie", by_score, own)
+    return float(losses.sum()), x.T @ pulled / len(batch)
+
+
+def _centres(images: Matrix, train: Dataset) -> NDArray[np.float32]:
+    """The mean image of each tag, shape (tags, numbers of an image): phi_y of equation 10."""
+    tags = tags_of(train)
+    sums, counts = np.zeros((tags.vocabulary, images.shape[1])), np.zeros(tags.vocabulary)
+    for image in range(len(tags)):
+        own = tags.item(image)
+        sums[own] += images[image]
+        counts[own] += 1
+    return np.asarray(sums / np.maximum(counts, 1)[:, None], np.float32)
+
+
+def _directed(rows: Matrix) -> Matrix:
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1))
+
+
+def _check_width(rows: NDArray[Any], width: int, name: str) -> None:
+    if rows.ndim != 2 or rows.shape[1] != width:
+        found = rows.shape[1] if rows.ndim == 2 else 0
+        raise ValueError(f"{name} of {found} numbers against {width}; expected the same")

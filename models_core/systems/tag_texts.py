@@ -1,0 +1,164 @@
+"""What describes captions as the ranked tags of their image, with a vector for each tag.
+
+The paper's tags are lemmas, and a compound's vector is the mean of its words'. A tag that has a word without
+a vector has none: where word vectors are given, it is not known, and has no part in training.
+
+Source: structured listwise tagging, sections 3.2 and 4.2.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models_core.estimators.base import RaggedRows, TagNumbers
+from models_core.estimators.taggers import CandidateTags
+from models_core.features.text.documents import Document
+from models_core.features.text.tags import TagPlace, ranked_tags
+from models_core.phase_cache import PhaseCache, digest_of_parts, from_json_array, to_json_array
+from models_core.systems.dataset import CaptionWords
+from models_core.systems.kernels import GivenWordVectors, Resources
+from models_core.systems.recipe import BadRecipe, Recipe
+from models_core.systems.side_contracts import Arrays, DescribedSide
+from models_core.systems.side_settings import TagSettings
+
+
+class UnknownTag(ValueError):
+    """A tag that was never learned and has no word vector; one line with the remedy."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TagTexts:
+    """Captions as ranked tags. The `vocabulary` has those of the training images, the most frequent first;
+    `vectors` has a row for each, where word vectors were given: then `without_vector` further tags of the
+    training images have none and are left out. `training` are the training captions, which are not stored.
+    """
+
+    settings: TagSettings
+    vocabulary: Sequence[str]
+    vectors: NDArray[np.float32] | None = None
+    without_vector: int = 0
+    training: Sequence[Document] = ()
+
+    @classmethod
+    def learn(
+        cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, kept: PhaseCache
+    ) -> TagTexts:
+        """The tags that enough training images have, and their vectors. Raises BadRecipe where none is
+        left."""
+        settings: TagSettings = recipe.text
+        training: list[Document] = [[[word.lemma for word in caption] for caption in own] for own in words]
+        counted = Counter(tag for own in training for tag in _ranked(own, settings))
+        known = sorted(
+            (tag for tag, images in counted.items() if images >= settings.least_count),
+            key=lambda tag: (-counted[tag], tag),
+        )
+        if not known:
+            raise BadRecipe(
+                f"recipe {recipe.name!r}: no tag stands in the captions of {settings.least_count} training "
+                "images; lower text.least_count"
+            )
+        if aids.word_vectors is None:
+            return cls(settings=settings, vocabulary=known, training=training)
+        vectors = _directed(aids.word_vectors.of_phrases(known), settings)
+        there = np.asarray(vectors.any(axis=1))
+        if not there.any():
+            raise BadRecipe(
+                f"recipe {recipe.name!r}: none of the {len(known)} tags of the training captions has a word "
+                "vector; train vectors on these captions (train_word_vectors), or import others"
+            )
+        return cls(
+            settings=settings,
+            vocabulary=[tag for tag, has in zip(known, there, strict=True) if has],
+            vectors=vectors[there],
+            without_vector=int((~there).sum()),
+            training=training,
+        )
+
+    def digest_parts(self) -> dict[str, Any]:
+        """The vectors of the tags."""
+        return {"words": "" if self.vectors is None else digest_of_parts(self.vectors)}
+
+    def describe_training(
+        self, queries: Sequence[Document] | None, store: PhaseCache, facts: Mapping[str, Any]
+    ) -> DescribedSide:
+        """The tags of both."""
+        new = None if queries is None else self.describe(queries)
+        return DescribedSide(self.describe(self.training), new, np.arange(len(self.training)))
+
+    def describe(self, captions: Sequence[Document]) -> TagNumbers:
+        """The known tags of each image, from all its captions that are given, the most relevant first."""
+        number_of = {tag: number for number, tag in enumerate(self.vocabulary)}
+        each = [
+            [number_of[tag] for tag in _ranked(own, self.settings) if tag in number_of] for own in captions
+        ]
+        rows = RaggedRows.of_counts(
+            np.asarray([number for own in each for number in own], np.int64), [len(own) for own in each]
+        )
+        return TagNumbers(rows.values, rows.begin, rows.end, len(self.vocabulary), self.vectors)
+
+    def candidates(
+        self, tags: Sequence[str] | None = None, words: GivenWordVectors | None = None
+    ) -> CandidateTags:
+        """The tags among which images' are found: those learned from where None, else any by name.
+
+        `words` are vectors as those learned from, for tags that were not. Raises UnknownTag for such a tag
+        that has none, and ValueError for one that comes twice.
+        """
+        if tags is None:
+            return CandidateTags(tuple(self.vocabulary), np.arange(len(self.vocabulary)), self.vectors)
+        if len(set(tags)) != len(tags):
+            twice = next(tag for tag, times in Counter(tags).items() if times > 1)
+            raise ValueError(f"tag {twice!r} is given twice; expected each once")
+        number_of = {tag: number for number, tag in enumerate(self.vocabulary)}
+        numbers = np.asarray([number_of.get(tag, -1) for tag in tags], np.intp)
+        if self.vectors is None:
+            return CandidateTags(tuple(tags), numbers, None)
+        found = np.zeros((len(tags), self.vectors.shape[1]), np.float32)
+        found[numbers >= 0] = self.vectors[numbers[numbers >= 0]]
+        new = np.flatnonzero(numbers < 0).tolist()
+        if len(new) and words is not None:
+            found[new] = _directed(words.of_phrases([tags[place] for place in new]), self.settings)
+        lacking = [tags[place] for place in new if not found[place].any()]
+        if lacking:
+            raise UnknownTag(
+                f"tag {lacking[0]!r} is none of the training's, and has no word vector ({len(lacking)} such "
+                "tags); leave it out, or give word vectors that have it"
+            )
+        return CandidateTags(tuple(tags), numbers, found)
+
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """The vocabulary with its vectors."""
+        arrays: dict[str, NDArray[Any]] = {"vocabulary": to_json_array(list(self.vocabulary))}
+        if self.vectors is not None:
+            arrays["vocabulary.vectors"] = self.vectors
+        return arrays, {"tags": {"known": len(self.vocabulary), "without_vector": self.without_vector}}
+
+    @classmethod
+    def from_state(cls, settings: TagSettings, arrays: Arrays, stored: Mapping[str, Any]) -> TagTexts:
+        """What `state` gave; raises KeyError where something is missing."""
+        return cls(
+            settings=settings,
+            vocabulary=from_json_array(arrays["vocabulary"]),
+            vectors=arrays.get("vocabulary.vectors"),
+            without_vector=stored["tags"]["without_vector"],
+        )
+
+
+def _ranked(captions: Document, settings: TagSettings) -> list[str]:
+    """The tags of an image, the most relevant first."""
+    places = ([TagPlace.of_token(token) for token in caption] for caption in captions)
+    return [tag for tag, _ in ranked_tags(places, settings.weight)]
+
+
+def _directed(vectors: NDArray[np.float32], settings: TagSettings) -> NDArray[np.float32]:
+    """The vectors with length 1, where the settings say so; zeros stay."""
+    if not settings.normalised:
+        return vectors
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)

@@ -1,0 +1,103 @@
+"""Tag sets in a report: their scores are those of `score_tags`, and what changed of them is said."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from annotation import jobs
+from annotation.common.registry import UnknownName
+from annotation.models import Corpus, Job
+from evaluation.agreement.summary import Resampling
+from evaluation.models import Report, TagSet
+from evaluation.services.reports import building
+from evaluation.services.reports.request import ReportRefused
+from evaluation.services.tagging.scores import TagScoring, score_tag_set
+from evaluation.services.tagging.sets import remove_tag_set
+from evaluation.services.tagging.writing import store_tag_set
+from tests.evaluation.database.reports.conftest import QUICK, built, wanted
+from tests.web import world
+from tests.web.staff import press
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("undrawn")]
+
+
+@pytest.fixture
+def tags(corpus: str) -> str:
+    """A set of the three images, whose captions name a dog before a cat."""
+    row = Corpus.objects.get(name=corpus)
+    images = list(row.images.order_by("position"))
+    for image in images:
+        image.captions.filter(number=0).update(text="A dog sees a cat.")
+    made = np.random.default_rng(0).random((3, 4)).astype(np.float32)
+
+    def rows() -> Iterator[tuple[int, list[list[Any]], bytes]]:
+        for image, scores in zip(images, made, strict=True):
+            yield image.pk, [["dog", 0.5]], scores.tobytes()
+
+    settings = {"unit": "nouns", "alpha": 0.0}
+    vocabulary = ["dog", "cat", "caption", "boat"]
+    store_tag_set("found", {"corpus": row, "vocabulary": vocabulary, "settings": settings}, rows())
+    return "found"
+
+
+def test_scores_are_those_of_the_command(qrels: str, runs: list[str], tags: str) -> None:
+    report = built(wanted(runs, tags=[tags]))
+    how = TagScoring(resampling=Resampling(QUICK["resamples"], 0.95, 0))
+    expected = score_tag_set(corpus="small", name=tags, how=how)
+    assert report["findings"]["tags"] == [expected]
+    section = next(one for one in report["sections"] if one["title"] == "Tags")
+    assert [one["key"] for one in section["tables"]] == ["tags", "tag-intervals", "tag-gains"]
+    assert [one["key"] for one in section["figures"]] == ["tags"]
+    cells = dict(
+        zip(
+            [cell["text"] for cell in section["tables"][0]["head"]],
+            [cell["text"] for cell in section["tables"][0]["rows"][0]],
+            strict=True,
+        )
+    )
+    value = {(one["measure"], one["distractors"]): one["value"] for one in expected["measures"]}
+    assert cells["tag set"] == tags and cells["MiAP"] == f"{100 * value['MiAP', None]:.1f}"
+    assert cells["p@1, 5 distractors"] == f"{100 * value['p@1', 5]:.1f}"
+    table = (building.report_folder("r") / "tables" / "tags.csv").read_text()
+    tidy = {(row["measure"], row["distractors"]): row for row in csv.DictReader(io.StringIO(table))}
+    assert float(tidy["MAP", ""]["value"]) == value["MAP", None]
+    assert "tag set found" in (building.report_folder("r") / "report.html").read_text()
+
+
+def test_a_report_without_tag_sets_says_nothing_of_them(qrels: str, runs: list[str]) -> None:
+    report = built(wanted(runs))
+    assert "tags" not in report["inputs"] and "tags" not in report["findings"]
+    assert "Tags" not in {one["title"] for one in report["sections"]}
+
+
+def test_what_changed_of_a_tag_set_is_said(qrels: str, runs: list[str], tags: str) -> None:
+    built(wanted(runs, tags=[tags]))
+    row = Report.objects.get()
+    assert building.outdated(row) == []
+    with pytest.raises(ReportRefused, match="other inputs .tag set 'found' was left out"):
+        built(wanted(runs))
+    TagSet.objects.update(digest="other")
+    assert building.outdated(row) == ["tag set 'found' has other tags"]
+    remove_tag_set(name=tags)
+    assert building.outdated(row) == ["unknown tag set 'found'; known: none"]
+
+
+def test_tag_sets_that_cannot_be_are_refused(qrels: str, runs: list[str], tags: str) -> None:
+    with pytest.raises(UnknownName, match="unknown tag set 'lost'; known: found"):
+        built(wanted(runs, tags=["lost"]))
+    with pytest.raises(ReportRefused, match="name each tag set only once"):
+        built(wanted(runs, tags=[tags, tags]))
+
+
+def test_the_form_offers_the_tag_sets_of_the_corpus(qrels: str, runs: list[str], tags: str) -> None:
+    ada = world.signed_in("ada", "researcher")
+    press(ada, "/evaluation/new-report/?qrels=q", "Build the report", runs=runs[0], tags=tags, name="paged")
+    job = Job.objects.latest("pk")
+    assert job.arguments["tags"] == [tags] and jobs.run_queued_job(job.pk) == Job.DONE, job.error
+    assert "Ranked tags" in ada.get("/evaluation/reports/paged/").content.decode()

@@ -1,0 +1,337 @@
+"""Tags that trained systems find: by command, scored by hand, stored whole, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from django.core.management import CommandError
+
+from annotation import jobs
+from annotation.models import Image, Job
+from evaluation.models import System, TagSet
+from evaluation.services.features.importing import FeatureImport, import_features
+from evaluation.services.systems import registry
+from evaluation.services.tagging import writing
+from evaluation.services.tagging.sets import remove_tag_set, tag_scores_of, tag_set_named
+from evaluation.services.tagging.writing import TagRequest, tag_images
+from evaluation.web.systems import tagging as pages
+from tests.evaluation.database.conftest import said
+from tests.evaluation.systems.scenes import THINGS, make_scenes
+from tests.web import world
+from tests.web.staff import press
+
+pytestmark = pytest.mark.django_db
+#: MiAP of those who learn what is in a picture. SJE learns an order of tags, and these captions have none.
+LEAST = {"Tag-neighbours": 0.7, "Tag-SVM": 0.7}
+FEW = ("--set", "settings.rates=[0.03]", "settings.epochs=3")
+
+
+@pytest.fixture
+def scenes(db: None, tmp_path: Path, settings: Any) -> str:
+    """The corpus with features of whole images, and vectors of some words."""
+    settings.DATA_DIR = tmp_path / "data"
+    corpus = make_scenes(tmp_path)
+    Image.objects.get(position=80).captions.create(number=2, text="A cat.")
+    dice = np.random.default_rng(0)
+    words = [*THINGS[1:], "cat"]
+    np.savez(tmp_path / "words.npz", vectors=dice.standard_normal((len(words), 8)), ids=np.array(words))
+    import_features(FeatureImport(corpus=corpus, name="w", path=tmp_path / "words.npz", kind="word"))
+    return corpus
+
+
+def train(name: str = "map", recipe: str = "ListSJE", *options: str) -> None:
+    words = ("--words", "w") if recipe in ("SJE-I", "SJE-II", "ListSJE") else ()
+    said(
+        "train_system",
+        name,
+        "--recipe",
+        recipe,
+        "--corpus",
+        "scenes",
+        "--features",
+        "whole",
+        *words,
+        *options,
+    )
+
+
+def tagged(*options: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(said("tag", *options, "--json"))
+    return found
+
+
+def scored(*options: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(
+        said("score_tags", *options, "--corpus", "scenes", "--resamples", 50, "--json")
+    )
+    return found
+
+
+def test_a_trained_system_tags_images_and_is_scored_against_peoples_captions(
+    scenes: str, tmp_path: Path
+) -> None:
+    train("map", "ListSJE", "--set", "settings.epochs=20")
+    report = tagged("map", "--split", "test", "--out", tmp_path / "tags.jsonl", "--top", 3)
+    # The word "dog" has no vector, so it is no tag that the system knows.
+    assert (report["images"], report["vocabulary"], report["unseen"]) == (15, len(THINGS) - 1, 0)
+    lines = [json.loads(line) for line in (tmp_path / "tags.jsonl").read_text().splitlines()]
+    assert [line["image"] for line in lines] == [f"{n}.png" for n in range(75, 90)]
+    for line in lines:
+        scores = [score for _, score in line["tags"]]
+        assert len(scores) == 3 and scores == sorted(scores, reverse=True)
+    found = scored("map")
+    of = {(one["measure"], one["distractors"]): one for one in found["measures"]}
+    assert set(of) == {
+        *((f"p@{k}", number) for k in (1, 5) for number in (0, 5, 10, 20)),
+        *((name, None) for name in ("P@1", "P@5", "MAP", "MiAP")),
+    }
+    assert found["unknown"] == sum("dog" in text for text in texts(75)) // 2 + 1, "and the cat"
+    for one in of.values():
+        assert 0 <= one["low"] <= one["value"] <= one["high"] <= 1
+    assert of["p@1", 5]["gain"] == pytest.approx(of["p@1", 5]["value"] / of["p@1", 5]["chance"] - 1)
+
+
+def texts(start: int) -> list[str]:
+    """The captions of images from one on."""
+    rows = Image.objects.filter(position__gte=start, captions__isnull=False)
+    return list(rows.values_list("captions__text", flat=True))
+
+
+def test_scores_are_those_computed_by_hand(scenes: str) -> None:
+    """A set of two images whose scores are known, of "A dog beside a man" and the like."""
+    first, second = Image.objects.order_by("position")[:2]
+    for image, (one, other) in ((first, ("dog", "man")), (second, ("boat", "dog"))):
+        image.captions.all().delete()
+        image.captions.create(number=0, text=f"The {one} sees a {other}.")
+    rows = iter(
+        [
+            (first.pk, [["man", 0.9]], np.array([0.5, 0.9, 0.7], np.float32).tobytes()),
+            (second.pk, [["dog", 0.9]], np.array([0.9, 0.1, 0.2], np.float32).tobytes()),
+        ]
+    )
+    facts = {
+        "corpus": first.corpus,
+        "vocabulary": ["dog", "man", "boat"],
+        "settings": {"unit": "nouns", "alpha": 0.0},
+    }
+    writing.store_tag_set("known", facts, rows)
+    found = scored("known", "--distractors", "0,5")
+    of = {(one["measure"], one["distractors"]): one["value"] for one in found["measures"]}
+    # The first image's tags are dog, man: man is before dog. The second's are boat, dog: dog is before boat.
+    assert of["p@1", 0] == 0 and of["p@5", 0] == 1
+    # One distractor each: boat comes between man and dog; man comes last.
+    assert of["p@1", 5] == 0 and of["p@5", 5] == pytest.approx((1 / 2 + 1) / 2)
+    # Ranked by image: man, boat, dog is (1 + 2/3) / 2; dog, boat, man is 1.
+    assert of["MiAP", None] == pytest.approx(((1 + 2 / 3) / 2 + 1) / 2)
+    # By tag: dog is of both images; man of the first, which is first; boat of the second, which is second.
+    assert of["MAP", None] == pytest.approx((1 + 1 + 1 / 2) / 3)
+    assert of["P@1", None] == 1 and of["P@5", None] == pytest.approx(2 / 5)
+    chance = next(one for one in found["measures"] if one["measure"] == "p@1" and one["distractors"] == 5)
+    assert chance["chance"] == pytest.approx(1 / 3) and chance["gain"] == -1
+    assert [found[key] for key in ("images", "tags", "unknown", "without")] == [2, 4, 0, 0]
+
+
+def test_tags_that_were_never_learned_from_are_found_by_their_word_vectors(
+    scenes: str, tmp_path: Path
+) -> None:
+    train("map", "SJE-II", *FEW)
+    file = tmp_path / "tags.txt"
+    file.write_text("man\ncat\ncat ball\n")
+    report = tagged("map", "--vocabulary", file, "--name", "others", "--split", "")
+    assert (report["vocabulary"], report["unseen"], report["images"]) == (3, 2, 90)
+    images, scores = tag_scores_of(tag_set_named("others"))
+    assert len(images) == 90 and len(np.unique(scores)) > 200
+    whole = tagged("map", "--vocabulary", "corpus", "--name", "whole")
+    assert (whole["vocabulary"], whole["unseen"]) == (len(THINGS), 1), "the cat"
+    file.write_text("dog\n")
+    with pytest.raises(CommandError, match="tag 'dog' is none of the training's, and has no word vector"):
+        said("tag", "map", "--vocabulary", file, "--name", "dogs")
+
+
+@pytest.mark.parametrize("recipe", ["SJE-I", "Tag-frequency", "Tag-random", "Tag-neighbours", "Tag-SVM"])
+def test_every_recipe_tags_and_is_scored(scenes: str, recipe: str) -> None:
+    train("own", recipe, *(FEW if recipe == "SJE-I" else ()))
+    report = tagged("own")
+    assert report["vocabulary"] == len(THINGS) - (recipe == "SJE-I")
+    found = {(one["measure"], one["distractors"]): one["value"] for one in scored("own")["measures"]}
+    assert found["MiAP", None] > LEAST.get(recipe, 0)
+
+
+def test_what_was_asked_for_alike_stands_unchanged_and_another_is_refused(scenes: str) -> None:
+    train("often", "Tag-frequency")
+    assert not tagged("often")["unchanged"]
+    digest = TagSet.objects.get().digest
+    assert tagged("often")["unchanged"] and TagSet.objects.get().digest == digest
+    with pytest.raises(CommandError, match="tag set 'often' already exists with another system"):
+        said("tag", "often", "--split", "val")
+    with pytest.raises(registry.InUse, match="tag set often was made by it"):
+        registry.remove_system(name="often")
+    remove_tag_set(name="often")
+    registry.remove_system(name="often")
+    assert not TagSet.objects.exists() and not System.objects.exists()
+
+
+def test_a_set_that_fails_half_way_is_not_there(scenes: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    train("often", "Tag-frequency")
+    monkeypatch.setattr(writing, "_TOGETHER", 4)
+
+    def stop(phase: str, done: int, of: int) -> None:
+        if done >= 8:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tag_images(TagRequest(system="often"), progress=stop)
+    assert not TagSet.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        (("often", "--score", "s1"), "system 'often' does not rank tags by 's1'; it ranks by: own"),
+        (("often", "--top", "0"), "top is 0; expected 1 or more"),
+        (("often", "--split", "tset"), "unknown split 'tset'"),
+        (("nobody",), "unknown system 'nobody'; known: often"),
+        ((), "name a system, or give --collection"),
+        (("--collection", "x"), "--collection takes --corpus and --name too"),
+    ],
+)
+def test_what_cannot_be_tagged_is_said_in_a_line(scenes: str, options: tuple[str, ...], match: str) -> None:
+    train("often", "Tag-frequency")
+    with pytest.raises(CommandError, match=match):
+        said("tag", *options)
+
+
+def test_what_cannot_be_trained_is_said_in_a_line(scenes: str, tmp_path: Path) -> None:
+    ask = ("--corpus", "scenes", "--features", "whole")
+    with pytest.raises(CommandError, match="compares images with word vectors; give --words"):
+        said("train_system", "map", "--recipe", "ListSJE", *ask)
+    np.savez(tmp_path / "none.npz", vectors=np.ones((1, 3)), ids=np.array(["beside"]))
+    import_features(FeatureImport(corpus="scenes", name="none", path=tmp_path / "none.npz", kind="word"))
+    with pytest.raises(CommandError, match="none of the 6 tags of the training captions has a word vector"):
+        said("train_system", "map", "--recipe", "ListSJE", *ask, "--words", "none")
+    with pytest.raises(CommandError, match="no tag stands in the captions of 99 training images"):
+        said("train_system", "map", "--recipe", "Tag-SVM", *ask, "--set", "text.least_count=99")
+
+
+def test_systems_that_rank_or_write_do_not_tag_and_taggers_do_not_rank(scenes: str) -> None:
+    train("often", "Tag-frequency")
+    with pytest.raises(CommandError, match="does not predict rankings: it tags images; use tag"):
+        said("rank", "often", "--split", "test")
+    said("train_system", "near", "--recipe", "NN-caption", "--corpus", "scenes", "--features", "whole")
+    with pytest.raises(CommandError, match="does not predict tags: it writes captions"):
+        said("tag", "near")
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        (("nothing",), "unknown tag set 'nothing'; known: often"),
+        (("often", "--alpha", "2"), "alpha is 2.0; expected 0"),
+        (("often", "--depths", "0"), "k is 0; expected 1 or more"),
+        (("often", "--distractors", "some"), "--distractors 'some': expected whole numbers"),
+        (("often", "--split", "train"), "no image of tag set 'often' has a tag in its captions"),
+    ],
+)
+def test_what_cannot_be_scored_is_said_in_a_line(scenes: str, options: tuple[str, ...], match: str) -> None:
+    train("often", "Tag-frequency")
+    said("tag", "often")
+    with pytest.raises(CommandError, match=match):
+        said("score_tags", *options, "--corpus", "scenes")
+
+
+def test_users_tags_of_a_collection_are_scored_as_lists(scenes: str, tmp_path: Path) -> None:
+    file = tmp_path / "users.csv"
+    rows = "".join(f"{n}.png,nikon {' '.join(texts_of(n))}\n" for n in range(75, 90))
+    file.write_text(f"id,tags\n{rows}")
+    said("import_weak", "flickr", file)
+    said("tag", "--collection", "flickr", "--corpus", "scenes", "--name", "users")
+    found = scored("users")
+    of = {(one["measure"], one["distractors"]): one["value"] for one in found["measures"]}
+    assert found["source"].startswith("collection flickr, ") and found["images"] == 15
+    assert of["p@5", 0] == 1 and 0.95 < of["MiAP", None] < 1, "no user speaks of the cat"
+    with pytest.raises(CommandError, match="tag set 'users' already exists"):
+        said("tag", "--collection", "flickr", "--corpus", "scenes", "--name", "users")
+
+
+def texts_of(number: int) -> list[str]:
+    """The things that an image's first caption names."""
+    text = Image.objects.get(position=number).captions.order_by("number")[0].text
+    return [word for word in text.lower().split() if word in THINGS]
+
+
+def test_jobs_tag_and_score(scenes: str) -> None:
+    train("often", "Tag-frequency")
+    corpus = System.objects.get().corpus
+    for kind, arguments in (
+        ("tag", {"system": "often", "split": "test"}),
+        ("score_tags", {"name": "often", "corpus": "scenes"}),
+    ):
+        job = jobs.enqueue(kind=kind, arguments=arguments, corpus=corpus, actor=None)
+        assert jobs.run_queued_job(job.pk) == Job.DONE, job.error
+    row = TagSet.objects.get()
+    assert {one["measure"] for one in row.figures["measures"]} >= {"p@1", "p@5", "MAP", "MiAP"}
+
+
+def test_images_are_tagged_looked_at_and_scored_by_page(scenes: str) -> None:
+    """A researcher asks for tags, looks at them, has them scored, takes them along, and removes the set."""
+    train("map", "ListSJE", *FEW)
+    ada = world.signed_in("ada", "researcher")
+    detail = ada.get("/evaluation/systems/map/").content.decode()
+    assert "Held-out precision" in detail and 'action="/evaluation/systems/map/rank/"' not in detail
+    press(ada, "/evaluation/systems/map/", "Tag images", name="told", split="test", score="mean", top="4")
+    assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
+    kept = TagSet.objects.get()
+    assert (kept.name, kept.settings["score"], kept.image_count) == ("told", "mean", 15)
+    page = ada.get("/evaluation/tags/told/").content.decode()
+    assert "These tags have not been scored yet." in page and page.count('class="tags"') == 15
+    press(ada, "/evaluation/tags/told/", "Score", split="test")
+    assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
+    page = ada.get("/evaluation/tags/told/").content.decode()
+    value = next(one for one in TagSet.objects.get().figures["measures"] if one["measure"] == "MiAP")["value"]
+    assert f"{value:.3f}" in page and "Score again" in page
+    assert "/evaluation/tags/told/" in ada.get("/evaluation/systems/map/").content.decode()
+    file: Any = ada.get("/evaluation/tags/told/export")
+    lines = b"".join(file.streaming_content).decode().splitlines()
+    assert [len(json.loads(line)["tags"]) for line in lines] == [4] * 15
+    table: Any = ada.get("/evaluation/tags/told/export?as=csv")
+    assert len(b"".join(table.streaming_content).decode().splitlines()) == 1 + 4 * 15
+    press(ada, "/evaluation/tags/told/", "Remove this tag set")
+    assert not TagSet.objects.exists()
+
+
+def test_a_long_set_is_shown_a_page_at_a_time(scenes: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "TAGGED_PER_PAGE", 6)
+    train("often", "Tag-frequency")
+    tagged("often")
+    ada = world.signed_in("ada", "researcher")
+    shown, address = 0, "/evaluation/tags/often/"
+    while address:
+        page = ada.get(address).content.decode()
+        shown += page.count('class="tags"')
+        found = re.search(r'rel="next" href="(\?from=\d+)"', page)
+        address = f"/evaluation/tags/often/{found[1]}" if found else ""
+    assert shown == 15
+
+
+def test_a_form_that_asks_for_what_is_not_offered_is_refused_by_page(scenes: str) -> None:
+    train("often", "Tag-frequency")
+    ada = world.signed_in("ada", "researcher")
+    refused: Any = ada.post("/evaluation/systems/often/tags/", {"score": "s1"}, follow=True)
+    assert "There is no such score: choose from the list." in refused.content.decode()
+    assert not Job.objects.exists()
+
+
+def test_a_tagger_is_trained_by_page_and_what_it_lacks_is_said(scenes: str) -> None:
+    ada = world.signed_in("ada", "researcher")
+    page = ada.get("/evaluation/train/").content.decode()
+    assert "needs vectors of images; needs word vectors; Bilinear map of images and tags" in page
+    ask = {"name": "map", "recipe": "SJE-I", "corpus": scenes, "features": "whole:1"}
+    refused: Any = press(ada, "/evaluation/train/", "Train", **ask)
+    assert "Recipe SJE-I compares images with word vectors: choose some below" in refused.content.decode()
+    press(ada, "/evaluation/train/", "Train", **ask, words="w:1")
+    assert Job.objects.latest("pk").arguments["words"] == "w:1"
