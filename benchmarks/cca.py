@@ -1,6 +1,6 @@
 """Linear methods on many pairs: share of the machine's peak in the covariance step, memory, and peers.
 
-    python -m benchmarks.cca [--pairs 100000 1000000] [--only covariances|peers|ranking] [--cca-zoo PYTHON]
+    python -m benchmarks.cca [--pairs 100000 1000000] [--only PART] [--cca-zoo PYTHON]
 
 - covariances: X'X, X'Y and Y'Y of 4,096 + 3,000 numbers a pair in float32, dense, in blocks of 8,192 pairs.
   Blocks are drawn once and added in turn, so that reading is not timed. Operations are those that are
@@ -11,6 +11,8 @@
   1,000 numbers, 32 components; scikit-learn, which finds one after the other, the first only.
 - ranking: 25,000 images and 125,000 captions by embeddings of 96 numbers, both directions, R@1, 5, 10 and the
   median rank, without the matrix of scores in memory.
+- precision: 5,000 images of 4,096 numbers and 25,000 captions of 1,000, in float32, embedded and ranked in
+  both directions in double and in single precision: seconds of CPU, MiB allocated at most, and figures.
 """
 
 from __future__ import annotations
@@ -19,17 +21,21 @@ import argparse
 import resource
 import subprocess
 import sys
+import time
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 
 from benchmarks.measuring import peak, seconds
-from models_core.estimators.base import DIRECTIONS, RankDirection, View
+from models_core.estimators.base import DIRECTIONS, Dataset, RankDirection, View
 from models_core.estimators.cca import canonical_maps
 from models_core.estimators.covariances import PAIRS_PER_BLOCK, PairedSums, sums_of_pairs
-from models_core.estimators.embeddings import embedded_scores, ranks_of_own
+from models_core.estimators.embeddings import LinearEmbedder, LinearMap, embedded_scores, ranks_of_own
+from models_core.scoring.tiles import Scores
 
+PARTS = ("covariances", "peers", "ranking", "precision")
 X, Y = 4096, 3000
 WORDS = 10
 PEER_PAIRS, PEER_X, PEER_Y, COMPONENTS = 20_000, 1024, 1000, 32
@@ -145,15 +151,55 @@ def rank(images: int = 25_000, captions: int = 125_000, size: int = 96) -> None:
         print(f"| {direction} | {taken:.1f} | {shares} | {held():.2f} |", flush=True)
 
 
+class _Projected(LinearEmbedder):
+    """Maps that are given, compared by the cosine."""
+
+    cosine = True
+
+    def __init__(self, images: LinearMap, captions: LinearMap) -> None:
+        self.images_, self.captions_ = images, captions
+
+
+def precision(images: int = 5_000, captions: int = 25_000, size: int = 96) -> None:
+    dice = np.random.default_rng(0)
+    image_of = np.repeat(np.arange(images), captions // images)
+    about = dice.standard_normal((images, size))
+    sides, maps = [], []
+    for rows, width in ((about, X), (about[image_of], PEER_Y)):
+        spread = dice.standard_normal((size, width)) / np.sqrt(size)
+        noisy = rows @ spread + 6 * dice.standard_normal((len(rows), width)) + 3
+        sides.append(noisy.astype(np.float32))
+        maps.append(LinearMap(np.full(width, 3.0), spread.T))
+    model = _Projected(*maps)
+    data = Dataset({"images": sides[0], "captions": sides[1]}, {("captions", "images"): image_of})
+
+    def double(direction: RankDirection) -> Scores:
+        embedded = (model.embed(view, data.views[view]) for view in ("images", "captions"))
+        return embedded_scores(*embedded, direction=direction, cosine=True)
+
+    print("| precision | direction | CPU seconds | MiB at most | R@1, 5, 10 | median, mean rank |")
+    print("|---|---|---:|---:|---|---|")
+    for name, scores in (("double", double), ("single", lambda own: model.score(data, direction=own))):
+        for direction in DIRECTIONS:
+            tracemalloc.start()
+            start = time.process_time()
+            ranks = ranks_of_own(scores(direction), image_of, direction)
+            taken, most = time.process_time() - start, tracemalloc.get_traced_memory()[1] / 2**20
+            tracemalloc.stop()
+            shares = ", ".join(f"{np.mean(ranks <= k):.5f}" for k in (1, 5, 10))
+            middle = f"{np.median(ranks):.1f}, {np.mean(ranks):.4f}"
+            print(f"| {name} | {direction} | {taken:.2f} | {most:.0f} | {shares} | {middle} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Linear methods on many pairs")
     parser.add_argument("--pairs", type=int, nargs="+", default=[100_000])
-    parser.add_argument("--only", choices=("covariances", "peers", "ranking"))
+    parser.add_argument("--only", choices=PARTS)
     parser.add_argument("--cca-zoo", default="", metavar="PYTHON")
     options = parser.parse_args()
     # Each part runs in its own process, because peak memory is that of a whole process.
     if options.only is None:
-        for part in ("covariances", "peers", "ranking"):
+        for part in PARTS:
             subprocess.run(
                 [sys.executable, "-m", "benchmarks.cca", *sys.argv[1:], "--only", part], check=True
             )
@@ -161,8 +207,10 @@ def main() -> None:
         covariances(options.pairs)
     elif options.only == "peers":
         peers(options.cca_zoo)
-    else:
+    elif options.only == "ranking":
         rank()
+    else:
+        precision()
 
 
 if __name__ == "__main__":

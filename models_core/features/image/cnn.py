@@ -96,9 +96,10 @@ def cnn_settings(given: Mapping[str, Any]) -> CNNSettings:
 
     Raises BadField, LibraryMissing, and BadWeights for a network that its library has not.
     """
-    found = read_fields(CNNSettings, {**asdict(CNNSettings()), **given})
+    usual = asdict(CNNSettings())
+    found = read_fields(CNNSettings, {**usual, **given})
     if found["network"]:
-        found |= {key: own for key, own in published_settings(found["network"]).items() if key not in given}
+        found = read_fields(CNNSettings, {**usual, **published_settings(found["network"]), **given})
     return CNNSettings(**found)
 
 
