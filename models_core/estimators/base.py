@@ -129,6 +129,8 @@ class EdgeNumbers(WordNumbers):
 #: takes regions or words is given RaggedRows (left out here, or each other method had to ask).
 View: TypeAlias = NDArray[Any] | sparse.csr_matrix
 IMAGE_VIEW, CAPTION_VIEW = "images", "captions"
+#: Further kinds of items: regions of the images (RaggedRows), and phrases of the captions (PhraseRows).
+REGION_VIEW, PHRASE_VIEW = "regions", "phrases"
 #: What a method takes of a kind of item: its kernel with the training items, its own features, those of its
 #: regions, the numbers of its words or of its dependency edges, or vectors of phrases (`PhraseRows`).
 Form = Literal["kernel", "vectors", "regions", "words", "edges", "phrases"]
@@ -137,6 +139,9 @@ Form = Literal["kernel", "vectors", "regions", "words", "edges", "phrases"]
 Prediction = Literal["rankings", "captions", "localizations"]
 #: What a method learns captions of: images, or regions of images with the words that are said of each.
 CaptionedItem = Literal["images", "regions"]
+#: What a method does with regions of training images and the phrases that are said of them: nothing; it
+#: learns from them beside images and captions; or it looks at regions and phrases of what it ranks, too.
+Grounding = Literal["none", "training", "ranking"]
 #: What was learned: arrays by name, and settings that fit JSON.
 State = tuple[dict[str, NDArray[Any]], dict[str, Any]]
 
@@ -220,7 +225,8 @@ class Method:
     its settings, `stored` what a stored system calls what was learned. `source` names the paper. `needs`
     names further data that it learns from. What `predicts` rankings is a Retriever, what predicts captions a
     Captioner (see `captioners`), what predicts localizations a Localizer (see `localizers`), of `items`.
-    Several processes can learn one `by_processes` together.
+    Several processes can learn one `by_processes` together. With `grounding` it finds regions with phrases of
+    the training images in the context, as "regions".
     """
 
     name: str
@@ -241,6 +247,7 @@ class Method:
     predicts: Prediction = "rankings"
     items: CaptionedItem = "images"
     by_processes: bool = False
+    grounding: Grounding = "none"
 
     @property
     def paper(self) -> str:

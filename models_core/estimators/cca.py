@@ -248,3 +248,21 @@ register_method(
         },
     )
 )
+register_method(
+    Method(
+        name="sentence-cca",
+        title="CCA of images and sentences",
+        settings=CCASettings,
+        make=CCA,
+        load=CCA.from_state,
+        takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "phrases"},
+        source="Plummer et al. 2015, section 4.1",
+        recipes={
+            "HGLMM-CCA": {
+                "text": {"vectors": "fisher"},
+                "settings": {"components": 512, "powers": [1.0]},
+                "printed": "HGLMM FV",
+            },
+        },
+    )
+)

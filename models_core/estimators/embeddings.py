@@ -24,7 +24,8 @@ from models_core.scoring.tiles import Products, Scores
 
 #: Cut-offs whose recall decides between settings, in both directions.
 SELECTION_CUTOFFS = (1, 5, 10)
-_ROWS = 8192
+#: Rows that are mapped at a time, and numbers of these in double precision at most, of wide rows.
+_ROWS, _NUMBERS = 8192, 2**25
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,10 @@ class LinearMap:
         if isinstance(features, sparse.csr_matrix):
             return np.asarray(features @ self.weights) - self.mean @ self.weights
         found = np.empty((features.shape[0], self.weights.shape[1]))
-        for start in range(0, len(found), _ROWS):
-            part = np.asarray(features[start : start + _ROWS], np.float64)
-            found[start : start + _ROWS] = (part - self.mean) @ self.weights
+        step = min(_ROWS, max(1, _NUMBERS // len(self.mean)))
+        for start in range(0, len(found), step):
+            part = np.asarray(features[start : start + step], np.float64)
+            found[start : start + step] = (part - self.mean) @ self.weights
         return found
 
     def scaled(self, scale: Matrix) -> LinearMap:

@@ -34,6 +34,7 @@ from evaluation.services.localizations.sets import (
 )
 from evaluation.services.systems import registry
 from evaluation.services.systems.examples import Examples, examples_from
+from evaluation.services.systems.parts import check_proposed
 from evaluation.services.systems.sources import Sources
 from evaluation.services.systems.training import system_named
 from models_core.features.text.documents import Document
@@ -152,11 +153,7 @@ class _Localizer:
         corpus = system.corpus.name
         label = request.regions or str(stored.facts.get("regions", ""))
         regions = feature_set(corpus, Sources(regions=label).settled(corpus).regions)
-        if regions.origin.get("regions") == "gold":
-            raise ImportRefused(
-                f"the regions {regions.label!r} are boxes that people drew, which tell the answer; give "
-                "--regions SET with proposals (extract_regions --method edgeboxes makes some)"
-            )
+        check_proposed(regions)
         layer = layer_to_read(
             corpus_named(corpus), request.layer or str(stored.facts.get("layer", "")) or None
         )

@@ -22,6 +22,7 @@ from annotation.jobs.delivery import by_broker
 from models_core.estimators.base import View
 from models_core.estimators.covariances import ADDING_UP, PairedSums, sums_of_pairs
 from models_core.estimators.shared_pairs import SharedPairs, write_pairs
+from models_core.features.text.phrases import PhraseRows
 from models_core.phase_cache import PhaseProgress
 
 _log = logging.getLogger(__name__)
@@ -45,7 +46,9 @@ class SharedSums:
     def __call__(self, images: View, captions: View, image_of: NDArray[np.intp]) -> PairedSums:
         """The sums over all captions with their images."""
         x, y = images.shape[1], captions.shape[1]
-        if captions.shape[0] * (x * x / 2 + x * y + y * y / 2) < self.worth:
+        work = captions.shape[0] * (x * x / 2 + x * y + y * y / 2)
+        # Phrases are described when they are looked at; as files they would take more than all else.
+        if work < self.worth or isinstance(captions, PhraseRows):
             return sums_of_pairs(images, captions, image_of)
         pairs = write_pairs(self.folder, images, captions, image_of)
         ask_for_help(pairs.folder, min(MOST_HELPERS, len(pairs.missing) - 1))

@@ -39,7 +39,7 @@ from evaluation.services.systems.examples import (
     with_edges,
 )
 from evaluation.services.systems.folders import clear_leftovers, system_folder, training_folder
-from evaluation.services.systems.region_texts import region_texts
+from evaluation.services.systems.region_texts import region_texts, regions_with_phrases
 from evaluation.services.systems.shared_sums import SharedSums
 from evaluation.services.systems.sources import Sources, check_sets
 from models_core import storage
@@ -176,7 +176,8 @@ def _train(
     check_sets(chosen, sources)
     check_processes(chosen)
     further = auxiliary_pairs(chosen, request.auxiliary, sources.features)
-    found = examples_from(corpus, sources)
+    grounded = chosen.kind.grounding != "none"
+    found = examples_from(corpus, replace(sources, regions="") if grounded else sources)
     if chosen.reads == "edges":
         found = with_edges(found)
     training, held = (
@@ -204,6 +205,13 @@ def _train(
         facts["region_texts"] = digest_of_parts(
             [[row, list(texts)] for own in said.of_image.values() for row, texts in own]
         )
+    pairs = (
+        regions_with_phrases(corpus, sources, [found.examples[n].name for n in training])
+        if grounded
+        else None
+    )
+    if pairs is not None:
+        facts["region_texts"] = pairs.digest
     background = background_of([chosen], sources, corpus)
     facts |= background.facts
     folder = system_folder(name)
@@ -250,6 +258,7 @@ def _train(
                 seed=seed,
                 auxiliary=further.pairs,
                 sum_pairs=SharedSums(kernels / "pairs", progress),
+                regions=pairs,
             ),
         )
 

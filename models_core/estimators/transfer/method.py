@@ -32,6 +32,7 @@ from models_core.estimators.base import (
     RankDirection,
     State,
     View,
+    checked_numbers,
     register_method,
 )
 from models_core.estimators.cca import CCA
@@ -221,7 +222,9 @@ class Stacked:
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> Stacked:
         """Learn from weak pairs first, then from clean ones; raises ValueError without weak pairs."""
         settings = self.settings
-        weak = sums_of_dataset(weak_pairs(context), context).covariances()
+        if isinstance(train.images, np.ndarray) and not np.isfinite(train.images.sum(dtype=np.float64)):
+            checked_numbers(train.images, IMAGE_VIEW)  # it names the first
+        weak = sums_of_dataset(self._auxiliary(context), context).covariances()
         self.weak_ = CCA(settings.weak_cca()).solve(weak, validation, context)
         self.fourier_ = {}
         if settings.mapping == "fourier":
@@ -248,6 +251,9 @@ class Stacked:
         held_out = None if validation is None else self._all_stacked(validation)
         self.cca_ = CCA(settings.cca()).solve(found.covariances(), held_out, context)
         return self
+
+    def _auxiliary(self, context: FitContext) -> Dataset:
+        return weak_pairs(context)
 
     def _mapped(self, view: str, rows: View) -> Matrix:
         """phi(X A)."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from django.utils.translation import gettext_lazy as _
 
 from evaluation.formats.scores import ScoreMatrix
@@ -16,6 +18,7 @@ from evaluation.services.systems.origins.base import (
     RankRequest,
     captions_taking_part,
 )
+from evaluation.services.systems.parts import parts_of
 from evaluation.services.systems.sources import Sources
 from models_core.estimators.base import DIRECTIONS
 from models_core.features.text.documents import Document
@@ -42,7 +45,14 @@ def _matrices(wish: RankRequest) -> Matrices:
             f"system {name!r} was trained on a feature file; give a feature file for the images of corpus "
             f"{corpus!r}"
         )
-    found = examples_from(corpus, sources)
+    grounded = stored.recipe.kind.grounding == "ranking"
+    if grounded:
+        remembered = {key: str(stored.facts.get(key, "")) for key in (*REMEMBERED_FILES, "layer")}
+        given = {key: getattr(sources, key) for key in remembered if getattr(sources, key)}
+        sources = Sources(**{**(remembered if corpus == stored.facts["corpus"] else {}), **given})
+    elif stored.recipe.kind.grounding == "training":
+        sources = replace(sources, regions="")
+    found = examples_from(corpus, replace(sources, regions="") if grounded else sources)
     if stored.recipe.reads == "edges":
         found = with_edges(found)
     places = found.to_rank(wish.split, seed=wish.seed)
@@ -57,6 +67,9 @@ def _matrices(wish: RankRequest) -> Matrices:
     chosen, captions = captions_taking_part(wish.protocol, images, found.names)
     each: list[Document] = [[caption] for own in material.documents() for caption in own]
     data = stored.describe(material.features, [each[place] for place in chosen])
+    if grounded:
+        regions, phrases, caption_of = parts_of(corpus, sources, images, captions)
+        data = stored.with_parts(data, regions, phrases, caption_of)
     for direction in DIRECTIONS:
         wish.progress(f"ranking, {direction}", 0, 1)
         scores = stored.score(data, direction=direction)
