@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 
 def seconds(work: Callable[[], T]) -> tuple[str, float, T]:
-    """What `work` took by the clock and of the processor, in words; its clock's seconds; and what it gives."""
+    """What `work` took by the clock and of the processor, in words; its seconds; what it gives."""
     start, used = time.perf_counter(), time.process_time()
     found = work()
     took, used = time.perf_counter() - start, time.process_time() - used

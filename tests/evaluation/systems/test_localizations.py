@@ -273,3 +273,15 @@ def test_regions_and_phrases_help_to_rank(grounded):
     ):
         with pytest.raises(CommandError, match=says):
             said("train_system", "x", *options)
+
+
+def test_what_regions_allow_is_told_by_category_and_needs_no_localizer(scenes):
+    ask = ("score_proposals", scenes, "parts", "--split", "test")
+    report = json.loads(said(*ask, "--json"))
+    assert [(row["category"], row["mentions"]) for row in report["rows"]] == [("all", 60), ("other", 60)]
+    assert report["rows"][0]["R@10"] == report["rows"][0]["all"] == 1 and report["regions_an_image"] == 5
+    assert "5.0 regions an image, 15 images with boxed mentions" in said(*ask)
+    with pytest.raises(CommandError, match="feature set 'whole:1' is of images; give one of regions"):
+        said("score_proposals", scenes, "whole")
+    with pytest.raises(CommandError, match="unknown feature set 'none' of corpus 'scenes'"):
+        said("score_proposals", scenes, "none")
