@@ -31,6 +31,8 @@ _Indices = NDArray[np.intp]
 
 RIGHT_IOU = 0.5
 SUPPRESS_IOU = 0.3
+#: Regions that are looked at for each detection that is kept: the others are suppressed.
+_LOOKED_AT = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +162,25 @@ def suppress(
         after = np.flatnonzero(kept & (place > step) & (head_of[where] >= 0))
         kept[after] = _iou(found[after], found[head_of[where[after]]]) <= threshold
     return np.sort(order[kept])
+
+
+def best_detections(values: NDArray[np.floating], boxes: ArrayLike, images: ArrayLike, most: int) -> _Indices:
+    """Indices of the `most` best regions of one phrase that suppression leaves, best first.
+
+    Only the best are looked at until enough are left: a worse region never suppresses a better one, so the
+    result is that of suppressing all.
+    """
+    found, where = np.asarray(boxes), np.asarray(images)
+    looked = most * _LOOKED_AT
+    while True:
+        number = min(looked, len(values))
+        best = np.argpartition(-values, number - 1)[:number] if number < len(values) else np.arange(number)
+        best = np.sort(best)  # equal scores: the earlier region first
+        order = best[np.argsort(-values[best], kind="stable")]
+        kept = suppress(found[order], where[order], -np.arange(len(order)))
+        if len(kept) >= most or number == len(values):
+            return np.asarray(order[kept][:most])
+        looked *= 4
 
 
 def box_average_precision(

@@ -134,6 +134,8 @@ class EdgeNumbers(WordNumbers):
 #: takes regions or words is given RaggedRows (left out here, or each other method had to ask).
 View: TypeAlias = NDArray[Any] | sparse.csr_matrix
 IMAGE_VIEW, CAPTION_VIEW = "images", "captions"
+#: Further kinds of items: regions of the images (RaggedRows), and phrases of the captions (PhraseRows).
+REGION_VIEW, PHRASE_VIEW = "regions", "phrases"
 #: What a method takes of a kind of item: its kernel with the training items, its own features, those of its
 #: regions, the numbers of its words, of its dependency edges or of its ranked tags, vectors of phrases
 #: (`PhraseRows`), or, of captions, vectors that somebody gives.
@@ -143,6 +145,9 @@ Form = Literal["kernel", "vectors", "regions", "words", "edges", "tags", "phrase
 Prediction = Literal["rankings", "captions", "localizations", "tags"]
 #: What a method learns captions of: images, or regions of images with the words that are said of each.
 CaptionedItem = Literal["images", "regions"]
+#: What a method does with regions of training images and the phrases that are said of them: nothing; it
+#: learns from them beside images and captions; or it looks at regions and phrases of what it ranks, too.
+Grounding = Literal["none", "training", "ranking"]
 #: What was learned: arrays by name, and settings that fit JSON.
 State = tuple[dict[str, NDArray[Any]], dict[str, Any]]
 
@@ -231,9 +236,9 @@ class Method:
     `predicts` rankings is a Retriever, what predicts captions a Captioner (see `captioners`), of `items`,
     what predicts localizations a Localizer (see `localizers`), what predicts tags an ImageTagger (see
     `taggers`). Held-out images are described by `all_captions` of theirs, or by one each. Several processes
-    can learn one `by_processes` together. `phases` are those that `fit` tells of, in order, each with its
-    share of the time that learning takes, on any scale; one may come again. They move the progress bar of a
-    job.
+    can learn one `by_processes` together. With `grounding` it finds regions with phrases of the training
+    images in the context, as "regions". `phases` are those that `fit` tells of, in order, each with its share
+    of the time that learning takes, on any scale; one may come again. They move the progress bar of a job.
     """
 
     name: str
@@ -257,6 +262,7 @@ class Method:
     items: CaptionedItem = "images"
     by_processes: bool = False
     phases: tuple[tuple[str, float], ...] = ()
+    grounding: Grounding = "none"
 
     @property
     def paper(self) -> str:

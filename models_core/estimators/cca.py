@@ -31,7 +31,7 @@ from models_core.estimators.base import (
     State,
     register_method,
 )
-from models_core.estimators.covariances import ADDING_UP, Covariances, sums_of_dataset
+from models_core.estimators.covariances import COVARIANCE_PHASES, Covariances, sums_of_dataset
 from models_core.estimators.embeddings import LinearEmbedder, LinearMap
 
 #: Ridges that are tried, as shares of the mean variance; small data wants the large end.
@@ -232,7 +232,7 @@ register_method(
         load=CCA.from_state,
         takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "vectors"},
         source="Gong et al. 2014, section 3.2",
-        phases=((ADDING_UP, 1), ("trying ridges", 1)),
+        phases=COVARIANCE_PHASES,
         recipes={
             "CCA": {"settings": {"normalised": False}, "printed": "CCA"},
             "nCCA": {"settings": {"normalised": True}, "printed": "CCA+Normalization"},
@@ -245,6 +245,25 @@ register_method(
                 "settings": {"normalised": True},
                 "text": {"words": 5000},
                 "printed": "5,000 words",
+            },
+        },
+    )
+)
+register_method(
+    Method(
+        name="sentence-cca",
+        title="CCA of images and sentences",
+        settings=CCASettings,
+        make=CCA,
+        load=CCA.from_state,
+        takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "phrases"},
+        source="Plummer et al. 2015, section 4.1",
+        phases=COVARIANCE_PHASES,
+        recipes={
+            "HGLMM-CCA": {
+                "text": {"vectors": "fisher"},
+                "settings": {"components": 512, "powers": [1.0]},
+                "printed": "HGLMM FV",
             },
         },
     )

@@ -25,6 +25,8 @@ from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Dataset, FitCo
 PAIRS_PER_BLOCK = 8192
 #: The phase of a fit in which sums are made.
 ADDING_UP = "adding up covariances"
+#: The phases of a method that adds up covariances and chooses a ridge, for `Method.phases`.
+COVARIANCE_PHASES = ((ADDING_UP, 1), ("trying ridges", 1))
 
 
 class RowMap(Protocol):

@@ -25,7 +25,8 @@ from models_core.scoring.tiles import Scores
 
 #: Cut-offs whose recall decides between settings, in both directions.
 SELECTION_CUTOFFS = (1, 5, 10)
-_ROWS = 8192
+#: Rows that are mapped at a time, and numbers of these in double precision at most, of wide rows.
+_ROWS, _NUMBERS = 8192, 2**25
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,10 @@ class LinearMap:
             moved = np.asarray(self.mean @ self.weights, kind)
             return np.asarray(features @ weights - moved)
         found: NDArray[Any] = np.empty((features.shape[0], weights.shape[1]), kind)
-        for start in range(0, len(found), _ROWS):
-            part = np.asarray(features[start : start + _ROWS], kind)
-            found[start : start + _ROWS] = (part - mean) @ weights
+        step = min(_ROWS, max(1, _NUMBERS // len(self.mean)))
+        for start in range(0, len(found), step):
+            part = np.asarray(features[start : start + step], kind)
+            found[start : start + step] = (part - mean) @ weights
         return found
 
     def scaled(self, scale: Matrix) -> LinearMap:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models_core.estimators.base import Dataset, FitContext, RaggedRows, State
+from models_core.features.text.phrases import PhraseRows
 from models_core.scoring.tiles import Scores
 
 
@@ -43,3 +44,13 @@ def resampled(phrase_of: NDArray[np.intp], most: int, dice: np.random.Generator)
     own = phrase_of[ordered]
     place = np.arange(len(own)) - np.searchsorted(own, own, side="left")
     return np.sort(ordered[place < most])
+
+
+def region_phrase_views(pairs: Dataset | None) -> tuple[RaggedRows, PhraseRows, NDArray[np.intp]]:
+    """Regions, phrases, and the region of each phrase; raises ValueError where there are none."""
+    if pairs is None:
+        raise ValueError("the method learns from regions with phrases too; give regions and a layer")
+    regions, phrases = pairs.images, pairs.captions
+    if not isinstance(regions, RaggedRows) or not isinstance(phrases, PhraseRows):
+        raise ValueError("pairs to learn from are regions and phrases; describe them by a system's sides")
+    return regions, phrases, pairs.image_of

@@ -34,7 +34,7 @@ from models_core.estimators.base import (
     register_method,
 )
 from models_core.estimators.cca import RIDGES, Components, Powers, Ridges, canonical_maps
-from models_core.estimators.covariances import ADDING_UP, PairedSums
+from models_core.estimators.covariances import ADDING_UP, COVARIANCE_PHASES, PairedSums
 from models_core.estimators.embeddings import LinearMap, recall_of_embeddings
 from models_core.estimators.localizers import resampled
 from models_core.features.principal_axes import unit_rows
@@ -233,7 +233,7 @@ register_method(
         load=RegionPhraseCCA.from_state,
         takes={IMAGE_VIEW: "regions", CAPTION_VIEW: "phrases"},
         source="Plummer et al. 2015, section 3.1",
-        phases=((ADDING_UP, 1), ("trying ridges", 1)),
+        phases=COVARIANCE_PHASES,
         recipes={
             "Region-phrase-CCA": {"printed": "CCA, N = 10"},
             "Region-phrase-HGLMM": {"text": {"vectors": "fisher"}, "printed": "CCA of HGLMM, N = 10"},

@@ -30,7 +30,7 @@ from models_core.estimators.base import (
     State,
     register_method,
 )
-from models_core.estimators.covariances import ADDING_UP, sums_of_dataset
+from models_core.estimators.covariances import COVARIANCE_PHASES, sums_of_dataset
 from models_core.estimators.embeddings import LinearEmbedder, LinearMap
 
 
@@ -117,7 +117,7 @@ register_method(
         load=RidgeRegression.from_state,
         takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "vectors"},
         source="Gong et al. 2014, section 3.2",
-        phases=((ADDING_UP, 1), ("trying ridges", 1)),
+        phases=COVARIANCE_PHASES,
         recipes={"Ridge": {"printed": "Ridge regression"}},
     )
 )

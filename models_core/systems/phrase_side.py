@@ -74,8 +74,9 @@ class PhraseTexts:
                 f"recipe {recipe.name!r} describes phrases by word vectors; give --words SET "
                 "(train_word_vectors makes one)"
             )
-        training: list[Document] = [[[w.lemma for w in caption]] for own in words for caption in own]
-        owners = np.repeat(np.arange(len(words)), [len(own) for own in words])
+        most = settings.captions
+        training: list[Document] = [[[w.lemma for w in text]] for own in words for text in own[:most]]
+        owners = np.repeat(np.arange(len(words)), [len(own[:most]) for own in words])
         said = Counter(word for text in training for word in phrase_words(text[0]))
         vocabulary, vectors = _kept_words(given, said, settings.vocabulary)
         if not any(word in said for word in vocabulary):

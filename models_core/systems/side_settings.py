@@ -25,8 +25,6 @@ ImageKernelName = Literal["histogram", "pyramid", "linear"]
 CaptionForm = Literal["lemmas", "words", "edges", "tags", "names"]
 #: What a phrase's vector is made of its words' vectors.
 PhraseVectors = Literal["mean", "fisher"]
-#: More captions than any item has.
-ALL_CAPTIONS = 1_000_000
 #: Lin's, distributional on the corpus ("ic") and on a background text ("background"), alignment.
 Similarity = Literal["lin", "ic", "background", "alignment"]
 
@@ -243,6 +241,9 @@ class PhraseSettings(NoTextKernel):
             ge=0, description="Words kept beside those of training: so many, the first of the word vectors"
         ),
     ] = 50_000
+    captions: Annotated[
+        int, Field(ge=1, description="How many captions, or phrases, of each training item are learned from")
+    ] = 1000
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -253,11 +254,6 @@ class PhraseSettings(NoTextKernel):
     def kernel(self) -> str:
         """What it is called beside the kernels."""
         return "phrases"
-
-    @property
-    def captions(self) -> int:
-        """How many phrases of each training item are learned from: all."""
-        return ALL_CAPTIONS
 
     @property
     def parts(self) -> tuple[str, ...]:

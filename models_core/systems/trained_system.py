@@ -19,6 +19,8 @@ from models_core import storage
 from models_core.estimators.base import (
     CAPTION_VIEW,
     IMAGE_VIEW,
+    PHRASE_VIEW,
+    REGION_VIEW,
     Dataset,
     Matrix,
     Prediction,
@@ -110,6 +112,18 @@ class TrainedSystem:
         if not isinstance(self.texts, GivenTexts):
             raise BadRecipe(f"recipe {self.recipe.name!r} does not look at vectors of captions; give none")
         return replace(self, texts=self.texts.reading(captions))
+
+    def with_parts(
+        self, data: Dataset, regions: RaggedRows, phrases: Sequence[Document], caption_of: Owners
+    ) -> Dataset:
+        """What `describe` gave, with the regions of its images and the phrases of its captions; `caption_of`
+        is the caption of each phrase, whose words are its only caption."""
+        views: dict[str, Any] = {
+            **data.views,
+            REGION_VIEW: regions,
+            PHRASE_VIEW: self.texts.describe(phrases),
+        }
+        return Dataset(views, {**data.links, (PHRASE_VIEW, CAPTION_VIEW): caption_of})
 
     def score(self, data: Dataset, *, direction: RankDirection) -> Scores:
         """Scores of what `describe` gave; rows are queries.

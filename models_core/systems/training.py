@@ -15,12 +15,19 @@ from scipy import sparse
 
 from models_core.checkpoints import CHECKPOINTS, Checkpoints
 from models_core.device import CPU, torch_on
-from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Dataset, FitContext, SumPairs
+from models_core.estimators.base import (
+    CAPTION_VIEW,
+    IMAGE_VIEW,
+    REGION_VIEW,
+    Dataset,
+    FitContext,
+    SumPairs,
+)
 from models_core.features.text.documents import Document
 from models_core.features.text.lemmas import Lemmatiser
 from models_core.phase_cache import PhaseCache, PhaseProgress
 from models_core.processes import present_processes, started_processes
-from models_core.systems.dataset import STANDS_FOR, PreparedDataset, Vectors, WeakPairs
+from models_core.systems.dataset import STANDS_FOR, PreparedDataset, RegionVectors, Vectors, WeakPairs
 from models_core.systems.kernels import Resources, check_resources
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.side_contracts import ImageSide, TextSide
@@ -40,7 +47,8 @@ class FitOptions:
     """How a system is trained: settings are selected on each held-out image with its caption of number
     `caption`; `device` is where kernels and methods compute (see `models_core.device`), `seed` of all dice,
     `facts` what its manifest says besides, `auxiliary` the weak pairs that the method needs, by name.
-    `sum_pairs` adds up covariances (see `FitContext`)."""
+    `sum_pairs` adds up covariances (see `FitContext`). `regions` are regions of the training images as items,
+    with the phrases said of them, for methods with `grounding`."""
 
     caption: int = STANDS_FOR
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -48,6 +56,7 @@ class FitOptions:
     seed: int = 0
     auxiliary: Mapping[str, WeakPairs] = field(default_factory=dict)
     sum_pairs: SumPairs | None = None
+    regions: PreparedDataset | None = None
 
 
 def fit(
@@ -81,6 +90,7 @@ def fit(
             "training": training.digest,
             "held out": "" if held_out is None else held_out.digest,
             "caption": options.caption,
+            **({} if options.regions is None else {"regions": options.regions.digest}),
             **texts.digest_parts(),
         }
         store = PhaseCache(kept.kernels, kept.progress)
@@ -99,6 +109,8 @@ def fit(
         weak = {
             name: _described(pairs, images, texts, kept.progress) for name, pairs in options.auxiliary.items()
         }
+        if options.regions is not None:
+            weak[REGION_VIEW] = _regions_with_phrases(options.regions, texts)
         checkpoints = Checkpoints(
             kept.kernels and kept.kernels / CHECKPOINTS,
             {**given, "seed": options.seed, "form": _CHECKPOINT_FORM},
@@ -153,6 +165,16 @@ def _described(weak: WeakPairs, images: ImageSide, texts: TextSide, progress: Ph
         CAPTION_VIEW: sparse.vstack(blocks, format="csr"),
     }
     return Dataset(views, {(CAPTION_VIEW, IMAGE_VIEW): np.arange(len(weak.texts))})
+
+
+def _regions_with_phrases(pairs: PreparedDataset, texts: TextSide) -> Dataset:
+    """Regions as they are, an item each, and phrases as the captions are described."""
+    assert isinstance(pairs.features, RegionVectors)
+    documents = pairs.documents()
+    owners = np.repeat(np.arange(len(documents)), [len(own) for own in documents])
+    phrases = texts.describe([[phrase] for own in documents for phrase in own])
+    views: dict[str, Any] = {IMAGE_VIEW: pairs.features.rows, CAPTION_VIEW: phrases}
+    return Dataset(views, {(CAPTION_VIEW, IMAGE_VIEW): owners})
 
 
 def check_pairs(recipe: Recipe, training: PreparedDataset, held_out: PreparedDataset | None) -> None:

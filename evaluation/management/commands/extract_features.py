@@ -3,6 +3,7 @@
     python manage.py extract_features flickr8k
     python manage.py extract_features flickr8k --name cnn --extractor cnn --weights resnet.onnx --set crops=10
     python manage.py extract_features flickr8k --name standard --extractor combined
+    python manage.py extract_features flickr8k --name cheap --extractor layout
 
 Without a name it is the pictures' words of colour, texture and shape, which trainings and cross-validations
 find; with one a feature set. What was stopped goes on where it ended.
@@ -98,7 +99,8 @@ class Command(ReportCommand):
 def _set(options: dict[str, Any]) -> dict[str, Any]:
     """Have an extractor compute a feature set."""
     combined = options["extractor"] == "combined"
-    needed = ("name", "extractor") if combined else ("name", "extractor", "weights")
+    of_network = options["extractor"] in (None, "cnn")
+    needed = ("name", "extractor", "weights") if of_network else ("name", "extractor")
     lacking = [f"--{key}" for key in needed if not options[key]]
     if lacking:
         raise CommandError(f"a feature set needs {', '.join(lacking)} too")

@@ -19,13 +19,18 @@ from evaluation.services.features.store import NUMBER_TYPES, FeatureSet, NewSet,
 from models_core.checked_fields import BadField, read_fields
 from models_core.features.image.cnn import CNN, CNNSettings, cnn_settings
 from models_core.features.image.combined import CombinedFeatures, CombinedSettings, learn_combined
+from models_core.features.image.layout import LayoutSettings, RegionLayout
 from models_core.features.image.pictures import Picture, read_picture
 from models_core.phase_cache import PhaseProgress, no_progress
 
 #: Pictures that are described between two words of progress.
 PICTURES_PER_BLOCK = 32
 #: By an extractor's name, the settings that it takes.
-EXTRACTORS: dict[str, type[Any]] = {"cnn": CNNSettings, "combined": CombinedSettings}
+EXTRACTORS: dict[str, type[Any]] = {
+    "cnn": CNNSettings,
+    "combined": CombinedSettings,
+    "layout": LayoutSettings,
+}
 _Settings = TypeVar("_Settings")
 
 
@@ -74,6 +79,9 @@ def extract_set(
     extractor: _Extractor
     if wanted.extractor == "cnn":
         extractor, origin = _network(wanted)
+        found = _pictures(wanted.corpus)
+    elif wanted.extractor == "layout":
+        extractor, origin = layout_of(wanted.settings, wanted.weights)
         found = _pictures(wanted.corpus)
     else:
         settings = read_settings(CombinedSettings, wanted.settings)
@@ -125,6 +133,17 @@ def _network(wanted: ExtractRequest) -> tuple[CNN, dict[str, Any]]:
     network = network_of(wanted.weights, wanted.settings)
     settings = network.settings.said
     return network, {"file": wanted.weights.name, "sha256": network.digest, "settings": settings}
+
+
+def layout_of(given: Mapping[str, Any], weights: Path | None) -> tuple[RegionLayout, dict[str, Any]]:
+    """What describes pictures and regions by colours, gradients and place, and what an origin says of it.
+
+    Raises ImportRefused for a setting that cannot be so, and for a network.
+    """
+    if weights is not None:
+        raise ImportRefused("extractor layout takes no network; leave the weights out")
+    layout = RegionLayout(read_settings(LayoutSettings, given))
+    return layout, {"sha256": layout.digest, "settings": asdict(layout.settings)}
 
 
 def _combined(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, get_args
 
@@ -20,10 +20,10 @@ from annotation.selectors.records import stream_records
 from evaluation.metrics.localization import union_box
 from evaluation.selectors import names_of
 from evaluation.services.common import ImportRefused, check_file, check_name, phase_cache
-from evaluation.services.features.extraction import network_of, read_settings
+from evaluation.services.features.extraction import layout_of, network_of
 from evaluation.services.features.store import FeatureSet, NewSet, write_set
 from models_core.features.image.cnn import CNNSettings
-from models_core.features.image.layout import LayoutSettings, RegionLayout
+from models_core.features.image.layout import LayoutSettings
 from models_core.features.image.pictures import Picture, read_picture, upright
 from models_core.features.image.proposals import PROPOSALS, ProposalMethod, ProposedBoxes, whole_picture
 from models_core.phase_cache import PhaseProgress, no_progress
@@ -165,11 +165,8 @@ def _extractor(wanted: RegionsRequest) -> tuple[_RegionExtractor, dict[str, Any]
     """What describes regions, and what the set's origin says of it."""
     if wanted.extractor not in REGION_EXTRACTORS:
         raise ImportRefused(f"extractor {wanted.extractor!r}: expected one of {', '.join(REGION_EXTRACTORS)}")
-    if wanted.extractor != "cnn":
-        if wanted.weights is not None:
-            raise ImportRefused(f"extractor {wanted.extractor} takes no network; leave the weights out")
-        layout = RegionLayout(read_settings(LayoutSettings, wanted.settings))
-        return layout, {"sha256": layout.digest, "settings": asdict(layout.settings)}
+    if wanted.extractor == "layout":
+        return layout_of(wanted.settings, wanted.weights)
     if wanted.weights is None:
         raise ImportRefused("extractor cnn needs a network; give an ONNX file, or weights")
     check_file(wanted.weights, "a network")

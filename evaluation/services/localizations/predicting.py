@@ -21,7 +21,7 @@ from annotation.datasets.layers import layer_to_read
 from annotation.protocol.terms import NOT_VISUAL, Mention
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
-from evaluation.metrics.localization import suppress
+from evaluation.metrics.localization import best_detections
 from evaluation.models import LocalizationSet, System
 from evaluation.services.common import ImportRefused, check_name
 from evaluation.services.features.store import FeatureSet, feature_set
@@ -34,6 +34,7 @@ from evaluation.services.localizations.sets import (
 )
 from evaluation.services.systems import registry
 from evaluation.services.systems.examples import Examples, examples_from
+from evaluation.services.systems.parts import check_proposed
 from evaluation.services.systems.sources import Sources
 from evaluation.services.systems.training import system_named
 from models_core.features.text.documents import Document
@@ -48,8 +49,6 @@ from models_core.systems.trained_system import TrainedSystem, check_predicts
 _IMAGES, _PHRASES = 256, 64
 #: Of each phrase so many detections are kept, and so many for each of its mentions where that is more.
 LEAST_DETECTIONS, DETECTIONS_A_MENTION = 100, 10
-#: Regions that are looked at for each detection that is kept: the others are suppressed.
-_SUPPRESSED = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,11 +151,7 @@ class _Localizer:
         corpus = system.corpus.name
         label = request.regions or str(stored.facts.get("regions", ""))
         regions = feature_set(corpus, Sources(regions=label).settled(corpus).regions)
-        if regions.origin.get("regions") == "gold":
-            raise ImportRefused(
-                f"the regions {regions.label!r} are boxes that people drew, which tell the answer; give "
-                "--regions SET with proposals (extract_regions --method edgeboxes makes some)"
-            )
+        check_proposed(regions)
         layer = layer_to_read(
             corpus_named(corpus), request.layer or str(stored.facts.get("layer", "")) or None
         )
@@ -256,23 +251,3 @@ def rows_of_images(described: RegionVectors) -> tuple[NDArray[np.intp], NDArray[
     first = np.cumsum(counts) - counts
     rows = np.arange(len(image)) - first[image] + described.rows.begin[image]
     return rows, image
-
-
-def best_detections(
-    values: NDArray[np.floating], boxes: NDArray[np.float32], image: NDArray[np.intp], most: int
-) -> NDArray[np.intp]:
-    """The `most` best regions that are left by suppression, best first.
-
-    Only the best are looked at until enough are left: a worse region never suppresses a better one, so the
-    result is that of suppressing all.
-    """
-    looked = most * _SUPPRESSED
-    while True:
-        number = min(looked, len(values))
-        best = np.argpartition(-values, number - 1)[:number] if number < len(values) else np.arange(number)
-        best = np.sort(best)  # equal scores: the earlier region first
-        order = best[np.argsort(-values[best], kind="stable")]
-        kept = suppress(boxes[order], image[order], -np.arange(len(order)))
-        if len(kept) >= most or number == len(values):
-            return np.asarray(order[kept][:most])
-        looked *= 4

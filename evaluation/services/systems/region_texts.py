@@ -21,7 +21,9 @@ from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
 from evaluation.metrics.localization import RIGHT_IOU, iou, union_box
 from evaluation.selectors import names_of
-from evaluation.services.systems.examples import Examples
+from evaluation.services.features.store import feature_set
+from evaluation.services.systems.examples import Examples, examples_from
+from evaluation.services.systems.sources import Sources
 from models_core.estimators.base import Form, RaggedRows
 from models_core.systems.caption_reading import ImageExample, written_words
 from models_core.systems.dataset import PreparedDataset, RegionVectors, checked_vectors
@@ -97,3 +99,14 @@ def region_texts(found: Examples, boxes: NDArray[Any], layer: str) -> RegionText
         if kept:
             of_image[name] = kept
     return RegionTexts(layer, of_image)
+
+
+def regions_with_phrases(corpus: str, sources: Sources, images: Sequence[str]) -> PreparedDataset:
+    """The regions of these images of which the layer of `sources` says something, as items of their own.
+
+    Raises UnknownName, and ValueError where there is none.
+    """
+    found = examples_from(corpus, Sources(regions=sources.regions))
+    said = region_texts(found, feature_set(corpus, sources.regions).boxes(), sources.layer)
+    place_of = {one.name: place for place, one in enumerate(found.examples)}
+    return said.prepared(found, [place_of[name] for name in images if name in place_of], "regions")

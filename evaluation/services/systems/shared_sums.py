@@ -22,6 +22,7 @@ from annotation.jobs.delivery import by_broker
 from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, View
 from models_core.estimators.covariances import ADDING_UP, PairedSums, RowMap, sums_of_pairs
 from models_core.estimators.shared_pairs import SharedPairs, write_pairs
+from models_core.features.text.phrases import PhraseRows
 from models_core.phase_cache import PhaseProgress
 
 _log = logging.getLogger(__name__)
@@ -52,6 +53,9 @@ class SharedSums:
     ) -> PairedSums:
         """The sums over all captions with their images; `described` makes of rows what is added up."""
         x, y = images.shape[1], captions.shape[1]
+        # Phrases are described when they are looked at; as files they would take more than all else.
+        if isinstance(captions, PhraseRows):
+            return sums_of_pairs(images, captions, image_of, described=described)
         if described is not None:
             x = described(IMAGE_VIEW, images[:1]).shape[1]
             y = described(CAPTION_VIEW, captions[:1]).shape[1]

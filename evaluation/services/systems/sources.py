@@ -83,6 +83,15 @@ def check_sets(recipe: Recipe, sources: Sources) -> None:
             "(train_word_vectors makes one)"
         )
     of_regions = recipe.kind.items == "regions"
+    grounded = recipe.kind.grounding != "none"
+    if grounded and not (sources.features and sources.regions and sources.layer):
+        raise BadRecipe(
+            f"recipe {recipe.name!r} learns from whole images, and from regions with phrases; give "
+            "--features of the images, --regions SET (extract_regions --method gold makes one of the same "
+            "numbers), and --layer with mentions and boxes"
+        )
+    if grounded:
+        return
     if of_regions and not (sources.regions and sources.layer):
         raise BadRecipe(
             f"recipe {recipe.name!r} learns what is said of regions; give --regions SET, and --layer with "

@@ -40,7 +40,7 @@ from evaluation.services.systems.examples import (
 )
 from evaluation.services.systems.folders import clear_leftovers, system_folder, training_folder
 from evaluation.services.systems.read_captions import as_read
-from evaluation.services.systems.region_texts import region_texts
+from evaluation.services.systems.region_texts import region_texts, regions_with_phrases
 from evaluation.services.systems.shared_sums import SharedSums
 from evaluation.services.systems.sources import Sources, check_sets
 from models_core import storage
@@ -178,7 +178,9 @@ def _train(
     check_sets(chosen, sources)
     check_processes(chosen)
     further = auxiliary_pairs(chosen, request.auxiliary, sources.features)
-    found = as_read(examples_from(corpus, sources), chosen, sources, progress)
+    grounded = chosen.kind.grounding != "none"
+    seen = examples_from(corpus, replace(sources, regions="") if grounded else sources)
+    found = as_read(seen, chosen, sources, progress)
     if fold:
         training, held = _by_fold(found, fold, seed)
     else:
@@ -205,6 +207,13 @@ def _train(
         facts["region_texts"] = digest_of_parts(
             [[row, list(texts)] for own in said.of_image.values() for row, texts in own]
         )
+    pairs = (
+        regions_with_phrases(corpus, sources, [found.examples[n].name for n in training])
+        if grounded
+        else None
+    )
+    if pairs is not None:
+        facts["region_texts"] = pairs.digest
     background = background_of([chosen], sources, corpus)
     facts |= background.facts
     folder = system_folder(name)
@@ -254,6 +263,7 @@ def _train(
                 seed=seed,
                 auxiliary=further.pairs,
                 sum_pairs=SharedSums(kernels / "pairs", progress),
+                regions=pairs,
             ),
         )
 

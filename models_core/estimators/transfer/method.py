@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Method, register_method
-from models_core.estimators.covariances import ADDING_UP
+from models_core.estimators.covariances import ADDING_UP, COVARIANCE_PHASES
 from models_core.estimators.transfer.settings import (
     JointSettings,
     StackedSettings,
@@ -31,7 +31,6 @@ from models_core.estimators.transfer.text_feature import TextFeature
 from models_core.estimators.transfer.weak_pairs import WEAK, Joint, WeakOnly
 
 _Phases = tuple[tuple[str, float], ...]
-_CCA: _Phases = ((ADDING_UP, 1), ("trying ridges", 1))
 
 
 def _registered(
@@ -59,7 +58,7 @@ _registered(
     WeakSettings,
     WeakOnly,
     {"Weak-only": {"printed": "Weakly Supervised Only"}},
-    _CCA,
+    COVARIANCE_PHASES,
 )
 _registered(
     "joint",
@@ -67,7 +66,7 @@ _registered(
     JointSettings,
     Joint,
     {"Joint": {"printed": "Joint Training"}},
-    ((ADDING_UP, 1), *_CCA),
+    ((ADDING_UP, 1), *COVARIANCE_PHASES),
 )
 _registered(
     "text-feature",
@@ -75,7 +74,7 @@ _registered(
     TextFeatureSettings,
     TextFeature,
     {"Text-feature": {"printed": "Text Feature"}},
-    (("looking for neighbours", 1), *_CCA),
+    (("looking for neighbours", 1), *COVARIANCE_PHASES),
 )
 _registered(
     "stacked",
@@ -90,5 +89,5 @@ _registered(
             "printed": "Stacked Training",
         },
     },
-    (*_CCA, *_CCA),
+    (*COVARIANCE_PHASES, *COVARIANCE_PHASES),
 )

@@ -22,6 +22,7 @@ from models_core.estimators.base import (
     RankDirection,
     State,
     View,
+    checked_numbers,
 )
 from models_core.estimators.cca import CCA
 from models_core.estimators.covariances import register_row_map, sums_of_dataset
@@ -103,7 +104,9 @@ class Stacked:
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> Stacked:
         """Learn from weak pairs first, then from clean ones; raises ValueError without weak pairs."""
         settings = self.settings
-        weak = sums_of_dataset(weak_pairs(context), context).covariances()
+        if isinstance(train.images, np.ndarray) and not np.isfinite(train.images.sum(dtype=np.float64)):
+            checked_numbers(train.images, IMAGE_VIEW)  # it names the first
+        weak = sums_of_dataset(self._auxiliary(context), context).covariances()
         self.weak_ = CCA(settings.weak_cca()).solve(weak, validation, context)
         self.fourier_ = {}
         if settings.mapping == "fourier":
@@ -126,6 +129,9 @@ class Stacked:
         """What makes of rows those of the CCA on top."""
         maps = {IMAGE_VIEW: self.weak_.images_, CAPTION_VIEW: self.weak_.captions_}
         return StackedRows(maps, self.fourier_, self.scales_, self.settings.original)
+
+    def _auxiliary(self, context: FitContext) -> Dataset:
+        return weak_pairs(context)
 
     def _scale(self, view: str, rows: View, context: FitContext) -> float:
         chosen = context.rng(f"scale, {view}").permutation(rows.shape[0])[:_SCALED_BY]

@@ -97,6 +97,14 @@ class RegionLayout:
             )
         return found
 
+    def describe(self, pictures: Sequence[Picture]) -> NDArray[np.float32]:
+        """A vector for each picture as one region, shape (pictures, dimensions). Raises BadPicture."""
+        found = np.empty((len(pictures), self.dimensions), np.float32)
+        for row, picture in enumerate(pictures):
+            image = upright(picture)
+            found[row] = self.describe_regions(picture, [(1, 1, image.width, image.height)])[0]
+        return found
+
     def _layout(self, small: NDArray[np.float32]) -> NDArray[np.float32]:
         size = (self.settings.cells, self.settings.cells)
         return np.asarray(cv2.resize(small, size, interpolation=cv2.INTER_AREA), np.float32).ravel()

@@ -74,6 +74,10 @@ class PhraseRows:
     def __len__(self) -> int:
         return len(self.phrase_of)
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """All rows at once, for what takes no other form."""
+        return np.asarray(self[:], dtype)
+
     @property
     def known(self) -> NDArray[np.bool_]:
         """Whether each row has a word with a vector, shape (phrases,)."""

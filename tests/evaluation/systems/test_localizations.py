@@ -13,7 +13,7 @@ from django.core.management import CommandError
 
 from annotation import jobs
 from annotation.models import Job, Layer
-from evaluation.models import LocalizationSet, PhraseLocalization
+from evaluation.models import LocalizationSet, PhraseLocalization, System
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.localizations.sets import mentions_of, remove_localization_set
 from tests.evaluation.database.conftest import said
@@ -243,3 +243,45 @@ def next_page(page: str) -> str:
     found = re.search(r'rel="next" href="([^"]+)"', page)
     assert found is not None
     return found[1]
+
+
+def test_regions_and_phrases_help_to_rank(grounded):
+    """Whole-image CCA, stacked CCA and the weighted distance are trained and rank both ways."""
+    layer = layer_name()
+    wholes = ("--corpus", "scenes", "--features", "whole", "--words", "words", "--set", "text.vectors=mean")
+    parts = ("--regions", "parts", "--layer", layer)
+    said("train_system", "wholes", "--recipe", "HGLMM-CCA", *wholes)
+    said("train_system", "stacked", "--recipe", "SAE-phrases", *wholes, "settings.features=40", *parts)
+    said("train_system", "weighted", "--recipe", "Weighted-distance", *wholes, *parts)
+    facts = System.objects.get(name="weighted").settings
+    assert (facts["features"], facts["regions"], facts["layer"]) == ("whole:1", "parts:1", layer)
+    said("freeze_qrels", "own", "--corpus", "scenes", "--protocol", "any of five")
+    found = {}
+    for name in ("wholes", "stacked", "weighted"):
+        said("rank", name, "--split", "test", "--protocol", "any of five")
+        for direction in ("annotation", "search"):
+            ask = ("--qrels", "own", "--measures", "S@5", "--split", "test", "--json")
+            report = json.loads(said("score_run", f"{name}-{direction}", *ask))
+            found[name, direction] = report["measures"][0]["value"]
+    assert all(value > 0.6 for value in found.values()), found  # a third by chance
+    for options, says in (
+        (
+            ("--recipe", "SAE-phrases", *wholes),
+            "learns from whole images, and from regions with phrases; give",
+        ),
+        (("--recipe", "HGLMM-CCA", *wholes, *parts[:2]), "does not look at regions; give none"),
+    ):
+        with pytest.raises(CommandError, match=says):
+            said("train_system", "x", *options)
+
+
+def test_what_regions_allow_is_told_by_category_and_needs_no_localizer(scenes):
+    ask = ("score_proposals", scenes, "parts", "--split", "test")
+    report = json.loads(said(*ask, "--json"))
+    assert [(row["category"], row["mentions"]) for row in report["rows"]] == [("all", 60), ("other", 60)]
+    assert report["rows"][0]["R@10"] == report["rows"][0]["all"] == 1 and report["regions_an_image"] == 5
+    assert "5.0 regions an image, 15 images with boxed mentions" in said(*ask)
+    with pytest.raises(CommandError, match="feature set 'whole:1' is of images; give one of regions"):
+        said("score_proposals", scenes, "whole")
+    with pytest.raises(CommandError, match="unknown feature set 'none' of corpus 'scenes'"):
+        said("score_proposals", scenes, "none")

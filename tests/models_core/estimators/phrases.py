@@ -63,3 +63,30 @@ def images_of_regions(count):
     regions = RaggedRows.of_counts(np.concatenate(rows), np.full(count, 3))
     data = Dataset({"images": regions, "captions": phrase_rows(said)}, {LINK: np.asarray(image_of)})
     return data, np.asarray(right)
+
+
+def pictures_with_phrases(count, *, held_out=0):
+    """Whole images, which are the sum of three regions, with a caption that names all; and held-out ones.
+
+    Beside them: the training images' regions with a phrase each, and new images with their regions and
+    phrases, a caption each.
+    """
+    dice = np.random.default_rng(2)
+
+    def made(images):
+        things = np.array([dice.choice(THINGS, 3, replace=False) for _ in range(images)])
+        colours = dice.integers(COLOURS, size=things.shape)
+        rows = np.stack([shown(dice, *own) for own in zip(things, colours, strict=True)])
+        said = [[named(*one) for one in zip(*own, strict=True)] for own in zip(things, colours, strict=True)]
+        captions = phrase_rows([[word for phrase in own for word in phrase] for own in said])
+        regions = RaggedRows.of_counts(rows.reshape(-1, NUMBERS), np.full(images, 3))
+        phrases = phrase_rows([phrase for own in said for phrase in own])
+        views = {"images": rows.sum(axis=1), "captions": captions, "regions": regions, "phrases": phrases}
+        owner = np.repeat(np.arange(images), 3)
+        return Dataset(views, {LINK: np.arange(images), ("phrases", "captions"): owner})
+
+    train, new = made(count), made(held_out)
+    regions = train.views["regions"]
+    alone = RaggedRows.of_counts(regions.values, np.ones(3 * count, np.intp))
+    pairs = Dataset({"images": alone, "captions": train.views["phrases"]}, {LINK: np.arange(3 * count)})
+    return train, new, pairs

@@ -15,7 +15,7 @@ from models_core.estimators.tagging.held_out import known_tags, presence
 from models_core.systems import recipe as recipes
 from tests.models_core.estimators.kernel_methods.kernels import kernels
 from tests.models_core.estimators.neural.sentences import in_edges, named_pictures, scenes
-from tests.models_core.estimators.phrases import images_of_regions, phrases_of_regions
+from tests.models_core.estimators.phrases import images_of_regions, phrases_of_regions, pictures_with_phrases
 from tests.models_core.estimators.tagging.pictures import tagged_pictures
 from tests.models_core.estimators.vectors import LINK, all_scores, in_one_space, paired
 
@@ -37,6 +37,8 @@ def data_for(method):
         return in_edges(train), in_edges(new)
     if forms == {"regions", "phrases"}:
         return phrases_of_regions(TRAINING, held_out=NEW)
+    if forms == {"vectors", "phrases"}:
+        return pictures_with_phrases(TRAINING, held_out=NEW)[:2]
     if forms == {"vectors", "words"}:
         return named_pictures(TRAINING, captions=3, held_out=NEW)
     if forms == {"vectors", "given"}:
@@ -56,12 +58,17 @@ def settings_of(method):
     return method.settings(**{name: value for name, value in few.items() if name in own})
 
 
+def auxiliary_of(method):
+    found = {name: paired(50, captions=1, seed=0)[0] for name in method.needs}
+    return {**found, "regions": pictures_with_phrases(TRAINING, held_out=NEW)[2]}
+
+
 def fitted(method, *, seed=0, heard=None):
     train, new = data_for(method)
     context = FitContext(
         seed,
         progress=heard or (lambda *told: None),
-        auxiliary={name: paired(50, captions=1, seed=0)[0] for name in method.needs},
+        auxiliary=auxiliary_of(method),
     )
     return method.make(settings_of(method)).fit(train, new, context), new
 
@@ -187,7 +194,9 @@ def test_a_number_that_is_not_finite_is_refused(learner):
     # Of several rows, since some methods draw those that they learn from.
     (view.values if isinstance(view, RaggedRows) else view)[2:, 1] = np.nan
     with pytest.raises(ValueError, match="finite"):
-        learner.make(settings_of(learner)).fit(train, new, FitContext(auxiliary={"weak": train}))
+        learner.make(settings_of(learner)).fit(
+            train, new, FitContext(auxiliary={**auxiliary_of(learner), "weak": train})
+        )
 
 
 def test_every_setting_says_what_it_is_and_a_recipe_holds_it(method):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -20,6 +21,7 @@ from evaluation.services.systems.origins.base import (
     RankRequest,
     captions_taking_part,
 )
+from evaluation.services.systems.parts import parts_of
 from evaluation.services.systems.read_captions import as_read
 from evaluation.services.systems.sources import Sources
 from models_core.estimators.base import DIRECTIONS
@@ -56,7 +58,15 @@ def _matrices(wish: RankRequest) -> Matrices:
             )
         sources = sources.settled(corpus)
         stored = stored.reading(given_captions(corpus, sources.text))
-    found = as_read(examples_from(corpus, sources), stored.recipe, sources, wish.progress)
+    grounded = stored.recipe.kind.grounding == "ranking"
+    if grounded:
+        remembered = {key: str(stored.facts.get(key, "")) for key in (*REMEMBERED_FILES, "layer")}
+        given = {key: getattr(sources, key) for key in remembered if getattr(sources, key)}
+        sources = Sources(**{**(remembered if corpus == stored.facts["corpus"] else {}), **given})
+    elif stored.recipe.kind.grounding == "training":
+        sources = replace(sources, regions="")
+    seen = examples_from(corpus, replace(sources, regions="") if grounded else sources)
+    found = as_read(seen, stored.recipe, sources, wish.progress)
     places = found.to_rank(wish.split, seed=wish.seed)
     images = [found.examples[place] for place in places]
     material = prepare(
@@ -69,6 +79,9 @@ def _matrices(wish: RankRequest) -> Matrices:
     chosen, captions = captions_taking_part(wish.protocol, images, found.names)
     each: list[Document] = [[caption] for own in material.documents() for caption in own]
     data = stored.describe(material.features, [each[place] for place in chosen])
+    if grounded:
+        regions, phrases, caption_of = parts_of(corpus, sources, images, captions)
+        data = stored.with_parts(data, regions, phrases, caption_of)
     for direction in DIRECTIONS:
         wish.progress(f"ranking, {direction}", 0, 1)
         scores = stored.score(data, direction=direction)

@@ -1,0 +1,78 @@
+"""What a set of regions allows: for how many of people's mentions one of its regions is right.
+
+A region's rank is its place among those of its image. Source: Plummer et al. 2015, section 3.2 (R@100).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.protocol.terms import CATEGORIES
+from evaluation.agreement.summary import Resampling
+from evaluation.comparison.subsets import Subset
+from evaluation.formats.figure_tables import Table
+from evaluation.metrics.localization import box_recall, first_right, upper_bound
+from evaluation.selectors import names_of
+from evaluation.services.features.store import feature_set
+from evaluation.services.localizations.gold import BoxedMention, boxed_mentions_of
+from evaluation.services.systems.sources import Sources
+from evaluation.significance.resampling import figure_interval
+
+#: Ranks up to which a region counts.
+CUTOFFS = (10, 50, 100)
+
+
+def score_proposals(
+    *, corpus: str, regions: str, layer: str, subset: Subset | None, resampling: Resampling
+) -> dict[str, Any]:
+    """Recall of the first k regions of each image, and of all, over boxed mentions and by category.
+
+    Raises UnknownName, ValueError for a set of other things, and ImportRefused for a layer without boxes.
+    """
+    found = feature_set(corpus, Sources(regions=regions).settled(corpus).regions)
+    mentions = boxed_mentions_of(corpus, layer, subset)
+    ranks = _ranks(found.ids(), np.asarray(found.boxes()), corpus, mentions)
+    rows = [("all", np.ones(len(mentions), bool))]
+    held = {one for mention in mentions for one in mention.categories}
+    for category in [*(one for one in CATEGORIES if one in held), *sorted(held - set(CATEGORIES))]:
+        rows.append((category, np.asarray([category in mention.categories for mention in mentions])))
+    images = [str(mention.image) for mention in mentions]
+    report: dict[str, Any] = {"corpus": corpus, "regions": found.label, "layer": layer, "rows": []}
+    for name, own in rows:
+        row: dict[str, Any] = {"category": name, "mentions": int(own.sum())}
+        for k in CUTOFFS:
+            row[f"R@{k}"] = float(box_recall(ranks[own], k).mean())
+        row["all"] = float(upper_bound(ranks[own]).mean())
+        bootstrap = resampling.over([images[place] for place in np.flatnonzero(own)])
+        if bootstrap is not None:
+            interval = figure_interval(box_recall(ranks[own], 100), bootstrap, share=True)
+            row |= {"low": interval.low, "high": interval.high}
+        report["rows"].append(row)
+    per_image = np.unique(np.asarray(found.ids()), return_counts=True)[1]
+    return {**report, "images": len(set(images)), "regions_an_image": float(per_image.mean())}
+
+
+def _ranks(
+    ids: tuple[str, ...], boxes: NDArray[Any], corpus: str, mentions: list[BoxedMention]
+) -> NDArray[np.float64]:
+    """The rank of the first right region of each mention, infinity for none."""
+    names = names_of(corpus)
+    rows: dict[int, list[int]] = {}
+    for row, name in enumerate(ids):
+        rows.setdefault(names.image[name], []).append(row)
+    ranks = np.full(len(mentions), np.inf)
+    for place, mention in enumerate(mentions):
+        own = boxes[rows.get(mention.image, [])]
+        ranks[place] = first_right(own, np.zeros(len(own), np.intp), mention.box[None])[0]
+    return ranks
+
+
+def table_of_proposals(report: dict[str, Any]) -> Table:
+    """A row for all mentions, and one a category."""
+    columns = ["category", "mentions", *(f"R@{k}" for k in CUTOFFS), "low", "high", "all"]
+    rows = [[row.get(column) for column in columns] for row in report["rows"]]
+    shown = ["R@100, low" if one == "low" else "R@100, high" if one == "high" else one for one in columns]
+    return Table(shown, rows, dict.fromkeys(shown[2:], 4))

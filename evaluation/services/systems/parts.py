@@ -1,0 +1,80 @@
+"""Parts of what is ranked: regions of images, and phrases of captions, which are the mentions of a layer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.datasets.layers import layer_to_read
+from annotation.protocol.terms import NOT_VISUAL
+from annotation.selectors.corpora import corpus_named
+from annotation.selectors.records import stream_records
+from evaluation.selectors import names_of
+from evaluation.services.common import ImportRefused
+from evaluation.services.features.store import FeatureSet, feature_set
+from evaluation.services.systems.examples import examples_from
+from evaluation.services.systems.sources import Sources
+from models_core.estimators.base import RaggedRows
+from models_core.features.text.documents import Document
+from models_core.features.text.tokens import plain_words
+from models_core.systems.dataset import ImageExample
+
+
+def check_proposed(regions: FeatureSet) -> None:
+    """Raise ImportRefused for regions that people drew."""
+    if regions.origin.get("regions") == "gold":
+        raise ImportRefused(
+            f"the regions {regions.label!r} are boxes that people drew, which tell the answer; give "
+            "--regions SET with proposals (extract_regions --method edgeboxes makes some)"
+        )
+
+
+def parts_of(
+    corpus: str, sources: Sources, images: Sequence[ImageExample], captions: Sequence[str]
+) -> tuple[RaggedRows, list[Document], NDArray[np.intp]]:
+    """The regions of each image, none where the set has none; each phrase of `captions`, by their names, as
+    its words; and the caption of each phrase.
+
+    Raises UnknownName, and ImportRefused for regions that people drew and for a corpus without a layer.
+    """
+    if not sources.regions:
+        raise ImportRefused(
+            f"the images of corpus {corpus!r} need regions to rank; give --regions SET (extract_regions "
+            "makes one)"
+        )
+    stored = feature_set(corpus, sources.regions)
+    check_proposed(stored)
+    found = examples_from(corpus, Sources(regions=stored.label))
+    assert found.regions is not None
+    rows = found.regions.rows
+    place_of = {one.name: place for place, one in enumerate(found.examples)}
+    spans = [
+        (int(rows.begin[place_of[one.name]]), int(rows.end[place_of[one.name]]))
+        if one.name in place_of
+        else (0, 0)
+        for one in images
+    ]
+    begin, end = np.asarray(spans, np.intp).reshape(-1, 2).T
+    phrases, caption_of = _phrases(corpus, sources.layer, captions)
+    return RaggedRows(rows.values, begin, end), phrases, caption_of
+
+
+def _phrases(corpus: str, layer: str, captions: Sequence[str]) -> tuple[list[Document], NDArray[np.intp]]:
+    row, names = corpus_named(corpus), names_of(corpus)
+    read = layer_to_read(row, layer or None)
+    if read is None:
+        raise ImportRefused(f"corpus {corpus!r} has no layer; import or annotate mentions first")
+    place_of = {name: place for place, name in enumerate(captions)}
+    name_of = {(names.owner[pk], names.number[pk]): name for pk, name in names.caption_name.items()}
+    phrases: list[Document] = []
+    caption_of: list[int] = []
+    for image, record in zip(names.image_name, stream_records(corpus=row, layer=read), strict=True):
+        for chain in record.layer.chains if record.layer else ():
+            for mention in chain.mentions if chain.id != NOT_VISUAL else ():
+                place = place_of.get(name_of.get((image, mention.caption), ""), -1)
+                if place >= 0:
+                    phrases.append([plain_words(mention.text)])
+                    caption_of.append(place)
+    return phrases, np.asarray(caption_of, np.intp)

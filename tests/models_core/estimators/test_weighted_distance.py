@@ -1,0 +1,93 @@
+"""The weighted distance of wholes and parts: eq. 1 and 2 against loops, and what alpha = 1 comes to."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from models_core.estimators.base import FitContext
+from models_core.estimators.cca import CCA
+from models_core.estimators.weighted_distance import WeightedDistance, WeightedDistanceSettings
+from tests.models_core.estimators.phrases import phrase_rows, pictures_with_phrases
+from tests.models_core.estimators.vectors import all_scores
+
+SETTINGS = WeightedDistanceSettings(components=6)
+
+
+@pytest.fixture(scope="module")
+def learned():
+    """A model with training data, new images with one caption each, and those of which some parts lack."""
+    train, new, pairs = pictures_with_phrases(60, held_out=12)
+    context = FitContext(auxiliary={"regions": pairs})
+    return WeightedDistance(SETTINGS).fit(train, new, context), train, new, context
+
+
+def in_parts(new):
+    """The same with a caption without phrases, an image without regions, and a phrase that nobody knows."""
+    regions = new.views["regions"].take(np.arange(12))
+    regions.end[4] = regions.begin[4]
+    texts = [["red", "t1"], ["t2"], ["blue", "t0"], ["nobody"], ["t2"], ["old", "t5"], ["t1"]]
+    owner = np.array([0, 0, 2, 2, 3, 3, 3])
+    views = {**new.views, "regions": regions, "phrases": phrase_rows(texts)}
+    return dataclasses.replace(new, views=views, links={**new.links, ("phrases", "captions"): owner})
+
+
+@pytest.mark.parametrize("gamma", [1.0, 1.5])
+def test_eq_1_is_the_mean_distance_of_phrases_to_their_nearest_regions(learned, gamma):
+    model, _, new, _ = learned
+    data = in_parts(new)
+    model = WeightedDistance.from_state(dataclasses.replace(SETTINGS, gamma=gamma), model.state())
+    found = model.part_distances(data)
+    phrases = model.parts_.embed_phrases(data.views["phrases"])
+    owner = data.links["phrases", "captions"]
+    for caption in range(12):
+        own = np.flatnonzero(owner == caption)
+        for image in range(12):
+            rows = data.views["regions"].item(image)
+            rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+            placed = (rows - model.parts_.regions_.mean) @ model.parts_.regions_.weights
+            placed /= np.linalg.norm(placed, axis=1, keepdims=True)
+            total = 0.0
+            for place in own:
+                known = phrases[place].any() and len(placed)
+                total += min(np.sum((phrases[place] - region) ** 2) for region in placed) if known else 2.0
+            wanted = total / len(own) ** gamma if len(own) else 0.0
+            assert found[caption, image] == pytest.approx(wanted, abs=1e-5), (caption, image)
+
+
+def test_eq_2_weighs_wholes_and_parts(learned):
+    model, _, new, _ = learned
+    data = in_parts(new)
+    found = all_scores(model, data, "annotation")
+    images = model.whole_.embed("images", data.images)
+    captions = model.whole_.embed("captions", data.captions)
+    parts = model.part_distances(data)
+    for image in range(12):
+        for caption in range(12):
+            x, y = (own / np.linalg.norm(own) for own in (images[image], captions[caption]))
+            whole = np.sum((x - y) ** 2)
+            assert found[image, caption] == pytest.approx(
+                -(0.7 * whole + 0.3 * parts[caption, image]), abs=1e-5
+            )
+    np.testing.assert_array_equal(all_scores(model, data, "search"), found.T)
+
+
+def test_with_alpha_1_it_is_whole_image_cca_and_needs_no_parts(learned):
+    _, train, new, context = learned
+    settings = dataclasses.replace(SETTINGS, alpha=1.0)
+    model = WeightedDistance(settings).fit(train, new, context)
+    plain = CCA(settings.whole()).fit(train, new, FitContext())
+    bare = dataclasses.replace(new, views={name: new.views[name] for name in ("images", "captions")})
+    for direction in ("annotation", "search"):
+        ours, theirs = (all_scores(one, bare, direction) for one in (model, plain))
+        np.testing.assert_allclose(ours, 2 * theirs - 2, atol=1e-9)
+        np.testing.assert_array_equal(np.argsort(-ours, axis=1), np.argsort(-theirs, axis=1))
+
+
+def test_without_parts_it_is_refused(learned):
+    model, train, new, _ = learned
+    bare = dataclasses.replace(new, views={name: new.views[name] for name in ("images", "captions")})
+    with pytest.raises(ValueError, match="give regions of the images, and a layer with mentions"):
+        all_scores(model, bare, "search")
+    with pytest.raises(ValueError, match="learns from regions with phrases too; give regions and a layer"):
+        WeightedDistance(SETTINGS).fit(train, new, FitContext())
