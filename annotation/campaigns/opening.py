@@ -22,7 +22,7 @@ from annotation.common.batching import chunks
 from annotation.datasets.layer_rows import check_layer_name
 from annotation.datasets.layers import layer_to_read
 from annotation.models import Account, Campaign, Corpus, Image, Layer, OpenImage, SettingsVersion
-from annotation.protocol.campaign_settings import CampaignError, settings_of
+from annotation.protocol.campaign_settings import CampaignError, settings_of, settings_of_tasks
 from annotation.protocol.kinds import all_tasks
 from annotation.protocol.mentions import find_mentions
 from annotation.protocol.terms import ImageRecord, Mention
@@ -120,7 +120,7 @@ def create_campaign(
         )
     if tasks not in all_tasks():
         raise CampaignError(f"unknown tasks {tasks!r}; known: {', '.join(all_tasks())}")
-    wanted = settings_of(settings or {})
+    wanted = settings_of_tasks(tasks, settings or {})
     frozen = wanted.as_dict()
     target = corpus_named(corpus)
     with database.writing():
