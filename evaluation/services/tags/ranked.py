@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TextIO
 
 from annotation.common.spreadsheets import escape_formula
+from annotation.datasets.tags import KeptTags, keep_tags
 from annotation.formats.files.text import whole_file
 from annotation.protocol.terms import CaptionRecord
 from annotation.selectors.corpora import corpus_named
@@ -85,6 +86,18 @@ def rank_tags(wanted: TagsRequest, *, progress: PhaseProgress = no_progress) -> 
         progress(_PHASE, len(names), len(names))
 
     return found()
+
+
+def keep_ranked_tags(wanted: TagsRequest, *, progress: PhaseProgress = no_progress) -> KeptTags:
+    """Rank the tags of a corpus, and keep them in place of those that are kept for it.
+
+    Raises UnknownName, Busy, and ValueError for an alpha outside 0 to 1; those kept before stay then.
+    """
+    images = rank_tags(wanted, progress=progress)
+    corpus = corpus_named(wanted.corpus)
+    keys = list(corpus.images.order_by("position").values_list("key", flat=True))
+    ranked = ((key, one.tags) for key, one in zip(keys, images, strict=True))
+    return keep_tags(corpus=corpus, images=ranked, unit=wanted.unit, alpha=wanted.weight)
 
 
 def write_ranked_tags(images: Iterator[ImageTags], out: Path) -> TagsReport:
