@@ -32,8 +32,8 @@ from annotation.quality.controls.sentences import install_sentences
 from annotation.queue import image_rows
 from annotation.selectors.corpora import check_split, corpus_named
 from annotation.selectors.records import stream_records
-from annotation.selectors.tag_queries import BadTagQuery
-from annotation.selectors.tag_samples import draw_by_tags
+from annotation.selectors.tags.queries import BadTagQuery
+from annotation.selectors.tags.samples import draw_by_tags
 
 ENTITIES = "entities"
 #: Layers that are taken for the truth unless one is named.
@@ -168,12 +168,12 @@ def open_campaign_images(
 
     They are taken in the corpus's order until `images` are open in all, those of earlier calls
     included. With queries for `tags` they are drawn instead, `images` of them with equal shares of each
-    query (`tag_samples`); a further call with a larger number opens those that are lacking. Mentions are
-    those of the corpus's gold layer; images that it does not cover are left out. Without such a layer the
-    chunker finds them. Of images without a picture no boxes are asked, unless the settings say always. What
-    `progress` raises stops it between two chunks. Raises CampaignError where the campaign is closed, or was
-    closed meanwhile, and for queries that cannot be read; UnknownName for a split or tag that the corpus
-    lacks.
+    query (`selectors.tags.samples`); a further call with a larger number opens those that are lacking.
+    Mentions are those of the corpus's gold layer; images that it does not cover are left out. Without such
+    a layer the chunker finds them. Of images without a picture no boxes are asked, unless the settings say
+    always. What `progress` raises stops it between two chunks. Raises CampaignError where the campaign is
+    closed, or was closed meanwhile, and for queries that cannot be read; UnknownName for a split or tag that
+    the corpus lacks.
     """
     if split is not None:
         check_split(campaign.corpus, split)

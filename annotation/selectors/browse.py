@@ -15,8 +15,8 @@ from django.db.models import Count, Exists, F, OuterRef, Prefetch, Q, QuerySet
 
 from annotation.models import Box, BoxChain, Caption, Chain, Corpus, Image, Layer, LayerImage, Mention
 from annotation.protocol.state import CLOSED_STAGES
-from annotation.selectors.tag_queries import BadTagQuery, read_tag_query
-from annotation.selectors.tags import images_tagged
+from annotation.selectors.tags.kept import images_tagged
+from annotation.selectors.tags.queries import BadTagQuery, read_tag_query
 
 #: Pictures on a page of a corpus: fills rows of two, three, four and six.
 _PAGE = 48
@@ -31,7 +31,7 @@ class Filter:
     """Which images of a corpus are wanted. Empty fields want all of them.
 
     `category` and `unfinished` speak about the layer that is shown; `text` is looked for in
-    captions, whatever its case. `tags` is a query (`tag_queries`); one that cannot be read wants nothing.
+    captions, whatever its case. `tags` is a query (`tags.queries`); one that cannot be read wants nothing.
     """
 
     split: str = ""

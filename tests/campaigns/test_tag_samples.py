@@ -13,8 +13,8 @@ from annotation.campaigns import CampaignError
 from annotation.common.registry import UnknownName
 from annotation.datasets.tags import keep_tags
 from annotation.models import Campaign, Corpus, Image, Job
-from annotation.selectors.tag_queries import BadTagQuery
-from annotation.selectors.tag_samples import Stratum, TagSample, draw_by_tags
+from annotation.selectors.tags.queries import BadTagQuery
+from annotation.selectors.tags.samples import Stratum, TagSample, draw_by_tags
 from tests.factories import a_corpus, an_image
 from tests.queue.world import TRUSTING
 from tests.web import world
@@ -72,7 +72,7 @@ def test_what_cannot_be_drawn_is_refused(quay: Corpus, monkeypatch: pytest.Monke
     for strata in ([], ["dog", " "]):
         with pytest.raises(BadTagQuery, match="name at least one"):
             draw_by_tags(quay, strata, seed=1)
-    monkeypatch.setattr("annotation.selectors.tag_samples.LARGEST_SAMPLE", 29)
+    monkeypatch.setattr("annotation.selectors.tags.samples.LARGEST_SAMPLE", 29)
     with pytest.raises(BadTagQuery, match="find 30 images; draw 29 at most"):
         draw_by_tags(quay, ["dog"], seed=1)
     a_corpus("plain", [an_image("i0", "A dog .", layered=False)])

@@ -19,8 +19,7 @@ from django.views.decorators.http import require_safe
 from annotation.common.spreadsheets import escape_formula
 from annotation.models import Corpus
 from annotation.selectors.browse import Filter
-from annotation.selectors.tag_queries import BadTagQuery, read_tag_query, written_tag
-from annotation.selectors.tags import (
+from annotation.selectors.tags.kept import (
     TAGS_PER_PAGE,
     ScoredTag,
     frequent_tags,
@@ -28,6 +27,7 @@ from annotation.selectors.tags import (
     tagged_images,
     unknown_tags,
 )
+from annotation.selectors.tags.queries import BadTagQuery, read_tag_query, written_tag
 from annotation.web.common.access import BROWSING, AddressedThing, for_roles_on
 from annotation.web.common.filters import filter_query, query_number
 

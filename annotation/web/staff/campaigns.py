@@ -24,8 +24,8 @@ from annotation.selectors.campaigns import campaigns_listed
 from annotation.selectors.controls import unchecked_kinds
 from annotation.selectors.drawing_ways import drawing_ways
 from annotation.selectors.scopes import campaigns_of, corpora_of
-from annotation.selectors.tag_queries import BadTagQuery
-from annotation.selectors.tag_samples import draw_by_tags
+from annotation.selectors.tags.queries import BadTagQuery
+from annotation.selectors.tags.samples import draw_by_tags
 from annotation.web.common.access import BROWSING, account_of, for_roles, for_roles_on
 from annotation.web.staff.campaign_settings import settings_in
 from annotation.web.staff.campaign_tables import acts_next, campaign_facts, funnel_rows, kind_rows, told_acts

@@ -9,7 +9,7 @@ from django.core.management import CommandError
 
 from annotation import jobs
 from annotation.models import Corpus, Image, Job, TagList
-from annotation.selectors.tags import tags_of_image
+from annotation.selectors.tags.kept import tags_of_image
 from tests.evaluation.database.conftest import said
 from tests.evaluation.tags.test_rank_tags import pets
 from tests.web import world

@@ -1,6 +1,6 @@
 """Images drawn by their tags: the same number of each stratum, by chance, and the same ones again.
 
-A stratum is what a query for tags finds (`tag_queries`). Strata take turns: each gives the first image of its
+A stratum is what a query for tags finds (`queries`). Strata take turns: each gives the first image of its
 drawn order that is not taken yet, until enough are drawn. So strata have equal numbers as long as they last,
 an image that is in several counts for the one that comes to it first, and a larger sample holds the smaller.
 """
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from annotation.common.registry import UnknownName
 from annotation.models import Corpus, Image
 from annotation.protocol.controls import draw_number
-from annotation.selectors.tag_queries import BadTagQuery, read_tag_query
-from annotation.selectors.tags import images_tagged, tag_list_of, unknown_tags
+from annotation.selectors.tags.kept import images_tagged, tag_list_of, unknown_tags
+from annotation.selectors.tags.queries import BadTagQuery, read_tag_query
 
 #: No sample is larger: databases take no longer lists.
 LARGEST_SAMPLE = 20_000

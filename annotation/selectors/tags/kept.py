@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from django.db.models import Q, QuerySet
 
 from annotation.models import Corpus, CorpusTag, Image, ImageTag, TagList
-from annotation.selectors.tag_queries import TagQuery
+from annotation.selectors.tags.queries import TagQuery
 
 #: Tags on a page.
 TAGS_PER_PAGE = 100
