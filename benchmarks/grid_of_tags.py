@@ -4,9 +4,10 @@
 
 Images with five captions and ten different tags each, drawn from 12,000 by Zipf's law, kept as `rank_tags
 --keep` keeps them. The whole page is asked for by Django's test client, as a signed-in researcher: rights,
-queries, template; no network, and no picture. Each query is asked 21 times, the first of which is left out.
-"processor ms" is the mean of what this process and the database's computed, which other work on the machine
-hardly changes; "least" and "median" are by the clock. The last column is how many queries the page takes in a corpus of `--small` images and in the large one.
+queries, template; no network, and no picture. Each page is asked for 21 times, the first of which is left
+out. "processor ms" is the mean of what this process and the database's computed, which other work on the
+machine hardly changes; "least" and "median" are by the clock. The last column is how many queries the page
+takes in a corpus of `--small` images and in the large one.
 """
 
 from __future__ import annotations
