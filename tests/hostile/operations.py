@@ -774,7 +774,13 @@ post(
     epochs="1",
     least="1",
 )
-post("evaluation:rank_tags", RUNNERS, corpus="quay", unit=lambda at: at.one("nouns", "compounds"))
+post(
+    "evaluation:rank_tags",
+    RUNNERS,
+    corpus="quay",
+    unit=lambda at: at.one("nouns", "compounds"),
+    place="words",
+)
 get("evaluation:weak_collections", RUNNERS)
 post(
     "evaluation:weak_collections",

@@ -28,7 +28,7 @@ from evaluation.services.tags.ranked import (
     write_ranked_tags,
     write_tag_lines,
 )
-from models_core.features.text.tags import DEFAULT_ALPHA, TagUnit
+from models_core.features.text.tags import DEFAULT_ALPHA, TagPlacing, TagUnit
 
 
 class Command(ReportCommand):
@@ -51,6 +51,13 @@ class Command(ReportCommand):
             help=f"Weight of frequency, 0 to 1; the rest is that of the place (default: {usual})",
         )
         parser.add_argument(
+            "--place",
+            choices=get_args(TagPlacing),
+            default="words",
+            help="What a tag's place is: that among the words, or in the tree of the caption's parse "
+            "(import_parses; default: words)",
+        )
+        parser.add_argument(
             "--out", type=Path, metavar="FILE", help="A new file: .csv for a table, else JSON lines"
         )
         parser.add_argument(
@@ -69,8 +76,13 @@ class Command(ReportCommand):
         super().handle(*args, **options)
 
     def report(self, **options: Any) -> dict[str, Any]:
-        wanted = TagsRequest(options["corpus"], options["tags"], options["alpha"])
-        own = {"corpus": wanted.corpus, "unit": wanted.unit, "alpha": wanted.weight}
+        wanted = TagsRequest(options["corpus"], options["tags"], options["alpha"], options["place"])
+        own = {
+            "corpus": wanted.corpus,
+            "unit": wanted.unit,
+            "alpha": wanted.weight,
+            "place": wanted.place,
+        }
         if options["keep"]:
             with ProgressBars() as bars:
                 return {**own, "kept": True, **asdict(keep_ranked_tags(wanted, progress=bars))}

@@ -11,6 +11,8 @@ import csv
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import repeat
 from pathlib import Path
 from typing import TextIO
 
@@ -20,10 +22,12 @@ from annotation.formats.files.text import whole_file
 from annotation.protocol.terms import CaptionRecord
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
-from evaluation.selectors import image_names
-from evaluation.services.tags.reading import TagReader
+from evaluation.selectors import image_names, names_of
+from evaluation.services.features.parses import parses_of
+from evaluation.services.tags.reading import TagReader, parsed_locations
 from models_core.features.text.tags import (
     DEFAULT_ALPHA,
+    TagPlacing,
     TagUnit,
     check_alpha,
     ranked_tags,
@@ -32,6 +36,8 @@ from models_core.features.text.tokens import tokenise
 from models_core.phase_cache import PhaseProgress, no_progress
 
 _PHASE = "ranking tags"
+#: Gives the locations of a caption's tokens; None: by their order.
+_Locating = Callable[[Sequence[str]], list[float] | None]
 #: Digits after the point of a score in a file.
 SCORE_DIGITS = 6
 _TOGETHER = 50  # images between two words of progress
@@ -39,11 +45,13 @@ _TOGETHER = 50  # images between two words of progress
 
 @dataclass(frozen=True, slots=True)
 class TagsRequest:
-    """Which corpus, what becomes a tag, and alpha of equation 9 (None: the paper's for this sort of tag)."""
+    """Which corpus, what becomes a tag, alpha of equation 9 (None: the paper's for this sort of tag), and by
+    what tags are placed: the order of words, or the tree of the caption's parse."""
 
     corpus: str
     unit: TagUnit = "nouns"
     alpha: float | None = None
+    place: TagPlacing = "words"
 
     @property
     def weight(self) -> float:
@@ -71,19 +79,40 @@ class TagsReport:
 def rank_tags(wanted: TagsRequest, *, progress: PhaseProgress = no_progress) -> Iterator[ImageTags]:
     """The tags of each image of the corpus, in its order; an image without a noun has none.
 
-    Raises UnknownName, and ValueError for an alpha outside 0 to 1, before the first image.
+    Raises UnknownName, also where tags are placed by parses and there are none, and ValueError for an alpha
+    outside 0 to 1, before the first image.
     """
     check_alpha(wanted.weight)
     corpus, names = corpus_named(wanted.corpus), image_names(wanted.corpus)
     reader = TagReader(wanted.unit)
+    located = _by_parse(wanted.corpus) if wanted.place == "tree" else repeat(lambda tokens: None)
 
     def found() -> Iterator[ImageTags]:
         for place, (name, record) in enumerate(zip(names, stream_records(corpus=corpus), strict=True)):
             if place % _TOGETHER == 0:
                 progress(_PHASE, place, len(names))
-            captions = (reader.tags(_tokens(one)) for one in record.captions if not one.unrelated)
+            captions = []
+            for caption, locate in zip(record.captions, located, strict=False):
+                if not caption.unrelated:
+                    tokens = _tokens(caption)
+                    captions.append(reader.tags(tokens, locate(tokens)))
             yield ImageTags(name, ranked_tags(captions, wanted.weight))
         progress(_PHASE, len(names), len(names))
+
+    return found()
+
+
+def _by_parse(corpus: str) -> Iterator[_Locating]:
+    """For each caption of the corpus, in order, how far its tokens are from the root of its parse."""
+    parses = parses_of(corpus)
+
+    def found() -> Iterator[_Locating]:
+        left = parses.sentences()
+        coming = next(left, None)
+        for name in names_of(corpus).caption_name.values():
+            own = coming if coming is not None and coming.id == name else None
+            coming = next(left, None) if own is not None else coming
+            yield partial(parsed_locations, parse=own)
 
     return found()
 
@@ -97,7 +126,7 @@ def keep_ranked_tags(wanted: TagsRequest, *, progress: PhaseProgress = no_progre
     corpus = corpus_named(wanted.corpus)
     keys = list(corpus.images.order_by("position").values_list("key", flat=True))
     ranked = ((key, one.tags) for key, one in zip(keys, images, strict=True))
-    return keep_tags(corpus=corpus, images=ranked, unit=wanted.unit, alpha=wanted.weight)
+    return keep_tags(corpus=corpus, images=ranked, unit=wanted.unit, alpha=wanted.weight, place=wanted.place)
 
 
 def write_ranked_tags(images: Iterator[ImageTags], out: Path) -> TagsReport:

@@ -43,5 +43,9 @@ def test_a_page_asks_for_them(pets: str) -> None:
     job = Job.objects.latest("pk")
     assert jobs.run_queued_job(job.pk) == Job.DONE, job.error
     assert TagList.objects.get(corpus=Corpus.objects.get(name="pets")).unit == "compounds"
-    refused = ada.post("/evaluation/features/tags/", {"corpus": "pets", "unit": "verbs"}, follow=True)
-    assert "There are no such tags: choose from the list." in refused.content.decode()
+    for sent, told in (
+        ({"unit": "verbs"}, "There are no such tags: choose from the list."),
+        ({"unit": "nouns", "place": "tree"}, "Corpus pets has no parses: import them first."),
+    ):
+        refused = ada.post("/evaluation/features/tags/", {"corpus": "pets", **sent}, follow=True)
+        assert told in refused.content.decode()
