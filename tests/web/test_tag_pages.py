@@ -18,6 +18,7 @@ from annotation.models import Corpus, CorpusTag, Image, ImageTag, TagList
 from annotation.selectors.browse import Filter, images_matching
 from annotation.selectors.tags import kept as selectors
 from annotation.selectors.tags.queries import BadTagQuery, read_tag_query
+from evaluation.selectors import image_names
 from tests.web import world
 from tests.web.test_corpora import keys, show
 
@@ -158,6 +159,15 @@ def test_the_tags_of_all_images_are_exported_as_rank_tags_writes_them(tagged: Co
     assert {names[line["image"]]: [tuple(tag) for tag in line["tags"]] for line in lines} == TAGS
     rows = list(csv.DictReader(StringIO(got("csv"))))
     assert len(rows) == sum(map(len, TAGS.values())) and set(rows[0]) == {"image", "tag", "score"}
+
+
+def test_an_image_whose_file_is_another_s_too_is_exported_by_its_key(tagged: Corpus) -> None:
+    tagged.images.filter(key__in=("scene-0", "scene-1")).update(filename="same.jpg")
+    named = [name for name, _ in selectors.tagged_images(tagged)]
+    assert named == list(image_names("scenes")) and named[:2] == ["scene-0", "scene-1"]
+    tagged.images.filter(key="scene-0").update(filename="scene-2")
+    named = [name for name, _ in selectors.tagged_images(tagged)]
+    assert named == list(image_names("scenes")) and named[0] == "scene-0"
 
 
 def test_without_kept_tags_nothing_is_offered(scenes: Corpus, reader: Client) -> None:

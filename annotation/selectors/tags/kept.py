@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from annotation.models import Corpus, CorpusTag, Image, ImageTag, TagList
 from annotation.selectors.tags.queries import TagQuery
@@ -98,9 +98,17 @@ def _alike(kept: TagList | None, tag: str) -> list[str]:
 def tagged_images(
     corpus: Corpus, images: QuerySet[Image] | None = None
 ) -> Iterator[tuple[str, list[ScoredTag]]]:
-    """The file name of each image of a corpus (or of some of its `images`), in its order, with its tags; two
-    queries for each part of the images."""
+    """Each image of a corpus (or of some of its `images`), in its order, with its tags; two queries for each
+    part of the images.
+
+    An image is named as `rank_tags` names it: by its file, or by its key where another image has that name.
+    """
     wanted = (Image.objects.all() if images is None else images).filter(corpus=corpus).order_by("position")
+    own_images = Image.objects.filter(corpus=corpus)
+    counted = own_images.values("filename").order_by().annotate(number=Count("pk"))
+    shared = set(counted.filter(number__gt=1).values_list("filename", flat=True))
+    others = own_images.filter(key=OuterRef("filename")).exclude(pk=OuterRef("pk"))
+    shared |= set(own_images.filter(Exists(others)).values_list("filename", flat=True))
     after = -1
     while page := list(wanted.filter(position__gt=after)[:_TOGETHER]):
         after = page[-1].position
@@ -108,4 +116,6 @@ def tagged_images(
         rows = ImageTag.objects.filter(image__in=own, tag__tag_list__published=True).order_by("place")
         for image, text, score, number in rows.values_list("image", "tag__text", "score", "tag__images"):
             own[image].append(ScoredTag(text, score, number))
-        yield from ((image.filename or image.key, own[image.pk]) for image in page)
+        for row in page:
+            named = row.filename and row.filename not in shared
+            yield row.filename if named else row.key, own[row.pk]

@@ -96,7 +96,10 @@ def answers_of_batches(
 
 def reusable(corpus: str, tasks: str) -> list[str]:
     """The judgments of a corpus that are certain to be on the scale of `tasks`, by name."""
-    sets = JudgmentSet.objects.filter(corpus__name=corpus, published=True, format=pair_tasks(tasks).format)
+    format = pair_tasks(tasks).format
+    if not format:
+        return []
+    sets = JudgmentSet.objects.filter(corpus__name=corpus, published=True, format=format)
     return list(sets.order_by("name").values_list("name", flat=True))
 
 
