@@ -23,7 +23,7 @@ from tests.evaluation.database.conftest import said
 
 THINGS = ("dog", "boat", "guitar", "horse", "kite", "umbrella", "piano", "bicycle", "sheep", "violin")
 #: Of the pictures: those that are judged, and others.
-JUDGED, OTHERS = 8, 24
+JUDGED, OTHERS = 6, 20
 
 
 def shown(number: int) -> tuple[str, ...]:
@@ -91,15 +91,20 @@ def test_tags_of_systems_become_candidates_and_a_run_of_each(pictures: str, list
         # Those that stand with none of its own come before all others.
         assert not wrong & right and wrong >= set(THINGS) - meets and len(wrong) <= WRONG
     run = Run.objects.get(name="tagged-good")
-    assert (run.depth, run.direction, run.query_count, run.entry_count) == (10, "annotation", JUDGED, 32)
+    assert (run.depth, run.direction, run.query_count, run.entry_count) == (
+        10,
+        "annotation",
+        JUDGED,
+        4 * JUDGED,
+    )
 
 
 def test_a_batch_of_two_systems_goes_from_simulated_judges_to_a_report(
     pictures: str, lists: dict[str, Path], tmp_path: Path
 ) -> None:
-    made = mixed(lists, "--controls", 24)
+    made = mixed(lists, "--controls", 16)
     said(
-        *("open_batch", "first", "--corpus", "tagged", "--tasks", "tags", "--judges", 3),
+        *("open_batch", "first", "--corpus", "tagged", "--tasks", "tags", "--judges", 2),
         *("--known-from", "controls", "--runs", *made["runs"]),
     )
     batch = Batch.objects.get(name="first")
@@ -115,7 +120,7 @@ def test_a_batch_of_two_systems_goes_from_simulated_judges_to_a_report(
             images_of.setdefault(thing, set()).add(f"p{number}")
     done = run_campaign_crowd(
         campaign=batch.campaign,
-        plan=CrowdPlan(mix={"perfect": 3}, seed=2, through="queue", url="", conduct=ORDERLY, patience=60.0),
+        plan=CrowdPlan(mix={"perfect": 2}, seed=2, through="queue", url="", conduct=ORDERLY, patience=60.0),
         known=CrowdKnowledge(images_of),
     )
     assert not done.open_tasks
@@ -138,7 +143,7 @@ def test_a_batch_of_two_systems_goes_from_simulated_judges_to_a_report(
     out = tmp_path / "report"
     said(
         *("build_report", "spring", "--qrels", "scale", "--batch", "first", "--runs", *made["runs"]),
-        *("--rounds", 100, "--resamples", 100, "--out", out),
+        *("--measures", "S@1,P@5", "--rounds", 20, "--resamples", 20, "--out", out),
     )
     told = json.loads((out / "report.json").read_text(encoding="utf-8"))
     assert "tagged-good" in json.dumps(told) and (out / "report.html").is_file()
@@ -153,8 +158,8 @@ def test_tags_that_cannot_be_mixed_are_refused(pictures: str, lists: dict[str, P
     for options, told in (
         ((f"x={stranger}",), "image 'nobody.jpg' is not in corpus 'things'"),
         ((f"x={empty}",), "the files have tags of 0 images in common; expected 1"),
-        ((good, "--images", 99), "of 8 images in common; expected 99"),
-        ((good, "--controls", 99), "24 images of the 24 that are left have a tag"),
+        ((good, "--images", 99), "of 6 images in common; expected 99"),
+        ((good, "--controls", 99), "20 images of the 20 that are left have a tag"),
         ((good, "--depth", 0), "depth is 0; expected 1 or more"),
         ((good, good), "system 'good' is named twice"),
         (("good",), "expected SYSTEM=FILE"),
