@@ -5,8 +5,9 @@ image ranks the tags that the system gave it. A batch of the task `tags` shows p
 
 Tags are compared in small letters: "Dog" and "dog" are one tag. Control items come from further images. Tags
 that fit are those that two or more of the image's captions name. Tags that do not fit are tags of the judged
-images: those that stand, in the whole corpus, in no image's captions together with one that fits, and where
-there are too few such, those that do so most rarely. Whether one fits all the same, somebody has to look.
+images, drawn as often as these have them, so that they look like any others; of those drawn, the ones that
+meet the fitting tags most rarely in captions of the whole corpus, by how often they would by chance. No word
+of them is in the image's captions. Whether one fits all the same, somebody has to look.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -34,8 +36,9 @@ from models_core.phase_cache import PhaseProgress, no_progress
 
 #: Tags of each system that are judged, unless told otherwise.
 JUDGED_TAGS = 10
-#: Of a control image: the most tags that fit, how many captions name each, and how many do not fit.
-FITTING, NAMED_BY, WRONG = 5, 2, 9
+#: Of a control image: the most tags that fit, how many captions name each, how many do not fit, and from how
+#: many these are chosen.
+FITTING, NAMED_BY, WRONG, SAMPLE = 5, 2, 9, 120
 
 _Ranked = dict[int, list[tuple[str, float]]]
 
@@ -89,7 +92,7 @@ def mix_tags(request: TagMixRequest, *, progress: PhaseProgress = no_progress) -
     texts = {
         pk: shuffled(dice, {tag for own in lists.values() for tag, _ in own[pk]}) for pk in sorted(chosen)
     }
-    pool = sorted({tag for own in texts.values() for tag in own})
+    pool = [tag for own in texts.values() for tag in own]
     controls = _controls(request, others, pool, dice, progress) if request.controls else {}
     made = Candidates(
         name=request.name,
@@ -160,21 +163,29 @@ def _controls(
             f"{len(fitting)} images of the {len(images)} that are left have a tag that {NAMED_BY} captions "
             f"name; expected {request.controls} for control items"
         )
-    said = _images_saying(
-        request.corpus,
-        {word for tag in (*pool, *(t for own in fitting.values() for t in own)) for word in _words(tag)},
-    )
+    words = {word for tag in (*pool, *chain.from_iterable(fitting.values())) for word in _words(tag)}
+    said = _images_saying(request.corpus, words)
+    described = corpus_named(request.corpus).image_count
     found = {}
     for pk, tags in fitting.items():
-        near = set[int]().union(*(_saying(said, tag) for tag in tags))
         own = {word for word, there in said.items() if pk in there}
-        # Of equal ones, which come first is drawn.
-        order = [pool[place] for place in dice.permutation(len(pool))]
-        together = {tag: len(_saying(said, tag) & near) for tag in order if not _words(tag) & own}
-        wrong = sorted(together, key=together.__getitem__)[:WRONG]
+        drawn = dict.fromkeys(pool[place] for place in dice.permutation(len(pool)))
+        sample = list(islice((tag for tag in drawn if not _words(tag) & own), SAMPLE))
+        met = {tag: _meeting(said, tag, tags, described) for tag in sample}
+        wrong = sorted(met, key=met.__getitem__)[:WRONG]
         records = [*map(CaptionRecord, tags), *(CaptionRecord(tag, unrelated=True) for tag in wrong)]
         found[pk] = [records[place] for place in dice.permutation(len(records))]
     return found
+
+
+def _meeting(said: Mapping[str, set[int]], tag: str, others: Sequence[str], images: int) -> float:
+    """How often a tag is said of an image together with one of the `others`, over how often it would be by
+    chance; the mean of these, and half an image added to either, since few say little."""
+    own, ratios = _saying(said, tag), []
+    for other in others:
+        there = _saying(said, other)
+        ratios.append((len(own & there) + 0.5) / (len(own) * len(there) / max(1, images) + 0.5))
+    return float(np.mean(ratios))
 
 
 def _fitting(request: TagMixRequest, images: Sequence[int], progress: PhaseProgress) -> dict[int, list[str]]:
