@@ -34,7 +34,12 @@ from annotation.models import (
     SettingsVersion,
     Task,
 )
-from annotation.protocol.campaign_settings import CampaignError, CampaignSettings, settings_of
+from annotation.protocol.campaign_settings import (
+    CampaignError,
+    CampaignSettings,
+    settings_of,
+    settings_of_tasks,
+)
 from annotation.protocol.kinds import is_counted
 from annotation.protocol.paging import PAGE_ROLES, ROLE_FILLER, ROLE_WANTED, Pair
 from annotation.quality.controls.authoring import raise_revision
@@ -90,7 +95,8 @@ def work_has_begun(campaign: Campaign) -> bool:
 
 def settings_differences(campaign: Campaign, settings: Mapping[str, Any]) -> tuple[SettingsDifference, ...]:
     """What a change to `settings` would change, and from when on. Raises CampaignError where it cannot be."""
-    return _differences(campaign, settings_of(settings), work_has_begun(campaign))
+    wanted = settings_of_tasks(campaign.tasks, settings)
+    return _differences(campaign, wanted, work_has_begun(campaign))
 
 
 def reopens(found: Iterable[SettingsDifference]) -> bool:
@@ -123,7 +129,7 @@ def change_campaign_settings(
     `seen` is the version that the change was made from: raises StaleSettings where another is in force.
     Raises CampaignError, changing nothing, for a setting that cannot be or cannot change any more.
     """
-    wanted = settings_of(settings)
+    wanted = settings_of_tasks(campaign.tasks, settings)
     with database.writing():
         row = Campaign.objects.select_for_update(no_key=True).select_related("corpus").get(pk=campaign.pk)
         check_seen(row, seen)

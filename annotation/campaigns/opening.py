@@ -7,12 +7,12 @@ so is the campaign.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 
 from annotation import instructions
 from annotation.audit import record
@@ -22,7 +22,7 @@ from annotation.common.batching import chunks
 from annotation.datasets.layer_rows import check_layer_name
 from annotation.datasets.layers import layer_to_read
 from annotation.models import Account, Campaign, Corpus, Image, Layer, OpenImage, SettingsVersion
-from annotation.protocol.campaign_settings import CampaignError, settings_of
+from annotation.protocol.campaign_settings import CampaignError, settings_of, settings_of_tasks
 from annotation.protocol.kinds import all_tasks
 from annotation.protocol.mentions import find_mentions
 from annotation.protocol.terms import ImageRecord, Mention
@@ -32,6 +32,8 @@ from annotation.quality.controls.sentences import install_sentences
 from annotation.queue import image_rows
 from annotation.selectors.corpora import check_split, corpus_named
 from annotation.selectors.records import stream_records
+from annotation.selectors.tags.queries import BadTagQuery
+from annotation.selectors.tags.samples import draw_by_tags
 
 ENTITIES = "entities"
 #: Layers that are taken for the truth unless one is named.
@@ -58,8 +60,8 @@ class OpenedImages:
 class CampaignPlan:
     """A campaign to be opened over a published corpus, under settings as given.
 
-    Of `split` and `images` as `open_campaign_images` takes them. A `draft` is written down and not opened.
-    `open_to_all` as `create_campaign` takes it.
+    Of `split`, `images` and `tags` as `open_campaign_images` takes them. A `draft` is written down and not
+    opened. `open_to_all` as `create_campaign` takes it.
     """
 
     name: str
@@ -70,6 +72,7 @@ class CampaignPlan:
     split: str | None = None
     images: int | None = None
     open_to_all: bool = False
+    tags: tuple[str, ...] = ()
 
 
 def open_campaign(
@@ -93,7 +96,12 @@ def open_campaign(
     )
     if not plan.draft:
         open_campaign_images(
-            campaign=campaign, split=plan.split, images=plan.images, actor=actor, progress=progress
+            campaign=campaign,
+            split=plan.split,
+            images=plan.images,
+            tags=plan.tags,
+            actor=actor,
+            progress=progress,
         )
         begin_campaign(campaign=campaign, actor=actor)
     return campaign
@@ -120,7 +128,7 @@ def create_campaign(
         )
     if tasks not in all_tasks():
         raise CampaignError(f"unknown tasks {tasks!r}; known: {', '.join(all_tasks())}")
-    wanted = settings_of(settings or {})
+    wanted = settings_of_tasks(tasks, settings or {})
     frozen = wanted.as_dict()
     target = corpus_named(corpus)
     with database.writing():
@@ -152,32 +160,33 @@ def open_campaign_images(
     campaign: Campaign,
     split: str | None = None,
     images: int | None = None,
+    tags: Sequence[str] = (),
     actor: Account | None = None,
     progress: _Progress = lambda done, total: None,
 ) -> OpenedImages:
     """Open the campaign's images, of one `split` or all, with their first questions.
 
     They are taken in the corpus's order until `images` are open in all, those of earlier calls
-    included. Mentions are those of the corpus's gold layer; images that it does not cover are left
-    out. Without such a layer the chunker finds them. Of images without a picture no boxes are asked, unless
-    the settings say always. What `progress` raises stops it between two
-    chunks. Raises CampaignError where the campaign is closed, or was closed meanwhile.
+    included. With queries for `tags` they are drawn instead, `images` of them with equal shares of each
+    query (`selectors.tags.samples`); a further call with a larger number opens those that are lacking.
+    Mentions are those of the corpus's gold layer; images that it does not cover are left out. Without such
+    a layer the chunker finds them. Of images without a picture no boxes are asked, unless the settings say
+    always. What `progress` raises stops it between two chunks. Raises CampaignError where the campaign is
+    closed, or was closed meanwhile, and for queries that cannot be read; UnknownName for a split or tag that
+    the corpus lacks.
     """
     if split is not None:
         check_split(campaign.corpus, split)
     if images is not None and images < 1:
         raise CampaignError(f"{images} images: expected 1 or more")
-    if campaign.tasks != ENTITIES:
-        return _open_counted(campaign, split, images, actor, progress)
-    layer = gold_layer(campaign.corpus)
+    chosen = _choice(campaign, split, images, tags)
     there = OpenImage.objects.filter(campaign=campaign).count()
-    missing = Image.objects.filter(corpus=campaign.corpus).exclude(
-        Exists(OpenImage.objects.filter(campaign=campaign, image=OuterRef("pk")))
-    )
-    if split is not None:
-        missing = missing.filter(split=split)
+    if campaign.tasks != ENTITIES:
+        return _open_counted(campaign, chosen, there, actor, progress)
+    layer = gold_layer(campaign.corpus)
+    missing = _not_open(campaign, chosen.images)
     total = missing.count()
-    left = wanted = total if images is None else min(total, max(0, images - there))
+    left = wanted = total if chosen.most is None else min(total, max(0, chosen.most - there))
     opened = uncovered = 0
     records = stream_records(corpus=campaign.corpus, layer=layer, images=missing)
     for chunk in chunks(records, IMAGES_PER_TRANSACTION) if left else ():
@@ -196,7 +205,7 @@ def open_campaign_images(
                     settings=settings.of_image(pictured=pictured),
                 )
         left -= len(found)
-        progress(wanted - left + (uncovered if images is None else 0), wanted)
+        progress(wanted - left + (uncovered if chosen.most is None else 0), wanted)
         if not left:
             break
     if opened:
@@ -205,23 +214,43 @@ def open_campaign_images(
     return OpenedImages(opened, there, uncovered)
 
 
+class _Choice(NamedTuple):
+    """The images that may be opened, in their order, and how many of them in all (None: all)."""
+
+    images: QuerySet[Image]
+    most: int | None
+
+
+def _choice(campaign: Campaign, split: str | None, images: int | None, tags: Sequence[str]) -> _Choice:
+    """Which images are to be opened. Raises CampaignError and UnknownName."""
+    wanted = Image.objects.filter(corpus=campaign.corpus).order_by("position")
+    if tags:
+        try:
+            sample = draw_by_tags(campaign.corpus, tags, seed=campaign.seed, number=images, split=split)
+        except BadTagQuery as error:
+            raise CampaignError(str(error)) from error
+        return _Choice(wanted.filter(pk__in=sample.images), None)
+    return _Choice(wanted if split is None else wanted.filter(split=split), images)
+
+
+def _not_open(campaign: Campaign, images: QuerySet[Image]) -> QuerySet[Image]:
+    """Those of the images that the campaign has not opened."""
+    return images.exclude(Exists(OpenImage.objects.filter(campaign=campaign, image=OuterRef("pk"))))
+
+
 def _open_counted(
-    campaign: Campaign, split: str | None, images: int | None, actor: Account | None, progress: _Progress
+    campaign: Campaign, chosen: _Choice, there: int, actor: Account | None, progress: _Progress
 ) -> OpenedImages:
     """Open images about which questions are only counted; their pairs are drawn where nobody named any."""
-    there = OpenImage.objects.filter(campaign=campaign).count()
-    wanted = Image.objects.filter(corpus=campaign.corpus).order_by("position")
-    if split is not None:
-        wanted = wanted.filter(split=split)
     if counted.asks_pairs(campaign.tasks):
         if there:
             return OpenedImages(0, there, 0)
-        chosen = list(wanted[:images])
-        done = counted.open_pairs(campaign=campaign, pairs=counted.trial_pairs(campaign, chosen), actor=actor)
+        pairs = counted.trial_pairs(campaign, list(chosen.images[: chosen.most]))
+        done = counted.open_pairs(campaign=campaign, pairs=pairs, actor=actor)
         progress(1, 1)
         return OpenedImages(done.images, 0, 0)
-    missing = wanted.exclude(Exists(OpenImage.objects.filter(campaign=campaign, image=OuterRef("pk"))))
-    left = missing[: max(0, images - there)] if images is not None else missing
+    missing = _not_open(campaign, chosen.images)
+    left = missing[: max(0, chosen.most - there)] if chosen.most is not None else missing
     total, opened = left.count(), 0
     for chunk in chunks(list(left), counted.COUNTED_IMAGES_PER_TRANSACTION):
         with database.writing():

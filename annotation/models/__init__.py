@@ -6,6 +6,7 @@ from annotation.models.crowd import Account, Identity, RoleGrant, Worker
 from annotation.models.entry import Attempts, Invitation, PlatformReport, StaffInvitation, Study, Visit
 from annotation.models.layers import Box, BoxChain, Chain, Layer, LayerImage, Mention
 from annotation.models.queue import Assignment, Item, OpenImage, PageControl, Task
+from annotation.models.tags import CorpusTag, ImageTag, TagList
 from annotation.models.trust import Control, Standing
 from annotation.models.work import (
     AuditEntry,
@@ -30,9 +31,11 @@ __all__ = [
     "Consent",
     "Control",
     "Corpus",
+    "CorpusTag",
     "Flag",
     "Identity",
     "Image",
+    "ImageTag",
     "Instructions",
     "Invitation",
     "Item",
@@ -52,6 +55,7 @@ __all__ = [
     "StaffInvitation",
     "Standing",
     "Study",
+    "TagList",
     "Task",
     "Visit",
     "Worker",

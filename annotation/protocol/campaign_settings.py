@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from annotation.protocol.boxes import BoxLimits
 from annotation.protocol.counted import AnswerSettings
-from annotation.protocol.kinds import settings_numbers
+from annotation.protocol.kinds import only_kind, settings_numbers
 from annotation.protocol.merging import MergeRules
 from annotation.protocol.paging import PagingSettings
 from annotation.protocol.state import ImageSettings
@@ -101,6 +101,16 @@ def settings_of(values: Mapping[str, Any]) -> CampaignSettings:
         if name in given:
             given[name] = _made(kind, given[name], name)
     return CampaignSettings(_made(ImageSettings, given, ""), **tables)
+
+
+def settings_of_tasks(tasks: str, values: Mapping[str, Any]) -> CampaignSettings:
+    """`settings_of` a campaign of these tasks: where `values` say nothing, what its kind usually sets."""
+    kind, given = only_kind(tasks), dict(values)
+    for table, usual in kind.usual.items() if kind is not None else ():
+        own = given.get(table, {})
+        if isinstance(own, Mapping):  # else it is refused as a setting
+            given[table] = {**usual, **own}
+    return settings_of(given)
 
 
 def _plain(record: Any) -> dict[str, Any]:

@@ -85,6 +85,19 @@ class TestSentence:
     explanation: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class PairBatch:
+    """How batches of pooled pairs ask a kind of question.
+
+    `seconds`: what an answer takes while nobody has measured it. `filtered`: unlikely pairs are left out
+    unless told otherwise. `published`: the format of published judgments that may be used again, if any.
+    """
+
+    seconds: float
+    filtered: bool = False
+    published: str = ""
+
+
 def _same(value: Any) -> Any:
     return value
 
@@ -134,6 +147,7 @@ class Kind:
     - `item(written)`: the (content, key) of a control item; raises BadItem. None: it has none.
     - `test_sentences`: the items of a test that comes with the product.
     - `pair_known`: the gold answers of a true and of a wrong pair, where items can be made from captions.
+    - `most_true`: the most true captions of a page's control item.
 
     What is counted:
 
@@ -141,6 +155,8 @@ class Kind:
     - `content(number)`: what a question about an image holds, given the campaign's numbers.
     - `check(content, number)`: raises BadContent where an answer's content is not what was asked for.
     - `told(key, content)`: what an answer says beside its word, in exports.
+    - `usual`: by table, the settings of its campaigns that differ from those of all others.
+    - `batch`: how batches of pooled pairs ask it; None where they do not.
     - `built_in`: it comes with the product, and its numbers stand in every campaign's stored settings.
     """
 
@@ -172,10 +188,13 @@ class Kind:
     item: Callable[[WrittenControlItem], tuple[dict[str, Any], str]] | None = None
     test_sentences: Callable[[], Iterable[TestSentence]] | None = None
     pair_known: tuple[str, str] | None = None
+    most_true: int = 0
     numbers: Mapping[str, Number] = field(default_factory=dict)
     content: Callable[[Callable[[str], int]], dict[str, Any]] = _no_content
     check: Callable[[Mapping[str, Any], Callable[[str], int]], None] = _any_content
     told: Callable[[str, Mapping[str, Any]], dict[str, Any]] = _as_kept
+    usual: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    batch: PairBatch | None = None
     built_in: bool = False
 
     @property

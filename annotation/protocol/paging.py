@@ -18,7 +18,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from annotation.protocol.controls import Seed, draw_number, draw_sample
+from annotation.protocol.controls import Seed, draw_number, draw_sample, is_control_due
 from annotation.protocol.setting_types import WholeFromOne, WholeNumber
 from annotation.protocol.trust import PROBATION
 from annotation.protocol.trust_settings import TrustSettings
@@ -232,11 +232,15 @@ def controls_on_page(
 
     One, as printed. With one a page, 30 items would hold 5 checked answers and a verdict would
     wait for 72; so in probation some pages, drawn, hold controls only: as many as it takes to
-    know `probation_known` of `probation_items` (by default two pages in five, 15 of 30).
+    know `probation_known` of `probation_items` (by default two pages in five, 15 of 30). A page of a single
+    image has no place for a control image beside it: it is one or it is none, as often as a question that is
+    asked by itself (`controls.is_control_due`).
     """
     settings = settings or PagingSettings()
     if page < 1:
         raise ValueError(f"page number {page}: expected 1 or more")
+    if settings.images == 1:
+        return int(is_control_due(trust, seed=seed, worker=worker, kind=kind, state=state, number=page))
     if state != PROBATION:
         return settings.controls
     pages = ceil(trust.probation_items / settings.images)

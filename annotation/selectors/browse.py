@@ -15,6 +15,8 @@ from django.db.models import Count, Exists, F, OuterRef, Prefetch, Q, QuerySet
 
 from annotation.models import Box, BoxChain, Caption, Chain, Corpus, Image, Layer, LayerImage, Mention
 from annotation.protocol.state import CLOSED_STAGES
+from annotation.selectors.tags.kept import images_tagged
+from annotation.selectors.tags.queries import BadTagQuery, read_tag_query
 
 #: Pictures on a page of a corpus: fills rows of two, three, four and six.
 _PAGE = 48
@@ -29,16 +31,17 @@ class Filter:
     """Which images of a corpus are wanted. Empty fields want all of them.
 
     `category` and `unfinished` speak about the layer that is shown; `text` is looked for in
-    captions, whatever its case.
+    captions, whatever its case. `tags` is a query (`tags.queries`); one that cannot be read wants nothing.
     """
 
     split: str = ""
     category: str = ""
     text: str = ""
+    tags: str = ""
     unfinished: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.split or self.category or self.text or self.unfinished)
+        return bool(self.split or self.category or self.text or self.tags or self.unfinished)
 
 
 @dataclass(slots=True)
@@ -153,6 +156,12 @@ def images_matching(corpus: Corpus, layer: Layer | None, wanted: Filter) -> Quer
         images = images.filter(
             Exists(Caption.objects.filter(image=OuterRef("pk"), text__icontains=wanted.text))
         )
+    if wanted.tags:
+        try:
+            query = read_tag_query(wanted.tags)
+        except BadTagQuery:
+            return images.none()
+        images = images.filter(images_tagged(corpus, query)) if query is not None else images
     if wanted.category:
         named = wanted.category
         of_it = Q(categories=named) | Q(categories__startswith=f"{named}/")

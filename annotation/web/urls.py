@@ -1,11 +1,12 @@
 """The addresses of the annotation app's pages."""
 
-from django.urls import include, path
+from django.urls import include, path, re_path
 
 from annotation.web.common.addresses import picture
 from annotation.web.common.language import choose_language
 from annotation.web.common.sign_in import SignIn, SignOut
 from annotation.web.corpus.browse import corpus_detail, home, image_detail
+from annotation.web.corpus.tagged import corpus_tags, corpus_tags_export
 
 urlpatterns = [
     path("", home, name="home"),
@@ -14,6 +15,8 @@ urlpatterns = [
     path("language/", choose_language, name="choose_language"),
     path("", include("annotation.web.staff.urls")),
     path("corpora/<slug:name>/", corpus_detail, name="corpus"),
+    path("corpora/<slug:name>/tags/", corpus_tags, name="tags"),
+    re_path(r"^corpora/(?P<name>[-\w]+)/tags\.(?P<form>csv|jsonl)$", corpus_tags_export, name="export_tags"),
     path("corpora/<slug:name>/images/<str:key>/", image_detail, name="image"),
     path("pictures/<str:token>", picture, name="picture"),
     path("tasks/", include("annotation.web.annotator.urls")),

@@ -22,12 +22,14 @@ from annotation import jobs
 from annotation.campaigns import CampaignError
 from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
+from annotation.protocol.kinds import kinds_of_tasks
 from annotation.selectors.corpora import split_names
+from annotation.task_types.base import TASK_TYPES, TranslatableText
 from annotation.web.common.access import RUNNING, account_of, for_roles
 from evaluation.models import Batch, JudgmentSet, Run
 from evaluation.pooling.pools import BadPool
 from evaluation.pooling.unlikely import BLEU_PRE_THRESHOLD
-from evaluation.relevance.pair_tasks import PAIR_TASKS, USUAL_TASKS
+from evaluation.relevance.pair_tasks import USUAL_TASKS, all_pair_tasks, pair_tasks
 from evaluation.services.batches.launching import check_known
 from evaluation.services.batches.next_pairs import SHARE
 from evaluation.services.batches.planning import BATCH_DEPTH, BatchRequest, Plan, plan
@@ -136,7 +138,7 @@ def wanted_in(given: QueryDict) -> _Wanted:
     )
     if depth > WIDEST:
         raise BadPool(f"depth {depth}: expected {WIDEST} or less, or the command open_batch")
-    if tasks not in PAIR_TASKS:
+    if tasks not in all_pair_tasks():
         raise NotOffered(
             _("“%(given)s” is not a question about pairs: choose one from the list.") % {"given": tasks[:60]}
         )
@@ -222,7 +224,8 @@ def _shown(
         more_runs=more,
         sets=[one for one in sets if not one.format.startswith("batch-")],
         splits=splits,
-        kinds=PAIR_TASKS,
+        kinds=_questions(),
+        paged=pair_tasks(wanted.tasks).paged,
         orders=_ORDERS.items(),
         plan=made,
         numbers=numbers,
@@ -233,6 +236,14 @@ def _shown(
         name=name,
         fields=[(key, value) for key, values in given.lists() for value in values if key in _HELD],
     )
+
+
+def _questions() -> list[tuple[str, TranslatableText, bool]]:
+    """What a batch may ask: its tasks, the question in words, and whether it is asked on pages."""
+    return [
+        (tasks, TASK_TYPES.get(kinds_of_tasks(tasks)[0]).title, read.paged)
+        for tasks, read in all_pair_tasks().items()
+    ]
 
 
 #: Fields that launching sends again as they were.

@@ -25,7 +25,7 @@ from annotation.web.common.access import RUNNING, AddressedThing, account_of, fo
 from annotation.web.staff.frame import said
 from evaluation.models import Batch, QrelsSnapshot
 from evaluation.relevance.grades import GRADED_RULES
-from evaluation.relevance.pair_tasks import PAIR_TASKS
+from evaluation.relevance.pair_tasks import pair_tasks
 from evaluation.relevance.qrels import RELEVANCE_RULES, rule_named
 from evaluation.services.batches.collecting import judges_of, staying_out
 from evaluation.services.batches.reassignment import CLOSED_MESSAGE
@@ -125,7 +125,7 @@ def batch_detail(request: HttpRequest, row: Batch) -> HttpResponse:
     ][:NEWEST_JOBS]
     frozen = frozen_of(row)
     current = next((one for one in frozen if row.judgments and is_made_of(one, row.judgments)), None)
-    rules = GRADED_RULES if PAIR_TASKS[seen.tasks].rule.name in GRADED_RULES else RELEVANCE_RULES
+    rules = GRADED_RULES if pair_tasks(seen.tasks).rule.name in GRADED_RULES else RELEVANCE_RULES
     return render(
         request,
         "evaluation/batch.html",
@@ -151,7 +151,7 @@ def batch_detail(request: HttpRequest, row: Batch) -> HttpResponse:
             frozen=frozen,
             current=current,
             rules=[(rule.name, rule.described()) for rule in rules],
-            usual=PAIR_TASKS[seen.tasks].rule.name,
+            usual=pair_tasks(seen.tasks).rule.name,
             qrels=frozen[0].name if frozen else row.name,
             report=report_of(current, seen) if current else "",
             comparison=comparison_of(current, seen) if current else "",

@@ -56,6 +56,7 @@ urlpatterns = [
     path("features/remove/", features.feature_remove, name="remove_features"),
     path("features/extract/", features.feature_extract, name="extract_features"),
     path("features/parses/", captions_data.parses_import, name="import_parses"),
+    path("features/tags/", captions_data.tags_rank, name="rank_tags"),
     path("features/word-vectors/", captions_data.word_vectors_train, name="train_word_vectors"),
     path("features/collections/", weak_collections.collection_list, name="weak_collections"),
     path("features/collections/features/", weak_collections.collection_features, name="collection_features"),

@@ -1,4 +1,4 @@
-// A page of pictures with sentences to tick: one picture is in hand at a time, whose sentences have the digits
+// A page of pictures with texts to tick: one picture is in hand at a time, whose texts have the digits
 // as their keys. On phones it is the only one shown.
 //
 // `mount(root)` makes the page of `root` work, and returns what takes everything away again. Ticks are the
@@ -64,10 +64,10 @@ function start(blocks, form) {
   };
 
   for (const step of steps) {
-    step.hidden = false;
+    step.hidden = all.length < 2;
     step.addEventListener("click", () => take(now + Number(step.dataset.step)), { signal });
   }
-  where.hidden = false;
+  where.hidden = all.length < 2;
   for (const type of ["focusin", "pointerdown"]) {
     blocks.addEventListener(type, (event) => {
       const n = all.indexOf(event.target.closest(".block"));

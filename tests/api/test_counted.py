@@ -13,6 +13,7 @@ from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.relevance.rules import RELEVANCE
+from annotation.task_types.tag_relevance.rules import TAG_RELEVANCE
 from tests.api.conftest import Program
 from tests.web import counted_desk
 
@@ -48,6 +49,7 @@ def form_of_regions(task: Any) -> dict[str, Any]:
 Given = Callable[[Any], dict[str, Any]]
 ANSWERS: dict[str, tuple[str, Given, Given]] = {
     "relevance": (RELEVANCE, of_a_page, form_of_a_page),
+    "tags": (TAG_RELEVANCE, of_a_page, form_of_a_page),
     "graded": (GRADED_RELEVANCE, lambda task: {"answer": "3"}, lambda task: {"answer": "3"}),
     "captions": (
         CAPTION_WRITING,

@@ -39,6 +39,7 @@ KINDS = (
 #: Campaigns of questions that are only counted, opened beside the demonstration's.
 COUNTED = {
     "relevance": "relevance",
+    "tags": "tag_relevance",
     "graded": "graded_relevance",
     "captions": "caption_writing",
     "regions": "region_description",

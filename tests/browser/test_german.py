@@ -14,6 +14,7 @@ from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.relevance.rules import RELEVANCE
+from annotation.task_types.tag_relevance.rules import TAG_RELEVANCE
 from tests.browser.at_work import (
     WORKING,
     at,
@@ -106,7 +107,9 @@ def test_a_question_in_german_fits_and_is_for_everybody(work: World, open_page: 
     for_everybody(page)
 
 
-@pytest.mark.parametrize(("tasks", "kind"), [("relevance", RELEVANCE), ("graded", GRADED_RELEVANCE)])
+@pytest.mark.parametrize(
+    ("tasks", "kind"), [("relevance", RELEVANCE), ("tags", TAG_RELEVANCE), ("graded", GRADED_RELEVANCE)]
+)
 def test_a_counted_question_in_german_fits_and_is_for_everybody(
     transactional_db: None, tmp_path: Path, open_page: Open, tasks: str, kind: str
 ):

@@ -18,7 +18,6 @@ from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from annotation.task_types.practice import PRACTICE, PracticeItem, practice_scene
 from annotation.task_types.practice.scenes import Corners
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
-from annotation.task_types.relevance.rules import RELEVANCE
 from tests.browser.box_editor import EDGES, Fingers, Place
 from tests.browser.conftest import Open, sign_in
 from tests.browser.test_practice import drag, gold, ready
@@ -157,7 +156,7 @@ def answer(hands: Hands, kind: str, item: PracticeItem) -> None:
             hands.write(words)
             if isinstance(hands, Keys):
                 page.keyboard.press("Enter")
-    elif kind == RELEVANCE:
+    elif item.blocks:
         onward = page.locator("[data-step='1']")
         for place, (_name, sentences) in enumerate(item.blocks):
             expect(page.locator(".block").nth(place)).to_have_class(re.compile("is-in-hand"))

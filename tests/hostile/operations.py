@@ -464,7 +464,10 @@ def returned(at: At) -> Call:
 get("home", SIGNED_IN)
 get("corpus", READERS, "quay", split="test", category="people", text="dogs", layer="import", after=1)
 get("corpus", READERS, "quay", called="unfinished", before=4, unfinished=1)
+get("corpus", READERS, "quay", called="tagged", tags='dog and "soccer field" or cat', after=1)
 get("image", READERS, "quay", "scene-1", chain=1, split="val", text="dogs", layer="import")
+get("tags", READERS, "quay", contains="do", skip=1)
+get("export_tags", READERS, "quay", lambda at: at.one("csv", "jsonl"))
 
 
 @by("picture", "seen", SIGNED_IN)
@@ -815,6 +818,13 @@ post(
     dimensions="4",
     epochs="1",
     least="1",
+)
+post(
+    "evaluation:rank_tags",
+    RUNNERS,
+    corpus="quay",
+    unit=lambda at: at.one("nouns", "compounds"),
+    place="words",
 )
 get("evaluation:weak_collections", RUNNERS)
 post(

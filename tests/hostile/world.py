@@ -12,6 +12,7 @@ import numpy as np
 from django.conf import settings
 
 from annotation import campaigns, instructions, jobs
+from annotation.datasets.tags import keep_tags
 from annotation.models import Account, Campaign, Identity, Job, Worker
 from annotation.models.crowd import ROLES
 from annotation.moderation import control_items
@@ -65,6 +66,12 @@ def build(folder: Path) -> None:
         worker = Worker.objects.create(pseudonym=f"w-{role}")
         Identity.objects.create(worker=worker, account=Account.objects.get(username=role))
     _agreed(work.campaign)
+    keep_tags(
+        corpus=work.campaign.corpus,
+        images=[("scene-1", [("dog", 0.9), ("soccer field", 0.5)]), ("scene-2", [("cat", 0.4)])],
+        unit="compounds",
+        alpha=0.5,
+    )
     work.submit(0, work.held(0), then=False)
     for tasks in COUNTED:
         _counted(tasks)

@@ -36,6 +36,7 @@ NAMED_BY_NOBODY = {
                 "import_parses_job",
                 "import_weak_job",
                 "judge_captions_job",
+                "rank_tags_job",
                 "score_tags_job",
                 "tag_job",
                 "train_system_job",

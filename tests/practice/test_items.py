@@ -26,6 +26,7 @@ from annotation.task_types.practice import (
 from annotation.task_types.practice.scenes import SCENE_IMAGES, SCENE_PICTURES, SCENES_FILE, picture_of
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.relevance.rules import RELEVANCE
+from annotation.task_types.tag_relevance.rules import TAG_RELEVANCE
 
 EVERY = [(kind, item) for kind in PRACTICE.keys() for item in PRACTICE.get(kind).items]
 #: Kilobytes that all pictures together may have.
@@ -101,11 +102,12 @@ def test_practice_has_answers_of_either_sort(kind: str, item: PracticeItem):
     if item.right:
         assert item.right in q.answers_to(kind)
     rights = {item.right for item in PRACTICE.get(kind).items}
-    assert len(rights) > 1 or kind in (RELEVANCE, REGION_DESCRIPTION)
+    assert len(rights) > 1 or kind in (RELEVANCE, TAG_RELEVANCE, REGION_DESCRIPTION)
 
 
 @pytest.mark.parametrize(
-    ("kind", "item"), [(k, i) for k, i in EVERY if i.right and k not in (q.BOX_DRAWING, RELEVANCE)]
+    ("kind", "item"),
+    [(k, i) for k, i in EVERY if i.right and k not in (q.BOX_DRAWING, RELEVANCE, TAG_RELEVANCE)],
 )
 def test_the_right_word_is_right_and_no_other(kind: str, item: PracticeItem):
     page, _image = pose_practice(kind, item)

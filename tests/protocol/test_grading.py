@@ -49,7 +49,7 @@ def test_free_text_has_no_grader_and_the_error_says_so():
 
 def test_every_other_question_has_a_grader():
     graded = {kind.key for kind in kinds.all_kinds() if kind.grader is not None}
-    assert graded == {*ANSWERS, "relevance", "graded_relevance", "caption_writing"}
+    assert graded == {*ANSWERS, "relevance", "tag_relevance", "graded_relevance", "caption_writing"}
 
 
 # Drawing

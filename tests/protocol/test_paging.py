@@ -267,6 +267,23 @@ def test_a_trusted_worker_has_one_control_image_on_every_page(worker, page):
     assert controls_on_page(TRUST, seed="s", worker=worker, state=TRUSTED, page=page, kind="relevance") == 1
 
 
+@given(SEEDS, SEEDS)
+def test_of_pages_with_one_image_as_many_are_controls_as_of_questions_asked_alone(seed, worker):
+    one = PagingSettings(images=1, controls=0)
+    counts = {
+        state: [
+            controls_on_page(
+                TRUST, seed=seed, worker=worker, state=state, page=page, kind="tag_relevance", settings=one
+            )
+            for page in pages
+        ]
+        for state, pages in ((PROBATION, range(1, 31)), (TRUSTED, range(31, 1031)))
+    }
+    assert sum(counts[PROBATION]) == TRUST.probation_known
+    assert sum(counts[TRUSTED]) == 1000 * TRUST.control_share == 20
+    assert {*counts[PROBATION], *counts[TRUSTED]} == {0, 1}
+
+
 @given(st.integers(1, 60), st.data(), SMALL)
 def test_probation_pages_know_as_many_images_as_the_settings_ask(items, data, settings):
     known = data.draw(st.integers(1, items))

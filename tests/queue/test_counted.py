@@ -48,7 +48,7 @@ def an_answer(lease: Lease) -> Answer:
     match lease.kind:
         case "graded_relevance":
             return Answer("4")
-        case "relevance":
+        case "relevance" | "tag_relevance":
             blocks = lease.content["blocks"]
             own = [[image == block["image"] for image, _ in block["captions"]] for block in blocks]
             return Answer("judged", content={"ticked": own})
@@ -83,7 +83,7 @@ def work(campaign: Campaign, crowd: list[int]) -> int:
 
 
 @pytest.mark.parametrize(
-    ("tasks", "each"), [("graded", 3), ("relevance", 3), ("captions", 5), ("regions", 9)]
+    ("tasks", "each"), [("graded", 3), ("relevance", 3), ("tags", 3), ("captions", 5), ("regions", 9)]
 )
 def test_every_question_is_answered_as_often_as_it_wants_and_by_different_people(tasks: str, each: int):
     campaign = opened(tasks)
@@ -97,7 +97,7 @@ def test_every_question_is_answered_as_often_as_it_wants_and_by_different_people
     assert not campaign.corpus.layers.filter(name="work").exists()
 
 
-@pytest.mark.parametrize("tasks", ["graded", "relevance", "captions", "regions"])
+@pytest.mark.parametrize("tasks", ["graded", "relevance", "tags", "captions", "regions"])
 def test_answers_that_are_discarded_are_asked_of_others(tasks: str):
     campaign = opened(tasks)
     crowd = workers(10)

@@ -47,7 +47,7 @@ def run(command: str, *arguments: str) -> dict[str, Any]:
     return report
 
 
-@pytest.mark.parametrize("tasks", ["graded", "relevance", "captions", "regions"])
+@pytest.mark.parametrize("tasks", ["graded", "relevance", "tags", "captions", "regions"])
 def test_a_crowd_leaves_nothing_open_and_nothing_unsound(tasks: str):
     a_corpus("quay", some_images(4))
     campaign = campaigns.open_campaign(

@@ -20,7 +20,8 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.checks import task_types
-from annotation.models import Account, Assignment, Campaign, Control, Judgment, Standing
+from annotation.common.registry import UnknownName
+from annotation.models import Account, Assignment, Campaign, Control, Corpus, Judgment, Standing
 from annotation.protocol import kinds
 from annotation.quality import controls
 from annotation.selectors.campaign.double_checks import agreement
@@ -29,7 +30,11 @@ from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 from annotation.task_types import discovery
 from annotation.task_types.base import TASK_TYPES
 from annotation.task_types.practice import PRACTICE
+from evaluation.models import Run
+from evaluation.relevance.pair_tasks import all_pair_tasks, pair_tasks
+from evaluation.relevance.scales import ONE_TO_FOUR
 from tests.api.conftest import Program
+from tests.factories import a_corpus, some_images
 from tests.web import counted_desk
 from tests.web import world as people
 from tests.web.desk import address
@@ -81,6 +86,19 @@ def with_items(made: Campaign, folder: Path) -> None:
 def test_a_kind_of_one_folder_lacks_nothing(plugged_in: None) -> None:
     assert task_types(None) == []
     assert kinds.kinds_of_tasks("fluency") == (KIND,) and "fluency" in kinds.all_tasks()
+
+
+def test_batches_offer_a_kind_that_says_how_they_ask_it(plugged_in: None) -> None:
+    assert [*all_pair_tasks()] == ["relevance", "tags", "graded", "fluency"]
+    own = pair_tasks("fluency")
+    assert (own.scale, own.seconds, own.paged, own.filtered) == (ONE_TO_FOUR, 6.0, False, False)
+    ada = people.signed_in("ada", "researcher")
+    a_corpus("quay", some_images(1))
+    Run.objects.create(corpus=Corpus.objects.get(), name="r", direction="annotation", published=True)
+    page = ada.get(reverse("evaluation:new_batch"), {"corpus": "quay"}).content.decode()
+    assert '<option value="fluency">How well is it written? Pair by pair, from 1 to 4</option>' in page
+    with pytest.raises(UnknownName, match="tasks 'boxes': expected one of relevance, tags, graded, fluency"):
+        pair_tasks("boxes")
 
 
 def test_it_is_read_practised_tested_and_answered_by_page_and_by_api(

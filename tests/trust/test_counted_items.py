@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from annotation import campaigns
 from annotation.models import Campaign, Control
 from annotation.protocol import kinds
+from annotation.protocol.terms import ImageRecord
 from annotation.quality import controls
 from annotation.quality.controls import BadItems, CountedControlItem
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING, CORRECT, INCORRECT
@@ -127,3 +129,31 @@ def test_wrong_captions_are_those_with_the_fewest_words_in_common():
     )
     wrong = {item.image: item.captions[0][0] for item in items if item.known == "1"}
     assert wrong["dog"] == wrong["dogs"] == "boat"
+
+
+def test_captions_marked_as_unrelated_are_the_wrong_ones_of_their_image():
+    """Never true ones; those that somebody marked come before any that are drawn."""
+    a_corpus("quay", [_half_unrelated(n) for n in range(6)])
+    made = campaigns.create_campaign(name="work", corpus="quay", tasks="tags")
+    items = list(
+        controls.from_captions(
+            campaign=made,
+            images=[f"i{n}" for n in range(6)],
+            seed=3,
+            per_page=8,
+            purposes={Control.CONTROL: 6},
+        )
+    )
+    assert {item.image for item in items} == {f"i{n}" for n in range(6)}
+    for item in items:
+        assert isinstance(item.known, tuple) and 1 <= sum(item.known) <= 4
+        for (key, place), fits in zip(item.captions, item.known, strict=True):
+            assert fits == (key == item.image and place < 4)
+        own = {place for key, place in item.captions if key == item.image and place >= 4}
+        assert len(own) == min(4, 8 - sum(item.known)), "all four that are marked, as far as there is room"
+
+
+def _half_unrelated(number: int) -> ImageRecord:
+    image = an_image(f"i{number}", *(f"thing{number}x{k}" for k in range(8)), layered=False)
+    marked = (replace(one, unrelated=place >= 4) for place, one in enumerate(image.captions))
+    return replace(image, captions=tuple(marked))

@@ -17,6 +17,7 @@ PAGES = {
     "home": [],
     "corpus": ["scenes"],
     "image": ["scenes", "scene-1"],
+    "tags": ["scenes"],
 }
 OPEN_TO_ALL = {"sign_in", "sign_out", "choose_language"}
 

@@ -53,12 +53,12 @@ def test_a_corpus_takes_as_many_queries_whatever_it_holds(
     reader: Client, tmp_path: Path, images: int, django_assert_num_queries
 ):
     world.unfinished_layer(world.corpus(tmp_path, images=images))
-    # session, account, roles; corpus, layers, images, captions, three for tiles, four figures, splits
-    with django_assert_num_queries(16):
+    # session, account, roles; corpus, layers, images, captions, three for tiles, four figures, splits, tags
+    with django_assert_num_queries(17):
         show(reader)
-    with django_assert_num_queries(12):  # the figures are remembered
+    with django_assert_num_queries(13):  # the figures are remembered
         show(reader)
-    with django_assert_num_queries(13):  # and the number of matching images
+    with django_assert_num_queries(14):  # and the number of matching images
         show(reader, "?text=dogs&category=people&layer=campaign")
 
 

@@ -179,6 +179,6 @@ def test_an_image_takes_as_many_queries_whatever_surrounds_it(
     reader: Client, tmp_path: Path, images: int, django_assert_num_queries
 ):
     world.corpus(tmp_path, images=images)
-    # session, account, roles; corpus, image, layers, captions, five for the layer, two neighbours
-    with django_assert_num_queries(15):
+    # session, account, roles; corpus, image, layers, captions, five for the layer, two neighbours, tags
+    with django_assert_num_queries(16):
         show(reader)

@@ -19,6 +19,7 @@ from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from annotation.task_types.practice import PRACTICE, PracticeItem, practice_scene
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.relevance.rules import RELEVANCE
+from annotation.task_types.tag_relevance.rules import TAG_RELEVANCE
 from tests.web import counted_desk, desk, world
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -26,6 +27,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 #: How the campaign is opened in which a kind can be practised.
 TASKS = {
     RELEVANCE: "relevance",
+    TAG_RELEVANCE: "tags",
     GRADED_RELEVANCE: "graded",
     CAPTION_WRITING: "captions",
     REGION_DESCRIPTION: "regions",
@@ -63,7 +65,7 @@ def answer(kind: str, item: PracticeItem, *, right: bool = True) -> dict[str, An
         if not (left and right):
             return {"answer": "none" if right or left else "drawn", **edges((1, 1, 50, 50))}
         return {"answer": "drawn", **edges(tuple_of(left[0]))}
-    if kind == RELEVANCE:
+    if item.blocks:
         ticks = {
             f"tick-{place}-{number}": "on"
             for place, (_name, sentences) in enumerate(item.blocks)

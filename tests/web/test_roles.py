@@ -17,6 +17,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, resolve, reverse
 
 from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER, REVIEWER, ROLES
+from annotation.datasets.tags import keep_tags
 from annotation.models import Campaign, Corpus, Flag, Job, Ruling
 from annotation.protocol import questions as q
 from annotation.protocol.contents import plain_ruling
@@ -137,6 +138,7 @@ def _built() -> dict[str, Any]:
         kind="export_dataset", campaign=world.campaign, arguments={"layer": world.campaign.name}, state="done"
     )
     rank = Job.objects.create(kind="rank", corpus=world.corpus, state="done")
+    keep_tags(corpus=world.corpus, images=[("man", [("dog", 1.0)])], unit="nouns", alpha=0.5)
     name = world.campaign.name
     held = world.held(1)
     kind = q.COREF_LINK
@@ -147,6 +149,8 @@ def _built() -> dict[str, Any]:
             {
                 "corpus": [world.corpus.name],
                 "image": [world.corpus.name, "man"],
+                "tags": [world.corpus.name],
+                "export_tags": [world.corpus.name, "csv"],
                 **{
                     route: [name]
                     for route in (

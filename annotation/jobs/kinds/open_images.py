@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -18,9 +19,15 @@ from annotation.jobs import JobError, JobProgress, job_kind
     refusals=(JobError, campaigns.CampaignError, UnknownName),
 )
 def open_images_job(
-    progress: JobProgress, *, split: str | None = None, images: int | None = None, begin: bool = True
+    progress: JobProgress,
+    *,
+    split: str | None = None,
+    images: int | None = None,
+    tags: Sequence[str] = (),
+    begin: bool = True,
 ) -> dict[str, Any]:
-    """Open the campaign's images, of a split or all, up to `images`; with `begin`, let people in after that.
+    """Open the campaign's images, of a split or all, up to `images`, or drawn by `tags`; with `begin`, let
+    people in after that.
 
     The result is `campaigns.Opened`. Images that are open stay as they are.
     """
@@ -31,6 +38,7 @@ def open_images_job(
         campaign=progress.campaign,
         split=split,
         images=images,
+        tags=tags,
         actor=progress.actor,
         progress=lambda done, total: progress.advance(done / max(1, total)),
     )

@@ -60,6 +60,14 @@ class Command(ReportCommand):
             "--images", type=int, metavar="N", help="Only the first N images; more may be opened later"
         )
         parser.add_argument(
+            "--tags",
+            nargs="+",
+            metavar="QUERY",
+            default=[],
+            help="Only images with these tags (rank_tags --keep), as 'dog and frisbee': drawn by chance, "
+            "--images of them in all, and of several queries the same number each",
+        )
+        parser.add_argument(
             "--pairs",
             type=Path,
             metavar="FILE.csv",
@@ -100,7 +108,11 @@ class Command(ReportCommand):
                     move_bar(bar, done, total)
 
                 opened = campaigns.open_campaign_images(
-                    campaign=campaign, split=options["split"], images=options["images"], progress=tell
+                    campaign=campaign,
+                    split=options["split"],
+                    images=options["images"],
+                    tags=options["tags"],
+                    progress=tell,
                 )
             campaigns.begin_campaign(campaign=campaign)
         of_pairs = options["pairs"] is not None and asks_pairs(campaign.tasks)

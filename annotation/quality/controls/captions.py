@@ -22,7 +22,6 @@ from annotation.protocol.controls import draw_number, draw_sample
 from annotation.protocol.kinds import ABOUT_PAGE, ABOUT_PAIR, BadItem, Kind, all_kinds, only_kind
 from annotation.quality.controls.authoring import Added, add_control_items
 from annotation.quality.controls.counted import CaptionName, CountedControlItem
-from annotation.task_types.relevance.rules import TRUE_CAPTIONS
 from models_core.features.text.stems import stem
 from models_core.features.text.tokens import tokenise
 
@@ -41,11 +40,13 @@ MOST_PAIRS, MOST_BLOCKS = 6, 2
 
 
 class _CaptionWords(NamedTuple):
-    """A caption as far as control items go: its name, the words that say something, its length in signs."""
+    """A caption as far as control items go: its name, the words that say something, its length in signs, and
+    whether its authors say that it does not describe its image."""
 
     name: CaptionName
     says: frozenset[str]
     length: int
+    unrelated: bool
 
 
 def from_captions(
@@ -59,7 +60,8 @@ def from_captions(
     """Control items of `campaign`'s kind from `images` that it does not ask about: so many images for each
     purpose, each in as many items as the campaign asks about one of its own, within bounds.
 
-    True captions are the image's own. Wrong ones are drawn from those that the campaign asks about (or,
+    True captions are the image's own. Wrong ones are first those of its own that are marked as unrelated to
+    it; the others are drawn from those that the campaign asks about (or,
     where it asks nothing yet, that were written for others of these images), as long as any of them, among
     those that share no word with what is said of the image, but for words like "the"; where there are none,
     those that share the fewest. Whether one describes it all the same, somebody has to look. A page's
@@ -79,13 +81,13 @@ def from_captions(
             image = next(turn, None)
             if image is None:
                 return
-            true = [caption.name for caption in own[image.key]]
+            true = [caption.name for caption in own[image.key] if not caption.unrelated]
             wrong = _wrong(image.key, own[image.key], asked or others, seed)
             if kind.about == ABOUT_PAIR:
                 yield from _pairs(kind, purpose, image.key, true, wrong, seed, min(each, MOST_PAIRS))
             else:
                 blocks = min(ceil(each / per_page), MOST_BLOCKS)
-                yield from _blocks(kind.key, purpose, image.key, true, wrong, seed, per_page, blocks)
+                yield from _blocks(kind, purpose, image.key, true, wrong, seed, per_page, blocks)
 
 
 def from_split(
@@ -142,7 +144,8 @@ def _told(rows: Sequence[Image]) -> dict[str, list[_CaptionWords]]:
             words = [word.lower() for word in tokenise(caption.text)]
             says = frozenset(stem(word) for word in words if word.isalnum() and word not in _PLAIN)
             key = key_of[caption.image_id]
-            found[key].append(_CaptionWords((key, len(found[key])), says, len(caption.text)))
+            name = (key, len(found[key]))
+            found[key].append(_CaptionWords(name, says, len(caption.text), caption.unrelated))
     return found
 
 
@@ -167,7 +170,9 @@ def _wrong(
     image: str, own: Sequence[_CaptionWords], others: Sequence[_CaptionWords], seed: int
 ) -> Iterator[CaptionName]:
     """Captions that do not describe an image, one after the other, each once, as long as there are any."""
-    said = frozenset[str]().union(*(caption.says for caption in own))
+    unrelated = [caption.name for caption in own if caption.unrelated]
+    yield from sorted(unrelated, key=lambda name: draw_number(seed, "unrelated", *name))
+    said = frozenset[str]().union(*(caption.says for caption in own if not caption.unrelated))
     left = [caption for caption in others if caption.name[0] != image]
     turn = 0
     while left:
@@ -201,7 +206,7 @@ def _pairs(
 
 
 def _blocks(
-    kind: str,
+    kind: Kind,
     purpose: str,
     image: str,
     true: Sequence[CaptionName],
@@ -213,7 +218,7 @@ def _blocks(
     """An image of a page, in so many blocks as it has captions for: each caption stands in one."""
     left = sorted(true, key=lambda name: draw_number(seed, "own", image, *name))
     for block in range(blocks):
-        most = min(len(left) - (blocks - block - 1), max(TRUE_CAPTIONS), per_page - 1)
+        most = min(len(left) - (blocks - block - 1), kind.most_true, per_page - 1)
         if most < 1:
             return
         number = 1 + int(draw_number(seed, "true", image, block) * most)
@@ -222,4 +227,5 @@ def _blocks(
         if len(names) < per_page:
             return
         names.sort(key=lambda name: draw_number(seed, "order", image, *name))
-        yield CountedControlItem(kind, purpose, image, tuple(name in own for name in names), tuple(names))
+        known = tuple(name in own for name in names)
+        yield CountedControlItem(kind.key, purpose, image, known, tuple(names))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from annotation.protocol.grading import GRADES, BadGoldAnswer, Grader
-from annotation.protocol.kinds import ABOUT_PAIR, KINDS, BadItem, Kind, Number, WrittenControlItem
+from annotation.protocol.kinds import ABOUT_PAIR, KINDS, BadItem, Kind, Number, PairBatch, WrittenControlItem
 from annotation.protocol.questions import pair_key
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.protocol.words import gettext_noop as _
@@ -63,6 +63,7 @@ RULES = Kind(
         GRADED_RELEVANCE: Number(3, "Hodosh et al. 2013, section 4.2.1", _("Workers who grade each pair"))
     },
     told=_told,
+    batch=PairBatch(10.0, published="flickr8k-expert"),
     built_in=True,
 )
 

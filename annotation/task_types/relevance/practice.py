@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.protocol.questions import Answer
-from annotation.task_types.base import Page
-from annotation.task_types.practice.records import PracticeExample, PracticeItem, Verdict
-from annotation.task_types.practice.registry import PRACTICE, Practice
-from annotation.task_types.practice.scenes import practice_scene
-from annotation.task_types.relevance.type import RelevancePages, ShownBlock, checkbox_name
-from annotation.task_types.shown import ShownImage
+from annotation.task_types.practice.records import PracticeExample, PracticeItem
+from annotation.task_types.practice.registry import PRACTICE
+from annotation.task_types.relevance.type import RelevancePages
+from annotation.task_types.ticked_pages.practising import PagePractice
 
 _ITEMS = (
     PracticeItem(
@@ -102,35 +99,5 @@ _EXAMPLES = (
         PracticeItem("frisbee", _("ticked, only because there is a dog"), sentence="A dog swims in a lake."),
     ),
 )
-
-
-class PagePractice(Practice):
-    """A page is right where every sentence is ticked that fits, and no other."""
-
-    def page(self, item: PracticeItem, image: ShownImage) -> Page:
-        blocks = tuple(
-            ShownBlock(
-                practice_scene(name).image,
-                tuple((checkbox_name(place, number), text) for number, (text, _fits) in enumerate(sentences)),
-            )
-            for place, (name, sentences) in enumerate(item.blocks)
-        )
-        return Page(choices=self.type.choices, about=blocks)
-
-    def judged(self, item: PracticeItem, answer: Answer) -> Verdict:
-        given = (answer.content or {}).get("ticked", [])
-        wrong = tuple(
-            (place, number)
-            for place, (_name, sentences) in enumerate(item.blocks)
-            for number, (_text, fits) in enumerate(sentences)
-            if _at(given, place, number) != fits
-        )
-        return Verdict(not wrong, wrong_ticks=wrong)
-
-
-def _at(ticked: list[list[bool]], place: int, number: int) -> bool:
-    """Whether a sentence is ticked; a page that came in another shape has not ticked it."""
-    return place < len(ticked) and number < len(ticked[place]) and ticked[place][number]
-
 
 PRACTICE.register(RelevancePages.key, PagePractice(RelevancePages.key, _ITEMS, _EXAMPLES))

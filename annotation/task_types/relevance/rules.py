@@ -6,103 +6,21 @@ verified not to describe it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from hashlib import blake2b
-from typing import Any
-
-from annotation.protocol.grading import BadGoldAnswer, Grader
-from annotation.protocol.kinds import ABOUT_PAGE, KINDS, BadItem, Kind, Number, WrittenControlItem
-from annotation.protocol.paging import PAGE_ROLES
-from annotation.protocol.trust_settings import TrustSettings
+from annotation.protocol.kinds import KINDS, Number, PairBatch
 from annotation.protocol.words import gettext_noop as _
+from annotation.task_types.ticked_pages.grading import ticked_pages
 
 RELEVANCE = "relevance"
 #: How many captions of a control image are its own (section 4.3.2).
 TRUE_CAPTIONS = (1, 2, 3)
 
-
-def _right(answer: Sequence[bool], known: Sequence[bool], settings: TrustSettings) -> bool:
-    """At most `page_slips` captions wrong and at least one true caption ticked.
-
-    The second half matters: an image with one true caption would otherwise be right with
-    nothing ticked. So does it that fewer slips are let pass than there are wrong captions: an image with
-    few captions would otherwise be right with everything ticked. Where none is true nothing is to be ticked.
-    """
-    if len(answer) != len(known):
-        raise ValueError(
-            f"{len(answer)} answers on a control image with {len(known)} captions: expected one each"
-        )
-    wrong = sum(a != k for a, k in zip(answer, known, strict=True))
-    found = any(a and k for a, k in zip(answer, known, strict=True))
-    slips = min(settings.page_slips, max(0, len(known) - sum(known) - 1)) if any(known) else 0
-    return wrong <= slips and (found or not any(known))
-
-
-def _stratum(known: Sequence[bool]) -> str:
-    if sum(known) not in TRUE_CAPTIONS:
-        raise BadGoldAnswer(f"a control image with {sum(known)} true captions: expected 1 to 3")
-    return str(sum(known))
-
-
-def _given(answer: Any) -> Any:
-    # In the test an image is a page of its own.
-    (ticked,) = (answer.content or {})["ticked"]
-    return ticked
-
-
-def _written_known(text: str, captions: tuple[tuple[str, int], ...]) -> tuple[bool, ...]:
-    """Of a table's cell that names the true captions: whether each is."""
-    true = set()
-    for name in text.split():
-        key, _, place = name.rpartition("#")
-        if not key or not (place.isascii() and place.isdigit()):
-            raise BadItem(f"caption {name!r}: expected IMAGE#NUMBER, as 1000092795#0")
-        true.add((key, int(place)))
-    if unknown := true - set(captions):
-        key, number = min(unknown)
-        raise BadItem(f"known names {key}#{number}, which is not among the captions")
-    return tuple(name in true for name in captions)
-
-
-def _item(item: WrittenControlItem) -> tuple[dict[str, Any], str]:
-    if not isinstance(item.known, tuple) or len(item.known) != len(item.found):
-        raise BadItem(f"{len(item.found)} captions; expected whether each is true")
-    if len(set(item.captions)) < len(item.captions):
-        raise BadItem("a caption is named twice; expected each once")
-    names = sorted(f"{key}#{place}" for key, place in item.captions)
-    digest = blake2b("\x1f".join((item.image, *names)).encode(), digest_size=9).hexdigest()
-    return {"blocks": [{"image": item.image_id, "captions": item.found}]}, f"{RELEVANCE}|known|{digest}"
-
-
-def _told(key: str, content: Mapping[str, Any]) -> dict[str, Any]:
-    """The pairs of a page, by ids: (image, caption's image, caption's place), role, and whether it fits."""
-    pairs = [
-        {
-            "image": block["image"],
-            "caption": [image, place],
-            "role": PAGE_ROLES[role],
-            "yes": block["yes"][number] if "yes" in block else None,
-        }
-        for block in content.get("blocks", ())
-        for number, ((image, place), role) in enumerate(zip(block["captions"], block["roles"], strict=True))
-    ]
-    return {"pairs": pairs}
-
-
-RULES = Kind(
-    key=RELEVANCE,
+RULES = ticked_pages(
+    RELEVANCE,
     tasks="relevance",
-    answers=("judged",),
-    about=ABOUT_PAGE,
     place=70,
-    with_content=frozenset({"judged"}),
-    grader=Grader(_right, _stratum),
-    bar="relevance_bar",
-    given=_given,
-    written_known=_written_known,
-    item=_item,
+    most_true=max(TRUE_CAPTIONS),
     numbers={RELEVANCE: Number(3, "Hodosh et al. 2013, section 4.3.2", _("Workers who judge each page"))},
-    told=_told,
+    batch=PairBatch(90.0, filtered=True, published="flickr8k-crowd"),
     built_in=True,
 )
 

@@ -2,131 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from django.utils.translation import gettext_lazy as _
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-
-from annotation.protocol.questions import Answer
-from annotation.task_types.base import TASK_TYPES, BadAnswer, Choice, Page, TaskType
+from annotation.task_types.base import TASK_TYPES, Choice
 from annotation.task_types.relevance.rules import RELEVANCE
-from annotation.task_types.shown import ShownImage, caption_text, shown_image
-
-#: No page has more images, or captions beside one, than this.
-_MOST = 100
+from annotation.task_types.ticked_pages.pages import TickedPages
 
 
-class ShownBlock(NamedTuple):
-    """One picture of a page with its sentences, each under the name of its checkbox."""
-
-    image: ShownImage
-    sentences: tuple[tuple[str, str], ...]
-
-
-class RelevancePages(TaskType):
-    """A page of pictures, each with sentences to be ticked.
-
-    Content: {"blocks": [{"image": id, "captions": [[image, number], ...]}, ...]} in the order shown;
-    the answer's: {"ticked": [[bool, ...], ...]} in the same order.
-    """
+class RelevancePages(TickedPages):
+    """A page of pictures, each with sentences to be ticked."""
 
     key = RELEVANCE
-    title = gettext_lazy("Which sentences fit?")
-    summary = gettext_lazy("Pictures with sentences beside them: tick those that describe the picture.")
-    name = gettext_lazy("relevance")
-    question_words = gettext_lazy("which sentences fit?")
+    title = _("Which sentences fit?")
+    summary = _("Pictures with sentences beside them: tick those that describe the picture.")
+    name = _("relevance")
+    question_words = _("which sentences fit?")
     answer_words = {
-        "judged": gettext_lazy("ticked a page"),
+        "judged": _("ticked a page"),
     }
     choices = (
         Choice(
             "judged",
-            gettext_lazy("Send this page"),
-            gettext_lazy("unticked sentences do not describe their picture"),
+            _("Send this page"),
+            _("unticked sentences do not describe their picture"),
         ),
     )
-
-    def page(self, content: Mapping[str, Any], image: ShownImage) -> Page:
-        return Page(
-            choices=self.choices,
-            about=tuple(
-                ShownBlock(
-                    shown_image(block["image"]),
-                    tuple(
-                        (checkbox_name(place, number), caption_text(*caption))
-                        for number, caption in enumerate(block["captions"])
-                    ),
-                )
-                for place, block in enumerate(content["blocks"])
-            ),
-        )
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        schema = super().schema
-        answers, flags = schema["oneOf"]
-        row = {"type": "array", "items": {"type": "boolean"}, "maxItems": _MOST}
-        answers["properties"]["ticked"] = {"type": "array", "items": row, "minItems": 1, "maxItems": _MOST}
-        answers["required"].append("ticked")
-        return {**schema, "oneOf": [answers, flags]}
-
-    def told(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
-        return {
-            "blocks": [
-                {
-                    "image": image(shown_image(block["image"])),
-                    "captions": [caption_text(*caption) for caption in block["captions"]],
-                }
-                for block in content["blocks"]
-            ]
-        }
-
-    def parse(self, data: Mapping[str, Any]) -> Answer:
-        answer = super().parse(data)
-        return (
-            answer if answer.flag else Answer(answer.answer, content={"ticked": _ticked(data.get("ticked"))})
-        )
-
-    def words_of_item(self, content: Mapping[str, Any], known: Any) -> tuple[str, ...]:
-        """The true captions of the image."""
-        (block,) = content["blocks"]
-        return tuple(caption_text(*c) for c, true in zip(block["captions"], known, strict=True) if true)
-
-    def from_form(self, form: Mapping[str, str]) -> dict[str, Any]:
-        data = super().from_form(form)
-        if data["answer"] != "judged":
-            return data
-        try:
-            sizes = [int(size) for size in form.get("sizes", "").split(",")]
-        except ValueError:
-            sizes = []
-        if not sizes or len(sizes) > _MOST or not all(0 < size <= _MOST for size in sizes):
-            raise BadAnswer("ticked", _("This page is incomplete: reload it."))
-        ticked = [
-            [checkbox_name(place, number) in form for number in range(size)]
-            for place, size in enumerate(sizes)
-        ]
-        return {**data, "ticked": ticked}
-
-
-def checkbox_name(block: int, caption: int) -> str:
-    """The name of a checkbox."""
-    return f"tick-{block}-{caption}"
-
-
-def _ticked(given: Any) -> list[list[bool]]:
-    whole = (
-        isinstance(given, Sequence)
-        and 0 < len(given) <= _MOST
-        and all(
-            isinstance(row, list) and len(row) <= _MOST and all(isinstance(tick, bool) for tick in row)
-            for row in given
-        )
-    )
-    if not whole:
-        raise BadAnswer("ticked", _("“ticked” must be a list for each picture: true or false per sentence."))
-    return [list(row) for row in given]
 
 
 TASK_TYPES.register(RelevancePages.key, RelevancePages())

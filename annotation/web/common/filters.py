@@ -8,6 +8,9 @@ from django.utils.http import urlencode
 
 from annotation.selectors.browse import Filter
 
+#: A query for tags has no more characters than this.
+_LONGEST_QUERY = 1_000
+
 
 def filter_in(query: Mapping[str, str]) -> Filter:
     """The filter that an address asks for. Null characters, which no database stores, are dropped."""
@@ -15,6 +18,7 @@ def filter_in(query: Mapping[str, str]) -> Filter:
         split=_clean(query, "split"),
         category=_clean(query, "category"),
         text=_clean(query, "text"),
+        tags=_clean(query, "tags")[:_LONGEST_QUERY],
         unfinished=_clean(query, "unfinished") == "1",
     )
 
@@ -37,6 +41,7 @@ def filter_query(wanted: Filter, layer: str = "", **more: str | int | None) -> s
         "layer": layer,
         "category": wanted.category,
         "text": wanted.text,
+        "tags": wanted.tags,
         "unfinished": "1" if wanted.unfinished else "",
         **more,
     }

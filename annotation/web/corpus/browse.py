@@ -10,7 +10,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from annotation.common.roles import ANNOTATOR, RESEARCHER
@@ -21,15 +20,11 @@ from annotation.protocol.terms import CATEGORIES
 from annotation.selectors import browse
 from annotation.selectors.browse import Filter
 from annotation.selectors.scopes import corpora_of
-from annotation.web.common.access import BROWSING, AddressedThing, account_of, for_roles, for_roles_on
+from annotation.selectors.tags.kept import tag_list_of, tags_of_image
+from annotation.web.common.access import BROWSING, account_of, for_roles, for_roles_on
 from annotation.web.common.filters import filter_in, filter_query, layer_in, query_number
 from annotation.web.corpus.inspection import inspect
-
-#: The corpus of an address.
-CORPUS_OF_ADDRESS = AddressedThing(
-    lambda name: Corpus.objects.filter(name=name, published=True).first(),
-    gettext_lazy("There is no corpus “%(name)s” here."),
-)
+from annotation.web.corpus.tagged import CORPUS_OF_ADDRESS, tag_address, unfound_tags
 
 
 @require_safe
@@ -78,6 +73,8 @@ def corpus_detail(request: HttpRequest, shown: Corpus) -> HttpResponse:
             "categories": _with(CATEGORIES, wanted.category),
             "count": browse.images_matching(shown, layer, wanted).count() if wanted else shown.image_count,
             "tiles": page.tiles,
+            "kept": tag_list_of(shown),
+            "unfound": unfound_tags(shown, wanted, asked),
             "query": filter_query(wanted, asked),
             "drop": _dropping(wanted, asked),
             "unfinished_query": filter_query(Filter(unfinished=True), layer.name if layer else ""),
@@ -122,6 +119,7 @@ def image_detail(request: HttpRequest, corpus: Corpus, key: str) -> HttpResponse
             "query": query,
             "back": filter_query(wanted, asked, after=shown.position - 1 if shown.position else None),
             "filtered": bool(wanted),
+            "tags": [(tag, tag_address(corpus, tag.text)) for tag in tags_of_image(shown)],
         },
     )
 
@@ -175,6 +173,8 @@ def _dropping(wanted: Filter, layer: str) -> list[tuple[str, str]]:
         drops.append((_("mentions of %(name)s") % {"name": wanted.category}, {"category": ""}))
     if wanted.text:
         drops.append((_("captions with “%(text)s”") % {"text": wanted.text}, {"text": ""}))
+    if wanted.tags:
+        drops.append((_("tags: %(tags)s") % {"tags": wanted.tags}, {"tags": ""}))
     if wanted.unfinished:
         drops.append((_("only unfinished"), {"unfinished": False}))
     return [(said, filter_query(replace(wanted, **change), layer) or "?") for said, change in drops]

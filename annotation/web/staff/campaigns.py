@@ -24,6 +24,8 @@ from annotation.selectors.campaigns import campaigns_listed
 from annotation.selectors.controls import unchecked_kinds
 from annotation.selectors.drawing_ways import drawing_ways
 from annotation.selectors.scopes import campaigns_of, corpora_of
+from annotation.selectors.tags.queries import BadTagQuery
+from annotation.selectors.tags.samples import draw_by_tags
 from annotation.web.common.access import BROWSING, account_of, for_roles, for_roles_on
 from annotation.web.staff.campaign_settings import settings_in
 from annotation.web.staff.campaign_tables import acts_next, campaign_facts, funnel_rows, kind_rows, told_acts
@@ -151,11 +153,14 @@ def campaign_open(request: HttpRequest) -> HttpResponse:
                 raise CampaignError(
                     _("There is no corpus “%(name)s” here.") % {"name": given.get("corpus", "")[:100]}
                 )
+            if images.get("tags"):  # said before anything is made
+                corpus = corpora.get(name=given["corpus"])
+                draw_by_tags(corpus, images["tags"], seed=0, number=1, split=images["split"])
             made = _draft(given, like, account)
             jobs.enqueue(kind="open_images", arguments=images, campaign=made, actor=account_of(request))
             messages.success(request, _("Opening the images. The campaign opens when all are open."))
             return redirect("jobs", made.name)
-        except (CampaignError, LayerError, UnknownName, jobs.JobError) as error:
+        except (BadTagQuery, CampaignError, LayerError, UnknownName, jobs.JobError) as error:
             wrong, status = str(error), 409
     return render(
         request,
@@ -214,8 +219,13 @@ def _draft(given: Any, like: Campaign | None, actor: Account) -> Campaign:
 
 
 def _images_in(data: Any) -> dict[str, Any]:
-    """Which images a form asks for: a split, a number of them, or all. Raises CampaignError."""
+    """Which images a form asks for: a split, a number, those with some tags, or all. Raises CampaignError."""
     number = data.get("images", "").strip()
     if number and not (number.isascii() and number.isdigit() and len(number) < 10 and int(number)):
         raise CampaignError(_("“%(given)s” is not a number of images.") % {"given": number[:60]})
-    return {"split": data.get("split", "").strip() or None, "images": int(number) if number else None}
+    lines = [line.strip() for line in data.get("tags", "").replace("\0", "").splitlines() if line.strip()]
+    return {
+        "split": data.get("split", "").strip() or None,
+        "images": int(number) if number else None,
+        **({"tags": lines} if lines else {}),
+    }

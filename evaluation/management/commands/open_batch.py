@@ -25,7 +25,7 @@ from annotation.quality.controls import BadItem
 from evaluation.pooling.active import STRATEGIES
 from evaluation.pooling.pools import BadPool
 from evaluation.pooling.unlikely import BLEU_PRE_THRESHOLD
-from evaluation.relevance.pair_tasks import PAIR_TASKS, USUAL_TASKS
+from evaluation.relevance.pair_tasks import USUAL_TASKS, all_pair_tasks, pair_tasks
 from evaluation.services.batches.launching import launch
 from evaluation.services.batches.next_pairs import SHARE
 from evaluation.services.batches.planning import BATCH_DEPTH, BatchRequest, plan
@@ -56,7 +56,7 @@ class Command(ReportCommand):
         parser.add_argument("name", help="Name of the batch and of its campaign")
         parser.add_argument("--corpus", required=True)
         parser.add_argument("--runs", nargs="+", required=True, metavar="RUN")
-        parser.add_argument("--tasks", default=USUAL_TASKS, help=f"One of: {', '.join(PAIR_TASKS)}")
+        parser.add_argument("--tasks", default=USUAL_TASKS, help=f"One of: {', '.join(all_pair_tasks())}")
         parser.add_argument(
             "--depth",
             type=int,
@@ -66,7 +66,8 @@ class Command(ReportCommand):
         parser.add_argument(
             "--threshold",
             type=float,
-            help=f"Lowest BLEU_pre of a pair to be judged (default: {BLEU_PRE_THRESHOLD}; for grades: none)",
+            help=f"Lowest BLEU_pre of a pair to be judged (default: {BLEU_PRE_THRESHOLD}; none for grades "
+            "and tags)",
         )
         parser.add_argument(
             "--no-filter", action="store_true", help="Do not filter: ask about unlikely pairs too"
@@ -113,8 +114,8 @@ class Command(ReportCommand):
             raise BatchRefused("--no-filter and --threshold: use only one of them")
         if options["waves"] is not None and (not options["order"] or options["waves"] < 1):
             raise BatchRefused("--waves needs an --order, and is 1 or more")
-        tasks = PAIR_TASKS.get(options["tasks"])
-        if threshold is None and not options["no_filter"] and tasks is not None and tasks.paged:
+        tasks = all_pair_tasks().get(options["tasks"])
+        if threshold is None and not options["no_filter"] and tasks is not None and tasks.filtered:
             threshold = BLEU_PRE_THRESHOLD
         made = plan(
             BatchRequest(
@@ -161,7 +162,7 @@ class Command(ReportCommand):
     def show(self, report: dict[str, Any]) -> str:
         runs = [[r["run"], r["direction"], r["pairs"], r["alone"], r["unjudged"]] for r in report["runs"]]
         cut = "no filter" if report["threshold"] is None else f"BLEU_pre under {report['threshold']:g}"
-        word = "pages" if PAIR_TASKS[report["tasks"]].paged else "graded pairs"
+        word = "pages" if pair_tasks(report["tasks"]).paged else "graded pairs"
         took = f"as in batch {report['measured_on']!r}" if report["measured_on"] else "assumed"
         rows = [
             [f"pairs in the top {report['depth']}", report["pooled"]],

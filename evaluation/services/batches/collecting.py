@@ -22,7 +22,7 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.paging import ROLE_WANTED
 from annotation.selectors.pair_judgments import Judge, asked_pairs, judges
 from evaluation.models import Batch, JudgmentSet
-from evaluation.relevance.pair_tasks import PAIR_TASKS
+from evaluation.relevance.pair_tasks import pair_tasks
 from evaluation.relevance.pairs import JudgedPair
 from evaluation.selectors import names_of
 from evaluation.services.batches.stored_answers import (
@@ -166,7 +166,7 @@ def is_collected(batch: Batch, answers: Answers, who: Mapping[str, Mapping[str, 
     corpus = batch.corpus.name
     pairs = answers.judged_pairs(names_of(corpus))
     return newest.counted == counted_in(who) and newest.digest == digest_of_judgments(
-        corpus=corpus, pairs=pairs, source=newest.source, scale=PAIR_TASKS[batch.campaign.tasks].scale
+        corpus=corpus, pairs=pairs, source=newest.source, scale=pair_tasks(batch.campaign.tasks).scale
     )
 
 
@@ -176,7 +176,7 @@ def _kept(
     """The set that holds `pairs`, with who is `counted`: the batch's newest where it does, else the next."""
     corpus, source = batch.corpus.name, f"batch {batch.name}"
     tell("keeping judgments", 0.0)
-    scale = PAIR_TASKS[batch.campaign.tasks].scale
+    scale = pair_tasks(batch.campaign.tasks).scale
     digest = digest_of_judgments(corpus=corpus, pairs=pairs, source=source, scale=scale)
     name = batch.judgments.name if batch.judgments is not None else batch.name
     published = JudgmentSet.objects.filter(corpus=batch.corpus, published=True)

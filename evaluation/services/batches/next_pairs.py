@@ -8,7 +8,7 @@ import numpy as np
 
 from evaluation.pooling.active import NextPairs, RoundRule, choose_next_pairs, stop_for
 from evaluation.pooling.pools import PairIds, PairPool
-from evaluation.relevance.pair_tasks import PAIR_TASKS
+from evaluation.relevance.pair_tasks import pair_tasks
 from evaluation.relevance.pairs import JudgedPair
 from evaluation.services.batches.pooled_runs import PooledRuns
 from evaluation.services.batches.stored_answers import Answers, BatchRefused
@@ -62,7 +62,7 @@ def next_pairs_of_round(
         raise BatchRefused(f"rounds of {choice.share:g} of the pairs: expected a share over 0 and at most 1")
     images, captions, _, values = answers.arrays()
     pairs, ours = found.numbers(images, captions)
-    rule = PAIR_TASKS[tasks].rule
+    rule = pair_tasks(tasks).rule
     given = (tuple(values[place]) for place in np.flatnonzero(ours))
     held = np.array([rule.holds(JudgedPair("", "", one)) for one in given], dtype=bool)
     return choose_next_pairs(

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from annotation.campaigns import count_pairs
-from annotation.protocol.campaign_settings import CampaignSettings, settings_of
+from annotation.protocol.campaign_settings import CampaignSettings, settings_of_tasks
 from annotation.protocol.kinds import kinds_of_tasks
 from annotation.protocol.paging import Filling
 from annotation.selectors.campaign import money
@@ -29,7 +29,7 @@ from evaluation.pooling.omissions import unjudged_in_top
 from evaluation.pooling.pools import PairIds, among, pool
 from evaluation.pooling.pricing import Price, price
 from evaluation.pooling.unlikely import BLEU_PRE_THRESHOLD
-from evaluation.relevance.pair_tasks import PAIR_TASKS, USUAL_TASKS
+from evaluation.relevance.pair_tasks import USUAL_TASKS, all_pair_tasks, pair_tasks
 from evaluation.selectors import run_named
 from evaluation.services.batches.next_pairs import (
     SHARE,
@@ -163,8 +163,8 @@ def plan(request: BatchRequest, *, tell: PhaseListener = silent) -> Plan:
     """
     corpus, tasks, depth, threshold = request.corpus, request.tasks, request.depth, request.threshold
     strategy, share = request.strategy, request.share
-    if tasks not in PAIR_TASKS:
-        raise BatchRefused(f"tasks {tasks!r}: expected one of {', '.join(PAIR_TASKS)}")
+    if tasks not in (known := all_pair_tasks()):
+        raise BatchRefused(f"tasks {tasks!r}: expected one of {', '.join(known)}")
     if threshold is not None and not 0 <= threshold <= 1:
         raise BatchRefused(f"threshold {threshold}: expected a share of words, 0 to 1, or none")
     target, kind = corpus_named(corpus), kinds_of_tasks(tasks)[0]
@@ -172,7 +172,7 @@ def plan(request: BatchRequest, *, tell: PhaseListener = silent) -> Plan:
     answered = wanted.get("answers", {})
     if request.judges is not None and isinstance(answered, Mapping):  # else it is refused as a setting
         wanted["answers"] = {**answered, kind: request.judges}
-    frozen = settings_of(wanted)
+    frozen = settings_of_tasks(tasks, wanted)
     chosen = [run_named(name) for name in request.runs]
     found = pooled(corpus, chosen, width=max(1, depth), tell=part_listener(tell, 0.0, 0.6))
     whole = pool(found.shortlists, found.space, depth=depth)
@@ -266,7 +266,7 @@ def _seconds(before: Sequence[Batch], tasks: str) -> tuple[float, str]:
         seconds = seconds_an_answer(batch.campaign)
         if seconds is not None:
             return seconds, batch.name
-    return PAIR_TASKS[tasks].seconds, ""
+    return pair_tasks(tasks).seconds, ""
 
 
 def price_of(pairs: int, number: int, tasks: str, settings: CampaignSettings, seconds: float) -> Price:

@@ -16,7 +16,7 @@ from annotation.protocol.kinds import kinds_of_tasks
 from annotation.selectors.campaign import money
 from annotation.selectors.pair_judgments import Judge, seconds_an_answer
 from evaluation.models import Batch
-from evaluation.relevance.pair_tasks import PAIR_TASKS
+from evaluation.relevance.pair_tasks import pair_tasks
 from evaluation.services.batches.collecting import batch_named, judges_of
 from evaluation.services.batches.stored_answers import BatchRefused
 from evaluation.services.phases import PhaseListener, silent
@@ -48,7 +48,7 @@ def plan_reassignment(batch: Batch, judges: dict[str, Judge] | None = None) -> R
     answers = sum(one.answers for one in unused.values())
     campaign = batch.campaign
     pay = settings_of(campaign.settings).pay
-    each = seconds_an_answer(campaign) or PAIR_TASKS[campaign.tasks].seconds
+    each = seconds_an_answer(campaign) or pair_tasks(campaign.tasks).seconds
     amount = answers * pay.amount(kinds_of_tasks(campaign.tasks)[0], each)
     return Reassignment(
         batch=batch.name,

@@ -14,7 +14,7 @@ from annotation.simulation.visits import ORDERLY
 from annotation.simulation.workers import PERFECT
 from annotation.simulation_driver import CROWD_PATIENCE, QUEUE, CrowdPlan, CrowdReport, run_campaign_crowd
 from evaluation.models import Batch, JudgmentSet
-from evaluation.relevance.pair_tasks import PAIR_TASKS
+from evaluation.relevance.pair_tasks import pair_tasks
 from evaluation.selectors import judgment_set
 from evaluation.services.batches.collecting import batch_named
 from evaluation.services.batches.stored_answers import BatchRefused, answers_of_set
@@ -56,7 +56,7 @@ def judge_as_recorded(
 def recorded_in(judgments: JudgmentSet, batch: Batch, *, in_place_of: int = 0) -> CrowdKnowledge:
     """What the set says, by an image's key and a caption's text; raises BatchRefused for another scale,
     and where an image has two captions of one text that were answered unlike."""
-    corpus, scale = corpus_named(batch.corpus.name), PAIR_TASKS[batch.campaign.tasks].values
+    corpus, scale = corpus_named(batch.corpus.name), pair_tasks(batch.campaign.tasks).values
     key = dict(corpus.images.values_list("pk", "key"))
     text: dict[int, str] = {}
     images_of: dict[str, set[str]] = {}

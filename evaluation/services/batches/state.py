@@ -26,7 +26,7 @@ from evaluation.models import Batch, BatchRun
 from evaluation.pooling.omissions import LeftOut, leave_out
 from evaluation.pooling.pools import PairIds, among, pool
 from evaluation.pooling.unlikely import FilterLoss, filter_loss
-from evaluation.relevance.pair_tasks import PAIR_TASKS
+from evaluation.relevance.pair_tasks import pair_tasks
 from evaluation.relevance.pairs import JudgedPair
 from evaluation.relevance.qrels import AnyRule
 from evaluation.services.batches.collecting import answers_of, asked_of, batch_named, is_collected, short_of
@@ -106,7 +106,7 @@ def batch_state(name: str, *, omissions: bool = False, measure: str = "R-precisi
     wanting = coming.answers or 0
     runs = [row.run for row in BatchRun.objects.filter(batch=batch).select_related("run__corpus")]
     found = pooled(batch.corpus.name, runs)
-    judged, relevant, some_yes = _judged(found, answers, PAIR_TASKS[campaign.tasks].rule)
+    judged, relevant, some_yes = _judged(found, answers, pair_tasks(campaign.tasks).rule)
     asked = asked_of(batch)
     short = short_of(batch, answers, asked)
     reused, lacking = _reused(batch, found, answers)
@@ -137,7 +137,7 @@ def batch_state(name: str, *, omissions: bool = False, measure: str = "R-precisi
         unused={judge: one.unused for judge, one in people.items() if one.unused and one.answers},
         top_up=plan_reassignment(batch, people),
         filling=page_filling(campaign),
-        agreement=_agreement(answers, asked, PAIR_TASKS[campaign.tasks].level),
+        agreement=_agreement(answers, asked, pair_tasks(campaign.tasks).level),
         loss=_loss(batch, found, answers, judged, relevant, some_yes),
         left_out=leave_out(
             found.shortlists,

@@ -16,7 +16,7 @@ from annotation.protocol.paging import ROLE_FILLER
 from annotation.selectors.pair_judgments import Judge, judges, pair_judgments
 from evaluation.models import Batch, JudgmentSet, PairAnswers
 from evaluation.pooling.pools import PairIds
-from evaluation.relevance.pair_tasks import PAIR_TASKS
+from evaluation.relevance.pair_tasks import pair_tasks
 from evaluation.relevance.pairs import JudgedPair
 from evaluation.selectors import CorpusNames, judgment_set
 
@@ -77,7 +77,7 @@ def answers_of_batches(
     """
     found = Answers()
     for name in reuse:
-        _from_file(found, judgment_set(corpus, name), PAIR_TASKS[tasks].values)
+        _from_file(found, judgment_set(corpus, name), pair_tasks(tasks).values)
     who: dict[str, dict[str, Judge]] = {}
     for batch in batches:
         trust = settings_of(batch.campaign.settings).trust
@@ -96,7 +96,10 @@ def answers_of_batches(
 
 def reusable(corpus: str, tasks: str) -> list[str]:
     """The judgments of a corpus that are certain to be on the scale of `tasks`, by name."""
-    sets = JudgmentSet.objects.filter(corpus__name=corpus, published=True, format=PAIR_TASKS[tasks].format)
+    format = pair_tasks(tasks).format
+    if not format:
+        return []
+    sets = JudgmentSet.objects.filter(corpus__name=corpus, published=True, format=format)
     return list(sets.order_by("name").values_list("name", flat=True))
 
 

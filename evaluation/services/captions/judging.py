@@ -10,25 +10,20 @@ Source: Karpathy and Fei-Fei 2015, section 4.2; Hodosh et al. 2013, section 4.3 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from annotation.datasets.importing import import_records
-from annotation.protocol.terms import CaptionRecord, ImageRecord
+from annotation.protocol.terms import CaptionRecord
 from annotation.selectors.corpora import corpus_named
-from annotation.selectors.records import stream_records
-from evaluation.models import CaptionSet, Run
-from evaluation.selectors import CANDIDATES, names_of
+from evaluation.models import CaptionSet
+from evaluation.services.candidates import Candidates, import_candidates, shuffled, store_candidate_runs
 from evaluation.services.captions.sets import caption_set_named
 from evaluation.services.common import ImportRefused, check_name
-from evaluation.services.runs.files import RunFacts, store_run
 from models_core.features.text.tokens import plain_words
 from models_core.phase_cache import PhaseProgress, no_progress
 
-#: The splits of a corpus of candidates: what is judged, and images whose captions are people's alone.
-JUDGED, CONTROLS = "judged", "controls"
 #: What the runs of people's captions are called, with a number behind.
 PEOPLE_RUNS = "people"
 
@@ -83,40 +78,24 @@ def mix_captions(request: MixRequest, *, progress: PhaseProgress = no_progress) 
         one.name: dict(one.captions.values_list("image_id", "text")) for one in sets
     }
     by_system |= _people(request, sets[0], chosen)
-    corpus, names = sets[0].corpus, names_of(sets[0].corpus.name)
-    order = {pk: place for place, pk in enumerate(names.image_name)}
+    corpus = sets[0].corpus
     texts = {
-        pk: _shuffled(dice, {one[pk] for one in by_system.values() if one.get(pk)}) for pk in sorted(chosen)
+        pk: shuffled(dice, {one[pk] for one in by_system.values() if one.get(pk)}) for pk in sorted(chosen)
     }
     only = _controls(corpus.name, controls, dice)
-
-    def records() -> Iterator[ImageRecord]:
-        wanted = {**texts, **only}
-        done = 0
-        for pk, record in zip(order, stream_records(corpus=corpus), strict=True):
-            if pk in wanted:
-                progress("mixing captions", done, len(wanted))
-                done += 1
-                split = JUDGED if pk in texts else CONTROLS
-                captions = tuple(CaptionRecord(text) for text in wanted[pk])
-                yield ImageRecord(
-                    record.id,
-                    record.filename,
-                    captions,
-                    split,
-                    record.width,
-                    record.height,
-                    record.picture,
-                    external_id=record.external_id,
-                )
-
     told = ", ".join([*request.sets, *(name for name in by_system if name not in request.sets)])
-    import_records(name=request.name, records=records(), format=CANDIDATES, source=f"captions of {told}")
-    key_of = dict(corpus.images.values_list("pk", "key"))
-    runs = _runs(
-        request.name,
-        {system: {key_of[pk]: text for pk, text in own.items()} for system, own in by_system.items()},
+    made = Candidates(
+        name=request.name,
+        corpus=corpus.name,
+        judged={pk: list(map(CaptionRecord, own)) for pk, own in texts.items()},
+        controls={pk: list(map(CaptionRecord, own)) for pk, own in only.items()},
+        source=f"captions of {told}",
     )
+    import_candidates(made, phase="mixing captions", progress=progress)
+    ranked = {
+        system: {pk: [(text, 1.0)] for pk, text in own.items() if text} for system, own in by_system.items()
+    }
+    runs = store_candidate_runs(made, ranked, what="captions", depth=1)
     return Mixed(request.name, len(texts), sum(map(len, texts.values())), len(only), runs)
 
 
@@ -187,40 +166,3 @@ def _controls(corpus: str, images: Sequence[int], dice: np.random.Generator) -> 
 def _plain(text: str) -> str:
     """A caption as systems write them: nothing tells who wrote it."""
     return " ".join(plain_words(text))
-
-
-def _shuffled(dice: np.random.Generator, texts: set[str]) -> list[str]:
-    """The texts in an order that says nothing."""
-    ordered = sorted(texts)
-    return [ordered[place] for place in dice.permutation(len(ordered))]
-
-
-def _runs(corpus: str, by_system: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
-    """For each system a run in which each image ranks its caption of the system; images go by their keys."""
-    names, target = names_of(corpus), corpus_named(corpus)
-    written: dict[str, dict[str, str]] = {}
-    asks: dict[str, str] = {}
-    rows = target.images.filter(split=JUDGED).order_by("position", "captions__number")
-    for image, key, caption, text in rows.values_list("pk", "key", "captions__pk", "captions__text"):
-        asks[key] = names.image_name[image]
-        written.setdefault(key, {})[text] = names.caption_name[caption]
-    made = RunFacts(
-        name="",
-        direction=Run.ANNOTATION,
-        system="",
-        format=CANDIDATES,
-        source="",
-        source_digest="",
-        depth=1,
-        split=JUDGED,
-    )
-    found = []
-    for system, own in by_system.items():
-        its = replace(made, name=f"{corpus}-{system}", system=system, source=f"captions of {system}")
-        rankings = (
-            (name, [written[key][own[key]]], np.ones(1, np.float32))
-            for key, name in asks.items()
-            if own.get(key)
-        )
-        found.append(store_run(its, rankings, corpus).run)
-    return tuple(found)

@@ -169,7 +169,9 @@ def _matched(
             unknown.append(one.id)
         elif caption in of:
             raise ImportRefused(f"{path}: caption {one.id!r} has more than one parse; expected one each")
-        elif _letters("".join(_BRACKETS.get(form, form) for form in one.forms)) != _letters(texts[caption]):
+        elif letters_of("".join(_BRACKETS.get(form, form) for form in one.forms)) != letters_of(
+            texts[caption]
+        ):
             other.append(one.id)
         else:
             own = names.caption_name[caption]
@@ -192,9 +194,9 @@ def _matched(
     return [of[pk] for pk in names.caption_name if pk in of], remarks, counts
 
 
-def _letters(text: str) -> str:
-    """A text without white space, with one kind of quotation marks, in small letters."""
-    return re.sub(r"\s|``|''|[\"“”„]", "", text).lower()
+def letters_of(text: str) -> str:
+    """A text without white space and quotation marks, in small letters; brackets as people write them."""
+    return re.sub(r"\s|``|''|[\"“”„]", "", _BRACKETS.get(text, text)).lower()
 
 
 def _plain(one: ParsedSentence) -> dict[str, Any]:

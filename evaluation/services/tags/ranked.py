@@ -11,19 +11,29 @@ import csv
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import repeat
 from pathlib import Path
 from typing import TextIO
 
 from annotation.common.spreadsheets import escape_formula
 from annotation.datasets.layers import layer_to_read
+from annotation.datasets.tags import KeptTags, keep_tags
 from annotation.formats.files.text import whole_file
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
-from evaluation.selectors import image_names
-from evaluation.services.tags.reading import CaptionToRead, check_processes, read_ranked_tags
+from evaluation.selectors import image_names, names_of
+from evaluation.services.features.parses import parses_of
+from evaluation.services.tags.reading import (
+    CaptionToRead,
+    check_processes,
+    parsed_locations,
+    read_ranked_tags,
+)
 from models_core.features.text.tags import (
     DEFAULT_ALPHA,
+    TagPlacing,
     TagUnit,
     check_alpha,
 )
@@ -31,6 +41,8 @@ from models_core.features.text.tokens import tokenise
 from models_core.phase_cache import PhaseProgress, no_progress
 
 _PHASE = "ranking tags"
+#: Gives the locations of a caption's tokens; None: by their order.
+_Locating = Callable[[Sequence[str]], list[float] | None]
 #: Digits after the point of a score in a file.
 SCORE_DIGITS = 6
 _TOGETHER = 50  # images between two words of progress
@@ -38,7 +50,8 @@ _TOGETHER = 50  # images between two words of progress
 
 @dataclass(frozen=True, slots=True)
 class TagsRequest:
-    """Which corpus, what becomes a tag, and alpha of equation 9 (None: the paper's for this sort of tag).
+    """Which corpus, what becomes a tag, alpha of equation 9 (None: the paper's for this sort of tag), and by
+    what tags are placed: the order of words, or the tree of the caption's parse.
 
     With a `layer` of the corpus its mentions are the noun phrases, else the chunker's. So many `processes`
     read captions.
@@ -49,6 +62,7 @@ class TagsRequest:
     alpha: float | None = None
     layer: str = ""
     processes: int = 1
+    place: TagPlacing = "words"
 
     @property
     def weight(self) -> float:
@@ -77,17 +91,18 @@ def rank_tags(wanted: TagsRequest, *, progress: PhaseProgress = no_progress) -> 
     """The tags of each image of the corpus, in its order; an image without a noun has none, nor has one that
     the layer does not cover.
 
-    Raises UnknownName, and ValueError for an alpha outside 0 to 1 and for less than a process, before the
-    first image.
+    Raises UnknownName, also where tags are placed by parses and there are none, and ValueError for an alpha
+    outside 0 to 1 and for less than a process, before the first image.
     """
     check_alpha(wanted.weight)
     check_processes(wanted.processes)
     corpus, names = corpus_named(wanted.corpus), image_names(wanted.corpus)
     layer = layer_to_read(corpus, wanted.layer) if wanted.layer else None
+    located = _by_parse(wanted.corpus) if wanted.place == "tree" else repeat(lambda tokens: None)
 
     def captions() -> Iterator[list[CaptionToRead]]:
         for record in stream_records(corpus=corpus, layer=layer):
-            yield list(_captions(record, stored=layer is not None))
+            yield list(_captions(record, located, stored=layer is not None))
 
     def found() -> Iterator[ImageTags]:
         ranked = read_ranked_tags(captions(), wanted.unit, wanted.weight, processes=wanted.processes)
@@ -100,15 +115,43 @@ def rank_tags(wanted: TagsRequest, *, progress: PhaseProgress = no_progress) -> 
     return found()
 
 
-def _captions(record: ImageRecord, *, stored: bool) -> Iterator[CaptionToRead]:
+def _captions(record: ImageRecord, located: Iterator[_Locating], *, stored: bool) -> Iterator[CaptionToRead]:
     """The captions of an image that describe it, with the phrases that are `stored`."""
     phrases: dict[int, list[tuple[int, int]]] = {}
     for mention in record.layer.mentions if record.layer is not None else ():
         phrases.setdefault(mention.caption, []).append((mention.start, mention.end))
-    for number, caption in enumerate(record.captions):
+    for number, (caption, locate) in enumerate(zip(record.captions, located, strict=False)):
         if not caption.unrelated:
             own = sorted(phrases.get(number, ())) if stored else None
-            yield CaptionToRead(caption_tokens(caption), own)
+            tokens = caption_tokens(caption)
+            yield CaptionToRead(tokens, own, locate(tokens))
+
+
+def _by_parse(corpus: str) -> Iterator[_Locating]:
+    """For each caption of the corpus, in order, how far its tokens are from the root of its parse."""
+    parses = parses_of(corpus)
+
+    def found() -> Iterator[_Locating]:
+        left = parses.sentences()
+        coming = next(left, None)
+        for name in names_of(corpus).caption_name.values():
+            own = coming if coming is not None and coming.id == name else None
+            coming = next(left, None) if own is not None else coming
+            yield partial(parsed_locations, parse=own)
+
+    return found()
+
+
+def keep_ranked_tags(wanted: TagsRequest, *, progress: PhaseProgress = no_progress) -> KeptTags:
+    """Rank the tags of a corpus, and keep them in place of those that are kept for it.
+
+    Raises UnknownName, Busy, and ValueError for an alpha outside 0 to 1; those kept before stay then.
+    """
+    images = rank_tags(wanted, progress=progress)
+    corpus = corpus_named(wanted.corpus)
+    keys = list(corpus.images.order_by("position").values_list("key", flat=True))
+    ranked = ((key, one.tags) for key, one in zip(keys, images, strict=True))
+    return keep_tags(corpus=corpus, images=ranked, unit=wanted.unit, alpha=wanted.weight, place=wanted.place)
 
 
 def write_ranked_tags(images: Iterator[ImageTags], out: Path) -> TagsReport:

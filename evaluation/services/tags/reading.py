@@ -19,8 +19,10 @@ from typing import NamedTuple
 
 from annotation.common.batching import chunks
 from annotation.protocol.chunker.chunking import NounPhraseChunker
+from evaluation.formats.conllu import ParsedSentence
+from evaluation.services.features.parses import letters_of
 from models_core.features.text.lemmas import Lemmatiser, Word
-from models_core.features.text.tags import TagPlace, TagUnit, ranked_tags, tags_in_caption
+from models_core.features.text.tags import TagPlace, TagUnit, ranked_tags, tags_in_caption, tree_locations
 
 #: Images that a process reads at a time.
 _BLOCK = 100
@@ -30,10 +32,12 @@ RankedTags = list[tuple[str, float]]
 
 
 class CaptionToRead(NamedTuple):
-    """A caption's tokens, and its noun phrases among them; None where the chunker is to find them."""
+    """A caption's tokens; its noun phrases among them, None where the chunker is to find them; and where its
+    tokens stand, None where it is by their order."""
 
     tokens: Sequence[str]
     phrases: Sequence[tuple[int, int]] | None = None
+    locations: Sequence[float] | None = None
 
 
 class TagReader:
@@ -53,13 +57,19 @@ class TagReader:
         return self._lemmatiser.every_token(tokens), self._chunker.chunk(tokens)
 
     def tags(
-        self, tokens: Sequence[str], phrases: Sequence[tuple[int, int]] | None = None
+        self,
+        tokens: Sequence[str],
+        phrases: Sequence[tuple[int, int]] | None = None,
+        locations: Sequence[float] | None = None,
     ) -> tuple[TagPlace, ...]:
-        """The tags of a caption of these tokens, in order; `phrases` are found where None."""
+        """The tags of a caption of these tokens, in order; `phrases` are found where None; `locations` as
+        `tags_in_caption` takes them."""
         found = self._chunker.chunk(tokens) if phrases is None else phrases
         if not found:
             return ()
-        return tags_in_caption(self._lemmatiser.every_token(tokens), found, unit=self.unit)
+        return tags_in_caption(
+            self._lemmatiser.every_token(tokens), found, unit=self.unit, locations=locations
+        )
 
 
 @cache
@@ -102,3 +112,25 @@ def read_ranked_tags(
             yield from under_way.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def parsed_locations(tokens: Sequence[str], parse: ParsedSentence | None) -> list[float]:
+    """How far each token is from the root of its caption's parse, relatively; 1 where there is no parse.
+
+    A parse may cut words otherwise: a token is as near as the nearest word that shares a letter with it.
+    """
+    far = [1.0] * len(tokens)
+    if parse is None:
+        return far
+    words = [letters_of(form) for form in parse.forms]
+    spoken = [letters_of(token) for token in tokens]
+    if "".join(words) != "".join(spoken):
+        return far
+    nearest: list[float] = []  # of each letter
+    for word, location in zip(words, tree_locations(parse.heads), strict=True):
+        nearest += [location] * len(word)
+    at = 0
+    for place, word in enumerate(spoken):
+        far[place] = min(nearest[at : at + len(word)], default=1.0)
+        at += len(word)
+    return far

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
-from typing import Any
+from typing import Any, get_args
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -26,6 +26,7 @@ from evaluation.web.frame import text_parameter
 from evaluation.web.server_files import path_of_file, server_files
 from evaluation.web.splits import NotOffered, whole_in
 from models_core.checked_fields import field_rules
+from models_core.features.text.tags import TagPlacing, TagUnit
 
 #: What the form calls the settings of a training of word vectors.
 _LABELS: dict[str, Promise] = {
@@ -110,4 +111,21 @@ def word_vectors_train(request: HttpRequest) -> HttpResponse:
         arguments = {"corpus": corpus.name, "name": name, **numbers}
         jobs.enqueue(kind="train_word_vectors", arguments=arguments, corpus=corpus, actor=account_of(request))
         tell(_("Training the word vectors. The progress is shown below."))
+    return redirect("evaluation:features")
+
+
+@require_POST
+@for_roles(*RUNNING, corpora=True)
+def tags_rank(request: HttpRequest) -> HttpResponse:
+    """Have a job rank the tags of a corpus from its captions, and keep them."""
+    with said(request, jobs.JobError, NotOffered, UnknownName) as tell:
+        corpus = offered.offered_corpus(request, text_parameter(request.POST, "corpus"))
+        unit, place = text_parameter(request.POST, "unit"), text_parameter(request.POST, "place") or "words"
+        if unit not in get_args(TagUnit) or place not in get_args(TagPlacing):
+            raise NotOffered(_("There are no such tags: choose from the list."))
+        if place == "tree" and not parses_of_corpora([corpus]):
+            raise NotOffered(_("Corpus %(name)s has no parses: import them first.") % {"name": corpus.name})
+        arguments = {"corpus": corpus.name, "unit": unit, "place": place}
+        jobs.enqueue(kind="rank_tags", arguments=arguments, corpus=corpus, actor=account_of(request))
+        tell(_("Ranking the tags. They are on the corpus’s page when they are done."))
     return redirect("evaluation:features")

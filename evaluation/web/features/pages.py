@@ -41,7 +41,14 @@ from evaluation.web.uploads import LARGEST_UPLOAD, UPLOAD_REFUSALS, upload_folde
 #: How a page offers to find regions; "" describes whole pictures.
 METHODS_OFFERED = ("", "edgeboxes", "selective-search", "edges-and-segments", "grid")
 #: Kinds of jobs that make feature sets.
-_KINDS = ("import_features", "extract_set", "extract_regions", "train_word_vectors", "import_parses")
+_KINDS = (
+    "import_features",
+    "extract_set",
+    "extract_regions",
+    "train_word_vectors",
+    "import_parses",
+    "rank_tags",
+)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

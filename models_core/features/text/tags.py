@@ -8,6 +8,11 @@
 Ours, where the paper says nothing: punctuation is no word; the place of a compound is that of its last noun;
 equation 8 divides by nouns as often as they come, so that frequencies add up to 1.
 
+The paper's syntactic variant takes for loc the relative distance of w to the root of the caption's parse
+(`tree_locations`): edges to the root over those of the word that is farthest. Ours: a compound is as near as
+the nearest of its nouns, which is its head; a caption without a parse has all its nouns at 1, and they count
+for their frequency.
+
 Source: structured listwise tagging, section 3.2.
 """
 
@@ -22,6 +27,8 @@ from models_core.features.text.lemmas import NOUN, Word, carries_content
 
 #: What becomes a tag: each noun, or nouns that stand together as one.
 TagUnit = Literal["nouns", "compounds"]
+#: By what a tag is placed in a caption: by the order of words, or by the distance to the root of its parse.
+TagPlacing = Literal["words", "tree"]
 #: The alpha by which the paper's models predict tags best (its section 4.3).
 DEFAULT_ALPHA: dict[TagUnit, float] = {"nouns": 0.75, "compounds": 0.0}
 
@@ -30,7 +37,8 @@ _DIGITS = 12  # of scores, so that those that are equal by the equations are equ
 
 @dataclass(frozen=True, slots=True)
 class TagPlace:
-    """A tag where a caption has it: `location` is its place over the number of words, above 0, at most 1."""
+    """A tag where a caption has it: `location` is its place over the number of words, above 0, at most 1; or
+    its relative distance to the root of a parse, from 0."""
 
     tag: str
     location: float
@@ -58,12 +66,14 @@ def tags_in_caption(
     phrases: Iterable[tuple[int, int]] | None = None,
     *,
     unit: TagUnit = "nouns",
+    locations: Sequence[float] | None = None,
 ) -> tuple[TagPlace, ...]:
     """The tags of one caption in their order, each as often as it comes.
 
     `words` are all its words with its punctuation, as `Lemmatiser.every_token` gives them; `phrases` its noun
     phrases, as (start, end) among `words`, end exclusive, none overlapping. A noun outside all phrases is
     none (None: the whole caption is one phrase). A compound is the longest row of nouns within a phrase.
+    `locations`: of each of `words`, from 0 to 1, in place of that by their order.
 
     >>> said = [Word("the", ""), Word("soccer", NOUN), Word("field", NOUN), Word(".", "")]
     >>> [(one.tag, round(one.location, 2)) for one in tags_in_caption(said)]
@@ -84,11 +94,30 @@ def tags_in_caption(
                 continue
             joins = unit == "compounds" and bool(row)
             row.append(words[at].lemma)
+            location = places[at] / number if locations is None else locations[at]
             if joins:
-                found.pop()
-            tag = " ".join(row) if joins else words[at].lemma
-            found.append(TagPlace(tag, places[at] / number))
+                before = found.pop().location
+                location = location if locations is None else min(before, location)
+            found.append(TagPlace(" ".join(row) if joins else words[at].lemma, location))
     return tuple(found)
+
+
+def tree_locations(heads: Sequence[int]) -> tuple[float, ...]:
+    """Of each word of a parse, its relative distance to the root: from 0, the root's, to 1.
+
+    `heads`: of each word the number of its head, counted from 1 (0: it is the root); they are a tree.
+
+    >>> tree_locations([2, 3, 0])  # The dog bites.
+    (1.0, 0.5, 0.0)
+    """
+    distances = []
+    for word in range(1, len(heads) + 1):
+        steps = 0
+        while word := heads[word - 1]:
+            steps += 1
+        distances.append(steps)
+    farthest = max(distances, default=0)
+    return tuple(steps / farthest if farthest else 0.0 for steps in distances)
 
 
 def ranked_tags(captions: Iterable[Iterable[TagPlace]], alpha: float) -> list[tuple[str, float]]:

@@ -240,7 +240,7 @@ def test_the_commands_tell_the_price_open_the_batch_and_collect_it(
         (["open_batch", "b", "--corpus", "quay", "--runs", "sharp-search", "--depth", "0"], "depth 0"),
         (
             ["open_batch", "b", "--corpus", "quay", "--runs", "sharp-search", "--tasks", "boxes"],
-            "relevance, graded",
+            "relevance, tags, graded",
         ),
         (
             ["open_batch", "b", "--corpus", "quay", "--runs", "sharp-search", "--threshold", "7"],

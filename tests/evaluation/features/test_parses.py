@@ -106,7 +106,7 @@ def test_parses_are_kept_in_the_order_of_captions_and_the_others_counted(
 
 
 def test_brackets_and_quotation_marks_may_be_those_of_the_treebank():
-    assert parses._letters('A "big" (red) dog') == parses._letters(
+    assert parses.letters_of('A "big" (red) dog') == parses.letters_of(
         "".join(parses._BRACKETS.get(w, w) for w in "A `` big '' -LRB- red -RRB- dog".split())
     )
 

@@ -15,12 +15,13 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.datasets.importing import import_records
-from annotation.models import Corpus
+from annotation.models import Corpus, TagList
 from annotation.protocol.chunker.chunking import NounPhraseChunker
 from annotation.protocol.terms import CaptionRecord, Chain, ImageRecord, LayerRecord, Mention
+from evaluation.formats.conllu import ParsedSentence
 from evaluation.services.tags import reading
 from evaluation.services.tags.ranked import TagsRequest, rank_tags
-from evaluation.services.tags.reading import CaptionToRead, read_ranked_tags
+from evaluation.services.tags.reading import CaptionToRead, parsed_locations, read_ranked_tags
 from models_core.features.text.lemmas import OTHER_PART, Lemmatiser, Word, carries_content
 from models_core.features.text.tags import ranked_tags, tags_in_caption
 from models_core.features.text.tokens import tokenise
@@ -201,3 +202,51 @@ def test_processes_give_the_same_as_one() -> None:
     """Two fresh processes import numpy and HanTa: four seconds."""
     whole = list(read_ranked_tags(many_images(), "compounds", 0.0))
     assert list(read_ranked_tags(many_images(), "compounds", 0.0, processes=2)) == whole
+
+
+PARSES = """\
+# sent_id = 1.jpg#0
+1\tThe\t_\t_\t_\t_\t2\tdet\t_\t_
+2\tdog\t_\t_\t_\t_\t3\tnsubj\t_\t_
+3\tbites\t_\t_\t_\t_\t0\troot\t_\t_
+4\t.\t_\t_\t_\t_\t3\tpunct\t_\t_
+
+# sent_id = 2.jpg#0
+1\tA\t_\t_\t_\t_\t2\tdet\t_\t_
+2\tboy\t_\t_\t_\t_\t0\troot\t_\t_
+3\ton\t_\t_\t_\t_\t6\tcase\t_\t_
+4\ta\t_\t_\t_\t_\t6\tdet\t_\t_
+5\tsoccer\t_\t_\t_\t_\t6\tcompound\t_\t_
+6\tfield\t_\t_\t_\t_\t2\tnmod\t_\t_
+7\t.\t_\t_\t_\t_\t2\tpunct\t_\t_
+"""
+
+
+def test_tags_are_placed_by_the_trees_of_parses(pets: str, tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="corpus 'pets' has no parses; import_parses pets FILE"):
+        said("rank_tags", pets, "--place", "tree")
+    (tmp_path / "p.conllu").write_text(PARSES, encoding="utf-8")
+    said("import_parses", pets, tmp_path / "p.conllu")
+
+    def placed(unit: str, alpha: str) -> dict[str, dict[str, float]]:
+        out = tmp_path / f"{unit}-{alpha}.jsonl"
+        said("rank_tags", pets, "--place", "tree", "--tags", unit, "--alpha", alpha, "--out", out)
+        return {line["image"]: dict(line["tags"]) for line in map(json.loads, out.read_text().splitlines())}
+
+    # "dog": one of at most two edges from the root. "boy" is a root; field one of two edges, soccer two.
+    nouns = placed("nouns", "0")
+    assert nouns["1.jpg"] == {"dog": 0.5}
+    # The second caption of image 2, and that of image 5, have no parse: their nouns only count for frequency.
+    assert nouns["2.jpg"] == {"boy": 1.0, "field": 0.5, "soccer": 0.0, "dog": 0.0}
+    assert nouns["5.jpg"] == {"tree": 0.0}
+    assert placed("compounds", "0")["2.jpg"] == {"boy": 1.0, "soccer field": 0.5, "dog": 0.0}
+    assert placed("nouns", "1")["2.jpg"] == {"boy": 0.4, "dog": 0.2, "field": 0.2, "soccer": 0.2}
+    said("rank_tags", pets, "--place", "tree", "--keep")
+    assert TagList.objects.get().place == "tree"
+
+
+def test_a_parse_that_cuts_words_otherwise_places_them_all_the_same() -> None:
+    parse = ParsedSentence("x", ("two", "-", "year", "olds", "ca", "n't"), (4, 4, 4, 0, 4, 5), ("",) * 6)
+    assert parsed_locations(("two-year", "olds", "can't"), parse) == [0.5, 0.0, 0.5]
+    assert parsed_locations(("other", "words"), parse) == [1.0, 1.0]
+    assert parsed_locations(("a", "``", "b"), None) == [1.0, 1.0, 1.0]

@@ -59,6 +59,7 @@ ACTS: dict[str, list[str | int]] = {
     "extract_features": [],
     "import_parses": [],
     "train_word_vectors": [],
+    "rank_tags": [],
     "collection_features": [],
     "remove_run": ["nothing"],
     "remove_qrels": ["nothing"],

@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from annotation.protocol.grading import one_of
-from annotation.protocol.kinds import ABOUT_PAIR, KINDS, BadItem, Kind, Number, WrittenControlItem
+from annotation.protocol.kinds import (
+    ABOUT_PAIR,
+    KINDS,
+    BadItem,
+    Kind,
+    Number,
+    PairBatch,
+    WrittenControlItem,
+)
 from annotation.protocol.questions import pair_key
 
 CAPTION_FLUENCY = "caption_fluency"
@@ -34,6 +42,7 @@ RULES = Kind(
     item=_item,
     numbers={CAPTION_FLUENCY: Number(2, "made up")},
     told=_told,
+    batch=PairBatch(6.0),
 )
 
 KINDS.register(RULES.key, RULES)

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from models_core.features.text.lemmas import NOUN, OTHER_PART, VERB, Lemmatiser, Word
-from models_core.features.text.tags import TagPlace, TagUnit, ranked_tags, tags_in_caption
+from models_core.features.text.tags import TagPlace, TagUnit, ranked_tags, tags_in_caption, tree_locations
 from tests.models_core.features.text.slow_tags import read_slowly
 
 PARTS = {"n": NOUN, "v": VERB, "x": OTHER_PART}
@@ -114,3 +114,25 @@ def test_every_token_has_its_lemma_and_part() -> None:
     found = Lemmatiser().every_token("Two dogs , running .".split())
     assert [word.lemma for word in found] == ["two", "dog", ",", "run", "."]
     assert found[1].part == NOUN
+
+
+def test_the_distance_to_the_root_of_a_parse_is_relative_to_the_farthest_word() -> None:
+    """As figure 1 of the paper counts edges: of a nominal phrase the root noun is at 0."""
+    # a mirror that shows dogs: mirror is the root, shows hangs on it, dogs on shows; "a" on mirror
+    heads = (2, 0, 4, 2, 4)
+    assert tree_locations(heads) == (0.5, 0.0, 1.0, 0.5, 1.0)
+    assert tree_locations((0,)) == (0.0,) and tree_locations(()) == ()
+    words = marked("a mirror/n that show/v dog/n")
+    found = tags_in_caption(words, locations=tree_locations(heads))
+    assert found == (TagPlace("mirror", 0.0), TagPlace("dog", 1.0))
+    assert dict(ranked_tags([found], 0.0)) == {"mirror": 1.0, "dog": 0.0}
+
+
+def test_a_compound_is_as_near_to_the_root_as_its_head() -> None:
+    words = marked("soccer/n field/n")
+    assert tags_in_caption(words, unit="compounds", locations=[1.0, 0.25]) == (
+        TagPlace("soccer field", 0.25),
+    )
+    assert tags_in_caption(words, unit="compounds", locations=[0.25, 1.0]) == (
+        TagPlace("soccer field", 0.25),
+    )

@@ -1,0 +1,104 @@
+"""Ranked tags kept for a corpus: written out of sight, then put in force in place of those before."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from annotation.common import database
+from annotation.common.batching import chunks
+from annotation.common.locks import exclusive_folder
+from annotation.models import Corpus, CorpusTag, ImageTag, TagList
+from annotation.models.tags import LONGEST_KEPT_TAG
+
+#: Images whose tags are written in one transaction.
+IMAGES_TOGETHER = 200
+#: Tags of a list that are updated by one statement.
+_TAGS_TOGETHER = 500
+
+
+@dataclass(frozen=True, slots=True)
+class KeptTags:
+    """What is kept: so many `tags` of `images` images, `distinct` different ones. Longer than 200 signs were
+    `left_out`."""
+
+    images: int
+    tags: int
+    distinct: int
+    left_out: int
+
+
+def keep_tags(
+    *,
+    corpus: Corpus,
+    images: Iterable[tuple[str, Sequence[tuple[str, float]]]],
+    unit: str,
+    alpha: float,
+    place: str = "words",
+) -> KeptTags:
+    """Keep the tags of a corpus's images, each by its key with its tags and their scores, the best first.
+
+    They take the place of those that are in force once all are written; what raises on the way leaves these
+    in force. Of a tag that an image has twice, in whatever case, the first counts. Raises Busy, and KeyError
+    for a key that the corpus lacks.
+    """
+    busy = f"tags of corpus {corpus.name!r} are being kept by another process; wait for its end"
+    with exclusive_folder(f"tags.{corpus.pk}", busy=busy):
+        _remove(TagList.objects.filter(corpus=corpus, published=False))  # what a killed one left
+        made = TagList.objects.create(corpus=corpus, unit=unit, alpha=alpha, place=place)
+        try:
+            kept = _write(made, dict(corpus.images.values_list("key", "pk")), images)
+        except BaseException:
+            _remove(TagList.objects.filter(pk=made.pk))
+            raise
+        database.analyse_tables(kept.tags, ImageTag)
+        with database.writing():
+            TagList.objects.filter(corpus=corpus, published=True).update(published=False)
+            TagList.objects.filter(pk=made.pk).update(published=True)
+        _remove(TagList.objects.filter(corpus=corpus, published=False))
+    return kept
+
+
+def _write(
+    made: TagList, ids: dict[str, int], images: Iterable[tuple[str, Sequence[tuple[str, float]]]]
+) -> KeptTags:
+    known: dict[str, int] = {}
+    counts: Counter[int] = Counter()
+    number = tags = left_out = 0
+    for chunk in chunks(images, IMAGES_TOGETHER):
+        found: list[tuple[int, list[tuple[str, float]]]] = []
+        for key, ranked in chunk:
+            best: dict[str, float] = {}
+            for text, score in ranked:
+                best.setdefault(text.lower(), score)
+            short = [(text, score) for text, score in best.items() if len(text) <= LONGEST_KEPT_TAG]
+            left_out += len(best) - len(short)
+            found.append((ids[key], short))
+        new = sorted({text for _, own in found for text, _ in own} - known.keys())
+        rows = [
+            (text, image, place, score) for image, own in found for place, (text, score) in enumerate(own)
+        ]
+        with transaction.atomic():
+            created = CorpusTag.objects.bulk_create(CorpusTag(tag_list=made, text=text) for text in new)
+            known.update((row.text, row.pk) for row in created)
+            ImageTag.objects.bulk_create(
+                ImageTag(tag_id=known[text], image_id=image, place=place, score=score)
+                for text, image, place, score in rows
+            )
+        counts.update(known[text] for text, *_ in rows)
+        number, tags = number + len(found), tags + len(rows)
+    for part in chunks(counts.items(), _TAGS_TOGETHER):
+        CorpusTag.objects.bulk_update([CorpusTag(pk=pk, images=count) for pk, count in part], ["images"])
+    return KeptTags(number, tags, len(known), left_out)
+
+
+def _remove(lists: Iterable[TagList]) -> None:
+    """Remove lists with their tags, each table by one statement."""
+    for one in lists:
+        with transaction.atomic():
+            ImageTag.objects.filter(tag__tag_list=one).delete()
+            CorpusTag.objects.filter(tag_list=one).delete()
+            one.delete()

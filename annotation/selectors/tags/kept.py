@@ -1,0 +1,121 @@
+"""Kept tags as pages, commands and campaigns read them: of an image, of a corpus, and who has them.
+
+Each function asks a fixed number of queries, whatever the size of the corpus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+
+from annotation.models import Corpus, CorpusTag, Image, ImageTag, TagList
+from annotation.selectors.tags.queries import TagQuery
+
+#: Tags on a page.
+TAGS_PER_PAGE = 100
+#: How many tags are suggested for an unknown one, and among how many that begin alike they are sought.
+_SUGGESTED, _ALIKE = 3, 500
+#: Images whose tags are read at once.
+_TOGETHER = 500
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredTag:
+    """A tag of an image with its score, and how many images have it."""
+
+    text: str
+    score: float
+    images: int
+
+
+@dataclass(frozen=True, slots=True)
+class TagPage:
+    """Some tags of a corpus, the most frequent first; `more`: others follow."""
+
+    tags: list[CorpusTag]
+    more: bool
+
+
+def tag_list_of(corpus: Corpus) -> TagList | None:
+    """The tags of a corpus that are in force; None where none were kept."""
+    return TagList.objects.filter(corpus=corpus, published=True).first()
+
+
+def tags_of_image(image: Image) -> list[ScoredTag]:
+    """The tags of an image, the best first; one query."""
+    rows = ImageTag.objects.filter(image=image, tag__tag_list__published=True).order_by("place")
+    return [ScoredTag(*row) for row in rows.values_list("tag__text", "score", "tag__images")]
+
+
+def frequent_tags(kept: TagList, *, contains: str = "", skip: int = 0) -> TagPage:
+    """The tags of a list that contain a text, by the number of images that have them; one query."""
+    rows = CorpusTag.objects.filter(tag_list=kept).order_by("-images", "text")
+    if contains:
+        rows = rows.filter(text__contains=contains.lower())
+    found = list(rows[skip : skip + TAGS_PER_PAGE + 1])
+    return TagPage(found[:TAGS_PER_PAGE], len(found) > TAGS_PER_PAGE)
+
+
+def tag_numbers(kept: TagList, query: TagQuery) -> dict[str, int]:
+    """The ids of those of a query's tags that the list has; one query."""
+    found = CorpusTag.objects.filter(tag_list=kept, text__in=query.tags)
+    return dict(found.values_list("text", "pk"))
+
+
+def images_tagged(corpus: Corpus, query: TagQuery) -> Q:
+    """What an image of the corpus fulfils that has the tags asked for; nothing, where none are kept."""
+    kept = tag_list_of(corpus)
+    known = tag_numbers(kept, query) if kept is not None else {}
+    matching = Q(pk__in=[])
+    for choice in query.choices:
+        if all(tag in known for tag in choice):
+            has = Q()
+            for tag in choice:
+                has &= Q(pk__in=ImageTag.objects.filter(tag=known[tag]).values("image"))
+            matching |= has
+    return matching
+
+
+def unknown_tags(corpus: Corpus, query: TagQuery) -> dict[str, list[str]]:
+    """The tags of a query that no image of the corpus has, each with tags that are written alike.
+
+    A query for all of them, and one for each that is unknown.
+    """
+    kept = tag_list_of(corpus)
+    known = tag_numbers(kept, query) if kept is not None else {}
+    return {tag: _alike(kept, tag) for tag in query.tags if tag not in known}
+
+
+def _alike(kept: TagList | None, tag: str) -> list[str]:
+    """The most frequent tags that begin as this one and are written most alike."""
+    alike = CorpusTag.objects.filter(tag_list=kept, text__startswith=tag[0]).order_by("-images", "text")
+    return get_close_matches(tag, alike.values_list("text", flat=True)[:_ALIKE], n=_SUGGESTED, cutoff=0.6)
+
+
+def tagged_images(
+    corpus: Corpus, images: QuerySet[Image] | None = None
+) -> Iterator[tuple[str, list[ScoredTag]]]:
+    """Each image of a corpus (or of some of its `images`), in its order, with its tags; two queries for each
+    part of the images.
+
+    An image is named as `rank_tags` names it: by its file, or by its key where another image has that name.
+    """
+    wanted = (Image.objects.all() if images is None else images).filter(corpus=corpus).order_by("position")
+    own_images = Image.objects.filter(corpus=corpus)
+    counted = own_images.values("filename").order_by().annotate(number=Count("pk"))
+    shared = set(counted.filter(number__gt=1).values_list("filename", flat=True))
+    others = own_images.filter(key=OuterRef("filename")).exclude(pk=OuterRef("pk"))
+    shared |= set(own_images.filter(Exists(others)).values_list("filename", flat=True))
+    after = -1
+    while page := list(wanted.filter(position__gt=after)[:_TOGETHER]):
+        after = page[-1].position
+        own: dict[int, list[ScoredTag]] = {image.pk: [] for image in page}
+        rows = ImageTag.objects.filter(image__in=own, tag__tag_list__published=True).order_by("place")
+        for image, text, score, number in rows.values_list("image", "tag__text", "score", "tag__images"):
+            own[image].append(ScoredTag(text, score, number))
+        for row in page:
+            named = row.filename and row.filename not in shared
+            yield row.filename if named else row.key, own[row.pk]

@@ -1,0 +1,82 @@
+"""What people write to find images by their tags: `frisbee and dog`, `"soccer field" or kite`.
+
+`and` may be left out, and binds closer than `or`; a compound stands in quotes. Upper and lower case are one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+#: A query names no more tags than this.
+MOST_TAGS = 20
+
+_PART = re.compile(r'\s*(?:"([^"]*)"|“([^”]*)”|([^\s"“]+))')
+
+
+class BadTagQuery(ValueError):
+    """A query that cannot be read; one line with the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class TagQuery:
+    """Images that have all tags of one of the `choices`."""
+
+    choices: tuple[tuple[str, ...], ...]
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Each tag that it names, once, in order."""
+        return tuple(dict.fromkeys(tag for choice in self.choices for tag in choice))
+
+
+def read_tag_query(text: str) -> TagQuery | None:
+    """The query that a text is; None for an empty one. Raises BadTagQuery.
+
+    >>> read_tag_query('frisbee and Dog or "soccer  field"').choices
+    (('frisbee', 'dog'), ('soccer field',))
+    """
+    choices: list[list[str]] = [[]]
+    waits = ""  # the word that a tag must follow
+    for word, quoted in _parts(text):
+        joins = not quoted and word in ("and", "or")
+        if joins and (waits or not choices[-1]):
+            raise BadTagQuery(_("“%(word)s” must stand between two tags.") % {"word": word})
+        if joins:
+            waits = word
+            if word == "or":
+                choices.append([])
+            continue
+        waits = ""
+        choices[-1].append(word)
+    if waits:
+        raise BadTagQuery(_("“%(word)s” must stand between two tags.") % {"word": waits})
+    if not choices[-1]:
+        return None
+    found = TagQuery(tuple(tuple(dict.fromkeys(choice)) for choice in choices))
+    if len(found.tags) > MOST_TAGS:
+        raise BadTagQuery(_("Name at most %(most)d tags.") % {"most": MOST_TAGS})
+    return found
+
+
+def _parts(text: str) -> Iterator[tuple[str, bool]]:
+    """Each word or quoted phrase in lower case, its white space single; and whether it was quoted."""
+    text, at = text.strip(), 0
+    while at < len(text):
+        found = _PART.match(text, at)
+        if found is None:
+            raise BadTagQuery(_("A quotation mark is missing: put a compound between two."))
+        at = found.end()
+        quoted = found[3] is None
+        word = " ".join((found[1] or found[2] or found[3] or "").lower().split())
+        if not word:
+            raise BadTagQuery(_("There is nothing between two quotation marks: put a tag there."))
+        yield word, quoted
+
+
+def written_tag(tag: str) -> str:
+    """A tag as a query has it: in quotes where it is more than a word, or a word that joins."""
+    return f'"{tag}"' if " " in tag or tag in ("and", "or") else tag

@@ -1,0 +1,95 @@
+"""Images drawn by their tags: the same number of each stratum, by chance, and the same ones again.
+
+A stratum is what a query for tags finds (`queries`). Strata take turns: each gives the first image of its
+drawn order that is not taken yet, until enough are drawn. So strata have equal numbers as long as they last,
+an image that is in several counts for the one that comes to it first, and a larger sample holds the smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from annotation.common.registry import UnknownName
+from annotation.models import Corpus, Image
+from annotation.protocol.controls import draw_number
+from annotation.selectors.tags.kept import images_tagged, tag_list_of, unknown_tags
+from annotation.selectors.tags.queries import BadTagQuery, read_tag_query
+
+#: No sample is larger: databases take no longer lists.
+LARGEST_SAMPLE = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """What a query for tags finds: images that are `matching`, and those `drawn` for it."""
+
+    query: str
+    matching: int
+    drawn: int
+
+
+@dataclass(frozen=True, slots=True)
+class TagSample:
+    """The ids of the images that were drawn, in the order of the draw, and the strata."""
+
+    images: tuple[int, ...]
+    strata: tuple[Stratum, ...]
+
+
+def draw_by_tags(
+    corpus: Corpus,
+    strata: Sequence[str],
+    *,
+    seed: int,
+    number: int | None = None,
+    split: str | None = None,
+) -> TagSample:
+    """`number` images of a corpus (None: all), of one `split` or all, with equal shares of the `strata`.
+
+    Queries: four for each stratum, whatever the size of the corpus. Raises BadTagQuery for strata that are no
+    queries or none, and more than LARGEST_SAMPLE images; UnknownName where the corpus has no tags, or a tag
+    is unknown.
+    """
+    if tag_list_of(corpus) is None:
+        raise UnknownName(f"corpus {corpus.name!r} has no tags; make them: rank_tags {corpus.name} --keep")
+    orders = [_order(corpus, stratum, seed, split) for stratum in strata]
+    if not orders:
+        raise BadTagQuery("no tags were named; name at least one stratum")
+    taken: dict[int, int] = {}
+    left = [iter(order) for order in orders]
+    turn = list(range(len(orders)))
+    while turn and (number is None or len(taken) < number):
+        for place in list(turn):
+            if number is not None and len(taken) >= number:
+                break
+            found = next((image for image in left[place] if image not in taken), None)
+            if found is None:
+                turn.remove(place)
+            else:
+                taken[found] = place
+    if len(taken) > LARGEST_SAMPLE:
+        raise BadTagQuery(f"these tags find {len(taken)} images; draw {LARGEST_SAMPLE} at most")
+    drawn = list(taken.values())
+    return TagSample(
+        tuple(taken),
+        tuple(
+            Stratum(query, len(order), drawn.count(place))
+            for place, (query, order) in enumerate(zip(strata, orders, strict=True))
+        ),
+    )
+
+
+def _order(corpus: Corpus, text: str, seed: int, split: str | None) -> list[int]:
+    """The images of a stratum in their drawn order."""
+    query = read_tag_query(text)
+    if query is None:
+        raise BadTagQuery("a stratum is empty; name at least one tag of it")
+    for tag, alike in unknown_tags(corpus, query).items():
+        hint = f"; did you mean {', '.join(alike)}?" if alike else ""
+        raise UnknownName(f"no image of corpus {corpus.name!r} has the tag {tag!r}{hint}")
+    images = Image.objects.filter(images_tagged(corpus, query), corpus=corpus)
+    if split is not None:
+        images = images.filter(split=split)
+    keys = dict(images.order_by("position").values_list("pk", "key"))
+    return sorted(keys, key=lambda image: (draw_number(seed, "stratum", text, keys[image]), keys[image]))

@@ -1,0 +1,108 @@
+"""The rules of ticked pages: what a control item is, and when it is answered rightly.
+
+A control item is an image of a page: a few of its own texts, the rest random ones that were verified not to
+describe it. Source: Hodosh et al. 2013, section 4.3.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from hashlib import blake2b
+from typing import Any
+
+from annotation.protocol.grading import BadGoldAnswer, Grader
+from annotation.protocol.kinds import ABOUT_PAGE, BadItem, Kind, WrittenControlItem
+from annotation.protocol.paging import PAGE_ROLES
+from annotation.protocol.trust_settings import TrustSettings
+
+
+def ticked_pages(key: str, *, tasks: str, place: int, most_true: int, **own: Any) -> Kind:
+    """The kind `key` of ticked pages; `own` are further fields of `kinds.Kind`.
+
+    Of a control item's texts one is true at least, and `most_true` at most.
+    """
+    return Kind(
+        key=key,
+        tasks=tasks,
+        answers=("judged",),
+        about=ABOUT_PAGE,
+        place=place,
+        with_content=frozenset({"judged"}),
+        grader=Grader(_right, partial(_stratum, most_true)),
+        bar="relevance_bar",
+        given=_given,
+        written_known=_written_known,
+        item=partial(_item, key),
+        told=_told,
+        most_true=most_true,
+        **own,
+    )
+
+
+def _right(answer: Sequence[bool], known: Sequence[bool], settings: TrustSettings) -> bool:
+    """At most `page_slips` texts wrong and at least one true text ticked.
+
+    The second half matters: an image with one true text would otherwise be right with
+    nothing ticked. So does it that fewer slips are let pass than there are wrong texts: an image with
+    few texts would otherwise be right with everything ticked. Where none is true nothing is to be ticked.
+    """
+    if len(answer) != len(known):
+        raise ValueError(
+            f"{len(answer)} answers on a control image with {len(known)} captions: expected one each"
+        )
+    wrong = sum(a != k for a, k in zip(answer, known, strict=True))
+    found = any(a and k for a, k in zip(answer, known, strict=True))
+    slips = min(settings.page_slips, max(0, len(known) - sum(known) - 1)) if any(known) else 0
+    return wrong <= slips and (found or not any(known))
+
+
+def _stratum(most_true: int, known: Sequence[bool]) -> str:
+    if not 1 <= sum(known) <= most_true:
+        raise BadGoldAnswer(f"a control image with {sum(known)} true captions: expected 1 to {most_true}")
+    return str(sum(known))
+
+
+def _given(answer: Any) -> Any:
+    # In the test an image is a page of its own.
+    (ticked,) = (answer.content or {})["ticked"]
+    return ticked
+
+
+def _written_known(text: str, captions: tuple[tuple[str, int], ...]) -> tuple[bool, ...]:
+    """Of a table's cell that names the true captions: whether each is."""
+    true = set()
+    for name in text.split():
+        key, _, place = name.rpartition("#")
+        if not key or not (place.isascii() and place.isdigit()):
+            raise BadItem(f"caption {name!r}: expected IMAGE#NUMBER, as 1000092795#0")
+        true.add((key, int(place)))
+    if unknown := true - set(captions):
+        key, number = min(unknown)
+        raise BadItem(f"known names {key}#{number}, which is not among the captions")
+    return tuple(name in true for name in captions)
+
+
+def _item(kind: str, item: WrittenControlItem) -> tuple[dict[str, Any], str]:
+    if not isinstance(item.known, tuple) or len(item.known) != len(item.found):
+        raise BadItem(f"{len(item.found)} captions; expected whether each is true")
+    if len(set(item.captions)) < len(item.captions):
+        raise BadItem("a caption is named twice; expected each once")
+    names = sorted(f"{key}#{place}" for key, place in item.captions)
+    digest = blake2b("\x1f".join((item.image, *names)).encode(), digest_size=9).hexdigest()
+    return {"blocks": [{"image": item.image_id, "captions": item.found}]}, f"{kind}|known|{digest}"
+
+
+def _told(key: str, content: Mapping[str, Any]) -> dict[str, Any]:
+    """The pairs of a page, by ids: (image, caption's image, caption's place), role, and whether it fits."""
+    pairs = [
+        {
+            "image": block["image"],
+            "caption": [image, place],
+            "role": PAGE_ROLES[role],
+            "yes": block["yes"][number] if "yes" in block else None,
+        }
+        for block in content.get("blocks", ())
+        for number, ((image, place), role) in enumerate(zip(block["captions"], block["roles"], strict=True))
+    ]
+    return {"pairs": pairs}

@@ -1,0 +1,114 @@
+"""What ticked pages show, and how ticks are read; a kind adds its words.
+
+Source: Hodosh et al. 2013, section 4.3.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from django.utils.translation import gettext as _
+
+from annotation.protocol.questions import Answer
+from annotation.task_types.base import BadAnswer, Page, TaskType
+from annotation.task_types.shown import ShownImage, caption_text, shown_image
+
+#: No page has more images, or captions beside one, than this.
+_MOST = 100
+
+
+class ShownBlock(NamedTuple):
+    """One picture of a page with its sentences, each under the name of its checkbox."""
+
+    image: ShownImage
+    sentences: tuple[tuple[str, str], ...]
+
+
+class TickedPages(TaskType):
+    """A page of pictures, each with texts to be ticked: captions of the corpus, named by image and place.
+
+    Content: {"blocks": [{"image": id, "captions": [[image, number], ...]}, ...]} in the order shown;
+    the answer's: {"ticked": [[bool, ...], ...]} in the same order.
+    """
+
+    def page(self, content: Mapping[str, Any], image: ShownImage) -> Page:
+        return Page(
+            choices=self.choices,
+            about=tuple(
+                ShownBlock(
+                    shown_image(block["image"]),
+                    tuple(
+                        (checkbox_name(place, number), caption_text(*caption))
+                        for number, caption in enumerate(block["captions"])
+                    ),
+                )
+                for place, block in enumerate(content["blocks"])
+            ),
+        )
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        schema = super().schema
+        answers, flags = schema["oneOf"]
+        row = {"type": "array", "items": {"type": "boolean"}, "maxItems": _MOST}
+        answers["properties"]["ticked"] = {"type": "array", "items": row, "minItems": 1, "maxItems": _MOST}
+        answers["required"].append("ticked")
+        return {**schema, "oneOf": [answers, flags]}
+
+    def told(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
+        return {
+            "blocks": [
+                {
+                    "image": image(shown_image(block["image"])),
+                    "captions": [caption_text(*caption) for caption in block["captions"]],
+                }
+                for block in content["blocks"]
+            ]
+        }
+
+    def parse(self, data: Mapping[str, Any]) -> Answer:
+        answer = super().parse(data)
+        return (
+            answer if answer.flag else Answer(answer.answer, content={"ticked": _ticked(data.get("ticked"))})
+        )
+
+    def words_of_item(self, content: Mapping[str, Any], known: Any) -> tuple[str, ...]:
+        """The true captions of the image."""
+        (block,) = content["blocks"]
+        return tuple(caption_text(*c) for c, true in zip(block["captions"], known, strict=True) if true)
+
+    def from_form(self, form: Mapping[str, str]) -> dict[str, Any]:
+        data = super().from_form(form)
+        if data["answer"] != "judged":
+            return data
+        try:
+            sizes = [int(size) for size in form.get("sizes", "").split(",")]
+        except ValueError:
+            sizes = []
+        if not sizes or len(sizes) > _MOST or not all(0 < size <= _MOST for size in sizes):
+            raise BadAnswer("ticked", _("This page is incomplete: reload it."))
+        ticked = [
+            [checkbox_name(place, number) in form for number in range(size)]
+            for place, size in enumerate(sizes)
+        ]
+        return {**data, "ticked": ticked}
+
+
+def checkbox_name(block: int, caption: int) -> str:
+    """The name of a checkbox."""
+    return f"tick-{block}-{caption}"
+
+
+def _ticked(given: Any) -> list[list[bool]]:
+    whole = (
+        isinstance(given, Sequence)
+        and 0 < len(given) <= _MOST
+        and all(
+            isinstance(row, list) and len(row) <= _MOST and all(isinstance(tick, bool) for tick in row)
+            for row in given
+        )
+    )
+    if not whole:
+        raise BadAnswer("ticked", _("“ticked” must be a list for each picture: true or false for each text."))
+    return [list(row) for row in given]

@@ -1,0 +1,140 @@
+"""Pages of a corpus's tags: which there are, how often, and as a file."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_safe
+
+from annotation.common.spreadsheets import escape_formula
+from annotation.models import Corpus
+from annotation.selectors.browse import Filter
+from annotation.selectors.tags.kept import (
+    TAGS_PER_PAGE,
+    ScoredTag,
+    frequent_tags,
+    tag_list_of,
+    tagged_images,
+    unknown_tags,
+)
+from annotation.selectors.tags.queries import BadTagQuery, read_tag_query, written_tag
+from annotation.web.common.access import BROWSING, AddressedThing, for_roles_on
+from annotation.web.common.filters import filter_query, query_number
+
+#: The corpus of an address.
+CORPUS_OF_ADDRESS = AddressedThing(
+    lambda name: Corpus.objects.filter(name=name, published=True).first(),
+    gettext_lazy("There is no corpus “%(name)s” here."),
+)
+#: Digits after the point of a score in a file.
+_DIGITS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class UnfoundTags:
+    """Why a query for tags finds nothing: `wrong` with it, or `unknown` tags, each with the addresses of the
+    same query with a tag that is written alike."""
+
+    wrong: str = ""
+    unknown: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.wrong or self.unknown)
+
+
+def unfound_tags(corpus: Corpus, wanted: Filter, layer: str) -> UnfoundTags:
+    """What is to be said of the tags that a filter asks for; nothing where all are there."""
+    if not wanted.tags:
+        return UnfoundTags()
+    try:
+        query = read_tag_query(wanted.tags)
+    except BadTagQuery as error:
+        return UnfoundTags(str(error))
+    found = unknown_tags(corpus, query) if query is not None else {}
+
+    def instead(tag: str, other: str) -> str:
+        assert query is not None
+        choices = (
+            " and ".join(written_tag(other if each == tag else each) for each in choice)
+            for choice in query.choices
+        )
+        return filter_query(replace(wanted, tags=" or ".join(choices)), layer)
+
+    return UnfoundTags(
+        unknown=tuple(
+            (tag, tuple((other, instead(tag, other)) for other in alike)) for tag, alike in found.items()
+        )
+    )
+
+
+def tag_address(corpus: Corpus, tag: str) -> str:
+    """The page with the corpus's images that have a tag."""
+    return f"{reverse('corpus', args=[corpus.name])}?{urlencode({'tags': written_tag(tag)})}"
+
+
+@require_safe
+@for_roles_on(CORPUS_OF_ADDRESS, *BROWSING)
+def corpus_tags(request: HttpRequest, shown: Corpus) -> HttpResponse:
+    """The tags of a corpus, the most frequent first, a page at a time."""
+    kept = tag_list_of(shown)
+    contains = request.GET.get("contains", "").replace("\0", "").strip()[:100]
+    skip = query_number(request.GET, "skip") or 0
+    page = frequent_tags(kept, contains=contains, skip=skip) if kept is not None else None
+    more: dict[str, Any] = {"contains": contains} if contains else {}
+    return render(
+        request,
+        "annotation/tags.html",
+        {
+            "corpus": shown,
+            "kept": kept,
+            "contains": contains,
+            "tags": [(tag, tag_address(shown, tag.text)) for tag in page.tags] if page else [],
+            "earlier": f"?{urlencode({**more, 'skip': max(0, skip - TAGS_PER_PAGE)})}" if skip else "",
+            "later": f"?{urlencode({**more, 'skip': skip + TAGS_PER_PAGE})}" if page and page.more else "",
+        },
+    )
+
+
+@require_safe
+@for_roles_on(CORPUS_OF_ADDRESS, *BROWSING)
+def corpus_tags_export(request: HttpRequest, shown: Corpus, form: str) -> HttpResponseBase:
+    """The tags of all images, as `rank_tags` writes them: JSON lines, or a table with a row for each tag."""
+    if tag_list_of(shown) is None:
+        raise Http404(_("Corpus “%(name)s” has no tags.") % {"name": shown.name})
+    images = tagged_images(shown)
+    lines, type = (_table(images), "text/csv") if form == "csv" else (_lines(images), "application/jsonl")
+    answer = StreamingHttpResponse(lines, content_type=f"{type}; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="{shown.name}-tags.{form}"'
+    return answer
+
+
+def _lines(images: Iterator[tuple[str, list[ScoredTag]]]) -> Iterator[str]:
+    for image, tags in images:
+        own = [[tag.text, round(tag.score, _DIGITS)] for tag in tags]
+        yield json.dumps({"image": image, "tags": own}, ensure_ascii=False) + "\n"
+
+
+def _table(images: Iterator[tuple[str, list[ScoredTag]]]) -> Iterator[str]:
+    table = csv.writer(_Echo(), lineterminator="\n")
+    yield table.writerow(("image", "tag", "score"))
+    for image, tags in images:
+        for tag in tags:
+            row = (escape_formula(image), escape_formula(tag.text), round(tag.score, _DIGITS))
+            yield table.writerow(row)
+
+
+class _Echo:
+    """A file that gives back what is written to it."""
+
+    def write(self, text: str) -> str:
+        return text

@@ -1,0 +1,130 @@
+"""Corpora of candidates: texts that several systems give of images, mixed blindly, for people to judge.
+
+Each different text of an image is a caption of the corpus, and each system has a run in which the image ranks
+its own texts. So a batch pools them and asks about each text of an image once, and every system is scored,
+compared and reported as rankings are. Who gave a text stands nowhere on a page.
+
+Source: Hodosh et al. 2013, section 4.3 (judging a pool).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from annotation.datasets.importing import import_records
+from annotation.protocol.terms import CaptionRecord, ImageRecord
+from annotation.selectors.corpora import corpus_named
+from annotation.selectors.records import stream_records
+from evaluation.models import Run
+from evaluation.selectors import CANDIDATES, names_of
+from evaluation.services.runs.files import RunFacts, store_run
+from models_core.phase_cache import PhaseProgress, no_progress
+
+#: The splits of a corpus of candidates: what is judged, and images from which control items can be made.
+JUDGED, CONTROLS = "judged", "controls"
+
+#: An image's texts of a system with their scores, the best first.
+RankedTexts = Sequence[tuple[str, float]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidates:
+    """A corpus of candidates to be made: `name`, of images of `corpus`, by the ids of their rows.
+
+    `judged`: the texts of each image that is asked about; `controls`: those of the images for control items,
+    where a wrong text is marked as unrelated. Their order says nothing. `source` says where they come from.
+    """
+
+    name: str
+    corpus: str
+    judged: Mapping[int, Sequence[CaptionRecord]]
+    controls: Mapping[int, Sequence[CaptionRecord]]
+    source: str
+
+
+def import_candidates(made: Candidates, *, phase: str, progress: PhaseProgress = no_progress) -> None:
+    """Import the corpus; the same again changes nothing. Raises UnknownName, IntakeError and Busy."""
+    corpus, names = corpus_named(made.corpus), names_of(made.corpus)
+    wanted = {**made.judged, **made.controls}
+
+    def records() -> Iterator[ImageRecord]:
+        done = 0
+        for pk, record in zip(names.image_name, stream_records(corpus=corpus), strict=True):
+            if pk in wanted:
+                progress(phase, done, len(wanted))
+                done += 1
+                yield ImageRecord(
+                    record.id,
+                    record.filename,
+                    tuple(wanted[pk]),
+                    JUDGED if pk in made.judged else CONTROLS,
+                    record.width,
+                    record.height,
+                    record.picture,
+                    external_id=record.external_id,
+                )
+
+    import_records(name=made.name, records=records(), format=CANDIDATES, source=made.source)
+
+
+def store_candidate_runs(
+    made: Candidates,
+    by_system: Mapping[str, Mapping[int, RankedTexts]],
+    *,
+    what: str,
+    depth: int,
+    digests: Mapping[str, str] | None = None,
+) -> tuple[str, ...]:
+    """Keep a run for each system, in which each image that it says something of ranks its texts.
+
+    `what` the texts are, for the run's source; `digests` are those of the files that they come from. Returns
+    the names of the runs, CORPUS-SYSTEM. Raises as `store_run` does.
+    """
+    names, target = names_of(made.name), corpus_named(made.name)
+    key_of = dict(corpus_named(made.corpus).images.values_list("pk", "key"))
+    written: dict[str, dict[str, str]] = {}
+    asks: dict[str, str] = {}
+    rows = target.images.filter(split=JUDGED).order_by("position", "captions__number")
+    for image, key, caption, text in rows.values_list("pk", "key", "captions__pk", "captions__text"):
+        asks[key] = names.image_name[image]
+        written.setdefault(key, {})[text] = names.caption_name[caption]
+    facts = RunFacts(
+        name="",
+        direction=Run.ANNOTATION,
+        system="",
+        format=CANDIDATES,
+        source="",
+        source_digest="",
+        depth=depth,
+        split=JUDGED,
+    )
+    found = []
+    for system, images in by_system.items():
+        own = {key_of[pk]: texts for pk, texts in images.items()}
+        its = replace(
+            facts,
+            name=f"{made.name}-{system}",
+            system=system,
+            source=f"{what} of {system}",
+            source_digest=(digests or {}).get(system, ""),
+        )
+        rankings = (
+            (
+                name,
+                [written[key][text] for text, _ in own[key]],
+                np.array([score for _, score in own[key]], np.float32),
+            )
+            for key, name in asks.items()
+            if own.get(key)
+        )
+        found.append(store_run(its, rankings, made.name).run)
+    return tuple(found)
+
+
+def shuffled(dice: np.random.Generator, texts: set[str]) -> list[str]:
+    """The texts in an order that says nothing."""
+    ordered = sorted(texts)
+    return [ordered[place] for place in dice.permutation(len(ordered))]

@@ -1,0 +1,229 @@
+"""Tags of several systems, mixed blindly, for people to judge which of them fit.
+
+What comes out is a corpus of candidates and a run for each system (`evaluation.services.candidates`): an
+image ranks the tags that the system gave it. A batch of the task `tags` shows people a picture with ten tags.
+
+Tags are compared in small letters: "Dog" and "dog" are one tag. Control items come from further images. Tags
+that fit are those that two or more of the image's captions name. Tags that do not fit are tags of the judged
+images, drawn as often as these have them, so that they look like any others; of those drawn, the ones that
+meet the fitting tags most rarely in captions of the whole corpus, by how often they would by chance. No word
+of them is in the image's captions. Whether one fits all the same, somebody has to look.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+
+import numpy as np
+
+from annotation.formats.base import FormatError
+from annotation.protocol.terms import CaptionRecord
+from annotation.selectors.corpora import corpus_named
+from evaluation.formats.tag_lines import read_tag_lines
+from evaluation.selectors import names_of
+from evaluation.services.candidates import Candidates, import_candidates, shuffled, store_candidate_runs
+from evaluation.services.common import ImportRefused, check_name
+from evaluation.services.runs.files import digest_of_files
+from evaluation.services.tags.reading import TagReader
+from models_core.features.text.stems import stem
+from models_core.features.text.tags import DEFAULT_ALPHA, ranked_tags
+from models_core.features.text.tokens import tokenise
+from models_core.phase_cache import PhaseProgress, no_progress
+
+#: Tags of each system that are judged, unless told otherwise.
+JUDGED_TAGS = 10
+#: Of a control image: the most tags that fit, how many captions name each, how many do not fit, and from how
+#: many these are chosen.
+FITTING, NAMED_BY, WRONG, SAMPLE = 5, 2, 9, 120
+
+_Ranked = dict[int, list[tuple[str, float]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagMixRequest:
+    """Tags to be judged: the best `depth` of each system, from its file of JSON lines in `lists`.
+
+    `images` of those of `corpus` that all files have are drawn, all where 0, and `controls` others with
+    captions for control items. `name` is that of the corpus that is made.
+    """
+
+    name: str
+    corpus: str
+    lists: Mapping[str, Path]
+    depth: int = JUDGED_TAGS
+    images: int = 0
+    controls: int = 0
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MixedTags:
+    """The corpus that was made: `images` to be judged with so many different `tags`, and the `runs`."""
+
+    corpus: str
+    images: int
+    tags: int
+    controls: int
+    runs: tuple[str, ...]
+
+
+def mix_tags(request: TagMixRequest, *, progress: PhaseProgress = no_progress) -> MixedTags:
+    """Make the corpus and its runs. The same request again changes nothing.
+
+    Raises UnknownName, FormatError, ImportRefused, IntakeError, Busy and OSError.
+    """
+    check_name(request.name, "corpus")
+    for what, number, least in (
+        ("depth", request.depth, 1),
+        ("images", request.images, 0),
+        ("controls", request.controls, 0),
+    ):
+        if number < least:
+            raise ImportRefused(f"{what} is {number}; expected {least} or more")
+    if not request.lists:
+        raise ImportRefused("no tags were named; name the file of at least one system")
+    lists = {system: _read(request, system, path) for system, path in request.lists.items()}
+    dice = np.random.default_rng(request.seed)
+    chosen, others = _images(request, lists, dice)
+    texts = {
+        pk: shuffled(dice, {tag for own in lists.values() for tag, _ in own[pk]}) for pk in sorted(chosen)
+    }
+    pool = [tag for own in texts.values() for tag in own]
+    controls = _controls(request, others, pool, dice, progress) if request.controls else {}
+    made = Candidates(
+        name=request.name,
+        corpus=request.corpus,
+        judged={pk: list(map(CaptionRecord, own)) for pk, own in texts.items()},
+        controls=controls,
+        source=f"tags of {', '.join(request.lists)}",
+    )
+    import_candidates(made, phase="mixing tags", progress=progress)
+    runs = store_candidate_runs(
+        made,
+        {system: {pk: own[pk] for pk in texts} for system, own in lists.items()},
+        what="tags",
+        depth=request.depth,
+        digests={system: digest_of_files([path]) for system, path in request.lists.items()},
+    )
+    return MixedTags(request.name, len(texts), sum(map(len, texts.values())), len(controls), runs)
+
+
+def _read(request: TagMixRequest, system: str, path: Path) -> _Ranked:
+    """The best tags of each image, by the image's id. Raises ImportRefused for an image of no corpus."""
+    check_name(f"{request.name}-{system}", "run")
+    names, found = names_of(request.corpus), _Ranked()
+    for image, tags in read_tag_lines(path):
+        if image not in names.image:
+            raise ImportRefused(
+                f"{path}: image {image!r} is not in corpus {request.corpus!r}; use tags of this corpus"
+            )
+        pk = names.image[image]
+        if pk in found:
+            raise FormatError(f"image {image!r} is there twice, under two names", file=path)
+        best: dict[str, float] = {}
+        for tag, score in tags:
+            best.setdefault(tag.lower(), score)
+        found[pk] = list(best.items())[: request.depth]
+    return found
+
+
+def _images(
+    request: TagMixRequest, lists: Mapping[str, _Ranked], dice: np.random.Generator
+) -> tuple[set[int], list[int]]:
+    """The images that are judged, and the others in a drawn order. Raises ImportRefused for too few."""
+    common = set.intersection(*(set(own) for own in lists.values()))
+    tagged = sorted(pk for pk in common if any(own[pk] for own in lists.values()))
+    if len(tagged) < max(1, request.images):
+        raise ImportRefused(
+            f"the files have tags of {len(tagged)} images in common; expected {max(1, request.images)}"
+        )
+    chosen = dice.permutation(tagged)[: request.images or None].tolist()
+    others = corpus_named(request.corpus).images.exclude(pk__in=chosen).order_by("pk")
+    return set(chosen), dice.permutation(list(others.values_list("pk", flat=True))).tolist()
+
+
+def _controls(
+    request: TagMixRequest,
+    images: Sequence[int],
+    pool: Sequence[str],
+    dice: np.random.Generator,
+    progress: PhaseProgress,
+) -> dict[int, list[CaptionRecord]]:
+    """Images for control items: tags that fit, and others, which are marked as unrelated.
+
+    Raises ImportRefused where too few images have captions that agree on a tag.
+    """
+    fitting = _fitting(request, images, progress)
+    if len(fitting) < request.controls:
+        raise ImportRefused(
+            f"{len(fitting)} images of the {len(images)} that are left have a tag that {NAMED_BY} captions "
+            f"name; expected {request.controls} for control items"
+        )
+    words = {word for tag in (*pool, *chain.from_iterable(fitting.values())) for word in _words(tag)}
+    said = _images_saying(request.corpus, words)
+    described = corpus_named(request.corpus).image_count
+    found = {}
+    for pk, tags in fitting.items():
+        own = {word for word, there in said.items() if pk in there}
+        drawn = dict.fromkeys(pool[place] for place in dice.permutation(len(pool)))
+        sample = list(islice((tag for tag in drawn if not _words(tag) & own), SAMPLE))
+        met = {tag: _meeting(said, tag, tags, described) for tag in sample}
+        wrong = sorted(met, key=met.__getitem__)[:WRONG]
+        records = [*map(CaptionRecord, tags), *(CaptionRecord(tag, unrelated=True) for tag in wrong)]
+        found[pk] = [records[place] for place in dice.permutation(len(records))]
+    return found
+
+
+def _meeting(said: Mapping[str, set[int]], tag: str, others: Sequence[str], images: int) -> float:
+    """How often a tag is said of an image together with one of the `others`, over how often it would be by
+    chance; the mean of these, and half an image added to either, since few say little."""
+    own, ratios = _saying(said, tag), []
+    for other in others:
+        there = _saying(said, other)
+        ratios.append((len(own & there) + 0.5) / (len(own) * len(there) / max(1, images) + 0.5))
+    return float(np.mean(ratios))
+
+
+def _fitting(request: TagMixRequest, images: Sequence[int], progress: PhaseProgress) -> dict[int, list[str]]:
+    """The first images, as many as are wanted, with tags that several captions name: the best of these."""
+    reader, found = TagReader(), dict[int, list[str]]()
+    rows = corpus_named(request.corpus).images.filter(captions__unrelated=False)
+    for pk in images:
+        if len(found) == request.controls:
+            break
+        progress("reading captions", len(found), request.controls)
+        captions = rows.filter(pk=pk).order_by("captions__number").values_list("captions__text", flat=True)
+        read = [reader.tags(tokenise(text)) for text in captions]
+        named: dict[str, int] = defaultdict(int)
+        for caption in read:
+            for tag in {one.tag for one in caption}:
+                named[tag] += 1
+        ranked = ranked_tags(read, DEFAULT_ALPHA["nouns"])
+        if tags := [tag for tag, _ in ranked if named[tag] >= NAMED_BY][:FITTING]:
+            found[pk] = tags
+    return found
+
+
+def _words(tag: str) -> frozenset[str]:
+    """The stems of a tag's words."""
+    return frozenset(stem(word.lower()) for word in tokenise(tag) if any(map(str.isalnum, word)))
+
+
+def _images_saying(corpus: str, words: Collection[str]) -> dict[str, set[int]]:
+    """For each stem of `words`, the images with a caption that has it."""
+    found: dict[str, set[int]] = {word: set() for word in words}
+    rows = corpus_named(corpus).images.filter(captions__unrelated=False)
+    for pk, text in rows.order_by("pk").values_list("pk", "captions__text").iterator(5_000):
+        for word in tokenise(text):
+            if (there := found.get(stem(word.lower()))) is not None:
+                there.add(pk)
+    return found
+
+
+def _saying(said: Mapping[str, set[int]], tag: str) -> set[int]:
+    """The images whose captions have all words of a tag."""
+    return set.intersection(*(said[word] for word in _words(tag))) if _words(tag) else set()

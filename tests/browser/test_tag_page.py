@@ -1,0 +1,164 @@
+"""A picture with ten tags to tick: by keys, by mouse, by finger, by ear, without scripts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotation import campaigns, instructions
+from annotation.models import Campaign, Identity, Judgment, Worker
+from annotation.protocol.paging import Pair
+from annotation.task_types.tag_relevance.rules import TAG_RELEVANCE
+from tests.browser.at_work import WORKING, answered, at, in_hand, moved_on, stored
+from tests.browser.conftest import Open
+from tests.browser.looks import for_everybody
+from tests.factories import a_corpus, an_image
+from tests.queue.world import TRUSTING
+from tests.web import world
+
+PHONE: dict[str, Any] = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True}
+TAGS = ("dog", "frisbee", "grass", "boy", "tree", "ball", "beach", "hat", "soccer field", "crowd")
+WANTED = {"dog", "frisbee", "soccer field"}
+
+
+@pytest.fixture
+def work(transactional_db: None, tmp_path: Path) -> Campaign:
+    """The open campaign `quay` about the tags of six pictures; the account `ann` works in it."""
+    records = []
+    for number in range(6):
+        picture = tmp_path / f"i{number}.png"
+        world.draw(picture, number)
+        records.append(an_image(f"i{number}", *TAGS, layered=False, size=world.SIZE, picture=picture))
+    a_corpus("quay", records)
+    made = campaigns.create_campaign(
+        name="quay", corpus="quay", tasks="tags", settings=dict(TRUSTING), open_to_all=True
+    )
+    pairs = [Pair(f"i{n}", f"i{n}#{k}") for n in range(6) for k in range(len(TAGS))]
+    campaigns.open_pairs(campaign=made, pairs=pairs)
+    campaigns.begin_campaign(campaign=made)
+    instructions.publish_text(campaign=made, kind=instructions.CONSENT, text="")
+    ann = Worker.objects.create(pseudonym="w-ann")
+    Identity.objects.create(worker=ann, account=world.account("ann", "annotator"))
+    return made
+
+
+def opened(page: Page) -> None:
+    at(page, TAG_RELEVANCE)
+    page.wait_for_function(WORKING)
+    page.evaluate("document.querySelector('.larger img').decode().then(() => null)")
+
+
+def kept() -> set[str]:
+    """The tags that ann's stored answer ticks, as she saw them."""
+    content = Judgment.objects.get(worker__pseudonym="w-ann").content
+    assert content is not None
+    (block,) = content["blocks"]
+    assert len(block["yes"]) == len(TAGS)
+    return {TAGS[place] for (_, place), yes in zip(block["captions"], block["yes"], strict=True) if yes}
+
+
+def key_of(page: Page, tag: str) -> str:
+    """The key that stands beside a tag: tags stand in another order for each worker."""
+    return page.locator(".tick").filter(has_text=tag).locator("kbd").inner_text()
+
+
+def by_keys(page: Page) -> None:
+    keys = page.locator(".tick kbd").all_inner_texts()
+    assert keys == list("1234567890")
+    for tag in sorted(WANTED):
+        page.keyboard.press(key_of(page, tag))
+    wrong = key_of(page, "crowd")
+    page.keyboard.press(wrong)
+    page.keyboard.press(wrong)  # the same key takes it back
+    page.keyboard.press("Enter")
+
+
+def by_mouse(page: Page) -> None:
+    for tag in sorted(WANTED):
+        page.get_by_text(tag, exact=True).click()
+    page.get_by_role("button", name="Send these tags").click()
+
+
+def by_finger(page: Page) -> None:
+    for tag in sorted(WANTED):
+        row = page.locator(".tick").filter(has_text=tag)
+        box = row.bounding_box()
+        assert box is not None and box["height"] >= 44, "a finger hits it"
+        row.tap()
+    page.get_by_role("button", name="Send these tags").tap()
+
+
+def by_ear(page: Page) -> None:
+    """As one who listens: by roles and names alone, and the keyboard that a screen reader sends."""
+    expect(page.get_by_role("heading", level=1, name="Which tags fit the picture?")).to_be_attached()
+    group = page.get_by_role("group", name="The picture")
+    expect(group.get_by_role("link", name="The picture, larger")).to_be_attached()
+    boxes = group.get_by_role("checkbox")
+    expect(boxes).to_have_count(len(TAGS))
+    for tag in sorted(WANTED):
+        box = group.get_by_role("checkbox", name=tag, exact=True)
+        expect(box).not_to_be_checked()
+        box.focus()
+        page.keyboard.press("Space")
+        expect(box).to_be_checked()
+    send = page.get_by_role("button", name="Send these tags")
+    send.focus()
+    page.keyboard.press("Enter")
+
+
+@pytest.mark.parametrize(
+    ("answer", "device"),
+    [(by_keys, {}), (by_mouse, {}), (by_finger, PHONE), (by_ear, {})],
+    ids=["keys", "mouse", "touch", "screen reader"],
+)
+def test_tags_are_ticked_by_every_means(
+    work: Campaign, open_page: Open, answer: Any, device: dict[str, Any]
+) -> None:
+    page = open_page(**device)
+    opened(page)
+    held = in_hand(page)
+    # A page of one picture leads nowhere but to the next task.
+    expect(page.get_by_role("button", name="Next")).to_be_hidden()
+    answer(page)
+    moved_on(page, held)
+    answered(page, TAG_RELEVANCE, 1)
+    assert kept() == WANTED
+
+
+def test_tags_are_ticked_without_scripts(work: Campaign, open_page: Open) -> None:
+    page = open_page(java_script_enabled=False)
+    at(page, TAG_RELEVANCE)
+    for tag in sorted(WANTED):
+        page.get_by_label(tag, exact=True).check()
+    page.get_by_role("button", name="Send these tags").click()
+    answered(page, TAG_RELEVANCE, 1)
+    assert kept() == WANTED
+
+
+def test_nothing_ticked_is_sent_at_the_second_word(work: Campaign, open_page: Open) -> None:
+    page = open_page()
+    opened(page)
+    held = in_hand(page)
+    page.keyboard.press("Enter")
+    asked = page.get_by_role("alert").filter(has_text="Nothing is ticked. If no tag fits, send again.")
+    expect(asked).to_be_focused()
+    assert in_hand(page) == held and stored(TAG_RELEVANCE) == []
+    page.keyboard.press("Enter")
+    moved_on(page, held)
+    answered(page, TAG_RELEVANCE, 1)
+    assert kept() == set()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_page_is_for_everybody(work: Campaign, open_page: Open, width: int) -> None:
+    page = open_page(width)
+    opened(page)
+    for_everybody(page)
+    # All that is needed is in sight at once.
+    page.set_viewport_size({"width": width, "height": 844})
+    expect(page.get_by_role("button", name="Send these tags")).to_be_in_viewport()
+    for tag in TAGS:
+        expect(page.get_by_text(tag, exact=True)).to_be_in_viewport()

@@ -1,0 +1,172 @@
+"""Tags of two systems: mixed, judged by a simulated crowd, scored and reported."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError
+
+from annotation.datasets.importing import import_records
+from annotation.models import Caption, Control, Corpus, Image, Standing, Task
+from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.terms import CaptionRecord, ImageRecord
+from annotation.simulation.judging import CrowdKnowledge
+from annotation.simulation.visits import ORDERLY
+from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
+from annotation.task_types.tag_relevance.rules import MOST_TRUE, TAG_RELEVANCE
+from evaluation.models import Batch, QrelsRow, Run
+from evaluation.services.tags import judging
+from evaluation.services.tags.judging import NAMED_BY
+from tests.evaluation.database.conftest import said
+
+THINGS = ("dog", "boat", "guitar", "horse", "kite", "umbrella", "piano", "bicycle", "sheep", "violin")
+#: Of the pictures: those that are judged, and others.
+JUDGED, OTHERS = 6, 20
+
+
+def shown(number: int) -> tuple[str, ...]:
+    """The three things in picture `number`: things that meet lie side by side in THINGS."""
+    return tuple(THINGS[(number + k) % len(THINGS)] for k in range(3))
+
+
+@pytest.fixture
+def pictures(db: None) -> str:
+    """Pictures of three things each; every caption names two of them."""
+    records = []
+    for number in range(JUDGED + OTHERS):
+        one, two, three = shown(number)
+        texts = (f"A {one} beside a {two}.", f"A {two} and a {three}.", f"A {one} near a {three}.")
+        records.append(
+            ImageRecord(f"p{number}", f"p{number}.jpg", tuple(map(CaptionRecord, texts)), width=64, height=48)
+        )
+    import_records(name="things", records=records, format="test", source="memory")
+    return "things"
+
+
+def write(path: Path, tags: dict[int, list[str]]) -> Path:
+    lines = [
+        {"image": f"p{n}.jpg", "tags": [[tag, round(1 - place / 20, 3)] for place, tag in enumerate(own)]}
+        for n, own in tags.items()
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def lists(tmp_path: Path) -> dict[str, Path]:
+    """A system that names what is there first, and one that does so last."""
+    good = {n: [*shown(n), THINGS[(n + 3) % 10]] for n in range(JUDGED)}
+    poor = {n: [*(THINGS[(n + 4 + k) % 10] for k in range(4)), *shown(n)[:2]] for n in range(JUDGED)}
+    return {"good": write(tmp_path / "good.jsonl", good), "poor": write(tmp_path / "poor.jsonl", poor)}
+
+
+def mixed(lists: dict[str, Path], *options: Any) -> dict[str, Any]:
+    files = [f"{system}={path}" for system, path in lists.items()]
+    told = said("judge_tags", "tagged", "--corpus", "things", *files, *options, "--json")
+    found: dict[str, Any] = json.loads(told)
+    return found
+
+
+def test_tags_of_systems_become_candidates_and_a_run_of_each(
+    pictures: str, lists: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judging, "WRONG", 3)
+    made = mixed(lists, "--controls", 6)
+    assert made == {
+        "corpus": "tagged",
+        "images": JUDGED,
+        "tags": JUDGED * 8,
+        "controls": 6,
+        "runs": ["tagged-good", "tagged-poor"],
+    }
+    assert mixed(lists, "--controls", 6) == made, "the same again changes nothing"
+    for number in range(JUDGED):
+        own = Caption.objects.filter(image__corpus__name="tagged", image__key=f"p{number}")
+        texts = [one.text for one in own.order_by("number")]
+        assert sorted(texts) == sorted({*shown(number), *(THINGS[(number + k) % 10] for k in range(3, 8))})
+    for one in Image.objects.filter(corpus__name="tagged", split="controls"):
+        right = {c.text for c in one.captions.all() if not c.unrelated}
+        wrong = {c.text for c in one.captions.all() if c.unrelated}
+        assert right == set(shown(int(one.key[1:]))) and NAMED_BY <= len(right) <= MOST_TRUE
+        meets = {thing for n in range(JUDGED + OTHERS) if set(shown(n)) & right for thing in shown(n)}
+        assert wrong == set(THINGS) - meets, "those that are never said together with its own"
+    run = Run.objects.get(name="tagged-good")
+    assert (run.depth, run.direction, run.query_count, run.entry_count) == (
+        10,
+        "annotation",
+        JUDGED,
+        4 * JUDGED,
+    )
+
+
+def test_a_batch_of_two_systems_goes_from_simulated_judges_to_a_report(
+    pictures: str, lists: dict[str, Path], tmp_path: Path
+) -> None:
+    made = mixed(lists, "--controls", 16)
+    said(
+        *("open_batch", "first", "--corpus", "tagged", "--tasks", "tags", "--judges", 2),
+        *("--known-from", "controls", "--runs", *made["runs"]),
+    )
+    batch = Batch.objects.get(name="first")
+    page = settings_of(batch.campaign.settings).page
+    assert (page.images, page.captions, page.controls) == (1, 10, 0)
+    assert batch.threshold is None and batch.numbers["originals"] == 0
+    assert batch.numbers["asked"] == made["tags"] == batch.numbers["pooled"]
+    assert Task.objects.filter(campaign=batch.campaign).count() == JUDGED, "one page for each picture"
+    assert Control.objects.filter(campaign=batch.campaign, kind=TAG_RELEVANCE).exists()
+    images_of: dict[str, set[str]] = {}
+    for number in range(JUDGED + OTHERS):
+        for thing in shown(number):
+            images_of.setdefault(thing, set()).add(f"p{number}")
+    done = run_campaign_crowd(
+        campaign=batch.campaign,
+        plan=CrowdPlan(mix={"perfect": 2}, seed=2, through="queue", url="", conduct=ORDERLY, patience=60.0),
+        known=CrowdKnowledge(images_of),
+    )
+    assert not done.open_tasks
+    standings = Standing.objects.filter(campaign=batch.campaign)
+    assert all(one.known and one.right == one.known for one in standings), "control pages were among them"
+    said("collect_judgments", "first")
+    said("freeze_qrels", "scale", "--corpus", "tagged", "--judgments", "first")
+    corpus = Corpus.objects.get(name="tagged")
+    rows = QrelsRow.objects.filter(snapshot__corpus=corpus).select_related("image", "caption")
+    found = {(row.image.key, row.caption.text): bool(row.relevance) for row in rows if row.image}
+    assert len(found) == made["tags"]
+    assert all(fits == (tag in shown(int(key[1:]))) for (key, tag), fits in found.items())
+    figures = {}
+    for run in made["runs"]:
+        report = json.loads(said("score_run", run, "--qrels", "scale", "--measures", "S@1,P@5", "--json"))
+        figures[run] = {one["measure"]: one["value"] for one in report["measures"]}
+    # good: three of its four tags fit, P@5 counts five places; poor: its fifth tag is the first that fits.
+    assert figures["tagged-good"] == {"S@1": 1.0, "P@5": pytest.approx(3 / 5)}
+    assert figures["tagged-poor"] == {"S@1": 0.0, "P@5": pytest.approx(1 / 5)}
+    out = tmp_path / "report"
+    said(
+        *("build_report", "spring", "--qrels", "scale", "--batch", "first", "--runs", *made["runs"]),
+        *("--measures", "S@1,P@5", "--rounds", 20, "--resamples", 20, "--out", out),
+    )
+    told = json.loads((out / "report.json").read_text(encoding="utf-8"))
+    assert "tagged-good" in json.dumps(told) and (out / "report.html").is_file()
+
+
+def test_tags_that_cannot_be_mixed_are_refused(pictures: str, lists: dict[str, Path], tmp_path: Path) -> None:
+    stranger = tmp_path / "stranger.jsonl"
+    stranger.write_text('{"image": "nobody.jpg", "tags": [["dog", 1]]}\n', encoding="utf-8")
+    empty = tmp_path / "empty.jsonl"
+    empty.write_text('{"image": "p0.jpg", "tags": []}\n', encoding="utf-8")
+    good = f"good={lists['good']}"
+    for options, told in (
+        ((f"x={stranger}",), "image 'nobody.jpg' is not in corpus 'things'"),
+        ((f"x={empty}",), "the files have tags of 0 images in common; expected 1"),
+        ((good, "--images", 99), "of 6 images in common; expected 99"),
+        ((good, "--controls", 99), "20 images of the 20 that are left have a tag"),
+        ((good, "--depth", 0), "depth is 0; expected 1 or more"),
+        ((good, good), "system 'good' is named twice"),
+        (("good",), "expected SYSTEM=FILE"),
+    ):
+        with pytest.raises(CommandError, match=told):
+            said("judge_tags", "x", "--corpus", "things", *options)
+    assert not Corpus.objects.filter(name="x").exists()
