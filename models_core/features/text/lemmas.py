@@ -46,12 +46,13 @@ def content(lemmatised: str) -> tuple[str, ...]:
 class Lemmatiser:
     """HanTa's English model. Loads in a tenth of a second; some 2,000 captions a second.
 
-    The lemma of a word depends on its part of speech alone, and captions have few different words: each is
-    looked up once.
+    The lemma of a word depends on its part of speech alone, and which parts of speech it can be on the word
+    alone. Captions have few different words: each is looked up once.
     """
 
     def __init__(self) -> None:
         self._hanta = HanoverTagger("morphmodel_en.pgz")
+        self._hanta.analyze_forward = lru_cache(_REMEMBERED)(self._hanta.analyze_forward)
         self._lemma = lru_cache(_REMEMBERED)(self._analysed)
 
     def content(self, caption: str) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from HanTa.HanoverTagger import HanoverTagger
+
 from models_core.features.text.lemmas import NOUN, OTHER_PART, VERB, Lemmatiser, Word, content, joined
 
 LEMMATISER = Lemmatiser()
@@ -46,3 +48,18 @@ def test_captions_without_words_and_with_endless_words() -> None:
     assert LEMMATISER.words("") == ()
     assert LEMMATISER.words(" . ") == ()
     assert LEMMATISER.content("dog " + "x" * 500) == ("dog", "x" * 500)
+
+
+def test_what_is_looked_up_once_is_what_hanta_says_of_each_caption() -> None:
+    """Words that HanTa knows and others, at the start of a caption and elsewhere, twice."""
+    captions = [
+        "Two men are skateboarding in a snowcovered park .",
+        "Skateboarding men wear Adidas jackets , a frisbeeing dog leaps",
+        "The leaps of the wakeboarder are seen",
+    ] * 2
+    hanta, lemmatiser = HanoverTagger("morphmodel_en.pgz"), Lemmatiser()
+    for caption in captions:
+        tokens = caption.split()
+        shown = [tokens[0].lower(), *tokens[1:]]
+        said = [lemma.lower() for _, lemma, _ in hanta.tag_sent(shown, taglevel=1)]
+        assert [word.lemma for word in lemmatiser.every_token(tokens)] == said
