@@ -34,7 +34,7 @@ from evaluation.web.features.pages import offered_sets
 from evaluation.web.frame import evaluation_frame, text_parameter, text_parameters
 from evaluation.web.server_files import path_of_file, server_files
 from evaluation.web.splits import NotOffered, which_in, whole_in
-from models_core.estimators.base import IMAGE_VIEW
+from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW
 from models_core.systems.named_recipes import named_recipes
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.recipe_files import recipe_of
@@ -119,6 +119,8 @@ def _in_words(recipe: Recipe) -> str:
         *([_("needs a background text")] if text.of_background else ()),
         *([_needs_of_images(recipe)] if image.of_vectors else ()),
         *([_("needs parses of captions")] if recipe.reads == "edges" else ()),
+        *([_("needs word vectors")] if recipe.kind.takes[CAPTION_VIEW] == "phrases" else ()),
+        *([_("needs regions and a layer")] if recipe.kind.grounding != "none" else ()),
         *([_("needs a weak collection")] if recipe.kind.needs else ()),
         str(_TITLES.get(recipe.kind.title, recipe.kind.title)),
         *([recipe.printed] if recipe.kind.recipes and recipe.printed else ()),
