@@ -36,6 +36,8 @@ NAMED_BY_NOBODY = {
                 "import_parses_job",
                 "import_weak_job",
                 "judge_captions_job",
+                "localize_job",
+                "score_localization_job",
                 "train_system_job",
                 "train_word_vectors_job",
             ),
@@ -46,7 +48,6 @@ NAMED_BY_NOBODY = {
     "load_config": "gunicorn calls it",
     "gettext_noop": "whoever imports it calls it _",
     "redirect_request": "urllib calls it",
-    **dict.fromkeys(("first_right",), "localization has its command with the issue about localization"),
     **dict.fromkeys(
         ("draw_distractors", "expected_precision_at"),
         "tagging has its command with the issue about tagging",
