@@ -11,17 +11,21 @@ from django.core.cache import cache
 from playwright.sync_api import expect
 
 from annotation import jobs
+from annotation.datasets.layer_rows import write_layer
 from annotation.models import Corpus, Job
+from annotation.protocol.terms import Box, Chain, LayerObject, LayerRecord, Mention
 from evaluation.comparison.comparisons import score_run
 from evaluation.comparison.subsets import subset_named
 from evaluation.figures.base import Plot
 from evaluation.figures.files import as_svg
-from evaluation.models import CaptionSet, System, TaggedImage, TagSet, WrittenCaption
+from evaluation.models import CaptionSet, LocalizationSet, System, TaggedImage, TagSet, WrittenCaption
 from evaluation.selectors import run_named, snapshot_named
 from evaluation.services.batches.launching import launch
 from evaluation.services.batches.planning import BatchRequest, plan
 from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
+from evaluation.services.localizations.kept_scores import score_and_keep
+from evaluation.services.localizations.sets import LocalizedMention, write_rows
 from evaluation.services.reports import building
 from evaluation.services.reports.request import ReportRequest
 from evaluation.services.runs.ranking import RunsRequest, rank_system
@@ -123,6 +127,15 @@ def judged(transactional_db: None, tmp_path: Path, settings, monkeypatch: pytest
         WrittenCaption(caption_set=told, position=n, image=image, text=f"a scene of number {n}")
         for n, image in enumerate(corpus.images.order_by("position"))
     )
+    _localized(corpus)
+    _tagged(corpus)
+    jobs.enqueue(kind="train_system", arguments={"name": "tri", "recipe": "TRI5", "corpus": corpus.name})
+    people.account("ada", "researcher")
+    return corpus
+
+
+def _tagged(corpus: Corpus) -> None:
+    """Tags that system "clip" found, with figures."""
     figures = {"value": 0.5, "low": 0.25, "high": 0.75}
     found = TagSet.objects.create(
         corpus=corpus,
@@ -147,9 +160,28 @@ def judged(transactional_db: None, tmp_path: Path, settings, monkeypatch: pytest
         TaggedImage(tag_set=found, position=n, image=image, tags=[["scene", 0.5], ["boat", 0.25]])
         for n, image in enumerate(corpus.images.order_by("position"))
     )
-    jobs.enqueue(kind="train_system", arguments={"name": "tri", "recipe": "TRI5", "corpus": corpus.name})
-    people.account("ada", "researcher")
-    return corpus
+
+
+def _localized(corpus: Corpus) -> None:
+    """A layer with boxes, and where a system finds its mentions: in every second image, and beside it."""
+    records = []
+    for image in corpus.images.order_by("position"):
+        words = tuple(image.captions.get(number=0).text.split())
+        chain = Chain("1", (Mention(0, 0, 2, words[:2], ("people",)),))
+        records.append((image.key, LayerRecord((chain,), (LayerObject(("1",), Box(10, 10, 60, 60)),))))
+    write_layer(corpus=corpus, name="gold", source="import", records=records)
+    found = LocalizationSet.objects.create(
+        corpus=corpus, name="found", made_by=System.objects.get(name="clip"), layer="gold"
+    )
+    mentions = []
+    for number, image in enumerate(corpus.images.order_by("position")):
+        left = 10 + 40 * (number % 2)
+        region = np.array([[left, 10, left + 50, 60, 1]], np.float32)
+        mentions.append(LocalizedMention(image.pk, 0, 0, 2, "words", region))
+    write_rows(found, mentions, [])
+    found.published = True
+    found.save()
+    score_and_keep(name="found", layer="gold")
 
 
 def addresses(corpus: Corpus) -> list[str]:

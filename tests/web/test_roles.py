@@ -255,8 +255,8 @@ def tried(client: Client, route: str, world: dict[str, Any]) -> Any:
 
 #: How it is said that what an address names is not there, or not open.
 NOT_THERE = re.compile(
-    r"There (is no (campaign|corpus|system|run|batch|report|job|(caption|localization|tag) set)|are no qrels) "
-    r"\S+( here)?\."
+    r"There (is no (campaign|corpus|system|run|batch|report|job|(caption|localization|tag) set)|are no qrels)"
+    r" \S+( here)?\."
 )
 
 

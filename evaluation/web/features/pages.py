@@ -39,7 +39,9 @@ from evaluation.web.splits import NotOffered, whole_in
 from evaluation.web.uploads import LARGEST_UPLOAD, UPLOAD_REFUSALS, upload_folder, uploaded_file
 
 #: How a page offers to find regions; "" describes whole pictures.
-METHODS_OFFERED = ("", "edgeboxes", "selective-search", "edges-and-segments", "grid")
+METHODS_OFFERED = ("", "edgeboxes", "selective-search", "edges-and-segments", "grid", "gold")
+#: What stands for no network: the extractor that needs none.
+NO_NETWORK = "layout"
 #: Kinds of jobs that make feature sets.
 _KINDS = (
     "import_features",
@@ -75,6 +77,12 @@ def feature_list(request: HttpRequest) -> HttpResponse:
             kinds=FEATURE_KINDS,
             types=NUMBER_TYPES,
             networks=server_files("networks"),
+            no_network=NO_NETWORK,
+            layers=[
+                layer
+                for corpus in corpora
+                for layer in corpus.layers.filter(published=True).select_related("corpus").order_by("name")
+            ],
             parses=parses_of_corpora(corpora),
             parse_files=server_files("parses"),
             word_fields=word_training_fields(),
@@ -156,6 +164,13 @@ def feature_remove(request: HttpRequest) -> HttpResponse:
     return redirect("evaluation:features")
 
 
+def _extractor(network: str) -> dict[str, str]:
+    """The arguments of a job that say what describes pictures."""
+    if network == NO_NETWORK:
+        return {"extractor": NO_NETWORK}
+    return {"weights": path_of_file("networks", network)}
+
+
 @require_POST
 @for_roles(*RUNNING, corpora=True)
 def feature_extract(request: HttpRequest) -> HttpResponse:
@@ -164,19 +179,24 @@ def feature_extract(request: HttpRequest) -> HttpResponse:
         corpus = offered.offered_corpus(request, text_parameter(request.POST, "corpus"))
         name, network, method = (text_parameter(request.POST, key) for key in ("name", "network", "method"))
         check_name(name, "feature set")
-        if network not in server_files("networks"):
+        if network not in (NO_NETWORK, *server_files("networks")):
             raise NotOffered(_("There is no file “%(name)s” on the server.") % {"name": network[:60]})
         if method not in METHODS_OFFERED:
             raise NotOffered(_("Nothing was chosen: use one of the buttons."))
         arguments: dict[str, Any] = {
             "corpus": corpus.name,
             "name": name,
-            "weights": path_of_file("networks", network),
+            **_extractor(network),
             "settings": read_key_values(text_parameter(request.POST, "settings").split()),
         }
         if method:
             limit = whole_in(request.POST, "limit", default=19)
-            arguments |= {"method": method, "limit": limit}
+            layer = text_parameter(request.POST, "layer")
+            if layer and not corpus.layers.filter(name=layer, published=True).exists():
+                raise NotOffered(
+                    _("There is no layer “%(name)s”: choose one of the list.") % {"name": layer[:60]}
+                )
+            arguments |= {"method": method, "limit": limit, "layer": layer if method == "gold" else ""}
         kind = "extract_regions" if method else "extract_set"
         jobs.enqueue(kind=kind, arguments=arguments, corpus=corpus, actor=account_of(request))
         tell(_("Computing the features. The progress is shown below."))

@@ -78,10 +78,8 @@ def system_localize(request: HttpRequest, row: System) -> HttpResponse:
         if regions not in proposals_of(row):
             raise NotOffered(_("There are no such regions: choose from the list."))
         layer = text_parameter(request.POST, "layer")
-        if layer and not row.corpus.layers.filter(name=layer, published=True).exists():
-            raise NotOffered(
-                _("There is no layer “%(name)s”: choose one of the list.") % {"name": layer[:60]}
-            )
+        if layer:
+            _check_layer(row.corpus, layer)
         arguments: dict[str, Any] = {
             "system": row.name,
             "name": text_parameter(request.POST, "name"),
@@ -149,10 +147,7 @@ def localization_set_score(request: HttpRequest, row: LocalizationSet) -> HttpRe
     then = redirect("evaluation:localizations", row.name)
     with said(request, jobs.JobError, NotOffered) as tell:
         layer = text_parameter(request.POST, "layer")
-        if not row.corpus.layers.filter(name=layer, published=True).exists():
-            raise NotOffered(
-                _("There is no layer “%(name)s”: choose one of the list.") % {"name": layer[:60]}
-            )
+        _check_layer(row.corpus, layer)
         against = text_parameter(request.POST, "against")
         same = LocalizationSet.objects.filter(corpus=row.corpus_id, published=True)
         if against and not same.filter(name=against).exists():

@@ -34,7 +34,7 @@ from evaluation.web.features.pages import offered_sets
 from evaluation.web.frame import evaluation_frame, text_parameter, text_parameters
 from evaluation.web.server_files import path_of_file, server_files
 from evaluation.web.splits import NotOffered, which_in, whole_in
-from models_core.estimators.base import IMAGE_VIEW
+from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW
 from models_core.systems.named_recipes import named_recipes
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.recipe_files import recipe_of
@@ -112,6 +112,10 @@ def _by_paper() -> dict[str, list[ShownRecipe]]:
     return found
 
 
+def _from_words(recipe: Recipe) -> bool:
+    return recipe.kind.needs_words or recipe.kind.takes[CAPTION_VIEW] == "phrases"
+
+
 def _in_words(recipe: Recipe) -> str:
     """What a recipe is, in one line; first which files it needs, since lists cut the end."""
     text, image = recipe.text, recipe.image
@@ -120,7 +124,8 @@ def _in_words(recipe: Recipe) -> str:
         *([_needs_of_images(recipe)] if image.of_vectors else ()),
         *([_("needs parses of captions")] if recipe.reads == "edges" else ()),
         *([_("needs vectors of captions")] if recipe.reads == "names" else ()),
-        *([_("needs word vectors")] if recipe.kind.needs_words else ()),
+        *([_("needs word vectors")] if _from_words(recipe) else ()),
+        *([_("needs regions and a layer")] if recipe.kind.grounding != "none" else ()),
         *([_("needs a weak collection")] if recipe.kind.needs else ()),
         str(_TITLES.get(recipe.kind.title, recipe.kind.title)),
         *([recipe.printed] if recipe.kind.recipes and recipe.printed else ()),

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from evaluation.metrics.localization import (
     Regions,
     average_precisions,
+    best_detections,
     box_average_precision,
     box_recall,
     first_right,
@@ -229,3 +230,16 @@ def test_what_cannot_be_localized_is_refused_in_one_line(ask: Callable[[], objec
     with pytest.raises(ValueError, match=message) as caught:
         ask()
     assert "\n" not in str(caught.value)
+
+
+@given(
+    st.lists(st.tuples(boxes(), st.integers(0, 3), st.integers(0, 5)), min_size=1, max_size=60),
+    st.integers(1, 4),
+)
+def test_the_best_detections_are_the_first_that_suppressing_all_leaves(cases, most):
+    found, images = [box for box, _, _ in cases], [image for _, image, _ in cases]
+    # No two scores are equal, or which of them is looked at first would be left to chance.
+    scores = np.array([score + place / 100 for place, (_, _, score) in enumerate(cases)])
+    whole = suppress(found, images, scores)
+    wanted = whole[np.argsort(-scores[whole])][:most]
+    assert best_detections(scores, found, images, most).tolist() == wanted.tolist()

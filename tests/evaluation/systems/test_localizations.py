@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,13 @@ from django.core.management import CommandError
 
 from annotation import jobs
 from annotation.models import Job, Layer
+from annotation.selectors.records import stream_records
 from evaluation.models import LocalizationSet, PhraseLocalization, System
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.localizations.sets import mentions_of, remove_localization_set
+from evaluation.services.systems.training import system_named
+from models_core.estimators.region_phrase import RegionPhraseCCA
+from models_core.features.text.phrases import phrase_text
 from tests.evaluation.database.conftest import said
 from tests.evaluation.systems.scenes import BOXES, THINGS
 from tests.web import world
@@ -243,6 +248,20 @@ def next_page(page: str) -> str:
     found = re.search(r'rel="next" href="([^"]+)"', page)
     assert found is not None
     return found[1]
+
+
+def test_so_many_pairs_are_learned_from_as_resampling_leaves(grounded):
+    """As Table 4 counts them: all phrases of the training images, and at most N exemplars of each."""
+    records = stream_records(corpus=Layer.objects.get().corpus, layer=Layer.objects.get(), split="train")
+    said_of: Counter[str] = Counter()
+    for record in records:
+        assert record.layer is not None
+        said_of.update(phrase_text(mention.text) for mention in record.layer.mentions)
+    assert said_of.total() == 60 * 4
+    for exemplars, pairs in ((0, 240), (1, len(said_of)), (10, sum(min(10, n) for n in said_of.values()))):
+        train(f"n{exemplars}", "--set", f"settings.exemplars={exemplars}")
+        model = system_named(f"n{exemplars}").model
+        assert isinstance(model, RegionPhraseCCA) and model.pairs_ == pairs
 
 
 def test_regions_and_phrases_help_to_rank(grounded):

@@ -91,6 +91,7 @@ def test_what_the_form_of_features_does_not_offer_is_refused(halves):
     for change, says in (
         ({"network": "../../secret.onnx"}, "There is no file “../../secret.onnx” on the server."),
         ({"method": "file"}, "Nothing was chosen"),
+        ({"method": "gold", "layer": "nobody"}, "There is no layer “nobody”: choose one of the list."),
         ({"settings": "crops"}, "setting 'crops': expected KEY=VALUE"),
         ({"method": "grid", "limit": "many"}, "many"),
         ({"name": "a b"}, "a b"),
@@ -101,3 +102,19 @@ def test_what_the_form_of_features_does_not_offer_is_refused(halves):
     ada.post("/evaluation/features/extract/", form)
     assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
     assert feature_set(halves, "whole").kind == "image"
+
+
+def test_pictures_and_regions_are_described_without_a_network(halves):
+    ada = world.signed_in("ada", "researcher")
+    for name, method in (("whole", ""), ("parts", "edges-and-segments")):
+        press(
+            *(ada, "/evaluation/features/", "Compute"),
+            name=name,
+            corpus=halves,
+            network="layout",
+            method=method,
+            limit="5",
+        )
+        job = Job.objects.latest("pk")
+        assert jobs.run_queued_job(job.pk) == Job.DONE, job.error
+    assert feature_set(halves, "whole").dimensions == feature_set(halves, "parts").dimensions == 154

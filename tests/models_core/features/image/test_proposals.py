@@ -65,3 +65,12 @@ def test_a_grid_covers_the_picture_from_large_to_small():
     assert seen.all()
     np.testing.assert_array_equal(grid(100, 60, 5), boxes[:5])
     np.testing.assert_array_equal(whole_picture(100, 60), [[1, 1, 100, 60]])
+
+
+def test_boxes_of_edges_and_segments_keep_apart():
+    patches = np.random.default_rng(1).integers(0, 256, (8, 8, 3), np.uint8)
+    colours = patches[np.arange(160) * 8 // 160][:, np.arange(240) * 8 // 240]
+    boxes = PROPOSALS["edges-and-segments"](colours, 60)
+    assert len(boxes) > 20
+    near = [overlap(one, other) for place, one in enumerate(boxes) for other in boxes[:place]]
+    assert max(near) <= 0.5
