@@ -23,7 +23,16 @@ from annotation.selectors.browse import Filter
 from annotation.selectors.scopes import corpora_of
 from annotation.web.common.access import BROWSING, AddressedThing, account_of, for_roles, for_roles_on
 from annotation.web.common.filters import filter_in, filter_query, layer_in, query_number
+from annotation.web.common.lists import SortColumn, list_page
 from annotation.web.corpus.inspection import inspect
+
+#: Corpora on a page of the list, and the ways to sort it.
+CORPORA_PER_PAGE = 20
+_SORTS = {
+    "name": SortColumn(gettext_lazy("name"), "name"),
+    "new": SortColumn(gettext_lazy("newest"), "id", down=True),
+    "images": SortColumn(gettext_lazy("images"), "image_count", down=True),
+}
 
 #: The corpus of an address.
 CORPUS_OF_ADDRESS = AddressedThing(
@@ -35,15 +44,21 @@ CORPUS_OF_ADDRESS = AddressedThing(
 @require_safe
 @for_roles(*BROWSING, ANNOTATOR)
 def home(request: HttpRequest) -> HttpResponse:
-    """The published corpora that are open to one, each with a strip of its pictures. Who only annotates goes
-    to their tasks."""
+    """The published corpora that are open to one, each with a strip of its pictures; searched, sorted and
+    paged by the address. Who only annotates goes to their tasks."""
     account = account_of(request)
     if not account.has_role_somewhere(*BROWSING):
         return redirect("tasks")
     if not account.has_role_somewhere(*BROWSING, corpora=True):
         return redirect("campaigns")  # their roles are for campaigns alone
-    found = browse.corpus_rows(corpora_of(account, *BROWSING))
-    about = {"corpora": found, "works": account.has_role_somewhere(ANNOTATOR)}
+    found = corpora_of(account, *BROWSING).filter(published=True)
+    page = list_page(found, request.GET, sorts=_SORTS, number=CORPORA_PER_PAGE)
+    about = {
+        "corpora": browse.corpus_rows(page.rows),
+        "page": page,
+        "any": bool(page.rows) or found.exists(),
+        "works": account.has_role_somewhere(ANNOTATOR),
+    }
     return render(request, "annotation/home.html", about)
 
 
