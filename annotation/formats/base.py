@@ -35,6 +35,10 @@ class FormatError(ValueError):
         super().__init__(f"{where}: {problem}{hint}")
 
 
+class NothingFound(FormatError):
+    """A source that holds no image, or none that is right."""
+
+
 @dataclass(slots=True)
 class Written:
     """What a writer left on disk: counts by word ("images", "captions", "boxes"), files, what they lack, and

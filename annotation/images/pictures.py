@@ -79,6 +79,18 @@ def store_picture(path: Path, *, into: Path | None = None) -> StoredPicture:
     Orientation is applied to the pixels; only then, or where the container is damaged but
     decodes, is a picture encoded anew. Raises PictureError.
     """
+    stored, clean = _read_picture(path)
+    _write(picture_path(stored.name, root=into), clean)
+    return stored
+
+
+def check_picture(path: Path) -> StoredPicture:
+    """What `store_picture` would store of the picture at `path`; decodes all of it. Raises PictureError."""
+    return _read_picture(path)[0]
+
+
+def _read_picture(path: Path) -> tuple[StoredPicture, bytes]:
+    """The picture at `path`, checked, and the bytes to store of it."""
     try:
         size = path.stat().st_size
         if size > MAX_BYTES:
@@ -91,8 +103,7 @@ def store_picture(path: Path, *, into: Path | None = None) -> StoredPicture:
     except PictureError as error:
         raise PictureError(f"{path}: {error}") from error
     name = f"{hashlib.sha256(clean).hexdigest()}.{_TYPES[kind]}"
-    _write(picture_path(name, root=into), clean)
-    return StoredPicture(name, width, height, hashlib.sha256(data).hexdigest())
+    return StoredPicture(name, width, height, hashlib.sha256(data).hexdigest()), clean
 
 
 def source_digest(path: Path) -> str:
