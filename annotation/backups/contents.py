@@ -19,6 +19,7 @@ FOLDERS_BACKED_UP: list[str] = ["pictures"]
 
 #: Folders that are not, and why not.
 FOLDERS_LEFT_OUT: dict[str, str] = {
+    "corpus_uploads": "files that somebody is sending; they expire in a day",
     "demo": "the demonstration makes it again",
     "exports": "they expire, and are made again on request",
     "kept": "it only saves time when systems are trained",

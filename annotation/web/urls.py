@@ -16,6 +16,7 @@ urlpatterns = [
     path("corpora/<slug:name>/", corpus_detail, name="corpus"),
     path("corpora/<slug:name>/images/<str:key>/", image_detail, name="image"),
     path("pictures/<str:token>", picture, name="picture"),
+    path("uploads/", include("annotation.web.staff.corpora.uploading")),
     path("tasks/", include("annotation.web.annotator.urls")),
     path("roles/", include("annotation.web.staff.roles")),
 ]

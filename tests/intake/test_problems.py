@@ -47,7 +47,7 @@ def source(tmp_path: Path) -> Path:
     return folder
 
 
-def brought(source: Path, **how: bool) -> ImportReport:
+def brought(source: Path, **how: Any) -> ImportReport:
     return import_corpus(
         name="forty",
         path=source / "captions.token",

@@ -104,6 +104,21 @@ def for_roles_on(
     return guard
 
 
+def for_roles_of_server(*roles: str) -> Callable[[_View], _View]:
+    """Let a view be opened by accounts that hold one of `roles` for the whole server."""
+
+    def guard(view: _View) -> _View:
+        @wraps(view)
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            if account_of(request).has_role(*roles, on=WHOLE_SERVER):
+                return view(request, *args, **kwargs)
+            return role_missing(request, *roles)
+
+        return login_required(guarded)
+
+    return guard
+
+
 def for_admins(view: _View) -> _View:
     """Let a view be opened by admins of the whole server."""
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from annotation.common.roles import ANNOTATOR, RESEARCHER
+from annotation.common.roles import ANNOTATOR, RESEARCHER, WHOLE_SERVER
 from annotation.datasets.layers import update_layers, update_layers_of_image
 from annotation.images.pictures import picture_size
 from annotation.models import Campaign, Corpus, Image, Layer
@@ -58,6 +58,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "page": page,
         "any": bool(page.rows) or found.exists(),
         "works": account.has_role_somewhere(ANNOTATOR),
+        "adds": account.has_role(RESEARCHER, on=WHOLE_SERVER),
     }
     return render(request, "annotation/home.html", about)
 
