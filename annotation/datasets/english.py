@@ -10,7 +10,7 @@ from typing import Final
 #: 40,460 captions of Flickr8k 97 % read as English.
 ENGLISH_ENOUGH: Final = 0.5
 #: Captions that are looked at.
-LOOKED_AT: Final = 5_000
+CAPTIONS_LOOKED_AT: Final = 5_000
 
 #: The words that most English captions have. An eighth of a caption's words must be of them: a sentence of
 #: a neighbouring language may hold one by chance.
@@ -30,7 +30,7 @@ class EnglishShare:
     def add(self, captions: Iterable[str]) -> None:
         """Count these captions, until enough were seen."""
         for caption in captions:
-            if self.captions < LOOKED_AT:
+            if self.captions < CAPTIONS_LOOKED_AT:
                 self.captions += 1
                 words = _WORD.findall(caption.lower())
                 self.english += sum(word in _SMALL_WORDS for word in words) * 8 >= max(len(words), 1)

@@ -56,7 +56,7 @@ class WrongOffset(UploadRefused):
 
     def __init__(self, received: int) -> None:
         self.received = received
-        super().__init__(_("%(bytes)d bytes of this file are here: go on from there.") % {"bytes": received})
+        super().__init__(_("%(bytes)d bytes of this file are here: resume from there.") % {"bytes": received})
 
 
 @dataclass(frozen=True, slots=True)

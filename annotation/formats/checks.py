@@ -14,7 +14,7 @@ from annotation.formats.base import Format, FormatError, NothingFound, Written
 from annotation.formats.contents import RECORD_CONTENTS
 from annotation.formats.files.text import short_repr
 from annotation.formats.names import PLAIN_NAME, is_plain_name
-from annotation.formats.problems import leave_out
+from annotation.formats.problems import tell_problem
 from annotation.protocol.terms import NOT_VISUAL, CaptionRecord, ImageRecord, LayerRecord
 
 #: A record, the file it stands in, and its line where the format has lines.
@@ -49,7 +49,7 @@ def checked_records(found: Iterable[Found], *, source: Path, expected: str) -> I
                     expected="each image once",
                 )
         except FormatError as error:
-            leave_out(error)
+            tell_problem(error)
             continue
         seen.add(record.id)
         yield record

@@ -20,7 +20,7 @@ from annotation.formats.files.json_stream import has_list, items
 from annotation.formats.files.text import open_new, short_repr
 from annotation.formats.names import find_picture, image_id, only_file, printed_name
 from annotation.formats.numbering import Numbering
-from annotation.formats.problems import leave_out
+from annotation.formats.problems import tell_problem
 from annotation.formats.spool import Spool
 from annotation.protocol.terms import (
     CATEGORIES,
@@ -80,11 +80,11 @@ class Coco(Format):
                     entry = Fields(item, what=f"{name.removesuffix('s')} {number}", file=file)
                     _ADD[name](spool, entry, number)
                 except FormatError as error:
-                    leave_out(error)
+                    tell_problem(error)
             if not number and not has_list(file, name):
                 raise FormatError(f'has no list "{name}"', file=file, expected=_SHAPE)
         for image, caption in spool.orphans():
-            leave_out(
+            tell_problem(
                 FormatError(
                     f"annotation {caption or '?'} is of the image {image}, which is not among the images",
                     file=file,

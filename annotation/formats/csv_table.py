@@ -13,7 +13,7 @@ from annotation.formats.base import FORMATS, Format, FormatError, Written
 from annotation.formats.checks import Found, checked_records, writable
 from annotation.formats.files.text import lines, open_new, short_repr
 from annotation.formats.names import find_picture, image_id, only_file, printed_name
-from annotation.formats.problems import leave_out
+from annotation.formats.problems import tell_problem
 from annotation.formats.spool import Spool
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 
@@ -43,7 +43,7 @@ class Csv(Format):
                 try:
                     _add(spool, row, file, line)
                 except FormatError as error:
-                    leave_out(error)
+                    tell_problem(error)
             for key, data, first, captions in spool:
                 split, _, filename = data.partition("/")
                 record = ImageRecord(
@@ -101,7 +101,7 @@ def _rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
                 continue
             if len(row) != len(header):
                 cells = f"{len(header)}, as in the header"
-                leave_out(FormatError(f"holds {len(row)} cells", file=file, line=at, expected=cells))
+                tell_problem(FormatError(f"holds {len(row)} cells", file=file, line=at, expected=cells))
                 continue
             yield at, dict(zip(header, row, strict=True))
     except csv.Error as error:

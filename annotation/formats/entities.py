@@ -37,7 +37,7 @@ from annotation.formats.entities_notation import (
 from annotation.formats.entities_xml import Annotation, print_annotation, read_annotation
 from annotation.formats.files.text import lines, open_new, short_repr
 from annotation.formats.names import PICTURE_EXTENSIONS, find_picture, image_id
-from annotation.formats.problems import leave_out
+from annotation.formats.problems import tell_problem
 from annotation.protocol.terms import CaptionRecord, Chain, ImageRecord, LayerRecord, Mention
 
 #: The splits that have a list, in reading order; `restval` is Karpathy's.
@@ -69,7 +69,7 @@ class Entities(Format):
         present = set(_ids(root / _SENTENCES, ".txt"))
         for orphan in _ids(root / _ANNOTATIONS, ".xml"):
             if orphan not in present:
-                leave_out(
+                tell_problem(
                     FormatError(
                         "has no sentences beside it",
                         file=root / _ANNOTATIONS / f"{orphan}.xml",
@@ -85,7 +85,7 @@ class Entities(Format):
                 if id in uncovered:
                     found = _uncovered(found, root / NOT_COVERED, uncovered[id])
             except FormatError as error:
-                leave_out(error)
+                tell_problem(error)
                 continue
             yield found
 

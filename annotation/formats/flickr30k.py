@@ -15,7 +15,7 @@ from annotation.formats.checks import Found, checked_records, writable
 from annotation.formats.files.json_stream import members
 from annotation.formats.files.text import open_new, short_repr
 from annotation.formats.names import extension, find_picture, image_id, only_file, printed_name
-from annotation.formats.problems import leave_out
+from annotation.formats.problems import tell_problem
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 
 _SHAPE = '{"name.jpg": ["caption", ..., "folder/name.jpg"], ...}'
@@ -46,7 +46,7 @@ class Flickr30k(Format):
             try:
                 captions, printed = self._entry(key, value, file)
             except FormatError as error:
-                leave_out(error)
+                tell_problem(error)
                 continue
             base = printed.replace("\\", "/").rpartition("/")[2]
             filename = base if not extension(key) and image_id(base) == key else key

@@ -16,7 +16,7 @@ from annotation.formats.base import FORMATS, Format, FormatError, Written
 from annotation.formats.checks import Found, checked_records, writable
 from annotation.formats.files.text import lines, open_new, short_repr
 from annotation.formats.names import find_picture, image_id, only_file, printed_name
-from annotation.formats.problems import leave_out
+from annotation.formats.problems import tell_problem
 from annotation.formats.spool import Spool
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 
@@ -132,7 +132,7 @@ class Flickr8k(Format):
             try:
                 last = _add(spool, line, file, number, last)
             except FormatError as error:
-                leave_out(error)
+                tell_problem(error)
 
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
         """Write the captions and one list per split.

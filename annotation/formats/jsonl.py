@@ -17,7 +17,7 @@ from annotation.formats.contents import ALL_CONTENTS
 from annotation.formats.fields import Fields
 from annotation.formats.files.text import lines, open_new, short_repr
 from annotation.formats.names import find_picture, only_file
-from annotation.formats.problems import leave_out
+from annotation.formats.problems import tell_problem
 from annotation.protocol.terms import (
     Box,
     CaptionRecord,
@@ -62,7 +62,7 @@ class Jsonl(Format):
                 value = Fields(_loads(line, file, number), what="the image", file=file, line=number)
                 record = _record(value, images)
             except FormatError as error:
-                leave_out(error)
+                tell_problem(error)
                 continue
             yield record, file, number
 

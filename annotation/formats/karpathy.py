@@ -17,7 +17,7 @@ from annotation.formats.files.json_stream import has_list, items
 from annotation.formats.files.text import open_new, short_repr
 from annotation.formats.names import find_picture, image_id, is_plain_name, only_file, printed_name
 from annotation.formats.numbering import Numbering, is_number
-from annotation.formats.problems import leave_out
+from annotation.formats.problems import tell_problem
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 
 _SHAPE = '{"images": [{"filename": ..., "split": ..., "sentences": [{"raw": ..., "tokens": [...]}]}]}'
@@ -42,7 +42,7 @@ class Karpathy(Format):
             try:
                 record = self._record(item, number, file, images)
             except FormatError as error:
-                leave_out(error)
+                tell_problem(error)
                 continue
             yield record, file, None
         if not number and not has_list(file, "images"):

@@ -6,7 +6,7 @@ listener, leaves out just what is wrong (a line, an image), and goes on:
     try:
         ...
     except FormatError as error:
-        leave_out(error)        # raises it again where nobody listens
+        tell_problem(error)        # raises it again where nobody listens
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def problems_told(listener: ProblemListener) -> Iterator[None]:
         _listening.reset(before)
 
 
-def leave_out(error: FormatError) -> None:
+def tell_problem(error: FormatError) -> None:
     """Tell whoever listens what is wrong; raise `error` where nobody does."""
     listener = _listening.get()
     if listener is None:

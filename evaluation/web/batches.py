@@ -29,7 +29,7 @@ from evaluation.models import Batch, QrelsSnapshot
 from evaluation.relevance.grades import GRADED_RULES
 from evaluation.relevance.pair_tasks import PAIR_TASKS
 from evaluation.relevance.qrels import RELEVANCE_RULES, rule_named
-from evaluation.services.batches.collecting import judges_of, source_of, staying_out
+from evaluation.services.batches.collecting import judges_of, judgments_source, staying_out
 from evaluation.services.batches.reassignment import CLOSED_MESSAGE
 from evaluation.services.batches.scheduler import round_after
 from evaluation.services.batches.state import BatchState, cached_batch_state
@@ -228,7 +228,7 @@ def _frozen_of(batches: Sequence[Batch]) -> QuerySet[QrelsSnapshot]:
     """The qrels that were frozen from what the judges of any of these batches said, the newest first."""
     made = Q()
     for batch in batches:
-        made |= Q(judgments__source=source_of(batch), corpus=batch.corpus_id)
+        made |= Q(judgments__source=judgments_source(batch), corpus=batch.corpus_id)
     return QrelsSnapshot.objects.filter(made, published=True).order_by("-pk")
 
 
@@ -275,7 +275,7 @@ def _lines(rows: Sequence[Batch]) -> list[_Line]:
         pay = campaigns[row.campaign].pay
         left = sum(one.wanting + one.in_hand for one in open_tasks[row.campaign.pk].values())
         total = row.numbers["task_count"] * row.judges
-        frozen = newest.get((source_of(row), row.corpus_id))
+        frozen = newest.get((judgments_source(row), row.corpus_id))
         spent = sum(line.pay for line in earned.get(row.campaign.pk, ()))
         found.append(
             _Line(

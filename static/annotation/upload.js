@@ -14,7 +14,7 @@ const readable = (bytes) => {
 };
 
 const filled = (text, values) =>
-  Object.entries(values).reduce((said, [key, value]) => said.replace(`%(${key})s`, value), text).replace("%%", "%");
+  Object.entries(values).reduce((said, [key, value]) => said.replace(`{${key}}`, value), text);
 
 const hex = (buffer) => [...new Uint8Array(buffer)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
@@ -163,7 +163,7 @@ class Sender {
   show(sent, total) {
     const percent = total ? Math.floor((100 * sent) / total) : 100;
     this.parts.bar.querySelector("progress").value = percent;
-    this.say(filled(this.form.dataset.sending, { percent, size: readable(total) }));
+    this.say(filled(this.form.dataset.sending, { part: readable(sent), size: readable(total) }));
   }
 
   // The check is an act of the upload's page, which this leads to.

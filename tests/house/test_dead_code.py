@@ -36,6 +36,8 @@ NAMED_BY_NOBODY = {
                 "import_parses_job",
                 "import_weak_job",
                 "judge_captions_job",
+                "check_upload_job",
+                "import_upload_job",
                 "train_system_job",
                 "train_word_vectors_job",
             ),

@@ -157,7 +157,7 @@ def upload_act(request: HttpRequest, key: str) -> HttpResponse:
     if job is not None and job.state in Job.LIVE:
         messages.info(request, _("This upload is being worked on already."))
     elif not upload.complete:
-        messages.warning(request, _("Some files have not come yet: choose them again to go on."))
+        messages.warning(request, _("Some files have not come yet: choose them again to resume."))
     elif act == "check":
         format = request.POST.get("format", "")
         asked["format"] = format if format in FORMATS else ""
