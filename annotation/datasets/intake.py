@@ -19,7 +19,7 @@ from annotation.common import batching, database
 from annotation.common.locks import Busy
 from annotation.datasets import layer_rows
 from annotation.datasets.source_problems import IntakeError, ProblemList, SourceProblem, pictures_in_folder
-from annotation.formats.base import FormatError, NothingFound
+from annotation.formats.base import FormatError
 from annotation.formats.digest import Ledger, RepeatedImage
 from annotation.formats.problems import problems_told
 from annotation.images import pictures
@@ -177,11 +177,9 @@ class CorpusIntake:
             try:
                 yield from batching.chunks(records, layer_rows.LAYER_IMAGES_PER_TRANSACTION)
             except FormatError as error:  # nothing behind it can be read
-                if not self.problems.errors or (
-                    self.how.skip_problems and not isinstance(error, NothingFound)
-                ):
+                if not self.problems.errors or (self.how.skip_problems and not error.found_nothing):
                     raise
-                if not isinstance(error, NothingFound):  # that follows from the problems
+                if not error.found_nothing:  # that follows from the problems
                     self.problems.tell(error)
 
     def _sound(self, pool: ThreadPoolExecutor, chunk: list[ImageRecord]) -> list[SoundRecord]:

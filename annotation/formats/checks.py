@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from annotation.formats.base import Format, FormatError, NothingFound, Written
+from annotation.formats.base import Format, FormatError, Written
 from annotation.formats.contents import RECORD_CONTENTS
 from annotation.formats.files.text import short_repr
 from annotation.formats.names import PLAIN_NAME, is_plain_name
@@ -54,7 +54,9 @@ def checked_records(found: Iterable[Found], *, source: Path, expected: str) -> I
         seen.add(record.id)
         yield record
     if not seen:
-        raise NothingFound("holds no images", file=source, expected=expected)
+        nothing = FormatError("holds no images", file=source, expected=expected)
+        nothing.found_nothing = True
+        raise nothing
 
 
 def writable(

@@ -15,6 +15,7 @@ urlpatterns = [
     path("", include("annotation.web.staff.urls")),
     path("corpora/<slug:name>/", corpus_detail, name="corpus"),
     path("corpora/<slug:name>/images/<str:key>/", image_detail, name="image"),
+    path("corpora/<slug:name>/manage/", include("annotation.web.staff.corpora.managing")),
     path("pictures/<str:token>", picture, name="picture"),
     path("uploads/", include("annotation.web.staff.corpora.uploading")),
     path("tasks/", include("annotation.web.annotator.urls")),

@@ -21,7 +21,7 @@ from annotation.protocol.terms import CATEGORIES
 from annotation.selectors import browse
 from annotation.selectors.browse import Filter
 from annotation.selectors.scopes import corpora_of
-from annotation.web.common.access import BROWSING, AddressedThing, account_of, for_roles, for_roles_on
+from annotation.web.common.access import BROWSING, CORPUS_OF_ADDRESS, account_of, for_roles, for_roles_on
 from annotation.web.common.filters import filter_in, filter_query, layer_in, query_number
 from annotation.web.common.lists import SortColumn, list_page
 from annotation.web.corpus.inspection import inspect
@@ -33,12 +33,6 @@ _SORTS = {
     "new": SortColumn(gettext_lazy("newest"), "id", down=True),
     "images": SortColumn(gettext_lazy("images"), "image_count", down=True),
 }
-
-#: The corpus of an address.
-CORPUS_OF_ADDRESS = AddressedThing(
-    lambda name: Corpus.objects.filter(name=name, published=True).first(),
-    gettext_lazy("There is no corpus “%(name)s” here."),
-)
 
 
 @require_safe
@@ -90,6 +84,7 @@ def corpus_detail(request: HttpRequest, shown: Corpus) -> HttpResponse:
             "layers": [(each, figures[each.pk], filter_query(wanted, each.name)) for each in layers],
             "figures": figures[layer.pk] if layer else None,
             "behind": _late(request, shown, behind),
+            "manages": account_of(request).has_role(RESEARCHER, on=shown.scope),
             "splits": _with(browse.splits_in_order(shown), wanted.split),
             "categories": _with(CATEGORIES, wanted.category),
             "count": browse.images_matching(shown, layer, wanted).count() if wanted else shown.image_count,
