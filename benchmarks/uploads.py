@@ -245,7 +245,8 @@ def main() -> None:
         print(f"{file.stat().st_size / 1e9:.2f} GB, {count} pictures, {parts} whole parts")
         print(plain_table(["process", "peak MiB"], [list(row) for row in sorted(server.peaks.items())]))
         print("digest equal" if digest in checked else "DIGEST DIFFERS")
-        print("all imported" if f"{count:,}" in corpus else "PICTURES ARE MISSING")
+        plain = re.sub(r"(?<=\d)\D(?=\d{3})", "", corpus)  # thousands are set apart
+        print("all imported" if f"{count} images" in plain else "PICTURES ARE MISSING")
 
 
 if __name__ == "__main__":

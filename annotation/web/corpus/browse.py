@@ -133,6 +133,7 @@ def image_detail(request: HttpRequest, corpus: Corpus, key: str) -> HttpResponse
             "query": query,
             "back": filter_query(wanted, asked, after=shown.position - 1 if shown.position else None),
             "filtered": bool(wanted),
+            "manages": account_of(request).has_role(RESEARCHER, on=corpus.scope),
         },
     )
 
