@@ -239,13 +239,15 @@ def main() -> None:
             sender = Sender(server.port, cookie)
             page, parts = send(server, sender, file)
             checked = job(server, sender, page, "check")
-            job(server, sender, page, "import")
+            imported = job(server, sender, page, "import")
+            if 'class="open wraps"' in imported:
+                print(imported[imported.index('class="open wraps"') :][:300])
             _, corpus = sender.ask("GET", "/corpora/large/")
             server.look()
         print(f"{file.stat().st_size / 1e9:.2f} GB, {count} pictures, {parts} whole parts")
         print(plain_table(["process", "peak MiB"], [list(row) for row in sorted(server.peaks.items())]))
         print("digest equal" if digest in checked else "DIGEST DIFFERS")
-        plain = re.sub(r"(?<=\d)\D(?=\d{3})", "", corpus)  # thousands are set apart
+        plain = re.sub(r"<[^>]*>|(?<=\d)\D(?=\d{3})", "", corpus)  # thousands are set apart
         print("all imported" if f"{count} images" in plain else "PICTURES ARE MISSING")
 
 
