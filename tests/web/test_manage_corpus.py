@@ -50,7 +50,7 @@ def test_a_picture_is_shown_and_then_withdrawn(drawn: Corpus, reader: Client):
     assert address in inspector
     shown = words(reader.get(address))
     assert "Picture number 1" in shown and "It goes from every corpus that has the same picture" in shown
-    page = press(reader, address, "Withdraw this picture for good")
+    page = press(reader, address, "Withdraw this picture permanently")
     assert said(page) == ["Picture withdrawn from drawn, with 0 open tasks and 0 exports."]
     assert not picture_path(image.picture).exists()
     assert Image.objects.get(pk=image.pk).picture == ""

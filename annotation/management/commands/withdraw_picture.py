@@ -15,7 +15,7 @@ from annotation.selectors.corpora import corpus_named
 
 class Command(ReportCommand):
     help = (
-        "Withdraw the picture of an image, for good: its file and small copy, open tasks that show it, "
+        "Withdraw the picture of an image permanently: its file and small copy, open tasks that show it, "
         "control items about it, and exports of its corpora. Every corpus that has the same picture loses "
         "it. Captions and answers stay. A restored backup withdraws it again."
     )
