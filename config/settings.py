@@ -226,6 +226,8 @@ METHOD_PACKAGES = _packages("METHOD_PACKAGES")
 MEDIA_ROOT = DATA_DIR / "media"
 #: Bytes that must be free there, else /readyz says that we cannot do our work.
 DISK_RESERVE = _number("DISK_RESERVE", 100) * 10**6
+#: Bytes that the uploads of one account may take, for new corpora (UPLOAD_QUOTA, in MB).
+UPLOAD_QUOTA = _number("UPLOAD_QUOTA", 20_000) * 10**6
 #: Where the proxy serves DATA_DIR to us alone (X-Accel-Redirect); empty where we send files ourselves.
 PICTURE_PROXY_PREFIX = os.environ.get("PICTURE_PROXY_PREFIX", "")
 STATIC_URL = "/static/"

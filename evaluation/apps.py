@@ -30,9 +30,11 @@ class EvaluationConfig(AppConfig):
         """Once the models are there: what a site adds, what is checked, and the app's parts elsewhere."""
         from annotation.backups import contents
         from annotation.checks import REGISTRIES
+        from annotation.datasets import deleting
         from annotation.jobs import schedule  # its rows are there only now
         from annotation.web.common import access, parts
         from evaluation.services.batches import scheduler
+        from evaluation.services.features import store
 
         register(check_registries, REGISTRIES)
         METRIC_FOLDERS.add_packages(settings.METRIC_PACKAGES)
@@ -50,5 +52,6 @@ class EvaluationConfig(AppConfig):
             ),
             after="campaign",
         )
+        deleting.add_corpus_use(store.sets_in_words)
         contents.add_folders("collections", "features", "parses", "reports", "sources", "systems")
         schedule.add_schedule_entry(schedule.Periodic("ask_next_waves", 60, scheduler.ask_next_rounds))

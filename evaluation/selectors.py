@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Case, Count, F, Q, QuerySet, When
 from numpy.typing import NDArray
 
 from annotation.common.registry import UnknownName
@@ -213,17 +213,27 @@ class QrelsCounts:
     keywords: bool
 
 
-def counts_of(snapshot: QrelsSnapshot) -> QrelsCounts:
-    """Counted from the rows, in one statement."""
-    found = QrelsRow.objects.filter(snapshot=snapshot).aggregate(
-        asking=Count("caption" if snapshot.asks == "caption" else "image", distinct=True),
-        keywords=Count("keyword", distinct=True, filter=Q(image__isnull=True)),
-        relevant=Count("pk", filter=Q(relevance__gte=rule_named(snapshot.rule).level)),
-        unjudged=Count("pk", filter=Q(judged=False)),
-    )
-    return QrelsCounts(
-        found["asking"] + found["keywords"], found["relevant"], found["unjudged"], bool(found["keywords"])
-    )
+def counts_of(snapshots: Sequence[QrelsSnapshot]) -> dict[int, QrelsCounts]:
+    """Snapshot (its id) -> what it holds, counted from the rows, in one statement."""
+    asks_captions = [row.pk for row in snapshots if row.asks == "caption"]
+    relevant = Q(pk__in=[])
+    for level in {rule_named(row.rule).level for row in snapshots}:
+        those = [row.pk for row in snapshots if rule_named(row.rule).level == level]
+        relevant |= Q(snapshot__in=those, relevance__gte=level)
+    side = Case(When(snapshot__in=asks_captions, then=F("caption")), default=F("image"))
+    rows = QrelsRow.objects.filter(snapshot__in=snapshots).values("snapshot").order_by()
+    found = {
+        row["snapshot"]: QrelsCounts(
+            row["asking"] + row["keywords"], row["relevant"], row["unjudged"], bool(row["keywords"])
+        )
+        for row in rows.annotate(
+            asking=Count(side, distinct=True),
+            keywords=Count("keyword", distinct=True, filter=Q(image__isnull=True)),
+            relevant=Count("pk", filter=relevant),
+            unjudged=Count("pk", filter=Q(judged=False)),
+        )
+    }
+    return {row.pk: found.get(row.pk, QrelsCounts(0, 0, 0, False)) for row in snapshots}
 
 
 def run_named(name: str) -> Run:

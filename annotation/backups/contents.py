@@ -19,6 +19,7 @@ FOLDERS_BACKED_UP: list[str] = ["pictures"]
 
 #: Folders that are not, and why not.
 FOLDERS_LEFT_OUT: dict[str, str] = {
+    "corpus_uploads": "files that somebody is sending; they expire in a day",
     "demo": "the demonstration makes it again",
     "exports": "they expire, and are made again on request",
     "kept": "it only saves time when systems are trained",
@@ -38,9 +39,9 @@ def add_folders(*folders: str) -> None:
     FOLDERS_BACKED_UP.extend(folders)
 
 
-#: How files begin that lie in DATA_DIR itself: the database, the list of erasures, Celery's clock, what the
-#: link to the first account ends with. The first two are taken, in ways of their own.
-FILES = ("phrasebox.sqlite3", "erasures.txt", "celerybeat", "first-account", ".")
+#: How files begin that lie in DATA_DIR itself: the database, the lists of erasures and of withdrawn pictures,
+#: Celery's clock, what the link to the first account ends with. The first three are taken in their own ways.
+FILES = ("phrasebox.sqlite3", "erasures.txt", "withdrawn.txt", "celerybeat", "first-account", ".")
 
 
 def unknown_entries() -> list[str]:

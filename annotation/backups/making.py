@@ -14,6 +14,7 @@ from annotation.backups import BackupRefused, archive, contents, keys
 from annotation.backups.database import applied, database
 from annotation.common.locks import exclusive_folder
 from annotation.images.pictures import picture_path
+from annotation.images.withdrawn import WITHDRAWN, withdrawn_file
 from annotation.models import Image
 from annotation.workers import pseudonyms
 
@@ -73,6 +74,9 @@ def backup(target: Path, *, progress: _Progress = iter) -> MadeBackup:
         # Last: whoever was erased meanwhile is in the database's copy, and is erased when it is restored.
         listed = pseudonyms.erasures_file().read_bytes() if pseudonyms.erasures_file().exists() else b""
         writer.put(ERASURES_MEMBER, io.BytesIO(listed), len(listed))
+        gone = withdrawn_file().read_bytes() if withdrawn_file().exists() else b""
+        if gone:
+            writer.put(WITHDRAWN, io.BytesIO(gone), len(gone))
     return MadeBackup(
         backup=str(target),
         size=target.stat().st_size,

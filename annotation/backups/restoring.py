@@ -31,6 +31,8 @@ from annotation.backups import BackupRefused, archive, contents, keys
 from annotation.backups import database as databases
 from annotation.backups.making import ERASURES_MEMBER, missing_pictures
 from annotation.common.locks import BEFORE, RESTORING, nobody_at_work
+from annotation.images.withdrawn import WITHDRAWN, merge_withdrawn
+from annotation.moderation import withdrawing
 from annotation.workers import pseudonyms
 
 #: Seconds in which whoever has left the database disappears from its list.
@@ -42,14 +44,15 @@ _NEW, _DONE = "new", "done"
 @dataclass(frozen=True, slots=True)
 class RestoredBackup:
     """A restored backup: when it was made, how many files came back, migrations applied on top, who of the
-    lists of erasures was erased again, what a new secret key breaks (nothing under the same one), and
-    pictures that the database names and the backup lacks."""
+    lists of erasures was erased again, how many pictures were withdrawn again, what a new secret key breaks
+    (nothing under the same one), and pictures that the database names and the backup lacks."""
 
     backup: str
     made_at: str
     files: int
     migrated: list[str]
     erased: list[str]
+    withdrawn: int
     broken: list[str]
     missing: int
 
@@ -79,7 +82,7 @@ def restore_backup(source: Path, *, replace: bool = False) -> RestoredBackup:
         about, files = _unpack(source, kind, place, again)
         with _in_place(place, again):
             kind.replace(place / _NEW / kind.member)
-        erased = _bring_up_to_date(place / _NEW / ERASURES_MEMBER, about)
+        erased, withdrawn = _bring_up_to_date(place / _NEW / ERASURES_MEMBER, about)
         os.rename(place / BEFORE, place / _DONE)
         shutil.rmtree(place, ignore_errors=True)
     return RestoredBackup(
@@ -88,6 +91,7 @@ def restore_backup(source: Path, *, replace: bool = False) -> RestoredBackup:
         files=files,
         migrated=sorted(set(databases.applied()) - set(about.migrations)),
         erased=erased,
+        withdrawn=withdrawn,
         broken=[] if about.same_key else list(keys.BROKEN.values()),
         missing=missing_pictures(),
     )
@@ -134,7 +138,9 @@ def _unpack(source: Path, kind: databases.Database, place: Path, again: bool) ->
             try:
                 members = reader.unpack(
                     new,
-                    expected=lambda name: name in (kind.member, ERASURES_MEMBER) or archive.in_folders(name),
+                    expected=lambda name: (
+                        name in (kind.member, ERASURES_MEMBER, WITHDRAWN) or archive.in_folders(name)
+                    ),
                 )
             except OSError as error:
                 raise BackupRefused(f"cannot be unpacked into {place}: {error.strerror or error}") from error
@@ -145,7 +151,7 @@ def _unpack(source: Path, kind: databases.Database, place: Path, again: bool) ->
     except BaseException:
         shutil.rmtree(new if again else place, ignore_errors=True)
         raise
-    return about, members - len((kind.member, ERASURES_MEMBER))
+    return about, members - len((kind.member, ERASURES_MEMBER)) - (new / WITHDRAWN).exists()
 
 
 def _about(told: dict[str, Any]) -> _About:
@@ -210,15 +216,19 @@ def _in_place(place: Path, again: bool) -> Iterator[None]:
         raise
 
 
-def _bring_up_to_date(listed: Path, about: _About) -> list[str]:
-    """Bring the database that was put in place to this version; whoever was erased goes: their pseudonyms."""
+def _bring_up_to_date(listed: Path, about: _About) -> tuple[list[str], int]:
+    """Bring the database that was put in place to this version; whoever was erased goes, and so does what was
+    withdrawn: their pseudonyms, and how many pictures."""
     try:
         pseudonyms.merge_erasures(listed.read_text(encoding="utf-8"))
+        if (gone := listed.with_name(WITHDRAWN)).exists():
+            merge_withdrawn(gone.read_text(encoding="utf-8"))
         call_command("migrate", verbosity=0, interactive=False)
         if not about.same_key:
             # Nobody can read them any more: not their owners, nor whoever looks for those of somebody erased.
             Session.objects.all().delete()
         erased = pseudonyms.erase_again()
+        again = withdrawing.withdraw_again()
         record(actor=None, act="restore", made_at=about.made_at)
         databases.database().analyse()
     except Exception as error:
@@ -227,4 +237,4 @@ def _bring_up_to_date(listed: Path, about: _About) -> list[str]:
             f"that and run the restore again with --replace. Nothing starts before that, because erased "
             f"people may be back"
         ) from error
-    return [one.pseudonym for one in erased]
+    return [one.pseudonym for one in erased], len(again)

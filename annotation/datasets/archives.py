@@ -79,6 +79,15 @@ def file_of(path: str) -> Path:
     return file
 
 
+def remove_archive(path: str) -> bool:
+    """Remove the archive at `path`, as a `Download` names it; whether it was there."""
+    try:
+        file_of(path).unlink()
+    except (DownloadExpired, FileNotFoundError):
+        return False
+    return True
+
+
 def remove_expired() -> int:
     """Remove archives whose time is over, and what killed processes left of others; how many."""
     removed = 0

@@ -30,6 +30,8 @@ class FormatError(ValueError):
         self.file = str(file)
         self.line = line
         self.expected = expected
+        #: Whether a source holds no image that is right: that follows from what is wrong with those it has.
+        self.found_nothing = False
         where = self.file if line is None else f"{self.file}, line {line}"
         hint = f"; expected {expected}" if expected else ""
         super().__init__(f"{where}: {problem}{hint}")

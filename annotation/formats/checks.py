@@ -14,6 +14,7 @@ from annotation.formats.base import Format, FormatError, Written
 from annotation.formats.contents import RECORD_CONTENTS
 from annotation.formats.files.text import short_repr
 from annotation.formats.names import PLAIN_NAME, is_plain_name
+from annotation.formats.problems import tell_problem
 from annotation.protocol.terms import NOT_VISUAL, CaptionRecord, ImageRecord, LayerRecord
 
 #: A record, the file it stands in, and its line where the format has lines.
@@ -34,22 +35,28 @@ def checked_records(found: Iterable[Found], *, source: Path, expected: str) -> I
     """The records of `found`, each valid, no id twice, and at least one.
 
     `expected` says what the format looks like, for a source that holds nothing. Keeps the
-    ids seen, nothing else.
+    ids seen, nothing else. Records that break a rule are left out where somebody listens (`problems`).
     """
     seen: set[str] = set()
     for record, file, line in found:
-        check_record(record, file=file, line=line)
-        if record.id in seen:
-            raise FormatError(
-                f"image {short_repr(record.id)} appears a second time",
-                file=file,
-                line=line,
-                expected="each image once",
-            )
+        try:
+            check_record(record, file=file, line=line)
+            if record.id in seen:
+                raise FormatError(
+                    f"image {short_repr(record.id)} appears a second time",
+                    file=file,
+                    line=line,
+                    expected="each image once",
+                )
+        except FormatError as error:
+            tell_problem(error)
+            continue
         seen.add(record.id)
         yield record
     if not seen:
-        raise FormatError("holds no images", file=source, expected=expected)
+        nothing = FormatError("holds no images", file=source, expected=expected)
+        nothing.found_nothing = True
+        raise nothing
 
 
 def writable(

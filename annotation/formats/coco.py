@@ -20,6 +20,7 @@ from annotation.formats.files.json_stream import has_list, items
 from annotation.formats.files.text import open_new, short_repr
 from annotation.formats.names import find_picture, image_id, only_file, printed_name
 from annotation.formats.numbering import Numbering
+from annotation.formats.problems import tell_problem
 from annotation.formats.spool import Spool
 from annotation.protocol.terms import (
     CATEGORIES,
@@ -75,26 +76,20 @@ class Coco(Format):
         for name in ("images", "annotations"):
             number = 0
             for number, item in enumerate(items(file, f"{name}.item"), 1):
-                entry = Fields(item, what=f"{name.removesuffix('s')} {number}", file=file)
-                if name == "images":
-                    size = (entry.integer("width", 0), entry.integer("height", 0))
-                    data = json.dumps((entry.text("file_name"), *size))
-                    if spool.add_image(entry.identifier("id"), data) is not None:
-                        raise entry.refuse(f"the id {entry.identifier('id')} is taken", "each id once")
-                    continue
-                text = entry.text("caption").strip()
-                if not text:
-                    raise entry.refuse("the caption is empty", "a sentence")
-                image, id = entry.identifier("image_id"), entry.identifier("id", "")
-                spool.add_caption(image, number, text, id=id or None)
+                try:
+                    entry = Fields(item, what=f"{name.removesuffix('s')} {number}", file=file)
+                    _ADD[name](spool, entry, number)
+                except FormatError as error:
+                    tell_problem(error)
             if not number and not has_list(file, name):
                 raise FormatError(f'has no list "{name}"', file=file, expected=_SHAPE)
-        if orphan := spool.orphan():
-            image, caption = orphan
-            raise FormatError(
-                f"annotation {caption or '?'} is of the image {image}, which is not among the images",
-                file=file,
-                expected='an "id" of "images" in every "image_id"',
+        for image, caption in spool.orphans():
+            tell_problem(
+                FormatError(
+                    f"annotation {caption or '?'} is of the image {image}, which is not among the images",
+                    file=file,
+                    expected='an "id" of "images" in every "image_id"',
+                )
             )
 
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
@@ -150,6 +145,25 @@ class Coco(Format):
         else:
             (out / _INSTANCES).unlink()
         return written
+
+
+def _add_image(spool: Spool, entry: Fields, number: int) -> None:
+    size = (entry.integer("width", 0), entry.integer("height", 0))
+    data = json.dumps((entry.text("file_name"), *size))
+    if spool.add_image(entry.identifier("id"), data) is not None:
+        raise entry.refuse(f"the id {entry.identifier('id')} is taken", "each id once")
+
+
+def _add_caption(spool: Spool, entry: Fields, number: int) -> None:
+    text = entry.text("caption").strip()
+    if not text:
+        raise entry.refuse("the caption is empty", "a sentence")
+    image, id = entry.identifier("image_id"), entry.identifier("id", "")
+    spool.add_caption(image, number, text, id=id or None)
+
+
+#: How an entry of each list goes into the spool; `number` is its place in the list, from 1.
+_ADD = {"images": _add_image, "annotations": _add_caption}
 
 
 def _caption(text: str, id: str) -> CaptionRecord:

@@ -13,6 +13,7 @@ from annotation.formats.base import FORMATS, Format, FormatError, Written
 from annotation.formats.checks import Found, checked_records, writable
 from annotation.formats.files.text import lines, open_new, short_repr
 from annotation.formats.names import find_picture, image_id, only_file, printed_name
+from annotation.formats.problems import tell_problem
 from annotation.formats.spool import Spool
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 
@@ -39,7 +40,10 @@ class Csv(Format):
         file = only_file(path, "*.csv")
         with Spool(file) as spool:
             for line, row in _rows(file):
-                _add(spool, row, file, line)
+                try:
+                    _add(spool, row, file, line)
+                except FormatError as error:
+                    tell_problem(error)
             for key, data, first, captions in spool:
                 split, _, filename = data.partition("/")
                 record = ImageRecord(
@@ -96,9 +100,9 @@ def _rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
                 header = _header(row, file, at)
                 continue
             if len(row) != len(header):
-                raise FormatError(
-                    f"holds {len(row)} cells", file=file, line=at, expected=f"{len(header)}, as in the header"
-                )
+                cells = f"{len(header)}, as in the header"
+                tell_problem(FormatError(f"holds {len(row)} cells", file=file, line=at, expected=cells))
+                continue
             yield at, dict(zip(header, row, strict=True))
     except csv.Error as error:
         raise FormatError(

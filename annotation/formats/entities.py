@@ -37,6 +37,7 @@ from annotation.formats.entities_notation import (
 from annotation.formats.entities_xml import Annotation, print_annotation, read_annotation
 from annotation.formats.files.text import lines, open_new, short_repr
 from annotation.formats.names import PICTURE_EXTENSIONS, find_picture, image_id
+from annotation.formats.problems import tell_problem
 from annotation.protocol.terms import CaptionRecord, Chain, ImageRecord, LayerRecord, Mention
 
 #: The splits that have a list, in reading order; `restval` is Karpathy's.
@@ -66,18 +67,27 @@ class Entities(Format):
         root = _root(path)
         pictures = images or (root / _PICTURES if (root / _PICTURES).is_dir() else None)
         present = set(_ids(root / _SENTENCES, ".txt"))
-        if orphan := next((id for id in _ids(root / _ANNOTATIONS, ".xml") if id not in present), None):
-            raise FormatError(
-                "has no sentences beside it",
-                file=root / _ANNOTATIONS / f"{orphan}.xml",
-                expected=f"{_SENTENCES}/{orphan}.txt",
-            )
+        for orphan in _ids(root / _ANNOTATIONS, ".xml"):
+            if orphan not in present:
+                tell_problem(
+                    FormatError(
+                        "has no sentences beside it",
+                        file=root / _ANNOTATIONS / f"{orphan}.xml",
+                        expected=f"{_SENTENCES}/{orphan}.txt",
+                    )
+                )
         splits = _splits(root, present)
         unrelated = _unrelated(root / UNRELATED)
         uncovered = _not_covered(root / NOT_COVERED)
         for id in (*splits, *sorted(present - splits.keys())):
-            found = _record(root, id, splits.get(id, ""), unrelated.get(id, {}), pictures)
-            yield found if id not in uncovered else _uncovered(found, root / NOT_COVERED, uncovered[id])
+            try:
+                found = _record(root, id, splits.get(id, ""), unrelated.get(id, {}), pictures)
+                if id in uncovered:
+                    found = _uncovered(found, root / NOT_COVERED, uncovered[id])
+            except FormatError as error:
+                tell_problem(error)
+                continue
+            yield found
 
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
         """Write sentences, annotation files, lists. No pictures: they are their owners'.

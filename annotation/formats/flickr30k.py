@@ -15,6 +15,7 @@ from annotation.formats.checks import Found, checked_records, writable
 from annotation.formats.files.json_stream import members
 from annotation.formats.files.text import open_new, short_repr
 from annotation.formats.names import extension, find_picture, image_id, only_file, printed_name
+from annotation.formats.problems import tell_problem
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 
 _SHAPE = '{"name.jpg": ["caption", ..., "folder/name.jpg"], ...}'
@@ -42,7 +43,11 @@ class Flickr30k(Format):
     def _found(self, path: Path, images: Path | None) -> Iterator[Found]:
         file = only_file(path, "*.json")
         for key, value in members(file):
-            captions, printed = self._entry(key, value, file)
+            try:
+                captions, printed = self._entry(key, value, file)
+            except FormatError as error:
+                tell_problem(error)
+                continue
             base = printed.replace("\\", "/").rpartition("/")[2]
             filename = base if not extension(key) and image_id(base) == key else key
             record = ImageRecord(

@@ -16,6 +16,7 @@ from annotation.formats.base import FORMATS, Format, FormatError, Written
 from annotation.formats.checks import Found, checked_records, writable
 from annotation.formats.files.text import lines, open_new, short_repr
 from annotation.formats.names import find_picture, image_id, only_file, printed_name
+from annotation.formats.problems import tell_problem
 from annotation.formats.spool import Spool
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 
@@ -59,6 +60,35 @@ def _splits(folder: Path) -> dict[str, str]:
     return found
 
 
+def _add(spool: Spool, line: str, file: Path, number: int, last: str) -> str:
+    """Put one line into the spool; its file's name. `last` is that of the line before."""
+    parsed = _parse(line)
+    if parsed is None:
+        problem = (
+            f"{short_repr(line)} has no image#number before its tab"
+            if "\t" in line
+            else f"{short_repr(line)} holds no tab"
+        )
+        raise FormatError(problem, file=file, line=number, expected=LINE)
+    filename, place, text = parsed
+    if not text:
+        raise FormatError(
+            f"caption {place} of {short_repr(filename)} is empty", file=file, line=number, expected=LINE
+        )
+    if filename != last:
+        stands = spool.add_image(image_id(filename), filename, number)
+        if stands not in (None, filename):
+            raise FormatError(
+                f"{short_repr(filename)} and {short_repr(stands)} have the same id "
+                f"{short_repr(image_id(filename))}",
+                file=file,
+                line=number,
+                expected="names that differ without their extension",
+            )
+    spool.add_caption(image_id(filename), place, text, line=number)
+    return filename
+
+
 class Flickr8k(Format):
     """Captions and splits; no sizes, no mentions."""
 
@@ -99,34 +129,10 @@ class Flickr8k(Format):
         for number, line in lines(file):
             if not line.strip():
                 continue
-            parsed = _parse(line)
-            if parsed is None:
-                problem = (
-                    f"{short_repr(line)} has no image#number before its tab"
-                    if "\t" in line
-                    else f"{short_repr(line)} holds no tab"
-                )
-                raise FormatError(problem, file=file, line=number, expected=LINE)
-            filename, place, text = parsed
-            if not text:
-                raise FormatError(
-                    f"caption {place} of {short_repr(filename)} is empty",
-                    file=file,
-                    line=number,
-                    expected=LINE,
-                )
-            if filename != last:
-                stands = spool.add_image(image_id(filename), filename, number)
-                if stands not in (None, filename):
-                    raise FormatError(
-                        f"{short_repr(filename)} and {short_repr(stands)} have the same id "
-                        f"{short_repr(image_id(filename))}",
-                        file=file,
-                        line=number,
-                        expected="names that differ without their extension",
-                    )
-                last = filename
-            spool.add_caption(image_id(filename), place, text, line=number)
+            try:
+                last = _add(spool, line, file, number, last)
+            except FormatError as error:
+                tell_problem(error)
 
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
         """Write the captions and one list per split.

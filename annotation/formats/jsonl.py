@@ -17,6 +17,7 @@ from annotation.formats.contents import ALL_CONTENTS
 from annotation.formats.fields import Fields
 from annotation.formats.files.text import lines, open_new, short_repr
 from annotation.formats.names import find_picture, only_file
+from annotation.formats.problems import tell_problem
 from annotation.protocol.terms import (
     Box,
     CaptionRecord,
@@ -53,12 +54,17 @@ class Jsonl(Format):
         for number, line in lines(file):
             if not line.strip():
                 continue
-            value = _loads(line, file, number)
             if not headed:
-                _check_header(value, file, number)
+                _check_header(_loads(line, file, number), file, number)
                 headed = True
                 continue
-            yield _record(Fields(value, what="the image", file=file, line=number), images), file, number
+            try:
+                value = Fields(_loads(line, file, number), what="the image", file=file, line=number)
+                record = _record(value, images)
+            except FormatError as error:
+                tell_problem(error)
+                continue
+            yield record, file, number
 
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
         written = Written(files=[out / _FILE])

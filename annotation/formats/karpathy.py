@@ -17,6 +17,7 @@ from annotation.formats.files.json_stream import has_list, items
 from annotation.formats.files.text import open_new, short_repr
 from annotation.formats.names import find_picture, image_id, is_plain_name, only_file, printed_name
 from annotation.formats.numbering import Numbering, is_number
+from annotation.formats.problems import tell_problem
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 
 _SHAPE = '{"images": [{"filename": ..., "split": ..., "sentences": [{"raw": ..., "tokens": [...]}]}]}'
@@ -38,7 +39,12 @@ class Karpathy(Format):
         file = only_file(path, "*.json")
         number = 0
         for number, item in enumerate(items(file, "images.item"), 1):
-            yield self._record(item, number, file, images), file, None
+            try:
+                record = self._record(item, number, file, images)
+            except FormatError as error:
+                tell_problem(error)
+                continue
+            yield record, file, None
         if not number and not has_list(file, "images"):
             raise FormatError('has no list "images"', file=file, expected=_SHAPE)
 

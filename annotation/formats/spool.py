@@ -105,12 +105,11 @@ class Spool:
                 expected="each caption once",
             ) from error
 
-    def orphan(self) -> tuple[str, str] | None:
-        """Image key and caption id of some caption whose image was never put in."""
-        row = self._base.execute(
-            "SELECT image, id FROM caption WHERE image NOT IN (SELECT key FROM image) LIMIT 1"
-        ).fetchone()
-        return None if row is None else (row[0], row[1] or "")
+    def orphans(self) -> Iterator[tuple[str, str]]:
+        """Image key and caption id of each caption whose image was never put in."""
+        rows = self._base.execute("SELECT image, id FROM caption WHERE image NOT IN (SELECT key FROM image)")
+        for image, id in rows:
+            yield image, id or ""
 
     def __iter__(self) -> Iterator[tuple[str, str, int | None, list[SpooledCaption]]]:
         """Key, data, line and captions of each image."""

@@ -20,6 +20,7 @@ from django.conf import settings
 from PIL import Image, ImageOps
 
 from annotation.images.metadata import Malformed, without_metadata
+from annotation.images.withdrawn import withdrawn_pictures
 
 #: Pictures beyond these are refused before a pixel is decoded.
 MAX_BYTES = 64 * 2**20
@@ -79,6 +80,18 @@ def store_picture(path: Path, *, into: Path | None = None) -> StoredPicture:
     Orientation is applied to the pixels; only then, or where the container is damaged but
     decodes, is a picture encoded anew. Raises PictureError.
     """
+    stored, clean = _read_picture(path)
+    _write(picture_path(stored.name, root=into), clean)
+    return stored
+
+
+def check_picture(path: Path) -> StoredPicture:
+    """What `store_picture` would store of the picture at `path`; decodes all of it. Raises PictureError."""
+    return _read_picture(path)[0]
+
+
+def _read_picture(path: Path) -> tuple[StoredPicture, bytes]:
+    """The picture at `path`, checked, and the bytes to store of it."""
     try:
         size = path.stat().st_size
         if size > MAX_BYTES:
@@ -91,8 +104,9 @@ def store_picture(path: Path, *, into: Path | None = None) -> StoredPicture:
     except PictureError as error:
         raise PictureError(f"{path}: {error}") from error
     name = f"{hashlib.sha256(clean).hexdigest()}.{_TYPES[kind]}"
-    _write(picture_path(name, root=into), clean)
-    return StoredPicture(name, width, height, hashlib.sha256(data).hexdigest())
+    if name in withdrawn_pictures():
+        raise PictureError(f"{path}: this picture was withdrawn; leave the image out")
+    return StoredPicture(name, width, height, hashlib.sha256(data).hexdigest()), clean
 
 
 def source_digest(path: Path) -> str:
@@ -111,11 +125,18 @@ def publish_pictures(staged: Path) -> None:
         folder.rmdir()
 
 
+def small_copy_path(picture: Path) -> Path:
+    """Where the small copy of the kept picture at `picture` lies, whether or not it was made."""
+    return Path(settings.DATA_DIR) / "thumbnails" / picture.parent.name / f"{picture.stem}.webp"
+
+
 def discard_picture(name: str) -> None:
-    """Remove the kept picture `name`, if it is there."""
+    """Remove the kept picture `name` and its small copy, if they are there."""
     path = picture_path(name)
-    path.unlink(missing_ok=True)
-    for folder in (path.parent, _store()):
+    small = small_copy_path(path)
+    for file in (path, small):
+        file.unlink(missing_ok=True)
+    for folder in (path.parent, _store(), small.parent):
         if folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
 

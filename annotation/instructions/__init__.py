@@ -19,11 +19,12 @@ folder `former`, in each language, so that those campaigns go on showing it in e
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from annotation.audit import record
@@ -153,10 +154,22 @@ def install_texts(campaign: Campaign, kinds: Iterable[str] | None = None) -> Non
 
 def needs_consent(*, worker: int, campaign: Campaign) -> bool:
     """Whether this worker (the id) has to agree to the newest consent text before they go on."""
-    newest = _newest(campaign, CONSENT)
-    if newest is None:
-        return bool(_built_in(CONSENT))
-    return bool(newest.text) and not Consent.objects.filter(worker=worker, text=newest).exists()
+    return campaign.pk in consents_needed(worker=worker, campaigns=[campaign.pk])
+
+
+def consents_needed(*, worker: int, campaigns: Collection[int]) -> frozenset[int]:
+    """Those of these campaigns (ids) whose newest consent text this worker (the id) has to agree to before
+    they go on; two queries."""
+    texts = Instructions.objects.filter(campaign__in=campaigns, kind=CONSENT).order_by("campaign", "version")
+    rows = texts.annotate(says=~Q(text="")).values_list("campaign", "pk", "says")
+    newest = {campaign: (text, says) for campaign, text, says in rows}
+    waiting = {text: campaign for campaign, (text, says) in newest.items() if says}
+    if waiting:
+        agreed = Consent.objects.filter(worker=worker, text__in=waiting).values_list("text", flat=True)
+        for text in agreed:
+            del waiting[text]
+    silent = set(campaigns) - set(newest) if _built_in(CONSENT) else set()
+    return frozenset(waiting.values()) | silent
 
 
 def record_consent(*, worker: int, campaign: Campaign, version: int) -> None:

@@ -16,7 +16,7 @@ from django.db.models import QuerySet
 from annotation import jobs
 from annotation.campaigns import monitoring
 from annotation.common.locks import Busy, exclusive_folder
-from annotation.datasets import archives, layers
+from annotation.datasets import archives, layers, uploads
 from annotation.jobs import emails
 from annotation.models import Campaign
 from annotation.queue import leases
@@ -74,6 +74,7 @@ PERIODIC: dict[str, Periodic] = {
         Periodic("refresh_layers", 60, refresh_layers),
         Periodic("confirm_visits", 60, confirmation.ask_waiting),
         Periodic("remove_expired_exports", 3600, archives.remove_expired),
+        Periodic("remove_expired_uploads", 3600, uploads.remove_expired_uploads),
         Periodic("forget_attempts", 3600, rate_limit.prune_rate_limits),
         Periodic("forget_letters", 3600, emails.prune_emails),
         Periodic("forget_platform_reports", 3600, confirmation.prune_platform_reports),

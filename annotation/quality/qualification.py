@@ -18,12 +18,13 @@ are balanced over the possible answers, and how often it may be taken are decide
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
+from django.db.models import Count, Max
 from django.utils.translation import gettext as _
 
 from annotation.common import database
@@ -34,8 +35,8 @@ from annotation.protocol.controls import test_items
 from annotation.protocol.trust import QUALIFICATION, Examined, Refusal, trust_after_or_same, why_not
 from annotation.protocol.trust_settings import TrustSettings, kinds_tested
 from annotation.quality import worker_trust
-from annotation.quality.controls import control_pool, trust_rules_in_force
-from annotation.selectors.same_question import asked_before
+from annotation.quality.controls import control_pool, qualification_pools, trust_rules_in_force
+from annotation.selectors.same_question import asked_before_in
 
 #: How often a worker may take the test of a kind.
 TEST_ATTEMPTS = 3
@@ -51,6 +52,20 @@ class QualificationTest:
     attempt: int
     asked: int
     answered: int
+
+
+class TestPlace(NamedTuple):
+    """A kind of question in a campaign where a worker may take a test: their standing there, which need not
+    be stored yet."""
+
+    row: Standing
+    campaign: Campaign
+    settings: CampaignSettings
+
+    @property
+    def key(self) -> tuple[int, str]:
+        """Campaign and kind."""
+        return self.campaign.pk, self.row.kind
 
 
 def begin_qualification(*, worker: int, campaign: Campaign, kind: str) -> QualificationTest | Refusal:
@@ -102,10 +117,31 @@ def begin_qualification(*, worker: int, campaign: Campaign, kind: str) -> Qualif
 
 def test_under_way(row: Standing) -> QualificationTest | None:
     """The test that a worker is in the middle of, if any."""
-    states = Counter(_items(row).values_list("state", flat=True)) if row.attempt else Counter()
-    if states.total() == states[Assignment.SUBMITTED]:
-        return None
-    return QualificationTest(row.attempt, states.total(), states[Assignment.SUBMITTED])
+    return tests_under_way([row]).get((row.campaign_id, row.kind))
+
+
+def tests_under_way(rows: Collection[Standing]) -> dict[tuple[int, str], QualificationTest]:
+    """(campaign, kind) -> the test that one worker is in the middle of there; `rows` are theirs.
+    One query."""
+    newest = {(row.campaign_id, row.kind): row.attempt for row in rows if row.attempt}
+    if not newest:
+        return {}
+    states: dict[tuple[int, str], Counter[str]] = defaultdict(Counter)
+    items = Assignment.objects.filter(
+        worker__in={row.worker_id for row in rows},
+        campaign__in={campaign for campaign, _ in newest},
+        kind__in={kind for _, kind in newest},
+        role=QUALIFICATION_ROLE,
+    )
+    counts = items.values_list("campaign", "kind", "attempt", "state").annotate(Count("pk")).order_by()
+    for campaign, kind, attempt, state, count in counts:
+        if newest.get((campaign, kind)) == attempt + 1:
+            states[campaign, kind][state] += count
+    return {
+        place: QualificationTest(newest[place], of.total(), of[Assignment.SUBMITTED])
+        for place, of in states.items()
+        if of.total() > of[Assignment.SUBMITTED]
+    }
 
 
 def lease_test_item(
@@ -165,45 +201,65 @@ def record_test_answer(
 
 def test_obstacle(row: Standing, *, campaign: Campaign, settings: CampaignSettings) -> Refusal | None:
     """Why a worker who needs a test, and is in none, cannot begin one; None where they can."""
-    if count_tests_taken(row) >= TEST_ATTEMPTS:
-        return Refusal(
-            "too_many_tests",
-            _(
-                "You have taken this test %(times)d times, the most allowed: choose another task, or ask the "
-                "researcher to let you try again."
+    return test_obstacles([TestPlace(row, campaign, settings)]).get((campaign.pk, row.kind))
+
+
+def test_obstacles(places: Sequence[TestPlace]) -> dict[tuple[int, str], Refusal]:
+    """(campaign, kind) -> why one worker, who needs a test there and is in none, cannot begin one; places
+    where they can are left out. At most three queries."""
+    taken = _tests_taken([place.row for place in places])
+    left = _items_left([place for place in places if taken[place.key] < TEST_ATTEMPTS])
+    found = {}
+    for place in places:
+        if taken[place.key] >= TEST_ATTEMPTS:
+            found[place.key] = Refusal(
+                "too_many_tests",
+                _(
+                    "You have taken this test %(times)d times, the most allowed: choose another task, or ask "
+                    "the researcher to let you try again."
+                )
+                % {"times": TEST_ATTEMPTS},
             )
-            % {"times": TEST_ATTEMPTS},
-        )
-    if not test_items(
-        _left(row, campaign),
-        settings.trust.verdict_known,
-        seed=campaign.seed,
-        worker="",
-        kind=row.kind,
-        attempt=0,
-    ):
-        return Refusal(
-            "no_test_items",
-            _(
-                "This task begins with a short test, which the researcher has not set up yet: choose another "
-                "task, or come back later."
-            ),
-        )
-    return None
+        elif not test_items(
+            left[place.key],
+            place.settings.trust.verdict_known,
+            seed=place.campaign.seed,
+            worker="",
+            kind=place.row.kind,
+            attempt=0,
+        ):
+            found[place.key] = Refusal(
+                "no_test_items",
+                _(
+                    "This task begins with a short test, which the researcher has not set up yet: choose "
+                    "another task, or come back later."
+                ),
+            )
+    return found
 
 
 def count_tests_taken(row: Standing) -> int:
     """How many tests the worker has finished since the standing was given, or given anew."""
-    if not row.attempt:
-        return 0
+    return _tests_taken([row])[row.campaign_id, row.kind]
+
+
+def _tests_taken(rows: Collection[Standing]) -> Counter[tuple[int, str]]:
+    """(campaign, kind) -> `count_tests_taken` there, of one worker; one query."""
+    since = {(row.campaign_id, row.kind): row.since for row in rows if row.attempt}
+    taken = Counter[tuple[int, str]]()
+    if not since:
+        return taken
     own = Assignment.objects.filter(
-        campaign=row.campaign_id,
-        worker=row.worker_id,
-        kind=row.kind,
+        worker__in={row.worker_id for row in rows},
+        campaign__in={campaign for campaign, _ in since},
+        kind__in={kind for _, kind in since},
         role=QUALIFICATION_ROLE,
-        judgments__gt=row.since,
     )
-    return own.values("attempt").distinct().count()
+    newest = own.values_list("campaign", "kind", "attempt").annotate(Max("judgments")).order_by()
+    for campaign, kind, _attempt, judgment in newest:
+        if (campaign, kind) in since and judgment is not None and judgment > since[campaign, kind]:
+            taken[campaign, kind] += 1
+    return taken
 
 
 def test_warnings(
@@ -250,9 +306,22 @@ def _left(row: Standing, campaign: Campaign) -> tuple[Item, ...]:
     """The qualification items of a kind, without those whose question the worker had as a task or a control
     item: who has worked takes a test where their standing is given anew.
     """
-    items = control_pool(campaign.pk, row.kind, campaign.revision, Control.QUALIFICATION)
-    met = asked_before(worker=row.worker_id, campaign=campaign.pk, kind=row.kind) if items else ()
-    return tuple(item for item in items if int(item.id) not in met)
+    return _items_left([TestPlace(row, campaign, settings_of(campaign.settings))])[campaign.pk, row.kind]
+
+
+def _items_left(places: Collection[TestPlace]) -> defaultdict[tuple[int, str], tuple[Item, ...]]:
+    """(campaign, kind) -> `_left` there, of one worker; two queries at most."""
+    pools = qualification_pools([place.key for place in places])
+    asking: dict[str, list[int]] = defaultdict(list)
+    for (campaign, kind), items in pools.items():
+        if items:
+            asking[kind].append(campaign)
+    workers = {place.row.worker_id for place in places}
+    met = asked_before_in(worker=workers.pop(), campaigns=asking) if asking else frozenset()
+    return defaultdict(
+        tuple,
+        {key: tuple(item for item in items if int(item.id) not in met) for key, items in pools.items()},
+    )
 
 
 def _items(row: Standing) -> Any:

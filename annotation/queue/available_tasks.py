@@ -7,10 +7,10 @@ What a list of tasks shows, on a page or through the API. It takes nothing and p
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.db import connection
 from django.db.models import Count, Q, Sum
@@ -22,11 +22,11 @@ from annotation.models import Assignment, Campaign, Identity, Worker
 from annotation.models import Standing as Row
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 from annotation.protocol.trust import Entered, WorkerTrust, trust_after, trust_reading
-from annotation.protocol.trust_settings import GoldCoverage, practice_is_entry
-from annotation.quality import controls, qualification, worker_trust
+from annotation.protocol.trust_settings import GoldCoverage, TrustSettings, in_force, practice_is_entry
+from annotation.quality import qualification, worker_trust
 from annotation.queue import dispatch, lease_terms
 from annotation.queue.dispatch import NoTask, WorkerState
-from annotation.selectors.same_question import met_as_control
+from annotation.selectors.controls import facts_of_campaigns
 from annotation.selectors.scopes import campaigns_to_work_on
 
 
@@ -89,12 +89,71 @@ def available_tasks(*, worker: Worker) -> list[AvailableTask]:
     shown = Q(state__in=(Campaign.OPEN, Campaign.PAUSED)) | Q(pk__in={campaign for campaign, _ in held})
     campaigns = list(campaigns_to_work_on(worker.pk).filter(shown).order_by("name"))
     today = _today(worker, campaigns)
+    places = _places_of(worker, campaigns)
+    tests = qualification.tests_under_way([place.row for place in places if place.row.pk])
+    nothing = _why_nothing(worker, places, held, tests)
+    _check_tests(places, nothing, tests)
+    return [
+        AvailableTask(
+            place.campaign,
+            place.kind,
+            place.terms.settings,
+            place.standing,
+            place.known,
+            held[place.key],
+            today[place.key],
+            tests.get(place.key) if _needs_test(nothing[place.key]) else None,
+            None if held[place.key] else nothing[place.key],
+        )
+        for place in places
+    ]
+
+
+class _Place(NamedTuple):
+    """A kind of question in a campaign, and how the worker stands there; `row` need not be stored."""
+
+    campaign: Campaign
+    kind: str
+    terms: lease_terms.Terms
+    row: Row
+    standing: WorkerTrust
+    known: GoldCoverage
+
+    @property
+    def key(self) -> tuple[int, str]:
+        return self.campaign.pk, self.kind
+
+    @property
+    def rules(self) -> TrustSettings:
+        """The trust settings as they come out here."""
+        return in_force(self.terms.settings.trust, self.known)
+
+    def holder(self, worker: Worker) -> WorkerState:
+        """The standing as handing out takes it."""
+        row = self.row
+        return WorkerState(
+            id=row.pk or 0,
+            campaign=self.campaign.pk,
+            worker=worker.pk,
+            pseudonym=worker.pseudonym,
+            attempt=row.attempt,
+            cursor=row.cursor,
+            blocked=row.blocked,
+            reason=row.reason,
+            withdrawn=row.withdrawn_at is not None,
+            unagreed=False,  # Who has not agreed is told so before.
+            standing=self.standing,
+        )
+
+
+def _places_of(worker: Worker, campaigns: Sequence[Campaign]) -> list[_Place]:
+    """Every kind of these campaigns, with the worker's standing, or what it would be if they joined now."""
     rows = {(row.campaign_id, row.kind): row for row in Row.objects.filter(worker=worker)}
     identity = Identity.objects.filter(worker=worker).first()
     entered = Entered(identity.tasks, identity.approved) if identity else Entered()
+    facts = facts_of_campaigns([campaign.pk for campaign in campaigns])
     found = []
     for campaign in campaigns:
-        settings = settings_of(campaign.settings)
         terms = lease_terms.Terms(
             id=campaign.pk,
             state=campaign.state,
@@ -102,46 +161,73 @@ def available_tasks(*, worker: Worker) -> list[AvailableTask]:
             revision=campaign.revision,
             seed=campaign.seed,
             version=campaign.settings_version,
-            settings=settings,
+            settings=settings_of(campaign.settings),
         )
-        shut = dispatch.why_closed(terms) or no_consent(worker=worker.pk, campaign=campaign)
         for kind in kinds_of(campaign):
+            known = facts[campaign.pk].known[kind]
             row = rows.get((campaign.pk, kind))
-            rules = lease_terms.terms_trust_rules(terms, kind)
             standing = (
-                worker_trust.trust_from_row(row) if row else trust_after(WorkerTrust(kind), entered, rules)
+                worker_trust.trust_from_row(row)
+                if row
+                else trust_after(WorkerTrust(kind), entered, in_force(terms.settings.trust, known))
             )
-            holder = _holder(campaign, worker, row, standing)
-            in_hand = held[campaign.pk, kind]
-            with connection.cursor() as cursor:
-                nothing = (
-                    shut
-                    or lease_terms.why_refused(holder, terms)
-                    or dispatch.why_drawer_waits(cursor, holder, rules, database.now())
-                )
-                if nothing is None and not in_hand and not _waits(cursor, campaign.pk, kind, worker.pk):
-                    nothing = dispatch.why_none(cursor, holder, kind, database.now())
-            test = None
-            if nothing is not None and nothing.code in qualification.NEED_A_TEST:
-                place = row or Row(campaign=campaign, worker=worker, kind=kind)
-                test = qualification.test_under_way(place)
-                obstacle = qualification.test_obstacle(place, campaign=campaign, settings=settings)
-                if obstacle and not test:
-                    nothing = NoTask(obstacle.code, obstacle.text)
-            found.append(
-                AvailableTask(
-                    campaign,
-                    kind,
-                    settings,
-                    standing,
-                    controls.gold_coverage(campaign.pk, kind, campaign.revision),
-                    in_hand,
-                    today[campaign.pk, kind],
-                    test,
-                    None if in_hand else nothing,
-                )
-            )
+            row = row or Row(campaign=campaign, worker=worker, kind=kind)
+            found.append(_Place(campaign, kind, terms, row, standing, known))
     return found
+
+
+def _why_nothing(
+    worker: Worker,
+    places: Sequence[_Place],
+    held: Mapping[tuple[int, str], int],
+    tests: Container[tuple[int, str]],
+) -> dict[tuple[int, str], NoTask | None]:
+    """(campaign, kind) -> why the worker would get nothing there now, None where there is something; as many
+    queries however many places there are."""
+    campaigns = {place.campaign.pk for place in places}
+    unagreed = instructions.consents_needed(worker=worker.pk, campaigns=campaigns)
+    found: dict[tuple[int, str], NoTask | None] = {}
+    for place in places:
+        shut = dispatch.why_closed(place.terms)
+        if shut is None and place.campaign.pk in unagreed:
+            shut = lease_terms.no_task_without_consent()
+        found[place.key] = shut or lease_terms.why_refused_by(
+            place.rules,
+            place.holder(worker),
+            place.terms,
+            in_a_test=lambda holder: (holder.campaign, holder.standing.kind) in tests,
+        )
+    at = database.now()
+    with connection.cursor() as cursor:
+        let_in = [(place.holder(worker), place.rules) for place in places if found[place.key] is None]
+        found.update(dispatch.why_drawers_wait(cursor, let_in, at))
+        looking: dict[str, list[int]] = defaultdict(list)
+        for place in places:
+            if found[place.key] is None and not held[place.key]:
+                looking[place.kind].append(place.campaign.pk)
+        work = dispatch.places_with_work(cursor, worker.pk, looking)
+        without = {kind: [c for c in those if (c, kind) not in work] for kind, those in looking.items()}
+        found.update(dispatch.why_none_in(cursor, worker.pk, without, at))
+    return found
+
+
+def _check_tests(
+    places: Sequence[_Place],
+    nothing: dict[tuple[int, str], NoTask | None],
+    tests: Container[tuple[int, str]],
+) -> None:
+    """Say of places that need a test why it cannot begin, where it cannot; as many queries for any number."""
+    wanting = [
+        qualification.TestPlace(place.row, place.campaign, place.terms.settings)
+        for place in places
+        if _needs_test(nothing[place.key]) and place.key not in tests
+    ]
+    for key, obstacle in qualification.test_obstacles(wanting).items():
+        nothing[key] = NoTask(obstacle.code, obstacle.text)
+
+
+def _needs_test(nothing: NoTask | None) -> bool:
+    return nothing is not None and nothing.code in qualification.NEED_A_TEST
 
 
 def no_consent(*, worker: int, campaign: Campaign) -> NoTask | None:
@@ -158,39 +244,6 @@ def today(*, worker: int, campaign: int, kind: str) -> Today:
     )
     sums = done.aggregate(answers=Count("pk"), seconds=Sum("seconds"), pay=Sum("pay"))
     return Today(sums["answers"], sums["seconds"] or 0.0, sums["pay"] or 0)
-
-
-def _holder(campaign: Campaign, worker: Worker, row: Row | None, standing: WorkerTrust) -> WorkerState:
-    """A standing as handing out takes it, whether or not there is a row of it yet."""
-    row = row or Row(pk=0)
-    return WorkerState(
-        id=row.pk,
-        campaign=campaign.pk,
-        worker=worker.pk,
-        pseudonym=worker.pseudonym,
-        attempt=row.attempt,
-        cursor=row.cursor,
-        blocked=row.blocked,
-        reason=row.reason,
-        withdrawn=row.withdrawn_at is not None,
-        unagreed=False,  # Who has not agreed is told so before.
-        standing=standing,
-    )
-
-
-def _waits(cursor: Any, campaign: int, kind: str, worker: int) -> bool:
-    """Whether there is a question that this worker could get."""
-    cursor.execute(
-        f"""SELECT 1 FROM annotation_task t
-           WHERE t.campaign_id = %s AND t.kind = %s AND t.state = 'open' AND t.live < t.wanted
-               AND (t.barred_id IS NULL OR t.barred_id <> %s)
-               AND NOT EXISTS (SELECT 1 FROM annotation_assignment a
-                   WHERE a.task_id = t.id AND a.worker_id = %s AND a.state <> 'expired')
-               AND NOT {met_as_control(kind)}
-           LIMIT 1""",
-        [campaign, kind, worker, worker, worker],
-    )
-    return cursor.fetchone() is not None
 
 
 def _held(worker: Worker) -> defaultdict[tuple[int, str], int]:

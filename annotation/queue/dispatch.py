@@ -12,7 +12,7 @@ A claim never waits: rows that others hold are passed over. Call everything here
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -265,62 +265,144 @@ def why_drawer_waits(
     Nobody waits where there is nobody else who may judge boxes, nor for a box for longer than
     `drawing_wait_minutes`: what others leave lying cannot stop a campaign.
     """
-    if not trust.is_drawer_watched(holder.standing, settings):
-        return None
-    wait = timedelta(minutes=settings.drawing_wait_minutes)
+    return why_drawers_wait(cursor, [(holder, settings)], at).get((holder.campaign, holder.standing.kind))
+
+
+def why_drawers_wait(
+    cursor: Any, places: Sequence[tuple[WorkerState, TrustSettings]], at: datetime
+) -> dict[tuple[int, str], NoTask]:
+    """(campaign, kind) -> `why_drawer_waits` there, of one worker; places where they need not wait are left
+    out. Two queries at most."""
+    watched = [place for place in places if trust.is_drawer_watched(place[0].standing, place[1])]
+    if not watched:
+        return {}
+    worker = watched[0][0].worker
+    campaigns = sorted({holder.campaign for holder, _ in watched})
+    longest = max(settings.drawing_wait_minutes for _, settings in watched)
     # State and kind stand in the text, for the partial index. A double check is no verdict to wait for.
     cursor.execute(
-        """SELECT created_at FROM annotation_task
-           WHERE barred_id = %s AND campaign_id = %s AND state = 'open' AND kind = 'box_quality'
-               AND role = 'vote' AND created_at > %s ORDER BY created_at DESC LIMIT %s""",
-        [holder.worker, holder.campaign, database.sql_time(at - wait), settings.drawing_unjudged],
+        f"""SELECT campaign_id, created_at FROM annotation_task
+           WHERE barred_id = %s AND campaign_id IN ({_places(campaigns)}) AND state = 'open'
+               AND kind = 'box_quality' AND role = 'vote' AND created_at > %s ORDER BY created_at DESC""",
+        [worker, *campaigns, database.sql_time(at - timedelta(minutes=longest))],
     )
-    drawn = [database.time_from_sql(created) for (created,) in cursor.fetchall()]
-    refusal = trust.refuse_drawing_ahead(holder.standing, len(drawn), settings)
-    if refusal is None or not _others_judge(cursor, holder):
-        return None
-    return NoTask(refusal.code, refusal.text, drawn[-1] + wait)
+    unjudged: dict[int, list[datetime]] = {campaign: [] for campaign in campaigns}
+    for campaign, created in cursor.fetchall():
+        unjudged[campaign].append(database.time_from_sql(created))
+    found: dict[tuple[int, str], NoTask] = {}
+    for holder, settings in watched:
+        wait = timedelta(minutes=settings.drawing_wait_minutes)
+        drawn = [created for created in unjudged[holder.campaign] if created > at - wait]
+        drawn = drawn[: settings.drawing_unjudged]
+        refusal = trust.refuse_drawing_ahead(holder.standing, len(drawn), settings)
+        if refusal is not None:
+            place = holder.campaign, holder.standing.kind
+            found[place] = NoTask(refusal.code, refusal.text, drawn[-1] + wait)
+    judged = _judged_by_others(cursor, worker, sorted({campaign for campaign, _ in found})) if found else ()
+    return {place: nothing for place, nothing in found.items() if place[0] in judged}
 
 
-def _others_judge(cursor: Any, holder: WorkerState) -> bool:
-    """Whether somebody else is admitted to judging boxes in this campaign."""
+def _judged_by_others(cursor: Any, worker: int, campaigns: Sequence[int]) -> frozenset[int]:
+    """The campaigns in which somebody else is admitted to judging boxes."""
     cursor.execute(
-        """SELECT 1 FROM annotation_standing WHERE campaign_id = %s AND kind = 'box_quality'
-               AND worker_id <> %s AND NOT blocked AND state IN (%s, %s) LIMIT 1""",
-        [holder.campaign, holder.worker, trust.PROBATION, trust.TRUSTED],
+        f"""SELECT c.id FROM annotation_campaign c WHERE c.id IN ({_places(campaigns)}) AND EXISTS (
+               SELECT 1 FROM annotation_standing s WHERE s.campaign_id = c.id AND s.kind = 'box_quality'
+               AND s.worker_id <> %s AND NOT s.blocked AND s.state IN (%s, %s))""",
+        [*campaigns, worker, trust.PROBATION, trust.TRUSTED],
     )
-    return cursor.fetchone() is not None
+    return frozenset(campaign for (campaign,) in cursor.fetchall())
+
+
+def _places(values: Sequence[Any]) -> str:
+    return ", ".join(["%s"] * len(values))
+
+
+def places_with_work(
+    cursor: Any, worker: int, campaigns: Mapping[str, Sequence[int]]
+) -> frozenset[tuple[int, str]]:
+    """Where there is a question that this worker could get: (campaign, kind), of kinds with their campaigns.
+    One query."""
+
+    def waiting(kind: str) -> str:
+        return f"""EXISTS (SELECT 1 FROM annotation_task t
+            WHERE t.campaign_id = c.id AND t.kind = '{kind}' AND t.state = 'open' AND t.live < t.wanted
+                AND (t.barred_id IS NULL OR t.barred_id <> %s)
+                AND NOT EXISTS (SELECT 1 FROM annotation_assignment a
+                    WHERE a.task_id = t.id AND a.worker_id = %s AND a.state <> 'expired')
+                AND NOT {met_as_control(kind)})"""
+
+    there = _by_place(cursor, campaigns, waiting, 3 * [worker])
+    return frozenset(place for place, waits in there.items() if waits)
+
+
+def _by_place(
+    cursor: Any,
+    campaigns: Mapping[str, Sequence[int]],
+    expression: Callable[[str], str],
+    values: Sequence[Any],
+) -> dict[tuple[int, str], Any]:
+    """(campaign, kind) -> what an SQL expression about a campaign `c` and the kind comes to, of kinds with
+    their campaigns; each expression has `values` for its parameters. One query."""
+    parts: list[str] = []
+    given: list[Any] = []
+    for kind, those in campaigns.items():
+        if those:
+            parts.append(
+                f"""SELECT c.id, '{kind}', {expression(kind)}
+                    FROM annotation_campaign c WHERE c.id IN ({_places(those)})"""
+            )
+            given += [*values, *those]
+    if not parts:
+        return {}
+    cursor.execute(" UNION ALL ".join(parts), given)
+    return {(campaign, kind): what for campaign, kind, what in cursor.fetchall()}
 
 
 def why_none(cursor: Any, holder: WorkerState, kind: str, at: datetime) -> NoTask:
     """Why `claim` found nothing."""
-    # A question that they met as a control item is one that they have answered, and is not told apart.
-    mine = (
-        "EXISTS (SELECT 1 FROM annotation_assignment a WHERE a.task_id = t.id AND a.worker_id = %s)"
-        f" OR t.barred_id = %s OR {met_as_control(kind)}"
-    )
-    of_kind = "FROM annotation_task t WHERE t.campaign_id = %s AND t.kind = %s AND t.state = 'open'"
-    place = [holder.campaign, kind]
-    me = 3 * [holder.worker]
-    cursor.execute(
-        f"SELECT 1 {of_kind} AND t.live < t.wanted AND NOT COALESCE({mine}, FALSE) LIMIT 1", [*place, *me]
-    )
-    if cursor.fetchone():
-        return NoTask(
-            "busy",
-            _("The last open questions are just being assigned to others: look again in a moment."),
-            at + timedelta(seconds=_SOON),
-        )
-    cursor.execute(
-        f"""SELECT min(l.expires_at) FROM annotation_assignment l WHERE l.state = 'leased' AND l.task_id IN (
-                SELECT t.id {of_kind} AND t.live >= t.wanted AND NOT COALESCE({mine}, FALSE))""",
-        [*place, *me],
-    )
-    (until,) = cursor.fetchone()
-    if until is not None:
+    return why_none_in(cursor, holder.worker, {kind: [holder.campaign]}, at)[holder.campaign, kind]
+
+
+def why_none_in(
+    cursor: Any, worker: int, campaigns: Mapping[str, Sequence[int]], at: datetime
+) -> dict[tuple[int, str], NoTask]:
+    """(campaign, kind) -> why a worker finds nothing there, of kinds with their campaigns. Three queries at
+    most, however many campaigns there are."""
+
+    def theirs(kind: str) -> str:
+        # A question that they met as a control item is one that they have answered, and is not told apart.
+        return f"""t.campaign_id = c.id AND t.kind = '{kind}' AND t.state = 'open' AND NOT COALESCE(
+            EXISTS (SELECT 1 FROM annotation_assignment a WHERE a.task_id = t.id AND a.worker_id = %s)
+            OR t.barred_id = %s OR {met_as_control(kind)}, FALSE)"""
+
+    def free(kind: str) -> str:
+        return f"EXISTS (SELECT 1 FROM annotation_task t WHERE t.live < t.wanted AND {theirs(kind)})"
+
+    def leased_until(kind: str) -> str:
+        return f"""(SELECT min(l.expires_at) FROM annotation_assignment l WHERE l.state = 'leased'
+            AND l.task_id IN (SELECT t.id FROM annotation_task t
+                WHERE t.live >= t.wanted AND {theirs(kind)}))"""
+
+    def any_open(kind: str) -> str:
+        return f"""EXISTS (SELECT 1 FROM annotation_task t
+            WHERE t.campaign_id = c.id AND t.kind = '{kind}' AND t.state = 'open')"""
+
+    found: dict[tuple[int, str], NoTask] = {}
+    me, left = 3 * [worker], campaigns
+    for place, is_free in _by_place(cursor, left, free, me).items():
+        if is_free:
+            found[place] = NoTask(
+                "busy",
+                _("The last open questions are just being assigned to others: look again in a moment."),
+                at + timedelta(seconds=_SOON),
+            )
+    left = _without(left, found)
+    for place, until in _by_place(cursor, left, leased_until, me).items():
+        if until is None:
+            continue
         until = max(database.time_from_sql(until), at)
         minutes = max(1, round((until - at).total_seconds() / 60))
-        return NoTask(
+        found[place] = NoTask(
             "busy",
             _(
                 "Others are answering the remaining questions. Questions that they leave unanswered come "
@@ -329,15 +411,33 @@ def why_none(cursor: Any, holder: WorkerState, kind: str, at: datetime) -> NoTas
             % {"minutes": minutes},
             until,
         )
-    cursor.execute(f"SELECT 1 {of_kind} LIMIT 1", place)
-    if cursor.fetchone():
-        return NoTask(
-            "all_judged",
-            _(
-                "You have answered every open question of this kind that you may answer; the rest is for "
-                "others. Choose another task."
-            ),
-        )
+    left = _without(left, found)
+    for place, is_open in _by_place(cursor, left, any_open, []).items():
+        found[place] = _all_judged() if is_open else _none_open()
+    return found
+
+
+def _without(
+    campaigns: Mapping[str, Sequence[int]], found: Container[tuple[int, str]]
+) -> dict[str, list[int]]:
+    """What of these places is not found yet."""
+    return {
+        kind: [campaign for campaign in those if (campaign, kind) not in found]
+        for kind, those in campaigns.items()
+    }
+
+
+def _all_judged() -> NoTask:
+    return NoTask(
+        "all_judged",
+        _(
+            "You have answered every open question of this kind that you may answer; the rest is for "
+            "others. Choose another task."
+        ),
+    )
+
+
+def _none_open() -> NoTask:
     return NoTask(
         "none_open",
         _("No question of this kind is open now: answers to other kinds open new ones. Choose another task."),

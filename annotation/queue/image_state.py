@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -60,6 +60,10 @@ class OpenImageRow(NamedTuple):
 OPEN_IMAGE_COLUMNS = (
     "o.id, o.campaign_id, o.place, o.priority, o.version, o.rulings_version, o.opened_at, o.state"
 )
+
+
+#: What stands in `state["withdrawn"]` for all questions of an image; else the keys of those withdrawn.
+ALL_WITHDRAWN = "*"
 
 
 class Vote(NamedTuple):
@@ -201,6 +205,10 @@ def image_difference(
     # Earlier versions wrote a task's id before the numbers, and by the key of a double check.
     before: Mapping[str, Sequence[int]] = {key: of[-2:] for key, of in row.state["open"].items()}
     checks = [key for key in row.state["checks"] if key != checked]
+    withdrawn = row.state.get("withdrawn", [])
+    if withdrawn:
+        state = _without(state, withdrawn)
+        checks = [key for key in checks if not _is_withdrawn(key, withdrawn)]
     asked = {question.key: question for question in state.questions}
     statements: list[database.Statement] = []
     if checked:
@@ -249,13 +257,31 @@ def image_difference(
     statements.append(
         _image(
             row.id,
-            {"open": now_open, "checks": checks, "chains": chains, "merged": merged_of(state)},
+            {
+                "open": now_open,
+                "checks": checks,
+                "chains": chains,
+                "merged": merged_of(state),
+                **({"withdrawn": withdrawn} if withdrawn else {}),
+            },
             state,
             at,
             layered=isinstance(fold, Fold),
         )
     )
     return ImageDifference(state, statements)
+
+
+def _is_withdrawn(key: str, withdrawn: Sequence[str]) -> bool:
+    return key in withdrawn or ALL_WITHDRAWN in withdrawn
+
+
+def _without(state: ImageState, withdrawn: Sequence[str]) -> ImageState:
+    """The state without the questions that are withdrawn: nobody is asked them any more. Where none is left,
+    the image is complete, and its layer is what is settled."""
+    left = tuple(one for one in state.questions if not _is_withdrawn(one.key, withdrawn))
+    result = state.result if left or state.result is not None else state.layer
+    return replace(state, questions=left, result=result)
 
 
 def _drawers(state: ImageState, votes: Sequence[Vote]) -> dict[str, int]:

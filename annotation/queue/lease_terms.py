@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
@@ -132,14 +132,22 @@ def no_task_without_consent() -> NoTask:
 
 def why_refused(holder: WorkerState, terms: Terms) -> NoTask | None:
     """What keeps this worker from the kind."""
+    rules = terms_trust_rules(terms, holder.standing.kind)
+    return why_refused_by(rules, holder, terms, in_a_test=_in_a_test)
+
+
+def why_refused_by(
+    rules: TrustSettings, holder: WorkerState, terms: Terms, *, in_a_test: Callable[[WorkerState], bool]
+) -> NoTask | None:
+    """As `why_refused`, under the rules of the kind (`terms_trust_rules`); `in_a_test` says whether the
+    worker is in the middle of a test."""
     if holder.blocked:
         return NoTask(
             "blocked",
             _("A researcher has suspended you from this task%(why)s. Choose another task, or write to them.")
             % {"why": f": {holder.reason}" if holder.reason else ""},
         )
-    rules = terms_trust_rules(terms, holder.standing.kind)
-    if holder.standing.state == QUALIFICATION and not rules.qualification and _in_a_test(holder):
+    if holder.standing.state == QUALIFICATION and not rules.qualification and in_a_test(holder):
         rules = terms.settings.trust
     if holder.standing.state != QUALIFICATION and why_not(holder.standing, rules) is None:
         return None

@@ -7,7 +7,7 @@ page by key: `after` and `before` are positions, never offsets.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from django.core.cache import cache
@@ -109,15 +109,16 @@ class LayerRows:
     boxes: list[Box]
 
 
-def corpus_rows(found: QuerySet[Corpus]) -> list[CorpusRow]:
-    """The published ones of these corpora, with their published layers and first pictures; three queries."""
-    layers = Prefetch("layers", Layer.objects.filter(published=True).order_by("pk"), to_attr="shown_layers")
-    corpora = list(found.filter(published=True).prefetch_related(layers))
+def corpus_rows(corpora: Sequence[Corpus]) -> list[CorpusRow]:
+    """These corpora with their published layers and first pictures; three queries for any number."""
+    layers: dict[int, list[Layer]] = defaultdict(list)
+    for layer in Layer.objects.filter(corpus__in=corpora, published=True).order_by("pk"):
+        layers[layer.corpus_id].append(layer)
     firsts = Image.objects.filter(corpus__in=corpora, position__lt=STRIP).exclude(picture="")
     strips: dict[int, list[Tile]] = defaultdict(list)
     for tile in _captioned(firsts.order_by("position")):
         strips[tile.image.corpus_id].append(tile)
-    return [CorpusRow(corpus, corpus.shown_layers, strips[corpus.pk]) for corpus in corpora]
+    return [CorpusRow(corpus, layers[corpus.pk], strips[corpus.pk]) for corpus in corpora]
 
 
 def layers_of(corpus: Corpus) -> list[Layer]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db.models import QuerySet
+from django.db.models import Count, Sum
 
 from annotation.models import Campaign, OpenImage
-from annotation.selectors.campaign import complete_images
-from annotation.selectors.review import count_chains_in_review
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +25,18 @@ class CampaignRow:
         return 100 * self.complete // self.images if self.images else 0
 
 
-def campaigns_listed(campaigns: QuerySet[Campaign]) -> list[CampaignRow]:
-    """These campaigns, the newest first; three queries each."""
+def campaigns_listed(campaigns: Sequence[Campaign]) -> list[CampaignRow]:
+    """These campaigns, in their order, each with its figures; three queries for any number."""
+    opened = OpenImage.objects.filter(campaign__in=campaigns).values_list("campaign").order_by()
+    images = dict(opened.annotate(Count("pk")))
+    unfinished = dict(opened.filter(complete=False).annotate(Count("pk")))
+    in_review = dict(opened.filter(in_review__gt=0).annotate(Sum("in_review")))
     return [
         CampaignRow(
             campaign,
-            OpenImage.objects.filter(campaign=campaign).count(),
-            complete_images(campaign),
-            count_chains_in_review(campaign.pk),
+            images.get(campaign.pk, 0),
+            images.get(campaign.pk, 0) - unfinished.get(campaign.pk, 0),
+            in_review.get(campaign.pk, 0),
         )
-        for campaign in campaigns.select_related("corpus").order_by("-pk")
+        for campaign in campaigns
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
@@ -53,8 +53,20 @@ class Facts(NamedTuple):
 @lru_cache(maxsize=FACTS_KEPT)
 def control_facts(campaign: int, revision: int) -> Facts:
     """What the campaign with this id knows; kept by the process for each `revision` of the campaign."""
-    rows = Control.objects.filter(campaign=campaign).values_list("kind", "purpose", "active")
-    first = {(kind, purpose, active): at for kind, purpose, active, at in rows.annotate(at=Min("created_at"))}
+    return facts_of_campaigns([campaign])[campaign]
+
+
+def facts_of_campaigns(campaigns: Collection[int]) -> dict[int, Facts]:
+    """What each of these campaigns (ids) knows now; one query."""
+    rows = Control.objects.filter(campaign__in=campaigns).values_list("campaign", "kind", "purpose", "active")
+    first: dict[int, dict[tuple[str, str, bool], datetime]] = {campaign: {} for campaign in campaigns}
+    for campaign, kind, purpose, active, at in rows.annotate(at=Min("created_at")):
+        first[campaign][kind, purpose, active] = at
+    return {campaign: _facts(of) for campaign, of in first.items()}
+
+
+def _facts(first: Mapping[tuple[str, str, bool], datetime]) -> Facts:
+    """What follows from when the first item of each (kind, purpose, in use or not) came."""
     since: dict[str, datetime] = {}
     for kind in names():
         source = judged_by(kind) if kind_of(kind).measured_on == MEASURED_ON_VERDICTS else kind

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from annotation.common.registry import UnknownName
-from annotation.models import Corpus, Layer
+from annotation.models import Corpus, Image, Layer
 
 
 class AmbiguousLayer(ValueError):
@@ -39,6 +41,19 @@ def layer_named(corpus: Corpus, name: str | None = None) -> Layer | None:
 def split_names(corpus: Corpus) -> list[str]:
     """The splits that its images belong to; "" for those that belong to none."""
     return list(corpus.images.order_by("split").values_list("split", flat=True).distinct())
+
+
+def splits_of_corpora(corpora: Sequence[Corpus]) -> list[str]:
+    """The splits that images of any of these corpora belong to, by name; one query."""
+    found = Image.objects.filter(corpus__in=corpora).exclude(split="").values_list("split", flat=True)
+    return sorted(set(found.order_by().distinct()))
+
+
+def layers_of_corpora(corpora: Sequence[Corpus]) -> list[Layer]:
+    """The published layers of these corpora, each with its corpus, in their order and by name; one query."""
+    places = {corpus.pk: place for place, corpus in enumerate(corpora)}
+    layers = Layer.objects.filter(corpus__in=corpora, published=True).select_related("corpus")
+    return sorted(layers, key=lambda layer: (places[layer.corpus_id], layer.name))
 
 
 def check_split(corpus: Corpus, name: str) -> None:

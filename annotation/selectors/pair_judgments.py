@@ -12,7 +12,8 @@ the judge is asked for by name. One who was suspended by hand and reinstated cou
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -92,9 +93,7 @@ def judges(campaign: Campaign, trust: TrustSettings, *, counted: Collection[str]
     rows = Standing.objects.filter(campaign=campaign, kind=kind).order_by("worker__pseudonym")
     columns = ("worker", "worker__pseudonym", "state", "known", "right", "since")
     for worker, name, state, known, right, since in rows.values_list(*columns):
-        unused = "suspended" if state == SUSPENDED else ""
-        if not unused and right < bar * known:
-            unused = f"{right} of {known} control items right"
+        unused = _why_unused(state, known, right, bar)
         before = stand.filter(worker=worker, id__lte=since).count() if since else 0
         found[name] = Judge(
             known,
@@ -105,6 +104,32 @@ def judges(campaign: Campaign, trust: TrustSettings, *, counted: Collection[str]
             before,
             counted=before > 0 and not unused and name in counted,
         )
+    return found
+
+
+def _why_unused(state: str, known: int, right: int, bar: float) -> str:
+    """Why a judge's answers do not count, "" where they do."""
+    if state == SUSPENDED:
+        return "suspended"
+    return f"{right} of {known} control items right" if right < bar * known else ""
+
+
+def judges_left_out(campaigns: Mapping[Campaign, TrustSettings]) -> Counter[int]:
+    """Campaign of pairs (its id) -> how many judges there gave answers that stand and do not count: those
+    that `judges` calls unused. Two queries for any number of campaigns."""
+    found = Counter[int]()
+    if not campaigns:
+        return found
+    bars = {each.pk: (each.kinds, trust.bar_of(each.kinds[0])) for each, trust in campaigns.items()}
+    stand = Judgment.objects.filter(campaign__in=bars, void=False, flag="", image__isnull=False)
+    answered = set(stand.order_by().values_list("campaign", "worker", "kind").distinct())
+    rows = Standing.objects.filter(campaign__in=bars)
+    for campaign, worker, kind, state, known, right in rows.values_list(
+        "campaign", "worker", "kind", "state", "known", "right"
+    ):
+        kinds, bar = bars[campaign]
+        if kind in kinds and (campaign, worker, kind) in answered:
+            found[campaign] += bool(_why_unused(state, known, right, bar))
     return found
 
 

@@ -15,6 +15,8 @@ worker's hands is, whatever became of it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from django.db import connection
 
 from annotation.models import Assignment
@@ -56,10 +58,17 @@ def asked_before(*, worker: int, campaign: int, kind: str) -> frozenset[int]:
 
     That a worker had the control item itself is not looked at.
     """
-    place: list[int | str] = [worker, campaign, kind]
-    mine = "m.worker_id = %s AND m.campaign_id = %s AND m.kind = %s"
-    with connection.cursor() as cursor:
-        cursor.execute(
+    return asked_before_in(worker=worker, campaigns={kind: [campaign]})
+
+
+def asked_before_in(*, worker: int, campaigns: Mapping[str, Sequence[int]]) -> frozenset[int]:
+    """As `asked_before`, of several kinds, each with the campaigns (ids) that are asked about; one query."""
+    parts: list[str] = []
+    values: list[int | str] = []
+    for kind, those in campaigns.items():
+        places = ", ".join(["%s"] * len(those))
+        mine = f"m.worker_id = %s AND m.campaign_id IN ({places}) AND m.kind = %s"
+        parts.append(
             f"""SELECT c.id FROM annotation_assignment m JOIN annotation_task t ON t.id = m.task_id
                 JOIN {_of_task(kind)} WHERE {mine}
                 UNION SELECT c.id FROM annotation_assignment m
@@ -67,9 +76,11 @@ def asked_before(*, worker: int, campaign: int, kind: str) -> frozenset[int]:
                 JOIN annotation_control k ON k.id = COALESCE(p.control_id, m.control_id)
                 JOIN annotation_control c ON c.campaign_id = k.campaign_id AND c.image_id = k.image_id
                     AND c.kind = k.kind AND c.id <> k.id AND {_of_control(kind)}
-                WHERE {mine} AND m.state <> '{Assignment.PLANNED}'""",
-            2 * place,
+                WHERE {mine} AND m.state <> '{Assignment.PLANNED}'"""
         )
+        values += [worker, *those, kind, worker, *those, kind]
+    with connection.cursor() as cursor:
+        cursor.execute(" UNION ".join(parts), values)
         return frozenset(control for (control,) in cursor.fetchall())
 
 

@@ -18,7 +18,9 @@ urlpatterns = [
     path("corpora/<slug:name>/tags/", corpus_tags, name="tags"),
     re_path(r"^corpora/(?P<name>[-\w]+)/tags\.(?P<form>csv|jsonl)$", corpus_tags_export, name="export_tags"),
     path("corpora/<slug:name>/images/<str:key>/", image_detail, name="image"),
+    path("corpora/<slug:name>/manage/", include("annotation.web.staff.corpora.managing")),
     path("pictures/<str:token>", picture, name="picture"),
+    path("uploads/", include("annotation.web.staff.corpora.uploading")),
     path("tasks/", include("annotation.web.annotator.urls")),
     path("roles/", include("annotation.web.staff.roles")),
 ]

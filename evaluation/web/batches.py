@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -17,17 +19,17 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation import jobs
 from annotation.common.registry import UnknownName
 from annotation.protocol.campaign_settings import settings_of
-from annotation.selectors.campaign import costs, money, open_tasks_by_kind
-from annotation.selectors.campaign.forecast import forecast
+from annotation.protocol.work import UNPAID
+from annotation.selectors.campaign import earned_in_campaigns, money, open_tasks_of_campaigns
 from annotation.selectors.jobs import Job
-from annotation.selectors.pair_judgments import Judge, judges
+from annotation.selectors.pair_judgments import Judge, judges_left_out
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
 from annotation.web.staff.frame import said
 from evaluation.models import Batch, QrelsSnapshot
 from evaluation.relevance.grades import GRADED_RULES
 from evaluation.relevance.pair_tasks import pair_tasks
 from evaluation.relevance.qrels import RELEVANCE_RULES, rule_named
-from evaluation.services.batches.collecting import judges_of, staying_out
+from evaluation.services.batches.collecting import judges_of, judgments_source, staying_out
 from evaluation.services.batches.reassignment import CLOSED_MESSAGE
 from evaluation.services.batches.scheduler import round_after
 from evaluation.services.batches.state import BatchState, cached_batch_state
@@ -36,7 +38,7 @@ from evaluation.services.common import ImportRefused, check_name
 from evaluation.services.judgments.freezing import is_made_of
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, newest_page, text_parameter
-from evaluation.web.job_lines import NEWEST_JOBS, job_lines
+from evaluation.web.job_lines import NEWEST_JOBS, job_lines, pages_of_made
 
 #: Batches on a page, and judges on a batch's.
 _PAGE, MOST_JUDGES = 30, 100
@@ -101,7 +103,7 @@ def batch_list(request: HttpRequest) -> HttpResponse:
         "evaluation/batches.html",
         evaluation_frame(
             "batches",
-            lines=[_line(row) for row in page.rows],
+            lines=_lines(page.rows),
             page=page,
             jobs=lines,
             live=any(job.live for job in lines),
@@ -211,16 +213,23 @@ def _to_count(row: Batch, judge: str, *, count: bool) -> list[str]:
     return sorted(now | {judge} if count else now - {judge})
 
 
-def _leads(job: Job) -> str:
-    """Where what a finished job made is looked at."""
-    name = job.result.get("batch", "")
-    return reverse("evaluation:batch", args=[name]) if Batch.objects.filter(name=name).exists() else ""
+def _leads(done: Sequence[Job]) -> dict[int, str]:
+    """Where what finished jobs made is looked at."""
+    made = {job.pk: str(job.result.get("batch", "")) for job in done}
+    return pages_of_made("evaluation:batch", made, Batch.objects.all())
 
 
 def frozen_of(batch: Batch) -> list[QrelsSnapshot]:
     """The newest qrels that were frozen from what the batch's judges said."""
-    found = QrelsSnapshot.objects.filter(published=True, judgments__source=f"batch {batch.name}")
-    return list(found.filter(corpus=batch.corpus).select_related("judgments").order_by("-pk")[:5])
+    return list(_frozen_of([batch]).select_related("judgments")[:5])
+
+
+def _frozen_of(batches: Sequence[Batch]) -> QuerySet[QrelsSnapshot]:
+    """The qrels that were frozen from what the judges of any of these batches said, the newest first."""
+    made = Q()
+    for batch in batches:
+        made |= Q(judgments__source=judgments_source(batch), corpus=batch.corpus_id)
+    return QrelsSnapshot.objects.filter(made, published=True).order_by("-pk")
 
 
 def again_of(batch: Batch, seen: BatchState) -> str:
@@ -247,19 +256,37 @@ def report_of(snapshot: QrelsSnapshot, seen: BatchState) -> str:
     return f"{reverse('evaluation:new_report')}?{urlencode([*asked, *runs])}"
 
 
-def _line(row: Batch) -> _Line:
-    settings = settings_of(row.campaign.settings)
-    pay = settings.pay
-    left = sum(one.wanting + one.in_hand for one in open_tasks_by_kind(row.campaign).values())
-    total = row.numbers["task_count"] * row.judges
-    newest = next(iter(frozen_of(row)), None)
-    people = judges(row.campaign, settings.trust) if row.campaign.state != row.campaign.CLOSED else {}
-    return _Line(
-        batch=row,
-        asked=row.numbers["asked"],
-        share=max(0.0, 1 - left / total) if total else 1.0,
-        wanting=forecast(row.campaign, pay).answers or 0,
-        cost=money(costs(row.campaign, pay).earned, pay.currency) if pay.basis != "none" else "",
-        qrels=f"{newest.name}:{newest.version}" if newest is not None else "",
-        left_out=sum(bool(judge.unused and judge.answers) for judge in people.values()),
+def _lines(rows: Sequence[Batch]) -> list[_Line]:
+    """The batches as the list shows them; as many queries for any number."""
+    if not rows:
+        return []
+    campaigns = {row.campaign: settings_of(row.campaign.settings) for row in rows}
+    open_tasks = open_tasks_of_campaigns(list(campaigns))
+    earned = earned_in_campaigns([each for each, of in campaigns.items() if of.pay.basis != UNPAID])
+    left_out = judges_left_out(
+        {each: of.trust for each, of in campaigns.items() if each.state != each.CLOSED}
     )
+    newest: dict[tuple[str, int], QrelsSnapshot] = {}
+    for snapshot in _frozen_of(rows).select_related("judgments"):
+        if snapshot.judgments is not None:
+            newest.setdefault((snapshot.judgments.source, snapshot.corpus_id), snapshot)
+    found = []
+    for row in rows:
+        pay = campaigns[row.campaign].pay
+        left = sum(one.wanting + one.in_hand for one in open_tasks[row.campaign.pk].values())
+        total = row.numbers["task_count"] * row.judges
+        frozen = newest.get((judgments_source(row), row.corpus_id))
+        spent = sum(line.pay for line in earned.get(row.campaign.pk, ()))
+        found.append(
+            _Line(
+                batch=row,
+                asked=row.numbers["asked"],
+                share=max(0.0, 1 - left / total) if total else 1.0,
+                # Pairs are only counted: all that is still asked is what is to come (`progress.to_come`).
+                wanting=0 if row.campaign.state == row.campaign.CLOSED else left,
+                cost=money(spent, pay.currency) if pay.basis != UNPAID else "",
+                qrels=f"{frozen.name}:{frozen.version}" if frozen is not None else "",
+                left_out=left_out[row.campaign.pk],
+            )
+        )
+    return found

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -26,25 +28,36 @@ def job_lines(
     request: HttpRequest,
     kinds: Sequence[str],
     *,
-    leads: Callable[[Job], str] | None = None,
+    leads: Callable[[Sequence[Job]], Mapping[int, str]] | None = None,
     limit: int = NEWEST_JOBS,
     of_server: bool = False,
 ) -> list[ShownJob]:
     """The newest jobs of these kinds that are open to whoever asks; steering them comes back to their page.
 
-    `leads` says where the work of a finished job is looked at, "" for nowhere. With `of_server`, jobs about
+    `leads` says where the work of finished jobs is looked at, by their ids, without those of which there is
+    nothing to look at: at once, so that it asks as many queries for any number. With `of_server`, jobs about
     no corpus alone.
     """
     open_to = offered.offered_jobs(request).filter(kind__in=kinds)
     found = open_to.filter(corpus=None) if of_server else open_to
+    newest = newest_of(found, limit=limit)
+    done = [job for job in newest if job.state == Job.DONE]
+    led = leads(done) if leads is not None and done else {}
     return [
         job_line(
             job,
             f"{reverse('evaluation:steer_job', args=[job.pk])}?next={request.path}",
-            leads=leads(job) if leads is not None and job.state == Job.DONE else "",
+            leads=led.get(job.pk, ""),
         )
-        for job in newest_of(found, limit=limit)
+        for job in newest
     ]
+
+
+def pages_of_made(route: str, made: Mapping[int, str], rows: QuerySet[Any]) -> dict[int, str]:
+    """Job -> the page of what it made: of the names that jobs `made`, those that one of `rows` bears. One
+    query."""
+    there = set(rows.filter(name__in=set(made.values())).values_list("name", flat=True))
+    return {job: reverse(route, args=[name]) for job, name in made.items() if name in there}
 
 
 @require_POST

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,6 @@ from django.db.models import Max
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
@@ -35,7 +34,7 @@ from evaluation.services.judgments.qrels_files import ID_KINDS, export_qrels
 from evaluation.services.systems.registry import InUse
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, file_download, newest_page, text_parameter
-from evaluation.web.job_lines import job_lines
+from evaluation.web.job_lines import job_lines, pages_of_made
 
 _KINDS = ("freeze_qrels",)
 #: Qrels on a page, judgments below them, and runs that are offered beside one's qrels.
@@ -163,22 +162,25 @@ def qrels_delete(request: HttpRequest, row: QrelsSnapshot) -> HttpResponse:
 
 def lines_of(rows: Iterable[QrelsSnapshot]) -> list[_Line]:
     """Versions with what they hold; it is counted once, since a version never changes."""
-    found = []
-    for row in rows:
-        key = f"evaluation.relevance.qrels.{row.pk}.{row.digest}"
-        counts = cache.get(key)
-        if counts is None:
-            counts = counts_of(row)
-            cache.set(key, counts)
-        found.append(_Line(row, counts, "" if row.pool else rule_named(row.rule).described()))
-    return found
+    rows = list(rows)
+    keys = {row.pk: f"evaluation.relevance.qrels.{row.pk}.{row.digest}" for row in rows}
+    known = cache.get_many(list(keys.values()))
+    counted = counts_of([row for row in rows if keys[row.pk] not in known])
+    cache.set_many({keys[row]: counts for row, counts in counted.items()})
+    return [
+        _Line(
+            row,
+            counted[row.pk] if row.pk in counted else known[keys[row.pk]],
+            "" if row.pool else rule_named(row.rule).described(),
+        )
+        for row in rows
+    ]
 
 
-def _leads(job: Job) -> str:
-    """The page of the qrels that a finished job froze."""
-    name = str(job.result.get("qrels", ""))
-    there = QrelsSnapshot.objects.filter(name=name, published=True).exists()
-    return reverse("evaluation:qrels", args=[name]) if there else ""
+def _leads(done: Sequence[Job]) -> dict[int, str]:
+    """The pages of the qrels that finished jobs froze."""
+    made = {job.pk: str(job.result.get("qrels", "")) for job in done}
+    return pages_of_made("evaluation:qrels", made, QrelsSnapshot.objects.filter(published=True))
 
 
 def _version(row: QrelsSnapshot, text: str) -> QrelsSnapshot:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import PurePosixPath
 from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -31,12 +30,12 @@ from evaluation.models import Batch, JudgmentSet, Report, Run, TagSet
 from evaluation.services.common import ImportRefused, check_name
 from evaluation.services.reports import building
 from evaluation.services.reports.findings import REPORT_MEASURES
-from evaluation.services.reports.request import RESAMPLES, ReportRefused, ReportRequest, batch_numbers
+from evaluation.services.reports.request import RESAMPLES, ReportRefused, ReportRequest
 from evaluation.services.reports.request import report_rows as resolved
 from evaluation.significance.randomisation import ROUNDS
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, newest_page, text_parameter, text_parameters
-from evaluation.web.job_lines import job_lines
+from evaluation.web.job_lines import job_lines, pages_of_made
 from evaluation.web.splits import NotOffered, part_in, whole_in
 
 _KINDS = ("build_report",)
@@ -69,18 +68,16 @@ REPORT = AddressedThing(
 @for_roles(*RUNNING, corpora=True)
 def report_list(request: HttpRequest) -> HttpResponse:
     """All reports, the newest first, and those that are being built."""
-    found = offered.offered_reports(request).select_related("corpus", "qrels", "batch")
-    numbers = cache(batch_numbers)
+    found = offered.offered_reports(request).select_related("corpus", "qrels", "batch__campaign")
     page = newest_page(found, request.GET, number=REPORTS_PER_PAGE)
+    outdated = building.outdated_reports(page.rows)
     lines = job_lines(request, _KINDS, leads=_leads)
     return render(
         request,
         "evaluation/reports.html",
         evaluation_frame(
             "reports",
-            reports=[
-                (row, len(row.inputs["runs"]), building.outdated(row, numbers=numbers)) for row in page.rows
-            ],
+            reports=[(row, len(row.inputs["runs"]), outdated[row.pk]) for row in page.rows],
             page=page,
             jobs=lines,
             live=any(line.live for line in lines),
@@ -179,10 +176,10 @@ def _sent(content: bytes, called: str, kind: str) -> HttpResponse:
     )
 
 
-def _leads(job: Job) -> str:
-    """The report that a finished job built, where it still stands."""
-    name = str(job.result.get("report", ""))
-    return reverse("evaluation:report", args=[name]) if Report.objects.filter(name=name).exists() else ""
+def _leads(done: Sequence[Job]) -> dict[int, str]:
+    """The reports that finished jobs built, where they still stand."""
+    made = {job.pk: str(job.result.get("report", "")) for job in done}
+    return pages_of_made("evaluation:report", made, Report.objects.all())
 
 
 def _again(row: Report) -> str:

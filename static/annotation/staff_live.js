@@ -1,6 +1,7 @@
 // Keeps a part of the page up to date: while [data-live] is "on", it is fetched anew every few seconds.
 //
-// The new part replaces the old one whole, unless somebody is about to press one of its buttons.
+// The new part replaces the old one whole, unless somebody is about to press one of its buttons. Where the page
+// leads elsewhere once it is done, [data-leaves] says so, and this follows.
 
 const EVERY = 3000;
 
@@ -10,7 +11,8 @@ const look = async () => {
   if (!document.hidden && !shown.contains(document.activeElement)) {
     try {
       const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
-      if (answer.ok && !answer.redirected) {
+      if (answer.ok && answer.redirected && "leaves" in shown.dataset) location.assign(answer.url);
+      else if (answer.ok && !answer.redirected) {
         const page = new DOMParser().parseFromString(await answer.text(), "text/html");
         const fresh = page.querySelector("[data-live]");
         if (fresh) shown.replaceWith(document.adoptNode(fresh));

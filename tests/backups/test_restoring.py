@@ -25,7 +25,10 @@ from django.test import Client
 from annotation.backups import BackupRefused, archive, contents, database, keys, making, restoring
 from annotation.common.locks import BEFORE, RESTORING, Busy, at_work, exclusive_folder
 from annotation.datasets.exporting import export_dataset
-from annotation.models import Account, AuditEntry, Corpus, Identity, Worker
+from annotation.images import withdrawn
+from annotation.images.pictures import picture_path
+from annotation.models import Account, AuditEntry, Corpus, Identity, Image, Worker
+from annotation.moderation.withdrawing import withdraw_picture
 from annotation.workers import pseudonyms
 from tests import emptying, launcher
 from tests.backups.forging import forged, room_for, told
@@ -213,6 +216,26 @@ def test_the_two_lists_of_erasures_become_one_in_the_order_of_time(world: World,
     done = restoring.restore_backup(tmp_path / "older.tar", replace=True)
     assert done.erased == [ben.pseudonym]
     assert list(pseudonyms.erasures()) == [("w-other", False), (anna.pseudonym, False), (ben.pseudonym, True)]
+
+
+def test_pictures_that_were_withdrawn_after_the_backup_go_again_and_both_lists_become_one(
+    world: World, tmp_path: Path
+):
+    first, second = Image.objects.exclude(picture="").order_by("pk")[:2]
+    withdraw_picture(image=first)
+    making.backup(tmp_path / "b.tar")
+    listed = withdrawn.withdrawn_file().read_bytes()
+    withdraw_picture(image=second)
+    kept = withdrawn.withdrawn_file().read_bytes()
+    wipe()
+    # The list was kept, and names the second alone: the backup's names the first.
+    write("withdrawn.txt").write_bytes(kept.removeprefix(listed))
+    restored = restoring.restore_backup(tmp_path / "b.tar")
+    assert (restored.withdrawn, restored.missing) == (1, 0)
+    assert withdrawn.withdrawn_pictures() == {first.picture, second.picture}
+    for image in (first, second):
+        assert Image.objects.get(key=image.key, corpus__name=image.corpus.name).picture == ""
+        assert not picture_path(image.picture).exists()
 
 
 def test_a_new_secret_key_is_noticed_and_what_it_breaks_is_named(backup: Path, settings, tmp_path: Path):

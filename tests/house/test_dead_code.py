@@ -36,6 +36,8 @@ NAMED_BY_NOBODY = {
                 "import_parses_job",
                 "import_weak_job",
                 "judge_captions_job",
+                "check_upload_job",
+                "import_upload_job",
                 "localize_job",
                 "rank_tags_job",
                 "score_localization_job",

@@ -11,8 +11,9 @@ from PIL import Image as Picture
 
 from annotation.common.registry import UnknownName
 from annotation.datasets.exporting import ExportError, export_dataset
-from annotation.datasets.importing import IntakeError, import_corpus
+from annotation.datasets.importing import import_corpus
 from annotation.datasets.layer_rows import LayerShare, write_layer
+from annotation.datasets.source_problems import IntakeError
 from annotation.formats import contents
 from annotation.formats.base import FORMATS, Format, FormatError, Written
 from annotation.models import Corpus, Layer

@@ -10,7 +10,8 @@ from PIL import Image as Picture
 
 from annotation.common.registry import UnknownName
 from annotation.datasets import layer_rows
-from annotation.datasets.importing import IntakeError, import_corpus
+from annotation.datasets.importing import import_corpus
+from annotation.datasets.source_problems import IntakeError
 from annotation.formats.base import FormatError
 from annotation.formats.digest import RepeatedImage
 from annotation.models import Box, Caption, Chain, Corpus, Image, Layer, LayerImage, Mention

@@ -14,7 +14,7 @@ import pytest
 from django.db import connection
 
 from annotation.common.locks import Busy, exclusive_folder
-from annotation.datasets import importing, layer_rows
+from annotation.datasets import intake, layer_rows
 from annotation.formats.base import FormatError
 from annotation.images import pictures
 from annotation.models import Corpus, Image
@@ -65,7 +65,7 @@ def test_what_a_killed_import_left_is_swept_and_done_again(
 
     with monkeypatch.context() as patch:
         # Killed between moving its pictures and publishing, a process sweeps nothing.
-        patch.setattr(importing, "_sweep", lambda corpus: None)
+        patch.setattr(intake, "sweep_corpus", lambda corpus: None)
         patch.setattr(pictures, "publish_pictures", publish_and_die)
         with pytest.raises(SystemExit):
             take([replace(records[0], picture=shared), replace(records[1], picture=other), *records[2:]])

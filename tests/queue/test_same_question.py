@@ -17,7 +17,7 @@ from annotation.protocol.paging import Pair
 from annotation.protocol.terms import Box, Mention
 from annotation.quality import controls, qualification
 from annotation.quality.controls.authoring import raise_revision
-from annotation.queue import available_tasks, leases
+from annotation.queue import dispatch, leases
 from annotation.queue.dispatch import NoTask
 from annotation.queue.leases import Lease
 from annotation.selectors.campaign import watch
@@ -86,9 +86,10 @@ def test_what_the_list_of_tasks_and_the_alarms_say_of_such_a_question():
     stuck = watch.stuck(world.campaign, {q.COREF_LINK: [knows]}, kinds)
     assert stuck == {q.COREF_LINK: watch.Stuck(1, 1)}
     assert watch.stuck(world.campaign, {q.COREF_LINK: world.workers}, kinds) == {}
+    place = (world.campaign.pk, q.COREF_LINK)
     with connection.cursor() as cursor:
-        for worker, waits in ((knows, False), (does_not, True)):
-            assert available_tasks._waits(cursor, world.campaign.pk, q.COREF_LINK, worker) is waits
+        for worker, there in ((knows, set()), (does_not, {place})):
+            assert dispatch.places_with_work(cursor, worker, {q.COREF_LINK: [world.campaign.pk]}) == there
 
 
 def test_where_nothing_is_left_but_what_was_met_no_control_item_stands_in_for_a_task():

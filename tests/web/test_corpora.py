@@ -44,7 +44,9 @@ def test_home_takes_as_many_queries_whatever_it_shows(
 ):
     for i in range(count):
         world.corpus(tmp_path / str(i), images=3 + i, name=f"corpus-{i}")
-    with django_assert_num_queries(7):  # session, account, roles; corpora, layers, images, captions
+    with django_assert_num_queries(
+        8
+    ):  # session, account, roles; corpora, their number, layers, images, captions
         reader.get(reverse("home"))
 
 

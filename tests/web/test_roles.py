@@ -148,6 +148,15 @@ def _built() -> dict[str, Any]:
         "arguments": Arguments(
             {
                 "corpus": [world.corpus.name],
+                **{
+                    route: [world.corpus.name]
+                    for route in ("manage_corpus", "delete_corpus", "withdraw_picture")
+                },
+                **{
+                    route: ["0" * 32]
+                    for route in ("upload", "upload_state", "act_on_upload", "upload_problems")
+                },
+                **{route: ["0" * 32, 0] for route in ("upload_part", "upload_preview")},
                 "image": [world.corpus.name, "man"],
                 "tags": [world.corpus.name],
                 "export_tags": [world.corpus.name, "csv"],

@@ -96,6 +96,15 @@ def unpacked_source(
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def unpack_archive(path: Path, folder: Path, limits: ArchiveLimits = DEFAULT_LIMITS) -> None:
+    """Unpack the archive `path` into `folder`, which is made where it is missing.
+
+    Raises FormatError as `unpacked_source` does; what was unpacked until then is left there.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    _unpack(path, folder, limits)
+
+
 def _unpack(path: Path, folder: Path, limits: ArchiveLimits) -> None:
     unpacker = _Unpacker(path, folder, limits)
     try:

@@ -36,6 +36,8 @@ class Command(ReportCommand):
             lines.append(f"migrations applied: {', '.join(r['migrated'])}")
         if r["erased"]:
             lines.append(f"erased again: {', '.join(r['erased'])}")
+        if r["withdrawn"]:
+            lines.append(f"{r['withdrawn']} pictures withdrawn again")
         if r["missing"]:
             lines.append(f"{r['missing']} pictures are named by the database and were not in the backup")
         if r["broken"]:

@@ -7,7 +7,7 @@ what a campaign has of them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
@@ -67,6 +67,25 @@ def control_pool(
     """
     rows = Row.objects.filter(campaign=campaign, kind=kind, purpose=purpose, active=True).order_by("id")
     return tuple(PooledControl(str(row), stratum) for row, stratum in rows.values_list("id", "stratum"))
+
+
+def qualification_pools(
+    places: Collection[tuple[int, str]],
+) -> dict[tuple[int, str], tuple[PooledControl, ...]]:
+    """(campaign, kind) -> the items in use of the test there, as `control_pool` has them now; one query."""
+    found: dict[tuple[int, str], tuple[PooledControl, ...]] = dict.fromkeys(places, ())
+    if not places:
+        return found
+    rows = Row.objects.filter(
+        campaign__in={campaign for campaign, _ in places},
+        kind__in={kind for _, kind in places},
+        purpose=Row.QUALIFICATION,
+        active=True,
+    )
+    for campaign, kind, row, stratum in rows.order_by("id").values_list("campaign", "kind", "id", "stratum"):
+        if (campaign, kind) in found:
+            found[campaign, kind] += (PooledControl(str(row), stratum),)
+    return found
 
 
 def gold_coverage(campaign: int, kind: str, revision: int) -> GoldCoverage:

@@ -4,6 +4,7 @@ take_lease, take_next_lease        what a worker holds, or something new; the se
                                    answer's transaction
 renew_lease                        a sign of life
 return_lease, end_expired_leases   an end without an answer; submission ends those that have one
+return_leases_of, ..._of_controls  of all that show an image, whoever holds them
 
 A lease is for the minutes that the campaign sets, renewed by the page's heartbeat, and ended by
 an answer, a return or expiry. A worker has at most `lease.in_hand` of a kind at a time. One who
@@ -14,7 +15,13 @@ then a claimed task, without waiting. Whoever ends a lease holds image, task and
 """
 
 from annotation.queue.dispatch import NoTask
-from annotation.queue.leases.ending import end_expired_leases, renew_lease, return_lease
+from annotation.queue.leases.ending import (
+    end_expired_leases,
+    renew_lease,
+    return_lease,
+    return_leases_of,
+    return_leases_of_controls,
+)
 from annotation.queue.leases.taking import Lease, take_lease, take_next_lease
 
 __all__ = [
@@ -23,6 +30,8 @@ __all__ = [
     "end_expired_leases",
     "take_next_lease",
     "return_lease",
+    "return_leases_of",
+    "return_leases_of_controls",
     "renew_lease",
     "take_lease",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -65,28 +65,56 @@ def end_expired_leases(*, limit: int = 1000) -> int:
         )
 
 
+def return_leases_of(*, image: int, keys: Sequence[str] | None = None) -> int:
+    """Return every lease on the tasks of an open image, or on those of these keys, unanswered; how many.
+
+    Call inside `database.writing()`.
+    """
+    which = "o.id = %s" if keys is None else f"o.id = %s AND t.key IN ({', '.join(['%s'] * len(keys))})"
+    with connection.cursor() as cursor:
+        ids = _free_places(cursor, which, [image, *(keys or ())], " ORDER BY a.id")
+    return _ended(Assignment.RETURNED, ids)
+
+
+def return_leases_of_controls(controls: Iterable[int]) -> int:
+    """Return every lease on these control items unanswered; how many. Inside `database.writing()`."""
+    held = Assignment.objects.filter(control__in=list(controls), state=Assignment.LEASED)
+    return _ended(Assignment.RETURNED, list(held.values_list("pk", flat=True)))
+
+
 def _end(state: str, which: str, values: Sequence[Any], *, limit: int, skip: bool) -> int:
     """End leases, freeing the places of those that are of tasks."""
+    order = f" ORDER BY a.expires_at LIMIT {limit}"
     with connection.cursor() as cursor:
-        # Image, then task, then assignment: the order in which an answer locks them.
-        cursor.execute(
-            f"""SELECT a.id, t.id FROM annotation_openimage o, annotation_task t, annotation_assignment a
-                WHERE t.id = a.task_id AND o.id = t.image_id AND a.state = 'leased' AND {which}
-                ORDER BY a.expires_at LIMIT {limit}"""
-            + database.locking("o", "t", "a", skip=skip),
-            values,
-        )
-        ended = cursor.fetchall()
-        # A worker has a task once, but several workers may hold it.
-        for task in sorted({task for _, task in ended}):
-            places = sum(other == task for _, other in ended)
-            cursor.execute("UPDATE annotation_task SET live = live - %s WHERE id = %s", [places, task])
+        ids = _free_places(cursor, which, values, order, skip=skip)
         cursor.execute(
             f"""SELECT a.id FROM annotation_assignment a
-                WHERE a.task_id IS NULL AND a.state = 'leased' AND {which}
-                ORDER BY a.expires_at LIMIT {limit}"""
+                WHERE a.task_id IS NULL AND a.state = 'leased' AND {which}{order}"""
             + database.locking("a", skip=skip),
             values,
         )
-        ids = [assignment for assignment, _ in ended] + [assignment for (assignment,) in cursor.fetchall()]
+        ids += [assignment for (assignment,) in cursor.fetchall()]
+    return _ended(state, ids)
+
+
+def _free_places(
+    cursor: Any, which: str, values: Sequence[Any], order: str, *, skip: bool = False
+) -> list[int]:
+    """Free the places of leases of tasks; the ids of these leases."""
+    # Image, then task, then assignment: the order in which an answer locks them.
+    cursor.execute(
+        f"""SELECT a.id, t.id FROM annotation_openimage o, annotation_task t, annotation_assignment a
+            WHERE t.id = a.task_id AND o.id = t.image_id AND a.state = 'leased' AND {which}{order}"""
+        + database.locking("o", "t", "a", skip=skip),
+        values,
+    )
+    ended = cursor.fetchall()
+    # A worker has a task once, but several workers may hold it.
+    for task in sorted({task for _, task in ended}):
+        places = sum(other == task for _, other in ended)
+        cursor.execute("UPDATE annotation_task SET live = live - %s WHERE id = %s", [places, task])
+    return [assignment for assignment, _ in ended]
+
+
+def _ended(state: str, ids: Sequence[int]) -> int:
     return Assignment.objects.filter(pk__in=ids).update(state=state, ended_at=database.now()) if ids else 0

@@ -16,9 +16,10 @@ from annotation.selectors.campaign.progress import (
     complete_images,
     funnel,
     open_tasks_by_kind,
+    open_tasks_of_campaigns,
     pace,
 )
-from annotation.selectors.campaign.sums import Earned, earned
+from annotation.selectors.campaign.sums import Earned, earned, earned_in_campaigns
 
 __all__ = [
     "DoubleCheckAgreement",
@@ -35,6 +36,7 @@ __all__ = [
     "complete_images",
     "costs",
     "earned",
+    "earned_in_campaigns",
     "forecast",
     "funnel",
     "in_hand",
@@ -44,5 +46,6 @@ __all__ = [
     "paid",
     "spent",
     "open_tasks_by_kind",
+    "open_tasks_of_campaigns",
     "workers",
 ]

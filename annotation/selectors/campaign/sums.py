@@ -7,6 +7,7 @@ adds to them what ended since.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -56,11 +57,7 @@ class Earned:
 
 def earned(campaign: Campaign, *, worker: int | None = None) -> list[Earned]:
     """What was earned until now, of one worker, or of all; in the order in which workers came."""
-    sums = _of_one(campaign, worker) if worker is not None else _of_all(campaign)
-    return [
-        Earned(worker, kind, role, came_to.answers, came_to.seconds, came_to.pay)
-        for (worker, kind, role), came_to in sorted(sums.items())
-    ]
+    return _lines(_of_one(campaign, worker) if worker is not None else _of_all([campaign])[campaign.pk])
 
 
 def _of_one(campaign: Campaign, worker: int) -> Sums:
@@ -69,18 +66,36 @@ def _of_one(campaign: Campaign, worker: int) -> Sums:
     return {(worker, row["kind"], row["role"]): _Sum(row["n"], row["s"], row["p"]) for row in grouped}
 
 
-def _of_all(campaign: Campaign) -> Sums:
+def earned_in_campaigns(campaigns: Sequence[Campaign]) -> dict[int, list[Earned]]:
+    """Campaign (its id) -> what was earned in it until now; two queries for any number of campaigns."""
+    return {campaign: _lines(sums) for campaign, sums in _of_all(campaigns).items()}
+
+
+def _lines(sums: Sums) -> list[Earned]:
+    return [
+        Earned(worker, kind, role, came_to.answers, came_to.seconds, came_to.pay)
+        for (worker, kind, role), came_to in sorted(sums.items())
+    ]
+
+
+def _of_all(campaigns: Sequence[Campaign]) -> dict[int, Sums]:
     # Ids alone are used again by databases that are thrown away.
-    name = f"campaign-{campaign.pk}-{campaign.created_at.timestamp()}-{campaign.revision}-sums"
+    names = {
+        each.pk: f"campaign-{each.pk}-{each.created_at.timestamp()}-{each.revision}-sums"
+        for each in campaigns
+    }
     settled = timezone.now() - UNSETTLED
-    until, sums = cache.get(name) or (None, {})
-    if until is None:
-        until, sums = settled, _first(campaign, settled)
-        cache.set(name, (until, sums), _KEPT)
-    elif settled - until > UNSETTLED:
-        until, sums = settled, _added(sums, _newer(campaign, until, settled))
-        cache.set(name, (until, sums), _KEPT)
-    return _added(sums, _newer(campaign, until))
+    kept = cache.get_many(list(names.values()))
+    known = {campaign: kept[name] for campaign, name in names.items() if name in kept}
+    new = [campaign for campaign in names if campaign not in known]
+    for campaign, sums in _first(new, settled).items():
+        known[campaign] = settled, sums
+    late = {campaign: until for campaign, (until, _) in known.items() if settled - until > UNSETTLED}
+    for campaign, sums in _newer(late, settled).items():
+        known[campaign] = settled, _added(known[campaign][1], sums)
+    cache.set_many({names[campaign]: known[campaign] for campaign in (*new, *late)}, _KEPT)
+    newest = _newer({campaign: until for campaign, (until, _) in known.items()})
+    return {campaign: _added(sums, newest[campaign]) for campaign, (_, sums) in known.items()}
 
 
 def _added(sums: Sums, more: Sums) -> Sums:
@@ -91,48 +106,74 @@ def _added(sums: Sums, more: Sums) -> Sums:
     return found
 
 
-def _first(campaign: Campaign, until: datetime) -> Sums:
-    """The sums of all that ended until then, in one pass over the assignments."""
+def _first(campaigns: Sequence[int], until: datetime) -> dict[int, Sums]:
+    """Campaign -> the sums of all that ended until then, in one pass over their assignments."""
     # SQLite would follow the index by worker, and look up every row in another place.
     no_index = "NOT INDEXED" if connection.vendor == "sqlite" else ""
+    found: dict[int, Sums] = {campaign: {} for campaign in campaigns}
+    if not campaigns:
+        return found
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT a.worker_id, a.kind, a.role, {_SUM}
+            f"""SELECT a.campaign_id, a.worker_id, a.kind, a.role, {_SUM}
                 FROM annotation_assignment a {no_index}
-                WHERE a.campaign_id = %s AND a.state = 'submitted' AND a.ended_at <= %s
-                GROUP BY a.worker_id, a.kind, a.role""",
-            [campaign.pk, connection.ops.adapt_datetimefield_value(until)],
+                WHERE a.campaign_id IN ({_places(campaigns)}) AND a.state = 'submitted' AND a.ended_at <= %s
+                GROUP BY a.campaign_id, a.worker_id, a.kind, a.role""",
+            [*campaigns, connection.ops.adapt_datetimefield_value(until)],
         )
-        return {
-            (worker, kind, role): _Sum._make(columns) for worker, kind, role, *columns in cursor.fetchall()
-        }
+        for campaign, worker, kind, role, *columns in cursor.fetchall():
+            found[campaign][worker, kind, role] = _Sum._make(columns)
+    return found
 
 
-def _newer(campaign: Campaign, after: datetime, until: datetime | None = None) -> Sums:
-    """The sums of what ended after one time, and until another if it is given."""
+def _newer(after: Mapping[int, datetime], until: datetime | None = None) -> dict[int, Sums]:
+    """Campaign -> the sums of what ended after its time, and until another if it is given; one query."""
     upper = "" if until is None else "AND a.ended_at <= %s"
+    found: dict[int, Sums] = {campaign: {} for campaign in after}
+    if not after:
+        return found
+    part = f"""SELECT a.campaign_id, a.worker_id, a.kind, a.role, {_SUM}
+        FROM annotation_standing s CROSS JOIN annotation_assignment a
+        WHERE s.campaign_id = %s AND {_ITS_OWN} AND a.ended_at > %s {upper} AND a.state = 'submitted'
+        GROUP BY a.campaign_id, a.worker_id, a.kind, a.role"""
+    time = connection.ops.adapt_datetimefield_value
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT a.worker_id, a.kind, a.role, {_SUM}
-                FROM annotation_standing s CROSS JOIN annotation_assignment a
-                WHERE s.campaign_id = %s AND {_ITS_OWN} AND a.ended_at > %s {upper} AND a.state = 'submitted'
-                GROUP BY a.worker_id, a.kind, a.role""",
-            [campaign.pk, *(connection.ops.adapt_datetimefield_value(at) for at in (after, until) if at)],
+            " UNION ALL ".join([part] * len(after)),
+            [
+                value
+                for campaign, begin in after.items()
+                for value in (campaign, *(time(at) for at in (begin, until) if at))
+            ],
         )
-        return {
-            (worker, kind, role): _Sum._make(columns) for worker, kind, role, *columns in cursor.fetchall()
-        }
+        for campaign, worker, kind, role, *columns in cursor.fetchall():
+            found[campaign][worker, kind, role] = _Sum._make(columns)
+    return found
 
 
 def leases_in_hand(campaign: Campaign) -> dict[tuple[str, str, int], int]:
     """(kind, role, version of the settings) -> how many leases are in workers' hands."""
+    return leases_of_campaigns([campaign.pk])[campaign.pk]
+
+
+def leases_of_campaigns(campaigns: Sequence[int]) -> dict[int, dict[tuple[str, str, int], int]]:
+    """Campaign -> `leases_in_hand` of it; one query."""
+    found: dict[int, dict[tuple[str, str, int], int]] = {campaign: {} for campaign in campaigns}
+    if not campaigns:
+        return found
     with connection.cursor() as cursor:
         # Written out, as the condition of the index of leases is.
         cursor.execute(
-            f"""SELECT a.kind, a.role, a.settings_version, count(*)
+            f"""SELECT a.campaign_id, a.kind, a.role, a.settings_version, count(*)
                 FROM annotation_standing s CROSS JOIN annotation_assignment a
-                WHERE s.campaign_id = %s AND {_ITS_OWN} AND a.state = 'leased'
-                GROUP BY a.kind, a.role, a.settings_version""",
-            [campaign.pk],
+                WHERE s.campaign_id IN ({_places(campaigns)}) AND {_ITS_OWN} AND a.state = 'leased'
+                GROUP BY a.campaign_id, a.kind, a.role, a.settings_version""",
+            list(campaigns),
         )
-        return {(kind, role, version): count for kind, role, version, count in cursor.fetchall()}
+        for campaign, kind, role, version, count in cursor.fetchall():
+            found[campaign][kind, role, version] = count
+    return found
+
+
+def _places(values: Sequence[int]) -> str:
+    return ", ".join(["%s"] * len(values))

@@ -10,9 +10,10 @@ from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext_lazy
 
 from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER, REVIEWER, WHOLE_SERVER, Scope
-from annotation.models import Account
+from annotation.models import Account, Corpus
 from annotation.workers import sessions
 
 _View = Callable[..., HttpResponseBase]
@@ -54,6 +55,13 @@ class AddressedThing(Generic[_T]):
     def none(self, name: str) -> Http404:
         """The error, to be raised, that says that there is no thing of this name."""
         return Http404(str(self.missing) % {"name": name})
+
+
+#: The corpus of an address.
+CORPUS_OF_ADDRESS = AddressedThing(
+    lambda name: Corpus.objects.filter(name=name, published=True).first(),
+    gettext_lazy("There is no corpus “%(name)s” here."),
+)
 
 
 def for_roles(*roles: str, corpora: bool = False) -> Callable[[_View], _View]:
@@ -100,6 +108,21 @@ def for_roles_on(
             raise at.none(name)
 
         return _for_work(login_required(guarded), roles)
+
+    return guard
+
+
+def for_roles_of_server(*roles: str) -> Callable[[_View], _View]:
+    """Let a view be opened by accounts that hold one of `roles` for the whole server."""
+
+    def guard(view: _View) -> _View:
+        @wraps(view)
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            if account_of(request).has_role(*roles, on=WHOLE_SERVER):
+                return view(request, *args, **kwargs)
+            return role_missing(request, *roles)
+
+        return login_required(guarded)
 
     return guard
 

@@ -11,8 +11,9 @@ import os
 import tempfile
 from pathlib import Path
 
-from django.conf import settings
 from PIL import Image
+
+from annotation.images.pictures import small_copy_path
 
 #: Pixels of the longer side: enough for tiles of 200 to 300 px on a dense screen.
 LONG_SIDE = 400
@@ -21,7 +22,7 @@ _QUALITY = 80
 
 def thumbnail(picture: Path) -> Path:
     """The small copy of `picture` (never larger than it), made now unless it exists."""
-    small = Path(settings.DATA_DIR) / "thumbnails" / picture.parent.name / f"{picture.stem}.webp"
+    small = small_copy_path(picture)
     if not small.is_file():
         _make(picture, small)
     return small

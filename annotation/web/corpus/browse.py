@@ -10,9 +10,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from annotation.common.roles import ANNOTATOR, RESEARCHER
+from annotation.common.roles import ANNOTATOR, RESEARCHER, WHOLE_SERVER
 from annotation.datasets.layers import update_layers, update_layers_of_image
 from annotation.images.pictures import picture_size
 from annotation.models import Campaign, Corpus, Image, Layer
@@ -21,24 +22,40 @@ from annotation.selectors import browse
 from annotation.selectors.browse import Filter
 from annotation.selectors.scopes import corpora_of
 from annotation.selectors.tags.kept import tag_list_of, tags_of_image
-from annotation.web.common.access import BROWSING, account_of, for_roles, for_roles_on
+from annotation.web.common.access import BROWSING, CORPUS_OF_ADDRESS, account_of, for_roles, for_roles_on
 from annotation.web.common.filters import filter_in, filter_query, layer_in, query_number
+from annotation.web.common.lists import SortColumn, list_page
 from annotation.web.corpus.inspection import inspect
-from annotation.web.corpus.tagged import CORPUS_OF_ADDRESS, tag_address, unfound_tags
+from annotation.web.corpus.tagged import tag_address, unfound_tags
+
+#: Corpora on a page of the list, and the ways to sort it.
+CORPORA_PER_PAGE = 20
+_SORTS = {
+    "name": SortColumn(gettext_lazy("name"), "name"),
+    "new": SortColumn(gettext_lazy("newest"), "id", down=True),
+    "images": SortColumn(gettext_lazy("images"), "image_count", down=True),
+}
 
 
 @require_safe
 @for_roles(*BROWSING, ANNOTATOR)
 def home(request: HttpRequest) -> HttpResponse:
-    """The published corpora that are open to one, each with a strip of its pictures. Who only annotates goes
-    to their tasks."""
+    """The published corpora that are open to one, each with a strip of its pictures; searched, sorted and
+    paged by the address. Who only annotates goes to their tasks."""
     account = account_of(request)
     if not account.has_role_somewhere(*BROWSING):
         return redirect("tasks")
     if not account.has_role_somewhere(*BROWSING, corpora=True):
         return redirect("campaigns")  # their roles are for campaigns alone
-    found = browse.corpus_rows(corpora_of(account, *BROWSING))
-    about = {"corpora": found, "works": account.has_role_somewhere(ANNOTATOR)}
+    found = corpora_of(account, *BROWSING).filter(published=True)
+    page = list_page(found, request.GET, sorts=_SORTS, number=CORPORA_PER_PAGE)
+    about = {
+        "corpora": browse.corpus_rows(page.rows),
+        "page": page,
+        "any": bool(page.rows) or found.exists(),
+        "works": account.has_role_somewhere(ANNOTATOR),
+        "adds": account.has_role(RESEARCHER, on=WHOLE_SERVER),
+    }
     return render(request, "annotation/home.html", about)
 
 
@@ -69,6 +86,7 @@ def corpus_detail(request: HttpRequest, shown: Corpus) -> HttpResponse:
             "layers": [(each, figures[each.pk], filter_query(wanted, each.name)) for each in layers],
             "figures": figures[layer.pk] if layer else None,
             "behind": _late(request, shown, behind),
+            "manages": account_of(request).has_role(RESEARCHER, on=shown.scope),
             "splits": _with(browse.splits_in_order(shown), wanted.split),
             "categories": _with(CATEGORIES, wanted.category),
             "count": browse.images_matching(shown, layer, wanted).count() if wanted else shown.image_count,
@@ -120,6 +138,7 @@ def image_detail(request: HttpRequest, corpus: Corpus, key: str) -> HttpResponse
             "back": filter_query(wanted, asked, after=shown.position - 1 if shown.position else None),
             "filtered": bool(wanted),
             "tags": [(tag, tag_address(corpus, tag.text)) for tag in tags_of_image(shown)],
+            "manages": account_of(request).has_role(RESEARCHER, on=corpus.scope),
         },
     )
 

@@ -13,7 +13,6 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from annotation.common.spreadsheets import escape_formula
@@ -28,14 +27,9 @@ from annotation.selectors.tags.kept import (
     unknown_tags,
 )
 from annotation.selectors.tags.queries import BadTagQuery, read_tag_query, written_tag
-from annotation.web.common.access import BROWSING, AddressedThing, for_roles_on
+from annotation.web.common.access import BROWSING, CORPUS_OF_ADDRESS, for_roles_on
 from annotation.web.common.filters import filter_query, query_number
 
-#: The corpus of an address.
-CORPUS_OF_ADDRESS = AddressedThing(
-    lambda name: Corpus.objects.filter(name=name, published=True).first(),
-    gettext_lazy("There is no corpus “%(name)s” here."),
-)
 #: Digits after the point of a score in a file.
 _DIGITS = 6
 

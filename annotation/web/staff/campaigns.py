@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation import campaigns, jobs
@@ -27,11 +28,18 @@ from annotation.selectors.scopes import campaigns_of, corpora_of
 from annotation.selectors.tags.queries import BadTagQuery
 from annotation.selectors.tags.samples import draw_by_tags
 from annotation.web.common.access import BROWSING, account_of, for_roles, for_roles_on
+from annotation.web.common.lists import SortColumn, list_page
 from annotation.web.staff.campaign_settings import settings_in
 from annotation.web.staff.campaign_tables import acts_next, campaign_facts, funnel_rows, kind_rows, told_acts
 from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame, said
 from annotation.web.staff.wording import DRAWING_WAYS_IN_WORDS, kind_in_words, kind_quoted
 
+#: Campaigns on a page of the list, and the ways to sort it.
+CAMPAIGNS_PER_PAGE = 30
+_SORTS = {
+    "new": SortColumn(gettext_lazy("newest"), "id", down=True),
+    "name": SortColumn(gettext_lazy("name"), "name"),
+}
 #: Acts of the audit on the first page.
 HISTORY = 12
 #: Settings as the form of a new campaign shows them for an example.
@@ -45,10 +53,24 @@ hourly = 12.5"""
 @require_safe
 @for_roles(*BROWSING)
 def campaign_list(request: HttpRequest) -> HttpResponse:
-    """All campaigns that are open to one, the newest first."""
+    """The campaigns that are open to one, searched, sorted and paged by the address; the newest first."""
     account = account_of(request)
+    found = campaigns_of(account, *BROWSING).select_related("corpus")
+    state = request.GET.get("state", "")
+    state = state if state in Campaign.STATES else ""
+    page = list_page(
+        found.filter(state=state) if state else found,
+        request.GET,
+        sorts=_SORTS,
+        number=CAMPAIGNS_PER_PAGE,
+        also={"state": state},
+    )
     about = {
-        "rows": campaigns_listed(campaigns_of(account, *BROWSING)),
+        "rows": campaigns_listed(page.rows),
+        "page": page,
+        "state": state,
+        "states": Campaign.STATES,
+        "any": bool(page.rows) or found.exists(),
         "runs": account.has_role_somewhere(RESEARCHER, corpora=True),
     }
     return render(request, "annotation/staff/campaigns.html", about)

@@ -16,7 +16,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.common.locks import Busy
-from annotation.datasets.importing import IntakeError
+from annotation.datasets.source_problems import IntakeError
 from annotation.management.base import ReportCommand
 from evaluation.services.captions.judging import MixRequest, mix_captions
 from evaluation.services.common import ImportRefused

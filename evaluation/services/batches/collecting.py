@@ -75,6 +75,11 @@ def batch_named(name: str) -> Batch:
     return found
 
 
+def judgments_source(batch: Batch) -> str:
+    """What the judgments that are collected from a batch have for their source."""
+    return f"batch {batch.name}"
+
+
 def collect(name: str, *, count: Sequence[str] | None = None, tell: PhaseListener = silent) -> Collected:
     """Keep what was answered so far as judgments.
 
@@ -174,7 +179,7 @@ def _kept(
     batch: Batch, pairs: list[JudgedPair], counted: dict[str, list[str]], tell: PhaseListener
 ) -> JudgmentsReport:
     """The set that holds `pairs`, with who is `counted`: the batch's newest where it does, else the next."""
-    corpus, source = batch.corpus.name, f"batch {batch.name}"
+    corpus, source = batch.corpus.name, judgments_source(batch)
     tell("keeping judgments", 0.0)
     scale = pair_tasks(batch.campaign.tasks).scale
     digest = digest_of_judgments(corpus=corpus, pairs=pairs, source=source, scale=scale)

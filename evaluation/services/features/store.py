@@ -21,6 +21,7 @@ from typing import Any, Literal
 
 import numpy as np
 from django.conf import settings
+from django.utils.translation import gettext as _
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
@@ -112,6 +113,12 @@ def feature_sets(corpus: str | None = None) -> list[FeatureSet]:
             with suppress(ValueError, KeyError, OSError):
                 found.append(_read(file.parent))
     return sorted(found, key=lambda one: (one.corpus, one.name, one.version))
+
+
+def sets_in_words(corpus: str) -> str:
+    """What depends on a corpus here, for whoever would delete it; "" for nothing."""
+    found = ", ".join(one.label for one in feature_sets(corpus))
+    return _("feature sets %(names)s") % {"names": found} if found else ""
 
 
 def feature_set(corpus: str, label: str) -> FeatureSet:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +40,12 @@ from evaluation.services.reports.request import (
     ReportRefused,
     ReportRequest,
     ReportRows,
+    ReportSources,
     batch_numbers,
     digest_of_plain,
     inputs_now,
     report_rows,
+    report_sources,
 )
 
 JSON, HTML, _SUMS = "report.json", "report.html", "SHA256SUMS"
@@ -165,11 +168,23 @@ def outdated(row: Report, *, numbers: Callable[[Batch], BatchNumbers] = batch_nu
     """What of its inputs is not as it was when the report was built, a phrase each: as `build_report` says
     it.
 
-    Of qrels the newest version counts, whichever the report is of. `numbers` tells those of a batch, for
-    whoever asks about many reports of the same one.
+    Of qrels the newest version counts, whichever the report is of. `numbers` tells those of a batch.
     """
+    return outdated_reports([row], numbers=numbers)[row.pk]
+
+
+def outdated_reports(
+    rows: Sequence[Report], *, numbers: Callable[[Batch], BatchNumbers] = batch_numbers
+) -> dict[int, list[str]]:
+    """Report (its id) -> `outdated` of it. Each batch, and each part of a corpus that a report is about, is
+    read by itself; all else takes as many queries for any number."""
+    sources, numbers = report_sources(rows), cache(numbers)
+    return {row.pk: _changed(row, numbers, sources) for row in rows}
+
+
+def _changed(row: Report, numbers: Callable[[Batch], BatchNumbers], sources: ReportSources) -> list[str]:
     try:
-        return document.changed_inputs(row.inputs, inputs_now(row, numbers))
+        return document.changed_inputs(row.inputs, inputs_now(row, numbers, sources))
     except (UnknownName, UnknownMeasure, BatchRefused, BadPool, ReportRefused) as error:
         return [str(error)]
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.utils import translation
 
@@ -21,7 +21,7 @@ from evaluation.agreement.estimates import MOST_RESAMPLES
 from evaluation.comparison.ranked_runs import LEFT_OUT, MISSING, NotComparable
 from evaluation.comparison.subsets import IN_FILE, BadSubset, Subset, subset_named
 from evaluation.metrics.table import METRICS
-from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run, TagSet
+from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, ReportRun, Run, TagSet
 from evaluation.reporting.document import REPORT_DEFINITION, BatchNumbers
 from evaluation.selectors import judgment_set, run_named, snapshot_named
 from evaluation.services.batches.collecting import batch_named, staying_out
@@ -150,14 +150,36 @@ def report_rows(wanted: ReportRequest) -> ReportRows:
     )
 
 
-def inputs_now(row: Report, numbers: Callable[[Batch], BatchNumbers]) -> dict[str, Any]:
+class ReportSources(NamedTuple):
+    """What reports may be made from now: the newest version of qrels by name, the runs of reports by id."""
+
+    qrels: Mapping[str, QrelsSnapshot]
+    runs: Mapping[int, Sequence[Run]]
+
+
+def report_sources(rows: Sequence[Report]) -> ReportSources:
+    """The sources of these reports; two queries for any number."""
+    names = {row.qrels.name for row in rows}
+    versions = QrelsSnapshot.objects.filter(published=True, name__in=names).select_related(
+        "corpus", "judgments"
+    )
+    runs: dict[int, list[Run]] = {row.pk: [] for row in rows}
+    its = ReportRun.objects.filter(report__in=rows).select_related("run__made_by", "run__corpus")
+    for one in its.order_by("position"):
+        runs[one.report_id].append(one.run)
+    return ReportSources({row.name: row for row in versions.order_by("version")}, runs)
+
+
+def inputs_now(
+    row: Report, numbers: Callable[[Batch], BatchNumbers], sources: ReportSources
+) -> dict[str, Any]:
     """What a report that was built would be made from now: the newest version of its qrels, else the same.
 
     `numbers` tells those of a batch. Raises as `report_rows` does, where something is gone.
     """
     settings = row.inputs["settings"]
-    snapshot = snapshot_named(row.qrels.name)
-    runs = [one.run for one in row.runs.select_related("run__made_by", "run__corpus").order_by("position")]
+    snapshot = sources.qrels.get(row.qrels.name) or snapshot_named(row.qrels.name)
+    runs = sources.runs[row.pk]
     wanted = ReportRequest(
         name=row.name,
         qrels=row.qrels.name,
@@ -188,7 +210,7 @@ def inputs_now(row: Report, numbers: Callable[[Batch], BatchNumbers]) -> dict[st
             for run in runs
             if run.name == name
         },
-        numbers(batch_named(wanted.batch)) if wanted.batch else None,
+        numbers(row.batch) if row.batch is not None else None,
         judgment_set(snapshot.corpus.name, wanted.against) if wanted.against else None,
         split,
         images,
@@ -257,7 +279,7 @@ def _inputs(
     images: str,
 ) -> dict[str, Any]:
     judgments = snapshot.judgments
-    corpus = corpus_named(snapshot.corpus.name)
+    corpus = snapshot.corpus if snapshot.corpus.published else corpus_named(snapshot.corpus.name)
     return {
         "corpus": {"corpus": corpus.name, "digest": corpus.digest},
         "qrels": {

@@ -65,7 +65,7 @@ def feature_list(request: HttpRequest) -> HttpResponse:
         except (*UPLOAD_REFUSALS, OSError, jobs.JobError) as error:
             wrong, status = str(error), 409
     corpora = offered.offered_corpora(request)
-    lines = job_lines(request, _KINDS, leads=lambda job: "")
+    lines = job_lines(request, _KINDS)
     return render(
         request,
         "evaluation/features.html",

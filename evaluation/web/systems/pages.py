@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
@@ -28,7 +27,7 @@ from evaluation.services.systems.origins import ORIGINS
 from evaluation.services.tagging.writing import LISTED
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, text_parameter
-from evaluation.web.job_lines import job_lines
+from evaluation.web.job_lines import job_lines, pages_of_made
 from evaluation.web.splits import NotOffered, which_in, whole_in
 from evaluation.web.systems.captions import sets_of_regions, writes_captions
 from evaluation.web.systems.learning_curves import curves_of_trainings, shown_curve
@@ -203,10 +202,12 @@ def _beta(text: str) -> float:
     return found
 
 
-def _leads(job: Job) -> str:
-    """Where the work of a finished job is looked at: the system that was trained, or that ranked."""
-    name = str(job.arguments.get("name" if job.kind == "train_system" else "system", ""))
-    return reverse("evaluation:system", args=[name]) if System.objects.filter(name=name).exists() else ""
+def _leads(done: Sequence[Job]) -> dict[int, str]:
+    """Where the work of finished jobs is looked at: the system that was trained, or that ranked."""
+    made = {
+        job.pk: str(job.arguments.get("name" if job.kind == "train_system" else "system", "")) for job in done
+    }
+    return pages_of_made("evaluation:system", made, System.objects.all())
 
 
 def _gone(row: System) -> bool:

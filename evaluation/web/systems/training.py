@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotation import jobs
 from annotation.common.registry import UnknownName
-from annotation.selectors.corpora import corpus_named, split_names
+from annotation.selectors.corpora import corpus_named, layers_of_corpora, splits_of_corpora
 from annotation.web.common.access import RUNNING, account_of, for_roles
 from evaluation.comparison.subsets import FOLD
 from evaluation.formats.arrays import SUFFIXES
@@ -79,16 +79,12 @@ def system_train(request: HttpRequest) -> HttpResponse:
             "systems",
             deeper=True,
             corpora=corpora,
-            splits=sorted({split for corpus in corpora for split in split_names(corpus) if split}),
+            splits=splits_of_corpora(corpora),
             recipes=_by_paper(),
             own=[ShownRecipe(file, _of_file(file)) for file in server_files("recipes")],
             backgrounds=server_files("background"),
             sets=offered_sets(corpora),
-            layers=[
-                layer
-                for corpus in corpora
-                for layer in corpus.layers.filter(published=True).select_related("corpus").order_by("name")
-            ],
+            layers=layers_of_corpora(corpora),
             features=_vector_files(),
             collections=[one.name for one in weak_collections()],
             given=given,

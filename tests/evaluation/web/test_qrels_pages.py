@@ -265,7 +265,11 @@ def test_a_table_and_a_packed_file_are_read_and_pairs_of_others_left_out_and_cou
         "1 pair is left out: the corpus lacks its image or caption (z.jpg#0).",
     ]
     made = snapshot_named("theirs")
-    assert (made.asks, made.rule, counts_of(made)) == ("", "given from 3", QrelsCounts(1, 1, 0, False))
+    assert (made.asks, made.rule, counts_of([made])[made.pk]) == (
+        "",
+        "given from 3",
+        QrelsCounts(1, 1, 0, False),
+    )
 
 
 @pytest.mark.parametrize(
@@ -408,7 +412,8 @@ def test_qrels_of_one_side_offer_runs_of_that_side_alone(ada, tmp_path):
 def test_counts_are_those_of_the_rows(tmp_path):
     little.qrels(tmp_path)
     held = qrels_of(snapshot_named("crowd"), names_of("small"))
-    assert counts_of(snapshot_named("crowd")) == QrelsCounts(
+    crowd = snapshot_named("crowd")
+    assert counts_of([crowd])[crowd.pk] == QrelsCounts(
         len({row.query for row in held.rows}),
         sum(len(items) for items in held.relevant.values()),
         sum(not row.judged for row in held.rows),

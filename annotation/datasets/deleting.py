@@ -1,0 +1,76 @@
+"""A corpus that nothing uses, deleted with its pictures. Its lines in the audit stay, with its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.db.models import PROTECT, ProtectedError, RestrictedError
+from django.utils.translation import gettext as _
+
+from annotation.audit import record
+from annotation.common import database
+from annotation.common.locks import exclusive_folder
+from annotation.datasets.intake import being_imported, sweep_corpus
+from annotation.models import Account, Corpus, Job
+
+
+class CorpusInUse(ValueError):
+    """A corpus that cannot be deleted; one line with the remedy."""
+
+
+#: What others keep of a corpus beside rows: called with its name, each says what there is, "" for nothing.
+_USES: list[Callable[[str], str]] = []
+
+
+def add_corpus_use(use: Callable[[str], str]) -> None:
+    """Have `use` asked before a corpus is deleted: called with its name, it says what depends on it."""
+    _USES.append(use)
+
+
+def why_corpus_kept(corpus: Corpus) -> str:
+    """Why the corpus cannot be deleted, in one sentence; "" where nothing uses it."""
+    using = []
+    for relation in Corpus._meta.related_objects:
+        if relation.on_delete is PROTECT:
+            model = relation.related_model
+            if model._default_manager.filter(**{relation.field.name: corpus.pk}).exists():
+                using.append(str(model._meta.verbose_name_plural))
+    using += filter(None, (use(corpus.name) for use in _USES))
+    if using:
+        return _("these depend on it: %(what)s; delete them first") % {"what": ", ".join(sorted(using))}
+    if Job.objects.filter(corpus=corpus, state__in=Job.LIVE).exists():
+        return _("one of its jobs is queued or running: cancel that first")
+    return ""
+
+
+def delete_corpus(*, corpus: Corpus, actor: Account | None = None) -> None:
+    """Delete a corpus that nothing uses, with its layers, and pictures that no other corpus shows.
+
+    It is out of sight at once; whoever is killed meanwhile leaves what a killed import leaves. Raises
+    CorpusInUse where something depends on it, Busy where it is being imported.
+    """
+    with exclusive_folder(f"import.{corpus.name}", busy=being_imported(corpus.name)):
+        with database.writing():
+            row = Corpus.objects.select_for_update().filter(pk=corpus.pk).first()
+            if row is None:
+                raise CorpusInUse(_("corpus “%(name)s” is deleted already") % {"name": corpus.name})
+            if why := why_corpus_kept(row):
+                raise CorpusInUse(
+                    _("corpus “%(name)s” cannot be deleted: %(why)s") % {"name": row.name, "why": why}
+                )
+            Corpus.objects.filter(pk=row.pk).update(published=False)
+            record(
+                actor=actor,
+                act="delete_corpus",
+                corpus=row.name,
+                images=row.image_count,
+                captions=row.caption_count,
+                digest=row.digest,
+            )
+        try:
+            sweep_corpus(row)
+        except (ProtectedError, RestrictedError) as error:
+            raise CorpusInUse(
+                _("corpus “%(name)s” cannot be deleted: somebody has just begun to use it")
+                % {"name": row.name}
+            ) from error

@@ -1,0 +1,337 @@
+"""A stream of records taken in as a corpus: checked, its pictures stored, its rows written, or nothing of it.
+
+Everything is read to the end, whatever is wrong with it, so that all problems are known at once.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from django.db import IntegrityError, transaction
+
+from annotation.common import batching, database
+from annotation.common.locks import Busy
+from annotation.datasets import layer_rows
+from annotation.datasets.source_problems import IntakeError, ProblemList, SourceProblem, pictures_in_folder
+from annotation.formats.base import FormatError
+from annotation.formats.digest import Ledger, RepeatedImage
+from annotation.formats.problems import problems_told
+from annotation.images import pictures
+from annotation.models import Caption, Corpus, Image, Layer
+from annotation.protocol.terms import ImageRecord
+
+#: The layer made of what a source brings, and where it says it is from.
+IMPORT = "import"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportHow:
+    """What becomes of problems: `skip_problems` leaves out just what is wrong, else nothing is imported;
+    `dry_run` stores nothing either way. `source` is what the corpus says that it is from, where that is not
+    the path."""
+
+    skip_problems: bool = False
+    dry_run: bool = False
+    source: str = ""
+
+
+STRICT = ImportHow()
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What an import found. `unchanged`: the corpus stood already, with the same content.
+
+    `covered` counts the images that bring a layer. `chains` and `mentions` leave out what is not
+    visual (chain 0), which `not_visual` counts. `seconds` is wall-clock time. `problems` are all that were
+    found: left out, where that was asked for; of an import that was not, those that do not end it. With
+    `dry_run` nothing was stored, and the counts are of what is sound.
+    """
+
+    corpus: str
+    source: str
+    unchanged: bool
+    images: int
+    captions: int
+    pictures: int
+    layer: str
+    covered: int
+    mentions: int
+    not_visual: int
+    chains: int
+    boxes: int
+    digest: str
+    seconds: float
+    problems: tuple[SourceProblem, ...] = ()
+    dry_run: bool = False
+
+
+class CorpusIntake:
+    """One import under way: what it has seen, what is wrong with it, and where it puts it."""
+
+    def __init__(self, name: str, format: str, source: str, staged: Path, how: ImportHow = STRICT) -> None:
+        self.name = name
+        self.format = format
+        self.staged = staged
+        self.how = how
+        self.ledger = Ledger(source)
+        self.problems = ProblemList()
+        self.layer: Layer | None = None
+        self._pictures_in: Path | None = None
+        self._compares = False
+        self._shown: set[str] = set()
+        self._first = ""
+
+    def take(self, records: Iterable[ImageRecord], *, pictures_in: Path | None = None) -> ImportReport:
+        """Write the corpus, or compare it with the one that stands, or look at it alone."""
+        began = time.monotonic()
+        self._pictures_in = pictures_in
+        standing = Corpus.objects.filter(name=self.name).first()
+        published = standing is not None and standing.published
+        with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
+            if self.how.dry_run:
+                for chunk in self._chunks(records):
+                    self._enter(self._sound(pool, chunk))
+                self._look_at_pictures()
+            elif standing is not None and published:
+                self._compare(standing, records, pool)
+            else:
+                if standing:
+                    sweep_corpus(standing)
+                self._write(records, pool)
+        ledger = self.ledger
+        return ImportReport(
+            corpus=self.name,
+            source=ledger.source,
+            unchanged=published and not self.how.dry_run,
+            images=ledger.images,
+            captions=ledger.captions,
+            pictures=ledger.pictures,
+            layer=IMPORT if ledger.layered else "",
+            covered=ledger.layered,
+            mentions=ledger.mentions,
+            not_visual=ledger.not_visual,
+            chains=ledger.chains,
+            boxes=ledger.boxes,
+            digest=ledger.digest,
+            seconds=time.monotonic() - began,
+            problems=tuple(self.problems),
+            dry_run=self.how.dry_run,
+        )
+
+    def _compare(self, standing: Corpus, records: Iterable[ImageRecord], pool: ThreadPoolExecutor) -> None:
+        self._compares = True
+        for chunk in self._chunks(records):
+            self._enter(self._sound(pool, chunk))
+        self._check_whole()
+        if self.ledger.digest != standing.digest:
+            raise IntakeError(
+                f"corpus {standing.name!r} already exists with other content "
+                f"({standing.image_count} images from {standing.source}); choose another name"
+            )
+
+    def _write(self, records: Iterable[ImageRecord], pool: ThreadPoolExecutor) -> None:
+        try:
+            with transaction.atomic():
+                corpus = Corpus.objects.create(name=self.name, format=self.format, source=self.ledger.source)
+        except IntegrityError:
+            raise Busy(being_imported(self.name)) from None
+        try:
+            for chunk in self._chunks(records):
+                sound = self._sound(pool, chunk)
+                if self._stores:
+                    self._insert(corpus, sound)
+                else:
+                    self._enter(sound)
+            self._check_whole()
+            pictures.publish_pictures(self.staged)
+            database.analyse_tables(self.ledger.captions, Image, Caption)
+            if self.ledger.layered:
+                layer_rows.analyse_layer_tables(self.ledger.images)
+            with transaction.atomic():
+                corpus.layers.update(published=True)
+                Corpus.objects.filter(pk=corpus.pk).update(
+                    digest=self.ledger.digest,
+                    image_count=self.ledger.images,
+                    caption_count=self.ledger.captions,
+                    published=True,
+                )
+        except BaseException:
+            sweep_corpus(corpus)
+            raise
+
+    @property
+    def _stores(self) -> bool:
+        """Whether what is sound is still written: not once it is clear that the import will be refused."""
+        return self.how.skip_problems or not self.problems.errors
+
+    def _chunks(self, records: Iterable[ImageRecord]) -> Iterator[list[ImageRecord]]:
+        """The records in portions, to the end of what can be read."""
+        with problems_told(self.problems.tell):
+            try:
+                yield from batching.chunks(records, layer_rows.LAYER_IMAGES_PER_TRANSACTION)
+            except FormatError as error:  # nothing behind it can be read
+                if not self.problems.errors or (self.how.skip_problems and not error.found_nothing):
+                    raise
+                if not error.found_nothing:  # that follows from the problems
+                    self.problems.tell(error)
+
+    def _sound(self, pool: ThreadPoolExecutor, chunk: list[ImageRecord]) -> list[SoundRecord]:
+        """What of a portion is right; what is wrong with the rest is told."""
+        found = []
+        for record, kept in zip(chunk, pool.map(self._keep, chunk), strict=True):
+            self._shown.add(record.picture.name if record.picture else "")
+            if isinstance(kept, Exception):
+                self.problems.refused(kept, record.picture or record.filename)
+                continue
+            width, height = (
+                (kept.width, kept.height) if kept and kept.width else (record.width, record.height)
+            )
+            try:
+                self._check(replace(record, width=width, height=height) if kept else record)
+            except (FormatError, RepeatedImage) as error:
+                self.problems.refused(error, record.filename)
+                continue
+            if self._lacking(record) and self.how.skip_problems:
+                continue
+            found.append(SoundRecord(record, kept, width, height))
+        return found
+
+    def _lacking(self, record: ImageRecord) -> bool:
+        """Whether a record has no caption, or lacks its picture among those that there are; that is told."""
+        if not record.captions:
+            self.problems.without_caption(record.filename)
+        if record.picture is None and self._pictures_in is not None:
+            self.problems.without_picture(self._pictures_in, record.filename)
+        return not record.captions or (record.picture is None and self._pictures_in is not None)
+
+    def _keep(self, record: ImageRecord) -> pictures.StoredPicture | Exception | None:
+        """The record's picture, where it has one: kept among the import's own, or only looked at, where the
+        import stores nothing; else what is wrong with it."""
+        if record.picture is None:
+            return None
+        try:
+            kept = self._picture(record.picture)
+            said = (record.width, record.height)
+            if said != (0, 0) and kept.width and said != (kept.width, kept.height):
+                raise IntakeError(
+                    f"{record.picture}: is {kept.width} x {kept.height} pixels; expected "
+                    f"{record.width} x {record.height}, as {self.ledger.source} says of image {record.id!r}"
+                )
+        except (pictures.PictureError, IntakeError) as error:
+            return error
+        return kept
+
+    def _picture(self, path: Path) -> pictures.StoredPicture:
+        if self._compares and not self.how.skip_problems:  # what is the same was looked at then
+            return pictures.StoredPicture("", 0, 0, pictures.source_digest(path))
+        if self.how.dry_run or not self._stores:
+            return pictures.check_picture(path)
+        return pictures.store_picture(path, into=self.staged)
+
+    def _enter(self, sound: Iterable[SoundRecord]) -> None:
+        for each in sound:
+            self.ledger.enter(each.record, each.picture.source if each.picture else "")
+
+    def _insert(self, corpus: Corpus, sound: list[SoundRecord]) -> None:
+        first = self.ledger.images
+        rows = [
+            Image(
+                corpus_id=corpus.pk,
+                position=position,
+                key=each.record.id,
+                filename=each.record.filename,
+                external_id=each.record.external_id,
+                split=each.record.split,
+                width=each.width,
+                height=each.height,
+                picture=each.picture.name if each.picture else "",
+            )
+            for position, each in enumerate(sound, first)
+        ]
+        self._enter(sound)
+        chunk = [each.record for each in sound]
+        with transaction.atomic():
+            Image.objects.bulk_create(rows)
+            captions = Caption.objects.bulk_create(
+                Caption(
+                    image_id=image.pk,
+                    number=number,
+                    text=caption.text,
+                    tokens=" ".join(caption.tokens or ()),
+                    external_id=caption.id,
+                    unrelated=caption.unrelated,
+                )
+                for image, record in zip(rows, chunk, strict=True)
+                for number, caption in enumerate(record.captions)
+            )
+            of_image: dict[int, list[int]] = {image.pk: [] for image in rows}
+            for row in captions:
+                of_image[row.image_id].append(row.pk)
+            placed = [
+                layer_rows.PlacedShare(image.pk, of_image[image.pk], record.layer)
+                for image, record in zip(rows, chunk, strict=True)
+                if record.layer is not None
+            ]
+            if placed and not self.layer:
+                self.layer = corpus.layers.create(name=IMPORT, source=IMPORT)
+            if self.layer:
+                layer_rows.insert_shares(self.layer, placed)
+
+    def _check(self, record: ImageRecord) -> None:
+        self.ledger.check(record)
+        self._first = self._first or record.filename
+
+    def _check_whole(self) -> None:
+        """What can only be said at the end; raises what ends an import that leaves nothing out."""
+        self._look_at_pictures()
+        if not self.how.skip_problems:
+            self.problems.raise_blocking(self.ledger.source)
+        ledger = self.ledger
+        if not ledger.images:
+            raise IntakeError(f"{ledger.source}: holds no images; expected at least one")
+        if self._pictures_in is not None and not ledger.pictures:
+            raise IntakeError(
+                f"{self._pictures_in}: holds no picture of the {ledger.images} images; "
+                f"expected {self._first} and the like"
+            )
+
+    def _look_at_pictures(self) -> None:
+        """Tell which pictures no caption is of."""
+        if self._pictures_in is not None:
+            for name in sorted(set(pictures_in_folder(self._pictures_in)) - self._shown):
+                self.problems.without_caption(self._pictures_in / name)
+
+
+class SoundRecord(NamedTuple):
+    """A record that is right, its picture, and the size of the image in pixels, 0 where nobody knows it."""
+
+    record: ImageRecord
+    picture: pictures.StoredPicture | None
+    width: int
+    height: int
+
+
+def being_imported(name: str) -> str:
+    """What is said where another process imports the corpus."""
+    return f"corpus {name!r} is being imported by another process; wait for its end"
+
+
+def sweep_corpus(corpus: Corpus) -> None:
+    """Delete an unpublished corpus: its rows, and those of its pictures that no other corpus shows."""
+    for layer in corpus.layers.all():
+        layer_rows.remove_layer(layer)
+    batching.delete_in_pages(Caption.objects.filter(image__corpus=corpus))
+    while page := dict(corpus.images.values_list("pk", "picture")[: batching.ROWS_PER_TRANSACTION]):
+        Image.objects.filter(pk__in=page).delete()
+        names = set(page.values()) - {""}
+        shown = set(Image.objects.filter(picture__in=names).values_list("picture", flat=True))
+        for name in names - shown:
+            pictures.discard_picture(name)
+    corpus.delete()

@@ -1,0 +1,268 @@
+"""An upload made into a source that can be imported: unpacked, pictures in one folder, its format guessed.
+
+Looking at it and importing it are one path, `import_corpus`, as by command: so both list the same problems.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from PIL import Image as Pillow
+from PIL import ImageOps
+
+from annotation.datasets.english import EnglishShare
+from annotation.datasets.importing import import_corpus, picture_folders
+from annotation.datasets.intake import ImportHow, ImportReport
+from annotation.datasets.source_problems import (
+    REPEATED,
+    IntakeError,
+    SourceProblem,
+    SourceProblems,
+    pictures_in_folder,
+)
+from annotation.datasets.uploads import Upload, free_bytes
+from annotation.formats import FORMATS, FormatError
+from annotation.formats.files.archive import DEFAULT_LIMITS, is_archive, unpack_archive
+from annotation.formats.problems import problems_told
+from annotation.images import pictures
+from annotation.protocol.terms import ImageRecord
+
+#: Rows of the preview, captions of each, and the longer side of its pictures in pixels.
+PREVIEW_ROWS, _PREVIEW_CAPTIONS, _PREVIEW_SIDE = 20, 5, 240
+_TREE, _PICTURES, _PREVIEW, PROBLEMS_FILE = "source", "pictures", "preview", "problems.jsonl"
+_CHUNK = 2**20
+
+_Tell = Callable[[str, float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewRow:
+    """An image of the preview: its file name and captions, and whether there is a small picture of it."""
+
+    filename: str
+    captions: list[str]
+    picture: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedUpload:
+    """What an upload holds: its files' SHA-256 by path, its format, what is sound, what is wrong, its first
+    rows, and the share of captions that read as English."""
+
+    sha256: dict[str, str]
+    format: str
+    images: int
+    captions: int
+    pictures: int
+    mentions: int
+    problems: list[SourceProblem]
+    rows: list[PreviewRow]
+    english: float
+
+
+def check_upload(upload: Upload, *, format: str = "", tell: _Tell) -> CheckedUpload:
+    """Look at an upload as `import_upload` would import it; `format` where it is not to be guessed.
+
+    `tell` is called with what is being done and the share of the whole. Raises IntakeError and FormatError
+    where nothing of it can be read. What was made of it before is replaced.
+    """
+    if not upload.complete:
+        raise IntakeError("some of the files have not come yet; send them to the end, then check them")
+    sha256 = {}
+    for file in upload.progress():
+        tell("reading", 0.15 * file.number / len(upload.files))
+        with upload.place(file.number).open("rb") as stream:
+            sha256[file.path] = hashlib.file_digest(stream, "sha256").hexdigest()
+    tell("unpacking", 0.15)
+    problems = _build_tree(upload)
+    format = format or guess_format(upload.folder / _TREE)
+    looking = _Looking(upload, tell)
+    try:
+        report = _imported(upload, format, looking.at, ImportHow(dry_run=True))
+    except SourceProblems as error:
+        report, found = None, error.problems
+    problems += [_known(each, upload) for each in (report.problems if report is not None else found)]
+    with (upload.folder / PROBLEMS_FILE).open("w", encoding="utf-8") as listed:
+        listed.writelines(f"{json.dumps(each.as_dict())}\n" for each in problems)
+    return CheckedUpload(
+        sha256=sha256,
+        format=format,
+        images=report.images if report else 0,
+        captions=report.captions if report else 0,
+        pictures=report.pictures if report else 0,
+        mentions=report.mentions if report else 0,
+        problems=problems,
+        rows=looking.rows,
+        english=looking.english.share,
+    )
+
+
+def import_upload(
+    upload: Upload,
+    *,
+    format: str,
+    skip_problems: bool,
+    progress: Callable[[Iterable[ImageRecord]], Iterable[ImageRecord]] = iter,
+) -> ImportReport:
+    """Import what `check_upload` looked at. Raises as `import_corpus` does; its files stay."""
+    if not (upload.folder / _TREE).is_dir():
+        _build_tree(upload)
+    try:
+        return _imported(upload, format, progress, ImportHow(skip_problems=skip_problems))
+    except SourceProblems as error:
+        raise SourceProblems(upload.name, (_known(each, upload) for each in error.problems)) from error
+    except (FormatError, IntakeError, pictures.PictureError) as error:
+        raise IntakeError(str(error).replace(f"{upload.folder / _TREE}/", "")) from error
+
+
+def preview_picture(upload: Upload, number: int) -> Path:
+    """Where the small picture of a row of the preview lies, from 0."""
+    return upload.folder / _PREVIEW / f"{number}.jpg"
+
+
+def guess_format(source: Path) -> str:
+    """The key of the format in which the files of a folder can be read: the first that reads an image of it.
+
+    Raises FormatError naming what each format looks for, where none does.
+    """
+    for reader in FORMATS:
+        if reader.reads and _first_record(reader, source) is not None:
+            return reader.key
+    known = ", ".join(reader.key for reader in FORMATS if reader.reads)
+    raise FormatError(
+        "holds no captions in a format that is known",
+        file="upload",
+        expected=f"captions as one of: {known}; see docs/formats.md for the names of their files",
+    )
+
+
+def _first_record(reader: Any, source: Path) -> ImageRecord | None:
+    try:
+        with problems_told(lambda error: None):
+            return next(iter(reader.read(source)), None)
+    except (FormatError, OSError, ValueError):
+        return None
+
+
+def _imported(
+    upload: Upload,
+    format: str,
+    progress: Callable[[Iterable[ImageRecord]], Iterable[ImageRecord]],
+    how: ImportHow,
+) -> ImportReport:
+    tree = upload.folder / _TREE
+    folders = picture_folders(tree)
+    names = ", ".join(PurePosixPath(path).name for path, _ in islice(upload.files, 3))
+    more = len(upload.files) - 3
+    return import_corpus(
+        name=upload.name,
+        path=tree,
+        format=format,
+        images=folders[0] if folders else None,
+        progress=progress,
+        how=replace(how, source=f"upload of {names}" + (f" and {more} more files" if more > 0 else "")),
+    )
+
+
+def _known(problem: SourceProblem, upload: Upload) -> SourceProblem:
+    """The problem with the names that its sender knows."""
+    tree = str(upload.folder / _TREE)
+
+    def named(text: str) -> str:
+        return text.replace(f"{tree}/{_PICTURES}/", "").replace(f"{tree}/", "").replace(tree, upload.name)
+
+    return replace(problem, file=named(problem.file), what=named(problem.what), remedy=named(problem.remedy))
+
+
+def _build_tree(upload: Upload) -> list[SourceProblem]:
+    """Put the files where a format finds them: archives unpacked, pictures of several folders in one.
+
+    Returns what is wrong with that: pictures of one name in several folders. Raises FormatError for archives
+    that are refused, IntakeError where the disk is full.
+    """
+    tree = upload.folder / _TREE
+    shutil.rmtree(tree, ignore_errors=True)
+    shutil.rmtree(upload.folder / _PREVIEW, ignore_errors=True)
+    tree.mkdir()
+    try:
+        for file in upload.progress():
+            target, sent = tree / file.path, upload.place(file.number)
+            if is_archive(target):
+                limits = replace(DEFAULT_LIMITS, size=min(DEFAULT_LIMITS.size, free_bytes()))
+                try:
+                    unpack_archive(sent, tree / PurePosixPath(file.path).name.partition(".")[0], limits)
+                except FormatError as error:
+                    raise FormatError(
+                        error.problem, file=file.path, line=error.line, expected=error.expected
+                    ) from error
+            else:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                os.link(sent, target)
+    except OSError as error:
+        raise IntakeError(f"the files could not be unpacked ({error.strerror}); try again later") from error
+    folders = picture_folders(tree)
+    return _gather(tree, folders) if len(folders) > 1 else []
+
+
+def _gather(tree: Path, folders: list[Path]) -> list[SourceProblem]:
+    """Move the pictures of several folders into one; those whose name is taken are told, and left out."""
+    problems = []
+    (tree / _PICTURES).mkdir(exist_ok=True)
+    for folder in folders:
+        if folder == tree / _PICTURES:
+            continue
+        for name in sorted(pictures_in_folder(folder)):
+            if (tree / _PICTURES / name).exists():
+                where = str((folder / name).relative_to(tree))
+                remedy = "give pictures of different folders different names"
+                problems.append(
+                    SourceProblem(REPEATED, where, None, "another picture has the same name", remedy)
+                )
+                (folder / name).unlink()
+            else:
+                (folder / name).rename(tree / _PICTURES / name)
+    return problems
+
+
+class _Looking:
+    """Looks on while an upload is read: keeps its first rows, and how many captions read as English."""
+
+    def __init__(self, upload: Upload, tell: _Tell) -> None:
+        self.upload = upload
+        self.tell = tell
+        self.rows: list[PreviewRow] = []
+        self.english = EnglishShare()
+
+    def at(self, records: Iterable[ImageRecord]) -> Iterator[ImageRecord]:
+        for number, record in enumerate(records):
+            self.english.add(caption.text for caption in record.captions)
+            if len(self.rows) < PREVIEW_ROWS:
+                captions = [caption.text for caption in record.captions[:_PREVIEW_CAPTIONS]]
+                self.rows.append(PreviewRow(record.filename, captions, self._small(record)))
+            # How many there are is not known before the end; the share comes close to it.
+            self.tell("checking", 0.3 + 0.7 * number / (number + 2000))
+            yield record
+
+    def _small(self, record: ImageRecord) -> bool:
+        """Make the small picture of a row; whether that went."""
+        if record.picture is None:
+            return False
+        try:
+            pictures.check_picture(record.picture)
+            with Pillow.open(record.picture) as picture:
+                small = ImageOps.exif_transpose(picture).convert("RGB")
+            small.thumbnail((_PREVIEW_SIDE, _PREVIEW_SIDE))
+            target = preview_picture(self.upload, len(self.rows))
+            target.parent.mkdir(exist_ok=True)
+            small.save(target, "JPEG", quality=80)
+        except (pictures.PictureError, OSError, ValueError):
+            return False
+        return True

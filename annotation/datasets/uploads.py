@@ -1,0 +1,285 @@
+"""Files that somebody sends for a new corpus: in parts that can be sent again, for a day, on their account.
+
+An upload is a folder DATA_DIR/corpus_uploads/KEY: `upload.json` says whose it is and which files come, and
+`files` holds them. How much of a file has come is its size there, so that a killed server or a cut line loses
+at most the part under way. Each part carries its SHA-256 and is written only if that is right.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from django.conf import settings
+from django.template.defaultfilters import filesizeformat
+from django.utils.translation import gettext as _
+
+from annotation.datasets.importing import corpus_name_is_valid
+from annotation.formats.files.text import short_repr
+from annotation.formats.names import is_plain_name
+from annotation.models import Account, Corpus
+
+#: Bytes of a part at most, files of an upload, uploads of an account at a time, folders within folders.
+PART_BYTES = 8 * 2**20
+MOST_FILES = 50_000
+MOST_UPLOADS = 10
+_DEEPEST = 10
+#: Seconds for which an upload is kept.
+UPLOAD_KEPT_SECONDS = 24 * 3600
+#: What an upload takes on the disk beside itself, as a multiple: it is unpacked, its pictures are stored.
+_ROOM = 2
+_KEY = re.compile(r"[0-9a-f]{32}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_MANIFEST = "upload.json"
+FOLDER = "corpus_uploads"
+
+
+class UploadRefused(ValueError):
+    """An upload, or a part of it, that is not taken; one line with the remedy."""
+
+
+class NoSuchUpload(LookupError):
+    """An upload that is not there: never was, expired, or another account's."""
+
+
+class WrongOffset(UploadRefused):
+    """A part that does not begin where the file ends so far: at `received` bytes."""
+
+    def __init__(self, received: int) -> None:
+        self.received = received
+        super().__init__(_("%(bytes)d bytes of this file are here: resume from there.") % {"bytes": received})
+
+
+@dataclass(frozen=True, slots=True)
+class UploadFile:
+    """A file of an upload: its number, its path as its sender knows it, its size and what has come of it."""
+
+    number: int
+    path: str
+    size: int
+    received: int
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """An upload for the corpus `name`; `files` are paths and sizes in bytes, `begun` seconds since 1970."""
+
+    key: str
+    account: int
+    name: str
+    begun: float
+    files: tuple[tuple[str, int], ...]
+
+    @property
+    def folder(self) -> Path:
+        """Where it lies."""
+        return _root() / self.key
+
+    @property
+    def size(self) -> int:
+        """Bytes of all its files."""
+        return sum(size for _, size in self.files)
+
+    @property
+    def expired(self) -> bool:
+        """Whether its day is over."""
+        return self.begun + UPLOAD_KEPT_SECONDS < time.time()
+
+    def place(self, number: int) -> Path:
+        """Where the file of that number lies."""
+        return self.folder / "files" / f"{number:05}-{PurePosixPath(self.files[number][0]).name}"
+
+    def progress(self) -> Iterator[UploadFile]:
+        """Its files, and what has come of each."""
+        there = {}
+        if (self.folder / "files").is_dir():
+            with os.scandir(self.folder / "files") as entries:
+                there = {entry.name: entry.stat().st_size for entry in entries}
+        for number, (path, size) in enumerate(self.files):
+            yield UploadFile(number, path, size, there.get(self.place(number).name, 0))
+
+    @property
+    def complete(self) -> bool:
+        """Whether all of it has come."""
+        return all(file.received == file.size for file in self.progress())
+
+
+def begin_upload(*, account: Account, name: str, files: Sequence[tuple[str, int]]) -> Upload:
+    """A new upload for the corpus `name`, or the account's own of the same files, to be gone on with.
+
+    Raises UploadRefused for a name that is none or taken, for files that are none, and where the account's
+    quota (UPLOAD_QUOTA) or the disk has no room.
+    """
+    if not corpus_name_is_valid(name):
+        raise UploadRefused(
+            _("“%(name)s” is no name of a corpus: use at most 100 letters, digits, hyphens or underscores.")
+            % {"name": name[:100]}
+        )
+    if Corpus.objects.filter(name=name, published=True).exists():
+        raise UploadRefused(_("Corpus “%(name)s” already exists: choose another name.") % {"name": name})
+    _check_files(files)
+    own = uploads_of(account)
+    for upload in own:
+        if (upload.name, upload.files) == (name, tuple(files)):
+            return upload
+    if len(own) >= MOST_UPLOADS:
+        raise UploadRefused(
+            _("You have %(count)d uploads already: finish one, or remove it.") % {"count": len(own)}
+        )
+    size, taken = sum(size for _, size in files), sum(upload.size for upload in own)
+    if taken + size > settings.UPLOAD_QUOTA:
+        raise UploadRefused(
+            _("The files have %(size)s; your uploads may take %(most)s, of which %(taken)s are in use.")
+            % {
+                "size": filesizeformat(size),
+                "most": filesizeformat(settings.UPLOAD_QUOTA),
+                "taken": filesizeformat(taken),
+            }
+        )
+    room = free_bytes()
+    if (1 + _ROOM) * size > room:
+        raise UploadRefused(
+            _("The files have %(size)s and take three times that for a while; the server has %(room)s left.")
+            % {"size": filesizeformat(size), "room": filesizeformat(room)}
+        )
+    upload = Upload(secrets.token_hex(16), account.pk, name, time.time(), tuple(files))
+    upload.folder.mkdir(parents=True)
+    (upload.folder / "files").mkdir()
+    plain = {"account": account.pk, "name": name, "begun": upload.begun, "files": upload.files}
+    part = upload.folder / f".{_MANIFEST}"
+    part.write_text(json.dumps(plain), encoding="utf-8")
+    part.rename(upload.folder / _MANIFEST)
+    return upload
+
+
+def upload_of(account: Account, key: str) -> Upload:
+    """The account's upload of that key; raises NoSuchUpload, also for one that is another's."""
+    found = _stored(key)
+    if found is None or found.account != account.pk or found.expired:
+        raise NoSuchUpload(key)
+    return found
+
+
+def stored_upload(key: str) -> Upload:
+    """The upload of that key, whose ever; raises NoSuchUpload. For jobs, which their account asked for."""
+    found = _stored(key)
+    if found is None:
+        raise NoSuchUpload(key)
+    return found
+
+
+def uploads_of(account: Account) -> list[Upload]:
+    """The account's uploads whose day is not over, the newest first."""
+    found = [upload for upload in _all() if upload.account == account.pk and not upload.expired]
+    return sorted(found, key=lambda upload: -upload.begun)
+
+
+def receive_part(*, upload: Upload, number: int, offset: int, data: bytes, sha256: str) -> int:
+    """Write a part of a file behind what has come of it; how many bytes have come then.
+
+    Raises UploadRefused for a part that is no part of the file, is too large, or does not have the SHA-256
+    that was sent with it; WrongOffset where it does not begin where the file ends so far: so a part that is
+    sent twice does no harm.
+    """
+    if not 0 <= number < len(upload.files):
+        raise UploadRefused(_("This upload has no file %(number)d.") % {"number": number})
+    size = upload.files[number][1]
+    if len(data) > PART_BYTES:
+        raise UploadRefused(
+            _("A part has at most %(most)s: send this one in several.") % {"most": filesizeformat(PART_BYTES)}
+        )
+    if offset + len(data) > size:
+        raise UploadRefused(_("The file is longer than was said: choose the files again."))
+    if not _SHA256.fullmatch(sha256) or hashlib.sha256(data).hexdigest() != sha256:
+        raise UploadRefused(_("The part does not have the SHA-256 that was sent with it: send it again."))
+    handle = os.open(upload.place(number), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        received = os.fstat(handle).st_size
+        if offset != received:
+            raise WrongOffset(received)
+        try:
+            with os.fdopen(os.dup(handle), "r+b", buffering=0) as file:
+                file.seek(offset)
+                view = memoryview(data)
+                while view:
+                    view = view[file.write(view) :]
+        except OSError as error:
+            os.ftruncate(handle, offset)
+            raise UploadRefused(
+                _("The part could not be stored (%(why)s): try again later.") % {"why": error.strerror}
+            ) from error
+        return received + len(data)
+    finally:
+        os.close(handle)
+
+
+def remove_upload(upload: Upload) -> None:
+    """Remove an upload with all that was made of it."""
+    shutil.rmtree(upload.folder, ignore_errors=True)
+
+
+def remove_expired_uploads() -> int:
+    """Remove the uploads whose day is over, and what nobody can read; how many."""
+    removed = 0
+    for folder in _root().iterdir() if _root().is_dir() else ():
+        found = _stored(folder.name)
+        old = folder.stat().st_mtime + UPLOAD_KEPT_SECONDS < time.time()
+        if (found is not None and found.expired) or (found is None and old):
+            shutil.rmtree(folder, ignore_errors=True)
+            removed += 1
+    return removed
+
+
+def free_bytes() -> int:
+    """Bytes that may be written to the disk of DATA_DIR, DISK_RESERVE left free."""
+    Path(settings.DATA_DIR).mkdir(parents=True, exist_ok=True)
+    return max(0, shutil.disk_usage(settings.DATA_DIR).free - settings.DISK_RESERVE)
+
+
+def _check_files(files: Sequence[tuple[str, int]]) -> None:
+    if not files:
+        raise UploadRefused(_("No file was chosen: choose captions and pictures, or an archive of both."))
+    if len(files) > MOST_FILES:
+        raise UploadRefused(
+            _("These are %(count)d files, and at most %(most)d are taken: pack them into an archive.")
+            % {"count": len(files), "most": MOST_FILES}
+        )
+    for path, size in files:
+        parts = path.split("/")
+        if not all(map(is_plain_name, parts)) or len(parts) > _DEEPEST or len(path) > 1000 or size < 0:
+            raise UploadRefused(
+                _("The file name %(name)s is refused: rename the file.") % {"name": short_repr(path)}
+            )
+    if len({path for path, _ in files}) < len(files):
+        raise UploadRefused(_("Two files have the same name: choose each once."))
+
+
+def _root() -> Path:
+    return Path(settings.DATA_DIR) / FOLDER
+
+
+def _all() -> Iterator[Upload]:
+    for folder in _root().iterdir() if _root().is_dir() else ():
+        if (found := _stored(folder.name)) is not None:
+            yield found
+
+
+def _stored(key: str) -> Upload | None:
+    if not _KEY.fullmatch(key):
+        return None
+    try:
+        plain = json.loads((_root() / key / _MANIFEST).read_text(encoding="utf-8"))
+        files = tuple((str(path), int(size)) for path, size in plain["files"])
+        return Upload(key, int(plain["account"]), str(plain["name"]), float(plain["begun"]), files)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

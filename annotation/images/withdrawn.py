@@ -1,0 +1,64 @@
+"""Pictures that were withdrawn, since somebody who is in them objects: a list beside the database.
+
+`withdrawn.txt` in DATA_DIR holds names of stored pictures (the SHA-256 of their bytes) and times, and nothing
+else. A backup that is older than a withdrawal brings the picture back; the list lets it go once more. A
+picture on the list is not stored again, whichever corpus brings it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+
+from django.conf import settings
+
+WITHDRAWN = "withdrawn.txt"
+_LINE = re.compile(r"([0-9a-f]{64}\.(?:jpg|png|webp|gif)) (\S+)")
+
+
+def withdrawn_file() -> Path:
+    """The list of withdrawn pictures, in DATA_DIR."""
+    return Path(settings.DATA_DIR) / WITHDRAWN
+
+
+def withdrawn_pictures() -> frozenset[str]:
+    """The names of all pictures that were withdrawn."""
+    try:
+        known = withdrawn_file().stat()
+    except FileNotFoundError:
+        return frozenset()
+    return _read(str(withdrawn_file()), known.st_mtime_ns, known.st_size)
+
+
+def note_withdrawn(name: str) -> None:
+    """Put a picture on the list, for good, before anything else is done about it."""
+    merge_withdrawn(f"{name} {datetime.now(UTC).isoformat(timespec='seconds')}\n")
+
+
+def merge_withdrawn(listed: str) -> None:
+    """Add to the list what the text of another one names, at once or not at all; the first time counts."""
+    path = withdrawn_file()
+    own = path.read_text(encoding="utf-8") if path.exists() else ""
+    times: dict[str, str] = {}
+    for line in (*own.splitlines(), *listed.splitlines()):
+        if found := _LINE.fullmatch(line.strip()):
+            times[found[1]] = min(times.get(found[1], found[2]), found[2])
+    if not times:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}")
+    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.writelines(f"{name} {at}\n" for name, at in sorted(times.items(), key=lambda each: each[1]))
+        file.flush()
+        os.fsync(handle)
+    os.replace(partial, path)
+
+
+@lru_cache(maxsize=4)
+def _read(path: str, changed: int, size: int) -> frozenset[str]:
+    lines = Path(path).read_text(encoding="utf-8").splitlines()
+    return frozenset(found[1] for line in lines if (found := _LINE.fullmatch(line.strip())))

@@ -1,0 +1,124 @@
+"""A picture withdrawn, since somebody who is in it objects: it goes, and with it all that shows it.
+
+The picture is known by its bytes, so it goes from every corpus that has it: its file and its small copy, the
+tasks that show it, the leases on them, control items about it, and exports that may hold it. Captions,
+answers and layers stay. What was asked is not asked again: the open image remembers it in
+`state["withdrawn"]`, a list of keys of tasks, or "*" for all. The name is noted first, in a list that a
+restored backup is held against.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from annotation.audit import record
+from annotation.common import database
+from annotation.datasets import archives
+from annotation.images import pictures, withdrawn
+from annotation.models import Account, Campaign, Control, Image, Item, Job, OpenImage, Task
+from annotation.protocol.kinds import is_page
+from annotation.quality.controls.authoring import raise_revision
+from annotation.queue import image_state, leases
+
+#: The key that stands for all tasks of an open image.
+ALL_TASKS = image_state.ALL_WITHDRAWN
+
+
+class CannotWithdraw(ValueError):
+    """An image whose picture cannot be withdrawn; one line with the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class WithdrawnPicture:
+    """What withdrawing a picture took away: from which corpora, of how many images, and how many tasks that
+    were open, leases, control items and exports."""
+
+    picture: str
+    corpora: list[str]
+    images: int
+    tasks: int
+    leases: int
+    controls: int
+    exports: int
+
+
+def withdraw_picture(*, image: Image, actor: Account | None = None) -> WithdrawnPicture:
+    """Withdraw the picture of an image, from every corpus that has it. Raises CannotWithdraw where it has
+    none."""
+    if not image.picture:
+        raise CannotWithdraw(
+            _("image “%(image)s” has no picture: nothing to withdraw") % {"image": image.key}
+        )
+    withdrawn.note_withdrawn(image.picture)
+    return _withdraw(image.picture, actor)
+
+
+def withdraw_again(*, actor: Account | None = None) -> list[WithdrawnPicture]:
+    """Withdraw every picture of the list that a restored backup brought back."""
+    listed = withdrawn.withdrawn_pictures()
+    shown = Image.objects.filter(picture__in=listed).values_list("picture", flat=True)
+    files = [name for name in listed if pictures.picture_path(name).is_file()]
+    return [_withdraw(name, actor) for name in sorted({*shown, *files})]
+
+
+def _withdraw(name: str, actor: Account | None) -> WithdrawnPicture:
+    rows = list(Image.objects.filter(picture=name).select_related("corpus").order_by("pk"))
+    tasks = ended = controls = 0
+    for row in rows:
+        for campaign in Campaign.objects.filter(corpus=row.corpus_id).order_by("pk"):
+            closed = _close_tasks(campaign, row)
+            tasks, ended = tasks + closed[0], ended + closed[1]
+            controls += _retire_controls(campaign, row)
+        with database.writing():
+            Image.objects.filter(pk=row.pk).update(picture="")
+            record(actor=actor, act="withdraw_picture", corpus=row.corpus.name, image=row.key, picture=name)
+    # Last, so that whoever was killed before does it again: the rows say what is left to do.
+    pictures.discard_picture(name)
+    corpora = sorted({row.corpus.name for row in rows})
+    return WithdrawnPicture(name, corpora, len(rows), tasks, ended, controls, _remove_exports(corpora))
+
+
+def _close_tasks(campaign: Campaign, image: Image) -> tuple[int, int]:
+    """End the tasks of a campaign that show an image, for good: how many were open, and leases on them."""
+    opened: dict[int, set[str]] = {}
+    for row in OpenImage.objects.filter(campaign=campaign, image=image):
+        opened[row.pk] = {ALL_TASKS}
+    if any(map(is_page, campaign.kinds)):
+        # Pages show several images, and belong to one of them.
+        for number, key in Item.objects.filter(task__campaign=campaign, content__image=image.pk).values_list(
+            "task__image", "task__key"
+        ):
+            opened.setdefault(number, set()).add(key)
+    tasks = ended = 0
+    for number, keys in sorted(opened.items()):
+        with database.writing():
+            row = OpenImage.objects.select_for_update().get(pk=number)
+            mine = Task.objects.filter(image=row, state=Task.OPEN)
+            tasks += (mine if ALL_TASKS in keys else mine.filter(key__in=keys)).count()
+            row.state["withdrawn"] = sorted({*row.state.get("withdrawn", ()), *keys})
+            OpenImage.objects.filter(pk=number).update(state=row.state)
+            image_state.refold_image(number)
+            ended += leases.return_leases_of(image=number, keys=None if ALL_TASKS in keys else sorted(keys))
+    return tasks, ended
+
+
+def _retire_controls(campaign: Campaign, image: Image) -> int:
+    """Take control items about an image out of the pools, and out of workers' hands."""
+    with database.writing():
+        rows = Control.objects.filter(campaign=campaign, image=image)
+        leases.return_leases_of_controls(rows.values_list("pk", flat=True))
+        retired = rows.filter(active=True).update(active=False)
+        if retired:
+            raise_revision(campaign)
+    return retired
+
+
+def _remove_exports(corpora: Iterable[str]) -> int:
+    """Remove the archives of exports of these corpora; how many."""
+    done = Job.objects.filter(kind="export_dataset", state=Job.DONE, arguments__corpus__in=list(corpora))
+    paths: list[Any] = [job.result.get("path", "") for job in done]
+    return sum(archives.remove_archive(str(path)) for path in paths if path)

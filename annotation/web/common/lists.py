@@ -1,0 +1,126 @@
+"""Lists that an address searches, sorts and pages: what stands in the address bar is the whole state.
+
+A list pages by key: `after` names the last row of the page before, by the value that it is sorted by and its
+id, so that no page reads the rows before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from django.core.exceptions import ValidationError
+from django.db.models import Q, QuerySet
+from django.utils.http import urlencode
+
+
+class SortColumn(NamedTuple):
+    """A way to sort: its title, the field that is sorted by, and whether it begins with the most."""
+
+    title: Any
+    field: str
+    down: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ListQuery:
+    """What an address asks of a list: names that contain `find`, sorted, after the page before."""
+
+    find: str = ""
+    sort: str = ""
+    down: bool = False
+    after: str = ""
+    also: tuple[tuple[str, str], ...] = ()
+
+    def address(self) -> str:
+        """`?...`, without what is empty."""
+        asked = {"find": self.find, "sort": self.sort, "down": "1" if self.down else "", **dict(self.also)}
+        held = {name: value for name, value in {**asked, "after": self.after}.items() if value}
+        return f"?{urlencode(held)}"
+
+
+class ListHead(NamedTuple):
+    """A way to sort as a link: its title, where it leads, and which way the list is sorted by it now."""
+
+    title: str
+    address: str
+    way: str
+
+
+class ListPage(NamedTuple):
+    """A page of a list. `first` and `later` lead to the first and to the next page, "" where there is none;
+    `total` counts all that match."""
+
+    rows: list[Any]
+    total: int
+    query: ListQuery
+    heads: list[ListHead]
+    first: str
+    later: str
+
+
+def list_page(
+    found: QuerySet[Any],
+    given: Mapping[str, str],
+    *,
+    sorts: Mapping[str, SortColumn],
+    number: int,
+    also: Mapping[str, str] | None = None,
+) -> ListPage:
+    """The page of `number` rows that an address asks for; two queries.
+
+    `sorts` are the ways to sort by their names, the usual one first; what an address says that is unknown
+    counts as not said. `also` is what else of the address stays in links.
+    """
+    usual = next(iter(sorts))
+    sort = _said(given, "sort")
+    sort = sort if sort in sorts else usual
+    down = _said(given, "down") == "1" if "down" in given or "sort" in given else sorts[sort].down
+    query = ListQuery(_said(given, "find"), sort, down, _said(given, "after"), tuple((also or {}).items()))
+    if query.find:
+        found = found.filter(name__icontains=query.find)
+    rows = list(_after(found, query, sorts[sort].field)[: number + 1])
+    more, rows = len(rows) > number, rows[:number]
+    mark = f"{getattr(rows[-1], sorts[sort].field)},{rows[-1].pk}" if more else ""
+    return ListPage(
+        rows=rows,
+        total=found.count(),
+        query=query,
+        heads=[_head(query, name, column) for name, column in sorts.items()],
+        first=replace(query, after="").address() if query.after else "",
+        later=replace(query, after=mark).address() if more else "",
+    )
+
+
+def _after(found: QuerySet[Any], query: ListQuery, field: str) -> QuerySet[Any]:
+    """In the order asked for, those behind the mark "VALUE,PK" of the page before."""
+    sign, side = ("-", "lt") if query.down else ("", "gt")
+    text, comma, key = query.after.rpartition(",")
+    value = _value(found, field, text)
+    if comma and value is not None and key.isascii() and key.isdigit() and len(key) < 19:
+        beyond = Q(**{f"{field}__{side}": value}) | Q(**{field: value, f"pk__{side}": int(key)})
+        found = found.filter(beyond)
+    return found.order_by(f"{sign}{field}", f"{sign}pk")
+
+
+def _value(found: QuerySet[Any], field: str, text: str) -> Any:
+    """The value that an address holds of a field; None where it is none."""
+    try:
+        value = found.model._meta.get_field(field).to_python(text)
+    except ValidationError:
+        return None
+    whole = isinstance(value, int) and not -(2**63) <= value < 2**63
+    return None if whole else value
+
+
+def _head(query: ListQuery, name: str, column: SortColumn) -> ListHead:
+    """Sorting by another column begins as suits it; by the same again turns it round."""
+    now = query.sort == name
+    down = not query.down if now else column.down
+    way = ("descending" if query.down else "ascending") if now else ""
+    return ListHead(str(column.title), replace(query, sort=name, down=down, after="").address(), way)
+
+
+def _said(given: Mapping[str, str], name: str) -> str:
+    return given.get(name, "").replace("\0", "").strip()

@@ -1,0 +1,260 @@
+"""A corpus by page: files are sent in parts, looked at, and imported as a job.
+
+The script `upload.js` sends the parts; each can be sent again, and a cut upload goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import math
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from django.contrib import messages
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import path, reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation import jobs
+from annotation.common.roles import RESEARCHER
+from annotation.datasets import uploads
+from annotation.datasets.english import ENGLISH_ENOUGH
+from annotation.datasets.source_problems import BAD_LINE, BAD_PICTURE, NO_CAPTION, NO_PICTURE, REPEATED
+from annotation.datasets.uploaded_source import PROBLEMS_FILE, preview_picture
+from annotation.datasets.uploads import Upload, UploadRefused, WrongOffset
+from annotation.formats import FORMATS
+from annotation.models import Job
+from annotation.web.common.access import account_of, for_roles_of_server
+from annotation.web.common.plain_json import BadJson, read_plain_json
+from annotation.web.staff.job_lines import job_line, steer_as_asked
+
+CHECK, IMPORT_UPLOAD = "check_upload", "import_upload"
+#: Bytes of a list of files that is sent at the beginning.
+_LONGEST_LIST = 16 * 2**20
+#: Sorts of problems in words.
+SORTS_IN_WORDS = {
+    BAD_LINE: gettext_lazy("bad line"),
+    BAD_PICTURE: gettext_lazy("corrupt picture"),
+    REPEATED: gettext_lazy("repeated"),
+    NO_PICTURE: gettext_lazy("no picture"),
+    NO_CAPTION: gettext_lazy("no caption"),
+}
+
+
+@require_safe
+@never_cache
+@for_roles_of_server(RESEARCHER)
+def upload_list(request: HttpRequest) -> HttpResponse:
+    """The page that begins an upload, and the account's own uploads that are not over."""
+    own = uploads.uploads_of(account_of(request))
+    about = {
+        "own": [(upload, _percent(upload)) for upload in own],
+        "largest": uploads.PART_BYTES,
+        "formats": [reader.title for reader in FORMATS if reader.reads],
+    }
+    return render(request, "annotation/uploads.html", about)
+
+
+@require_POST
+@for_roles_of_server(RESEARCHER)
+def upload_begin(request: HttpRequest) -> JsonResponse:
+    """Begin an upload, or go on with one: the corpus's name, and path and size of each file, as JSON."""
+    try:
+        body = request.read(_LONGEST_LIST + 1)
+        plain: Any = read_plain_json(body) if len(body) <= _LONGEST_LIST else None
+        name, files = plain["name"], [(file, size) for file, size in plain["files"]]
+        if not isinstance(name, str) or not all(
+            type(file) is str and type(size) is int for file, size in files
+        ):
+            raise TypeError
+        upload = uploads.begin_upload(account=account_of(request), name=name, files=files)
+    except UploadRefused as error:
+        return _refused(str(error), HTTPStatus.CONFLICT)
+    except (BadJson, KeyError, TypeError, ValueError):
+        return _refused(_("The list of files could not be read: choose them again."), HTTPStatus.BAD_REQUEST)
+    return JsonResponse({"page": reverse("upload", args=[upload.key]), **_state(upload)})
+
+
+@require_safe
+@never_cache
+@for_roles_of_server(RESEARCHER)
+def upload_detail(request: HttpRequest, key: str) -> HttpResponse:
+    """One upload: how far it is, what it holds, all that is wrong with it, and its import."""
+    job = _newest_job(request, key)
+    if job is not None and job.kind == IMPORT_UPLOAD and job.state == Job.DONE:
+        return redirect("corpus", job.result["corpus"])
+    upload = _own(request, key)
+    checked = _checked(request, key)
+    shown = job_line(job, reverse("act_on_upload", args=[key])) if job is not None else None
+    waits = job is not None and job.state in Job.LIVE
+    about: dict[str, Any] = {
+        "upload": upload,
+        "percent": _percent(upload),
+        "complete": upload.complete,
+        "jobs": [shown] if shown and (waits or shown.ended_badly) else [],
+        "live": waits,
+        "checked": None if waits or checked is None else _in_words(checked),
+        "formats": [reader.key for reader in FORMATS if reader.reads],
+        "expires": uploads.UPLOAD_KEPT_SECONDS // 3600,
+    }
+    return render(request, "annotation/upload.html", about)
+
+
+@require_safe
+@never_cache
+@for_roles_of_server(RESEARCHER)
+def upload_state(request: HttpRequest, key: str) -> JsonResponse:
+    """What has come of each file, as JSON."""
+    return JsonResponse(_state(_own(request, key)))
+
+
+@require_POST
+@for_roles_of_server(RESEARCHER)
+def upload_part(request: HttpRequest, key: str, number: int) -> JsonResponse:
+    """Take a part of a file: its bytes are the body; the headers say where it begins and its SHA-256."""
+    upload = _own(request, key)
+    offset = request.headers.get("X-Part-Offset", "")
+    if not (offset.isascii() and offset.isdigit() and len(offset) < 16):
+        return _refused(_("The part does not say where it begins."), HTTPStatus.BAD_REQUEST)
+    try:
+        received = uploads.receive_part(
+            upload=upload,
+            number=number,
+            offset=int(offset),
+            data=request.read(uploads.PART_BYTES + 1),
+            sha256=request.headers.get("X-Part-SHA256", "").lower(),
+        )
+    except WrongOffset as error:
+        told = {"error": str(error), "received": error.received}
+        return JsonResponse(told, status=HTTPStatus.CONFLICT.value)
+    except UploadRefused as error:
+        return _refused(str(error), HTTPStatus.UNPROCESSABLE_ENTITY)
+    return JsonResponse({"received": received})
+
+
+@require_POST
+@for_roles_of_server(RESEARCHER)
+def upload_act(request: HttpRequest, key: str) -> HttpResponse:
+    """Check an upload, import it with or without its problems, remove it; stop its job, or go on with it."""
+    act = request.POST.get("act", "")
+    job = _newest_job(request, key)
+    if act in ("cancel", "resume") and job is not None:
+        steer_as_asked(request, job)
+        return redirect("upload", key)
+    upload = _own(request, key)
+    asked: dict[str, Any] = {"upload": key, "name": upload.name}
+    if act == "remove":
+        if job is not None and job.state in Job.LIVE:
+            messages.warning(request, _("Its job is under way: cancel that first."))
+            return redirect("upload", key)
+        uploads.remove_upload(upload)
+        messages.success(request, _("Upload removed."))
+        return redirect("uploads")
+    if job is not None and job.state in Job.LIVE:
+        messages.info(request, _("This upload is being worked on already."))
+    elif not upload.complete:
+        messages.warning(request, _("Some files have not come yet: choose them again to resume."))
+    elif act == "check":
+        format = request.POST.get("format", "")
+        asked["format"] = format if format in FORMATS else ""
+        jobs.enqueue(kind=CHECK, arguments=asked, actor=account_of(request))
+    elif act in ("import", "skip") and (checked := _checked(request, key)) is not None:
+        asked |= {
+            "format": checked.result["format"],
+            "images": checked.result["images"],
+            "skip_problems": act == "skip",
+        }
+        jobs.enqueue(kind=IMPORT_UPLOAD, arguments=asked, actor=account_of(request))
+    else:
+        messages.warning(request, _("Nothing was chosen: use one of the buttons."))
+    return redirect("upload", key)
+
+
+@require_safe
+@for_roles_of_server(RESEARCHER)
+def upload_preview(request: HttpRequest, key: str, number: int) -> HttpResponseBase:
+    """The small picture of a row of the preview."""
+    return _file(preview_picture(_own(request, key), number), "image/jpeg")
+
+
+@require_safe
+@for_roles_of_server(RESEARCHER)
+def upload_problems(request: HttpRequest, key: str) -> HttpResponseBase:
+    """All problems of an upload, one a line, as JSON."""
+    return _file(_own(request, key).folder / PROBLEMS_FILE, "application/x-ndjson; charset=utf-8")
+
+
+def _file(file: Path, content_type: str) -> HttpResponseBase:
+    try:
+        return FileResponse(file.open("rb"), content_type=content_type, as_attachment=file.suffix == ".jsonl")
+    except OSError:
+        raise Http404(_("There is no such file.")) from None
+
+
+def _own(request: HttpRequest, key: str) -> Upload:
+    """The upload of an address; those of others are not there."""
+    try:
+        return uploads.upload_of(account_of(request), key)
+    except uploads.NoSuchUpload:
+        said = _("There is no such upload: it expired, or it is somebody else’s.")
+        raise Http404(said) from None
+
+
+def _newest_job(request: HttpRequest, key: str) -> Job | None:
+    """The newest job about an upload that this account asked for."""
+    found = Job.objects.filter(kind__in=(CHECK, IMPORT_UPLOAD), arguments__upload=key)
+    return found.filter(created_by=account_of(request)).select_related("created_by").order_by("-pk").first()
+
+
+def _checked(request: HttpRequest, key: str) -> Job | None:
+    """The newest check of an upload that came to its end."""
+    found = Job.objects.filter(kind=CHECK, arguments__upload=key, created_by=account_of(request))
+    newest = found.order_by("-pk").first()
+    return newest if newest is not None and newest.state == Job.DONE else None
+
+
+def _state(upload: Upload) -> dict[str, Any]:
+    files = [[file.number, file.received, file.size] for file in upload.progress()]
+    return {"key": upload.key, "part": uploads.PART_BYTES, "files": files}
+
+
+def _percent(upload: Upload) -> int:
+    received = sum(file.received for file in upload.progress())
+    return math.floor(100 * received / upload.size) if upload.size else 100
+
+
+def _in_words(job: Job) -> dict[str, Any]:
+    """What a check came to, as the page shows it."""
+    found: dict[str, Any] = job.result
+    problems = [{**each, "sort": SORTS_IN_WORDS[each["sort"]]} for each in found["problems"]]
+    sorts = [(SORTS_IN_WORDS[sort], count) for sort, count in found["problem_sorts"].items()]
+    return {
+        **found,
+        "problems": problems,
+        "sorts": sorts,
+        "guessed": not job.arguments.get("format"),
+        "english": found["english"] >= ENGLISH_ENOUGH,
+        "english_percent": round(100 * found["english"]),
+        "rows": list(enumerate(found["rows"])),
+        "sha256": sorted(found["sha256"].items())[:50],
+    }
+
+
+def _refused(error: str, status: HTTPStatus) -> JsonResponse:
+    return JsonResponse({"error": error}, status=status.value)
+
+
+urlpatterns = [
+    path("", upload_list, name="uploads"),
+    path("begin", upload_begin, name="begin_upload"),
+    path("<slug:key>/", upload_detail, name="upload"),
+    path("<slug:key>/state", upload_state, name="upload_state"),
+    path("<slug:key>/files/<int:number>", upload_part, name="upload_part"),
+    path("<slug:key>/act", upload_act, name="act_on_upload"),
+    path("<slug:key>/preview/<int:number>", upload_preview, name="upload_preview"),
+    path("<slug:key>/problems", upload_problems, name="upload_problems"),
+]

@@ -1,0 +1,126 @@
+"""A corpus by page in a browser: a zip of forty pictures is chosen, sent, looked at, and imported without
+what is wrong; a cut line is waited for; files can be dropped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from annotation import jobs
+from annotation.datasets import uploads
+from annotation.models import Corpus, Job
+from tests.browser.conftest import Open, sign_in
+from tests.browser.looks import for_everybody
+from tests.intake.uploading import SOUND, forty, zipped
+from tests.web import world as people
+
+
+@pytest.fixture
+def packed(tmp_path: Path) -> Path:
+    file = tmp_path / "forty.zip"
+    file.write_bytes(zipped(forty()))
+    return file
+
+
+@pytest.fixture
+def ada(transactional_db: None, tmp_path: Path, settings, open_page: Open, monkeypatch) -> Page:
+    """A researcher where a corpus is added; parts are small, so that there are some."""
+    settings.DATA_DIR = tmp_path / "data"
+    monkeypatch.setattr(uploads, "PART_BYTES", 5_000)
+    people.account("ada", "researcher")
+    page = open_page(faults=True)
+    sign_in(page, "ada", then="/uploads/")
+    return page
+
+
+def done(kind: str) -> None:
+    """Do the job that the page asked for."""
+    assert jobs.run_queued_job(Job.objects.get(kind=kind, state=Job.QUEUED).pk) == Job.DONE
+
+
+def test_forty_pictures_in_a_zip_become_a_corpus_without_the_three_that_are_wrong(ada: Page, packed: Path):
+    for_everybody(ada)
+    ada.get_by_label("Name of the corpus").fill("forty")
+    expect(ada.get_by_role("button", name="Send and check")).to_be_disabled()
+    ada.locator("#files").set_input_files(packed)
+    expect(ada.get_by_text("Files: 1, ")).to_be_visible()
+    # The second part is lost once, and sent again by itself.
+    lost: list[str] = []
+
+    def lose_one(route: Route) -> None:
+        if route.request.headers.get("x-part-offset") == "5000" and not lost:
+            lost.append(route.request.url)
+            route.abort("connectionreset")
+        else:
+            route.continue_()
+
+    ada.route("**/files/0", lose_one)
+    ada.get_by_role("button", name="Send and check").click()
+    expect(ada.get_by_text("The connection is lost. Trying again in 1 s")).to_be_visible()
+    expect(ada.get_by_role("heading", name="Progress")).to_be_visible()
+    assert lost
+    done("check_upload")
+    expect(ada.get_by_text("3 problems", exact=True)).to_be_visible()
+    for_everybody(ada)
+    problems = ada.locator("table.problems")
+    for name, what in (
+        ("p07.jpg", "corrupt picture"),
+        ("p21.jpg", "corrupt picture"),
+        ("p39.jpg", "no caption"),
+    ):
+        expect(problems.get_by_role("row").filter(has_text=name).filter(has_text=what)).to_be_visible()
+    expect(ada.locator(".preview > li")).to_have_count(20)
+    ada.get_by_role("button", name="Import, skipping these 3").click()
+    expect(ada.get_by_role("heading", name="Progress")).to_be_visible()
+    done("import_upload")
+    ada.wait_for_url("**/corpora/forty/")
+    expect(ada.get_by_role("heading", name="forty")).to_be_visible()
+    expect(ada.locator("#main")).to_contain_text(f"{SOUND} images")
+    assert Corpus.objects.get().image_count == SOUND
+
+
+def test_an_upload_that_was_left_goes_on_with_the_same_file(ada: Page, packed: Path):
+    ada.get_by_label("Name of the corpus").fill("forty")
+    ada.locator("#files").set_input_files(packed)
+    ada.route("**/files/0", lambda route: route.abort() if _offset(route) >= 10_000 else route.continue_())
+    ada.get_by_role("button", name="Send and check").click()
+    expect(ada.get_by_text("The connection is lost.")).to_be_visible()
+    ada.unroute("**/files/0")
+    ada.once("dialog", lambda dialog: dialog.accept())
+    ada.goto("/uploads/")
+    ada.get_by_role("link", name="forty").click()
+    for_everybody(ada)
+    first: list[int] = []
+    ada.on("request", lambda request: first.append(int(request.headers.get("x-part-offset", "-1"))))
+    ada.locator("#files").set_input_files(packed)
+    ada.get_by_role("button", name="Resume sending").click()
+    expect(ada.get_by_role("heading", name="Progress")).to_be_visible()
+    assert next(offset for offset in first if offset >= 0) == 10_000
+    upload = uploads.uploads_of(people.Account.objects.get())[0]
+    assert upload.place(0).read_bytes() == packed.read_bytes()
+
+
+def test_files_that_are_dropped_are_sent_like_those_that_are_chosen(ada: Page):
+    ada.get_by_label("Name of the corpus").fill("dropped")
+    data = ada.evaluate_handle(
+        """() => {
+            const data = new DataTransfer();
+            data.items.add(new File(["a.jpg#0\\tA dog is in the park .\\n"], "captions.token.txt"));
+            return data;
+        }"""
+    )
+    ada.locator("[data-drop]").dispatch_event("drop", {"dataTransfer": data})
+    expect(ada.get_by_text("Files: 1, ")).to_be_visible()
+    ada.get_by_role("button", name="Send and check").click()
+    expect(ada.get_by_role("heading", name="Progress")).to_be_visible()
+    done("check_upload")
+    ada.get_by_role("button", name="Import", exact=True).click()
+    expect(ada.get_by_role("heading", name="Progress")).to_be_visible()
+    done("import_upload")
+    ada.wait_for_url("**/corpora/dropped/")
+
+
+def _offset(route: Route) -> int:
+    return int(route.request.headers.get("x-part-offset", "0"))

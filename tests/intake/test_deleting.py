@@ -1,0 +1,78 @@
+"""A corpus that nothing uses is deleted with its pictures; one that something uses stays, and says what."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotation.datasets.deleting import CorpusInUse, delete_corpus, why_corpus_kept
+from annotation.images.pictures import picture_path
+from annotation.models import AuditEntry, Campaign, Caption, Corpus, Image, Job, Layer, Mention
+from annotation.web.common.thumbnails import thumbnail
+from evaluation.models import System
+from evaluation.services.features.store import NewSet, write_set
+from tests.factories import a_corpus, some_images
+from tests.intake.conftest import a_picture, everything, take
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_corpus_goes_with_its_rows_layers_and_pictures(data_dir: Path, tmp_path: Path):
+    own, shared = (a_picture(tmp_path / f"{c}.jpg", c, size=(500, 375)) for c in ("navy", "red"))
+    take([replace(some_images(1)[0], picture=shared)], name="neighbour")
+    before = everything(data_dir)
+    records = [replace(r, picture=p) for r, p in zip(some_images(2), (own, shared), strict=True)]
+    take(records)
+    corpus = Corpus.objects.get(name="corpus")
+    thumbnail(picture_path(corpus.images.get(position=0).picture))
+    delete_corpus(corpus=corpus)
+    assert not Image.objects.filter(corpus__name="corpus").exists()
+    after = everything(data_dir)
+    assert after.pop("AuditEntry") == 1 and before.pop("AuditEntry") == 0
+    assert after == before
+    assert AuditEntry.objects.get().about["corpus"] == "corpus"
+
+
+@pytest.mark.parametrize("use", ["campaign", "system", "features", "job"])
+def test_a_corpus_that_something_uses_stays_and_says_what(use: str):
+    corpus = a_corpus("used", some_images(2))
+    assert why_corpus_kept(corpus) == ""
+    if use == "campaign":
+        Campaign.objects.create(name="quay", corpus=corpus, tasks="relevance")
+        expected = "these depend on it: campaigns; delete them first"
+    elif use == "system":
+        System.objects.create(corpus=corpus, name="s", origin="runs")
+        expected = "these depend on it: systems; delete them first"
+    elif use == "features":
+        new = NewSet(
+            corpus="used",
+            name="cnn",
+            kind="image",
+            ids=("1000", "1001"),
+            dimensions=2,
+            dtype="float32",
+            origin={},
+        )
+        import numpy as np
+
+        write_set(new, lambda first: iter([np.zeros((2, 2), np.float32)[first:]]))
+        expected = "these depend on it: feature sets cnn:1; delete them first"
+    else:
+        Job.objects.create(kind="export_dataset", corpus=corpus)
+        expected = "one of its jobs is queued or running: cancel that first"
+    assert why_corpus_kept(corpus) == expected
+    with pytest.raises(CorpusInUse, match="cannot be deleted"):
+        delete_corpus(corpus=corpus)
+    assert Corpus.objects.get().published and Caption.objects.exists() and Mention.objects.exists()
+
+
+def test_the_command_deletes_and_refuses(capsys: pytest.CaptureFixture[str]):
+    a_corpus("gone", some_images(2))
+    call_command("delete_corpus", "gone")
+    assert "corpus 'gone' with its 2 images is deleted" in capsys.readouterr().out
+    assert not Corpus.objects.exists() and not Layer.objects.exists()
+    with pytest.raises(CommandError, match="unknown corpus 'gone'"):
+        call_command("delete_corpus", "gone")

@@ -1,0 +1,185 @@
+"""A picture is withdrawn: its file, its small copy, tasks, leases, control items and exports go, and it does
+not come back by an answer, an import or a restored backup."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotation.datasets import archives
+from annotation.datasets.importing import import_records
+from annotation.images import withdrawn
+from annotation.images.pictures import PictureError, picture_path, small_copy_path
+from annotation.models import Assignment, AuditEntry, Campaign, Control, Image, Item, Job, OpenImage, Task
+from annotation.moderation.withdrawing import CannotWithdraw, withdraw_again, withdraw_picture
+from annotation.protocol import questions as q
+from annotation.queue import image_state
+from annotation.queue.leases import Lease
+from annotation.web.common.thumbnails import thumbnail
+from tests.factories import some_images
+from tests.intake.conftest import a_picture
+from tests.queue.world import World
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def work(tmp_path: Path, settings) -> World:
+    """Three images with pictures in an open campaign; the first two are the same picture."""
+    settings.DATA_DIR = tmp_path / "data"
+    first, other = (
+        a_picture(tmp_path / f"{colour}.jpg", colour, size=(500, 375)) for colour in ("navy", "red")
+    )
+    records = [
+        replace(record, picture=picture)
+        for record, picture in zip(some_images(3), (first, first, other), strict=True)
+    ]
+    return World(records, name="quay")
+
+
+def images(work: World) -> list[Image]:
+    return list(Image.objects.filter(corpus=work.corpus).order_by("position"))
+
+
+def test_all_that_shows_the_picture_goes_and_nothing_else(work: World):
+    shown, same, other = images(work)
+    path, small = picture_path(shown.picture), thumbnail(picture_path(shown.picture))
+    held = [found for worker in range(4) if isinstance(found := work.take(worker), Lease)]
+    mine = Task.objects.filter(image__image__in=(shown, same), state=Task.OPEN)
+    theirs = Task.objects.filter(image__image=other, state=Task.OPEN)
+    before, kept = mine.count(), list(theirs.values_list("pk", "key").order_by("pk"))
+    Control.objects.create(
+        campaign=work.campaign,
+        kind=q.COREF_LINK,
+        image=shown,
+        key="k",
+        content={},
+        known="yes",
+        stratum="yes",
+        source="page",
+    )
+    done = withdraw_picture(image=shown)
+    assert (done.corpora, done.images, done.tasks, done.controls) == (["quay"], 2, before, 1)
+    assert before > 0 and not mine.exists()
+    assert list(theirs.values_list("pk", "key").order_by("pk")) == kept
+    assert not path.exists() and not small.exists()
+    assert [image.picture for image in images(work)] == ["", "", other.picture]
+    assert picture_path(other.picture).exists()
+    lost = [each for each in held if each.image in (shown.pk, same.pk)]
+    assert done.leases == len(lost) > 0
+    for each in held:
+        state = Assignment.objects.get(pk=each.id).state
+        assert state == (Assignment.RETURNED if each in lost else Assignment.LEASED)
+    assert not Control.objects.get().active
+    assert set(Task.objects.filter(image__image__in=(shown, same)).values_list("live", flat=True)) == {0}
+    lines = AuditEntry.objects.filter(act="withdraw_picture").order_by("pk")
+    assert [line.about["image"] for line in lines] == [shown.key, same.key]
+
+
+def test_what_was_asked_is_not_asked_again_by_any_later_fold(work: World):
+    shown, same, other = images(work)
+    work.submit(0, work.held(0), then=False)
+    withdraw_picture(image=shown)
+    for row in OpenImage.objects.filter(image__in=(shown, same)):
+        assert image_state.refold_image(row.pk).questions is not None
+        row.refresh_from_db()
+        assert row.complete and row.state["withdrawn"] == ["*"] and row.state["open"] == {}
+    work.work()
+    assert not Task.objects.filter(image__image__in=(shown, same), state=Task.OPEN).exists()
+    assert Task.objects.filter(image__image=other).exists()
+
+
+def test_nobody_gets_a_task_about_it(work: World):
+    shown, same, other = images(work)
+    withdraw_picture(image=shown)
+    found = [work.take(worker) for worker in range(4)]
+    assert {each.image for each in found if isinstance(each, Lease)} == {other.pk}
+
+
+def test_pages_that_show_it_among_others_go_too(tmp_path: Path, settings):
+    settings.DATA_DIR = tmp_path / "data"
+    records = [
+        replace(record, picture=a_picture(tmp_path / f"{n}.jpg", colour, size=(500, 375)))
+        for n, (record, colour) in enumerate(
+            zip(some_images(4), ("navy", "red", "green", "white"), strict=True)
+        )
+    ]
+    world = World(records, name="pages")
+    shown, beside = images(world)[:2]
+    Campaign.objects.filter(pk=world.campaign.pk).update(tasks="relevance")
+    opened = OpenImage.objects.get(image=beside)
+    task = Task.objects.filter(image=opened, state=Task.OPEN).first()
+    assert task is not None
+    Item.objects.filter(task=task).update(content={"image": shown.pk, "captions": []})
+    withdraw_picture(image=shown)
+    task.refresh_from_db()
+    opened.refresh_from_db()
+    assert task.state != Task.OPEN and opened.state["withdrawn"] == [task.key]
+
+
+def test_exports_that_may_hold_it_go(work: World, tmp_path: Path):
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made" / "a.txt").write_text("a")
+    made = archives.pack(tmp_path / "made", "quay-export")
+    other = archives.pack(tmp_path / "made", "other-export")
+    for corpus, download in (("quay", made), ("elsewhere", other)):
+        Job.objects.create(
+            kind="export_dataset",
+            state=Job.DONE,
+            arguments={"corpus": corpus},
+            result={"path": download.path},
+        )
+    assert withdraw_picture(image=images(work)[0]).exports == 1
+    with pytest.raises(archives.DownloadExpired):
+        archives.file_of(made.path)
+    assert archives.file_of(other.path).exists()
+
+
+def test_the_same_picture_is_not_stored_again(work: World, tmp_path: Path):
+    withdraw_picture(image=images(work)[0])
+    record = replace(some_images(1)[0], picture=tmp_path / "navy.jpg")
+    with pytest.raises(PictureError, match="this picture was withdrawn; leave the image out"):
+        import_records(name="again", records=[record], format="test", source="the test")
+
+
+def test_what_a_restored_backup_brings_back_is_withdrawn_again(work: World):
+    shown, same, other = images(work)
+    name = shown.picture
+    content = picture_path(name).read_bytes()
+    withdraw_picture(image=shown)
+    assert withdraw_again() == []
+    # An old backup has the rows and the file; the list is beside the database.
+    Image.objects.filter(pk=shown.pk).update(picture=name)
+    picture_path(name).parent.mkdir(parents=True, exist_ok=True)
+    picture_path(name).write_bytes(content)
+    (again,) = withdraw_again()
+    assert (again.picture, again.images) == (name, 1)
+    assert not picture_path(name).exists() and not small_copy_path(picture_path(name)).exists()
+    assert Image.objects.get(pk=shown.pk).picture == "" and withdraw_again() == []
+
+
+def test_lists_are_merged_and_nonsense_in_them_is_passed_over(tmp_path: Path, settings):
+    settings.DATA_DIR = tmp_path
+    one, two = "a" * 64 + ".jpg", "b" * 64 + ".png"
+    withdrawn.note_withdrawn(one)
+    withdrawn.merge_withdrawn(f"../../etc/passwd 2020\n{two} 2020-01-01T00:00:00+00:00\n\n")
+    assert withdrawn.withdrawn_pictures() == {one, two}
+    assert withdrawn.withdrawn_file().read_text().splitlines()[0].startswith(two)
+
+
+def test_an_image_without_a_picture_has_none_to_withdraw(work: World):
+    shown = images(work)[0]
+    withdraw_picture(image=shown)
+    shown.refresh_from_db()
+    with pytest.raises(CannotWithdraw, match="has no picture"):
+        withdraw_picture(image=shown)
+
+
+def test_the_command_says_what_went(work: World, capsys: pytest.CaptureFixture[str]):
+    call_command("withdraw_picture", "quay", images(work)[0].key)
+    assert "withdrawn from quay: 2 images" in capsys.readouterr().out
+    with pytest.raises(CommandError, match="corpus 'quay' has no image 'nobody'"):
+        call_command("withdraw_picture", "quay", "nobody")

@@ -1,0 +1,75 @@
+"""The page that deletes a corpus, or withdraws a picture: it shows first what would go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation.images.pictures import picture_path
+from annotation.models import AuditEntry, Campaign, Corpus, Image
+from tests.web import world
+from tests.web.staff import press, said, words
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def drawn(tmp_path: Path, settings) -> Corpus:
+    settings.DATA_DIR = tmp_path / "data"
+    return world.corpus(tmp_path / "drawn", name="drawn")
+
+
+def test_a_corpus_is_deleted_once_its_name_is_typed(drawn: Corpus, reader: Client):
+    address = reverse("manage_corpus", args=["drawn"])
+    assert address in reader.get(reverse("corpus", args=["drawn"])).content.decode()
+    assert "Nothing uses this corpus. Its 3 images go" in words(reader.get(address))
+    page = press(reader, address, "Delete this corpus", name="another")
+    assert said(page) == ["Type the name of the corpus to delete it."] and Corpus.objects.exists()
+    page = press(reader, address, "Delete this corpus", name="drawn")
+    assert said(page) == ["Corpus “drawn” deleted."] or "There is no corpus here yet." in words(page)
+    assert not Corpus.objects.exists() and not Image.objects.exists()
+    assert AuditEntry.objects.get(act="delete_corpus").actor_name == "ada"
+
+
+def test_a_corpus_that_is_used_says_by_what_and_offers_no_button(drawn: Corpus, reader: Client):
+    Campaign.objects.create(name="quay", corpus=drawn, tasks="relevance")
+    page = reader.get(reverse("manage_corpus", args=["drawn"]))
+    assert "cannot be deleted: these depend on it: campaigns; delete them first." in words(page)
+    assert reverse("delete_corpus", args=["drawn"]) not in page.content.decode()
+    reader.post(reverse("delete_corpus", args=["drawn"]), {"name": "drawn"})
+    assert Corpus.objects.get().published
+
+
+def test_a_picture_is_shown_and_then_withdrawn(drawn: Corpus, reader: Client):
+    image = drawn.images.get(position=1)
+    inspector = reader.get(reverse("image", args=["drawn", image.key])).content.decode()
+    address = f"{reverse('withdraw_picture', args=['drawn'])}?image={image.key}"
+    assert address in inspector
+    shown = words(reader.get(address))
+    assert "Picture number 1" in shown and "It goes from every corpus that has the same picture" in shown
+    page = press(reader, address, "Withdraw this picture permanently")
+    assert said(page) == ["Picture withdrawn from drawn, with 0 open tasks and 0 exports."]
+    assert not picture_path(image.picture).exists()
+    assert Image.objects.get(pk=image.pk).picture == ""
+    assert "This image has no picture." in words(reader.get(address))
+    assert reader.get(reverse("image", args=["drawn", image.key])).status_code == 200
+
+
+@pytest.mark.parametrize("key", ["nobody", "", "\0", "<b>"])
+def test_an_image_that_is_not_there_is_told(drawn: Corpus, reader: Client, key: str):
+    page = reader.get(reverse("withdraw_picture", args=["drawn"]), {"image": key}, follow=True)
+    assert "has no image" in said(page)[0] and "<b>”" not in page.content.decode()
+
+
+def test_reviewers_and_other_corpora_have_no_such_page(drawn: Corpus):
+    for name, role in (("rev", "reviewer"), ("ann", "annotator")):
+        client = world.signed_in(name, role)
+        assert client.get(reverse("manage_corpus", args=["drawn"])).status_code == 403
+        assert client.post(reverse("delete_corpus", args=["drawn"]), {"name": "drawn"}).status_code == 403
+    assert (
+        "manage/"
+        not in world.signed_in("rev2", "reviewer").get(reverse("corpus", args=["drawn"])).content.decode()
+    )

@@ -1,0 +1,274 @@
+"""What pages ask of the database does not grow with what there is.
+
+Every page that lists campaigns, corpora, systems, feature sets, runs, qrels, batches, reports, jobs or tasks,
+and the pages of one of each, are read cold where there are a few, and where there are many: both ask as many
+queries.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.models import (
+    AuditEntry,
+    Campaign,
+    Caption,
+    Control,
+    Corpus,
+    Identity,
+    Image,
+    Instructions,
+    Item,
+    Job,
+    OpenImage,
+    Standing,
+    Task,
+    Worker,
+)
+from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.kinds import all_tasks
+from annotation.quality.controls import pools
+from annotation.selectors import controls
+from evaluation.models import Batch, BatchRun, JudgmentSet, QrelsSnapshot, Report, ReportRun, Run, System
+from tests.web import world
+
+pytestmark = pytest.mark.django_db
+
+#: Settings of the campaigns in turn: with a test at their first question, and without.
+SETTINGS: tuple[dict[str, Any], ...] = (
+    {"boxes": "always", "pay": {"basis": "item"}},
+    {"boxes": "always", "trust": {"qualification": False}},
+)
+#: Every page that lists things, by its route: the role that reads it.
+LISTS = {
+    "home": "researcher",
+    "campaigns": "researcher",
+    "open_campaign": "researcher",
+    "roles": "admin",
+    "tasks": "annotator",
+    "api_tasks": "annotator",
+    "evaluation:systems": "researcher",
+    "evaluation:train": "researcher",
+    "evaluation:bring": "researcher",
+    "evaluation:features": "researcher",
+    "evaluation:weak_collections": "researcher",
+    "evaluation:runs": "researcher",
+    "evaluation:qrels_list": "researcher",
+    "evaluation:freeze_qrels": "researcher",
+    "evaluation:import_qrels": "researcher",
+    "evaluation:compare": "researcher",
+    "evaluation:batches": "researcher",
+    "evaluation:new_batch": "researcher",
+    "evaluation:reports": "researcher",
+    "evaluation:new_report": "researcher",
+}
+
+#: Pages about the first of each: a role that reads it. What others there are, and how large it is, is nothing
+#: to them.
+PAGES = dict.fromkeys(
+    [
+        *("corpus", "campaign", "campaign_settings", "change_settings", "image_order", "workers", "review"),
+        *("entry", "new_known_item", "texts", "jobs"),
+        *("evaluation:system", "evaluation:run", "evaluation:queries", "evaluation:qrels"),
+    ],
+    "researcher",
+)
+
+
+def things(first: int, last: int) -> None:
+    """One of everything that lists show, for each number from `first` to `last`, as bare rows.
+
+    The campaigns ask all kinds of tasks in turn, with and without a test, an open question and an answer.
+    """
+    worker = Worker.objects.get(pseudonym="lists-w")
+    now = timezone.now()
+    tasks = list(all_tasks())
+    for n in range(first, last):
+        name = f"thing-{n:04}"
+        corpus = Corpus.objects.create(
+            name=name, format="test", source=name, image_count=2, caption_count=2, published=True
+        )
+        corpus.layers.create(name="import", source="import", published=True)
+        image = Image.objects.create(corpus=corpus, position=0, key=f"{name}-0", split="train")
+        Caption.objects.create(image=image, number=0, text="A man in a hat .")
+        settings = settings_of(SETTINGS[n // len(tasks) % 2]).as_dict()
+        campaign = Campaign.objects.create(
+            name=name,
+            corpus=corpus,
+            tasks=tasks[n % len(tasks)],
+            settings=settings,
+            state=Campaign.OPEN,
+            open_to_all=True,
+        )
+        Instructions.objects.create(campaign=campaign, kind="consent", version=1, text="")
+        opened = OpenImage.objects.create(
+            campaign=campaign, image=image, place=1, state={"chains": []}, opened_at=now, changed_at=now
+        )
+        kind = campaign.kinds[0]
+        asked = Task.objects.create(
+            campaign=campaign, image=opened, kind=kind, key=f"{kind}|{n}", rank=1, wanted=1, created_at=now
+        )
+        Item.objects.create(task=asked, content={})
+        for purpose in (Control.CONTROL, Control.QUALIFICATION):
+            Control.objects.create(
+                campaign=campaign,
+                kind=kind,
+                image=image,
+                key=purpose,
+                content={},
+                known="yes",
+                stratum="yes",
+                source="page",
+                purpose=purpose,
+            )
+        for each in campaign.kinds[::2]:
+            Standing.objects.create(campaign=campaign, worker=worker, kind=each, attempt=1, changed_at=now)
+        AuditEntry.objects.create(act="campaign_open", campaign=campaign)
+        for made, about in MADE.items():
+            Job.objects.create(
+                kind=made, corpus=corpus, state="done", arguments={about: name}, result={about: name}
+            )
+        system = System.objects.create(corpus=corpus, name=name, origin="runs")
+        run = Run.objects.create(
+            corpus=corpus, name=name, direction="search", system=name, published=True, made_by=system
+        )
+        judgments = JudgmentSet.objects.create(
+            corpus=corpus, name=name, source=f"batch {name}", published=True, scale="yes_no"
+        )
+        qrels = QrelsSnapshot.objects.create(
+            corpus=corpus,
+            name=name,
+            version=1,
+            rule="majority",
+            originals=False,
+            row_count=0,
+            published=True,
+            judgments=judgments,
+        )
+        judged = Campaign.objects.create(
+            name=f"{name}-pairs", corpus=corpus, tasks="relevance", settings=settings, state=Campaign.OPEN
+        )
+        Standing.objects.create(campaign=judged, worker=worker, kind=judged.kinds[0], changed_at=now)
+        batch = Batch.objects.create(
+            corpus=corpus,
+            name=name,
+            campaign=judged,
+            depth=1,
+            judges=3,
+            seed=1,
+            judgments=judgments,
+            numbers={"asked": 1, "task_count": 1, "known": 0},
+        )
+        BatchRun.objects.create(batch=batch, run=run, position=0)
+        report = Report.objects.create(
+            corpus=corpus, name=name, qrels=qrels, inputs={"runs": [], "settings": BUILT_WITH}, files={}
+        )
+        ReportRun.objects.create(report=report, run=run, position=0)
+
+
+#: What a report was built with.
+BUILT_WITH = {
+    "measures": ["R@1"],
+    "against": "",
+    "seed": 1,
+    "rounds": 10,
+    "resamples": 10,
+    "level": 0.95,
+    "missing": "",
+    "baseline": {},
+    "split": "",
+    "images": "",
+}
+#: Kinds of jobs that lists show -> the argument that names what they made.
+MADE = {
+    "rank": "system",
+    "train_system": "name",
+    "freeze_qrels": "qrels",
+    "open_batch": "batch",
+    "build_report": "report",
+}
+
+
+def readers() -> dict[str, Client]:
+    """Somebody of each role; the annotator is the worker who stands in every campaign."""
+    found = {role: world.signed_in(f"lists-{role}", role) for role in ("researcher", "admin", "annotator")}
+    worker = Worker.objects.create(pseudonym="lists-w")
+    account = world.Account.objects.get(username="lists-annotator")
+    Identity.objects.create(worker=worker, account=account)
+    return found
+
+
+def more_images(count: int) -> None:
+    """So many images more in the first corpus, each with a caption, opened in its campaign, in review."""
+    corpus = Corpus.objects.get(name="thing-0000")
+    campaign, now = Campaign.objects.get(name="thing-0000"), timezone.now()
+    first = corpus.images.count()
+    images = Image.objects.bulk_create(
+        Image(corpus=corpus, position=n, key=f"more-{n}", split="train") for n in range(first, first + count)
+    )
+    Caption.objects.bulk_create(Caption(image=image, number=0, text="A man .") for image in images)
+    mentions = [[0, 0, 2, ["A", "man"], ["people"]]]
+    chain = {"m": ["0:0-2"], "s": "REVIEW", "r": "flagged", "b": []}
+    OpenImage.objects.bulk_create(
+        OpenImage(
+            campaign=campaign,
+            image=image,
+            place=image.position,
+            mentions=mentions,
+            state={"chains": [chain], "merged": []},
+            in_review=1,
+            opened_at=now,
+            changed_at=now,
+        )
+        for image in images
+    )
+    kind = campaign.kinds[0]
+    Task.objects.bulk_create(
+        Task(campaign=campaign, image=row, kind=kind, key=str(row.pk), rank=2, wanted=1, created_at=now)
+        for row in OpenImage.objects.filter(campaign=campaign).order_by("-pk")[:count]
+    )
+
+
+def asked(clients: dict[str, Client]) -> dict[str, int]:
+    """How much each page asks of the database when nothing is remembered."""
+    found = {}
+    for route, role in (LISTS | PAGES).items():
+        cache.clear()
+        pools.control_pool.cache_clear()
+        controls.control_facts.cache_clear()
+        address = reverse(route, args=["thing-0000"] if route in PAGES else [])
+        with CaptureQueriesContext(connection) as queries:
+            answer = clients[role].get(address)
+        assert answer.status_code == 200, (route, answer.status_code)
+        found[route] = len(queries)
+    return found
+
+
+def grown(*sizes: int) -> dict[str, list[int]]:
+    """The pages that ask more queries of more things and images: how many, of each of these sizes."""
+    clients, counts, there = readers(), [], 0
+    for size in sizes:
+        things(there, size)
+        more_images(size - there)
+        there = size
+        counts.append(asked(clients))
+    found = {route: [count[route] for count in counts] for route in counts[0]}
+    return {route: of for route, of in found.items() if max(of) > of[0]}
+
+
+def test_no_page_asks_more_of_the_database_where_there_are_more_things():
+    """Reads every page twice, which takes three seconds of CPU; the lists grow alike at all sizes."""
+    assert grown(3, 12) == {}
+
+
+@pytest.mark.slow
+def test_no_page_asks_more_of_the_database_where_there_are_a_hundred_times_as_many_things():
+    assert grown(3, 30, 300) == {}

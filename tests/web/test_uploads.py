@@ -1,0 +1,209 @@
+"""A corpus by page: begun, sent in parts, looked at, imported; other people's uploads are not there."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation import jobs
+from annotation.datasets import uploads
+from annotation.models import AuditEntry, Corpus, Job
+from tests.intake.uploading import SOUND, forty, zipped
+from tests.web import world
+from tests.web.staff import press, said, words
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def data_dir(tmp_path: Path, settings) -> None:
+    settings.DATA_DIR = tmp_path / "data"
+
+
+@pytest.fixture
+def ada() -> Client:
+    return world.signed_in("ada", "researcher")
+
+
+def begin(client: Client, files: dict[str, bytes], name: str = "mine") -> Any:
+    body = {"name": name, "files": [[path, len(content)] for path, content in files.items()]}
+    return client.post(reverse("begin_upload"), json.dumps(body), content_type="application/json")
+
+
+def send(
+    client: Client,
+    page: str,
+    number: int,
+    data: bytes,
+    offset: int = 0,
+    *,
+    sha256: str = "",
+    begins: str = "",
+) -> Any:
+    told = {
+        "X-Part-Offset": begins or str(offset),
+        "X-Part-SHA256": sha256 or hashlib.sha256(data).hexdigest(),
+    }
+    return client.post(f"{page}files/{number}", data, content_type="application/octet-stream", headers=told)
+
+
+def whole(client: Client, files: dict[str, bytes], name: str = "mine", part: int = 20_000) -> str:
+    """Send files in parts; the address of the upload's page."""
+    page: str = begin(client, files, name).json()["page"]
+    for number, content in enumerate(files.values()):
+        for at in range(0, max(1, len(content)), part):
+            assert send(client, page, number, content[at : at + part], at).status_code == 200
+    return page
+
+
+def run_jobs() -> list[str | None]:
+    return [jobs.run_queued_job(job.pk) for job in Job.objects.filter(state=Job.QUEUED).order_by("pk")]
+
+
+def test_a_corpus_is_uploaded_checked_and_imported_by_page(ada: Client):
+    assert "Add a corpus" in ada.get(reverse("home")).content.decode()
+    page = whole(ada, {"forty.zip": zipped(forty())})
+    assert "100 % received" in words(ada.get(page))
+    press(ada, page, "Check", also="act")
+    assert "Check of an upload" in words(ada.get(page))
+    assert run_jobs() == [Job.DONE]
+    shown = words(ada.get(page))
+    assert f"{SOUND} images are sound, with {2 * SOUND} captions and {SOUND} pictures." in shown
+    assert "The files read as flickr8k." in shown
+    assert "3 problems" in shown and "corrupt picture: 2" in shown and "no caption: 1" in shown
+    assert all(name in shown for name in ("photos/p07.jpg", "photos/p21.jpg", "photos/p39.jpg"))
+    listed = b"".join(ada.get(f"{page}problems").streaming_content).decode().splitlines()  # type: ignore[attr-defined]
+    assert len([json.loads(line) for line in listed]) == 3
+    picture = ada.get(f"{page}preview/0")
+    assert picture["Content-Type"] == "image/jpeg"
+    assert ada.get(f"{page}preview/7").status_code == 404
+    press(ada, page, "Import, skipping these 3", also="act")
+    assert run_jobs() == [Job.DONE]
+    corpus = Corpus.objects.get(name="mine")
+    assert corpus.image_count == SOUND
+    assert ada.get(page).headers["Location"] == reverse("corpus", args=["mine"])
+    assert uploads.uploads_of(world.Account.objects.get(username="ada")) == []
+    line = AuditEntry.objects.get(act="import_corpus")
+    assert (line.actor_name, line.about["corpus"], line.about["left_out"]) == ("ada", "mine", 3)
+
+
+def test_the_command_lists_what_the_page_lists(ada: Client, tmp_path: Path):
+    from annotation.datasets.importing import import_corpus
+    from annotation.datasets.intake import ImportHow
+
+    packed = zipped(forty())
+    page = whole(ada, {"forty.zip": packed})
+    press(ada, page, "Check", also="act")
+    run_jobs()
+    (tmp_path / "forty.zip").write_bytes(packed)
+    how = ImportHow(dry_run=True)
+    by_command = import_corpus(name="other", path=tmp_path / "forty.zip", format="flickr8k", how=how).problems
+    by_page = Job.objects.get(kind="check_upload").result["problems"]
+
+    def told(sort: str, file: str, line: int | None, what: str) -> tuple[str, str, int | None, str]:
+        return sort, Path(file).name, line, what.replace("forty/", "")
+
+    assert {told(p["sort"], p["file"], p["line"], p["what"]) for p in by_page} == {
+        told(p.sort, p.file, p.line, p.what) for p in by_command
+    }
+
+
+def test_sound_files_are_imported_as_they_are(ada: Client):
+    page = whole(ada, {"captions.token.txt": b"a.jpg#0\tA dog is in the park .\n"})
+    press(ada, page, "Check", also="act")
+    run_jobs()
+    shown = words(ada.get(page))
+    assert "problem" not in shown.lower() and "1 image is sound" in shown
+    press(ada, page, "Import", also="act")
+    run_jobs()
+    assert Corpus.objects.get().caption_count == 1
+
+
+def test_what_goes_wrong_in_a_check_is_said_and_another_format_can_be_chosen(ada: Client):
+    page = whole(ada, {"notes.txt": b"hello\n"})
+    press(ada, page, "Check", also="act")
+    assert run_jobs() == [Job.FAILED]
+    assert "holds no captions in a format that is known" in words(ada.get(page))
+    press(ada, page, "Check", also="act", format="csv")
+    assert run_jobs() == [Job.FAILED]
+    assert "expected one file *.csv" in words(ada.get(page))
+    assert "Upload removed." in said(press(ada, page, "Remove this upload"))
+    assert ada.get(page).status_code == 404
+
+
+def test_other_peoples_uploads_are_not_there(ada: Client):
+    content = b"a.jpg#0\tA dog .\n"
+    page = begin(ada, {"captions.token.txt": content}).json()["page"]
+    eve = world.signed_in("eve", "researcher")
+    assert send(eve, page, 0, content).status_code == 404
+    for way in ("", "state", "preview/0", "problems"):
+        assert eve.get(page + way).status_code == 404, way
+    for act in ("check", "import", "skip", "remove", "cancel"):
+        assert eve.post(f"{page}act", {"act": act}).status_code == 404, act
+    assert page not in eve.get(reverse("uploads")).content.decode()
+    assert ada.get(f"{page}state").json()["files"] == [[0, 0, len(content)]]
+    # Nor is somebody's job about it: whoever knows the key can neither stop nor see it.
+    send(ada, page, 0, content)
+    ada.post(f"{page}act", {"act": "check"})
+    eve.post(f"{page}act", {"act": "cancel"})
+    assert Job.objects.get().state == Job.QUEUED and not Job.objects.get().cancel
+
+
+def test_parts_say_what_is_wrong_with_them(ada: Client):
+    page = begin(ada, {"a.zip": bytes(20)}).json()["page"]
+    assert send(ada, page, 0, bytes(10)).json() == {"received": 10}
+    again = send(ada, page, 0, bytes(10))
+    assert (again.status_code, again.json()["received"]) == (409, 10)
+    assert send(ada, page, 0, bytes(10), 10, sha256="0" * 64).status_code == 422
+    assert send(ada, page, 0, bytes(10), begins="-1").status_code == 400
+    assert send(ada, page, 7, bytes(10)).status_code == 422
+    assert ada.get(f"{page}state").json() == {
+        "key": page.split("/")[2],
+        "part": uploads.PART_BYTES,
+        "files": [[0, 10, 20]],
+    }
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"[]", b"{", b'{"name": "x"}', b'{"name": 3, "files": [["a", 1]]}', b'{"name": "x", "files": [3]}'],
+)
+def test_a_beginning_that_makes_no_sense_is_refused(ada: Client, body: bytes):
+    answer = ada.post(reverse("begin_upload"), body, content_type="application/json")
+    assert answer.status_code == 400 and answer.json()["error"]
+
+
+def test_names_are_escaped_wherever_they_are_shown(ada: Client):
+    name = "<img src=x onerror=alert(1)>.token.txt"
+    page = whole(ada, {name: b"<b>.jpg#0\tA <script>alert(1)</script> dog .\n<i>\n"})
+    press(ada, page, "Check", also="act")
+    run_jobs()
+    text = ada.get(page).content.decode()
+    for raw in ("<img src=x", "<script>alert", "<b>.jpg", "'<i>'"):
+        assert raw not in text and html.escape(raw, quote=False) in text or raw == "'<i>'"
+
+
+def test_a_part_needs_the_token_of_the_page():
+    account = world.account("ada", "researcher")
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(account)
+    upload = uploads.begin_upload(account=account, name="mine", files=[("a.zip", 4)])
+    assert send(client, f"/uploads/{upload.key}/", 0, b"abcd").status_code == 403
+    assert [file.received for file in upload.progress()] == [0]
+
+
+def test_a_role_for_a_corpus_adds_none(tmp_path: Path):
+    corpus = world.corpus(tmp_path)
+    client = Client()
+    account = world.account("bea")
+    world.RoleGrant.objects.create(account=account, role="researcher", corpus=corpus)
+    client.force_login(account)
+    assert client.get(reverse("uploads")).status_code == 403
+    assert "Add a corpus" not in client.get(reverse("home")).content.decode()
