@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.db.models import Count, Q
@@ -119,21 +119,26 @@ def system_rank(request: HttpRequest, row: System) -> HttpResponse:
     """Have a system rank a split, or all images, as a job."""
     then = redirect("evaluation:system", row.name)
     with said(request, jobs.JobError, NotOffered) as tell:
-        protocol = text_parameter(request.POST, "protocol") or ONE_CAPTION
-        if protocol not in PROTOCOLS:
-            raise NotOffered(_("There is no protocol “%(name)s”.") % {"name": protocol})
-        arguments = {
-            "system": row.name,
-            "split": which_in(request.POST, "split", row.corpus, or_all=True),
-            "protocol": protocol,
-            "seed": whole_in(request.POST, "seed", default=0),
-        }
-        if text_parameter(request.POST, "name"):
-            arguments["name"] = text_parameter(request.POST, "name")
-        jobs.enqueue(kind="rank", arguments=arguments, corpus=row.corpus, actor=account_of(request))
+        enqueue_ranking(request, row, request.POST)
         tell(_("Ranking the images and captions."))
         then = redirect("evaluation:systems")
     return then
+
+
+def enqueue_ranking(request: HttpRequest, row: System, given: Mapping[str, str]) -> Job:
+    """The job that ranks as a form asks; raises NotOffered, JobError."""
+    protocol = text_parameter(given, "protocol") or ONE_CAPTION
+    if protocol not in PROTOCOLS:
+        raise NotOffered(_("There is no protocol “%(name)s”.") % {"name": protocol})
+    arguments = {
+        "system": row.name,
+        "split": which_in(given, "split", row.corpus, or_all=True),
+        "protocol": protocol,
+        "seed": whole_in(given, "seed", default=0),
+    }
+    if text_parameter(given, "name"):
+        arguments["name"] = text_parameter(given, "name")
+    return jobs.enqueue(kind="rank", arguments=arguments, corpus=row.corpus, actor=account_of(request))
 
 
 @require_POST

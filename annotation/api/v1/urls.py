@@ -1,0 +1,16 @@
+"""The addresses of annotation's part of the REST API."""
+
+from django.urls import path
+
+from annotation.api import document
+from annotation.api.rest.operations import patterns
+from annotation.api.rest.views import operation_view
+from annotation.api.v1 import campaigns, corpora, me, reviewing, streams, work, workers
+
+#: The modules whose operations these are.
+OPERATIONS = (corpora, campaigns, workers, reviewing, work, streams, me)
+urlpatterns = [
+    path("openapi.json", document.openapi_document, name="v1_openapi"),
+    path("docs", document.api_pages, name="v1_docs"),
+    *patterns("annotation", operation_view),
+]

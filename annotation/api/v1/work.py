@@ -1,0 +1,188 @@
+"""Jobs by API: the list, one of them, cancelling and resuming it; exports and their download."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import F, Q, QuerySet
+from django.db.models.fields.json import KT
+from django.http import FileResponse
+from django.utils.translation import gettext as _
+from rest_framework import serializers
+
+from annotation import jobs
+from annotation.api.rest.cursors import ListPage
+from annotation.api.rest.doors import Anywhere, missing
+from annotation.api.rest.fields import Fields, NameField
+from annotation.api.rest.jobs_shown import job_plain
+from annotation.api.rest.operations import MAKE, READ, Call, JobShown, Operation, serves
+from annotation.api.v1.campaigns import RUNS_CAMPAIGN
+from annotation.common.roles import RESEARCHER
+from annotation.datasets import archives
+from annotation.datasets.exporting import ExportError, check_export
+from annotation.models import Account, Campaign, Job
+from annotation.selectors.corpora import AmbiguousLayer
+from annotation.selectors.scopes import within_scope
+from annotation.web.common.access import BROWSING
+from annotation.web.staff.jobs import EXPORT
+
+_TAG = "jobs"
+_RUNS = Anywhere((RESEARCHER,))
+_JOB = "jobs/<int:number>"
+
+
+class JobFilter(Fields):
+    """Which jobs."""
+
+    state = serializers.ChoiceField(["queued", "running", "done", "failed", "cancelled"], required=False)
+    kind = NameField(required=False)
+    campaign = NameField(required=False)
+    corpus = NameField(required=False)
+
+
+class ExportWanted(Fields):
+    """An export of the campaign's corpus with a layer, its own unless another is named. Of unfinished
+    images, say whether they are left out or go along: without that, a layer that is not finished is
+    refused."""
+
+    format = NameField()
+    layer = NameField(required=False)
+    unfinished = serializers.ChoiceField(["leave_out", "include"], required=False)
+    pictures = serializers.BooleanField(required=False)
+
+
+@serves(
+    Operation(
+        route="jobs",
+        method=READ,
+        path="jobs",
+        tag=_TAG,
+        opens=_RUNS,
+        asked=JobFilter,
+        answers=JobShown,
+        listed=True,
+    )
+)
+def jobs_list(call: Call) -> ListPage:
+    """List jobs, the newest first."""
+    found = _open_jobs(call.account)
+    asked = call.asked
+    if "state" in asked:
+        found = found.filter(state=asked["state"])
+    if "kind" in asked:
+        found = found.filter(kind=asked["kind"])
+    if "campaign" in asked:
+        found = found.filter(campaign__name=asked["campaign"])
+    if "corpus" in asked:
+        found = found.filter(Q(corpus__name=asked["corpus"]) | Q(campaign__corpus__name=asked["corpus"]))
+    return call.rows.of_rows(found, "-pk", job_plain)
+
+
+@serves(Operation(route="job", method=READ, path=_JOB, tag=_TAG, opens=_RUNS, answers=JobShown))
+def job_show(call: Call, number: int) -> dict[str, Any]:
+    """Show a job: how far it is, and what it came to."""
+    return job_plain(_job(call.account, number))
+
+
+@serves(
+    Operation(route="job_cancel", method=MAKE, path=f"{_JOB}/cancel", tag=_TAG, opens=_RUNS, answers=JobShown)
+)
+def job_cancel(call: Call, number: int) -> dict[str, Any]:
+    """Cancel a job. One that runs stops at its next step."""
+    found = _job(call.account, number)
+    jobs.cancel_job(job_id=found.pk, actor=call.account)
+    return job_plain(_job(call.account, number))
+
+
+@serves(
+    Operation(route="job_resume", method=MAKE, path=f"{_JOB}/resume", tag=_TAG, opens=_RUNS, answers=JobShown)
+)
+def job_resume(call: Call, number: int) -> dict[str, Any]:
+    """Resume a job that failed or was cancelled, from its last checkpoint."""
+    found = _job(call.account, number)
+    jobs.resume_job(job_id=found.pk, actor=call.account)
+    return job_plain(_job(call.account, number))
+
+
+@serves(
+    Operation(
+        route="exports",
+        method=MAKE,
+        path="campaigns/<slug:name>/exports",
+        tag="exports",
+        opens=RUNS_CAMPAIGN,
+        body=ExportWanted,
+        job=True,
+        refuses=(ExportError, AmbiguousLayer),
+        example={"format": "entities", "unfinished": "leave_out"},
+    )
+)
+def export_make(call: Call, campaign: Campaign) -> Job:
+    """Export a campaign's dataset, as a job; then download it by the job's number."""
+    layer = call.data.get("layer", campaign.name)
+    if not _layer_is_open(call.account, campaign, layer):
+        raise ExportError(
+            _("Your role covers only this campaign: export its own layer, “%(name)s”.")
+            % {"name": campaign.name}
+        )
+    arguments: dict[str, Any] = {
+        "corpus": campaign.corpus.name,
+        "format": call.data["format"],
+        "layer": layer,
+        "include_unfinished": call.data.get("unfinished") == "include",
+        "only_finished": call.data.get("unfinished") == "leave_out",
+        "with_pictures": call.data.get("pictures", False),
+    }
+    check_export(**arguments)
+    return jobs.enqueue(kind=EXPORT, arguments=arguments, campaign=campaign, actor=call.account)
+
+
+@serves(
+    Operation(
+        route="job_download",
+        method=READ,
+        path=f"{_JOB}/download",
+        tag="exports",
+        opens=_RUNS,
+        file="application/zip",
+        refuses=(archives.DownloadExpired,),
+    )
+)
+def export_download(call: Call, number: int) -> FileResponse:
+    """Download what an export made, while it is kept."""
+    found = _job(call.account, number)
+    if found.kind != EXPORT or found.state != Job.DONE:
+        raise missing(_("Job %(job)d has no download.") % {"job": number})
+    file = archives.file_of(found.result["path"])
+    return FileResponse(
+        file.open("rb"), as_attachment=True, filename=file.name, content_type="application/zip"
+    )
+
+
+def _open_jobs(account: Account) -> QuerySet[Job]:
+    """The jobs that an account may see and steer: those of campaigns and corpora that it runs.
+
+    Of exports, those of other layers take a role for the corpus.
+    """
+    of_campaigns = within_scope(account, RESEARCHER, corpus="campaign__corpus", campaign="campaign")
+    of_corpora = within_scope(account, RESEARCHER, corpus="corpus")
+    whole_corpus = within_scope(account, RESEARCHER, corpus="campaign__corpus")
+    found = Job.objects.filter(
+        (Q(campaign__isnull=False) & of_campaigns) | (Q(campaign__isnull=True) & of_corpora)
+    )
+    if whole_corpus:
+        found = found.alias(layer=KT("arguments__layer")).filter(
+            ~Q(kind=EXPORT) | whole_corpus | Q(layer=F("campaign__name"))
+        )
+    return found.select_related("campaign__corpus", "corpus", "created_by")
+
+
+def _layer_is_open(account: Account, campaign: Campaign, layer: str) -> bool:
+    return layer == campaign.name or account.has_role(*BROWSING, on=campaign.corpus.scope)
+
+
+def _job(account: Account, number: int) -> Job:
+    found = _open_jobs(account).filter(pk=number).first()
+    if found is None:
+        raise missing(_("There is no job %(job)d here.") % {"job": number})
+    return found
