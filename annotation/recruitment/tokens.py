@@ -43,7 +43,7 @@ def own_tokens(request: HttpRequest) -> HttpResponse:
         answer["Retry-After"] = str(seconds)
         return answer
     if not account.check_password(request.POST.get("password", "")):
-        return _shown(request, wrong=_("This is not your password."), status=403)
+        return _shown(request, wrong=_("This is not your password."), status=422)
     rate_limit.take_back(*tries)
     try:
         days = request.POST.get("days", "")

@@ -27,8 +27,16 @@ from annotation.web.common.access import BROWSING
 from annotation.web.staff.jobs import EXPORT
 
 _TAG = "jobs"
-_RUNS = Anywhere((RESEARCHER,))
 _JOB = "jobs/<int:number>"
+
+
+class OnJob:
+    """Researchers of what a job is about: its campaign, its corpus, or, of a job about neither, the server."""
+
+    def admit(self, account: Account, place: dict[str, Any]) -> tuple[Any, ...]:
+        """The job that the address names."""
+        Anywhere((RESEARCHER,)).admit(account, place)
+        return (_job(account, place.pop("number")),)
 
 
 class JobFilter(Fields):
@@ -57,7 +65,7 @@ class ExportWanted(Fields):
         method=READ,
         path="jobs",
         tag=_TAG,
-        opens=_RUNS,
+        opens=Anywhere((RESEARCHER,)),
         asked=JobFilter,
         answers=JobShown,
         listed=True,
@@ -78,30 +86,32 @@ def jobs_list(call: Call) -> ListPage:
     return call.rows.of_rows(found, "-pk", job_plain)
 
 
-@serves(Operation(route="job", method=READ, path=_JOB, tag=_TAG, opens=_RUNS, answers=JobShown))
-def job_show(call: Call, number: int) -> dict[str, Any]:
+@serves(Operation(route="job", method=READ, path=_JOB, tag=_TAG, opens=OnJob(), answers=JobShown))
+def job_show(call: Call, job: Job) -> dict[str, Any]:
     """Show a job: how far it is, and what it came to."""
-    return job_plain(_job(call.account, number))
+    return job_plain(job)
 
 
 @serves(
-    Operation(route="job_cancel", method=MAKE, path=f"{_JOB}/cancel", tag=_TAG, opens=_RUNS, answers=JobShown)
+    Operation(
+        route="job_cancel", method=MAKE, path=f"{_JOB}/cancel", tag=_TAG, opens=OnJob(), answers=JobShown
+    )
 )
-def job_cancel(call: Call, number: int) -> dict[str, Any]:
+def job_cancel(call: Call, job: Job) -> dict[str, Any]:
     """Cancel a job. One that runs stops at its next step."""
-    found = _job(call.account, number)
-    jobs.cancel_job(job_id=found.pk, actor=call.account)
-    return job_plain(_job(call.account, number))
+    jobs.cancel_job(job_id=job.pk, actor=call.account)
+    return job_plain(_job(call.account, job.pk))
 
 
 @serves(
-    Operation(route="job_resume", method=MAKE, path=f"{_JOB}/resume", tag=_TAG, opens=_RUNS, answers=JobShown)
+    Operation(
+        route="job_resume", method=MAKE, path=f"{_JOB}/resume", tag=_TAG, opens=OnJob(), answers=JobShown
+    )
 )
-def job_resume(call: Call, number: int) -> dict[str, Any]:
+def job_resume(call: Call, job: Job) -> dict[str, Any]:
     """Resume a job that failed or was cancelled, from its last checkpoint."""
-    found = _job(call.account, number)
-    jobs.resume_job(job_id=found.pk, actor=call.account)
-    return job_plain(_job(call.account, number))
+    jobs.resume_job(job_id=job.pk, actor=call.account)
+    return job_plain(_job(call.account, job.pk))
 
 
 @serves(
@@ -143,17 +153,16 @@ def export_make(call: Call, campaign: Campaign) -> Job:
         method=READ,
         path=f"{_JOB}/download",
         tag="exports",
-        opens=_RUNS,
+        opens=OnJob(),
         file="application/zip",
         refuses=(archives.DownloadExpired,),
     )
 )
-def export_download(call: Call, number: int) -> FileResponse:
+def export_download(call: Call, job: Job) -> FileResponse:
     """Download what an export made, while it is kept."""
-    found = _job(call.account, number)
-    if found.kind != EXPORT or found.state != Job.DONE:
-        raise missing(_("Job %(job)d has no download.") % {"job": number})
-    file = archives.file_of(found.result["path"])
+    if job.kind != EXPORT or job.state != Job.DONE:
+        raise missing(_("Job %(job)d has no download.") % {"job": job.pk})
+    file = archives.file_of(job.result["path"])
     return FileResponse(
         file.open("rb"), as_attachment=True, filename=file.name, content_type="application/zip"
     )
