@@ -145,7 +145,9 @@ def account_under(token: ApiToken) -> Account:
 def held_within(account: Account, limit: Scope) -> frozenset[Granted]:
     """What `account` was granted of staff's roles, as far as it lies within `limit`."""
     staff = RoleGrant.objects.filter(account=account).exclude(role=ANNOTATOR)
-    rows = list(staff.values_list("role", "corpus", "campaign", "campaign__corpus"))
+    rows: list[tuple[str, int | None, int | None, int | None]] = list(
+        staff.values_list("role", "corpus", "campaign", "campaign__corpus")
+    )
     if account.is_superuser:
         rows.append((ADMIN, None, None, None))
     found = set()

@@ -67,7 +67,7 @@ class RecipeShown(serializers.Serializer[Any]):
 class FeatureSetShown(serializers.Serializer[Any]):
     """A feature set: vectors of the images, captions, regions or words of a corpus."""
 
-    label = serializers.CharField(help_text="Name and version, as trainings take it.")
+    label = serializers.CharField(help_text="Name and version, as trainings take it.")  # type: ignore[assignment]
     corpus = NameField()
     name = NameField()
     version = serializers.IntegerField()

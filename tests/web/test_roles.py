@@ -235,7 +235,7 @@ def _places_of_the_api(world: Any, campaign: str, job: int) -> dict[str, list[An
         "jobs/": [job],
         "tokens/": [1],
     }
-    more = {"<str:key>": "man", "<str:pseudonym>": worker, "<slug:layer>": campaign}
+    more: dict[str, Any] = {"<str:key>": "man", "<str:pseudonym>": worker, "<slug:layer>": campaign}
     more |= {"<int:flag>": flag.pk, "<int:ruling>": ruling.pk}
     found = {}
     for one in served():

@@ -74,7 +74,7 @@ def _signed_out(detail: str) -> Problem:
     return Problem(HTTPStatus.UNAUTHORIZED, "signed_out", detail, headers=headers)
 
 
-class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+class TokenScheme(OpenApiAuthenticationExtension):
     """How the OpenAPI document tells of `TokenOrSession`."""
 
     target_class = TokenOrSession

@@ -174,7 +174,7 @@ class ProblemShown(serializers.Serializer[Any]):
     detail = serializers.CharField()
     code = serializers.CharField()
     field = serializers.CharField(required=False)
-    errors = FieldProblemShown(many=True, required=False)
+    errors = FieldProblemShown(many=True, required=False)  # type: ignore[assignment]
 
 
 class JobShown(serializers.Serializer[Any]):

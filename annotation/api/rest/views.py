@@ -127,9 +127,8 @@ def operation_view(route: str, methods: Mapping[str, Served]) -> Any:
 
     name = "".join(part.title() for part in route.split("_")) + "View"
     held = {one.about.method.lower(): answering(one) for one in methods.values()}
-    return type(
-        name, (OperationView,), {**held, "operations": methods, "__doc__": f"Route {route}."}
-    ).as_view()
+    view: Any = type(name, (OperationView,), {**held, "operations": methods, "__doc__": f"Route {route}."})
+    return view.as_view()
 
 
 def problem_of(error: Exception, about: Operation | None) -> Problem:

@@ -40,7 +40,7 @@ class LayerShown(serializers.Serializer[Any]):
     """A layer: mentions, chains and boxes over a corpus. Counts are of the images that it covers."""
 
     name = NameField()
-    source = serializers.CharField()
+    source = serializers.CharField()  # type: ignore[assignment]
     version = serializers.IntegerField(help_text="Rises whenever anything in it changes.")
     images = serializers.IntegerField()
     mentions = serializers.IntegerField()
@@ -103,7 +103,7 @@ class BoxShown(serializers.Serializer[Any]):
 class ChainShown(serializers.Serializer[Any]):
     """A chain of mentions that mean the same."""
 
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]
     stage = serializers.CharField()
     scene = serializers.BooleanField()
     nobndbox = serializers.BooleanField()

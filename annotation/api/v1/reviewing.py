@@ -214,7 +214,7 @@ def review_image_show(call: Call, campaign: Campaign, key: str) -> dict[str, Any
                 "ruling": each.row.content,
                 "comment": each.row.comment,
                 "made_by": each.row.made_by.get_username() if each.row.made_by is not None else None,
-                "made_at": json_time(each.row.created_at),
+                "made_at": json_time(each.row.made_at),
                 "withdrawn_at": json_time(each.row.withdrawn_at),
             }
             for each in found.rulings

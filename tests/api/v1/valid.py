@@ -75,6 +75,11 @@ def _ruling() -> ValidCall:
     return ValidCall({"name": "review", "ruling": made.ruling.pk})
 
 
+def _ruled() -> ValidCall:
+    _ruling()
+    return ValidCall({"name": "review", "key": "man"})
+
+
 def _discarded() -> ValidCall:
     campaign = Campaign.objects.get(name="quay")
     worker = _pseudonym()
@@ -185,7 +190,7 @@ VALID: dict[str, Make] = {
     "worker_discard": of_worker({"reason": "At random."}),
     "worker_restore": _discarded,
     "review_queue_list": at(name="review"),
-    "review_image_show": at(name="review", key="man"),
+    "review_image_show": _ruled,
     "ruling_make": told({"ruling": {"kind": "keep_apart", "a": MAN, "b": HAT}}, name="review", key="man"),
     "ruling_withdraw": _ruling,
     "flags_list": at(name="review"),
