@@ -20,6 +20,7 @@ from annotation.api.v1.campaigns import RUNS_CAMPAIGN
 from annotation.common.roles import RESEARCHER
 from annotation.datasets import archives
 from annotation.datasets.exporting import ExportError, check_export
+from annotation.datasets.layers import update_layers
 from annotation.models import Account, Campaign, Job
 from annotation.selectors.corpora import AmbiguousLayer
 from annotation.selectors.scopes import within_scope
@@ -31,7 +32,7 @@ _JOB = "jobs/<int:number>"
 
 
 class OnJob:
-    """Researchers of what a job is about: its campaign, its corpus, or, of a job about neither, the server."""
+    """Researchers of what a job is about: its campaign, its corpus, or, of one about neither, the server."""
 
     def admit(self, account: Account, place: dict[str, Any]) -> tuple[Any, ...]:
         """The job that the address names."""
@@ -143,6 +144,7 @@ def export_make(call: Call, campaign: Campaign) -> Job:
         "only_finished": call.data.get("unfinished") == "leave_out",
         "with_pictures": call.data.get("pictures", False),
     }
+    update_layers(campaign.corpus, layer)
     check_export(**arguments)
     return jobs.enqueue(kind=EXPORT, arguments=arguments, campaign=campaign, actor=call.account)
 
