@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from annotation.protocol.kinds import names
+
 _TEXT: dict[str, Any] = {"type": "string"}
 _WHOLE: dict[str, Any] = {"type": "integer"}
 _NUMBER: dict[str, Any] = {"type": "number"}
@@ -138,6 +140,8 @@ def _call(
     return found
 
 
+#: A kind of question, for examples.
+_KIND = next(iter(names()))
 _KIND_OF_CAMPAIGN = _object("campaign kind", campaign=_NAME, kind=_NAME)
 _CONSENT = _object("version text needed", version=_WHOLE, text=_TEXT, needed=_FLAG)
 CALLS_OF_WORKERS: dict[str, Any] = {
@@ -153,7 +157,7 @@ CALLS_OF_WORKERS: dict[str, Any] = {
             _any_of("WorkerTask", "WorkerNothing"),
             *(400, 404),
             body=_object("campaign kind", campaign=_NAME, kind=_NAME, holding=_HOLDING),
-            example={"campaign": "quay", "kind": "coref_link"},
+            example={"campaign": "quay", "kind": _KIND},
         )
     },
     "/api/tasks/test": {
@@ -163,7 +167,7 @@ CALLS_OF_WORKERS: dict[str, Any] = {
             {"anyOf": [_object("asked answered", asked=_WHOLE, answered=_WHOLE), _of("WorkerNothing")]},
             *(400, 404),
             body=_KIND_OF_CAMPAIGN,
-            example={"campaign": "quay", "kind": "coref_link"},
+            example={"campaign": "quay", "kind": _KIND},
         )
     },
     "/api/campaigns/{name}/consent": {

@@ -12,20 +12,20 @@ from annotation.api.contents import json_time
 from annotation.api.rest.cursors import ListPage
 from annotation.api.rest.doors import On
 from annotation.api.rest.fields import (
-    Fields,
+    CallFields,
     MoneyField,
     NameField,
-    NumberField,
     PlainField,
     TextField,
+    WholeField,
     decimal_text,
 )
-from annotation.api.rest.operations import MAKE, READ, Call, Operation, serves
+from annotation.api.rest.operations import GET, POST, ApiCall, Operation, serves
 from annotation.common.roles import RESEARCHER
 from annotation.protocol.campaign_settings import settings_of
 from annotation.selectors.campaign import costs
 from annotation.selectors.jobs import Job
-from evaluation.api.given import plain
+from evaluation.api.given import as_plain_json
 from evaluation.api.systems import RESEARCHES, OfCorpus
 from evaluation.models import Batch
 from evaluation.relevance.pair_tasks import PAIR_TASKS, USUAL_TASKS
@@ -104,7 +104,7 @@ class BatchPlanShown(serializers.Serializer[Any]):
     currency = serializers.CharField()
 
 
-class BatchPlanned(Fields):
+class BatchPlanned(CallFields):
     """A batch of the top `depth` of `runs`. `threshold` takes unlikely pairs out; null takes none out.
     `reuse` names sets of judgments whose answers are not asked for again; without it, all on the same
     scale."""
@@ -112,15 +112,15 @@ class BatchPlanned(Fields):
     corpus = NameField()
     runs = serializers.ListField(child=NameField(), min_length=1, max_length=200)
     tasks = serializers.ChoiceField(list(PAIR_TASKS), required=False)
-    depth = NumberField(required=False, min_value=1, max_value=WIDEST)
+    depth = WholeField(required=False, min_value=1, max_value=WIDEST)
     threshold = serializers.FloatField(required=False, allow_null=True, min_value=0, max_value=1)
-    judges = NumberField(required=False, allow_null=True, min_value=1, max_value=100)
+    judges = WholeField(required=False, allow_null=True, min_value=1, max_value=100)
     known_from = TextField(
         required=False, max_length=40, help_text="The split that control items are made from."
     )
     reuse = serializers.ListField(child=NameField(), required=False, max_length=100)
     strategy = TextField(required=False, allow_blank=True, max_length=40)
-    rounds = NumberField(required=False, min_value=1, max_value=1000)
+    rounds = WholeField(required=False, min_value=1, max_value=1000)
     settings = PlainField(required=False)
 
 
@@ -130,7 +130,7 @@ class BatchNamed(BatchPlanned):
     name = NameField()
 
 
-class Settling(Fields):
+class Settling(CallFields):
     """The name of the qrels to be frozen, and the rule; the usual one of the questions without it."""
 
     qrels = NameField()
@@ -148,7 +148,7 @@ _EXAMPLE = {
 @serves(
     Operation(
         route="batches",
-        method=READ,
+        method=GET,
         path="batches",
         tag=_TAG,
         opens=RESEARCHES,
@@ -157,7 +157,7 @@ _EXAMPLE = {
         listed=True,
     )
 )
-def batches_list(call: Call) -> ListPage:
+def batches_list_call(call: ApiCall) -> ListPage:
     """List batches, the newest first."""
     found = offered.offered_batches(call.request).select_related("campaign", "corpus", "judgments")
     if "corpus" in call.asked:
@@ -168,7 +168,7 @@ def batches_list(call: Call) -> ListPage:
 @serves(
     Operation(
         route="batches",
-        method=MAKE,
+        method=POST,
         path="batches",
         tag=_TAG,
         opens=RESEARCHES,
@@ -178,7 +178,7 @@ def batches_list(call: Call) -> ListPage:
         example=_EXAMPLE,
     )
 )
-def batch_open(call: Call) -> Job:
+def batch_open_call(call: ApiCall) -> Job:
     """Open a batch as a job: pairs are pooled from runs, and a campaign asks about them."""
     return enqueue_batch(call.request, _wanted(call), call.data["name"])
 
@@ -186,7 +186,7 @@ def batch_open(call: Call) -> Job:
 @serves(
     Operation(
         route="batch_plans",
-        method=MAKE,
+        method=POST,
         path="batch-plans",
         tag=_TAG,
         opens=RESEARCHES,
@@ -196,7 +196,7 @@ def batch_open(call: Call) -> Job:
         example={key: value for key, value in _EXAMPLE.items() if key != "name"},
     )
 )
-def batch_plan(call: Call) -> dict[str, Any]:
+def batch_plan_call(call: ApiCall) -> dict[str, Any]:
     """Plan a batch: what it would come to. Nothing is opened."""
     made = planned_batch(_wanted(call))
     numbers = made.numbers()
@@ -210,8 +210,8 @@ def batch_plan(call: Call) -> dict[str, Any]:
     }
 
 
-@serves(Operation(route="batch", method=READ, path=_ONE, tag=_TAG, opens=_ON_BATCH, answers=BatchDetailShown))
-def batch_show(call: Call, batch: Batch) -> dict[str, Any]:
+@serves(Operation(route="batch", method=GET, path=_ONE, tag=_TAG, opens=_ON_BATCH, answers=BatchDetailShown))
+def batch_show_call(call: ApiCall, batch: Batch) -> dict[str, Any]:
     """Show a batch: how far it is, who judged, what it cost."""
     seen = cached_batch_state(batch)
     pay = settings_of(batch.campaign.settings).pay
@@ -238,7 +238,7 @@ def batch_show(call: Call, batch: Batch) -> dict[str, Any]:
             }
             for name, one in sorted(seen.people.items())
         ],
-        "numbers": plain(
+        "numbers": as_plain_json(
             {key: value for key, value in seen.numbers.items() if key not in ("amount", "price")}
         ),
     }
@@ -247,7 +247,7 @@ def batch_show(call: Call, batch: Batch) -> dict[str, Any]:
 @serves(
     Operation(
         route="batch_collect",
-        method=MAKE,
+        method=POST,
         path=f"{_ONE}/collect",
         tag=_TAG,
         opens=_ON_BATCH,
@@ -255,7 +255,7 @@ def batch_show(call: Call, batch: Batch) -> dict[str, Any]:
         refuses=_ACTS,
     )
 )
-def batch_collect(call: Call, batch: Batch) -> Job:
+def batch_collect_call(call: ApiCall, batch: Batch) -> Job:
     """Collect a batch's answers as a set of judgments, as a job."""
     return _ask(call, batch, "collect_judgments", {"batch": batch.name})
 
@@ -263,7 +263,7 @@ def batch_collect(call: Call, batch: Batch) -> Job:
 @serves(
     Operation(
         route="batch_settle",
-        method=MAKE,
+        method=POST,
         path=f"{_ONE}/settle",
         tag=_TAG,
         opens=_ON_BATCH,
@@ -273,7 +273,7 @@ def batch_collect(call: Call, batch: Batch) -> Job:
         example={"qrels": "pool-1"},
     )
 )
-def batch_settle(call: Call, batch: Batch) -> Job:
+def batch_settle_call(call: ApiCall, batch: Batch) -> Job:
     """Collect a batch's answers and freeze qrels from them, as a job."""
     qrels, rule = call.data["qrels"], call.data.get("rule")
     check_settling(qrels, rule)
@@ -283,7 +283,7 @@ def batch_settle(call: Call, batch: Batch) -> Job:
 @serves(
     Operation(
         route="batch_reassign",
-        method=MAKE,
+        method=POST,
         path=f"{_ONE}/reassign",
         tag=_TAG,
         opens=_ON_BATCH,
@@ -291,7 +291,7 @@ def batch_settle(call: Call, batch: Batch) -> Job:
         refuses=_ACTS,
     )
 )
-def batch_reassign(call: Call, batch: Batch) -> Job:
+def batch_reassign_call(call: ApiCall, batch: Batch) -> Job:
     """Ask others in the place of judges who do not count, as a job."""
     return _ask(call, batch, "top_up_batch", {"batch": batch.name})
 
@@ -299,7 +299,7 @@ def batch_reassign(call: Call, batch: Batch) -> Job:
 @serves(
     Operation(
         route="batch_next_round",
-        method=MAKE,
+        method=POST,
         path=f"{_ONE}/next-round",
         tag=_TAG,
         opens=_ON_BATCH,
@@ -307,18 +307,18 @@ def batch_reassign(call: Call, batch: Batch) -> Job:
         refuses=_ACTS,
     )
 )
-def batch_next_round(call: Call, batch: Batch) -> Job:
+def batch_next_round_call(call: ApiCall, batch: Batch) -> Job:
     """Ask the next round of a batch that asks in rounds, as a job."""
     if not batch.strategy:
         raise BatchRefused(f"batch {batch.name!r} asks everything at once; there are no rounds")
     return _ask(call, batch, "next_wave", round_after(batch))
 
 
-def _ask(call: Call, batch: Batch, kind: str, arguments: dict[str, Any]) -> Job:
+def _ask(call: ApiCall, batch: Batch, kind: str, arguments: dict[str, Any]) -> Job:
     return jobs.enqueue(kind=kind, arguments=arguments, corpus=batch.corpus, actor=call.account)
 
 
-def _wanted(call: Call) -> BatchWanted:
+def _wanted(call: ApiCall) -> BatchWanted:
     """What a call asks for; raises one of BATCH_REFUSALS for a corpus or runs that are not open."""
     given = call.data
     offered.offered_corpus(call.request, given["corpus"])

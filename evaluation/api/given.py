@@ -21,7 +21,7 @@ def as_form(data: Mapping[str, Any], **more: Any) -> QueryDict:
     return found
 
 
-def plain(value: Any) -> Any:
+def as_plain_json(value: Any) -> Any:
     """Dataclasses' plain data as JSON has it: tuples as lists, times and paths as text."""
     return json.loads(json.dumps(value, default=str))
 

@@ -13,8 +13,8 @@ from rest_framework import serializers
 from annotation.api.contents import json_time
 from annotation.api.rest.cursors import ListPage
 from annotation.api.rest.doors import On, missing
-from annotation.api.rest.fields import Fields, NameField, NumberField, TextField
-from annotation.api.rest.operations import MAKE, READ, REMOVE, Call, Created, Operation, serves
+from annotation.api.rest.fields import CallFields, NameField, TextField, WholeField
+from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Created, Operation, serves
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from annotation.formats.base import FormatError
@@ -111,14 +111,14 @@ class QrelsImported(serializers.Serializer[Any]):
     unchanged = serializers.BooleanField()
 
 
-class FreezingWanted(Fields):
+class FreezingWanted(CallFields):
     """Qrels to be frozen: under a `protocol`, or from a set of `judgments` by a rule. Of which images: a
     split, a fold, or run:NAME; all without it."""
 
     name = NameField()
     corpus = NameField()
     protocol = serializers.ChoiceField(sorted(PROTOCOLS), required=False)
-    caption = NumberField(required=False, max_value=1000)
+    caption = WholeField(required=False, max_value=1000)
     judgments = NameField(required=False)
     rule = TextField(required=False)
     scale = TextField(required=False, max_length=40)
@@ -127,22 +127,22 @@ class FreezingWanted(Fields):
     summary = serializers.ChoiceField(list(SUMMARIES), required=False)
     originals = serializers.BooleanField(required=False)
     split = TextField(required=False)
-    seed = NumberField(required=False, max_value=10**9 - 1)
+    seed = WholeField(required=False, max_value=10**9 - 1)
 
 
-class QrelsSent(Fields):
+class QrelsSent(CallFields):
     """A file of qrels."""
 
     name = NameField()
     corpus = NameField()
     format = serializers.ChoiceField(sorted(QRELS_FORMATS.keys()))
     asks = serializers.ChoiceField(list(ASKING_SIDES), required=False)
-    level = NumberField(required=False, max_value=1000)
+    level = WholeField(required=False, max_value=1000)
     skip = serializers.BooleanField(required=False, help_text="Leave out pairs of what the corpus lacks.")
     file = serializers.FileField(required=False)
 
 
-class JudgmentsSent(Fields):
+class JudgmentsSent(CallFields):
     """A file of judgments, and beside it the list of keywords that one format has."""
 
     name = NameField()
@@ -155,16 +155,16 @@ class JudgmentsSent(Fields):
     beside = serializers.FileField(required=False)
 
 
-class VersionWanted(Fields):
+class VersionWanted(CallFields):
     """Which version; the newest without it."""
 
-    version = NumberField(required=False, min_value=1)
+    version = WholeField(required=False, min_value=1)
 
 
 @serves(
     Operation(
         route="judgment_sets",
-        method=READ,
+        method=GET,
         path="judgment-sets",
         tag=_TAG,
         opens=RESEARCHES,
@@ -173,7 +173,7 @@ class VersionWanted(Fields):
         listed=True,
     )
 )
-def judgment_sets_list(call: Call) -> ListPage:
+def judgment_sets_list_call(call: ApiCall) -> ListPage:
     """List sets of judgments, the newest first."""
     found = offered.judgment_sets(call.request).select_related("corpus")
     if "corpus" in call.asked:
@@ -184,7 +184,7 @@ def judgment_sets_list(call: Call) -> ListPage:
 @serves(
     Operation(
         route="judgment_sets",
-        method=MAKE,
+        method=POST,
         path="judgment-sets",
         tag=_TAG,
         opens=RESEARCHES,
@@ -196,7 +196,7 @@ def judgment_sets_list(call: Call) -> ListPage:
         refuses=UPLOAD_REFUSALS,
     )
 )
-def judgments_upload(call: Call) -> Created:
+def judgments_upload_call(call: ApiCall) -> Created:
     """Import a file of judgments: all of it, or nothing."""
     corpus = offered.offered_corpus(call.request, call.data["corpus"]).name
     with upload_folder(call.request, commands="import_judgments", most=READ_AT_ONCE) as folder:
@@ -215,7 +215,7 @@ def judgments_upload(call: Call) -> Created:
 @serves(
     Operation(
         route="qrels",
-        method=READ,
+        method=GET,
         path="qrels",
         tag=_TAG,
         opens=RESEARCHES,
@@ -224,7 +224,7 @@ def judgments_upload(call: Call) -> Created:
         listed=True,
     )
 )
-def qrels_list(call: Call) -> ListPage:
+def qrels_list_call(call: ApiCall) -> ListPage:
     """List qrels, every version, the newest first."""
     found = offered.published_qrels(call.request).select_related("corpus", "judgments")
     if "corpus" in call.asked:
@@ -235,7 +235,7 @@ def qrels_list(call: Call) -> ListPage:
 @serves(
     Operation(
         route="qrels",
-        method=MAKE,
+        method=POST,
         path="qrels",
         tag=_TAG,
         opens=RESEARCHES,
@@ -245,7 +245,7 @@ def qrels_list(call: Call) -> ListPage:
         example={"name": "originals", "corpus": "harbour", "protocol": "first caption", "split": "test"},
     )
 )
-def qrels_freeze(call: Call) -> Job:
+def qrels_freeze_call(call: ApiCall) -> Job:
     """Freeze qrels as a job: under a protocol, or from judgments."""
     act = FROM_JUDGMENTS if "judgments" in call.data else FROM_PROTOCOL
     with upload_folder(call.request, commands="freeze_qrels") as folder:
@@ -255,7 +255,7 @@ def qrels_freeze(call: Call) -> Job:
 @serves(
     Operation(
         route="qrels_upload",
-        method=MAKE,
+        method=POST,
         path="qrels-uploads",
         tag=_TAG,
         opens=RESEARCHES,
@@ -267,7 +267,7 @@ def qrels_freeze(call: Call) -> Job:
         refuses=UPLOAD_REFUSALS,
     )
 )
-def qrels_upload(call: Call) -> Created:
+def qrels_upload_call(call: ApiCall) -> Created:
     """Import a file of qrels: all of it, or nothing."""
     corpus = offered.offered_corpus(call.request, call.data["corpus"]).name
     with upload_folder(call.request, commands="import_qrels", most=READ_AT_ONCE) as folder:
@@ -287,7 +287,7 @@ def qrels_upload(call: Call) -> Created:
 @serves(
     Operation(
         route="qrels_one",
-        method=READ,
+        method=GET,
         path=_ONE,
         tag=_TAG,
         opens=_ON_QRELS,
@@ -295,7 +295,7 @@ def qrels_upload(call: Call) -> Created:
         answers=QrelsDetailShown,
     )
 )
-def qrels_show(call: Call, newest: QrelsSnapshot) -> dict[str, Any]:
+def qrels_show_call(call: ApiCall, newest: QrelsSnapshot) -> dict[str, Any]:
     """Show a version of qrels, by default the newest, with what it holds."""
     row = _version(call, newest)
     counts = counts_of(row)
@@ -312,7 +312,7 @@ def qrels_show(call: Call, newest: QrelsSnapshot) -> dict[str, Any]:
 @serves(
     Operation(
         route="qrels_one",
-        method=REMOVE,
+        method=DELETE,
         path=_ONE,
         tag=_TAG,
         opens=_ON_QRELS,
@@ -320,7 +320,7 @@ def qrels_show(call: Call, newest: QrelsSnapshot) -> dict[str, Any]:
         refuses=(registry.InUse, UnknownName),
     )
 )
-def qrels_delete(call: Call, newest: QrelsSnapshot) -> None:
+def qrels_delete_call(call: ApiCall, newest: QrelsSnapshot) -> None:
     """Remove a version of qrels; refused while a report was made from it."""
     remove_qrels(name=f"{newest.name}:{_version(call, newest).version}", actor=call.account)
 
@@ -328,7 +328,7 @@ def qrels_delete(call: Call, newest: QrelsSnapshot) -> None:
 @serves(
     Operation(
         route="qrels_file",
-        method=READ,
+        method=GET,
         path=f"{_ONE}/trec",
         tag=_TAG,
         opens=_ON_QRELS,
@@ -337,7 +337,7 @@ def qrels_delete(call: Call, newest: QrelsSnapshot) -> None:
         refuses=(FormatError, ImportRefused),
     )
 )
-def qrels_download(call: Call, newest: QrelsSnapshot) -> FileResponse:
+def qrels_download_call(call: ApiCall, newest: QrelsSnapshot) -> FileResponse:
     """Download a version of qrels as a TREC file."""
     row = _version(call, newest)
     with tempfile.TemporaryDirectory() as folder:
@@ -351,7 +351,7 @@ def qrels_download(call: Call, newest: QrelsSnapshot) -> FileResponse:
         )
 
 
-def _version(call: Call, newest: QrelsSnapshot) -> QrelsSnapshot:
+def _version(call: ApiCall, newest: QrelsSnapshot) -> QrelsSnapshot:
     """The version that is asked for; raises Problem."""
     try:
         return version_of_qrels(newest, str(call.asked.get("version", "")))

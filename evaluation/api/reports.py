@@ -10,8 +10,8 @@ from rest_framework import serializers
 from annotation.api.contents import json_time
 from annotation.api.rest.cursors import ListPage
 from annotation.api.rest.doors import On
-from annotation.api.rest.fields import Fields, NameField, NumberField, PlainField, TextField
-from annotation.api.rest.operations import MAKE, READ, REMOVE, Call, Operation, serves
+from annotation.api.rest.fields import CallFields, NameField, PlainField, TextField, WholeField
+from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Operation, serves
 from annotation.common.roles import RESEARCHER
 from annotation.selectors.jobs import Job
 from evaluation.api.given import as_form
@@ -48,7 +48,7 @@ class ReportDetailShown(ReportShown):
     files = serializers.DictField(child=serializers.CharField())
 
 
-class ReportWanted(Fields):
+class ReportWanted(CallFields):
     """A report of runs under qrels, NAME or NAME:VERSION; `baseline` names the run of each direction that
     others are tested against. `replace` builds a report of this name again."""
 
@@ -61,16 +61,16 @@ class ReportWanted(Fields):
     against = TextField(required=False)
     split = TextField(required=False)
     missing = serializers.ChoiceField(MISSING, required=False)
-    seed = NumberField(required=False, max_value=10**9 - 1)
-    rounds = NumberField(required=False, min_value=1, max_value=10**6)
-    resamples = NumberField(required=False, min_value=1, max_value=10**6)
+    seed = WholeField(required=False, max_value=10**9 - 1)
+    rounds = WholeField(required=False, min_value=1, max_value=10**6)
+    resamples = WholeField(required=False, min_value=1, max_value=10**6)
     replace = serializers.BooleanField(required=False)
 
 
 @serves(
     Operation(
         route="reports",
-        method=READ,
+        method=GET,
         path="reports",
         tag=_TAG,
         opens=RESEARCHES,
@@ -79,7 +79,7 @@ class ReportWanted(Fields):
         listed=True,
     )
 )
-def reports_list(call: Call) -> ListPage:
+def reports_list_call(call: ApiCall) -> ListPage:
     """List reports, by name."""
     found = offered.offered_reports(call.request).select_related("corpus", "qrels", "batch")
     if "corpus" in call.asked:
@@ -90,7 +90,7 @@ def reports_list(call: Call) -> ListPage:
 @serves(
     Operation(
         route="reports",
-        method=MAKE,
+        method=POST,
         path="reports",
         tag=_TAG,
         opens=RESEARCHES,
@@ -104,22 +104,22 @@ def reports_list(call: Call) -> ListPage:
         },
     )
 )
-def report_build(call: Call) -> Job:
+def report_build_call(call: ApiCall) -> Job:
     """Build a report, as a job."""
     measures = {"measures": ", ".join(call.data["measures"])} if "measures" in call.data else {}
     return enqueue_report(call.request, as_form({**call.data, **measures}))
 
 
 @serves(
-    Operation(route="report", method=READ, path=_ONE, tag=_TAG, opens=_ON_REPORT, answers=ReportDetailShown)
+    Operation(route="report", method=GET, path=_ONE, tag=_TAG, opens=_ON_REPORT, answers=ReportDetailShown)
 )
-def report_show(call: Call, report: Report) -> dict[str, Any]:
+def report_show_call(call: ApiCall, report: Report) -> dict[str, Any]:
     """Show a report: what it was made from, and its files."""
     return {**_report_plain(report), "inputs": report.inputs, "files": report.files}
 
 
-@serves(Operation(route="report", method=REMOVE, path=_ONE, tag=_TAG, opens=_ON_REPORT))
-def report_delete(call: Call, report: Report) -> None:
+@serves(Operation(route="report", method=DELETE, path=_ONE, tag=_TAG, opens=_ON_REPORT))
+def report_delete_call(call: ApiCall, report: Report) -> None:
     """Remove a report; runs and qrels stay."""
     building.remove_report(report.name, actor=call.account)
 
@@ -127,7 +127,7 @@ def report_delete(call: Call, report: Report) -> None:
 @serves(
     Operation(
         route="report_archive",
-        method=READ,
+        method=GET,
         path=f"{_ONE}/archive",
         tag=_TAG,
         opens=_ON_REPORT,
@@ -135,7 +135,7 @@ def report_delete(call: Call, report: Report) -> None:
         refuses=(ReportRefused,),
     )
 )
-def report_download(call: Call, report: Report) -> HttpResponse:
+def report_download_call(call: ApiCall, report: Report) -> HttpResponse:
     """Download all files of a report in one archive: tables, figures, LaTeX, CSV and JSON."""
     return packed_report(report)
 

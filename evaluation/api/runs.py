@@ -14,11 +14,11 @@ from rest_framework import serializers
 from annotation.api.contents import json_time
 from annotation.api.rest.cursors import ListPage
 from annotation.api.rest.doors import On
-from annotation.api.rest.fields import Fields, NameField, NumberField, PlainField, TextField
-from annotation.api.rest.operations import MAKE, READ, REMOVE, Call, Created, Operation, serves
+from annotation.api.rest.fields import CallFields, NameField, PlainField, TextField, WholeField
+from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Created, Operation, serves
 from annotation.common.roles import RESEARCHER
 from annotation.formats.base import FormatError
-from evaluation.api.given import as_form, plain
+from evaluation.api.given import as_form, as_plain_json
 from evaluation.api.systems import RESEARCHES
 from evaluation.comparison.comparisons import compare_runs, compare_single_run, score_run
 from evaluation.comparison.ranked_runs import LEFT_OUT, MISSING
@@ -105,7 +105,7 @@ class ComparisonShown(serializers.Serializer[Any]):
     remarks = serializers.ListField(child=serializers.CharField())
 
 
-class RunFilter(Fields):
+class RunFilter(CallFields):
     """Which runs."""
 
     corpus = NameField(required=False)
@@ -114,7 +114,7 @@ class RunFilter(Fields):
     find = TextField(required=False, help_text="A part of the name of the run or its system.")
 
 
-class ScoringWanted(Fields):
+class ScoringWanted(CallFields):
     """Under which qrels, NAME or NAME:VERSION (the newest of the corpus without it), and of which images:
     a split, a fold such as 1/5, or run:NAME. Queries that a run does not rank are left out, or count as
     the worst."""
@@ -124,7 +124,7 @@ class ScoringWanted(Fields):
     missing = serializers.ChoiceField(MISSING, required=False)
 
 
-class ComparisonWanted(Fields):
+class ComparisonWanted(CallFields):
     """Runs of one direction, the one that others are tested against first; and as in scoring one."""
 
     runs = serializers.ListField(child=NameField(), min_length=1, max_length=MOST_RUNS_COMPARED)
@@ -134,7 +134,7 @@ class ComparisonWanted(Fields):
     missing = serializers.ChoiceField(MISSING, required=False)
 
 
-class RunSent(Fields):
+class RunSent(CallFields):
     """A run made elsewhere, as a file: a TREC run, a matrix of scores, or embeddings."""
 
     name = NameField()
@@ -142,14 +142,14 @@ class RunSent(Fields):
     direction = serializers.ChoiceField(RUN_DIRECTIONS)
     format = serializers.ChoiceField(RUN_FORMATS, required=False)
     system = NameField(required=False, help_text="What made it; the tag of a TREC run without it.")
-    depth = NumberField(
+    depth = WholeField(
         required=False, max_value=10**6, help_text="Of scores: how many items of each are kept."
     )
     file = serializers.FileField(required=False)
     ids = serializers.FileField(required=False)
 
 
-class TiesWanted(Fields):
+class TiesWanted(CallFields):
     """What becomes of equal scores: they stay, or are written a hair apart."""
 
     ties = serializers.ChoiceField(TIES, required=False)
@@ -158,7 +158,7 @@ class TiesWanted(Fields):
 @serves(
     Operation(
         route="runs",
-        method=READ,
+        method=GET,
         path="runs",
         tag=_TAG,
         opens=RESEARCHES,
@@ -167,7 +167,7 @@ class TiesWanted(Fields):
         listed=True,
     )
 )
-def runs_list(call: Call) -> ListPage:
+def runs_list_call(call: ApiCall) -> ListPage:
     """List runs, by name."""
     registry.register_unlisted_systems()
     found = offered.published_runs(call.request).select_related("corpus", "made_by")
@@ -186,7 +186,7 @@ def runs_list(call: Call) -> ListPage:
 @serves(
     Operation(
         route="runs",
-        method=MAKE,
+        method=POST,
         path="runs",
         tag=_TAG,
         opens=RESEARCHES,
@@ -198,7 +198,7 @@ def runs_list(call: Call) -> ListPage:
         refuses=UPLOAD_REFUSALS,
     )
 )
-def run_upload(call: Call) -> Created:
+def run_upload_call(call: ApiCall) -> Created:
     """Import a run from a file: all of it, or nothing."""
     corpus = offered.offered_corpus(call.request, call.data["corpus"])
     with upload_folder(call.request, commands="import_run") as folder:
@@ -222,14 +222,14 @@ def run_upload(call: Call) -> Created:
     return Created(_run_plain(made), reverse("v1_run", args=[made.name]))
 
 
-@serves(Operation(route="run", method=READ, path=_ONE, tag=_TAG, opens=_ON_RUN, answers=RunShown))
-def run_show(call: Call, run: Run) -> dict[str, Any]:
+@serves(Operation(route="run", method=GET, path=_ONE, tag=_TAG, opens=_ON_RUN, answers=RunShown))
+def run_show_call(call: ApiCall, run: Run) -> dict[str, Any]:
     """Show a run."""
     return _run_plain(run)
 
 
-@serves(Operation(route="run", method=REMOVE, path=_ONE, tag=_TAG, opens=_ON_RUN, refuses=(registry.InUse,)))
-def run_delete(call: Call, run: Run) -> None:
+@serves(Operation(route="run", method=DELETE, path=_ONE, tag=_TAG, opens=_ON_RUN, refuses=(registry.InUse,)))
+def run_delete_call(call: ApiCall, run: Run) -> None:
     """Remove a run; refused while a batch or a report was made from it."""
     registry.remove_run(name=run.name, actor=call.account)
 
@@ -237,7 +237,7 @@ def run_delete(call: Call, run: Run) -> None:
 @serves(
     Operation(
         route="run_trec",
-        method=READ,
+        method=GET,
         path=f"{_ONE}/trec",
         tag=_TAG,
         opens=_ON_RUN,
@@ -246,7 +246,7 @@ def run_delete(call: Call, run: Run) -> None:
         refuses=(FormatError,),
     )
 )
-def run_download(call: Call, run: Run) -> FileResponse:
+def run_download_call(call: ApiCall, run: Run) -> FileResponse:
     """Download a run as a TREC file."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"{run.name}.trec"
@@ -260,7 +260,7 @@ def run_download(call: Call, run: Run) -> FileResponse:
 @serves(
     Operation(
         route="run_scores",
-        method=READ,
+        method=GET,
         path=f"{_ONE}/scores",
         tag=_TAG,
         opens=_ON_RUN,
@@ -269,7 +269,7 @@ def run_download(call: Call, run: Run) -> FileResponse:
         refuses=RUN_REFUSALS,
     )
 )
-def run_scores(call: Call, run: Run) -> dict[str, Any]:
+def run_scores_call(call: ApiCall, run: Run) -> dict[str, Any]:
     """Score a run under qrels: every measure."""
     snapshot, split, missing = _conditions(call, call.asked, [run])
 
@@ -300,7 +300,7 @@ def run_scores(call: Call, run: Run) -> dict[str, Any]:
 @serves(
     Operation(
         route="comparisons",
-        method=READ,
+        method=GET,
         path="comparisons",
         tag=_TAG,
         opens=RESEARCHES,
@@ -309,7 +309,7 @@ def run_scores(call: Call, run: Run) -> dict[str, Any]:
         refuses=RUN_REFUSALS,
     )
 )
-def runs_compare(call: Call) -> dict[str, Any]:
+def runs_compare_call(call: ApiCall) -> dict[str, Any]:
     """Compare runs of one direction: figures, and tests against the first by 10,000 rounds of
     randomisation."""
     runs = offered.offered_runs(call.request, list(dict.fromkeys(call.asked["runs"])))
@@ -326,11 +326,11 @@ def runs_compare(call: Call) -> dict[str, Any]:
 
     found = cached_for_runs("compared-api", runs, snapshot, make, split, missing, *measures)
     shown = ("baseline", "direction", "qrels", "version", "digest", "queries", "systems", "tests", "remarks")
-    told: dict[str, Any] = plain({key: found[key] for key in shown})
+    told: dict[str, Any] = as_plain_json({key: found[key] for key in shown})
     return told
 
 
-def _conditions(call: Call, asked: Any, runs: list[Run]) -> tuple[QrelsSnapshot, str, str]:
+def _conditions(call: ApiCall, asked: Any, runs: list[Run]) -> tuple[QrelsSnapshot, str, str]:
     """The qrels, the images and what becomes of queries that are not ranked; raises one of RUN_REFUSALS."""
     choices = qrels_of_corpus(*runs)
     if "qrels" in asked:

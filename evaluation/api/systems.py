@@ -11,8 +11,8 @@ from annotation import jobs
 from annotation.api.contents import json_time
 from annotation.api.rest.cursors import ListPage
 from annotation.api.rest.doors import Anywhere, On
-from annotation.api.rest.fields import Fields, NameField, NumberField, PlainField, TextField
-from annotation.api.rest.operations import MAKE, READ, REMOVE, Call, Created, Operation, serves
+from annotation.api.rest.fields import CallFields, NameField, PlainField, TextField, WholeField
+from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Created, Operation, serves
 from annotation.common.roles import RESEARCHER
 from annotation.selectors.jobs import Job
 from evaluation.api.given import as_form
@@ -79,13 +79,13 @@ class FeatureSetShown(serializers.Serializer[Any]):
     made_at = serializers.DateTimeField()
 
 
-class OfCorpus(Fields):
+class OfCorpus(CallFields):
     """Those of one corpus alone."""
 
     corpus = NameField(required=False)
 
 
-class TrainingWanted(Fields):
+class TrainingWanted(CallFields):
     """A system to be trained by a recipe: one of `GET recipes`, or the name of a file that an operator put
     into `sources/recipes`. Other files are names in `sources` too. `features`, `regions` and `words` are
     labels of feature sets. Either `train` and `held_out` splits, or a `fold` such as 1/5."""
@@ -96,7 +96,7 @@ class TrainingWanted(Fields):
     train = TextField(required=False)
     held_out = TextField(required=False)
     fold = TextField(required=False, max_length=40)
-    seed = NumberField(required=False, max_value=10**9 - 1)
+    seed = WholeField(required=False, max_value=10**9 - 1)
     background = serializers.ListField(child=TextField(), required=False, max_length=20)
     features = TextField(required=False)
     regions = TextField(required=False)
@@ -105,17 +105,17 @@ class TrainingWanted(Fields):
     weak = TextField(required=False)
 
 
-class RankingWanted(Fields):
+class RankingWanted(CallFields):
     """What is ranked: a split or a fold, all images without it; under which protocol, and what the runs
     are called."""
 
     split = TextField(required=False)
     protocol = TextField(required=False, max_length=40)
-    seed = NumberField(required=False, max_value=10**9 - 1)
+    seed = WholeField(required=False, max_value=10**9 - 1)
     name = NameField(required=False)
 
 
-class SystemSent(Fields):
+class SystemSent(CallFields):
     """A system made elsewhere, as files: embeddings of images and captions, or a matrix of scores."""
 
     name = NameField()
@@ -134,7 +134,7 @@ class SystemSent(Fields):
 @serves(
     Operation(
         route="systems",
-        method=READ,
+        method=GET,
         path="systems",
         tag=_TAG,
         opens=RESEARCHES,
@@ -143,7 +143,7 @@ class SystemSent(Fields):
         listed=True,
     )
 )
-def systems_list(call: Call) -> ListPage:
+def systems_list_call(call: ApiCall) -> ListPage:
     """List systems, by name."""
     registry.register_unlisted_systems()
     found = offered.offered_systems(call.request).select_related("corpus")
@@ -155,7 +155,7 @@ def systems_list(call: Call) -> ListPage:
 @serves(
     Operation(
         route="systems",
-        method=MAKE,
+        method=POST,
         path="systems",
         tag=_TAG,
         opens=RESEARCHES,
@@ -171,7 +171,7 @@ def systems_list(call: Call) -> ListPage:
         },
     )
 )
-def system_train(call: Call) -> Job:
+def system_train_call(call: ApiCall) -> Job:
     """Train a system by a recipe, as a job."""
     given = as_form(call.data)
     corpus = offered.offered_corpus(call.request, call.data["corpus"])
@@ -180,9 +180,9 @@ def system_train(call: Call) -> Job:
 
 
 @serves(
-    Operation(route="system", method=READ, path=_ONE, tag=_TAG, opens=_ON_SYSTEM, answers=SystemDetailShown)
+    Operation(route="system", method=GET, path=_ONE, tag=_TAG, opens=_ON_SYSTEM, answers=SystemDetailShown)
 )
-def system_show(call: Call, system: System) -> dict[str, Any]:
+def system_show_call(call: ApiCall, system: System) -> dict[str, Any]:
     """Show a system: what it was made with, and its runs."""
     return {
         **_system_plain(system),
@@ -194,9 +194,9 @@ def system_show(call: Call, system: System) -> dict[str, Any]:
 
 
 @serves(
-    Operation(route="system", method=REMOVE, path=_ONE, tag=_TAG, opens=_ON_SYSTEM, refuses=(registry.InUse,))
+    Operation(route="system", method=DELETE, path=_ONE, tag=_TAG, opens=_ON_SYSTEM, refuses=(registry.InUse,))
 )
-def system_delete(call: Call, system: System) -> None:
+def system_delete_call(call: ApiCall, system: System) -> None:
     """Remove a system; refused while it has runs."""
     registry.remove_system(name=system.name, actor=call.account)
 
@@ -204,7 +204,7 @@ def system_delete(call: Call, system: System) -> None:
 @serves(
     Operation(
         route="system_rank",
-        method=MAKE,
+        method=POST,
         path=f"{_ONE}/rank",
         tag=_TAG,
         opens=_ON_SYSTEM,
@@ -214,7 +214,7 @@ def system_delete(call: Call, system: System) -> None:
         example={"split": "test"},
     )
 )
-def system_rank(call: Call, system: System) -> Job:
+def system_rank_call(call: ApiCall, system: System) -> Job:
     """Have a system rank images and captions, as a job: a run in each direction."""
     return enqueue_ranking(call.request, system, as_form(call.data))
 
@@ -222,7 +222,7 @@ def system_rank(call: Call, system: System) -> Job:
 @serves(
     Operation(
         route="system_upload",
-        method=MAKE,
+        method=POST,
         path="system-uploads",
         tag=_TAG,
         opens=RESEARCHES,
@@ -234,7 +234,7 @@ def system_rank(call: Call, system: System) -> Job:
         refuses=UPLOAD_REFUSALS,
     )
 )
-def system_upload(call: Call) -> Created:
+def system_upload_call(call: ApiCall) -> Created:
     """Add a system made elsewhere, from embeddings or scores in files."""
     check_name(call.data["name"], "system")
     offered.offered_corpus(call.request, call.data["corpus"])
@@ -258,7 +258,7 @@ def system_upload(call: Call) -> Created:
 @serves(
     Operation(
         route="recipes",
-        method=READ,
+        method=GET,
         path="recipes",
         tag=_TAG,
         opens=RESEARCHES,
@@ -266,7 +266,7 @@ def system_upload(call: Call) -> Created:
         listed=True,
     )
 )
-def recipes_list(call: Call) -> ListPage:
+def recipes_list_call(call: ApiCall) -> ListPage:
     """List the recipes that have a name."""
     found = [
         {"name": recipe.name, "method": str(recipe.kind.title), "paper": recipe.kind.paper}
@@ -278,7 +278,7 @@ def recipes_list(call: Call) -> ListPage:
 @serves(
     Operation(
         route="features",
-        method=READ,
+        method=GET,
         path="features",
         tag="features",
         opens=RESEARCHES,
@@ -287,7 +287,7 @@ def recipes_list(call: Call) -> ListPage:
         listed=True,
     )
 )
-def feature_sets_list(call: Call) -> ListPage:
+def feature_sets_list_call(call: ApiCall) -> ListPage:
     """List feature sets, by corpus, name and version."""
     known = [corpus.name for corpus in offered.offered_corpora(call.request)]
     wanted = [name for name in known if call.asked.get("corpus", name) == name]

@@ -164,6 +164,7 @@ def wanted_in(given: QueryDict) -> BatchWanted:
 
 
 def planned_batch(wanted: BatchWanted) -> Plan:
+    """What a batch comes to before it is launched; raises one of BATCH_REFUSALS."""
     made = plan(BatchRequest(**wanted.planned()))
     if wanted.known_from:
         check_known(made, wanted.known_from)

@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 from annotation.api.problems import FieldProblem, Problem
 
 #: Rows on a page unless another number is asked for, and at most.
-USUAL_ROWS, MOST_ROWS = 50, 200
+USUAL_ROWS, MOST_LIST_ROWS = 50, 200
 _SALT = "annotation.api.cursor"
 
 M = TypeVar("M", bound=Model)

@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 
 from annotation.api.problems import Problem
 from annotation.common.database import LARGEST_ID
-from annotation.common.roles import ADMIN, WHOLE_SERVER
 from annotation.models import Account
 from annotation.web.common.access import BROWSING, AddressedThing
 
@@ -70,16 +69,6 @@ class SignedIn:
 
     def admit(self, account: Account, place: dict[str, Any]) -> tuple[Any, ...]:
         """Nothing is named."""
-        return ()
-
-
-class ServerAdmin:
-    """Admins of the whole server."""
-
-    def admit(self, account: Account, place: dict[str, Any]) -> tuple[Any, ...]:
-        """Nothing is named."""
-        if not account.has_role(ADMIN, on=WHOLE_SERVER):
-            raise no_role(ADMIN)
         return ()
 
 

@@ -12,7 +12,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from annotation.api.problems import FieldProblem, Problem
-from annotation.api.rest.cursors import MOST_ROWS, USUAL_ROWS
+from annotation.api.rest.cursors import MOST_LIST_ROWS, USUAL_ROWS
 from annotation.common.database import LARGEST_ID
 from annotation.protocol.work import MICROS
 
@@ -20,7 +20,7 @@ from annotation.protocol.work import MICROS
 NAME_PATTERN = r"^[-a-zA-Z0-9_]+$"
 
 
-class Fields(serializers.Serializer[Any]):
+class CallFields(serializers.Serializer[Any]):
     """A record of fields. Of a body or a query, fields that are not among them are refused."""
 
     def to_internal_value(self, data: Any) -> Any:
@@ -47,7 +47,7 @@ class TextField(serializers.CharField):
         super().__init__(**{"max_length": 200, **about})
 
 
-class NumberField(serializers.IntegerField):
+class WholeField(serializers.IntegerField):
     """A whole number from 0 on that a row can hold."""
 
     def __init__(self, **about: Any) -> None:
@@ -66,13 +66,13 @@ class PlainField(serializers.DictField):
     """Plain data whose fields differ from case to case."""
 
 
-class ListQuery(Fields):
+class ListQuery(CallFields):
     """What every list can be asked for."""
 
     limit = serializers.IntegerField(
         required=False,
         min_value=1,
-        max_value=MOST_ROWS,
+        max_value=MOST_LIST_ROWS,
         help_text=f"Rows on a page; {USUAL_ROWS} unless told.",
     )
     cursor = serializers.CharField(
@@ -87,7 +87,7 @@ def decimal_text(micros: int) -> str:
     return f"{cents if cents == amount else amount.normalize():f}"
 
 
-def checked(fields: type[Fields], data: Any) -> dict[str, Any]:
+def checked(fields: type[CallFields], data: Any) -> dict[str, Any]:
     """The values of `fields` in what was sent; raises Problem with an entry for each that is wrong."""
     if not isinstance(data, Mapping):
         raise Problem(HTTPStatus.BAD_REQUEST, "bad_request", _("Expected a JSON object: {...}."))

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from django.http import HttpRequest, HttpResponseBase
@@ -20,10 +21,10 @@ from rest_framework import serializers
 
 from annotation.api.rest.cursors import ListPage, ListRequest
 from annotation.api.rest.doors import Door
-from annotation.api.rest.fields import Fields, ListQuery
+from annotation.api.rest.fields import CallFields, ListQuery
 from annotation.models import Account, Job
 
-READ, MAKE, CHANGE, REMOVE = "GET", "POST", "PATCH", "DELETE"
+GET, POST, PATCH, DELETE = "GET", "POST", "PATCH", "DELETE"
 #: How the name of every route of this API begins.
 ROUTE_PREFIX = "v1_"
 #: The header under whose value a call is done once.
@@ -32,7 +33,7 @@ _KEY_PATTERN = r"^[!-~]{1,100}$"
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ApiCall:
     """A call that was let in: who calls, the values of its body and its query, and its list's place."""
 
     request: HttpRequest
@@ -57,8 +58,8 @@ class Created(NamedTuple):
 
 #: What an operation returns: plain data, a page of a list, a job that was asked for, what was made, a file,
 #: or None where there is nothing to say.
-Answer = Mapping[str, Any] | ListPage | Job | Created | HttpResponseBase | None
-Handler = Callable[..., Answer]
+OperationAnswer = Mapping[str, Any] | ListPage | Job | Created | HttpResponseBase | None
+Handler = Callable[..., OperationAnswer]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +79,8 @@ class Operation:
     tag: str
     opens: Door
     answers: type[serializers.Serializer[Any]] | None = None
-    body: type[Fields] | None = None
-    asked: type[Fields] | None = None
+    body: type[CallFields] | None = None
+    asked: type[CallFields] | None = None
     listed: bool = False
     makes: bool = False
     job: bool = False
@@ -95,7 +96,7 @@ class Operation:
     @property
     def reads(self) -> bool:
         """Whether it changes nothing."""
-        return self.method == READ
+        return self.method == GET
 
     @property
     def status(self) -> int:
@@ -107,7 +108,7 @@ class Operation:
         return 200 if self.answers is not None or self.listed or self.file else 204
 
     @property
-    def query(self) -> type[Fields] | None:
+    def query(self) -> type[CallFields] | None:
         """The fields of its query, those of a list among them."""
         if not self.listed:
             return self.asked
@@ -122,8 +123,13 @@ class Served(NamedTuple):
     about: Operation
     handler: Handler
 
+    @property
+    def name(self) -> str:
+        """How the OpenAPI document calls it."""
+        return self.handler.__name__.removesuffix("_call")
 
-#: By app, route and method.
+
+#: By module, route and method.
 _SERVED: dict[str, dict[str, dict[str, Served]]] = defaultdict(dict)
 
 
@@ -131,8 +137,7 @@ def serves(about: Operation) -> Callable[[Handler], Handler]:
     """Make the decorated function the work of an operation: `work(call, thing, **rest_of_the_address)`."""
 
     def register(handler: Handler) -> Handler:
-        app = handler.__module__.partition(".")[0]
-        methods = _SERVED[app].setdefault(about.route, {})
+        methods = _SERVED[handler.__module__].setdefault(about.route, {})
         if about.method in methods:
             raise ValueError(f"two operations {about.method} {about.route}")
         methods[about.method] = Served(about, handler)
@@ -141,19 +146,21 @@ def serves(about: Operation) -> Callable[[Handler], Handler]:
     return register
 
 
-def served(app: str = "") -> list[Served]:
-    """All operations, or those of one app, in the order of their definition."""
-    apps = [_SERVED[app]] if app else list(_SERVED.values())
-    return [one for routes in apps for methods in routes.values() for one in methods.values()]
+def served() -> list[Served]:
+    """All operations, in the order of their definition."""
+    return [one for routes in _SERVED.values() for methods in routes.values() for one in methods.values()]
 
 
-def patterns(app: str, view: Callable[[str, Mapping[str, Served]], Any]) -> list[URLPattern]:
-    """The addresses of an app's operations; `view` makes what answers at one of them."""
+def operation_patterns(
+    modules: Iterable[ModuleType], view: Callable[[str, Mapping[str, Served]], Any]
+) -> list[URLPattern]:
+    """The addresses of the operations of these modules; `view` makes what answers at one of them."""
     found = []
-    for route, methods in _SERVED[app].items():
-        places = {one.about.path for one in methods.values()}
-        assert len(places) == 1, f"{route} has several addresses: {places}"
-        found.append(path(places.pop(), view(route, methods), name=ROUTE_PREFIX + route))
+    for module in modules:
+        for route, methods in _SERVED[module.__name__].items():
+            places = {one.about.path for one in methods.values()}
+            assert len(places) == 1, f"{route} has several addresses: {places}"
+            found.append(path(places.pop(), view(route, methods), name=ROUTE_PREFIX + route))
     return found
 
 
@@ -227,28 +234,28 @@ _PROBLEMS = {
 }
 
 
-def described(served_here: Served) -> Callable[[Any], Any]:
+def described_for_openapi(served_here: Served) -> Callable[[Any], Any]:
     """What drf-spectacular is told of an operation, as its decorator."""
     about, handler = served_here
     title, _, text = (handler.__doc__ or "").strip().partition("\n\n")
     body: Any = about.body
     if about.uploads:
-        body = {"multipart/form-data": about.body or Fields}
+        body = {"multipart/form-data": about.body or CallFields}
     return extend_schema(
-        operation_id=handler.__name__,
+        operation_id=served_here.name,
         summary=" ".join(title.split()).rstrip("."),
         description=" ".join(re.sub(r"\n +", "\n", text).split()),
         tags=[about.tag],
         request=body if body is not None else None,
         parameters=_parameters(about),
-        responses={**_answers(about, handler.__name__), **_errors(about)},
+        responses={**_answers(about), **_errors(about)},
         examples=_examples(about),
     )
 
 
 def _parameters(about: Operation) -> list[Any]:
     found: list[Any] = [about.query] if about.query is not None else []
-    if about.method == MAKE:
+    if about.method == POST:
         found.append(
             OpenApiParameter(
                 KEY_HEADER,
@@ -262,10 +269,7 @@ def _parameters(about: Operation) -> list[Any]:
     return found
 
 
-def _answers(about: Operation, name: str) -> dict[Any, Any]:
-    headers = []
-    if about.status in (201, 202):
-        headers.append((about.status, "Location"))
+def _answers(about: Operation) -> dict[Any, Any]:
     if about.file:
         return {(about.status, about.file): OpenApiTypes.BINARY}
     if about.job:

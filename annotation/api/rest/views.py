@@ -25,17 +25,17 @@ from annotation.api.problems import Problem
 from annotation.api.rest.callers import TokenOrSession
 from annotation.api.rest.cursors import ListPage, list_request
 from annotation.api.rest.doors import check_place, missing
-from annotation.api.rest.fields import Fields, checked
+from annotation.api.rest.fields import CallFields, checked
 from annotation.api.rest.jobs_shown import job_address, job_plain
 from annotation.api.rest.operations import (
     KEY_HEADER,
-    MAKE,
-    Answer,
-    Call,
+    POST,
+    ApiCall,
     Created,
     Operation,
+    OperationAnswer,
     Served,
-    described,
+    described_for_openapi,
 )
 from annotation.api.rest.throttles import check_pace
 from annotation.common.locks import Busy
@@ -106,10 +106,10 @@ class OperationView(APIView):
         asked = checked(about.query, request.query_params) if about.query is not None else {}
         inner = request._request
         sent = {} if about.reads else _sent(about, inner)
-        data = checked(about.body or Fields, sent) if not about.reads else {}
+        data = checked(about.body or CallFields, sent) if not about.reads else {}
         key = _key_of(about, account, inner)
         listed = list_request(path=inner.path, account=account.pk, asked=asked) if about.listed else None
-        call = Call(inner, account, data, asked, listed)
+        call = ApiCall(inner, account, data, asked, listed)
         if key is None:
             return _response(about, handler(call, *things, **place))
         return _done_once(key, about, lambda: _plain(about, handler(call, *things, **place)))
@@ -123,7 +123,7 @@ def operation_view(route: str, methods: Mapping[str, Served]) -> Any:
             return self._performed(request, **place)
 
         method.__doc__ = one.handler.__doc__
-        return described(one)(method)
+        return described_for_openapi(one)(method)
 
     name = "".join(part.title() for part in route.split("_")) + "View"
     held = {one.about.method.lower(): answering(one) for one in methods.values()}
@@ -186,7 +186,7 @@ def _bad_type(kind: str) -> Problem:
 def _key_of(about: Operation, account: Account, request: HttpRequest) -> CallKey | None:
     """The call under the key that it was sent with; None without one. Raises Problem."""
     key = request.headers.get(KEY_HEADER)
-    if key is None or about.method != MAKE:
+    if key is None or about.method != POST:
         return None
     if not (0 < len(key) <= 100 and key.isascii() and key.isprintable() and " " not in key):
         detail = _("The header Idempotency-Key has 1 to 100 visible ASCII characters.")
@@ -242,7 +242,7 @@ def _done_once(key: CallKey, about: Operation, work: Any) -> HttpResponseBase:
     return response
 
 
-def _plain(about: Operation, answer: Answer) -> CallAnswer:
+def _plain(about: Operation, answer: OperationAnswer) -> CallAnswer:
     """An answer as it is stored and sent."""
     match answer:
         case Job():
@@ -258,7 +258,7 @@ def _plain(about: Operation, answer: Answer) -> CallAnswer:
     return CallAnswer(about.status, dict(answer), "")
 
 
-def _response(about: Operation, answer: Answer) -> HttpResponseBase:
+def _response(about: Operation, answer: OperationAnswer) -> HttpResponseBase:
     return private(answer) if isinstance(answer, HttpResponseBase) else _as_response(_plain(about, answer))
 
 

@@ -15,15 +15,15 @@ from annotation.api.problems import FieldProblem, Problem
 from annotation.api.rest.cursors import ListPage
 from annotation.api.rest.doors import Anywhere, On
 from annotation.api.rest.fields import (
-    Fields,
+    CallFields,
     MoneyField,
     NameField,
-    NumberField,
     PlainField,
     TextField,
+    WholeField,
     decimal_text,
 )
-from annotation.api.rest.operations import CHANGE, MAKE, READ, REMOVE, Call, Operation, serves
+from annotation.api.rest.operations import DELETE, GET, PATCH, POST, ApiCall, Operation, serves
 from annotation.campaigns import monitoring
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.layer_rows import LayerError
@@ -169,14 +169,14 @@ class ControlCountShown(serializers.Serializer[Any]):
     items = serializers.IntegerField()
 
 
-class CampaignFilter(Fields):
+class CampaignFilter(CallFields):
     """Which campaigns."""
 
     corpus = NameField(required=False)
     state = serializers.ChoiceField(Campaign.STATES, required=False)
 
 
-class CampaignPlanned(Fields):
+class CampaignPlanned(CallFields):
     """A campaign to be opened. `settings` are as in a TOML file, absent ones are defaults; `like` takes
     texts and control items from another campaign. Where some kind of question would earn nothing, `unpaid`
     says that this is meant."""
@@ -187,32 +187,32 @@ class CampaignPlanned(Fields):
     settings = PlainField(required=False)
     like = NameField(required=False)
     split = TextField(required=False, max_length=40)
-    images = NumberField(required=False, min_value=1, max_value=10**9)
+    images = WholeField(required=False, min_value=1, max_value=10**9)
     unpaid = serializers.BooleanField(required=False)
 
 
-class Reasoned(Fields):
+class Reasoned(CallFields):
     """Why; workers read it."""
 
     reason = TextField(required=False, allow_blank=True)
 
 
-class SettingsWanted(Fields):
+class SettingsWanted(CallFields):
     """All settings, as they shall be from now on; absent ones are defaults. `version` is the version that you
     looked at: where another is in force, nothing is changed (412)."""
 
-    version = NumberField()
+    version = WholeField()
     settings = PlainField()
     unpaid = serializers.BooleanField(required=False)
 
 
-class CampaignChange(Fields):
+class CampaignChange(CallFields):
     """What can be changed at any time."""
 
     open_to_all = serializers.BooleanField()
 
 
-class Priority(Fields):
+class Priority(CallFields):
     """Images by key or file name, and their priority: higher comes first, 0 is the usual."""
 
     images = serializers.ListField(child=TextField(max_length=255), min_length=1, max_length=1000)
@@ -237,7 +237,7 @@ _EXAMPLE = {
 @serves(
     Operation(
         route="campaigns",
-        method=READ,
+        method=GET,
         path="campaigns",
         tag=_TAG,
         opens=Anywhere(BROWSING),
@@ -246,7 +246,7 @@ _EXAMPLE = {
         listed=True,
     )
 )
-def campaigns_list(call: Call) -> ListPage:
+def campaigns_list_call(call: ApiCall) -> ListPage:
     """List campaigns.
 
     Those that are open to you, by name. How far each is, its own address tells.
@@ -262,7 +262,7 @@ def campaigns_list(call: Call) -> ListPage:
 @serves(
     Operation(
         route="campaigns",
-        method=MAKE,
+        method=POST,
         path="campaigns",
         tag=_TAG,
         opens=Anywhere((RESEARCHER,), corpora=True),
@@ -272,7 +272,7 @@ def campaigns_list(call: Call) -> ListPage:
         example=_EXAMPLE,
     )
 )
-def campaign_open(call: Call) -> Job:
+def campaign_open_call(call: ApiCall) -> Job:
     """Open a campaign.
 
     The draft is written at once, and a job opens its images and lets workers in.
@@ -298,10 +298,10 @@ def campaign_open(call: Call) -> Job:
 
 @serves(
     Operation(
-        route="campaign", method=READ, path=_PATH, tag=_TAG, opens=READS_CAMPAIGN, answers=CampaignDetailShown
+        route="campaign", method=GET, path=_PATH, tag=_TAG, opens=READS_CAMPAIGN, answers=CampaignDetailShown
     )
 )
-def campaign_show(call: Call, campaign: Campaign) -> dict[str, Any]:
+def campaign_show_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
     """Show a campaign: progress, cost, agreement, and what needs attention."""
     pay = settings_of(campaign.settings).pay
     seen = overview(campaign, pay)
@@ -358,7 +358,7 @@ def campaign_show(call: Call, campaign: Campaign) -> dict[str, Any]:
 @serves(
     Operation(
         route="campaign",
-        method=CHANGE,
+        method=PATCH,
         path=_PATH,
         tag=_TAG,
         opens=RUNS_CAMPAIGN,
@@ -368,7 +368,7 @@ def campaign_show(call: Call, campaign: Campaign) -> dict[str, Any]:
         example={"open_to_all": True},
     )
 )
-def campaign_change(call: Call, campaign: Campaign) -> dict[str, Any]:
+def campaign_change_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
     """Say whether every annotator of the server may work on a campaign."""
     campaigns.set_open_to_all(campaign=campaign, open_to_all=call.data["open_to_all"], actor=call.account)
     campaign.refresh_from_db()
@@ -377,10 +377,10 @@ def campaign_change(call: Call, campaign: Campaign) -> dict[str, Any]:
 
 @serves(
     Operation(
-        route="campaign", method=REMOVE, path=_PATH, tag=_TAG, opens=RUNS_CAMPAIGN, refuses=(CampaignError,)
+        route="campaign", method=DELETE, path=_PATH, tag=_TAG, opens=RUNS_CAMPAIGN, refuses=(CampaignError,)
     )
 )
-def campaign_delete(call: Call, campaign: Campaign) -> None:
+def campaign_delete_call(call: ApiCall, campaign: Campaign) -> None:
     """Delete a campaign that nobody has come to."""
     campaigns.delete_campaign(campaign=campaign, actor=call.account)
 
@@ -388,7 +388,7 @@ def campaign_delete(call: Call, campaign: Campaign) -> None:
 @serves(
     Operation(
         route="campaign_pause",
-        method=MAKE,
+        method=POST,
         path=f"{_PATH}/pause",
         tag=_TAG,
         opens=RUNS_CAMPAIGN,
@@ -398,7 +398,7 @@ def campaign_delete(call: Call, campaign: Campaign) -> None:
         example={"reason": "We look at the first answers."},
     )
 )
-def campaign_pause(call: Call, campaign: Campaign) -> dict[str, Any]:
+def campaign_pause_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
     """Pause a campaign.
 
     Workers get no new tasks; answers to what they have in hand still count.
@@ -411,7 +411,7 @@ def campaign_pause(call: Call, campaign: Campaign) -> dict[str, Any]:
 @serves(
     Operation(
         route="campaign_resume",
-        method=MAKE,
+        method=POST,
         path=f"{_PATH}/resume",
         tag=_TAG,
         opens=RUNS_CAMPAIGN,
@@ -419,7 +419,7 @@ def campaign_pause(call: Call, campaign: Campaign) -> dict[str, Any]:
         refuses=(CampaignError,),
     )
 )
-def campaign_resume(call: Call, campaign: Campaign) -> dict[str, Any]:
+def campaign_resume_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
     """Resume a paused campaign; refused while a stop rule holds."""
     campaigns.resume_campaign(campaign=campaign, actor=call.account)
     return campaign_plain(campaign)
@@ -428,7 +428,7 @@ def campaign_resume(call: Call, campaign: Campaign) -> dict[str, Any]:
 @serves(
     Operation(
         route="campaign_close",
-        method=MAKE,
+        method=POST,
         path=f"{_PATH}/close",
         tag=_TAG,
         opens=RUNS_CAMPAIGN,
@@ -437,7 +437,7 @@ def campaign_resume(call: Call, campaign: Campaign) -> dict[str, Any]:
         refuses=(CampaignError,),
     )
 )
-def campaign_close(call: Call, campaign: Campaign) -> dict[str, Any]:
+def campaign_close_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
     """Close a campaign for good. This cannot be undone."""
     campaigns.close_campaign(campaign=campaign, reason=call.data.get("reason", ""), actor=call.account)
     return campaign_plain(campaign)
@@ -446,14 +446,14 @@ def campaign_close(call: Call, campaign: Campaign) -> dict[str, Any]:
 @serves(
     Operation(
         route="campaign_settings",
-        method=READ,
+        method=GET,
         path=f"{_PATH}/settings",
         tag=_TAG,
         opens=READS_CAMPAIGN,
         answers=SettingsShown,
     )
 )
-def campaign_settings_show(call: Call, campaign: Campaign) -> dict[str, Any]:
+def campaign_settings_show_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
     """Show the settings in force, whole."""
     return {"version": campaign.settings_version, "settings": settings_of(campaign.settings).as_dict()}
 
@@ -461,7 +461,7 @@ def campaign_settings_show(call: Call, campaign: Campaign) -> dict[str, Any]:
 @serves(
     Operation(
         route="campaign_settings",
-        method=CHANGE,
+        method=PATCH,
         path=f"{_PATH}/settings",
         tag=_TAG,
         opens=RUNS_CAMPAIGN,
@@ -472,7 +472,7 @@ def campaign_settings_show(call: Call, campaign: Campaign) -> dict[str, Any]:
         example={"version": 1, "settings": {"trust": {"bar": 0.75}}},
     )
 )
-def campaign_settings_change(call: Call, campaign: Campaign) -> dict[str, Any]:
+def campaign_settings_change_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
     """Put settings in force as the next version.
 
     A change to how images are asked about reopens them all, where nobody has worked yet.
@@ -491,7 +491,7 @@ def campaign_settings_change(call: Call, campaign: Campaign) -> dict[str, Any]:
 @serves(
     Operation(
         route="campaign_settings_versions",
-        method=READ,
+        method=GET,
         path=f"{_PATH}/settings/versions",
         tag=_TAG,
         opens=READS_CAMPAIGN,
@@ -499,7 +499,7 @@ def campaign_settings_change(call: Call, campaign: Campaign) -> dict[str, Any]:
         listed=True,
     )
 )
-def campaign_settings_versions_list(call: Call, campaign: Campaign) -> ListPage:
+def campaign_settings_versions_list_call(call: ApiCall, campaign: Campaign) -> ListPage:
     """List the versions that a campaign's settings have had, the newest first."""
     rows = call.rows
     found = settings_versions(campaign)
@@ -521,7 +521,7 @@ def campaign_settings_versions_list(call: Call, campaign: Campaign) -> ListPage:
 @serves(
     Operation(
         route="campaign_controls",
-        method=READ,
+        method=GET,
         path=f"{_PATH}/control-items",
         tag=_TAG,
         opens=RUNS_CAMPAIGN,
@@ -529,7 +529,7 @@ def campaign_settings_versions_list(call: Call, campaign: Campaign) -> ListPage:
         listed=True,
     )
 )
-def campaign_controls_list(call: Call, campaign: Campaign) -> ListPage:
+def campaign_controls_list_call(call: ApiCall, campaign: Campaign) -> ListPage:
     """Count a campaign's control items in use, by kind, purpose and answer."""
     counts = [
         {"kind": kind, "purpose": purpose, "answer": answer, "items": items}
@@ -545,7 +545,7 @@ def _counted_key(line: dict[str, Any]) -> str:
 @serves(
     Operation(
         route="campaign_order",
-        method=MAKE,
+        method=POST,
         path=f"{_PATH}/priorities",
         tag=_TAG,
         opens=RUNS_CAMPAIGN,
@@ -555,7 +555,7 @@ def _counted_key(line: dict[str, Any]) -> str:
         example={"images": ["scene-2.png"], "priority": 1},
     )
 )
-def campaign_prioritise(call: Call, campaign: Campaign) -> dict[str, Any]:
+def campaign_prioritise_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
     """Say which images come first."""
     done = campaigns.prioritise_images(
         campaign=campaign, images=call.data["images"], priority=call.data["priority"], actor=call.account
@@ -580,7 +580,7 @@ def campaign_plain(campaign: Campaign) -> dict[str, Any]:
     }
 
 
-def _open_campaign(call: Call, name: str) -> Campaign:
+def _open_campaign(call: ApiCall, name: str) -> Campaign:
     """The campaign of that name, where the caller may run it."""
     found = campaigns_of(call.account, RESEARCHER).select_related("corpus").filter(name=name).first()
     if found is None:

@@ -10,8 +10,8 @@ from rest_framework import serializers
 from annotation.api.contents import json_time
 from annotation.api.rest.cursors import ListPage
 from annotation.api.rest.doors import Anywhere, On, missing
-from annotation.api.rest.fields import Fields, NameField, PlainField, TextField
-from annotation.api.rest.operations import READ, Call, Operation, serves
+from annotation.api.rest.fields import CallFields, NameField, PlainField, TextField
+from annotation.api.rest.operations import GET, ApiCall, Operation, serves
 from annotation.datasets.layers import update_layers, update_layers_of_image
 from annotation.models import Corpus, Image, Layer
 from annotation.selectors import browse
@@ -125,7 +125,7 @@ class ImageDetailShown(ImageShown):
     layers = LayerOfImageShown(many=True)
 
 
-class ImageFilter(Fields):
+class ImageFilter(CallFields):
     """Which images: of a split, with a text in a caption; of a layer, with a category or unfinished
     chains."""
 
@@ -139,7 +139,7 @@ class ImageFilter(Fields):
 @serves(
     Operation(
         route="corpora",
-        method=READ,
+        method=GET,
         path="corpora",
         tag=_TAG,
         opens=Anywhere(BROWSING),
@@ -155,7 +155,7 @@ class ImageFilter(Fields):
         },
     )
 )
-def corpora_list(call: Call) -> ListPage:
+def corpora_list_call(call: ApiCall) -> ListPage:
     """List corpora.
 
     The published corpora that are open to you, by name.
@@ -167,14 +167,14 @@ def corpora_list(call: Call) -> ListPage:
 @serves(
     Operation(
         route="corpus",
-        method=READ,
+        method=GET,
         path="corpora/<slug:name>",
         tag=_TAG,
         opens=_ON_CORPUS,
         answers=CorpusDetailShown,
     )
 )
-def corpus_show(call: Call, corpus: Corpus) -> dict[str, Any]:
+def corpus_show_call(call: ApiCall, corpus: Corpus) -> dict[str, Any]:
     """Show a corpus, with its splits and layers."""
     return {
         **corpus_plain(corpus),
@@ -186,7 +186,7 @@ def corpus_show(call: Call, corpus: Corpus) -> dict[str, Any]:
 @serves(
     Operation(
         route="images",
-        method=READ,
+        method=GET,
         path="corpora/<slug:name>/images",
         tag=_TAG,
         opens=_ON_CORPUS,
@@ -195,7 +195,7 @@ def corpus_show(call: Call, corpus: Corpus) -> dict[str, Any]:
         listed=True,
     )
 )
-def images_list(call: Call, corpus: Corpus) -> ListPage:
+def images_list_call(call: ApiCall, corpus: Corpus) -> ListPage:
     """List the images of a corpus, with their captions, in the order of the corpus."""
     layer = _layer(corpus, call.asked["layer"]) if "layer" in call.asked else None
     wanted = Filter(
@@ -212,14 +212,14 @@ def images_list(call: Call, corpus: Corpus) -> ListPage:
 @serves(
     Operation(
         route="image",
-        method=READ,
+        method=GET,
         path="corpora/<slug:name>/images/<str:key>",
         tag=_TAG,
         opens=_ON_CORPUS,
         answers=ImageDetailShown,
     )
 )
-def image_show(call: Call, corpus: Corpus, key: str) -> dict[str, Any]:
+def image_show_call(call: ApiCall, corpus: Corpus, key: str) -> dict[str, Any]:
     """Show an image: its captions, and what each layer says of it."""
     image = Image.objects.select_related("corpus").filter(corpus=corpus, key=key).first()
     if image is None:
@@ -234,7 +234,7 @@ def image_show(call: Call, corpus: Corpus, key: str) -> dict[str, Any]:
 @serves(
     Operation(
         route="layers",
-        method=READ,
+        method=GET,
         path="corpora/<slug:name>/layers",
         tag=_TAG,
         opens=_ON_CORPUS,
@@ -242,7 +242,7 @@ def image_show(call: Call, corpus: Corpus, key: str) -> dict[str, Any]:
         listed=True,
     )
 )
-def layers_list(call: Call, corpus: Corpus) -> ListPage:
+def layers_list_call(call: ApiCall, corpus: Corpus) -> ListPage:
     """List the layers of a corpus, with what each holds."""
     found = Layer.objects.filter(corpus=corpus, published=True)
     page = call.rows.of_rows(found, "name", lambda layer: layer)
@@ -283,7 +283,7 @@ def layers_plain(corpus: Corpus, layers: list[Layer]) -> list[dict[str, Any]]:
     ]
 
 
-def image_plain(call: Call, image: Image, captions: list[Any]) -> dict[str, Any]:
+def image_plain(call: ApiCall, image: Image, captions: list[Any]) -> dict[str, Any]:
     """An image and these captions of it as plain data."""
     return {
         "key": image.key,

@@ -10,7 +10,7 @@ from rest_framework import serializers
 from annotation.api.contents import json_time
 from annotation.api.rest.cursors import ListPage
 from annotation.api.rest.doors import SignedIn, missing
-from annotation.api.rest.operations import READ, REMOVE, Call, Operation, serves
+from annotation.api.rest.operations import DELETE, GET, ApiCall, Operation, serves
 from annotation.models import ApiToken, Campaign, Corpus
 from annotation.workers.api_tokens import revoke_api_token
 
@@ -46,8 +46,8 @@ class TokenShown(serializers.Serializer[Any]):
     used_at = serializers.DateTimeField(allow_null=True, help_text="To the hour.")
 
 
-@serves(Operation(route="me", method=READ, path="me", tag=_TAG, opens=SignedIn(), answers=AccountShown))
-def me_show(call: Call) -> dict[str, Any]:
+@serves(Operation(route="me", method=GET, path="me", tag=_TAG, opens=SignedIn(), answers=AccountShown))
+def me_show_call(call: ApiCall) -> dict[str, Any]:
     """Show who calls, and with which roles."""
     granted = call.account.granted
     corpora = _names(Corpus, {each.scope.corpus for each in granted})
@@ -68,7 +68,7 @@ def me_show(call: Call) -> dict[str, Any]:
 @serves(
     Operation(
         route="tokens",
-        method=READ,
+        method=GET,
         path="tokens",
         tag=_TAG,
         opens=SignedIn(),
@@ -76,15 +76,15 @@ def me_show(call: Call) -> dict[str, Any]:
         listed=True,
     )
 )
-def tokens_list(call: Call) -> ListPage:
+def tokens_list_call(call: ApiCall) -> ListPage:
     """List your tokens, the newest first. They are made on the page “My account”, which asks for the
     password."""
     found = ApiToken.objects.filter(account_id=call.account.pk).select_related("corpus", "campaign")
     return call.rows.of_rows(found, "-pk", _token_plain)
 
 
-@serves(Operation(route="token", method=REMOVE, path="tokens/<int:number>", tag=_TAG, opens=SignedIn()))
-def token_revoke(call: Call, number: int) -> None:
+@serves(Operation(route="token", method=DELETE, path="tokens/<int:number>", tag=_TAG, opens=SignedIn()))
+def token_revoke_call(call: ApiCall, number: int) -> None:
     """Revoke a token of yours, at once."""
     if not revoke_api_token(account=call.account, token=number):
         raise missing(_("You have no token %(number)d.") % {"number": number})

@@ -10,8 +10,8 @@ from rest_framework import serializers
 from annotation.api.contents import json_time
 from annotation.api.rest.cursors import ListPage
 from annotation.api.rest.doors import missing
-from annotation.api.rest.fields import Fields, PlainField, TextField
-from annotation.api.rest.operations import MAKE, READ, REMOVE, Call, Created, Operation, serves
+from annotation.api.rest.fields import CallFields, PlainField, TextField
+from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Created, Operation, serves
 from annotation.api.v1.campaigns import READS_CAMPAIGN
 from annotation.models import Campaign, OpenImage
 from annotation.moderation import control_items, rulings
@@ -105,19 +105,19 @@ class Handled(serializers.Serializer[Any]):
     changed = serializers.BooleanField()
 
 
-class WaitingFilter(Fields):
+class WaitingFilter(CallFields):
     """Why they wait."""
 
     reason = serializers.ChoiceField(review.REASONS, required=False)
 
 
-class FlagFilter(Fields):
+class FlagFilter(CallFields):
     """Which reports."""
 
     handled = serializers.BooleanField(required=False, help_text="Those that were handled too.")
 
 
-class RulingWanted(Fields):
+class RulingWanted(CallFields):
     """A ruling about mentions, by their ids. `ruling` is one of
 
     {"kind": "partition", "groups": [[id, ...], ...]}, {"kind": "keep_apart", "a": id, "b": id},
@@ -143,7 +143,7 @@ _REFUSES = (CannotRule, BadPlainData)
 @serves(
     Operation(
         route="review",
-        method=READ,
+        method=GET,
         path=_PATH,
         tag=_TAG,
         opens=READS_CAMPAIGN,
@@ -152,7 +152,7 @@ _REFUSES = (CannotRule, BadPlainData)
         listed=True,
     )
 )
-def review_queue_list(call: Call, campaign: Campaign) -> ListPage:
+def review_queue_list_call(call: ApiCall, campaign: Campaign) -> ListPage:
     """List the images with chains that wait for a reviewer, the last changed first."""
     rows = call.rows
     found = review.review_queue(
@@ -181,14 +181,14 @@ def review_queue_list(call: Call, campaign: Campaign) -> ListPage:
 @serves(
     Operation(
         route="review_image",
-        method=READ,
+        method=GET,
         path=_IMAGE,
         tag=_TAG,
         opens=READS_CAMPAIGN,
         answers=ReviewedImageShown,
     )
 )
-def review_image_show(call: Call, campaign: Campaign, key: str) -> dict[str, Any]:
+def review_image_show_call(call: ApiCall, campaign: Campaign, key: str) -> dict[str, Any]:
     """Show an open image of a campaign: its chains as the answers make them, and its rulings."""
     try:
         found = review.image_under_review(campaign=campaign.pk, key=key)
@@ -225,7 +225,7 @@ def review_image_show(call: Call, campaign: Campaign, key: str) -> dict[str, Any
 @serves(
     Operation(
         route="rulings",
-        method=MAKE,
+        method=POST,
         path=f"{_IMAGE}/rulings",
         tag=_TAG,
         opens=READS_CAMPAIGN,
@@ -236,7 +236,7 @@ def review_image_show(call: Call, campaign: Campaign, key: str) -> dict[str, Any
         example={"ruling": {"kind": "closure", "mentions": ["0:0-2"], "as": "none"}},
     )
 )
-def ruling_make(call: Call, campaign: Campaign, key: str) -> Created:
+def ruling_make_call(call: ApiCall, campaign: Campaign, key: str) -> Created:
     """Rule about an image; it is computed anew with the ruling."""
     row = _open(campaign, key)
     done = rulings.make_ruling(
@@ -252,7 +252,7 @@ def ruling_make(call: Call, campaign: Campaign, key: str) -> Created:
 @serves(
     Operation(
         route="ruling",
-        method=REMOVE,
+        method=DELETE,
         path=f"{_PATH}/rulings/<int:ruling>",
         tag=_TAG,
         opens=READS_CAMPAIGN,
@@ -260,7 +260,7 @@ def ruling_make(call: Call, campaign: Campaign, key: str) -> Created:
         refuses=_REFUSES,
     )
 )
-def ruling_withdraw(call: Call, campaign: Campaign, ruling: int) -> dict[str, Any]:
+def ruling_withdraw_call(call: ApiCall, campaign: Campaign, ruling: int) -> dict[str, Any]:
     """Withdraw a ruling: the workers' answers decide again."""
     return _ruled(rulings.withdraw_ruling(campaign=campaign, ruling=ruling, actor=call.account))
 
@@ -268,7 +268,7 @@ def ruling_withdraw(call: Call, campaign: Campaign, ruling: int) -> dict[str, An
 @serves(
     Operation(
         route="flags",
-        method=READ,
+        method=GET,
         path="campaigns/<slug:name>/flags",
         tag=_TAG,
         opens=READS_CAMPAIGN,
@@ -277,7 +277,7 @@ def ruling_withdraw(call: Call, campaign: Campaign, ruling: int) -> dict[str, An
         listed=True,
     )
 )
-def flags_list(call: Call, campaign: Campaign) -> ListPage:
+def flags_list_call(call: ApiCall, campaign: Campaign) -> ListPage:
     """List what workers reported instead of answering, the newest first."""
     rows = call.rows
     found, before = review.worker_reports(
@@ -307,7 +307,7 @@ def flags_list(call: Call, campaign: Campaign) -> ListPage:
 @serves(
     Operation(
         route="flag_resolve",
-        method=MAKE,
+        method=POST,
         path="campaigns/<slug:name>/flags/<int:flag>/resolve",
         tag=_TAG,
         opens=READS_CAMPAIGN,
@@ -315,7 +315,7 @@ def flags_list(call: Call, campaign: Campaign) -> ListPage:
         refuses=_REFUSES,
     )
 )
-def flag_resolve(call: Call, campaign: Campaign, flag: int) -> dict[str, Any]:
+def flag_resolve_call(call: ApiCall, campaign: Campaign, flag: int) -> dict[str, Any]:
     """Mark what a worker reported as handled."""
     return {"changed": rulings.resolve_flag(campaign=campaign, flag=flag, actor=call.account)}
 

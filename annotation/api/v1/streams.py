@@ -13,7 +13,7 @@ from django.http import StreamingHttpResponse
 from django.utils.translation import gettext as _
 
 from annotation.api.rest.doors import On, missing
-from annotation.api.rest.operations import READ, Call, Operation, serves
+from annotation.api.rest.operations import GET, ApiCall, Operation, serves
 from annotation.api.v1.campaigns import RUNS_CAMPAIGN
 from annotation.common.registry import UnknownName
 from annotation.datasets.layers import MOST_IMAGES_UPDATED_FOR_PAGE, LayerBehind, layer_to_read
@@ -69,14 +69,14 @@ MENTION_COLUMNS = {
 @serves(
     Operation(
         route="judgments",
-        method=READ,
+        method=GET,
         path="campaigns/<slug:name>/judgments.arrow",
         tag="streams",
         opens=RUNS_CAMPAIGN,
         file=ARROW_TYPE,
     )
 )
-def judgments_stream(call: Call, campaign: Campaign) -> StreamingHttpResponse:
+def judgments_stream_call(call: ApiCall, campaign: Campaign) -> StreamingHttpResponse:
     """Stream all judgments of a campaign, those on control items left out, as an Arrow stream.
 
     Workers are pseudonyms. `more` holds JSON: what a kind of question says beside its word.
@@ -87,7 +87,7 @@ def judgments_stream(call: Call, campaign: Campaign) -> StreamingHttpResponse:
 @serves(
     Operation(
         route="layer_mentions",
-        method=READ,
+        method=GET,
         path="corpora/<slug:name>/layers/<slug:layer>/mentions.arrow",
         tag="streams",
         opens=On(CORPUS_OF_ADDRESS, BROWSING),
@@ -95,7 +95,7 @@ def judgments_stream(call: Call, campaign: Campaign) -> StreamingHttpResponse:
         refuses=(LayerBehind,),
     )
 )
-def layer_mentions_stream(call: Call, corpus: Corpus, layer: str) -> StreamingHttpResponse:
+def layer_mentions_stream_call(call: ApiCall, corpus: Corpus, layer: str) -> StreamingHttpResponse:
     """Stream a layer as an Arrow stream: a row for each mention, with its chain and that chain's boxes."""
     try:
         found = layer_to_read(corpus, layer, most=MOST_IMAGES_UPDATED_FOR_PAGE)

@@ -13,9 +13,9 @@ from rest_framework import serializers
 from annotation import jobs
 from annotation.api.rest.cursors import ListPage
 from annotation.api.rest.doors import Anywhere, missing
-from annotation.api.rest.fields import Fields, NameField
+from annotation.api.rest.fields import CallFields, NameField
 from annotation.api.rest.jobs_shown import job_plain
-from annotation.api.rest.operations import MAKE, READ, Call, JobShown, Operation, serves
+from annotation.api.rest.operations import GET, POST, ApiCall, JobShown, Operation, serves
 from annotation.api.v1.campaigns import RUNS_CAMPAIGN
 from annotation.common.roles import RESEARCHER
 from annotation.datasets import archives
@@ -40,7 +40,7 @@ class OnJob:
         return (_job(account, place.pop("number")),)
 
 
-class JobFilter(Fields):
+class JobFilter(CallFields):
     """Which jobs."""
 
     state = serializers.ChoiceField(["queued", "running", "done", "failed", "cancelled"], required=False)
@@ -49,7 +49,7 @@ class JobFilter(Fields):
     corpus = NameField(required=False)
 
 
-class ExportWanted(Fields):
+class ExportWanted(CallFields):
     """An export of the campaign's corpus with a layer, its own unless another is named. Of unfinished
     images, say whether they are left out or go along: without that, a layer that is not finished is
     refused."""
@@ -63,7 +63,7 @@ class ExportWanted(Fields):
 @serves(
     Operation(
         route="jobs",
-        method=READ,
+        method=GET,
         path="jobs",
         tag=_TAG,
         opens=Anywhere((RESEARCHER,)),
@@ -72,7 +72,7 @@ class ExportWanted(Fields):
         listed=True,
     )
 )
-def jobs_list(call: Call) -> ListPage:
+def jobs_list_call(call: ApiCall) -> ListPage:
     """List jobs, the newest first."""
     found = _open_jobs(call.account)
     asked = call.asked
@@ -87,18 +87,18 @@ def jobs_list(call: Call) -> ListPage:
     return call.rows.of_rows(found, "-pk", job_plain)
 
 
-@serves(Operation(route="job", method=READ, path=_JOB, tag=_TAG, opens=OnJob(), answers=JobShown))
-def job_show(call: Call, job: Job) -> dict[str, Any]:
+@serves(Operation(route="job", method=GET, path=_JOB, tag=_TAG, opens=OnJob(), answers=JobShown))
+def job_show_call(call: ApiCall, job: Job) -> dict[str, Any]:
     """Show a job: how far it is, and what it came to."""
     return job_plain(job)
 
 
 @serves(
     Operation(
-        route="job_cancel", method=MAKE, path=f"{_JOB}/cancel", tag=_TAG, opens=OnJob(), answers=JobShown
+        route="job_cancel", method=POST, path=f"{_JOB}/cancel", tag=_TAG, opens=OnJob(), answers=JobShown
     )
 )
-def job_cancel(call: Call, job: Job) -> dict[str, Any]:
+def job_cancel_call(call: ApiCall, job: Job) -> dict[str, Any]:
     """Cancel a job. One that runs stops at its next step."""
     jobs.cancel_job(job_id=job.pk, actor=call.account)
     return job_plain(_job(call.account, job.pk))
@@ -106,10 +106,10 @@ def job_cancel(call: Call, job: Job) -> dict[str, Any]:
 
 @serves(
     Operation(
-        route="job_resume", method=MAKE, path=f"{_JOB}/resume", tag=_TAG, opens=OnJob(), answers=JobShown
+        route="job_resume", method=POST, path=f"{_JOB}/resume", tag=_TAG, opens=OnJob(), answers=JobShown
     )
 )
-def job_resume(call: Call, job: Job) -> dict[str, Any]:
+def job_resume_call(call: ApiCall, job: Job) -> dict[str, Any]:
     """Resume a job that failed or was cancelled, from its last checkpoint."""
     jobs.resume_job(job_id=job.pk, actor=call.account)
     return job_plain(_job(call.account, job.pk))
@@ -118,7 +118,7 @@ def job_resume(call: Call, job: Job) -> dict[str, Any]:
 @serves(
     Operation(
         route="exports",
-        method=MAKE,
+        method=POST,
         path="campaigns/<slug:name>/exports",
         tag="exports",
         opens=RUNS_CAMPAIGN,
@@ -128,7 +128,7 @@ def job_resume(call: Call, job: Job) -> dict[str, Any]:
         example={"format": "entities", "unfinished": "leave_out"},
     )
 )
-def export_make(call: Call, campaign: Campaign) -> Job:
+def export_make_call(call: ApiCall, campaign: Campaign) -> Job:
     """Export a campaign's dataset, as a job; then download it by the job's number."""
     layer = call.data.get("layer", campaign.name)
     if not _layer_is_open(call.account, campaign, layer):
@@ -152,7 +152,7 @@ def export_make(call: Call, campaign: Campaign) -> Job:
 @serves(
     Operation(
         route="job_download",
-        method=READ,
+        method=GET,
         path=f"{_JOB}/download",
         tag="exports",
         opens=OnJob(),
@@ -160,7 +160,7 @@ def export_make(call: Call, campaign: Campaign) -> Job:
         refuses=(archives.DownloadExpired,),
     )
 )
-def export_download(call: Call, job: Job) -> FileResponse:
+def export_download_call(call: ApiCall, job: Job) -> FileResponse:
     """Download what an export made, while it is kept."""
     if job.kind != EXPORT or job.state != Job.DONE:
         raise missing(_("Job %(job)d has no download.") % {"job": job.pk})

@@ -11,8 +11,8 @@ from annotation import jobs
 from annotation.api.contents import json_time
 from annotation.api.rest.cursors import ListPage
 from annotation.api.rest.doors import missing
-from annotation.api.rest.fields import Fields, MoneyField, NameField, TextField, decimal_text
-from annotation.api.rest.operations import MAKE, READ, Call, Operation, serves
+from annotation.api.rest.fields import CallFields, MoneyField, NameField, TextField, decimal_text
+from annotation.api.rest.operations import GET, POST, ApiCall, Operation, serves
 from annotation.api.v1.campaigns import RUNS_CAMPAIGN
 from annotation.models import Campaign, Job
 from annotation.moderation import discarding
@@ -61,7 +61,7 @@ class KindsChanged(serializers.Serializer[Any]):
     kinds = serializers.ListField(child=serializers.CharField())
 
 
-class WorkerFilter(Fields):
+class WorkerFilter(CallFields):
     """Which workers, and in which order."""
 
     sort = serializers.ChoiceField(SORTS, required=False)
@@ -71,7 +71,7 @@ class WorkerFilter(Fields):
     find = TextField(required=False, help_text="A part of the pseudonym.")
 
 
-class OfKind(Fields):
+class OfKind(CallFields):
     """One kind of question; all of them without it."""
 
     kind = NameField(required=False, allow_null=True)
@@ -86,7 +86,7 @@ class OfKindReasoned(OfKind):
 @serves(
     Operation(
         route="workers",
-        method=READ,
+        method=GET,
         path=_PATH,
         tag=_TAG,
         opens=RUNS_CAMPAIGN,
@@ -95,7 +95,7 @@ class OfKindReasoned(OfKind):
         listed=True,
     )
 )
-def workers_list(call: Call, campaign: Campaign) -> ListPage:
+def workers_list_call(call: ApiCall, campaign: Campaign) -> ListPage:
     """List a campaign's workers, with what they did, how right, and what they are due."""
     rows, asked = call.rows, call.asked
     kind = asked.get("kind", "")
@@ -113,8 +113,8 @@ def workers_list(call: Call, campaign: Campaign) -> ListPage:
     return rows.page((worker_plain(row) for row, _figures in page.rows), page.after)
 
 
-@serves(Operation(route="worker", method=READ, path=_ONE, tag=_TAG, opens=RUNS_CAMPAIGN, answers=WorkerShown))
-def worker_show(call: Call, campaign: Campaign, pseudonym: str) -> dict[str, Any]:
+@serves(Operation(route="worker", method=GET, path=_ONE, tag=_TAG, opens=RUNS_CAMPAIGN, answers=WorkerShown))
+def worker_show_call(call: ApiCall, campaign: Campaign, pseudonym: str) -> dict[str, Any]:
     """Show one worker of a campaign, by kind of question."""
     return worker_plain(worker_rows(campaign, only=[_worker(campaign, pseudonym)])[0])
 
@@ -122,7 +122,7 @@ def worker_show(call: Call, campaign: Campaign, pseudonym: str) -> dict[str, Any
 @serves(
     Operation(
         route="worker_suspend",
-        method=MAKE,
+        method=POST,
         path=f"{_ONE}/suspend",
         tag=_TAG,
         opens=RUNS_CAMPAIGN,
@@ -132,7 +132,7 @@ def worker_show(call: Call, campaign: Campaign, pseudonym: str) -> dict[str, Any
         example={"reason": "Boxes are too large."},
     )
 )
-def worker_suspend(call: Call, campaign: Campaign, pseudonym: str) -> dict[str, Any]:
+def worker_suspend_call(call: ApiCall, campaign: Campaign, pseudonym: str) -> dict[str, Any]:
     """Suspend a worker. What they have in hand still counts."""
     changed = discarding.suspend_worker(
         campaign=campaign,
@@ -147,7 +147,7 @@ def worker_suspend(call: Call, campaign: Campaign, pseudonym: str) -> dict[str, 
 @serves(
     Operation(
         route="worker_reinstate",
-        method=MAKE,
+        method=POST,
         path=f"{_ONE}/reinstate",
         tag=_TAG,
         opens=RUNS_CAMPAIGN,
@@ -156,7 +156,7 @@ def worker_suspend(call: Call, campaign: Campaign, pseudonym: str) -> dict[str, 
         refuses=(CannotDo,),
     )
 )
-def worker_reinstate(call: Call, campaign: Campaign, pseudonym: str) -> dict[str, Any]:
+def worker_reinstate_call(call: ApiCall, campaign: Campaign, pseudonym: str) -> dict[str, Any]:
     """Reinstate a worker who was suspended."""
     changed = discarding.reinstate_worker(
         campaign=campaign, worker=_worker(campaign, pseudonym), kind=_kind(call, campaign), actor=call.account
@@ -167,17 +167,17 @@ def worker_reinstate(call: Call, campaign: Campaign, pseudonym: str) -> dict[str
 @serves(
     Operation(
         route="worker_discard",
-        method=MAKE,
+        method=POST,
         path=f"{_ONE}/discard",
         tag=_TAG,
         opens=RUNS_CAMPAIGN,
         body=OfKindReasoned,
         job=True,
         refuses=(CannotDo,),
-        example={"kind": "coref_link", "reason": "Answers at random."},
+        example={"reason": "Answers at random."},
     )
 )
-def worker_discard(call: Call, campaign: Campaign, pseudonym: str) -> Job:
+def worker_discard_call(call: ApiCall, campaign: Campaign, pseudonym: str) -> Job:
     """Withdraw a worker's answers, as a job: images are computed anew without them."""
     arguments = {
         "worker": _worker(campaign, pseudonym),
@@ -190,7 +190,7 @@ def worker_discard(call: Call, campaign: Campaign, pseudonym: str) -> Job:
 @serves(
     Operation(
         route="worker_restore",
-        method=MAKE,
+        method=POST,
         path=f"{_ONE}/restore",
         tag=_TAG,
         opens=RUNS_CAMPAIGN,
@@ -199,7 +199,7 @@ def worker_discard(call: Call, campaign: Campaign, pseudonym: str) -> Job:
         refuses=(CannotDo,),
     )
 )
-def worker_restore(call: Call, campaign: Campaign, pseudonym: str) -> Job:
+def worker_restore_call(call: ApiCall, campaign: Campaign, pseudonym: str) -> Job:
     """Let a worker's withdrawn answers count again, as a job."""
     arguments = {"worker": _worker(campaign, pseudonym), "kind": _kind(call, campaign)}
     return jobs.enqueue(kind="restore", arguments=arguments, campaign=campaign, actor=call.account)
@@ -244,7 +244,7 @@ def _worker(campaign: Campaign, pseudonym: str) -> int:
         ) from None
 
 
-def _kind(call: Call, campaign: Campaign) -> str | None:
+def _kind(call: ApiCall, campaign: Campaign) -> str | None:
     kind: str | None = call.data.get("kind")
     if kind is not None and kind not in campaign.kinds:
         raise _no_kind(campaign, kind)

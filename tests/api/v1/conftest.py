@@ -75,4 +75,4 @@ def researcher(everything: None) -> Caller:
 
 
 def operation(name: str) -> Served:
-    return next(one for one in served() if one.handler.__name__ == name)
+    return next(one for one in served() if one.name == name)

@@ -69,7 +69,7 @@ def fuzz(document: dict[str, Any], role: str, each: int, *, seed: int = 1) -> Fu
     """`each` calls of every operation by a role; what any of them changes is undone. Raises AssertionError
     (a group of failures) for an answer that is none, or that the document does not tell."""
     found = Fuzzed(role)
-    handlers = {one.handler.__name__: one for one in served()}
+    handlers = {one.name: one for one in served()}
     works = role == "annotator"
     caller = None if works or role == STRANGER else Caller(Account.objects.get(username=role))
     headers = {"Authorization": f"Bearer {caller.secret}"} if caller else worker_headers(role)
