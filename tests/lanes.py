@@ -24,6 +24,7 @@ LANES = (SQLITE, POSTGRESQL, SECOND)
 
 #: Folders and files whose tests of the database run on both.
 BOTH = (
+    "tests/api/v1/",
     "tests/backups/",
     "tests/campaigns/",
     "tests/crowd/test_at_once.py",

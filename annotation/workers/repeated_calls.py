@@ -11,7 +11,7 @@ import hashlib
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError
 
 from annotation.common import database
 from annotation.models import Account, RepeatableCall
@@ -62,7 +62,7 @@ def begin_call(call: CallKey) -> CallAnswer | None:
     mine = {"account_id": call.account.pk, "route": call.route, "key": call.key}
     RepeatableCall.objects.filter(**mine, created_at__lte=now - KEY_KEPT).delete()
     try:
-        with transaction.atomic():
+        with database.writing():
             RepeatableCall.objects.create(**mine, digest=call.digest, created_at=now)
     except IntegrityError:
         found = RepeatableCall.objects.filter(**mine).first()

@@ -10,7 +10,6 @@ from http import HTTPStatus
 from typing import Any, ClassVar
 
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
-from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.http.multipartparser import MultiPartParserError
 from django.utils.translation import gettext as _
@@ -38,6 +37,7 @@ from annotation.api.rest.operations import (
     described_for_openapi,
 )
 from annotation.api.rest.throttles import check_pace
+from annotation.common import database
 from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
 from annotation.models import Account, Job
@@ -223,7 +223,7 @@ def _done_once(key: CallKey, about: Operation, work: Any) -> HttpResponseBase:
                     raise
                 end_call(key, made)
         else:
-            with transaction.atomic():
+            with database.writing():
                 before = begin_call(key)
                 if before is None:
                     made = work()
