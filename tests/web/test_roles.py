@@ -18,7 +18,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, resolve, reverse
 
 from annotation.api.rest.operations import ROUTE_PREFIX, served
 from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER, REVIEWER, ROLES
-from annotation.models import Campaign, Corpus, Flag, Job, Ruling
+from annotation.models import Campaign, Corpus, Flag, Invitation, Job, Ruling
 from annotation.protocol import questions as q
 from annotation.protocol.contents import plain_ruling
 from annotation.protocol.rulings import Closure
@@ -236,6 +236,7 @@ def _places_of_the_api(world: Any, campaign: str, job: int) -> dict[str, list[An
         "tokens/": [1],
     }
     more: dict[str, Any] = {"<str:key>": "man", "<str:pseudonym>": worker, "<slug:layer>": campaign}
+    more |= {"<int:invitation>": Invitation.objects.get().pk, "<int:item>": 1}
     more |= {"<int:flag>": flag.pk, "<int:ruling>": ruling.pk}
     found = {}
     for one in served():

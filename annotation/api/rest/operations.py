@@ -137,7 +137,10 @@ def serves(about: Operation) -> Callable[[Handler], Handler]:
     """Make the decorated function the work of an operation: `work(call, thing, **rest_of_the_address)`."""
 
     def register(handler: Handler) -> Handler:
-        methods = _SERVED[handler.__module__].setdefault(about.route, {})
+        home = handler.__module__
+        if any(about.route in routes for module, routes in _SERVED.items() if module != home):
+            raise ValueError(f"route {about.route} has operations in two modules; put them into one")
+        methods = _SERVED[home].setdefault(about.route, {})
         if about.method in methods:
             raise ValueError(f"two operations {about.method} {about.route}")
         methods[about.method] = Served(about, handler)

@@ -32,7 +32,6 @@ from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.kinds import all_tasks, kinds_of_tasks
 from annotation.selectors.campaign import overview
 from annotation.selectors.campaign.reasons import PAUSED, coded_reason, reason_in_words
-from annotation.selectors.controls import control_item_counts
 from annotation.selectors.scopes import campaigns_of, corpora_of
 from annotation.selectors.settings_versions import settings_versions
 from annotation.web.common.access import BROWSING
@@ -158,15 +157,6 @@ class SettingsChanged(serializers.Serializer[Any]):
     version = serializers.IntegerField()
     changed = serializers.ListField(child=serializers.CharField())
     reopened = serializers.IntegerField()
-
-
-class ControlCountShown(serializers.Serializer[Any]):
-    """Control items in use, of one kind, purpose and answer."""
-
-    kind = serializers.CharField()
-    purpose = serializers.ChoiceField(["control", "qualification"])
-    answer = serializers.CharField()
-    items = serializers.IntegerField()
 
 
 class CampaignFilter(CallFields):
@@ -516,30 +506,6 @@ def campaign_settings_versions_list_call(call: ApiCall, campaign: Campaign) -> L
         for each in shown
     ]
     return rows.page(plain, shown[-1].number if len(found) > rows.limit else None)
-
-
-@serves(
-    Operation(
-        route="campaign_controls",
-        method=GET,
-        path=f"{_PATH}/control-items",
-        tag=_TAG,
-        opens=RUNS_CAMPAIGN,
-        answers=ControlCountShown,
-        listed=True,
-    )
-)
-def campaign_controls_list_call(call: ApiCall, campaign: Campaign) -> ListPage:
-    """Count a campaign's control items in use, by kind, purpose and answer."""
-    counts = [
-        {"kind": kind, "purpose": purpose, "answer": answer, "items": items}
-        for (kind, purpose, answer), items in control_item_counts(campaign).items()
-    ]
-    return call.rows.of_values(counts, _counted_key, dict)
-
-
-def _counted_key(line: dict[str, Any]) -> str:
-    return f"{line['kind']} {line['purpose']} {line['answer']}"
 
 
 @serves(

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import F, Q, QuerySet
 from django.db.models.fields.json import KT
-from django.http import FileResponse
+from django.http import HttpResponseBase
 from django.utils.translation import gettext as _
 from rest_framework import serializers
 
@@ -25,7 +25,7 @@ from annotation.models import Account, Campaign, Job
 from annotation.selectors.corpora import AmbiguousLayer
 from annotation.selectors.scopes import within_scope
 from annotation.web.common.access import BROWSING
-from annotation.web.staff.jobs import EXPORT
+from annotation.web.staff.jobs import EXPORT, sent_archive
 
 _TAG = "jobs"
 _JOB = "jobs/<int:number>"
@@ -131,7 +131,7 @@ def job_resume_call(call: ApiCall, job: Job) -> dict[str, Any]:
 def export_make_call(call: ApiCall, campaign: Campaign) -> Job:
     """Export a campaign's dataset, as a job; then download it by the job's number."""
     layer = call.data.get("layer", campaign.name)
-    if not _layer_is_open(call.account, campaign, layer):
+    if not layer_is_open_to(call.account, campaign, layer):
         raise ExportError(
             _("Your role covers only this campaign: export its own layer, “%(name)s”.")
             % {"name": campaign.name}
@@ -160,14 +160,11 @@ def export_make_call(call: ApiCall, campaign: Campaign) -> Job:
         refuses=(archives.DownloadExpired,),
     )
 )
-def export_download_call(call: ApiCall, job: Job) -> FileResponse:
+def export_download_call(call: ApiCall, job: Job) -> HttpResponseBase:
     """Download what an export made, while it is kept."""
     if job.kind != EXPORT or job.state != Job.DONE:
         raise missing(_("Job %(job)d has no download.") % {"job": job.pk})
-    file = archives.file_of(job.result["path"])
-    return FileResponse(
-        file.open("rb"), as_attachment=True, filename=file.name, content_type="application/zip"
-    )
+    return sent_archive(job)
 
 
 def _open_jobs(account: Account) -> QuerySet[Job]:
@@ -188,7 +185,8 @@ def _open_jobs(account: Account) -> QuerySet[Job]:
     return found.select_related("campaign__corpus", "corpus", "created_by")
 
 
-def _layer_is_open(account: Account, campaign: Campaign, layer: str) -> bool:
+def layer_is_open_to(account: Account, campaign: Campaign, layer: str) -> bool:
+    """Whether an account may read the layer of that name: the campaign's own, or any with its corpus."""
     return layer == campaign.name or account.has_role(*BROWSING, on=campaign.corpus.scope)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from annotation import campaigns
-from annotation.models import Account, Campaign, Flag, Job, OpenImage
+from annotation.models import Account, Campaign, Control, Flag, Invitation, Job, OpenImage
 from annotation.moderation import discarding, rulings
 from annotation.protocol.rulings import KeepApart
 from annotation.workers import api_tokens
@@ -183,6 +183,18 @@ VALID: dict[str, Make] = {
     "campaign_settings_versions_list": at(name="quay"),
     "campaign_controls_list": at(name="tested"),
     "campaign_prioritise": told({"images": ["scene-1"], "priority": 1}, name="quay"),
+    "texts_list": at(name="quay"),
+    "text_publish": told({"kind": "consent", "version": 1, "text": "You agree."}, name="tested"),
+    "invitations_list": at(name="quay"),
+    "invitation_make": told({"label": "class", "uses": 3}, name="quay"),
+    "invitation_revoke": lambda: ValidCall(
+        {"name": "quay", "invitation": Invitation.objects.get(campaign__name="quay").pk}
+    ),
+    "control_items_add": told({"layer": "import"}, name="tested"),
+    "control_item_retire": lambda: ValidCall(
+        {"name": "tested", "item": Control.objects.filter(campaign__name="tested", active=True)[0].pk}
+    ),
+    "layer_refresh": at(name="quay"),
     "workers_list": at(name="quay"),
     "worker_show": of_worker(),
     "worker_suspend": of_worker({"reason": "Look again."}),
