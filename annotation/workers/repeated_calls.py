@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.db import IntegrityError
 
@@ -31,10 +31,10 @@ class StillAtWork(ValueError):
 
 
 class CallAnswer(NamedTuple):
-    """What a call was answered: status, JSON (None for none) and the address it pointed to ("" for none)."""
+    """What a call was answered: status, JSON as text and the address it pointed to ("" for none)."""
 
     status: int
-    body: Any
+    body: str
     location: str
 
 

@@ -191,6 +191,7 @@ def batch_open_call(call: ApiCall) -> Job:
         tag=_TAG,
         opens=RESEARCHES,
         body=BatchPlanned,
+        own_transactions=True,
         answers=BatchPlanShown,
         refuses=BATCH_REFUSALS,
         example={key: value for key, value in _EXAMPLE.items() if key != "name"},

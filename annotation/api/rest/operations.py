@@ -70,7 +70,8 @@ class Operation:
     `asked` are the fields of its body and its query. `answers` are those of what it answers, of each row
     where it is `listed`; with `job` it answers 202 and the job. `file` is the type of a file that it
     sends; `uploads` are the fields of a form that carry files. `refuses` are the errors of services that
-    are told as 409.
+    are told as 409, `stale` those told as 412. What has `own_transactions` takes long, or several of them:
+    its key is kept before and after, not within one.
     """
 
     route: str
@@ -86,7 +87,6 @@ class Operation:
     job: bool = False
     file: str = ""
     uploads: tuple[str, ...] = ()
-    #: Files are taken in several transactions: a key is then held before and after, not within one.
     own_transactions: bool = False
     refuses: tuple[type[Exception], ...] = ()
     stale: tuple[type[Exception], ...] = ()

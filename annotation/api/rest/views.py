@@ -244,18 +244,18 @@ def _done_once(key: CallKey, about: Operation, work: Any) -> HttpResponseBase:
 
 def _plain(about: Operation, answer: OperationAnswer) -> CallAnswer:
     """An answer as it is stored and sent."""
+    location = ""
+    body: Any = answer
     match answer:
         case Job():
-            return CallAnswer(about.status, job_plain(answer), job_address(answer))
-        case Created(body, location):
-            return CallAnswer(about.status, body, location)
+            body, location = job_plain(answer), job_address(answer)
+        case Created():
+            body, location = answer
         case ListPage():
-            return CallAnswer(about.status, answer._asdict(), "")
+            body = answer._asdict()
         case HttpResponseBase():
             raise TypeError("a file is no answer to a call under a key")
-        case None:
-            return CallAnswer(about.status, None, "")
-    return CallAnswer(about.status, dict(answer), "")
+    return CallAnswer(about.status, "" if body is None else json.dumps(body, default=str), location)
 
 
 def _response(about: Operation, answer: OperationAnswer) -> HttpResponseBase:
@@ -263,12 +263,8 @@ def _response(about: Operation, answer: OperationAnswer) -> HttpResponseBase:
 
 
 def _as_response(answer: CallAnswer) -> HttpResponse:
-    response = HttpResponse(
-        b"" if answer.body is None else json.dumps(answer.body, default=str).encode(),
-        content_type=_JSON,
-        status=answer.status,
-    )
-    if answer.body is None:
+    response = HttpResponse(answer.body.encode(), content_type=_JSON, status=answer.status)
+    if not answer.body:
         del response["Content-Type"]
     if answer.location:
         response["Location"] = answer.location

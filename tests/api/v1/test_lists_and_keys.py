@@ -129,7 +129,7 @@ def test_a_key_is_kept_for_a_day(ada: Caller) -> None:
 def test_a_call_that_was_cut_off_is_not_done_again_blindly(ada: Caller) -> None:
     key = {"Idempotency-Key": "k-1"}
     assert ada.post("campaigns", DRAFT, **key).status_code == 202
-    RepeatableCall.objects.update(status=0, body=None)
+    RepeatableCall.objects.update(status=0, body="")
     answer = ada.post("campaigns", DRAFT, **key)
     assert codes(answer) == (409, "still_at_work") and answer["Retry-After"]
 
