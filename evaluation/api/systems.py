@@ -18,13 +18,13 @@ from annotation.selectors.jobs import Job
 from evaluation.api.given import as_form
 from evaluation.models import System
 from evaluation.services.common import ImportRefused, check_name
-from evaluation.services.features.store import FEATURE_KINDS, FeatureSet, feature_sets
 from evaluation.services.systems import registry
 from evaluation.services.systems.upload import UPLOAD_FORMATS
 from evaluation.services.systems.upload import upload_system as keep_system
 from evaluation.web import offered
 from evaluation.web.splits import NotOffered
-from evaluation.web.systems.pages import SYSTEM, enqueue_ranking
+from evaluation.web.systems.captions import enqueue_writing
+from evaluation.web.systems.pages import SYSTEM, enqueue_decoding, enqueue_ranking
 from evaluation.web.systems.training import training_arguments
 from evaluation.web.uploads import UPLOAD_REFUSALS, upload_folder, uploaded_file
 from models_core.systems.named_recipes import named_recipes
@@ -64,21 +64,6 @@ class RecipeShown(serializers.Serializer[Any]):
     paper = serializers.CharField()
 
 
-class FeatureSetShown(serializers.Serializer[Any]):
-    """A feature set: vectors of the images, captions, regions or words of a corpus."""
-
-    label = serializers.CharField(help_text="Name and version, as trainings take it.")  # type: ignore[assignment]
-    corpus = NameField()
-    name = NameField()
-    version = serializers.IntegerField()
-    kind = serializers.ChoiceField(FEATURE_KINDS)
-    rows = serializers.IntegerField()
-    dimensions = serializers.IntegerField()
-    dtype = serializers.CharField()
-    digest = serializers.CharField()
-    made_at = serializers.DateTimeField()
-
-
 class OfCorpus(CallFields):
     """Those of one corpus alone."""
 
@@ -113,6 +98,27 @@ class RankingWanted(CallFields):
     protocol = TextField(required=False, max_length=40)
     seed = WholeField(required=False, max_value=10**9 - 1)
     name = NameField(required=False)
+
+
+class WritingWanted(CallFields):
+    """Captions to be written: their name, of a split or fold (all without it), of a feature set's regions
+    (whole images without it), and how sentences are found."""
+
+    name = NameField()
+    split = TextField(required=False)
+    regions = TextField(required=False)
+    beam = WholeField(required=False, min_value=1, max_value=100)
+    limit = WholeField(required=False, min_value=1, max_value=100)
+
+
+class DecodingWanted(CallFields):
+    """A layer to be written: its name, of a split or fold, and how much neighbouring words stay together
+    (`beta`). `gold` is a layer that it is measured against."""
+
+    layer = NameField()
+    split = TextField(required=False)
+    beta = serializers.FloatField(required=False, min_value=0, max_value=10**6)
+    gold = NameField(required=False)
 
 
 class SystemSent(CallFields):
@@ -221,6 +227,42 @@ def system_rank_call(call: ApiCall, system: System) -> Job:
 
 @serves(
     Operation(
+        route="system_captions",
+        method=POST,
+        path=f"{_ONE}/captions",
+        tag="captions",
+        opens=_ON_SYSTEM,
+        body=WritingWanted,
+        job=True,
+        refuses=(NotOffered,),
+        example={"name": "first-captions", "split": "test"},
+    )
+)
+def system_write_call(call: ApiCall, system: System) -> Job:
+    """Have a system write captions, of images or of regions, as a job."""
+    return enqueue_writing(call.request, system, as_form(call.data))
+
+
+@serves(
+    Operation(
+        route="system_segments",
+        method=POST,
+        path=f"{_ONE}/segments",
+        tag=_TAG,
+        opens=_ON_SYSTEM,
+        body=DecodingWanted,
+        job=True,
+        refuses=(NotOffered,),
+        example={"layer": "aligned", "split": "test"},
+    )
+)
+def system_decode_call(call: ApiCall, system: System) -> Job:
+    """Have an alignment say which words tell of which region, as a layer; as a job."""
+    return enqueue_decoding(call.request, system, as_form(call.data))
+
+
+@serves(
+    Operation(
         route="system_upload",
         method=POST,
         path="system-uploads",
@@ -273,45 +315,6 @@ def recipes_list_call(call: ApiCall) -> ListPage:
         for recipe in named_recipes().values()
     ]
     return call.rows.of_values(found, lambda one: str(one["name"]), dict)
-
-
-@serves(
-    Operation(
-        route="features",
-        method=GET,
-        path="features",
-        tag="features",
-        opens=RESEARCHES,
-        asked=OfCorpus,
-        answers=FeatureSetShown,
-        listed=True,
-    )
-)
-def feature_sets_list_call(call: ApiCall) -> ListPage:
-    """List feature sets, by corpus, name and version."""
-    known = [corpus.name for corpus in offered.offered_corpora(call.request)]
-    wanted = [name for name in known if call.asked.get("corpus", name) == name]
-    found = [one for name in wanted for one in feature_sets(name)]
-    return call.rows.of_values(found, _place_of_set, _set_plain)
-
-
-def _place_of_set(one: FeatureSet) -> str:
-    return f"{one.corpus} {one.name} {one.version:09d}"
-
-
-def _set_plain(one: FeatureSet) -> dict[str, Any]:
-    return {
-        "label": one.label,
-        "corpus": one.corpus,
-        "name": one.name,
-        "version": one.version,
-        "kind": one.kind,
-        "rows": one.rows,
-        "dimensions": one.dimensions,
-        "dtype": one.dtype,
-        "digest": one.digest,
-        "made_at": json_time(one.made_at),
-    }
 
 
 def _system_plain(row: System) -> dict[str, Any]:

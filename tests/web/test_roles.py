@@ -232,6 +232,7 @@ def _places_of_the_api(world: Any, campaign: str, job: int) -> dict[str, list[An
         "qrels/": ["q-qrels"],
         "batches/": ["q-batch"],
         "reports/": ["q-report"],
+        "caption-sets/": ["q-captions"],
         "jobs/": [job],
         "tokens/": [1],
     }

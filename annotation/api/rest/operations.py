@@ -274,7 +274,8 @@ def _parameters(about: Operation) -> list[Any]:
 
 def _answers(about: Operation) -> dict[Any, Any]:
     if about.file:
-        return {(about.status, about.file): OpenApiTypes.BINARY}
+        held = OpenApiTypes.ANY if about.file == "application/json" else OpenApiTypes.BINARY
+        return {(about.status, about.file): held}
     if about.job:
         return {202: OpenApiResponse(JobShown, "The job that does it; `Location` is its address.")}
     if about.listed:

@@ -10,6 +10,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import get_resolver, reverse
+from django.utils.http import urlencode
 
 from annotation.api.rest.operations import Served, served
 from annotation.models import Account
@@ -42,6 +43,8 @@ class Caller:
     def perform(self, one: Served, call: ValidCall, **headers: str) -> Any:
         """Make a valid call of an operation."""
         address = reverse(f"v1_{one.about.route}", kwargs=call.place)
+        if call.query and not one.about.reads:
+            address = f"{address}?{urlencode(call.query)}"
         if one.about.reads:
             return self.client.get(address, call.query, headers=headers)
         if call.files:

@@ -17,7 +17,8 @@ from annotation.models import Account, Campaign, Control, Flag, Invitation, Job,
 from annotation.moderation import discarding, rulings
 from annotation.protocol.rulings import KeepApart
 from annotation.workers import api_tokens
-from evaluation.models import Batch, Report, Run, System
+from evaluation.models import Batch, CaptionSet, Report, Run, System
+from evaluation.services.features.store import NewSet, write_set
 from evaluation.services.judgments.freezing import freeze_protocol
 from models_core.systems.table11 import TABLE_11
 from tests.hostile.world import IMAGES
@@ -158,6 +159,32 @@ def _scores() -> bytes:
     return out.getvalue()
 
 
+def _writing() -> ValidCall:
+    System.objects.filter(name="good").update(settings={"recipe": {"method": "alignment"}})
+    return ValidCall({"name": "good"}, body={"name": "captions", "split": "test", "beam": 3})
+
+
+def _caption_set() -> ValidCall:
+    row = CaptionSet.objects.get(name="written")
+    row.pk, row.name = None, "to-go"
+    row.save()
+    return ValidCall({"name": row.name})
+
+
+def _feature_set() -> ValidCall:
+    new = NewSet(
+        corpus="quay", name="to-go", kind="image", ids=["a"], dimensions=1, dtype="float32", origin={}
+    )
+    write_set(new, lambda done: [np.ones((1, 1))][done:])
+    return ValidCall(query={"corpus": "quay", "set": "to-go:1"})
+
+
+def _vectors() -> bytes:
+    out = io.BytesIO()
+    np.savez(out, vectors=np.eye(IMAGES), ids=np.array([f"scene-{n}.png" for n in range(IMAGES)]))
+    return out.getvalue()
+
+
 _RUNS = ["good-annotation", "bad-annotation"]
 _BATCH = {"corpus": "quay", "runs": _RUNS, "depth": 1, "settings": {"trust": {"qualification": False}}}
 
@@ -234,6 +261,21 @@ VALID: dict[str, Make] = {
     "system_upload": lambda: ValidCall(
         body={"name": "sent", "corpus": "quay", "format": "scores"},
         files={"file": ("sent.npz", _scores())},
+    ),
+    "system_write": _writing,
+    "system_decode": told({"layer": "aligned", "split": "test", "beta": 1.0}, name="good"),
+    "caption_sets_list": nothing,
+    "caption_set_show": at(name="written"),
+    "caption_set_remove": _caption_set,
+    "caption_set_download": at(name="written"),
+    "caption_set_mix": told({"name": "candidates", "people": 1, "images": 1}, name="written"),
+    "features_extract": told(
+        {"name": "net", "corpus": "quay", "network": "colours.onnx", "method": "grid", "limit": 4}
+    ),
+    "features_remove": _feature_set,
+    "features_upload": lambda: ValidCall(
+        body={"name": "sent-set", "corpus": "quay", "kind": "image"},
+        files={"file": ("x.npz", _vectors())},
     ),
     "recipes_list": nothing,
     "feature_sets_list": nothing,
