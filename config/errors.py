@@ -29,11 +29,11 @@ def not_answered(request: HttpRequest) -> HttpResponse:
     error = sys.exc_info()[1]
     lost = database_lost(error)
     if lost is None:
-        return _fault().response() if _is_call(request) else server_error(request)
+        return _fault().response() if is_call(request) else server_error(request)
     # Not the address itself: some let whoever has them in.
     route = request.resolver_match.route if request.resolver_match else "a page"
     _log.warning("%s %s: 503, the database cannot be used: %s", request.method, route, one_line(lost))
-    response = _away().response() if _is_call(request) else _away_page(request)
+    response = _away().response() if is_call(request) else _away_page(request)
     # So Django knows that it is logged. Its own line has a traceback, which would tell nobody anything.
     response._has_been_logged = True  # type: ignore[attr-defined]
     return response
@@ -50,8 +50,14 @@ def database_lost(error: BaseException | None) -> BaseException | None:
     return None
 
 
-def _is_call(request: HttpRequest) -> bool:
+def is_call(request: HttpRequest) -> bool:
+    """Whether a request is a call of the API, which is told its errors as problem details."""
     return request.path_info.startswith(_API)
+
+
+def unreadable_call() -> HttpResponse:
+    """What a call gets whose form cannot be read."""
+    return Problem(HTTPStatus.BAD_REQUEST, "bad_request", _("This form cannot be read.")).response()
 
 
 def _away() -> Problem:

@@ -16,6 +16,8 @@ from django.utils.datastructures import MultiValueDict
 from django.utils.http import parse_header_parameters
 from django.views.defaults import bad_request
 
+from config.errors import is_call, unreadable_call
+
 UNREADABLE = (BadRequest, SuspiciousOperation, MultiPartParserError, OSError, ValueError, LookupError)
 UTF_8 = ("", "utf-8", "utf8")
 
@@ -72,7 +74,9 @@ class ReadableForms:
     def process_view(self, request: HttpRequest, *_about: object) -> HttpResponseBase | None:
         """Before all checks of other layers, so that the page of the error has their headers."""
         error = getattr(request, "unreadable", None)
-        return None if error is None else bad_request(request, error)
+        if error is None:
+            return None
+        return unreadable_call() if is_call(request) else bad_request(request, error)
 
 
 def _holds_nulls(given: QueryDict) -> bool:

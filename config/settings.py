@@ -95,6 +95,8 @@ INSTALLED_APPS = [
     "csp",
     "rest_framework",
     "rest_framework.authtoken",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",  # the scripts of its pages, so that no other server is asked for them
     "annotation",
     "evaluation",
     "config",  # for its command
@@ -299,7 +301,30 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
 }
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Phrasebox",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PUBLIC": True,
+    "SCHEMA_PATH_PREFIX": r"/api/v1",
+    "COMPONENT_SPLIT_REQUEST": False,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "annotation.api.document.complete_document",
+    ],
+    "DESCRIPTION": "Everything a page can do, for programs. docs/api.md explains it.",
+    "ENUM_NAME_OVERRIDES": {
+        "JobState": ["queued", "running", "done", "failed", "cancelled"],
+        "CampaignState": ["draft", "open", "paused", "closed"],
+        "Direction": ["annotation", "search"],
+    },
+}
+#: Calls of the REST API that an account may make in a minute: reads (in each process), and writes.
+API_READS_A_MINUTE = _number("API_READS_A_MINUTE", 1200)
+API_WRITES_A_MINUTE = _number("API_WRITES_A_MINUTE", 240)
 
 # E-mail and platforms --------------------------------------------------------------------------
 

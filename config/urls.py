@@ -1,7 +1,8 @@
 """Every address: the pages of each app, their API, and the two questions of a supervisor."""
 
-from django.urls import include, path
+from django.urls import include, path, re_path
 
+from annotation.api.document import no_such_call
 from config import health, old_addresses
 
 handler500 = "config.errors.not_answered"
@@ -9,6 +10,9 @@ urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
     path("api/", include("annotation.api.urls")),
+    path("api/v1/", include("annotation.api.v1.urls")),
+    path("api/v1/", include("evaluation.api.urls")),
+    re_path(r"^api/v1/", no_such_call, name="v1_nothing"),
     path("", include("annotation.recruitment.urls")),
     path("", include("annotation.web.urls")),
     path("evaluation/", include("evaluation.web.urls")),

@@ -24,6 +24,9 @@ LANES = (SQLITE, POSTGRESQL, SECOND)
 
 #: Folders and files whose tests of the database run on both.
 BOTH = (
+    "tests/api/v1/test_at_once.py",
+    "tests/api/v1/test_lists_and_keys.py",
+    "tests/api/v1/test_operations.py",
     "tests/backups/",
     "tests/campaigns/",
     "tests/crowd/test_at_once.py",

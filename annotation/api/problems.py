@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.http import HttpResponse
 
 
+class FieldProblem(NamedTuple):
+    """What is wrong with one field: its name (with dots for a place within it), a code, and a sentence."""
+
+    field: str
+    code: str
+    detail: str
+
+
 class Problem(Exception):
-    """What went wrong: an HTTP status, a code for programs, a sentence for people, the field to blame."""
+    """What went wrong: an HTTP status, a code for programs, a sentence for people, the field to blame.
+
+    `errors` has one entry for each field that is wrong, where a whole body was looked at.
+    """
 
     def __init__(
         self,
@@ -21,10 +32,12 @@ class Problem(Exception):
         *,
         field: str = "",
         headers: Mapping[str, str] | None = None,
+        errors: Sequence[FieldProblem] = (),
     ) -> None:
         super().__init__(detail)
         self.status, self.code, self.detail, self.field = status, code, detail, field
         self.headers = dict(headers or {})
+        self.errors = tuple(errors)
 
     def response(self) -> HttpResponse:
         """The problem as `application/problem+json` (RFC 9457), under its status."""
@@ -37,6 +50,8 @@ class Problem(Exception):
         }
         if self.field:
             about["field"] = self.field
+        if self.errors:
+            about["errors"] = [each._asdict() for each in self.errors]
         return HttpResponse(
             json.dumps(about),
             content_type="application/problem+json",

@@ -20,7 +20,7 @@ from annotation.datasets import archives, layers, uploads
 from annotation.jobs import emails
 from annotation.models import Campaign
 from annotation.queue import leases
-from annotation.workers import confirmation, rate_limit, sessions
+from annotation.workers import api_tokens, confirmation, rate_limit, repeated_calls, sessions
 
 _log = logging.getLogger(__name__)
 
@@ -79,6 +79,8 @@ PERIODIC: dict[str, Periodic] = {
         Periodic("forget_letters", 3600, emails.prune_emails),
         Periodic("forget_platform_reports", 3600, confirmation.prune_platform_reports),
         Periodic("forget_sessions", 3600, sessions.prune_sessions),
+        Periodic("forget_tokens", 3600, api_tokens.prune_api_tokens),
+        Periodic("forget_calls", 3600, repeated_calls.prune_repeated_calls),
     )
 }
 

@@ -5,6 +5,7 @@ from annotation.models.corpus import Caption, Corpus, Image
 from annotation.models.crowd import Account, Identity, RoleGrant, Worker
 from annotation.models.entry import Attempts, Invitation, PlatformReport, StaffInvitation, Study, Visit
 from annotation.models.layers import Box, BoxChain, Chain, Layer, LayerImage, Mention
+from annotation.models.programs import ApiToken, RepeatableCall
 from annotation.models.queue import Assignment, Item, OpenImage, PageControl, Task
 from annotation.models.tags import CorpusTag, ImageTag, TagList
 from annotation.models.trust import Control, Standing
@@ -20,6 +21,7 @@ from annotation.models.work import (
 
 __all__ = [
     "Account",
+    "ApiToken",
     "Assignment",
     "Attempts",
     "AuditEntry",
@@ -49,6 +51,7 @@ __all__ = [
     "PageControl",
     "Payout",
     "PlatformReport",
+    "RepeatableCall",
     "RoleGrant",
     "Ruling",
     "SettingsVersion",

@@ -13,7 +13,7 @@ from django.utils import timezone
 from rest_framework.authtoken.models import Token
 
 from annotation.common import database
-from annotation.models import Account, RoleGrant
+from annotation.models import Account, ApiToken, RoleGrant
 
 #: Under which a session keeps the visit that it is for. It is set where somebody comes by the address of a
 #: crowd platform, and nowhere else, so it marks those sessions too.
@@ -42,7 +42,8 @@ def end_access(account: Account) -> EndedAccess:
         for start in range(0, len(own), _CHUNK):
             Session.objects.filter(pk__in=own[start : start + _CHUNK]).delete()
         tokens, _by_model = Token.objects.filter(user=account).delete()
-    return EndedAccess(len(own), tokens)
+        programs, _by_model = ApiToken.objects.filter(account=account).delete()
+    return EndedAccess(len(own), tokens + programs)
 
 
 def hand_over(old: Account, new: Account) -> int:
@@ -70,10 +71,16 @@ def by_address(session: Mapping[str, Any]) -> bool:
     return VISIT in session
 
 
-def may_look(account: int, *, session: str = "", token: str = "") -> bool:
-    """Whether this session, or this token, still lets the account look at anything; one query."""
-    alive = Session.objects.filter(session_key=session, expire_date__gt=timezone.now())
-    held = Exists(Token.objects.filter(key=token, user=account)) if token else Exists(alive)
+def may_look(account: int, *, session: str = "", token: str = "", program: str = "") -> bool:
+    """Whether this session, this token of a worker, or the API's token with this digest, still lets the
+    account look at anything; one query."""
+    now = timezone.now()
+    if program:
+        held = Exists(ApiToken.objects.filter(digest=program, account=account, expires_at__gt=now))
+    elif token:
+        held = Exists(Token.objects.filter(key=token, user=account))
+    else:
+        held = Exists(Session.objects.filter(session_key=session, expire_date__gt=now))
     roles = Exists(RoleGrant.objects.filter(account=account))
     return Account.objects.filter(held, Q(roles) | Q(is_superuser=True), pk=account, is_active=True).exists()
 

@@ -24,6 +24,7 @@ from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
 from annotation.protocol.kinds import kinds_of_tasks
 from annotation.selectors.corpora import split_names
+from annotation.selectors.jobs import Job
 from annotation.task_types.base import TASK_TYPES, TranslatableText
 from annotation.web.common.access import RUNNING, account_of, for_roles
 from evaluation.models import Batch, JudgmentSet, Run
@@ -51,7 +52,7 @@ _ORDERS = {
     "depth": gettext_lazy("pairs at the best ranks first"),
 }
 #: What a request can be wrong about.
-_REFUSALS = (
+BATCH_REFUSALS = (
     BadPool,
     BatchRefused,
     Busy,
@@ -64,7 +65,7 @@ _REFUSALS = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class BatchWanted:
     """What the form says. `settings` is TOML; `threshold` None takes nothing out; `runs` are names."""
 
     corpus: str = ""
@@ -104,7 +105,7 @@ def batch_build(request: HttpRequest) -> HttpResponse:
     given = request.POST if request.method == "POST" else request.GET
     wrong, status, made, there = "", 200, None, False
     # What is ticked stays, whatever else cannot be read.
-    wanted = _Wanted(corpus=text_parameter(given, "corpus"), runs=tuple(text_parameters(given, "run")))
+    wanted = BatchWanted(corpus=text_parameter(given, "corpus"), runs=tuple(text_parameters(given, "run")))
     name = text_parameter(given, "name")
     try:
         if wanted.corpus or wanted.runs:
@@ -114,24 +115,24 @@ def batch_build(request: HttpRequest) -> HttpResponse:
         wanted = wanted_in(given)
         if request.method == "POST":
             return _launched(request, wanted, name)
-    except _REFUSALS as error:
+    except BATCH_REFUSALS as error:
         wrong, status = str(error), 409 if request.method == "POST" else 200
     try:
         if there and wanted.runs and "look" not in given and (request.method == "POST" or not wrong):
-            made = _planned(wanted)
-    except _REFUSALS as error:
+            made = planned_batch(wanted)
+    except BATCH_REFUSALS as error:
         wrong = str(error)
     return render(
         request, "evaluation/batch_new.html", _shown(request, given, wanted, made, wrong, name), status=status
     )
 
 
-def wanted_in(given: QueryDict) -> _Wanted:
+def wanted_in(given: QueryDict) -> BatchWanted:
     """What an address or a form asks for, the defaults where it says nothing; raises NotOffered, BadPool."""
     corpus = text_parameter(given, "corpus")
     if not given.get("chosen"):
         reuse = tuple(reusable(corpus, USUAL_TASKS)) if corpus else ()
-        return _Wanted(corpus=corpus, runs=tuple(text_parameters(given, "run")), reuse=reuse)
+        return BatchWanted(corpus=corpus, runs=tuple(text_parameters(given, "run")), reuse=reuse)
     depth, tasks = (
         whole_in(given, "depth", default=BATCH_DEPTH),
         text_parameter(given, "tasks") or USUAL_TASKS,
@@ -147,7 +148,7 @@ def wanted_in(given: QueryDict) -> _Wanted:
         table = tomllib.loads(settings)
     except (ValueError, RecursionError) as error:  # numbers of no end too
         raise NotOffered(_("The settings are not valid TOML: %(error)s") % {"error": error}) from error
-    return _Wanted(
+    return BatchWanted(
         corpus=corpus,
         runs=tuple(text_parameters(given, "run")),
         tasks=tasks,
@@ -164,15 +165,23 @@ def wanted_in(given: QueryDict) -> _Wanted:
     )
 
 
-def _planned(wanted: _Wanted) -> Plan:
+def planned_batch(wanted: BatchWanted) -> Plan:
+    """What a batch comes to before it is launched; raises one of BATCH_REFUSALS."""
     made = plan(BatchRequest(**wanted.planned()))
     if wanted.known_from:
         check_known(made, wanted.known_from)
     return made
 
 
-def _launched(request: HttpRequest, wanted: _Wanted, name: str) -> HttpResponse:
-    """The batch asked for as a job; raises one of REFUSALS for a name that cannot be, and for no run."""
+def _launched(request: HttpRequest, wanted: BatchWanted, name: str) -> HttpResponse:
+    """The batch asked for as a job; raises one of BATCH_REFUSALS."""
+    enqueue_batch(request, wanted, name)
+    messages.success(request, _("Opening the batch. It will appear below when its questions are ready."))
+    return redirect("evaluation:batches")
+
+
+def enqueue_batch(request: HttpRequest, wanted: BatchWanted, name: str) -> Job:
+    """The job that opens a batch; raises one of BATCH_REFUSALS for a name that cannot be, and for no run."""
     check_name(name, "batch")
     if not wanted.runs:
         raise NotOffered(_("Choose at least one run."))
@@ -180,9 +189,7 @@ def _launched(request: HttpRequest, wanted: _Wanted, name: str) -> HttpResponse:
         raise BatchRefused(_("Batch “%(name)s” already exists: choose another name.") % {"name": name})
     arguments = {**wanted.planned(), "name": name, "known_from": wanted.known_from or None}
     corpus = offered.offered_corpus(request, wanted.corpus)
-    jobs.enqueue(kind="open_batch", arguments=arguments, corpus=corpus, actor=account_of(request))
-    messages.success(request, _("Opening the batch. It will appear below when its questions are ready."))
-    return redirect("evaluation:batches")
+    return jobs.enqueue(kind="open_batch", arguments=arguments, corpus=corpus, actor=account_of(request))
 
 
 def _share_in(given: Mapping[str, str], name: str) -> float | None:
@@ -196,7 +203,7 @@ def _share_in(given: Mapping[str, str], name: str) -> float | None:
 
 
 def _shown(
-    request: HttpRequest, given: QueryDict, wanted: _Wanted, made: Plan | None, wrong: str, name: str
+    request: HttpRequest, given: QueryDict, wanted: BatchWanted, made: Plan | None, wrong: str, name: str
 ) -> dict[str, Any]:
     """What the page shows: the choices of the corpus, and what was planned."""
     known = offered.offered_corpora(request)

@@ -180,7 +180,7 @@ def batch_act(request: HttpRequest, row: Batch) -> HttpResponse:
                 ask("collect_judgments", {"batch": row.name})
                 tell(_("Collecting the answers."))
             case "count" | "leave_out" as which:
-                judges = _to_count(row, text_parameter(request.POST, "judge"), count=which == "count")
+                judges = judges_to_count(row, text_parameter(request.POST, "judge"), count=which == "count")
                 ask("collect_judgments", {"batch": row.name, "count": judges})
                 tell(_("Collecting the answers."))
             case "settle":
@@ -188,9 +188,7 @@ def batch_act(request: HttpRequest, row: Batch) -> HttpResponse:
                     text_parameter(request.POST, "qrels"),
                     text_parameter(request.POST, "rule") or None,
                 )
-                check_name(qrels, "qrels")
-                if rule is not None:
-                    rule_named(rule)
+                check_settling(qrels, rule)
                 ask("settle_batch", {"batch": row.name, "qrels": qrels, "rule": rule})
                 tell(_("Collecting and freezing the answers."))
             case _other:
@@ -198,11 +196,18 @@ def batch_act(request: HttpRequest, row: Batch) -> HttpResponse:
     return redirect("evaluation:batch", row.name)
 
 
+def check_settling(qrels: str, rule: str | None) -> None:
+    """Raise ImportRefused or UnknownName where qrels cannot be called so, or there is no such rule."""
+    check_name(qrels, "qrels")
+    if rule is not None:
+        rule_named(rule)
+
+
 def _ask(request: HttpRequest, row: Batch, kind: str, arguments: dict[str, Any]) -> None:
     jobs.enqueue(kind=kind, arguments=arguments, corpus=row.corpus, actor=account_of(request))
 
 
-def _to_count(row: Batch, judge: str, *, count: bool) -> list[str]:
+def judges_to_count(row: Batch, judge: str, *, count: bool) -> list[str]:
     """The judges whose answers from before they were reinstated are to count, with `judge` or without."""
     there = {name for name, one in judges_of(row).items() if one.before and not one.unused}
     if judge not in there:

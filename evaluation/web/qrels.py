@@ -98,7 +98,7 @@ def qrels_detail(request: HttpRequest, newest_row: QrelsSnapshot) -> HttpRespons
     versions = lines_of(every.select_related("corpus", "judgments").order_by("-version"))
     shown = newest_row
     with said(request, UnknownName):
-        shown = _version(newest_row, text_parameter(request.GET, "version"))
+        shown = version_of_qrels(newest_row, text_parameter(request.GET, "version"))
     line = next(one for one in versions if one.row == shown)
     runs = Run.objects.filter(corpus=line.row.corpus, published=True).order_by("name")
     if line.row.asks:
@@ -128,7 +128,7 @@ def qrels_export(request: HttpRequest, row: QrelsSnapshot) -> HttpResponseBase:
     """A version as a file, in the format, by the ids and with the side first that the address asks for."""
     format = text_parameter(request.GET, "format") or "trec"
     try:
-        version = _version(row, text_parameter(request.GET, "version")).version
+        version = version_of_qrels(row, text_parameter(request.GET, "version")).version
         return file_download(
             f"{row.name}-{version}.{QRELS_FORMATS.get(format).ending}",
             lambda file: export_qrels(
@@ -152,7 +152,7 @@ def qrels_delete(request: HttpRequest, row: QrelsSnapshot) -> HttpResponse:
     """Remove a version; refused while a report was made from it."""
     then = redirect("evaluation:qrels", row.name)
     with said(request, InUse, Busy, UnknownName) as tell:
-        name = f"{row.name}:{_version(row, text_parameter(request.POST, 'version')).version}"
+        name = f"{row.name}:{version_of_qrels(row, text_parameter(request.POST, 'version')).version}"
         remove_qrels(name=name, actor=account_of(request))
         tell(_("Qrels “%(name)s” removed.") % {"name": name})
         if not QrelsSnapshot.objects.filter(name=row.name, published=True).exists():
@@ -183,7 +183,7 @@ def _leads(done: Sequence[Job]) -> dict[int, str]:
     return pages_of_made("evaluation:qrels", made, QrelsSnapshot.objects.filter(published=True))
 
 
-def _version(row: QrelsSnapshot, text: str) -> QrelsSnapshot:
+def version_of_qrels(row: QrelsSnapshot, text: str) -> QrelsSnapshot:
     """The version of that number beside `row`, which it is where nothing is said; raises UnknownName.
 
     No names are listed: those of other corpora are nobody's affair.

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotation import jobs
 from annotation.selectors.corpora import split_names
+from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, account_of, for_roles
 from evaluation.comparison.subsets import subset_from_file, subset_named
 from evaluation.formats import JUDGMENT_FORMATS
@@ -114,7 +115,14 @@ def qrels_import(request: HttpRequest) -> HttpResponse:
 
 
 def _frozen(request: HttpRequest, given: QueryDict, folder: Path) -> HttpResponse:
-    """The job that freezes; raises one of REFUSALS, or JobError, for what cannot be frozen."""
+    """The job that freezes; raises one of UPLOAD_REFUSALS, or JobError, for what cannot be frozen."""
+    enqueue_freezing(request, given, folder)
+    messages.success(request, _("Freezing the qrels. They will appear here."))
+    return redirect("evaluation:qrels_list")
+
+
+def enqueue_freezing(request: HttpRequest, given: QueryDict, folder: Path) -> Job:
+    """The job that freezes what a form asks for; raises one of UPLOAD_REFUSALS, or JobError."""
     corpus = offered.offered_corpus(request, text_parameter(given, "corpus"))
     act = text_parameter(given, "act")
     if act not in (FROM_PROTOCOL, FROM_JUDGMENTS):
@@ -123,9 +131,7 @@ def _frozen(request: HttpRequest, given: QueryDict, folder: Path) -> HttpRespons
     check_next(name, corpus.name, FROM_A_PROTOCOL if act == FROM_PROTOCOL else FROM_JUDGMENT_SET)
     made = _of_protocol(given) if act == FROM_PROTOCOL else _of_judgments(given, corpus.name)
     arguments = {"name": name, "corpus": corpus.name, **made, **_images(request, given, corpus, folder)}
-    jobs.enqueue(kind="freeze_qrels", arguments=arguments, corpus=corpus, actor=account_of(request))
-    messages.success(request, _("Freezing the qrels. They will appear here."))
-    return redirect("evaluation:qrels_list")
+    return jobs.enqueue(kind="freeze_qrels", arguments=arguments, corpus=corpus, actor=account_of(request))
 
 
 def _of_protocol(given: QueryDict) -> dict[str, Any]:
@@ -181,8 +187,14 @@ def _images(request: HttpRequest, given: QueryDict, corpus: Any, folder: Path) -
 
 
 def _qrels(request: HttpRequest, corpus: str, folder: Path) -> HttpResponse:
-    given = request.POST
-    made = import_qrels(
+    made = import_sent_qrels(request, request.POST, corpus, folder)
+    _tell_of_qrels(request, made)
+    return redirect("evaluation:qrels", made.qrels)
+
+
+def import_sent_qrels(request: HttpRequest, given: QueryDict, corpus: str, folder: Path) -> QrelsReport:
+    """Import the file of qrels that a request carries; raises one of UPLOAD_REFUSALS."""
+    return import_qrels(
         QrelsImport(
             name=text_parameter(given, "name"),
             corpus=corpus,
@@ -194,14 +206,19 @@ def _qrels(request: HttpRequest, corpus: str, folder: Path) -> HttpResponse:
             source=file.name,
         )
     )
-    _tell_of_qrels(request, made)
-    return redirect("evaluation:qrels", made.qrels)
 
 
 def _judgments(request: HttpRequest, corpus: str, folder: Path) -> HttpResponse:
-    given = request.POST
+    _tell_of_judgments(request, import_sent_judgments(request, request.POST, corpus, folder))
+    return redirect("evaluation:qrels_list")
+
+
+def import_sent_judgments(
+    request: HttpRequest, given: QueryDict, corpus: str, folder: Path
+) -> JudgmentsReport:
+    """Import the file of judgments that a request carries; raises one of UPLOAD_REFUSALS."""
     scale = text_parameter(given, "scale")
-    made = import_judgments(
+    return import_judgments(
         JudgmentsImport(
             corpus=corpus,
             path=(file := _sent(request, folder)),
@@ -213,8 +230,6 @@ def _judgments(request: HttpRequest, corpus: str, folder: Path) -> HttpResponse:
             source=file.name,
         )
     )
-    _tell_of_judgments(request, made)
-    return redirect("evaluation:qrels_list")
 
 
 #: What a button imports.

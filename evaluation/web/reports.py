@@ -42,7 +42,7 @@ _KINDS = ("build_report",)
 #: Reports on a page, and runs that are offered at once, by name.
 REPORTS_PER_PAGE, _MOST_RUNS = 30, 200
 #: What a request can be wrong about.
-_REFUSALS = (
+REPORT_REFUSALS = (
     *(Busy, ImportRefused, NotComparable, NotOffered, ReportRefused, UnknownMeasure, UnknownName),
     jobs.JobError,
 )
@@ -94,7 +94,7 @@ def report_build(request: HttpRequest) -> HttpResponse:
     try:
         if request.method == "POST":
             return _started(request, given)
-    except _REFUSALS as error:
+    except REPORT_REFUSALS as error:
         wrong, status = str(error), 409
     return render(request, "evaluation/report_new.html", _offered(request, given, wrong), status=status)
 
@@ -147,16 +147,10 @@ def report_file(request: HttpRequest, row: Report, path: str) -> HttpResponse:
 @for_roles_on(REPORT, *RUNNING)
 def report_archive(request: HttpRequest, row: Report) -> HttpResponse:
     """All files of a report in one archive, the same bytes for the same report."""
-    packed = io.BytesIO()
     try:
-        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as out:
-            for path in row.files:
-                out.writestr(
-                    zipfile.ZipInfo(f"{row.name}/{path}", _LONG_AGO), building.read_report_file(row, path)
-                )
+        return packed_report(row)
     except ReportRefused as error:
         raise Http404(str(error)) from error
-    return _sent(packed.getvalue(), f"{row.name}.zip", "application/zip")
 
 
 @require_POST
@@ -167,6 +161,16 @@ def report_delete(request: HttpRequest, row: Report) -> HttpResponse:
         building.remove_report(row.name, actor=account_of(request))
         tell(_("Report removed."))
     return redirect("evaluation:reports")
+
+
+def packed_report(row: Report) -> HttpResponse:
+    """All files of a report in one archive; raises ReportRefused where one is gone or damaged."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as out:
+        for path in row.files:
+            held = building.read_report_file(row, path)
+            out.writestr(zipfile.ZipInfo(f"{row.name}/{path}", _LONG_AGO), held)
+    return _sent(packed.getvalue(), f"{row.name}.zip", "application/zip")
 
 
 def _sent(content: bytes, called: str, kind: str) -> HttpResponse:
@@ -198,7 +202,14 @@ def _again(row: Report) -> str:
 
 
 def _started(request: HttpRequest, given: QueryDict) -> HttpResponse:
-    """The report asked for as a job; raises one of REFUSALS for what cannot be built."""
+    """The report asked for as a job; raises one of REPORT_REFUSALS for what cannot be built."""
+    enqueue_report(request, given)
+    messages.success(request, _("Building the report. It will appear here."))
+    return redirect("evaluation:reports")
+
+
+def enqueue_report(request: HttpRequest, given: QueryDict) -> Job:
+    """The job that builds the report which a form asks for; raises one of REPORT_REFUSALS."""
     wanted = ReportRequest(
         name=text_parameter(given, "name"),
         qrels=text_parameter(given, "qrels"),
@@ -229,14 +240,12 @@ def _started(request: HttpRequest, given: QueryDict) -> HttpResponse:
     resolved(ReportRequest(**{**_fields(wanted), "batch": ""}))
     if wanted.batch and not offered.offered_batches(request).filter(name=wanted.batch).exists():
         raise NotOffered(_("There is no batch “%(name)s” here.") % {"name": wanted.batch})
-    jobs.enqueue(
+    return jobs.enqueue(
         kind="build_report",
         arguments={**_fields(wanted), "replace": again},
         corpus=corpus,
         actor=account_of(request),
     )
-    messages.success(request, _("Building the report. It will appear here."))
-    return redirect("evaluation:reports")
 
 
 def _fields(wanted: ReportRequest) -> dict[str, Any]:

@@ -16,9 +16,10 @@ from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, resolve, reverse
 
+from annotation.api.rest.operations import ROUTE_PREFIX, served
 from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER, REVIEWER, ROLES
 from annotation.datasets.tags import keep_tags
-from annotation.models import Campaign, Corpus, Flag, Job, Ruling
+from annotation.models import Campaign, Corpus, Flag, Invitation, Job, Ruling
 from annotation.protocol import questions as q
 from annotation.protocol.contents import plain_ruling
 from annotation.protocol.rulings import Closure
@@ -50,7 +51,7 @@ class Row(NamedTuple):
 
 
 def table() -> dict[str, Row]:
-    """The table, by route, with POST before those that are tried so."""
+    """The table, by route, with their method before those that are not read."""
     found: dict[str, Row] = {}
     for line in TABLE.read_text().splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -75,8 +76,21 @@ def routes(resolver: URLResolver | None = None, space: str = "") -> Iterator[str
                 yield space + (each.name or each.callback.__name__)
 
 
+def name_of(route: str) -> str:
+    """The name of a route of the table, without its method."""
+    return route.rpartition(" ")[2]
+
+
 def test_every_route_stands_in_the_table():
-    assert {route.removeprefix("POST ") for route in ROWS} == set(routes())
+    assert {name_of(route) for route in ROWS} == set(routes())
+
+
+def test_every_operation_of_the_api_stands_in_the_table():
+    told = {route for route in ROWS if name_of(route).startswith("v1_")} - {
+        *("v1_openapi", "v1_docs", "v1_nothing"),
+    }
+    methods = ((one.about.method, f"{ROUTE_PREFIX}{one.about.route}") for one in served())
+    assert told == {name if method == "GET" else f"{method} {name}" for method, name in methods}
 
 
 class Arguments(NamedTuple):
@@ -85,8 +99,9 @@ class Arguments(NamedTuple):
     of: dict[str, list[Any]]
 
     def address(self, route: str, **instead: Any) -> str:
-        name = route.removeprefix("POST ")
-        return reverse(name, args=instead.get("args", self.of.get(name, [])))
+        if name_of(route) == "v1_nothing":
+            return "/api/v1/nothing"
+        return reverse(name_of(route), args=instead.get("args", self.of.get(name_of(route), [])))
 
 
 @pytest.fixture
@@ -186,6 +201,7 @@ def _built() -> dict[str, Any]:
                 "act_on_worker": [name, "q-review-w0"],
                 "erase_worker": [name, "q-review-w0"],
                 "revoke_invitation": [name, link.pk],
+                "revoke_token": [1],
                 "retire_known_item": [name, 1],
                 "text": [name, "consent"],
                 "steer_job": [name, export.pk],
@@ -221,11 +237,40 @@ def _built() -> dict[str, Any]:
                     for route in ("report", "report_archive", "remove_report")
                 },
                 "evaluation:report_file": ["q-report", "report.html"],
+                **_places_of_the_api(world, name, export.pk),
                 "evaluation:steer_job": [rank.pk],
             }
         ),
         "worker": world.workers[0],
     }
+
+
+def _places_of_the_api(world: Any, campaign: str, job: int) -> dict[str, list[Any]]:
+    """What the addresses of the REST API need, by route."""
+    corpus, worker, flag, ruling = world.corpus.name, "q-review-w0", Flag.objects.get(), Ruling.objects.get()
+    things = {
+        "corpora/": [corpus],
+        "campaigns/": [campaign],
+        "systems/": ["q-system"],
+        "runs/": ["q-run"],
+        "qrels/": ["q-qrels"],
+        "batches/": ["q-batch"],
+        "reports/": ["q-report"],
+        "caption-sets/": ["q-captions"],
+        "jobs/": [job],
+        "tokens/": [1],
+    }
+    more: dict[str, Any] = {"<str:key>": "man", "<str:pseudonym>": worker, "<slug:layer>": campaign}
+    more |= {"<int:invitation>": Invitation.objects.get().pk, "<int:item>": 1}
+    more |= {"<int:flag>": flag.pk, "<int:ruling>": ruling.pk}
+    found = {}
+    for one in served():
+        first = next((held for start, held in things.items() if one.about.path.startswith(f"{start}<")), [])
+        found[f"{ROUTE_PREFIX}{one.about.route}"] = [
+            *first,
+            *(value for place, value in more.items() if place in one.about.path),
+        ]
+    return found
 
 
 def visitor(role: str, scope: str, world: dict[str, Any]) -> Client:
@@ -249,11 +294,12 @@ def tried(client: Client, route: str, world: dict[str, Any]) -> Any:
     """What a route answers; what it does is undone."""
     with transaction.atomic():
         address = world["arguments"].address(route)
-        if route.removeprefix("POST ").startswith("api_"):
+        if name_of(route).startswith(("api_", ROUTE_PREFIX)):
             body = json.dumps({"campaign": world["campaign"].name, "kind": q.COREF_LINK, "version": 1})
+            method = route.rpartition(" ")[0]
             answer = (
-                client.post(address, body, content_type="application/json")
-                if route.startswith("POST ")
+                client.generic(method, address, body, content_type="application/json")
+                if method
                 else client.get(address)
             )
         else:
@@ -269,6 +315,13 @@ NOT_THERE = re.compile(
 )
 
 
+def text_of(answer: Any) -> str:
+    """What was answered, as people read it."""
+    if answer.headers.get("Content-Type") == "application/problem+json":
+        return str(json.loads(answer.content)["detail"])
+    return str(answer.content.decode())
+
+
 def outcome(answer: Any, route: str) -> str:
     """How a route answered: as it does to those who may, or how not."""
     if answer.status_code == 401 or (
@@ -278,7 +331,7 @@ def outcome(answer: Any, route: str) -> str:
     if answer.status_code == 403:
         return REFUSED
     # What is looked for within a thing that is open may be missing too.
-    if answer.status_code == 404 and NOT_THERE.search(answer.content.decode()):
+    if answer.status_code == 404 and NOT_THERE.search(text_of(answer)):
         return MISSING
     return OPEN
 
@@ -384,14 +437,14 @@ def test_what_is_not_open_looks_like_what_is_not_there(world: dict[str, Any]):
         granting.grant(account=account, role=role, corpus=Corpus.objects.get(name="other"))
     told = {}
     for route in ROWS:
-        own = world["arguments"].of.get(route.removeprefix("POST "), [])
+        own = world["arguments"].of.get(name_of(route), [])
         if not own or not isinstance(own[0], str):
             continue
         seen = []
         for name in (own[0], "y" * len(own[0])):
-            again = world["arguments"].of | {route.removeprefix("POST "): [name, *own[1:]]}
+            again = world["arguments"].of | {name_of(route): [name, *own[1:]]}
             answer = tried(client, route, {**world, "arguments": Arguments(again)})
-            text = re.sub(r'name="csrfmiddlewaretoken" value="[^"]*"', "", answer.content.decode())
+            text = re.sub(r'name="csrfmiddlewaretoken" value="[^"]*"', "", text_of(answer))
             address = Arguments(again).address(route)
             seen.append((answer.status_code, text.replace(address, "ADDRESS").replace(name, "NAME")))
         told[route] = seen[0] == seen[1] and seen[0][0] in (403, 404)

@@ -25,14 +25,15 @@ from annotation.images.pictures import picture_path
 from annotation.task_types.practice.scenes import SCENE_PICTURES as EXAMPLES
 from annotation.web.common.thumbnails import thumbnail
 from annotation.workers import sessions
+from annotation.workers.api_tokens import digest_of_secret
 
 #: Seconds that an address is good for, at most; and the step in which its time is told.
 PICTURE_LIFETIME = 3600
 LIFETIME_STEP = 900
 #: What an address can show: the file itself, or a small copy for grids.
 FULL, SMALL = "full", "small"
-#: How the header of a program begins that sends its token.
-_SCHEME = "Token "
+#: How the header of a program begins that sends its token: a worker's, or one of the REST API.
+_TOKEN, _BEARER = "Token ", "Bearer "
 #: Spelled out: what the machine's own table of types lacks would go out as a download.
 TYPES = {".gif": "image/gif", ".jpg": "image/jpeg", ".png": "image/png", ".webp": "image/webp"}
 
@@ -47,7 +48,16 @@ class _SteppedSigner(TimestampSigner):
 def _secret(request: HttpRequest) -> str | None:
     """What nobody else sends: the key of a session, or a program's token."""
     header = request.headers.get("Authorization", "")
-    return header if header.startswith(_SCHEME) else request.session.session_key
+    return header if header.startswith((_TOKEN, _BEARER)) else request.session.session_key
+
+
+def _held(secret: str) -> dict[str, str]:
+    """What must be there for such a secret to show anything, as `may_look` takes it."""
+    if secret.startswith(_BEARER):
+        return {"program": digest_of_secret(secret.removeprefix(_BEARER).strip())}
+    if secret.startswith(_TOKEN):
+        return {"token": secret.removeprefix(_TOKEN).strip()}
+    return {"session": secret}
 
 
 def _signer(request: HttpRequest) -> TimestampSigner:
@@ -75,9 +85,8 @@ def picture(request: HttpRequest, token: str) -> HttpResponseBase:
         if secret is None:
             raise BadSignature("no session")
         size, account, name = _signer(request).unsign(token, max_age=PICTURE_LIFETIME).split("-", 2)
-        held = {"token" if secret.startswith(_SCHEME) else "session": secret.removeprefix(_SCHEME).strip()}
         # One query: signing out, and losing one's account or roles, end the address at once.
-        if not sessions.may_look(int(account), **held):
+        if not sessions.may_look(int(account), **_held(secret)):
             raise BadSignature("not signed in any more")
     except (BadSignature, ValueError):
         raise PermissionDenied(

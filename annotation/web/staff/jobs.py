@@ -112,13 +112,21 @@ def campaign_job_download(request: HttpRequest, campaign: Campaign, job: int) ->
     if found.kind != EXPORT or found.state != Job.DONE:
         raise Http404(_("Job %(job)d has no download.") % {"job": job})
     try:
-        file = archives.file_of(found.result["path"])
+        return sent_archive(found)
     except archives.DownloadExpired as error:
         raise Http404(str(error)) from error
+
+
+def sent_archive(job: Job) -> HttpResponseBase:
+    """The archive of an export that is done, or, behind a proxy that serves files, the header that makes
+    it send that. Raises DownloadExpired."""
+    file = archives.file_of(job.result["path"])
     prefix = settings.PICTURE_PROXY_PREFIX
     if not prefix:
-        return FileResponse(file.open("rb"), as_attachment=True, filename=file.name)
-    response = HttpResponse(headers={"X-Accel-Redirect": f"{prefix.rstrip('/')}/{found.result['path']}"})
+        return FileResponse(
+            file.open("rb"), as_attachment=True, filename=file.name, content_type="application/zip"
+        )
+    response = HttpResponse(headers={"X-Accel-Redirect": f"{prefix.rstrip('/')}/{job.result['path']}"})
     response["Content-Type"] = "application/zip"
     response["Content-Disposition"] = f'attachment; filename="{file.name}"'
     return response

@@ -117,6 +117,8 @@ ACTS = {
     "grant_role": gettext_lazy("granted a role"),
     "revoke_role": gettext_lazy("revoked a role"),
     "invite_staff": gettext_lazy("invited a member of staff"),
+    "make_token": gettext_lazy("made an API token"),
+    "revoke_token": gettext_lazy("revoked an API token"),
     "resume_campaign": gettext_lazy("resumed the campaign"),
     "close_campaign": gettext_lazy("closed the campaign"),
     "duplicate_campaign": gettext_lazy("duplicated another campaign"),

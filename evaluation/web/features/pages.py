@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotation import jobs
 from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
+from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, account_of, for_roles
 from annotation.web.staff.frame import said
 from evaluation.services.common import ImportRefused, check_name, read_key_values
@@ -176,28 +177,34 @@ def _extractor(network: str) -> dict[str, str]:
 def feature_extract(request: HttpRequest) -> HttpResponse:
     """Have the set computed as a job."""
     with said(request, jobs.JobError, NotOffered, ImportRefused, UnknownName) as tell:
-        corpus = offered.offered_corpus(request, text_parameter(request.POST, "corpus"))
-        name, network, method = (text_parameter(request.POST, key) for key in ("name", "network", "method"))
-        check_name(name, "feature set")
-        if network not in (NO_NETWORK, *server_files("networks")):
-            raise NotOffered(_("There is no file “%(name)s” on the server.") % {"name": network[:60]})
-        if method not in METHODS_OFFERED:
-            raise NotOffered(_("Nothing was chosen: use one of the buttons."))
-        arguments: dict[str, Any] = {
-            "corpus": corpus.name,
-            "name": name,
-            **_extractor(network),
-            "settings": read_key_values(text_parameter(request.POST, "settings").split()),
-        }
-        if method:
-            limit = whole_in(request.POST, "limit", default=19)
-            layer = text_parameter(request.POST, "layer")
-            if layer and not corpus.layers.filter(name=layer, published=True).exists():
-                raise NotOffered(
-                    _("There is no layer “%(name)s”: choose one of the list.") % {"name": layer[:60]}
-                )
-            arguments |= {"method": method, "limit": limit, "layer": layer if method == "gold" else ""}
-        kind = "extract_regions" if method else "extract_set"
-        jobs.enqueue(kind=kind, arguments=arguments, corpus=corpus, actor=account_of(request))
+        enqueue_extraction(request, request.POST)
         tell(_("Computing the features. The progress is shown below."))
     return redirect("evaluation:features")
+
+
+def enqueue_extraction(request: HttpRequest, given: QueryDict) -> Job:
+    """The job that computes the features which a form asks for, of pictures or, with a `method`, of their
+    regions; raises JobError, NotOffered, ImportRefused, UnknownName."""
+    corpus = offered.offered_corpus(request, text_parameter(given, "corpus"))
+    name, network, method = (text_parameter(given, key) for key in ("name", "network", "method"))
+    check_name(name, "feature set")
+    if network not in (NO_NETWORK, *server_files("networks")):
+        raise NotOffered(_("There is no file “%(name)s” on the server.") % {"name": network[:60]})
+    if method not in METHODS_OFFERED:
+        raise NotOffered(_("Nothing was chosen: use one of the buttons."))
+    arguments: dict[str, Any] = {
+        "corpus": corpus.name,
+        "name": name,
+        **_extractor(network),
+        "settings": read_key_values(text_parameter(given, "settings").split()),
+    }
+    if method:
+        limit = whole_in(given, "limit", default=19)
+        layer = text_parameter(given, "layer")
+        if layer and not corpus.layers.filter(name=layer, published=True).exists():
+            raise NotOffered(
+                _("There is no layer “%(name)s”: choose one of the list.") % {"name": layer[:60]}
+            )
+        arguments |= {"method": method, "limit": limit, "layer": layer if method == "gold" else ""}
+    kind = "extract_regions" if method else "extract_set"
+    return jobs.enqueue(kind=kind, arguments=arguments, corpus=corpus, actor=account_of(request))

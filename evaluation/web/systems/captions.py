@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Min, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -16,6 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation import jobs
 from annotation.common.locks import Busy
 from annotation.common.roles import Scope
+from annotation.selectors.jobs import Job
 from annotation.selectors.scopes import Corpus
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles_on
 from annotation.web.staff.frame import said
@@ -66,25 +67,30 @@ def system_write(request: HttpRequest, row: System) -> HttpResponse:
     """Have a system write captions, as a job."""
     then = redirect("evaluation:system", row.name)
     with said(request, jobs.JobError, NotOffered) as tell:
-        if not writes_captions(row):
-            raise NotOffered(_("System “%(name)s” does not write captions.") % {"name": row.name})
-        regions = text_parameter(request.POST, "regions")
-        if regions and regions not in sets_of_regions(row):
-            raise NotOffered(_("There are no such regions: choose from the list."))
-        arguments: dict[str, Any] = {
-            "system": row.name,
-            "name": text_parameter(request.POST, "name"),
-            "split": which_in(request.POST, "split", row.corpus, or_all=True),
-            "regions": regions,
-            "beam": whole_in(request.POST, "beam", default=7),
-            "limit": whole_in(request.POST, "limit", default=20),
-        }
-        jobs.enqueue(
-            kind="generate_captions", arguments=arguments, corpus=row.corpus, actor=account_of(request)
-        )
+        enqueue_writing(request, row, request.POST)
         tell(_("Writing captions. They are on the system’s page when they are done."))
         then = redirect("evaluation:systems")
     return then
+
+
+def enqueue_writing(request: HttpRequest, row: System, given: QueryDict) -> Job:
+    """The job in which a system writes the captions that a form asks for; raises NotOffered, JobError."""
+    if not writes_captions(row):
+        raise NotOffered(_("System “%(name)s” does not write captions.") % {"name": row.name})
+    regions = text_parameter(given, "regions")
+    if regions and regions not in sets_of_regions(row):
+        raise NotOffered(_("There are no such regions: choose from the list."))
+    arguments: dict[str, Any] = {
+        "system": row.name,
+        "name": text_parameter(given, "name"),
+        "split": which_in(given, "split", row.corpus, or_all=True),
+        "regions": regions,
+        "beam": whole_in(given, "beam", default=7),
+        "limit": whole_in(given, "limit", default=20),
+    }
+    return jobs.enqueue(
+        kind="generate_captions", arguments=arguments, corpus=row.corpus, actor=account_of(request)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,26 +161,33 @@ def caption_set_judge(request: HttpRequest, row: CaptionSet) -> HttpResponse:
     """Mix a set with others and with people's captions in a corpus that a batch can ask about, as a job."""
     then = redirect("evaluation:captions", row.name)
     with said(request, jobs.JobError, NotOffered) as tell:
-        if not account_of(request).has_role(*RUNNING, on=Scope()):
-            raise NotOffered(_("This makes a corpus: it takes a role for the whole server."))
-        name = text_parameter(request.POST, "name")
-        if not name or Corpus.objects.filter(name=name).exists():
-            raise NotOffered(_("Choose a name that no corpus has yet."))
-        others = [each for each in request.POST.getlist("with") if each]
-        there = set(_beside(row).values_list("name", flat=True))
-        if not there.issuperset(others):
-            raise NotOffered(_("There is no such caption set: choose from the list."))
-        arguments: dict[str, Any] = {
-            "name": name,
-            "sets": [row.name, *others],
-            "people": whole_in(request.POST, "people", default=1),
-            "images": whole_in(request.POST, "images", default=0),
-            "controls": whole_in(request.POST, "controls", default=0),
-        }
-        jobs.enqueue(kind="judge_captions", arguments=arguments, corpus=row.corpus, actor=account_of(request))
+        enqueue_judging(request, row, request.POST)
         tell(_("Mixing the captions. Then open a batch of the new corpus’s runs, with grades and depth 1."))
         then = redirect("evaluation:systems")
     return then
+
+
+def enqueue_judging(request: HttpRequest, row: CaptionSet, given: QueryDict) -> Job:
+    """The job that mixes a set with those that a form names; raises NotOffered, JobError."""
+    if not account_of(request).has_role(*RUNNING, on=Scope()):
+        raise NotOffered(_("This makes a corpus: it takes a role for the whole server."))
+    name = text_parameter(given, "name")
+    if not name or Corpus.objects.filter(name=name).exists():
+        raise NotOffered(_("Choose a name that no corpus has yet."))
+    others = [each for each in given.getlist("with") if each]
+    there = set(_beside(row).values_list("name", flat=True))
+    if not there.issuperset(others):
+        raise NotOffered(_("There is no such caption set: choose from the list."))
+    arguments: dict[str, Any] = {
+        "name": name,
+        "sets": [row.name, *others],
+        "people": whole_in(given, "people", default=1),
+        "images": whole_in(given, "images", default=0),
+        "controls": whole_in(given, "controls", default=0),
+    }
+    return jobs.enqueue(
+        kind="judge_captions", arguments=arguments, corpus=row.corpus, actor=account_of(request)
+    )
 
 
 def _beside(row: CaptionSet) -> QuerySet[CaptionSet]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django.db.models import Count, Q
@@ -132,21 +132,26 @@ def system_rank(request: HttpRequest, row: System) -> HttpResponse:
     """Have a system rank a split, or all images, as a job."""
     then = redirect("evaluation:system", row.name)
     with said(request, jobs.JobError, NotOffered) as tell:
-        protocol = text_parameter(request.POST, "protocol") or ONE_CAPTION
-        if protocol not in PROTOCOLS:
-            raise NotOffered(_("There is no protocol “%(name)s”.") % {"name": protocol})
-        arguments = {
-            "system": row.name,
-            "split": which_in(request.POST, "split", row.corpus, or_all=True),
-            "protocol": protocol,
-            "seed": whole_in(request.POST, "seed", default=0),
-        }
-        if text_parameter(request.POST, "name"):
-            arguments["name"] = text_parameter(request.POST, "name")
-        jobs.enqueue(kind="rank", arguments=arguments, corpus=row.corpus, actor=account_of(request))
+        enqueue_ranking(request, row, request.POST)
         tell(_("Ranking the images and captions."))
         then = redirect("evaluation:systems")
     return then
+
+
+def enqueue_ranking(request: HttpRequest, row: System, given: Mapping[str, str]) -> Job:
+    """The job that ranks as a form asks; raises NotOffered, JobError."""
+    protocol = text_parameter(given, "protocol") or ONE_CAPTION
+    if protocol not in PROTOCOLS:
+        raise NotOffered(_("There is no protocol “%(name)s”.") % {"name": protocol})
+    arguments = {
+        "system": row.name,
+        "split": which_in(given, "split", row.corpus, or_all=True),
+        "protocol": protocol,
+        "seed": whole_in(given, "seed", default=0),
+    }
+    if text_parameter(given, "name"):
+        arguments["name"] = text_parameter(given, "name")
+    return jobs.enqueue(kind="rank", arguments=arguments, corpus=row.corpus, actor=account_of(request))
 
 
 @require_POST
@@ -155,28 +160,31 @@ def system_decode(request: HttpRequest, row: System) -> HttpResponse:
     """Have an alignment write what it says of captions as a layer of its corpus, as a job."""
     then = redirect("evaluation:system", row.name)
     with said(request, jobs.JobError, NotOffered) as tell:
-        layer = text_parameter(request.POST, "layer")
-        if row.corpus.layers.filter(name=layer, published=True).exists():
-            raise NotOffered(_("There is a layer “%(name)s” already: choose another name.") % {"name": layer})
-        arguments: dict[str, Any] = {
-            "system": row.name,
-            "layer": layer,
-            "split": which_in(request.POST, "split", row.corpus, or_all=True),
-            "beta": _beta(text_parameter(request.POST, "beta")),
-        }
-        gold = text_parameter(request.POST, "gold")
-        if gold:
-            if not row.corpus.layers.filter(name=gold, published=True).exists():
-                raise NotOffered(
-                    _("There is no layer “%(name)s”: choose one of the list.") % {"name": gold[:60]}
-                )
-            arguments["gold"] = gold
-        jobs.enqueue(
-            kind="decode_alignments", arguments=arguments, corpus=row.corpus, actor=account_of(request)
-        )
+        enqueue_decoding(request, row, request.POST)
         tell(_("Aligning words with regions. The layer is on the corpus’s page when it is done."))
         then = redirect("evaluation:systems")
     return then
+
+
+def enqueue_decoding(request: HttpRequest, row: System, given: Mapping[str, str]) -> Job:
+    """The job in which an alignment writes the layer that a form asks for; raises NotOffered, JobError."""
+    layer = text_parameter(given, "layer")
+    if row.corpus.layers.filter(name=layer, published=True).exists():
+        raise NotOffered(_("There is a layer “%(name)s” already: choose another name.") % {"name": layer})
+    arguments: dict[str, Any] = {
+        "system": row.name,
+        "layer": layer,
+        "split": which_in(given, "split", row.corpus, or_all=True),
+        "beta": _beta(text_parameter(given, "beta")),
+    }
+    gold = text_parameter(given, "gold")
+    if gold:
+        if not row.corpus.layers.filter(name=gold, published=True).exists():
+            raise NotOffered(_("There is no layer “%(name)s”: choose one of the list.") % {"name": gold[:60]})
+        arguments["gold"] = gold
+    return jobs.enqueue(
+        kind="decode_alignments", arguments=arguments, corpus=row.corpus, actor=account_of(request)
+    )
 
 
 @require_POST

@@ -65,7 +65,7 @@ def system_train(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         try:
             corpus = offered.offered_corpus(request, text_parameter(request.POST, "corpus"))
-            arguments = _arguments(request.POST)
+            arguments = training_arguments(request.POST)
             jobs.enqueue(kind="train_system", arguments=arguments, corpus=corpus, actor=account_of(request))
             messages.success(request, _("Training the system. Its progress is shown below."))
             return redirect("evaluation:systems")
@@ -215,7 +215,7 @@ def _check_weak(weak: str, features: str) -> None:
         )
 
 
-def _arguments(given: QueryDict) -> dict[str, Any]:
+def training_arguments(given: QueryDict) -> dict[str, Any]:
     """What the job is to be called with; raises NotOffered, ImportRefused, UnknownName, BadRecipe."""
     corpus = corpus_named(text_parameter(given, "corpus"))
     name, recipe = text_parameter(given, "name"), text_parameter(given, "recipe")

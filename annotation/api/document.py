@@ -1,0 +1,71 @@
+"""The OpenAPI document and the pages that show it, with the calls of workers in the same file."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+from http import HTTPStatus
+from typing import Any
+
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_safe
+from drf_spectacular.generators import SchemaGenerator
+
+from annotation.api.problems import Problem
+from annotation.api.rest.fields import NAME_PATTERN
+from annotation.api.worker_calls import CALLS_OF_WORKERS, SHAPES_OF_WORKERS
+
+
+@login_not_required
+@require_safe
+def openapi_document(request: HttpRequest) -> HttpResponse:
+    """The OpenAPI document, as JSON."""
+    return HttpResponse(_document(), content_type="application/json")
+
+
+@login_not_required
+@require_safe
+def api_pages(request: HttpRequest) -> HttpResponse:
+    """The operations one by one, to read and to try out."""
+    return render(request, "annotation/api.html")
+
+
+@csrf_exempt
+@login_not_required
+def no_such_call(request: HttpRequest) -> HttpResponse:
+    """What any other address of the API is told."""
+    return Problem(HTTPStatus.NOT_FOUND, "unknown", _("The API has no such address.")).response()
+
+
+def complete_document(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
+    """What drf-spectacular cannot know: names as people call them, how parts of addresses look, and the
+    calls of workers, which are answered by views of their own, for their speed."""
+    found: dict[str, Any] = json.loads(_SHOWN.sub(r"\1", json.dumps(result)))
+    for methods in found["paths"].values():
+        for operation in methods.values():
+            for place in operation.get("parameters", []):
+                if place["in"] == "path" and place["name"] in ("name", "layer"):
+                    place["schema"] |= {"pattern": NAME_PATTERN, "maxLength": 100}
+    found["paths"] |= CALLS_OF_WORKERS
+    found["components"]["schemas"] |= SHAPES_OF_WORKERS
+    found["components"]["securitySchemes"]["worker_token"] = {
+        "type": "apiKey",
+        "in": "header",
+        "name": "Authorization",
+        "description": "Token KEY: a token of an annotator, made by `manage.py drf_create_token`.",
+    }
+    return found
+
+
+#: Records of answers are called so in code.
+_SHOWN = re.compile(r'(?<=["/])(\w+)Shown(?=")')
+
+
+@lru_cache(maxsize=1)
+def _document() -> bytes:
+    return json.dumps(SchemaGenerator().get_schema(request=None, public=True)).encode()

@@ -1,0 +1,97 @@
+"""Lists a page at a time: `{results, next}`, with a sealed cursor that is good for its own list alone.
+
+A cursor holds the mark of the last row that was sent, so a page costs the same wherever it is, and rows that
+come meanwhile shift nothing. It is signed together with its list (the address, what is filtered by, and who
+asks): another list's cursor, or one that somebody made up, is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from http import HTTPStatus
+from typing import Any, NamedTuple, TypeVar
+
+from django.core import signing
+from django.db.models import Model, QuerySet
+from django.utils.translation import gettext as _
+
+from annotation.api.problems import FieldProblem, Problem
+
+#: Rows on a page unless another number is asked for, and at most.
+USUAL_ROWS, MOST_LIST_ROWS = 50, 200
+_SALT = "annotation.api.cursor"
+
+M = TypeVar("M", bound=Model)
+T = TypeVar("T")
+
+
+class ListPage(NamedTuple):
+    """A page of a list: its rows as plain data, and the cursor of the next page, None at the end."""
+
+    results: list[Any]
+    next: str | None
+
+
+class ListRequest(NamedTuple):
+    """What a list is asked for: at most `limit` rows after `mark` (None: from the beginning).
+
+    `name` tells the list from every other.
+    """
+
+    name: str
+    limit: int
+    mark: Any
+
+    def page(self, results: Iterable[Any], mark: Any) -> ListPage:
+        """The page of these rows; `mark` is that of the last of them, None where no more follow."""
+        return ListPage(list(results), None if mark is None else _sealed(self.name, mark))
+
+    def of_rows(self, rows: QuerySet[M], by: str, plain: Callable[[M], Any]) -> ListPage:
+        """The page of `rows` by the column `by` ("-pk": from the last), which no two rows share."""
+        column, side = by.removeprefix("-"), "lt" if by.startswith("-") else "gt"
+        if self.mark is not None:
+            rows = rows.filter(**{f"{column}__{side}": self.mark})
+        found = list(rows.order_by(by)[: self.limit + 1])
+        shown = found[: self.limit]
+        more = len(found) > self.limit
+        return self.page(map(plain, shown), getattr(shown[-1], column) if more else None)
+
+    def of_values(self, values: Iterable[T], key: Callable[[T], str], plain: Callable[[T], Any]) -> ListPage:
+        """The page of what is held in memory, by a text that no two share."""
+        ordered = sorted(values, key=key)
+        if self.mark is not None:
+            ordered = [each for each in ordered if key(each) > str(self.mark)]
+        shown = ordered[: self.limit]
+        return self.page(map(plain, shown), key(shown[-1]) if len(ordered) > self.limit else None)
+
+
+def list_request(*, path: str, account: int, asked: Mapping[str, Any]) -> ListRequest:
+    """What a call asks of the list at `path`. Raises Problem for a cursor of another list."""
+    filters = {key: value for key, value in asked.items() if key not in ("cursor", "limit")}
+    known = json.dumps([path, account, filters], sort_keys=True, default=str)
+    name = hashlib.sha256(known.encode()).hexdigest()[:32]
+    cursor = asked.get("cursor") or ""
+    return ListRequest(name, asked.get("limit") or USUAL_ROWS, _opened(name, cursor) if cursor else None)
+
+
+def _sealed(name: str, mark: Any) -> str:
+    return signing.dumps([name, mark], salt=_SALT)
+
+
+def _opened(name: str, cursor: str) -> Any:
+    try:
+        of, mark = signing.loads(cursor, salt=_SALT)
+    except (signing.BadSignature, ValueError):
+        of, mark = "", None
+    if of != name:
+        detail = _("This cursor is not one of this list: take it from “next” of the page before.")
+        raise Problem(
+            HTTPStatus.BAD_REQUEST,
+            "bad_cursor",
+            detail,
+            field="cursor",
+            errors=[FieldProblem("cursor", "bad_cursor", detail)],
+        )
+    return mark

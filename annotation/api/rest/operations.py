@@ -1,0 +1,324 @@
+"""Operations: one function each, and a record that says all about it.
+
+The record makes the address, the checks before the function is called, the errors after it, and what the
+OpenAPI document says. So a new operation is a function under `@serves(Operation(...))`, and nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from django.http import HttpRequest, HttpResponseBase
+from django.urls import URLPattern, path
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import serializers
+
+from annotation.api.rest.cursors import ListPage, ListRequest
+from annotation.api.rest.doors import Door
+from annotation.api.rest.fields import CallFields, ListQuery
+from annotation.models import Account, Job
+
+GET, POST, PATCH, DELETE = "GET", "POST", "PATCH", "DELETE"
+#: How the name of every route of this API begins.
+ROUTE_PREFIX = "v1_"
+#: The header under whose value a call is done once.
+KEY_HEADER = "Idempotency-Key"
+_KEY_PATTERN = r"^[!-~]{1,100}$"
+
+
+@dataclass(frozen=True, slots=True)
+class ApiCall:
+    """A call that was let in: who calls, the values of its body and its query, and its list's place."""
+
+    request: HttpRequest
+    account: Account
+    data: Mapping[str, Any]
+    asked: Mapping[str, Any]
+    listed: ListRequest | None = None
+
+    @property
+    def rows(self) -> ListRequest:
+        """What is asked of the list, in an operation that is one."""
+        assert self.listed is not None
+        return self.listed
+
+
+class Created(NamedTuple):
+    """What was made: its plain data, and the address under which it is found."""
+
+    body: Any
+    location: str
+
+
+#: What an operation returns: plain data, a page of a list, a job that was asked for, what was made, a file,
+#: or None where there is nothing to say.
+OperationAnswer = Mapping[str, Any] | ListPage | Job | Created | HttpResponseBase | None
+Handler = Callable[..., OperationAnswer]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """All about an operation but its function.
+
+    `route` names its address, which several methods may share; `opens` says who may call. `body` and
+    `asked` are the fields of its body and its query. `answers` are those of what it answers, of each row
+    where it is `listed`; with `job` it answers 202 and the job. `file` is the type of a file that it
+    sends; `uploads` are the fields of a form that carry files. `refuses` are the errors of services that
+    are told as 409, `stale` those told as 412. What has `own_transactions` takes long, or several of them:
+    its key is kept before and after, not within one.
+    """
+
+    route: str
+    method: str
+    path: str
+    tag: str
+    opens: Door
+    answers: type[serializers.Serializer[Any]] | None = None
+    body: type[CallFields] | None = None
+    asked: type[CallFields] | None = None
+    listed: bool = False
+    makes: bool = False
+    job: bool = False
+    file: str = ""
+    uploads: tuple[str, ...] = ()
+    own_transactions: bool = False
+    refuses: tuple[type[Exception], ...] = ()
+    stale: tuple[type[Exception], ...] = ()
+    example: Any = None
+    shown: Any = None
+
+    @property
+    def reads(self) -> bool:
+        """Whether it changes nothing."""
+        return self.method == GET
+
+    @property
+    def status(self) -> int:
+        """The status of its answer."""
+        if self.job:
+            return 202
+        if self.makes:
+            return 201
+        return 200 if self.answers is not None or self.listed or self.file else 204
+
+    @property
+    def query(self) -> type[CallFields] | None:
+        """The fields of its query, those of a list among them."""
+        if not self.listed:
+            return self.asked
+        if self.asked is None:
+            return ListQuery
+        return type(f"{self.asked.__name__}Page", (self.asked, ListQuery), {"__doc__": self.asked.__doc__})
+
+
+class Served(NamedTuple):
+    """An operation and its function."""
+
+    about: Operation
+    handler: Handler
+
+    @property
+    def name(self) -> str:
+        """How the OpenAPI document calls it."""
+        return self.handler.__name__.removesuffix("_call")
+
+
+#: By module, route and method.
+_SERVED: dict[str, dict[str, dict[str, Served]]] = defaultdict(dict)
+
+
+def serves(about: Operation) -> Callable[[Handler], Handler]:
+    """Make the decorated function the work of an operation: `work(call, thing, **rest_of_the_address)`."""
+
+    def register(handler: Handler) -> Handler:
+        home = handler.__module__
+        if any(about.route in routes for module, routes in _SERVED.items() if module != home):
+            raise ValueError(f"route {about.route} has operations in two modules; put them into one")
+        methods = _SERVED[home].setdefault(about.route, {})
+        if about.method in methods:
+            raise ValueError(f"two operations {about.method} {about.route}")
+        methods[about.method] = Served(about, handler)
+        return handler
+
+    return register
+
+
+def served() -> list[Served]:
+    """All operations, in the order of their definition."""
+    return [one for routes in _SERVED.values() for methods in routes.values() for one in methods.values()]
+
+
+def operation_patterns(
+    modules: Iterable[ModuleType], view: Callable[[str, Mapping[str, Served]], Any]
+) -> list[URLPattern]:
+    """The addresses of the operations of these modules; `view` makes what answers at one of them."""
+    found = []
+    for module in modules:
+        for route, methods in _SERVED[module.__name__].items():
+            places = {one.about.path for one in methods.values()}
+            assert len(places) == 1, f"{route} has several addresses: {places}"
+            found.append(path(places.pop(), view(route, methods), name=ROUTE_PREFIX + route))
+    return found
+
+
+class FieldProblemShown(serializers.Serializer[Any]):
+    """What is wrong with one field."""
+
+    field = serializers.CharField()
+    code = serializers.CharField()
+    detail = serializers.CharField()
+
+
+class ProblemShown(serializers.Serializer[Any]):
+    """An error (RFC 9457). `code` is for programs, `detail` for people."""
+
+    type = serializers.CharField()
+    title = serializers.CharField()
+    status = serializers.IntegerField()
+    detail = serializers.CharField()
+    code = serializers.CharField()
+    field = serializers.CharField(required=False)
+    errors = FieldProblemShown(many=True, required=False)  # type: ignore[assignment]
+
+
+class JobShown(serializers.Serializer[Any]):
+    """Work beside the calls: what it is, how far it is, how it ended. Ask for it again until `state` is
+    done, failed or cancelled."""
+
+    number = serializers.IntegerField()
+    kind = serializers.CharField()
+    title = serializers.CharField()
+    state = serializers.ChoiceField(["queued", "running", "done", "failed", "cancelled"])
+    phase = serializers.CharField()
+    share = serializers.FloatField(min_value=0, max_value=1)
+    seconds_left = serializers.FloatField(allow_null=True)
+    error = serializers.CharField()
+    about = serializers.DictField(help_text="What it was asked to do, as far as names tell it.")
+    result = serializers.DictField(help_text="What it came to.")
+    corpus = serializers.CharField(allow_null=True)
+    campaign = serializers.CharField(allow_null=True)
+    asked_by = serializers.CharField(allow_null=True)
+    created_at = serializers.DateTimeField()
+    started_at = serializers.DateTimeField(allow_null=True)
+    finished_at = serializers.DateTimeField(allow_null=True)
+
+
+def problem_codes(about: Operation) -> list[int]:
+    """The statuses of errors that an operation may answer."""
+    codes = [401, 403, 404, 429, 503]
+    if about.query is not None or not about.reads:
+        codes.append(400)
+    if not about.reads or about.refuses or about.file:
+        codes.append(409)
+    if about.stale:
+        codes.append(412)
+    if about.body is not None or about.uploads:
+        codes += [413, 415]
+    return sorted(codes)
+
+
+_PROBLEMS = {
+    400: "What was sent cannot be read; `errors` names the fields.",
+    401: "No token, or one that is not valid.",
+    403: "The account, or the token, has not the role for this.",
+    404: "There is no such thing, or it is not open to this account.",
+    409: "It cannot be done as things are; or the key was sent with another call before.",
+    412: "Somebody changed it meanwhile: look at it again.",
+    413: "Too large.",
+    415: "Not of a type that is taken.",
+    429: "Too many calls: wait as long as `Retry-After` says.",
+    503: "The database is away: send it again after `Retry-After` seconds.",
+}
+
+
+def described_for_openapi(served_here: Served) -> Callable[[Any], Any]:
+    """What drf-spectacular is told of an operation, as its decorator."""
+    about, handler = served_here
+    title, _, text = (handler.__doc__ or "").strip().partition("\n\n")
+    body: Any = about.body
+    if about.uploads:
+        body = {"multipart/form-data": about.body or CallFields}
+    return extend_schema(
+        operation_id=served_here.name,
+        summary=" ".join(title.split()).rstrip("."),
+        description=" ".join(re.sub(r"\n +", "\n", text).split()),
+        tags=[about.tag],
+        request=body if body is not None else None,
+        parameters=_parameters(about),
+        responses={**_answers(about), **_errors(about)},
+        examples=_examples(about),
+    )
+
+
+def _parameters(about: Operation) -> list[Any]:
+    found: list[Any] = [about.query] if about.query is not None else []
+    if about.method == POST:
+        found.append(
+            OpenApiParameter(
+                KEY_HEADER,
+                str,
+                OpenApiParameter.HEADER,
+                pattern=_KEY_PATTERN,
+                description="A text of yours, 1 to 100 visible ASCII characters. The same call under the "
+                "same key is done once within 24 hours, and answered as before.",
+            )
+        )
+    return found
+
+
+def _answers(about: Operation) -> dict[Any, Any]:
+    if about.file:
+        held = OpenApiTypes.ANY if about.file == "application/json" else OpenApiTypes.BINARY
+        return {(about.status, about.file): held}
+    if about.job:
+        return {202: OpenApiResponse(JobShown, "The job that does it; `Location` is its address.")}
+    if about.listed:
+        assert about.answers is not None
+        return {200: _list_of(about.answers)}
+    if about.answers is None:
+        return {204: OpenApiResponse(description="Done.")}
+    return {about.status: about.answers}
+
+
+_LISTS: dict[str, Any] = {}
+
+
+def _list_of(row: type[serializers.Serializer[Any]]) -> Any:
+    """The fields of a page of a list."""
+    name = f"{row.__name__.removesuffix('Shown')}List"
+    if name not in _LISTS:
+        _LISTS[name] = type(
+            name,
+            (serializers.Serializer,),
+            {
+                "__doc__": "A page of a list; `next` is the cursor of the next page, null at the end.",
+                "results": row(many=True),
+                "next": serializers.CharField(allow_null=True),
+            },
+        )
+    return _LISTS[name]
+
+
+def _errors(about: Operation) -> dict[Any, Any]:
+    return {
+        (code, "application/problem+json"): OpenApiResponse(ProblemShown, _PROBLEMS[code])
+        for code in problem_codes(about)
+    }
+
+
+def _examples(about: Operation) -> list[OpenApiExample]:
+    found = []
+    if about.example is not None:
+        found.append(OpenApiExample("Request", value=about.example, request_only=True))
+    if about.shown is not None:
+        value = {"results": [about.shown], "next": None} if about.listed else about.shown
+        found.append(
+            OpenApiExample("Answer", value=value, response_only=True, status_codes=[str(about.status)])
+        )
+    return found

@@ -1,0 +1,1 @@
+"""The REST API of annotation: corpora, campaigns, workers, reviewing, exports, jobs and tokens."""

@@ -1,0 +1,567 @@
+"""Campaigns by API: the list, one with its figures, opening, pausing, closing, and its settings."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from rest_framework import serializers
+
+from annotation import campaigns, jobs
+from annotation.api.contents import json_time
+from annotation.api.problems import FieldProblem, Problem
+from annotation.api.rest.cursors import ListPage
+from annotation.api.rest.doors import Anywhere, On
+from annotation.api.rest.fields import (
+    CallFields,
+    MoneyField,
+    NameField,
+    PlainField,
+    TextField,
+    WholeField,
+    decimal_text,
+)
+from annotation.api.rest.operations import DELETE, GET, PATCH, POST, ApiCall, Operation, serves
+from annotation.campaigns import monitoring
+from annotation.common.roles import RESEARCHER
+from annotation.datasets.layer_rows import LayerError
+from annotation.models import Campaign, Job
+from annotation.protocol.campaign_settings import CampaignError, settings_of
+from annotation.protocol.kinds import all_tasks, kinds_of_tasks
+from annotation.selectors.campaign import overview
+from annotation.selectors.campaign.reasons import PAUSED, coded_reason, reason_in_words
+from annotation.selectors.scopes import campaigns_of, corpora_of
+from annotation.selectors.settings_versions import settings_versions
+from annotation.web.common.access import BROWSING
+from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS
+
+_TAG = "campaigns"
+READS_CAMPAIGN = On(CAMPAIGN_OF_ADDRESS, BROWSING)
+RUNS_CAMPAIGN = On(CAMPAIGN_OF_ADDRESS, (RESEARCHER,))
+_PATH = "campaigns/<slug:name>"
+
+
+class CampaignShown(serializers.Serializer[Any]):
+    """A campaign: a corpus, and the questions asked about it."""
+
+    name = NameField()
+    corpus = NameField()
+    tasks = serializers.CharField()
+    kinds = serializers.ListField(
+        child=serializers.CharField(), help_text="The kinds of question that it asks."
+    )
+    state = serializers.ChoiceField(Campaign.STATES)
+    reason = serializers.CharField(help_text="Why it is paused or closed.")
+    open_to_all = serializers.BooleanField()
+    settings_version = serializers.IntegerField()
+    opened_at = serializers.DateTimeField(allow_null=True)
+    ended_at = serializers.DateTimeField(allow_null=True)
+    created_at = serializers.DateTimeField()
+
+
+class KindCostShown(serializers.Serializer[Any]):
+    """Answers of one kind of question and what they earned; of them, those on control items and in tests."""
+
+    kind = serializers.CharField()
+    answers = serializers.IntegerField()
+    controls = serializers.IntegerField()
+    double_checks = serializers.IntegerField()
+    tests = serializers.IntegerField()
+    seconds = serializers.FloatField()
+    earned = MoneyField()
+
+
+class CostShown(serializers.Serializer[Any]):
+    """Cost so far, in `currency`. `hourly` is what an hour of work earned, `to_come` what the answers to
+    come will earn; null where it is too early to tell."""
+
+    currency = serializers.CharField()
+    answers = serializers.IntegerField()
+    seconds = serializers.FloatField()
+    earned = MoneyField()
+    paid = MoneyField()
+    due = MoneyField()
+    in_hand = MoneyField()
+    hourly = MoneyField(allow_null=True)
+    to_come = MoneyField(allow_null=True)
+    kinds = KindCostShown(many=True)
+
+
+class ProgressShown(serializers.Serializer[Any]):
+    """How far it is: images, chains by stage, open tasks by kind, and the pace."""
+
+    images = serializers.IntegerField()
+    begun = serializers.IntegerField()
+    complete = serializers.IntegerField()
+    in_review = serializers.IntegerField()
+    chains = serializers.DictField(child=serializers.IntegerField())
+    open_tasks = serializers.DictField(child=serializers.IntegerField())
+    answers_wanted = serializers.IntegerField(allow_null=True)
+    answers_last_hour = serializers.IntegerField()
+    answers_per_hour = serializers.FloatField()
+    newest_answer_at = serializers.DateTimeField(allow_null=True)
+    ends_at = serializers.DateTimeField(allow_null=True, help_text="At the pace of the last day.")
+
+
+class AgreementShown(serializers.Serializer[Any]):
+    """How far two workers agree who were asked the same: the share of equal answers, Cohen's kappa, and of
+    drawings the mean IoU; null where it cannot be told."""
+
+    kind = serializers.CharField()
+    pairs = serializers.IntegerField()
+    equal = serializers.FloatField()
+    kappa = serializers.FloatField(allow_null=True)
+    iou = serializers.FloatField(allow_null=True)
+
+
+class AlarmShown(serializers.Serializer[Any]):
+    """What needs attention."""
+
+    code = serializers.CharField()
+    kind = serializers.CharField(help_text="The kind of question that it is about; empty for none.")
+    text = serializers.CharField()
+
+
+class CampaignDetailShown(CampaignShown):
+    """A campaign with its progress, cost, agreement and what needs attention."""
+
+    progress = ProgressShown()
+    cost = CostShown()
+    agreement = AgreementShown(many=True)
+    alarms = AlarmShown(many=True)
+    counted_at = serializers.DateTimeField(
+        allow_null=True, help_text="Where counting is slow, figures may be those of this time."
+    )
+
+
+class SettingsShown(serializers.Serializer[Any]):
+    """The settings in force, whole, and the version that they are."""
+
+    version = serializers.IntegerField()
+    settings = PlainField()
+
+
+class SettingsVersionShown(SettingsShown):
+    """One version of the settings."""
+
+    created_by = serializers.CharField(allow_null=True)
+    created_at = serializers.DateTimeField()
+
+
+class SettingsChanged(serializers.Serializer[Any]):
+    """What a change of settings came to: the version in force, what changed, and how many images were
+    reopened."""
+
+    version = serializers.IntegerField()
+    changed = serializers.ListField(child=serializers.CharField())
+    reopened = serializers.IntegerField()
+
+
+class CampaignFilter(CallFields):
+    """Which campaigns."""
+
+    corpus = NameField(required=False)
+    state = serializers.ChoiceField(Campaign.STATES, required=False)
+
+
+class CampaignPlanned(CallFields):
+    """A campaign to be opened. `settings` are as in a TOML file, absent ones are defaults; `like` takes
+    texts and control items from another campaign. Where some kind of question would earn nothing, `unpaid`
+    says that this is meant."""
+
+    name = NameField()
+    corpus = NameField()
+    tasks = TextField(max_length=40, help_text="entities, relevance, graded, captions or regions.")
+    settings = PlainField(required=False)
+    like = NameField(required=False)
+    split = TextField(required=False, max_length=40)
+    images = WholeField(required=False, min_value=1, max_value=10**9)
+    unpaid = serializers.BooleanField(required=False)
+
+
+class Reasoned(CallFields):
+    """Why; workers read it."""
+
+    reason = TextField(required=False, allow_blank=True)
+
+
+class SettingsWanted(CallFields):
+    """All settings, as they shall be from now on; absent ones are defaults. `version` is the version that you
+    looked at: where another is in force, nothing is changed (412)."""
+
+    version = WholeField()
+    settings = PlainField()
+    unpaid = serializers.BooleanField(required=False)
+
+
+class CampaignChange(CallFields):
+    """What can be changed at any time."""
+
+    open_to_all = serializers.BooleanField()
+
+
+class Priority(CallFields):
+    """Images by key or file name, and their priority: higher comes first, 0 is the usual."""
+
+    images = serializers.ListField(child=TextField(max_length=255), min_length=1, max_length=1000)
+    priority = serializers.IntegerField(min_value=-1000, max_value=1000)
+
+
+class PrioritySet(serializers.Serializer[Any]):
+    """How many images got the priority."""
+
+    images = serializers.IntegerField()
+
+
+_EXAMPLE = {
+    "name": "quay",
+    "corpus": "harbour",
+    "tasks": "entities",
+    "settings": {"link_votes": 3, "pay": {"basis": "hour", "hourly": 12.5, "currency": "EUR"}},
+    "images": 20,
+}
+
+
+@serves(
+    Operation(
+        route="campaigns",
+        method=GET,
+        path="campaigns",
+        tag=_TAG,
+        opens=Anywhere(BROWSING),
+        asked=CampaignFilter,
+        answers=CampaignShown,
+        listed=True,
+    )
+)
+def campaigns_list_call(call: ApiCall) -> ListPage:
+    """List campaigns.
+
+    Those that are open to you, by name. How far each is, its own address tells.
+    """
+    found = campaigns_of(call.account, *BROWSING).select_related("corpus")
+    if "corpus" in call.asked:
+        found = found.filter(corpus__name=call.asked["corpus"])
+    if "state" in call.asked:
+        found = found.filter(state=call.asked["state"])
+    return call.rows.of_rows(found, "name", campaign_plain)
+
+
+@serves(
+    Operation(
+        route="campaigns",
+        method=POST,
+        path="campaigns",
+        tag=_TAG,
+        opens=Anywhere((RESEARCHER,), corpora=True),
+        body=CampaignPlanned,
+        job=True,
+        refuses=(CampaignError, LayerError),
+        example=_EXAMPLE,
+    )
+)
+def campaign_open_call(call: ApiCall) -> Job:
+    """Open a campaign.
+
+    The draft is written at once, and a job opens its images and lets workers in.
+    """
+    asked = dict(call.data)
+    if not corpora_of(call.account, RESEARCHER).filter(published=True, name=asked["corpus"]).exists():
+        raise CampaignError(_("There is no corpus “%(name)s” here.") % {"name": asked["corpus"]})
+    if asked["tasks"] not in all_tasks():
+        told = _("There are no tasks of this name; known: %(known)s.") % {"known": ", ".join(all_tasks())}
+        errors = [FieldProblem("tasks", "invalid_choice", told)]
+        raise Problem(HTTPStatus.BAD_REQUEST, "bad_request", told, field="tasks", errors=errors)
+    settings = asked.get("settings", {})
+    _check_pay(settings, kinds_of_tasks(asked["tasks"]), meant=asked.get("unpaid", False))
+    draft = {"name": asked["name"], "corpus": asked["corpus"], "tasks": asked["tasks"], "settings": settings}
+    if "like" in asked:
+        like = _open_campaign(call, asked["like"])
+        made = campaigns.duplicate_campaign(campaign=like, actor=call.account, **draft)
+    else:
+        made = campaigns.create_campaign(actor=call.account, **draft)
+    which = {"split": asked.get("split") or None, "images": asked.get("images")}
+    return jobs.enqueue(kind="open_images", arguments=which, campaign=made, actor=call.account)
+
+
+@serves(
+    Operation(
+        route="campaign", method=GET, path=_PATH, tag=_TAG, opens=READS_CAMPAIGN, answers=CampaignDetailShown
+    )
+)
+def campaign_show_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
+    """Show a campaign: progress, cost, agreement, and what needs attention."""
+    pay = settings_of(campaign.settings).pay
+    seen = overview(campaign, pay)
+    now, pace, cost = seen.funnel, seen.pace, seen.cost
+    return {
+        **campaign_plain(campaign),
+        "progress": {
+            "images": now.images,
+            "begun": now.begun,
+            "complete": now.complete,
+            "in_review": now.in_review,
+            "chains": dict(now.chains),
+            "open_tasks": {kind: count.open for kind, count in seen.tasks.items()},
+            "answers_wanted": pace.to_come,
+            "answers_last_hour": pace.last_hour,
+            "answers_per_hour": pace.per_hour,
+            "newest_answer_at": json_time(pace.newest_at),
+            "ends_at": json_time(pace.ends_at),
+        },
+        "cost": {
+            "currency": cost.currency,
+            "answers": cost.answers,
+            "seconds": cost.seconds,
+            "earned": decimal_text(cost.earned),
+            "paid": decimal_text(cost.paid),
+            "due": decimal_text(cost.due),
+            "in_hand": decimal_text(cost.in_hand),
+            "hourly": decimal_text(cost.hourly) if cost.hourly is not None else None,
+            "to_come": decimal_text(seen.pay_to_come) if seen.pay_to_come is not None else None,
+            "kinds": [
+                {
+                    "kind": kind,
+                    "answers": of.answers,
+                    "controls": of.controls,
+                    "double_checks": of.double_checks,
+                    "tests": of.tests,
+                    "seconds": of.seconds,
+                    "earned": decimal_text(of.pay),
+                }
+                for kind, of in cost.kinds.items()
+            ],
+        },
+        "agreement": [
+            {"kind": kind, "pairs": of.pairs, "equal": of.equal, "kappa": of.kappa, "iou": of.iou}
+            for kind, of in seen.agreement.items()
+        ],
+        "alarms": [
+            {"code": each.code, "kind": each.kind, "text": each.text} for each in monitoring.alarms(campaign)
+        ],
+        "counted_at": json_time(seen.counted_at),
+    }
+
+
+@serves(
+    Operation(
+        route="campaign",
+        method=PATCH,
+        path=_PATH,
+        tag=_TAG,
+        opens=RUNS_CAMPAIGN,
+        body=CampaignChange,
+        answers=CampaignShown,
+        refuses=(CampaignError,),
+        example={"open_to_all": True},
+    )
+)
+def campaign_change_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
+    """Say whether every annotator of the server may work on a campaign."""
+    campaigns.set_open_to_all(campaign=campaign, open_to_all=call.data["open_to_all"], actor=call.account)
+    campaign.refresh_from_db()
+    return campaign_plain(campaign)
+
+
+@serves(
+    Operation(
+        route="campaign", method=DELETE, path=_PATH, tag=_TAG, opens=RUNS_CAMPAIGN, refuses=(CampaignError,)
+    )
+)
+def campaign_delete_call(call: ApiCall, campaign: Campaign) -> None:
+    """Delete a campaign that nobody has come to."""
+    campaigns.delete_campaign(campaign=campaign, actor=call.account)
+
+
+@serves(
+    Operation(
+        route="campaign_pause",
+        method=POST,
+        path=f"{_PATH}/pause",
+        tag=_TAG,
+        opens=RUNS_CAMPAIGN,
+        body=Reasoned,
+        answers=CampaignShown,
+        refuses=(CampaignError,),
+        example={"reason": "We look at the first answers."},
+    )
+)
+def campaign_pause_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
+    """Pause a campaign.
+
+    Workers get no new tasks; answers to what they have in hand still count.
+    """
+    reason = call.data.get("reason") or coded_reason(PAUSED)
+    campaigns.pause_campaign(campaign=campaign, reason=reason, actor=call.account)
+    return campaign_plain(campaign)
+
+
+@serves(
+    Operation(
+        route="campaign_resume",
+        method=POST,
+        path=f"{_PATH}/resume",
+        tag=_TAG,
+        opens=RUNS_CAMPAIGN,
+        answers=CampaignShown,
+        refuses=(CampaignError,),
+    )
+)
+def campaign_resume_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
+    """Resume a paused campaign; refused while a stop rule holds."""
+    campaigns.resume_campaign(campaign=campaign, actor=call.account)
+    return campaign_plain(campaign)
+
+
+@serves(
+    Operation(
+        route="campaign_close",
+        method=POST,
+        path=f"{_PATH}/close",
+        tag=_TAG,
+        opens=RUNS_CAMPAIGN,
+        body=Reasoned,
+        answers=CampaignShown,
+        refuses=(CampaignError,),
+    )
+)
+def campaign_close_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
+    """Close a campaign for good. This cannot be undone."""
+    campaigns.close_campaign(campaign=campaign, reason=call.data.get("reason", ""), actor=call.account)
+    return campaign_plain(campaign)
+
+
+@serves(
+    Operation(
+        route="campaign_settings",
+        method=GET,
+        path=f"{_PATH}/settings",
+        tag=_TAG,
+        opens=READS_CAMPAIGN,
+        answers=SettingsShown,
+    )
+)
+def campaign_settings_show_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
+    """Show the settings in force, whole."""
+    return {"version": campaign.settings_version, "settings": settings_of(campaign.settings).as_dict()}
+
+
+@serves(
+    Operation(
+        route="campaign_settings",
+        method=PATCH,
+        path=f"{_PATH}/settings",
+        tag=_TAG,
+        opens=RUNS_CAMPAIGN,
+        body=SettingsWanted,
+        answers=SettingsChanged,
+        refuses=(CampaignError,),
+        stale=(campaigns.StaleSettings,),
+        example={"version": 1, "settings": {"trust": {"bar": 0.75}}},
+    )
+)
+def campaign_settings_change_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
+    """Put settings in force as the next version.
+
+    A change to how images are asked about reopens them all, where nobody has worked yet.
+    """
+    wanted = call.data["settings"]
+    before = settings_of(campaign.settings).pay.unpaid(campaign.kinds)
+    after = settings_of(wanted).pay.unpaid(campaign.kinds)
+    _check_pay(wanted, campaign.kinds, meant=call.data.get("unpaid", False) or set(after) <= set(before))
+    done = campaigns.change_campaign_settings(
+        campaign=campaign, settings=wanted, seen=call.data["version"], actor=call.account
+    )
+    changed = [each.name for each in done.differences]
+    return {"version": done.version, "changed": changed, "reopened": done.reopened}
+
+
+@serves(
+    Operation(
+        route="campaign_settings_versions",
+        method=GET,
+        path=f"{_PATH}/settings/versions",
+        tag=_TAG,
+        opens=READS_CAMPAIGN,
+        answers=SettingsVersionShown,
+        listed=True,
+    )
+)
+def campaign_settings_versions_list_call(call: ApiCall, campaign: Campaign) -> ListPage:
+    """List the versions that a campaign's settings have had, the newest first."""
+    rows = call.rows
+    found = settings_versions(campaign)
+    if rows.mark is not None:
+        found = [each for each in found if each.number < rows.mark]
+    shown = found[: rows.limit]
+    plain = [
+        {
+            "version": each.number,
+            "settings": settings_of(each.settings).as_dict(),
+            "created_by": each.created_by.get_username() if each.created_by is not None else None,
+            "created_at": json_time(each.created_at),
+        }
+        for each in shown
+    ]
+    return rows.page(plain, shown[-1].number if len(found) > rows.limit else None)
+
+
+@serves(
+    Operation(
+        route="campaign_order",
+        method=POST,
+        path=f"{_PATH}/priorities",
+        tag=_TAG,
+        opens=RUNS_CAMPAIGN,
+        body=Priority,
+        answers=PrioritySet,
+        refuses=(CampaignError,),
+        example={"images": ["scene-2.png"], "priority": 1},
+    )
+)
+def campaign_prioritise_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
+    """Say which images come first."""
+    done = campaigns.prioritise_images(
+        campaign=campaign, images=call.data["images"], priority=call.data["priority"], actor=call.account
+    )
+    return {"images": done}
+
+
+def campaign_plain(campaign: Campaign) -> dict[str, Any]:
+    """A campaign as plain data; its corpus is read already where there are many."""
+    return {
+        "name": campaign.name,
+        "corpus": campaign.corpus.name,
+        "tasks": campaign.tasks,
+        "kinds": list(campaign.kinds),
+        "state": campaign.state,
+        "reason": reason_in_words(campaign.reason),
+        "open_to_all": campaign.open_to_all,
+        "settings_version": campaign.settings_version,
+        "opened_at": json_time(campaign.opened_at),
+        "ended_at": json_time(campaign.ended_at),
+        "created_at": json_time(campaign.created_at),
+    }
+
+
+def _open_campaign(call: ApiCall, name: str) -> Campaign:
+    """The campaign of that name, where the caller may run it."""
+    found = campaigns_of(call.account, RESEARCHER).select_related("corpus").filter(name=name).first()
+    if found is None:
+        raise CampaignError(str(_NO_CAMPAIGN) % {"name": name})
+    return found
+
+
+_NO_CAMPAIGN = gettext_lazy("There is no campaign “%(name)s” here.")
+
+
+def _check_pay(settings: dict[str, Any], kinds: tuple[str, ...], *, meant: bool) -> None:
+    """Raise CampaignError where some kind would earn nothing and nobody said that this is meant."""
+    unpaid = settings_of(settings).pay.unpaid(kinds)
+    if unpaid and not meant:
+        raise CampaignError(
+            _("No pay is set for %(kinds)s: set it in the settings, under “pay”, or send “unpaid”: true.")
+            % {"kinds": ", ".join(unpaid)}
+        )

@@ -1,0 +1,339 @@
+"""Corpora by API: which there are, their images with captions, and what layers say of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+from rest_framework import serializers
+
+from annotation.api.contents import json_time
+from annotation.api.rest.cursors import ListPage
+from annotation.api.rest.doors import Anywhere, On, missing
+from annotation.api.rest.fields import CallFields, NameField, PlainField, TextField
+from annotation.api.rest.operations import GET, ApiCall, Operation, serves
+from annotation.datasets.layers import update_layers, update_layers_of_image
+from annotation.models import Corpus, Image, Layer
+from annotation.selectors import browse
+from annotation.selectors.browse import Filter
+from annotation.selectors.scopes import corpora_of
+from annotation.web.common.access import BROWSING
+from annotation.web.common.addresses import signed_picture_address
+from annotation.web.corpus.browse import CORPUS_OF_ADDRESS
+
+_TAG = "corpora"
+_ON_CORPUS = On(CORPUS_OF_ADDRESS, BROWSING)
+
+
+class CorpusShown(serializers.Serializer[Any]):
+    """A corpus: images with captions."""
+
+    name = NameField()
+    format = serializers.CharField()
+    images = serializers.IntegerField()
+    captions = serializers.IntegerField()
+    digest = serializers.CharField(help_text="SHA-256 over all records that were read.")
+    created_at = serializers.DateTimeField()
+
+
+class LayerShown(serializers.Serializer[Any]):
+    """A layer: mentions, chains and boxes over a corpus. Counts are of the images that it covers."""
+
+    name = NameField()
+    source = serializers.CharField()  # type: ignore[assignment]
+    version = serializers.IntegerField(help_text="Rises whenever anything in it changes.")
+    images = serializers.IntegerField()
+    mentions = serializers.IntegerField()
+    chains = serializers.IntegerField()
+    boxes = serializers.IntegerField()
+    unfinished = serializers.IntegerField(help_text="Chains without a verdict.")
+    behind = serializers.IntegerField(help_text="Images whose newest answers are not in it yet.")
+    cost = PlainField()
+    created_at = serializers.DateTimeField()
+
+
+class CorpusDetailShown(CorpusShown):
+    """A corpus with its splits and layers."""
+
+    splits = serializers.ListField(child=serializers.CharField())
+    layers = LayerShown(many=True)
+
+
+class CaptionShown(serializers.Serializer[Any]):
+    """A caption of an image; `number` counts from 0."""
+
+    number = serializers.IntegerField()
+    text = serializers.CharField()
+    tokens = serializers.ListField(child=serializers.CharField())
+    external_id = serializers.CharField()
+
+
+class ImageShown(serializers.Serializer[Any]):
+    """An image and its captions. `picture` is an address for this token or session, good for an hour; null
+    where the corpus came without pictures."""
+
+    key = serializers.CharField()
+    filename = serializers.CharField()
+    split = serializers.CharField()
+    width = serializers.IntegerField()
+    height = serializers.IntegerField()
+    external_id = serializers.CharField()
+    picture = serializers.CharField(allow_null=True)
+    captions = CaptionShown(many=True)
+
+
+class MentionShown(serializers.Serializer[Any]):
+    """A phrase: words `start` to `end` (exclusive) of a caption. `chain` is null where it is not visual."""
+
+    caption = serializers.IntegerField()
+    start = serializers.IntegerField()
+    end = serializers.IntegerField()
+    categories = serializers.ListField(child=serializers.CharField())
+    chain = serializers.CharField(allow_null=True)
+
+
+class BoxShown(serializers.Serializer[Any]):
+    """A box in pixels, counted from 1 and inclusive: left, top, right, bottom; and the chains that it
+    depicts."""
+
+    box = serializers.ListField(child=serializers.IntegerField(), min_length=4, max_length=4)
+    chains = serializers.ListField(child=serializers.CharField())
+
+
+class ChainShown(serializers.Serializer[Any]):
+    """A chain of mentions that mean the same."""
+
+    label = serializers.CharField()  # type: ignore[assignment]
+    stage = serializers.CharField()
+    scene = serializers.BooleanField()
+    nobndbox = serializers.BooleanField()
+
+
+class LayerOfImageShown(serializers.Serializer[Any]):
+    """What a layer says of one image; `covered` is false where it has not looked at it."""
+
+    layer = NameField()
+    covered = serializers.BooleanField()
+    chains = ChainShown(many=True)
+    mentions = MentionShown(many=True)
+    boxes = BoxShown(many=True)
+
+
+class ImageDetailShown(ImageShown):
+    """An image with what every layer of its corpus says of it."""
+
+    layers = LayerOfImageShown(many=True)
+
+
+class ImageFilter(CallFields):
+    """Which images: of a split, with a text in a caption; of a layer, with a category or unfinished
+    chains."""
+
+    split = TextField(required=False)
+    text = TextField(required=False)
+    layer = NameField(required=False)
+    category = TextField(required=False)
+    unfinished = serializers.BooleanField(required=False)
+
+
+@serves(
+    Operation(
+        route="corpora",
+        method=GET,
+        path="corpora",
+        tag=_TAG,
+        opens=Anywhere(BROWSING),
+        answers=CorpusShown,
+        listed=True,
+        shown={
+            "name": "harbour",
+            "format": "jsonl",
+            "images": 40,
+            "captions": 200,
+            "digest": "9f2c...",
+            "created_at": "2026-11-02T09:30:00.000Z",
+        },
+    )
+)
+def corpora_list_call(call: ApiCall) -> ListPage:
+    """List corpora.
+
+    The published corpora that are open to you, by name.
+    """
+    found = corpora_of(call.account, *BROWSING).filter(published=True)
+    return call.rows.of_rows(found, "name", corpus_plain)
+
+
+@serves(
+    Operation(
+        route="corpus",
+        method=GET,
+        path="corpora/<slug:name>",
+        tag=_TAG,
+        opens=_ON_CORPUS,
+        answers=CorpusDetailShown,
+    )
+)
+def corpus_show_call(call: ApiCall, corpus: Corpus) -> dict[str, Any]:
+    """Show a corpus, with its splits and layers."""
+    return {
+        **corpus_plain(corpus),
+        "splits": browse.splits_in_order(corpus),
+        "layers": layers_plain(corpus, browse.layers_of(corpus)),
+    }
+
+
+@serves(
+    Operation(
+        route="images",
+        method=GET,
+        path="corpora/<slug:name>/images",
+        tag=_TAG,
+        opens=_ON_CORPUS,
+        asked=ImageFilter,
+        answers=ImageShown,
+        listed=True,
+    )
+)
+def images_list_call(call: ApiCall, corpus: Corpus) -> ListPage:
+    """List the images of a corpus, with their captions, in the order of the corpus."""
+    layer = _layer(corpus, call.asked["layer"]) if "layer" in call.asked else None
+    wanted = Filter(
+        split=call.asked.get("split", ""),
+        category=call.asked.get("category", ""),
+        text=call.asked.get("text", ""),
+        unfinished=call.asked.get("unfinished", False),
+    )
+    rows = call.rows
+    page = browse.page_of(corpus, layer, wanted, after=rows.mark, size=rows.limit)
+    return rows.page((image_plain(call, tile.image, tile.captions) for tile in page.tiles), page.after)
+
+
+@serves(
+    Operation(
+        route="image",
+        method=GET,
+        path="corpora/<slug:name>/images/<str:key>",
+        tag=_TAG,
+        opens=_ON_CORPUS,
+        answers=ImageDetailShown,
+    )
+)
+def image_show_call(call: ApiCall, corpus: Corpus, key: str) -> dict[str, Any]:
+    """Show an image: its captions, and what each layer says of it."""
+    image = Image.objects.select_related("corpus").filter(corpus=corpus, key=key).first()
+    if image is None:
+        raise missing(_("Corpus “%(corpus)s” has no image “%(key)s”.") % {"corpus": corpus.name, "key": key})
+    update_layers_of_image(image)
+    return {
+        **image_plain(call, image, browse.captions_shown(image)),
+        "layers": [_layer_of_image(image, layer) for layer in browse.layers_of(corpus)],
+    }
+
+
+@serves(
+    Operation(
+        route="layers",
+        method=GET,
+        path="corpora/<slug:name>/layers",
+        tag=_TAG,
+        opens=_ON_CORPUS,
+        answers=LayerShown,
+        listed=True,
+    )
+)
+def layers_list_call(call: ApiCall, corpus: Corpus) -> ListPage:
+    """List the layers of a corpus, with what each holds."""
+    found = Layer.objects.filter(corpus=corpus, published=True)
+    page = call.rows.of_rows(found, "name", lambda layer: layer)
+    return page._replace(results=layers_plain(corpus, page.results))
+
+
+def corpus_plain(corpus: Corpus) -> dict[str, Any]:
+    """A corpus as plain data."""
+    return {
+        "name": corpus.name,
+        "format": corpus.format,
+        "images": corpus.image_count,
+        "captions": corpus.caption_count,
+        "digest": corpus.digest,
+        "created_at": json_time(corpus.created_at),
+    }
+
+
+def layers_plain(corpus: Corpus, layers: list[Layer]) -> list[dict[str, Any]]:
+    """Layers of a corpus as plain data, brought up to the answers as far as that is quick."""
+    behind = update_layers(corpus)
+    figures = browse.layer_figures(layers)
+    return [
+        {
+            "name": layer.name,
+            "source": layer.source,
+            "version": layer.version,
+            "images": figures[layer.pk].images,
+            "mentions": figures[layer.pk].mentions,
+            "chains": figures[layer.pk].chains,
+            "boxes": figures[layer.pk].boxes,
+            "unfinished": figures[layer.pk].unfinished,
+            "behind": behind.get(layer.name, 0),
+            "cost": layer.cost,
+            "created_at": json_time(layer.created_at),
+        }
+        for layer in layers
+    ]
+
+
+def image_plain(call: ApiCall, image: Image, captions: list[Any]) -> dict[str, Any]:
+    """An image and these captions of it as plain data."""
+    return {
+        "key": image.key,
+        "filename": image.filename,
+        "split": image.split,
+        "width": image.width,
+        "height": image.height,
+        "external_id": image.external_id,
+        "picture": signed_picture_address(call.request, image.picture) if image.picture else None,
+        "captions": [
+            {"number": each.number, "text": each.text, "tokens": each.words, "external_id": each.external_id}
+            for each in captions
+        ],
+    }
+
+
+def _layer_of_image(image: Image, layer: Layer) -> dict[str, Any]:
+    rows = browse.layer_rows(image, layer)
+    labels = {chain.pk: chain.label for chain in rows.chains}
+    return {
+        "layer": layer.name,
+        "covered": rows.covered,
+        "chains": [
+            {"label": each.label, "stage": each.stage, "scene": each.scene, "nobndbox": each.nobndbox}
+            for each in rows.chains
+        ],
+        "mentions": [
+            {
+                "caption": each.caption.number,
+                "start": each.start,
+                "end": each.end,
+                "categories": each.categories.split("/"),
+                "chain": labels[each.chain_id] if each.chain_id is not None else None,
+            }
+            for each in rows.mentions
+        ],
+        "boxes": [
+            {
+                "box": [each.xmin, each.ymin, each.xmax, each.ymax],
+                "chains": [labels[link.chain_id] for link in each.links.all()],
+            }
+            for each in rows.boxes
+        ],
+    }
+
+
+def _layer(corpus: Corpus, name: str) -> Layer:
+    found = Layer.objects.filter(corpus=corpus, name=name, published=True).first()
+    if found is None:
+        raise missing(
+            _("Corpus “%(corpus)s” has no layer “%(name)s”.") % {"corpus": corpus.name, "name": name}
+        )
+    return found

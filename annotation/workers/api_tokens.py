@@ -1,0 +1,178 @@
+"""Tokens of the API: made and revoked by their owner, and found by what a program sends.
+
+A secret is shown once, where it is made; what is stored is its digest. A secret has 256 random bits, so a
+digest without salt and without delay is safe, and finding it is one look into an index.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from datetime import timedelta
+from typing import NamedTuple
+
+from django.utils.translation import gettext as _
+
+from annotation.audit import record
+from annotation.common import database
+from annotation.common.roles import ADMIN, ANNOTATOR, Granted, Scope
+from annotation.models import Account, ApiToken, Campaign, Corpus, RoleGrant
+
+#: How every secret begins, so that scanners of code find one that was published.
+TOKEN_PREFIX = "phrasebox_"
+#: Characters of a secret; what is longer is none.
+LONGEST_SECRET = 128
+#: Days that a token may be good for, and those that the page offers.
+LONGEST_TOKEN_DAYS = 366
+TOKEN_DAYS = (7, 30, 90, LONGEST_TOKEN_DAYS)
+#: Tokens that an account may have at a time.
+MOST_TOKENS = 50
+#: How exactly it is kept when a token was used: one row is written an hour, not one a call.
+_USED_STEP = timedelta(hours=1)
+
+
+class TokenRefused(ValueError):
+    """A token that cannot be made; one line with the remedy."""
+
+
+class MadeToken(NamedTuple):
+    """A new token, and its secret, which nobody can find out afterwards."""
+
+    token: ApiToken
+    secret: str
+
+
+def make_api_token(
+    *,
+    account: Account,
+    name: str,
+    days: int,
+    writes: bool,
+    corpus: Corpus | None = None,
+    campaign: Campaign | None = None,
+) -> MadeToken:
+    """Make a token for `account`, good for `days` days, for reading alone or for writing too.
+
+    `corpus` or `campaign` limits it to what hangs on that. Raises TokenRefused: without a role of staff
+    there is nothing that a token could open.
+    """
+    name = name.strip()
+    scope = Scope(corpus.pk if corpus else None, campaign.pk if campaign else None)
+    if not 0 < len(name) <= 100 or not name.isprintable():
+        raise TokenRefused(_("Say what the token is for, in 1 to 100 characters."))
+    if not 1 <= days <= LONGEST_TOKEN_DAYS:
+        raise TokenRefused(_("A token is good for 1 to %(most)d days.") % {"most": LONGEST_TOKEN_DAYS})
+    if not account.has_staff_role:
+        raise TokenRefused(_("Only accounts with a staff role can make tokens: ask an admin for a role."))
+    if not held_within(account, scope):
+        raise TokenRefused(_("None of your roles covers this: choose another limit."))
+    secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
+    with database.writing():
+        now = database.now()
+        # Two requests at once must not get past the limit together.
+        Account.objects.select_for_update(no_key=True).get(pk=account.pk)
+        if ApiToken.objects.filter(account=account, expires_at__gt=now).count() >= MOST_TOKENS:
+            raise TokenRefused(
+                _("You have %(most)d tokens: revoke one that you no longer use.") % {"most": MOST_TOKENS}
+            )
+        made = ApiToken.objects.create(
+            account=account,
+            name=name,
+            digest=digest_of_secret(secret),
+            hint=secret[: len(TOKEN_PREFIX) + 2],
+            writes=writes,
+            corpus=corpus,
+            campaign=campaign,
+            expires_at=now + timedelta(days=days),
+        )
+        record(
+            actor=account,
+            act="make_token",
+            campaign=campaign,
+            token=made.pk,
+            name=name,
+            days=days,
+            writes=writes,
+            corpus=corpus.name if corpus else None,
+        )
+    return MadeToken(made, secret)
+
+
+def revoke_api_token(*, account: Account, token: int) -> bool:
+    """Make an own token void at once; False where there is none of that number."""
+    with database.writing():
+        found = ApiToken.objects.select_related("campaign").filter(account=account, pk=token).first()
+        if found is None:
+            return False
+        record(actor=account, act="revoke_token", campaign=found.campaign, token=token, name=found.name)
+        found.delete()
+    return True
+
+
+def tokens_of(account: Account) -> list[ApiToken]:
+    """The tokens of an account, the newest first; those that have expired among them."""
+    found = ApiToken.objects.filter(account=account).select_related("corpus", "campaign")
+    return list(found.order_by("-pk"))
+
+
+def token_sent(secret: str) -> ApiToken | None:
+    """The token of that secret, with its account; None where it is void, has expired or never was one."""
+    if not secret.startswith(TOKEN_PREFIX) or len(secret) > LONGEST_SECRET or not secret.isascii():
+        return None
+    now = database.now()
+    found = (
+        ApiToken.objects.select_related("account")
+        .filter(digest=digest_of_secret(secret), expires_at__gt=now, account__is_active=True)
+        .first()
+    )
+    if found is not None and (found.used_at is None or found.used_at < now - _USED_STEP):
+        ApiToken.objects.filter(pk=found.pk).update(used_at=now)
+    return found
+
+
+def account_under(token: ApiToken) -> Account:
+    """The account of a token as the token lets it act: with its roles of now, within the token's limit.
+
+    Read anew at every call, so that a role that was revoked is gone with the next one.
+    """
+    account = token.account
+    # Narrowed in memory alone: nothing that acts for an account saves it.
+    account.granted = held_within(account, token.scope)
+    account.is_superuser = False
+    return account
+
+
+def held_within(account: Account, limit: Scope) -> frozenset[Granted]:
+    """What `account` was granted of staff's roles, as far as it lies within `limit`."""
+    staff = RoleGrant.objects.filter(account=account).exclude(role=ANNOTATOR)
+    rows: list[tuple[str, int | None, int | None, int | None]] = list(
+        staff.values_list("role", "corpus", "campaign", "campaign__corpus")
+    )
+    if account.is_superuser:
+        rows.append((ADMIN, None, None, None))
+    found = set()
+    for role, corpus, campaign, its_corpus in rows:
+        held = Scope(corpus, campaign)
+        if limit.covers(Scope(corpus or its_corpus, campaign)):
+            found.add(Granted(role, held))
+        elif held.covers(_whole(limit)):
+            found.add(Granted(role, limit))
+    return frozenset(found)
+
+
+def _whole(limit: Scope) -> Scope:
+    """A limit with the corpus that its campaign belongs to, as roles for corpora cover it."""
+    if limit.campaign is None:
+        return limit
+    return Scope(Campaign.objects.values_list("corpus", flat=True).get(pk=limit.campaign), limit.campaign)
+
+
+def prune_api_tokens() -> None:
+    """Delete tokens that expired a month ago; until then their owner sees that they did."""
+    with database.writing():
+        ApiToken.objects.filter(expires_at__lt=database.now() - timedelta(days=30)).delete()
+
+
+def digest_of_secret(secret: str) -> str:
+    """What is stored of a secret: its SHA-256, in hexadecimal."""
+    return hashlib.sha256(secret.encode()).hexdigest()

@@ -1,0 +1,192 @@
+"""The client: calls as the API takes them, lists page by page, jobs until they end."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlencode, urljoin
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+#: Times that a call is sent while the server is away, and seconds before it is sent again.
+TRIES, PAUSE = 4, 1.0
+#: Statuses after which the same call may succeed.
+_AGAIN = (429, 502, 503, 504)
+
+
+class Problem(Exception):
+    """What the server said instead of doing what it was asked: `status`, `code`, `detail` and `errors`."""
+
+    def __init__(self, status: int, about: Mapping[str, Any], *, wait: float = 0.0) -> None:
+        self.status = status
+        self.code = str(about.get("code", ""))
+        self.detail = str(about.get("detail", ""))
+        self.errors = list(about.get("errors", []))
+        self.wait = wait
+        super().__init__(f"{status} {self.code}: {self.detail}")
+
+
+class JobFailed(Exception):
+    """A job that ended otherwise than done; `job` is all that the server says of it."""
+
+    def __init__(self, job: Mapping[str, Any]) -> None:
+        self.job = dict(job)
+        super().__init__(f"job {job['number']} ({job['kind']}) {job['state']}: {job['error']}")
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """The API leads nowhere else, and a token is sent to no other server."""
+
+    def redirect_request(self, *about: Any) -> None:
+        return None
+
+
+class Client:
+    """Calls a server under a token of the page "My account", "API tokens".
+
+    Writes are sent under a key of their own, so that one that got no answer is sent again and done once.
+    """
+
+    def __init__(self, server: str, token: str, *, timeout: float = 60.0) -> None:
+        self._base = f"{server.rstrip('/')}/api/v1/"
+        self._token, self._timeout = token, timeout
+        self._opener = build_opener(_NoRedirects)
+
+    def get(self, path: str, **asked: Any) -> Any:
+        """What is found at `path`, such as `campaigns/quay`; raises Problem."""
+        return self._json("GET", path, asked=asked)
+
+    def rows(self, path: str, **asked: Any) -> Iterator[Any]:
+        """All rows of a list, fetched page by page; raises Problem."""
+        cursor = None
+        while True:
+            page = self.get(path, **asked, **({"cursor": cursor} if cursor else {}))
+            yield from page["results"]
+            cursor = page["next"]
+            if cursor is None:
+                return
+
+    def post(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """Make or do something; returns what the server says, of a job the job. Raises Problem."""
+        return self._json("POST", path, body=body or {}, key=str(uuid.uuid4()))
+
+    def patch(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Change something; raises Problem."""
+        return self._json("PATCH", path, body=body)
+
+    def delete(self, path: str) -> Any:
+        """Remove something; raises Problem."""
+        return self._json("DELETE", path)
+
+    def upload(self, path: str, fields: Mapping[str, Any], **files: Path | str) -> Any:
+        """Send files with their fields, as `runs` and `system-uploads` take them; raises Problem."""
+        boundary = uuid.uuid4().hex
+        parts = []
+        for name, value in fields.items():
+            text = (
+                {True: "true", False: "false"}.get(value, str(value))
+                if isinstance(value, bool)
+                else str(value)
+            )
+            parts.append(
+                f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{text}\r\n'.encode()
+            )
+        for name, file in files.items():
+            called = quote(Path(file).name)
+            head = f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"; filename="{called}"\r\n'
+            parts.append(
+                f"{head}Content-Type: application/octet-stream\r\n\r\n".encode()
+                + Path(file).read_bytes()
+                + b"\r\n"
+            )
+        sent = b"".join(parts) + f"--{boundary}--\r\n".encode()
+        kind = f"multipart/form-data; boundary={boundary}"
+        return _read(self._send("POST", path, sent, kind, key=str(uuid.uuid4()))[1])
+
+    def download(self, path: str, **asked: Any) -> bytes:
+        """A file, such as `jobs/12/download`; raises Problem."""
+        return self._send("GET", path, None, "", asked=asked)[1]
+
+    def finished(self, job: Mapping[str, Any], *, every: float = 1.0, timeout: float = 3600.0) -> Any:
+        """Wait until a job is done, and return it; raises JobFailed, after `timeout` seconds TimeoutError."""
+        until = time.monotonic() + timeout
+        while True:
+            now = self.get(f"jobs/{job['number']}")
+            if now["state"] == "done":
+                return now
+            if now["state"] in ("failed", "cancelled"):
+                raise JobFailed(now)
+            if time.monotonic() > until:
+                raise TimeoutError(f"job {job['number']} ({job['kind']}) is still {now['state']}")
+            time.sleep(every)
+
+    def _json(
+        self,
+        method: str,
+        path: str,
+        *,
+        asked: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | None = None,
+        key: str = "",
+    ) -> Any:
+        sent = None if body is None else json.dumps(body).encode()
+        return _read(self._send(method, path, sent, "application/json", asked=asked, key=key)[1])
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        kind: str,
+        *,
+        asked: Mapping[str, Any] | None = None,
+        key: str = "",
+    ) -> tuple[int, bytes]:
+        """Send a call; again where the server is away and the call can be sent twice."""
+        held = {name: _text(value) for name, value in (asked or {}).items() if value is not None}
+        query = f"?{urlencode(held, doseq=True)}" if held else ""
+        headers = {"Authorization": f"Bearer {self._token}", "Accept": "application/json"}
+        headers |= {"Content-Type": kind} if body is not None else {}
+        headers |= {"Idempotency-Key": key} if key else {}
+        request = Request(urljoin(self._base, path) + query, body, headers, method=method)
+        repeatable = method == "GET" or bool(key)
+        for again in range(TRIES):
+            last = again == TRIES - 1 or not repeatable
+            try:
+                with self._opener.open(request, timeout=self._timeout) as answer:
+                    return answer.status, answer.read()
+            except HTTPError as error:
+                problem = _problem(error)
+                if last or problem.status not in _AGAIN:
+                    raise problem from None
+                time.sleep(problem.wait or PAUSE * 2**again)
+            except (URLError, TimeoutError, ConnectionError):
+                if last:
+                    raise
+                time.sleep(PAUSE * 2**again)
+        raise AssertionError("the last try returns or raises")
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return [str(each) for each in value] if isinstance(value, (list, tuple)) else str(value)
+
+
+def _read(body: bytes) -> Any:
+    return json.loads(body) if body else None
+
+
+def _problem(error: HTTPError) -> Problem:
+    wait = error.headers.get("Retry-After", "") if error.headers else ""
+    try:
+        about = json.loads(error.read() or b"{}")
+    except ValueError:
+        about = {"detail": error.reason}
+    return Problem(
+        error.code, about if isinstance(about, dict) else {}, wait=float(wait) if wait.isdigit() else 0.0
+    )

@@ -1,0 +1,131 @@
+"""Calls that schemathesis makes of the OpenAPI document, mixed with valid ones: what came of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import schemathesis
+from django.core.handlers.wsgi import WSGIHandler
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections, transaction
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import seed as seeded
+from hypothesis import strategies as st
+from schemathesis.checks import not_a_server_error
+from schemathesis.core import NOT_SET
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from annotation.api.rest.operations import served
+from annotation.models import Account
+from tests.api.v1.conftest import Caller
+from tests.api.v1.valid import VALID
+from tests.api.v1.worker_calls import VALID_OF_WORKERS, worker_headers
+
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+#: What becomes of a call that was drawn: it is sent so; its address names what is there; or it is valid.
+AS_DRAWN, AT_A_PLACE, VALID_CALL = "as drawn", "at a place", "valid"
+STRANGER = "stranger"
+
+
+@dataclass
+class Fuzzed:
+    """What one role's calls came to."""
+
+    role: str
+    statuses: Counter[int] = field(default_factory=Counter)
+    succeeded: Counter[str] = field(default_factory=Counter)
+    calls: int = 0
+
+    def note(self, name: str, status: int) -> None:
+        self.calls += 1
+        self.statuses[status] += 1
+        self.succeeded[name] += 200 <= status < 300
+
+    @property
+    def successes(self) -> int:
+        return sum(self.succeeded.values())
+
+    def __str__(self) -> str:
+        told = ", ".join(f"{status}: {number}" for status, number in sorted(self.statuses.items()))
+        return f"{self.role}: {self.calls} calls, {self.successes} succeeded ({told})"
+
+
+def fuzz(document: dict[str, Any], role: str, each: int, *, seed: int = 1) -> Fuzzed:
+    """`each` calls of every operation by a role; what any of them changes is undone. Raises AssertionError
+    (a group of failures) for an answer that is none, or that the document does not tell."""
+    found = Fuzzed(role)
+    handlers = {one.name: one for one in served()}
+    works = role == "annotator"
+    caller = None if works or role == STRANGER else Caller(Account.objects.get(username=role))
+    headers = {"Authorization": f"Bearer {caller.secret}"} if caller else worker_headers(role)
+    valid = {**(VALID if caller else {}), **(VALID_OF_WORKERS if works else {})}
+
+    def send(name: str, case: Any, way: str) -> None:
+        if way == VALID_CALL and caller is not None:
+            answer = caller.perform(handlers[name], valid[name]())
+            for _chunk in answer.streaming_content if answer.streaming else ():
+                pass
+            found.note(name, answer.status_code)
+            return
+        if way != AS_DRAWN:
+            call = valid[name]()
+            case.path_parameters = call.place
+            if way == VALID_CALL:
+                case.body = NOT_SET if call.body is None else call.body
+        found.note(name, case.call_and_validate(headers=headers, checks=CHECKS).status_code)
+
+    def sender(name: str) -> Any:
+        def undone(case: Any, way: str) -> None:
+            with connections_kept(), transaction.atomic():
+                send(name, case, way)
+                transaction.set_rollback(True)
+
+        return undone
+
+    # Not the server's own: that answers workers in a thread of theirs, which sees none of the test's rows.
+    application = WSGIHandler()
+    for result in schemathesis.openapi.from_dict(document).get_all_operations():
+        operation: Any = result.ok()  # type: ignore[union-attr]
+        operation.app = application
+        name = operation.definition.raw["operationId"]
+        ways = [AS_DRAWN, AT_A_PLACE, VALID_CALL, VALID_CALL] if name in valid else [AS_DRAWN]
+        run = given(case=operation.as_strategy(), way=st.sampled_from(ways))(sender(name))
+        seeded(seed)(_settings(each)(run))()
+    return found
+
+
+@contextmanager
+def connections_kept() -> Iterator[None]:
+    """A server closes connections between requests; the test's has the rows of the world."""
+    for each in (request_started, request_finished):
+        each.disconnect(close_old_connections)
+    try:
+        yield
+    finally:
+        for each in (request_started, request_finished):
+            each.connect(close_old_connections)
+
+
+def _settings(each: int) -> Any:
+    return settings(
+        max_examples=each,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )

@@ -1,0 +1,107 @@
+"""The client package, and its example against a live server."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from annotation import jobs
+from annotation.models import Campaign
+from annotation.workers import api_tokens
+from evaluation.models import Report, Run
+from evaluation.services.reports import building
+from tests.conftest import REPOSITORY
+from tests.web import world as web
+
+pytestmark = pytest.mark.django_db(transaction=True)
+CLIENT = REPOSITORY / "clients" / "python"
+
+
+@pytest.fixture
+def package(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The client as its users import it; where it waits, what is queued is done."""
+    monkeypatch.syspath_prepend(str(CLIENT))
+    client = importlib.import_module("phrasebox_client.client")
+
+    def work(_seconds: float) -> None:
+        while (due := jobs.due_job()) is not None:
+            jobs.run_queued_job(due)
+
+    monkeypatch.setattr(client.time, "sleep", work)
+    yield client
+    for name in [name for name in sys.modules if name.startswith("phrasebox_client") or name == "example"]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def secret(data: Path) -> str:
+    web.corpus(data / "made", name="drawn")
+    account = web.account("ada", "researcher")
+    return api_tokens.make_api_token(account=account, name="example", days=1, writes=True).secret
+
+
+def test_the_example_runs_against_a_server(
+    package: Any,
+    secret: str,
+    live_server: Any,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Dearer than a test may be: a server, and all jobs of an afternoon."""
+    monkeypatch.setattr(building, "as_svg", lambda plot: '<svg class="figure" role="img"></svg>')
+    monkeypatch.setattr(building, "as_pdf", lambda plot: b"%PDF-")
+    files = []
+    for name, order in (("good", (0, 1, 2)), ("bad", (2, 1, 0))):
+        file = tmp_path / f"{name}.trec"
+        file.write_text(
+            "".join(
+                f"scene-{asking}.png Q0 scene-{item}.png#0 {rank} {3 - rank}.5 {name}\n"
+                for asking in range(3)
+                for rank, item in enumerate(order if order[0] else (asking, *({0, 1, 2} - {asking})), 1)
+            )
+        )
+        files.append(str(file))
+    importlib.import_module("example").main(live_server.url, secret, "drawn", *files)
+    said = capsys.readouterr().out
+    assert "I am ada" in said and "afternoon is open: 2 images, due 0.00" in said
+    assert "refused: unknown" in said and "campaigns: ['afternoon']" in said
+    assert Campaign.objects.get(name="afternoon").state == Campaign.OPEN
+    assert set(Run.objects.filter(published=True).values_list("name", flat=True)) == {"good", "bad"}
+    assert Report.objects.get(name="afternoon").files
+
+
+def test_a_call_that_got_no_answer_is_sent_again_and_done_once(
+    package: Any, secret: str, live_server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = package.Client(live_server.url, secret)
+    opened = client._opener.open
+    lost: list[bytes] = []
+
+    def losing(request: Any, **more: Any) -> Any:
+        answer = opened(request, **more)
+        if request.get_method() == "POST" and not lost:
+            lost.append(answer.read())
+            raise ConnectionResetError("the answer was lost on its way")
+        return answer
+
+    monkeypatch.setattr(client._opener, "open", losing)
+    plan = {"name": "once", "corpus": "drawn", "tasks": "captions", "settings": {}, "unpaid": True}
+    job = client.post("campaigns", plan)
+    assert lost and job["campaign"] == "once" and Campaign.objects.count() == 1
+
+
+def test_a_problem_has_all_that_the_server_said(package: Any, secret: str, live_server: Any) -> None:
+    client = package.Client(live_server.url, secret)
+    with pytest.raises(package.Problem) as told:
+        client.post("campaigns", {"name": "two words"})
+    assert (told.value.status, told.value.code) == (400, "bad_request")
+    assert {one["field"] for one in told.value.errors} == {"name", "corpus", "tasks"}
+    with pytest.raises(package.Problem) as told:
+        package.Client(live_server.url, "phrasebox_nothing").get("me")
+    assert told.value.status == 401

@@ -1,0 +1,109 @@
+"""The OpenAPI document: the command that writes it, the calls of workers, and what it never asks for."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]
+import pytest
+from django.core.management import call_command
+from django.test import Client
+
+from annotation.api.urls import urlpatterns
+from tests.api.conftest import Program
+from tests.api.v1.test_operations import openapi, schema_of
+from tests.queue.world import World
+
+METHODS = ("get", "post", "patch", "delete")
+
+
+def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, methods in document["paths"].items():
+        for method in METHODS:
+            if method in methods:
+                yield path, method, methods[method]
+
+
+def test_the_command_writes_a_valid_document(tmp_path: Path) -> None:
+    file = tmp_path / "openapi.yaml"
+    call_command("spectacular", "--file", str(file), "--validate", "--fail-on-warn")
+    assert "operationId: campaign_pause" in file.read_text()
+
+
+def test_every_operation_is_called_once_and_explained() -> None:
+    found = [operation for _path, _method, operation in operations(openapi())]
+    names = [operation["operationId"] for operation in found]
+    assert len(names) == len(set(names)) and len(names) > 80
+    assert [one["operationId"] for one in found if not one["summary"] or not one["security"]] == []
+    own = [one for one in found if "work" not in one["tags"]]
+    assert [one["operationId"] for one in own if set(one["responses"]) < {"401", "403", "404", "429"}] == []
+
+
+def test_writes_take_a_key_and_lists_a_cursor() -> None:
+    for path, method, operation in operations(openapi()):
+        taken = {one["name"] for one in operation.get("parameters", [])}
+        if path.startswith("/api/v1/"):
+            assert ("Idempotency-Key" in taken) == (method == "post"), path
+            assert ("cursor" in taken) == ("limit" in taken)
+
+
+def test_no_call_takes_a_place_on_the_server_or_an_address_to_fetch() -> None:
+    document = openapi()
+    forbidden = re.compile(r"(^|_)(path|url|uri|href|folder|directory|dir|host|callback)s?($|_)")
+    found = set()
+    for path, _method, operation in operations(document):
+        names = {one["name"] for one in operation.get("parameters", [])}
+        for content in operation.get("requestBody", {}).get("content", {}).values():
+            schema = content["schema"]
+            if "$ref" in schema:
+                schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+            names |= set(schema.get("properties", {}))
+        found |= {(path, name) for name in names if forbidden.search(name)}
+    assert found == set()
+
+
+def test_every_call_of_workers_is_in_the_document() -> None:
+    told = {path for path, _method, _operation in operations(openapi()) if not path.startswith("/api/v1/")}
+    places = [re.sub(r"<[a-z]+:([a-z]+)>", r"{\1}", str(one.pattern)) for one in urlpatterns]
+    addresses = {f"/api/{place}" for place in places}
+    assert told == addresses
+
+
+@pytest.mark.django_db
+def test_workers_are_answered_as_the_document_says(work: World, ann: Program) -> None:
+    document = openapi()
+
+    def held(name: str, answer: tuple[int, Any]) -> Any:
+        status, said = answer
+        kind = "application/json" if status == 200 else "application/problem+json"
+        schema = schema_of(document, name, status, kind)
+        jsonschema.validate(said, schema, cls=jsonschema.Draft202012Validator)
+        return said
+
+    kind = {"campaign": "quay", "kind": "coref_link"}
+    held("worker_tasks", ann.get("/api/tasks"))
+    task = held("worker_next", ann.post("/api/tasks/next", kind))
+    held("worker_heartbeat", ann.post(f"/api/assignments/{task['id']}/heartbeat"))
+    told = {"answer": "yes", "token": "t", "seconds": 1.5}
+    held("worker_answer", ann.post(f"/api/assignments/{task['id']}/answer", told))
+    held("worker_answer", ann.post(f"/api/assignments/{task['id']}/answer", told))
+    held("worker_answer", ann.post(f"/api/assignments/{task['id']}/answer", {**told, "token": "u"}))
+    held("worker_return", ann.post(f"/api/assignments/{task['id']}/return"))
+    held("worker_heartbeat", ann.post(f"/api/assignments/{task['id']}/heartbeat"))
+    held("worker_consent", ann.get("/api/campaigns/quay/consent"))
+    held("worker_agree", ann.post("/api/campaigns/quay/consent", {"version": 99}))
+    held("worker_test", ann.post("/api/tasks/test", kind))
+    held("worker_spelling", ann.post("/api/spelling", {"text": "Two dgos run."}))
+    held("worker_next", ann.post("/api/tasks/next", {"campaign": "nothing", "kind": "coref_link"}))
+
+
+def test_the_document_and_its_pages_are_there_for_everybody_and_ask_no_other_server() -> None:
+    told = Client().get("/api/v1/openapi.json")
+    assert json.loads(told.content)["openapi"].startswith("3.1")
+    page = Client().get("/api/v1/docs").content.decode()
+    assert re.findall(r'(?:src|href)="(?!/static/)[^"]*"', page) == []
+    assert "<script>" not in page and "style=" not in page

@@ -1,0 +1,64 @@
+"""Every operation of the REST API succeeds, as the OpenAPI document says, and needs nothing but itself."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]
+import pytest
+from django.db import transaction
+
+from annotation.api import document
+from annotation.api.rest.operations import served
+from tests.api.v1.conftest import Caller
+from tests.api.v1.valid import VALID
+
+pytestmark = pytest.mark.django_db
+
+
+def openapi() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(document._document())
+    return found
+
+
+def schema_of(answers: dict[str, Any], name: str, status: int, kind: str) -> dict[str, Any]:
+    """What the document says of an answer; fails where it says nothing."""
+    for methods in answers["paths"].values():
+        for each in methods.values():
+            if each["operationId"] == name:
+                told = each["responses"].get(str(status))
+                assert told is not None, f"{name} answered {status}, which the document does not tell"
+                content = told.get("content")
+                if content is None:
+                    return {}
+                assert kind in content, f"{name} answered {kind}; the document tells {list(content)}"
+                schema: dict[str, Any] = content[kind].get("schema", {})
+                return {**schema, "components": answers["components"]}
+    raise AssertionError(f"the document has no operation {name}")
+
+
+def test_every_operation_has_a_valid_call() -> None:
+    assert {one.name for one in served()} == set(VALID)
+
+
+def test_every_operation_succeeds_as_the_document_says(researcher: Caller) -> None:
+    """Dearer than a test may be: one world, and a call of each operation in it."""
+    told = openapi()
+    failed = {}
+    for one in served():
+        name = one.name
+        with transaction.atomic():
+            answer = researcher.perform(one, VALID[name]())
+            body = b"".join(answer.streaming_content) if answer.streaming else answer.content
+            transaction.set_rollback(True)
+        if answer.status_code != one.about.status:
+            failed[name] = (answer.status_code, body[:300])
+            continue
+        kind = answer.headers.get("Content-Type", "").partition(";")[0]
+        schema = schema_of(told, name, answer.status_code, kind)
+        if kind == "application/json":
+            jsonschema.validate(json.loads(body), schema, cls=jsonschema.Draft202012Validator)
+        assert answer["Cache-Control"] == "no-store"
+        assert answer.status_code not in (201, 202) or answer["Location"].startswith("/api/v1/")
+    assert failed == {}

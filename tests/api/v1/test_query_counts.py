@@ -1,0 +1,119 @@
+"""How many queries a list costs depends neither on what there is, nor on the rows of its page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils.timezone import now
+
+from annotation.api.rest.operations import served
+from annotation.models import (
+    Campaign,
+    Corpus,
+    Image,
+    Job,
+    Layer,
+    Standing,
+    Worker,
+)
+from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run, System
+from tests.api.v1.conftest import Caller
+from tests.web import world as web
+
+pytestmark = pytest.mark.django_db
+
+
+def grow(first: int, end: int) -> None:
+    """So many more of everything that a list can hold."""
+    corpora = Corpus.objects.bulk_create(
+        Corpus(name=f"c{n}", format="jsonl", source="x", published=True) for n in range(first, end)
+    )
+    one = Corpus.objects.get(name="c0")
+    Image.objects.bulk_create(
+        Image(corpus=one, position=n, key=f"i{n}", filename=f"i{n}.png") for n in range(first, end)
+    )
+    Layer.objects.bulk_create(
+        Layer(corpus=one, name=f"l{n}", source="import", published=True) for n in range(first, end)
+    )
+    campaigns = Campaign.objects.bulk_create(
+        Campaign(name=f"p{n}", corpus=each, tasks="captions", settings={}, state="open")
+        for n, each in enumerate(corpora, first)
+    )
+    jobs = [Job(kind="rank", corpus=each, state="done") for each in corpora]
+    Job.objects.bulk_create([*jobs, *(Job(kind="open_images", campaign=each) for each in campaigns)])
+    busy = Campaign.objects.get(name="p0")
+    workers = Worker.objects.bulk_create(Worker(pseudonym=f"w{n}") for n in range(first, end))
+    Standing.objects.bulk_create(
+        Standing(campaign=busy, worker=each, kind=busy.kinds[0], state="trusted", changed_at=now())
+        for each in workers
+    )
+    systems = System.objects.bulk_create(
+        System(name=f"s{n}", corpus=each, origin="runs") for n, each in enumerate(corpora, first)
+    )
+    Run.objects.bulk_create(
+        Run(name=f"r{n}", corpus=each.corpus, made_by=each, direction="search", published=True)
+        for n, each in enumerate(systems, first)
+    )
+    JudgmentSet.objects.bulk_create(
+        JudgmentSet(name=f"j{n}", corpus=each, format="table", published=True)
+        for n, each in enumerate(corpora, first)
+    )
+    qrels = QrelsSnapshot.objects.bulk_create(
+        QrelsSnapshot(
+            name=f"q{n}", version=1, corpus=each, pool="x", originals=False, row_count=0, published=True
+        )
+        for n, each in enumerate(corpora, first)
+    )
+    Batch.objects.bulk_create(
+        Batch(name=f"b{n}", corpus=each.corpus, campaign=each, depth=1, judges=1, seed=1)
+        for n, each in enumerate(campaigns, first)
+    )
+    Report.objects.bulk_create(
+        Report(name=f"t{n}", corpus=each.corpus, qrels=each, inputs={"runs": []}, files={})
+        for n, each in enumerate(qrels, first)
+    )
+
+
+#: What stands in the address of a list that is of one thing.
+PLACES = {"corpora": "c0", "campaigns": "p0"}
+
+
+def counted(caller: Caller) -> dict[str, int]:
+    """Queries of each list."""
+    found = {}
+    for one in served():
+        if one.about.listed:
+            path = one.about.path.replace("<slug:name>", PLACES.get(one.about.path.partition("/")[0], ""))
+            caller.get(path, limit=200)
+            with CaptureQueriesContext(connection) as queries:
+                answer = caller.get(path, limit=200)
+            assert answer.status_code == 200, answer.content
+            found[one.name] = len(queries)
+    return found
+
+
+def check(data: Any, sizes: tuple[int, ...]) -> None:
+    caller, before, told = Caller(web.account("ada", "researcher")), 0, {}
+    for size in sizes:
+        grow(before, size)
+        before = size
+        told[size] = counted(caller)
+        assert len(caller.get("campaigns", limit=200).json()["results"]) == min(size, 200)
+    print(told[sizes[-1]])
+    few = told[sizes[0]]
+    for size in sizes[1:]:
+        grown = {name: (few[name], number) for name, number in told[size].items() if number > few[name]}
+        assert grown == {}, f"at {size}"
+    assert max(few.values()) <= 20
+
+
+def test_no_list_costs_more_queries_at_thirty_of_everything_than_at_three(data: Any) -> None:
+    check(data, (3, 30))
+
+
+@pytest.mark.slow
+def test_no_list_costs_more_queries_at_three_hundred_of_everything_than_at_three(data: Any) -> None:
+    check(data, (3, 30, 300))

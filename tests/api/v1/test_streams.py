@@ -1,0 +1,69 @@
+"""Arrow streams: what they hold is what the answers and the layer hold, in batches."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from annotation.api.v1 import streams
+from annotation.models import Account, Campaign
+from annotation.selectors.answers import answers
+from annotation.selectors.corpora import corpus_named, layer_named
+from annotation.selectors.records import stream_records
+from tests.api.v1.conftest import Caller
+
+pytestmark = pytest.mark.django_db
+
+
+def table(answer: Any) -> pa.Table:
+    assert answer["Content-Type"] == streams.ARROW_TYPE
+    return pa.ipc.open_stream(io.BytesIO(b"".join(answer.streaming_content))).read_all()
+
+
+def test_judgments_come_as_they_are_with_all_that_their_kind_says(researcher: Caller) -> None:
+    for name in ("quay", "review"):
+        campaign = Campaign.objects.get(name=name)
+        found = table(researcher.get(f"campaigns/{name}/judgments.arrow")).to_pylist()
+        told = list(answers(campaign))
+        assert found and len(found) == len(told)
+        for row, answer in zip(found, told, strict=True):
+            more = json.loads(row.pop("more") or "{}")
+            assert {**row, **more, "at": row["at"].isoformat()} == answer
+
+
+def test_a_layer_comes_as_its_mentions_with_chains_and_boxes(researcher: Caller) -> None:
+    found = table(researcher.get("corpora/quay/layers/import/mentions.arrow")).to_pylist()
+    corpus = corpus_named("quay")
+    records = list(stream_records(corpus=corpus, layer=layer_named(corpus, "import")))
+    told = [
+        (record.id, mention.caption, mention.start, mention.end, mention.text)
+        for record in records
+        if record.layer is not None
+        for chain in record.layer.chains
+        for mention in chain.mentions
+    ]
+    assert (
+        told
+        and [tuple(row[key] for key in ("image", "caption", "start", "end", "text")) for row in found] == told
+    )
+    boxes = sum(len(record.layer.depicted()) for record in records if record.layer is not None)
+    assert len({(row["image"], row["chain"]) for row in found if row["boxes"]}) == boxes > 0
+
+
+def test_a_stream_is_cut_into_batches() -> None:
+    rows = ({"kind": "x", "seconds": float(n)} for n in range(5_000))
+    read = pa.ipc.open_stream(io.BytesIO(b"".join(streams.arrow_stream(streams.JUDGMENT_COLUMNS, rows))))
+    batches = list(read)
+    assert [batch.num_rows for batch in batches] == [2000, 2000, 1000]
+
+
+def test_a_layer_or_campaign_that_is_none_is_told(researcher: Caller) -> None:
+    for path in ("corpora/quay/layers/none/mentions.arrow", "campaigns/none/judgments.arrow"):
+        answer = researcher.get(path)
+        assert (answer.status_code, answer.json()["code"]) == (404, "unknown")
+    reviewer = Caller(Account.objects.get(username="reviewer"))
+    assert reviewer.get("campaigns/quay/judgments.arrow").status_code == 403

@@ -1,0 +1,255 @@
+"""Tokens: stored as digests, shown once, never more than the account's present roles, ended with them."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from annotation.models import Account, ApiToken, AuditEntry, Campaign, Corpus
+from annotation.workers import api_tokens, pseudonyms, sessions
+from annotation.workers.accounts import granting
+from tests import worlds
+from tests.api.v1.conftest import Caller
+from tests.factories import a_corpus, some_images
+from tests.web import world as web
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def harbour(db: None) -> Campaign:
+    """A campaign of one corpus, and one of another."""
+
+    def build() -> Campaign:
+        made = [
+            Campaign.objects.create(
+                name=name, corpus=a_corpus(corpus, some_images(1)), tasks="captions", settings={}
+            )
+            for name, corpus in (("quay", "harbour"), ("apart", "other"))
+        ]
+        return made[0]
+
+    return worlds.again("two campaigns of two corpora", build)
+
+
+def codes(answer: Any) -> tuple[int, str]:
+    return answer.status_code, answer.json()["code"]
+
+
+def names(answer: Any) -> list[str]:
+    return [one["name"] for one in answer.json()["results"]]
+
+
+def test_a_secret_is_stored_as_its_digest_alone(harbour: Campaign) -> None:
+    made = api_tokens.make_api_token(
+        account=web.account("ada", "researcher"), name="script", days=7, writes=True
+    )
+    row = ApiToken.objects.get()
+    assert row.digest == hashlib.sha256(made.secret.encode()).hexdigest()
+    held = [str(value) for value in vars(row).values()] + [str(AuditEntry.objects.get().about)]
+    assert not any(made.secret in one for one in held)
+    assert AuditEntry.objects.get().act == "make_token"
+
+
+def test_who_only_annotates_cannot_make_one(harbour: Campaign) -> None:
+    for roles in ((), ("annotator",)):
+        account = web.account(f"ann{len(roles)}", *roles)
+        with pytest.raises(api_tokens.TokenRefused):
+            api_tokens.make_api_token(account=account, name="x", days=1, writes=False)
+    client = web.signed_in("bob", "annotator")
+    assert (
+        client.post("/account/tokens/", {"name": "x", "password": web.PASSWORD, "days": "7"}).status_code
+        == 403
+    )
+    assert not ApiToken.objects.exists()
+
+
+def test_a_token_that_is_none_was_revoked_or_has_expired_is_told_so(harbour: Campaign) -> None:
+    caller = Caller(web.account("ada", "researcher"))
+    assert caller.get("me").json() == {
+        "username": "ada",
+        "roles": [{"role": "researcher", "corpus": None, "campaign": None}],
+    }
+    for header in (
+        "",
+        "Bearer",
+        "Bearer x",
+        f"Token {caller.secret}",
+        f"Bearer {caller.secret}x",
+        "Bearer \x7f",
+    ):
+        answer = Client(headers={"Authorization": header}).get("/api/v1/me")
+        assert codes(answer) == (401, "signed_out") and answer["WWW-Authenticate"] == "Bearer"
+    ApiToken.objects.update(expires_at=timezone.now())
+    assert codes(caller.get("me")) == (401, "signed_out")
+    ApiToken.objects.update(expires_at=timezone.now() + timedelta(days=1))
+    assert caller.get("me").status_code == 200
+    assert caller.send("DELETE", f"tokens/{caller.token.pk}").status_code == 204
+    assert codes(caller.get("me")) == (401, "signed_out")
+
+
+def test_a_token_for_reading_changes_nothing(harbour: Campaign) -> None:
+    caller = Caller(web.account("ada", "researcher"), writes=False)
+    assert caller.get("campaigns/quay").status_code == 200
+    assert codes(caller.post("campaigns/quay/close", {})) == (403, "read_only")
+    assert codes(caller.send("DELETE", "campaigns/quay")) == (403, "read_only")
+    assert Campaign.objects.get(name="quay").state == Campaign.DRAFT
+
+
+def test_a_role_that_is_lost_ends_the_token_with_the_next_call(harbour: Campaign) -> None:
+    account = web.account("ada", "researcher", "reviewer")
+    caller = Caller(account)
+    assert caller.get("campaigns").status_code == 200
+    granting.revoke_role(account=account, role="researcher")
+    assert codes(caller.get("campaigns")) == (401, "signed_out"), "all of an account's tokens end"
+    again = Caller(account)
+    assert again.get("campaigns").status_code == 200
+    assert codes(again.get("systems")) == (403, "no_role"), "a new one opens what is left"
+
+
+def test_a_role_that_is_gone_without_a_word_is_gone_for_tokens_too(harbour: Campaign) -> None:
+    """Roles are read at every call, whoever took them away."""
+    account = web.account("ada", "researcher")
+    caller = Caller(account)
+    account.roles.all().delete()
+    assert codes(caller.get("campaigns")) == (403, "no_role")
+    account.roles.create(role="researcher")
+    Account.objects.filter(pk=account.pk).update(is_active=False)
+    assert codes(caller.get("campaigns")) == (401, "signed_out")
+
+
+def test_a_token_for_a_corpus_opens_that_corpus_alone(harbour: Campaign) -> None:
+    caller = Caller(web.account("ada", "researcher"), corpus=harbour.corpus)
+    assert names(caller.get("corpora")) == ["harbour"] and names(caller.get("campaigns")) == ["quay"]
+    assert codes(caller.get("campaigns/apart")) == (404, "unknown")
+    assert codes(
+        caller.post("campaigns", {"name": "x", "corpus": "other", "tasks": "captions", "unpaid": True})
+    ) == (
+        409,
+        "refused",
+    )
+    assert caller.get("campaigns/quay").status_code == 200
+
+
+def test_a_token_for_a_campaign_opens_that_campaign_alone(harbour: Campaign) -> None:
+    caller = Caller(web.account("ada", "admin"), campaign=harbour)
+    assert names(caller.get("campaigns")) == ["quay"] and names(caller.get("corpora")) == []
+    assert codes(caller.get("corpora/harbour")) == (404, "unknown")
+    assert codes(caller.get("systems")) == (403, "no_role")
+
+
+def test_a_limit_never_widens_what_the_account_may(harbour: Campaign) -> None:
+    other = Corpus.objects.get(name="other")
+    account = web.account("ada")
+    granting.grant(account=account, role="researcher", campaign=harbour)
+    with pytest.raises(api_tokens.TokenRefused):
+        api_tokens.make_api_token(account=account, name="x", days=1, writes=True, corpus=other)
+    caller = Caller(account, corpus=harbour.corpus)
+    assert names(caller.get("campaigns")) == ["quay"]
+    assert codes(caller.get("corpora/harbour")) == (404, "unknown"), "the role is for the campaign alone"
+
+
+def test_a_superuser_under_a_limit_is_none(harbour: Campaign) -> None:
+    root = Account.objects.create_superuser("root", password=web.PASSWORD)
+    caller = Caller(root, corpus=harbour.corpus)
+    assert names(caller.get("corpora")) == ["harbour"]
+    assert codes(caller.get("corpora/other")) == (404, "unknown")
+    assert Account.objects.get(username="root").is_superuser, "narrowed for the call, never stored"
+
+
+def test_erasing_a_person_ends_their_tokens(harbour: Campaign) -> None:
+    account = web.account("ada", "reviewer")
+    worker = pseudonyms.worker_of(account)
+    caller = Caller(account)
+    account.roles.all().delete()  # staff cannot be erased
+    pseudonyms.erase_worker(worker=worker, actor=None)
+    assert not ApiToken.objects.exists() and codes(caller.get("me")) == (401, "signed_out")
+
+
+def test_signing_out_everywhere_ends_tokens(harbour: Campaign) -> None:
+    account = web.account("ada", "reviewer")
+    caller = Caller(account)
+    assert sessions.end_access(account).tokens == 1
+    assert codes(caller.get("me")) == (401, "signed_out")
+
+
+def test_nobody_revokes_the_token_of_another(harbour: Campaign) -> None:
+    ada, eve = Caller(web.account("ada", "researcher")), Caller(web.account("eve", "admin"))
+    assert codes(eve.send("DELETE", f"tokens/{ada.token.pk}")) == (404, "unknown")
+    assert [one["number"] for one in eve.get("tokens").json()["results"]] == [eve.token.pk]
+    assert ada.get("me").status_code == 200
+
+
+def test_the_page_shows_a_secret_once_and_asks_for_the_password(harbour: Campaign) -> None:
+    client = web.signed_in("ada", "researcher")
+    form = {"name": "script", "days": "30", "writes": "1", "scope": "corpus:harbour", "password": "wrong"}
+    answer = client.post("/account/tokens/", form)
+    assert answer.status_code == 422 and not ApiToken.objects.exists()
+    answer = client.post("/account/tokens/", {**form, "password": web.PASSWORD})
+    row = ApiToken.objects.get()
+    secret = next(part for part in answer.content.decode().split() if api_tokens.TOKEN_PREFIX in part)
+    secret = secret[secret.index(api_tokens.TOKEN_PREFIX) :].partition("<")[0]
+    assert hashlib.sha256(secret.encode()).hexdigest() == row.digest
+    assert "no-store" in answer["Cache-Control"]
+    assert (row.writes, row.corpus, row.name) == (True, harbour.corpus, "script")
+    assert timedelta(days=29) < row.expires_at - timezone.now() <= timedelta(days=30)
+    page = client.get("/account/tokens/").content.decode()
+    assert secret not in page and "script" in page
+    assert (
+        client.post(f"/account/tokens/{row.pk}/revoke/").status_code == 302 and not ApiToken.objects.exists()
+    )
+
+
+def test_guessing_the_password_is_slowed_down(harbour: Campaign) -> None:
+    client = web.signed_in("ada", "researcher")
+    form = {"name": "x", "days": "7", "password": "wrong"}
+    statuses = [client.post("/account/tokens/", form).status_code for _ in range(8)]
+    assert statuses[0] == 422 and 429 in statuses
+
+
+def test_a_session_needs_the_csrf_token_to_write(harbour: Campaign) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(web.account("ada", "researcher"))
+    assert client.get("/api/v1/campaigns").status_code == 200
+    answer = client.post("/api/v1/campaigns/quay/close", b"{}", content_type="application/json")
+    assert codes(answer) == (403, "csrf")
+    client.cookies["csrf"] = "c" * 32
+    answer = client.post(
+        "/api/v1/campaigns/quay/close",
+        b"{}",
+        content_type="application/json",
+        headers={"X-CSRFToken": "c" * 32},
+    )
+    assert answer.status_code == 200 and Campaign.objects.get(name="quay").state == Campaign.CLOSED
+
+
+def test_a_session_that_came_by_a_platform_opens_nothing(harbour: Campaign) -> None:
+    client = web.signed_in("ada", "admin")
+    session = client.session
+    session[sessions.VISIT] = 1
+    session.save()
+    assert codes(client.get("/api/v1/me")) == (403, "only_work")
+
+
+def test_no_answer_lets_another_site_read_it(harbour: Campaign) -> None:
+    caller = Caller(web.account("ada", "researcher"))
+    answer = caller.client.get("/api/v1/me", headers={"Origin": "https://evil.example"})
+    asked = caller.client.options("/api/v1/me", headers={"Origin": "https://evil.example"})
+    for each in (answer, asked):
+        assert not [name for name in each.headers if name.lower().startswith("access-control")]
+    assert asked.status_code == 405
+
+
+def test_a_token_of_the_api_opens_the_pictures_that_it_was_told_of(data: Any) -> None:
+    web.corpus(data / "made", name="drawn")
+    caller = Caller(web.account("ada", "researcher"))
+    told = caller.get("corpora/drawn/images").json()["results"][0]
+    assert caller.client.get(told["picture"]).status_code == 200
+    assert Client().get(told["picture"]).status_code == 403
+    ApiToken.objects.all().delete()
+    assert caller.client.get(told["picture"]).status_code == 403

@@ -1,0 +1,318 @@
+"""A valid call of every operation of the REST API, in the world of `tests.hostile.world`.
+
+Rows are looked up when a call is made. What needs another row than the world has makes it.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from annotation import campaigns
+from annotation.models import Account, Campaign, Control, Flag, Invitation, Job, OpenImage
+from annotation.moderation import discarding, rulings
+from annotation.protocol.rulings import KeepApart
+from annotation.workers import api_tokens
+from evaluation.models import Batch, CaptionSet, Report, Run, System
+from evaluation.services.features.store import NewSet, write_set
+from evaluation.services.judgments.freezing import freeze_protocol
+from models_core.systems.table11 import TABLE_11
+from tests.hostile.world import IMAGES
+from tests.review.world import HAT, MAN
+
+TREC = b"scene-2.png Q0 scene-2.png#0 1 1.0 x\nscene-5.png Q0 scene-2.png#0 1 1.0 x\n"
+GRADES = b"image,caption,grade\nscene-2.png,scene-2.png#0,4.5\n"
+QRELS = b"scene-2.png 0 scene-2.png#0 1\n"
+
+
+@dataclass
+class ValidCall:
+    """Where a call goes, and what it carries: of the address the places, the query, JSON or a form's
+    fields and files (name of the field -> name of the file, content)."""
+
+    place: dict[str, Any] = field(default_factory=dict)
+    query: dict[str, Any] = field(default_factory=dict)
+    body: dict[str, Any] | None = None
+    files: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+
+
+Make = Callable[[], ValidCall]
+
+
+def at(**place: Any) -> Make:
+    return lambda: ValidCall(place)
+
+
+def asked(query: dict[str, Any], **place: Any) -> Make:
+    return lambda: ValidCall(place, query)
+
+
+def told(body: dict[str, Any], **place: Any) -> Make:
+    return lambda: ValidCall(place, body=body)
+
+
+def nothing() -> ValidCall:
+    return ValidCall()
+
+
+def _job(kind: str, state: str) -> int:
+    found = Job.objects.filter(kind=kind, state=state).order_by("pk").first()
+    assert found is not None, f"there is no {state} job of kind {kind}"
+    return found.pk
+
+
+def _draft() -> ValidCall:
+    made = campaigns.create_campaign(name="empty", corpus="quay", tasks="captions", settings={})
+    return ValidCall({"name": made.name})
+
+
+def _ruling() -> ValidCall:
+    image = OpenImage.objects.get(campaign__name="review")
+    made = rulings.make_ruling(image=image.pk, ruling=KeepApart(MAN, HAT))
+    return ValidCall({"name": "review", "ruling": made.ruling.pk})
+
+
+def _ruled() -> ValidCall:
+    _ruling()
+    return ValidCall({"name": "review", "key": "man"})
+
+
+def _discarded() -> ValidCall:
+    campaign = Campaign.objects.get(name="quay")
+    worker = _pseudonym()
+    discarding.discard_worker(campaign=campaign, worker=discarding.worker_named(worker, campaign))
+    return ValidCall({"name": "quay", "pseudonym": worker})
+
+
+def _suspended() -> ValidCall:
+    campaign = Campaign.objects.get(name="quay")
+    worker = _pseudonym()
+    discarding.suspend_worker(campaign=campaign, worker=discarding.worker_named(worker, campaign))
+    return ValidCall({"name": "quay", "pseudonym": worker}, body={})
+
+
+def _pseudonym() -> str:
+    found = Campaign.objects.get(name="quay").standings.order_by("pk").select_related("worker").first()
+    assert found is not None
+    return str(found.worker.pseudonym)
+
+
+def of_worker(body: dict[str, Any] | None = None) -> Make:
+    return lambda: ValidCall({"name": "quay", "pseudonym": _pseudonym()}, body=body)
+
+
+def _token() -> ValidCall:
+    account = Account.objects.get(username="researcher")
+    made = api_tokens.make_api_token(account=account, name="to go", days=1, writes=False)
+    return ValidCall({"number": made.token.pk})
+
+
+def _unused_system() -> ValidCall:
+    row = System.objects.get(name="spare")
+    Run.objects.filter(made_by=row).delete()
+    row.pk, row.name = None, "unused"
+    row.origin = "runs"
+    row.save()
+    return ValidCall({"name": "unused"})
+
+
+def _spare_run() -> str:
+    return str(Run.objects.filter(made_by__name="spare").order_by("name").values_list("name", flat=True)[0])
+
+
+def _settings() -> ValidCall:
+    made = campaigns.create_campaign(name="to-change", corpus="quay", tasks="captions", settings={})
+    body = {"version": made.settings_version, "settings": {"lease": {"minutes": 20}}, "unpaid": True}
+    return ValidCall({"name": made.name}, body=body)
+
+
+def _layer() -> ValidCall:
+    return ValidCall({"name": "quay", "layer": "import"})
+
+
+def _frozen() -> ValidCall:
+    freeze_protocol(name="to-go", corpus="quay", protocol="first caption")
+    return ValidCall({"name": "to-go"})
+
+
+def _in_rounds() -> ValidCall:
+    Batch.objects.filter(name="batch").update(strategy="depth", waves={"asked": [1], "ended": ""})
+    return ValidCall({"name": "batch"})
+
+
+def _report() -> ValidCall:
+    row = Report.objects.get(name="spring")
+    row.pk, row.name, row.files = None, "to-go", {}
+    row.save()
+    return ValidCall({"name": row.name})
+
+
+def _scores() -> bytes:
+    out = io.BytesIO()
+    images = [f"scene-{n}.png" for n in range(IMAGES)]
+    captions = [f"{image}#0" for image in images]
+    np.savez(out, scores=np.eye(IMAGES), images=np.array(images), captions=np.array(captions))
+    return out.getvalue()
+
+
+def _writing() -> ValidCall:
+    System.objects.filter(name="good").update(settings={"recipe": {"method": "alignment"}})
+    return ValidCall({"name": "good"}, body={"name": "captions", "split": "test", "beam": 3})
+
+
+def _caption_set() -> ValidCall:
+    row = CaptionSet.objects.get(name="written")
+    row.pk, row.name = None, "to-go"
+    row.save()
+    return ValidCall({"name": row.name})
+
+
+def _feature_set() -> ValidCall:
+    new = NewSet(
+        corpus="quay", name="to-go", kind="image", ids=["a"], dimensions=1, dtype="float32", origin={}
+    )
+    write_set(new, lambda done: [np.ones((1, 1))][done:])
+    return ValidCall(query={"corpus": "quay", "set": "to-go:1"})
+
+
+def _vectors() -> bytes:
+    out = io.BytesIO()
+    np.savez(out, vectors=np.eye(IMAGES), ids=np.array([f"scene-{n}.png" for n in range(IMAGES)]))
+    return out.getvalue()
+
+
+_RUNS = ["good-annotation", "bad-annotation"]
+_BATCH = {"corpus": "quay", "runs": _RUNS, "depth": 1, "settings": {"trust": {"qualification": False}}}
+
+#: By operation.
+VALID: dict[str, Make] = {
+    "corpora_list": nothing,
+    "corpus_show": at(name="quay"),
+    "images_list": asked({"layer": "import", "limit": 2}, name="quay"),
+    "image_show": at(name="quay", key="scene-1"),
+    "layers_list": at(name="quay"),
+    "campaigns_list": nothing,
+    "campaign_open": told(
+        {"name": "fresh", "corpus": "quay", "tasks": "captions", "settings": {}, "unpaid": True, "images": 2}
+    ),
+    "campaign_show": at(name="quay"),
+    "campaign_change": told({"open_to_all": True}, name="quay"),
+    "campaign_delete": _draft,
+    "campaign_pause": told({"reason": "We look at it."}, name="quay"),
+    "campaign_resume": at(name="paused"),
+    "campaign_close": told({}, name="quay"),
+    "campaign_settings_show": at(name="quay"),
+    "campaign_settings_change": _settings,
+    "campaign_settings_versions_list": at(name="quay"),
+    "campaign_controls_list": at(name="tested"),
+    "campaign_prioritise": told({"images": ["scene-1"], "priority": 1}, name="quay"),
+    "texts_list": at(name="quay"),
+    "text_publish": told({"kind": "consent", "version": 1, "text": "You agree."}, name="tested"),
+    "invitations_list": at(name="quay"),
+    "invitation_make": told({"label": "class", "uses": 3}, name="quay"),
+    "invitation_revoke": lambda: ValidCall(
+        {"name": "quay", "invitation": Invitation.objects.get(campaign__name="quay").pk}
+    ),
+    "control_items_add": told({"layer": "import"}, name="tested"),
+    "control_item_retire": lambda: ValidCall(
+        {"name": "tested", "item": Control.objects.filter(campaign__name="tested", active=True)[0].pk}
+    ),
+    "layer_refresh": at(name="quay"),
+    "workers_list": at(name="quay"),
+    "worker_show": of_worker(),
+    "worker_suspend": of_worker({"reason": "Look again."}),
+    "worker_reinstate": _suspended,
+    "worker_discard": of_worker({"reason": "At random."}),
+    "worker_restore": _discarded,
+    "review_queue_list": at(name="review"),
+    "review_image_show": _ruled,
+    "ruling_make": told({"ruling": {"kind": "keep_apart", "a": MAN, "b": HAT}}, name="review", key="man"),
+    "ruling_withdraw": _ruling,
+    "flags_list": at(name="review"),
+    "flag_resolve": lambda: ValidCall({"name": "review", "flag": Flag.objects.get().pk}),
+    "jobs_list": nothing,
+    "job_show": lambda: ValidCall({"number": _job("export_dataset", Job.DONE)}),
+    "job_cancel": lambda: ValidCall({"number": _job("export_dataset", Job.QUEUED)}),
+    "job_resume": lambda: ValidCall({"number": _job("refresh_layer", Job.CANCELLED)}),
+    "export_make": told({"format": "jsonl", "layer": "import"}, name="quay"),
+    "export_download": lambda: ValidCall({"number": _job("export_dataset", Job.DONE)}),
+    "judgments_stream": at(name="quay"),
+    "layer_mentions_stream": _layer,
+    "me_show": nothing,
+    "tokens_list": nothing,
+    "token_revoke": _token,
+    "systems_list": nothing,
+    "system_train": told(
+        {
+            "name": "first",
+            "corpus": "quay",
+            "recipe": sorted(TABLE_11)[0],
+            "train": "train",
+            "held_out": "val",
+        }
+    ),
+    "system_show": at(name="good"),
+    "system_delete": _unused_system,
+    "system_rank": told({"split": "test"}, name="spare"),
+    "system_upload": lambda: ValidCall(
+        body={"name": "sent", "corpus": "quay", "format": "scores"},
+        files={"file": ("sent.npz", _scores())},
+    ),
+    "system_write": _writing,
+    "system_decode": told({"layer": "aligned", "split": "test", "beta": 1.0}, name="good"),
+    "caption_sets_list": nothing,
+    "caption_set_show": at(name="written"),
+    "caption_set_remove": _caption_set,
+    "caption_set_download": at(name="written"),
+    "caption_set_mix": told({"name": "candidates", "people": 1, "images": 1}, name="written"),
+    "features_extract": told(
+        {"name": "net", "corpus": "quay", "network": "colours.onnx", "method": "grid", "limit": 4}
+    ),
+    "features_remove": _feature_set,
+    "features_upload": lambda: ValidCall(
+        body={"name": "sent-set", "corpus": "quay", "kind": "image"},
+        files={"file": ("x.npz", _vectors())},
+    ),
+    "recipes_list": nothing,
+    "feature_sets_list": nothing,
+    "runs_list": nothing,
+    "run_upload": lambda: ValidCall(
+        body={"name": "sent-run", "corpus": "quay", "direction": "annotation"},
+        files={"file": ("x.trec", TREC)},
+    ),
+    "run_show": at(name="good-annotation"),
+    "run_delete": lambda: ValidCall({"name": _spare_run()}),
+    "run_download": at(name="good-annotation"),
+    "run_scores": asked({"qrels": "own"}, name="good-annotation"),
+    "runs_compare": asked({"runs": _RUNS, "qrels": "own"}),
+    "judgment_sets_list": nothing,
+    "judgments_upload": lambda: ValidCall(
+        body={"name": "sent-grades", "corpus": "quay", "format": "table", "scale": "0-5"},
+        files={"file": ("grades.csv", GRADES)},
+    ),
+    "qrels_list": nothing,
+    "qrels_freeze": told({"name": "second", "corpus": "quay", "protocol": "first caption"}),
+    "qrels_upload": lambda: ValidCall(
+        body={"name": "sent-qrels", "corpus": "quay", "format": "trec"}, files={"file": ("x.qrels", QRELS)}
+    ),
+    "qrels_show": at(name="own"),
+    "qrels_delete": _frozen,
+    "qrels_download": at(name="own"),
+    "batches_list": nothing,
+    "batch_open": told({**_BATCH, "name": "another"}),
+    "batch_plan": told(_BATCH),
+    "batch_show": at(name="batch"),
+    "batch_collect": at(name="batch"),
+    "batch_settle": told({"qrels": "settled"}, name="batch"),
+    "batch_reassign": at(name="batch"),
+    "batch_next_round": _in_rounds,
+    "reports_list": nothing,
+    "report_build": told({"name": "summer", "qrels": "own", "runs": _RUNS, "rounds": 50, "resamples": 20}),
+    "report_show": at(name="spring"),
+    "report_delete": _report,
+    "report_download": at(name="spring"),
+}

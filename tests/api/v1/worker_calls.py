@@ -1,0 +1,46 @@
+"""Valid calls of workers, in the world of `tests.hostile.world`, by the names that the OpenAPI document
+has."""
+
+from __future__ import annotations
+
+from rest_framework.authtoken.models import Token
+
+from annotation.models import Account, Campaign, Worker
+from annotation.protocol import questions as q
+from annotation.queue import leases
+from annotation.queue.leases import Lease
+from tests.api.v1.valid import Make, ValidCall, at, nothing, told
+
+_KIND = {"campaign": "quay", "kind": q.COREF_LINK}
+
+
+def worker_headers(role: str) -> dict[str, str]:
+    """What a worker's program sends; a stranger's sends nothing."""
+    account = Account.objects.filter(username=role).first()
+    return {"Authorization": f"Token {Token.objects.get_or_create(user=account)[0].key}"} if account else {}
+
+
+def _assignment() -> ValidCall:
+    worker = Worker.objects.get(identity__account__username="annotator")
+    found = leases.take_lease(worker=worker.pk, campaign=Campaign.objects.get(name="quay"), kind=q.COREF_LINK)
+    assert isinstance(found, Lease), found
+    return ValidCall({"assignment": found.id})
+
+
+def _answer() -> ValidCall:
+    call = _assignment()
+    call.body = {"answer": "yes", "token": f"t{call.place['assignment']}", "seconds": 1.5}
+    return call
+
+
+VALID_OF_WORKERS: dict[str, Make] = {
+    "worker_tasks": nothing,
+    "worker_next": told(_KIND),
+    "worker_test": told({"campaign": "tested", "kind": q.COREF_LINK}),
+    "worker_consent": at(name="tested"),
+    "worker_agree": told({"version": 1}, name="tested"),
+    "worker_spelling": told({"text": "Two dgos run."}),
+    "worker_answer": _answer,
+    "worker_return": _assignment,
+    "worker_heartbeat": _assignment,
+}
