@@ -5,6 +5,7 @@ from annotation.models.corpus import Caption, Corpus, Image
 from annotation.models.crowd import Account, Identity, RoleGrant, Worker
 from annotation.models.entry import Attempts, Invitation, PlatformReport, StaffInvitation, Study, Visit
 from annotation.models.layers import Box, BoxChain, Chain, Layer, LayerImage, Mention
+from annotation.models.machines import Machine, MachineProposals
 from annotation.models.queue import Assignment, Item, OpenImage, PageControl, Task
 from annotation.models.trust import Control, Standing
 from annotation.models.work import (
@@ -40,6 +41,8 @@ __all__ = [
     "Judgment",
     "Layer",
     "LayerImage",
+    "Machine",
+    "MachineProposals",
     "Mention",
     "Move",
     "OpenImage",

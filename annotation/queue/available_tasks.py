@@ -174,6 +174,7 @@ def _holder(campaign: Campaign, worker: Worker, row: Row | None, standing: Worke
         reason=row.reason,
         withdrawn=row.withdrawn_at is not None,
         unagreed=False,  # Who has not agreed is told so before.
+        machine=False,  # Nobody signs in as one.
         standing=standing,
     )
 

@@ -2,6 +2,7 @@
 
 take_lease, take_next_lease        what a worker holds, or something new; the second within an
                                    answer's transaction
+take_machine_lease                 one named task, for a machine
 renew_lease                        a sign of life
 return_lease, end_expired_leases   an end without an answer; submission ends those that have one
 
@@ -15,7 +16,7 @@ then a claimed task, without waiting. Whoever ends a lease holds image, task and
 
 from annotation.queue.dispatch import NoTask
 from annotation.queue.leases.ending import end_expired_leases, renew_lease, return_lease
-from annotation.queue.leases.taking import Lease, take_lease, take_next_lease
+from annotation.queue.leases.taking import Lease, take_lease, take_machine_lease, take_next_lease
 
 __all__ = [
     "Lease",
@@ -25,4 +26,5 @@ __all__ = [
     "return_lease",
     "renew_lease",
     "take_lease",
+    "take_machine_lease",
 ]
