@@ -12,7 +12,7 @@ from annotation.moderation import discarding
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.gold import Truth
-from annotation.protocol.image import fold
+from annotation.protocol.image import Fold, fold
 from annotation.protocol.machines import Proposals, ProposedBox
 from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
@@ -199,6 +199,7 @@ def test_discarding_a_machine_gives_the_layer_of_people_alone() -> None:
             if vote.worker_id != machine.worker.pk
         ]
         kept = image_state.fold_of(_row(image))
+        assert isinstance(kept, Fold)
         alone = fold(kept.mentions, of_people, kept.settings)
         assert image_state.state_of(image) == alone
         assert not any(d.machine for chain in alone.chains for d in chain.boxes)
@@ -240,13 +241,13 @@ def test_bad_input_in_one_line() -> None:
     assert Worker.objects.filter(kind=Worker.MACHINE).count() == 1
 
 
-def _cursor():  # type: ignore[no-untyped-def]
+def _cursor():
     from django.db import connection
 
     return connection.cursor()
 
 
-def _row(image):  # type: ignore[no-untyped-def]
+def _row(image):
     cursor = _cursor()
     cursor.execute(
         f"SELECT {image_state.OPEN_IMAGE_COLUMNS} FROM annotation_openimage o WHERE o.id = %s", [image.pk]
