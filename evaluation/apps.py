@@ -33,6 +33,7 @@ class EvaluationConfig(AppConfig):
         from annotation.jobs import schedule  # its rows are there only now
         from annotation.web.common import access, parts
         from evaluation.services.batches import scheduler
+        from evaluation.services.machines.schedule import teach_machines
 
         register(check_registries, REGISTRIES)
         METRIC_FOLDERS.add_packages(settings.METRIC_PACKAGES)
@@ -50,5 +51,8 @@ class EvaluationConfig(AppConfig):
             ),
             after="campaign",
         )
-        contents.add_folders("collections", "features", "parses", "reports", "sources", "systems")
+        contents.add_folders(
+            "collections", "features", "parses", "proposers", "reports", "sources", "systems"
+        )
         schedule.add_schedule_entry(schedule.Periodic("ask_next_waves", 60, scheduler.ask_next_rounds))
+        schedule.add_schedule_entry(schedule.Periodic("teach_machines", 60, teach_machines))

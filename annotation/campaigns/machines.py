@@ -7,18 +7,33 @@ each image and phrase boxes with the chance that people accept them (`store_prop
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 
 from django.db import IntegrityError
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.models import Account, Campaign, Machine, MachineProposals, OpenImage, Worker
+from annotation.datasets import layers
+from annotation.models import Account, Campaign, Image, Machine, MachineProposals, OpenImage, Worker
 from annotation.protocol.campaign_settings import CampaignError, settings_of
-from annotation.protocol.contents import corners
+from annotation.protocol.contents import corners, mention_from
 from annotation.protocol.kinds import machine_kinds
 from annotation.protocol.machines import Proposals, best_first, machine_trust
+from annotation.protocol.terms import ImageRecord, Mention
 from annotation.quality import worker_trust
+from annotation.selectors.records import stream_records
+
+__all__ = [
+    "Campaign",
+    "campaigns_with_machines",
+    "count_finished",
+    "finished_records",
+    "machine_add",
+    "machine_learnt",
+    "machine_named",
+    "records_to_propose",
+    "store_proposals",
+]
 
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,30}")
 
@@ -134,16 +149,38 @@ def _check(row: OpenImage, proposals: Proposals) -> None:
                 )
 
 
-def finished_images(campaign: Campaign) -> Sequence[int]:
-    """The ids of the corpus's images that are complete, in their order: what a machine learns from."""
-    rows = OpenImage.objects.filter(campaign=campaign, complete=True).order_by("place")
-    return list(rows.values_list("image", flat=True))
+def count_finished(campaign: Campaign) -> int:
+    """How many images of a campaign are complete."""
+    return OpenImage.objects.filter(campaign=campaign, complete=True).count()
 
 
-def images_to_propose(campaign: Campaign) -> Mapping[str, OpenImage]:
-    """The open images, by key, that are not complete and of which the machine has its share."""
+def finished_records(campaign: Campaign) -> Iterator[ImageRecord]:
+    """The campaign's complete images with their share of its layer, in the order of the corpus."""
+    complete = OpenImage.objects.filter(campaign=campaign, complete=True)
+    layer = layers.layer_to_read(campaign.corpus, campaign.name)
+    images = Image.objects.filter(pk__in=complete.values("image"))
+    return stream_records(corpus=campaign.corpus, layer=layer, images=images)
+
+
+def records_to_propose(campaign: Campaign) -> Iterator[tuple[ImageRecord, tuple[Mention, ...]]]:
+    """The images that are not complete and of which the machine has its share, each with its mentions, in the
+    order of the corpus."""
     settings = settings_of(campaign.settings).machine
-    rows = (
-        OpenImage.objects.filter(campaign=campaign, complete=False).select_related("image").order_by("place")
+    rows = OpenImage.objects.filter(campaign=campaign, complete=False).values_list(
+        "image", "image__key", "mentions"
     )
-    return {row.image.key: row for row in rows if settings.takes(row.image.key, seed=campaign.seed)}
+    asked = {
+        image: tuple(map(mention_from, plain))
+        for image, key, plain in rows
+        if settings.takes(key, seed=campaign.seed)
+    }
+    keys = dict(Image.objects.filter(pk__in=asked).values_list("key", "pk"))
+    images = Image.objects.filter(pk__in=list(asked))
+    for each in stream_records(corpus=campaign.corpus, images=images):
+        yield each, asked[keys[each.id]]
+
+
+def campaigns_with_machines() -> list[Campaign]:
+    """The open campaigns that have a machine, and a share of images for it."""
+    rows = Campaign.objects.filter(state=Campaign.OPEN, machines__isnull=False).distinct().order_by("pk")
+    return [row for row in rows.select_related("corpus") if settings_of(row.settings).machine.share]

@@ -71,11 +71,12 @@ class BoxProposer:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             if begin is not None and begin.network_ is not None:
-                self.words_ = begin.words_
+                said = [one for picture in learned for phrase in picture.phrases for one in phrase.said]
+                self.words_ = begin.words_.with_more(said)
                 network = ProposerNetwork(len(self.words_.numbers) + 1)
-                network.load_state_dict(begin.network_.state_dict())
+                network.take_over(begin.network_)
             else:
-                said = (one for picture in learned for phrase in picture.phrases for one in phrase.said)
+                said = [one for picture in learned for phrase in picture.phrases for one in phrase.said]
                 self.words_ = Words.of(said)
                 network = ProposerNetwork(len(self.words_.numbers) + 1)
             dice = np.random.default_rng([seed, len(learned)])

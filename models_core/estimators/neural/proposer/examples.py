@@ -46,6 +46,12 @@ class Words:
         ordered = sorted(counts, key=lambda word: (-counts[word], word))
         return cls({word: number for number, word in enumerate(ordered, 1)})
 
+    def with_more(self, phrases: Iterable[Sequence[str]]) -> Words:
+        """The same words under their numbers, and those of `phrases` that are new."""
+        new = [word for word in Words.of(phrases).numbers if word not in self.numbers]
+        more = {word: len(self.numbers) + place for place, word in enumerate(new, 1)}
+        return Words({**self.numbers, **more})
+
     def batch(self, phrases: Sequence[Sequence[str]], pictures: Sequence[int]) -> PhraseBatch:
         """These phrases, each of the picture at that place. Raises ValueError for one without words."""
         words: list[int] = []

@@ -85,6 +85,13 @@ class ProposerNetwork(nn.Module):
         out: Tensor = self.told(of_phrase)
         return out
 
+    def take_over(self, other: ProposerNetwork) -> None:
+        """Take the weights of a network that knows the first of these words, or all; new words stay new."""
+        own = self.state_dict()
+        for name, weights in other.state_dict().items():
+            own[name][: len(weights)] = weights
+        self.load_state_dict(own)
+
 
 def cell_centres(cells: int, device: Any = None) -> tuple[Tensor, Tensor]:
     """How far cells' centres are to the right and down, as shares of the side; both (cells, cells)."""
