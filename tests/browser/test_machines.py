@@ -92,11 +92,13 @@ def test_a_machine_proposes_a_person_refuses_and_draws_and_the_inspector_tells_w
     # Another box of the machine is accepted by somebody else.
     accepted = _accept(work, machine.worker)
     assert refused.image is not None and accepted.image is not None
+    page = open_page()
     sign_in(page, "ada", then=reverse("review_image", args=["quay", refused.image.image.key]))
     _open_chain_of(page, refused)
-    answers = page.locator(".answers, table, ul").filter(has_text=machine.worker.pseudonym)
-    expect(answers.first).to_be_visible()
-    expect(page.get_by_text("w-ann").first).to_be_visible()
+    page.get_by_text("What workers said").click()
+    row = page.get_by_role("row")
+    expect(row.filter(has_text=machine.worker.pseudonym).filter(has_text="machine")).to_be_visible()
+    expect(row.filter(has_text="w-ann").first).to_be_visible()
     page.goto(reverse("image", args=[work.corpus.name, accepted.image.image.key]) + "?layer=quay")
     expect(page.get_by_text("drawn by a machine, accepted by people").first).to_be_visible()
     page.goto(reverse("machines", args=["quay"]))
