@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -25,18 +26,19 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image as Picture
 
-from annotation.protocol.dice import Dice
-from annotation.protocol.gold import Gold, Truth, anywhere
-from annotation.protocol.machines import MachineSettings, Proposals, ProposedBox, best_first, learns_now
+from annotation.protocol.gold import Gold
+from annotation.protocol.machines import MachineSettings, Proposals, ProposedBox, learns_now
 from annotation.protocol.terms import Box, LayerRecord
 from annotation.simulation.machine import SimulatedMachine
 from annotation.simulation.machine_study import (
-    FIGURES,
-    PEOPLE,
+    PEOPLE_ALONE,
     StudiedArm,
+    boxes_anywhere,
+    known_proposals,
+    machine_table,
     people_alone,
     run_arm,
-    study_figures,
+    study_of,
 )
 from annotation.synthetic_corpus.generate import generate_scene
 from annotation.task_types import discovery
@@ -102,33 +104,6 @@ def _pixels(row: NDArray[np.float64], size: tuple[int, int]) -> Box:
     )
 
 
-def arm_b(proposals: dict[str, Proposals], settings: MachineSettings) -> Callable[[int], Any]:
-    """A machine whose boxes are known beforehand."""
-    return lambda seed: (
-        SimulatedMachine(proposals.get, settings=settings, seed=seed),
-        lambda place, layer: None,
-    )
-
-
-def bad_arm(images: Sequence[Gold], settings: MachineSettings) -> Callable[[int], Any]:
-    """A machine that draws anywhere and is sure of it."""
-
-    def make(seed: int) -> Any:
-        found: dict[str, Proposals] = {}
-        for image, size, gold in images:
-            truth = Truth(gold, image=image, size=size)
-            found[image] = {
-                name: best_first(
-                    ProposedBox(anywhere(truth, Dice("bad machine", seed, image, name, n)), 0.99)
-                    for n in range(5)
-                )
-                for name in truth.mentions
-            }
-        return SimulatedMachine(found.get, settings=settings, seed=seed), lambda place, layer: None
-
-    return make
-
-
 def arm_a(
     shown: Sequence[Shown], settings: MachineSettings, say: Callable[[str], object]
 ) -> Callable[[int], Any]:
@@ -182,7 +157,7 @@ def main() -> None:
     shown = [scene(n, ANNOTATED, side) for n in range(given.images)]
     images = [gold for gold, _ in shown]
     seeds = range(given.seeds)
-    people = run_arm(PEOPLE, images, people_alone, seeds=seeds)
+    people = run_arm(PEOPLE_ALONE, images, people_alone, seeds=seeds)
     arms: list[StudiedArm] = []
     for name in given.arms.split(","):
         if name == "b":
@@ -192,10 +167,15 @@ def main() -> None:
                 else BoxProposer().fit([taught(scene(n, TAUGHT, side)) for n in range(given.taught)])
             )
             arms.append(
-                run_arm("b: taught before", images, arm_b(proposed(proposer, shown), settings), seeds=seeds)
+                run_arm(
+                    "b: taught before",
+                    images,
+                    known_proposals(proposed(proposer, shown), settings),
+                    seeds=seeds,
+                )
             )
         elif name == "bad":
-            arms.append(run_arm("bad: random boxes", images, bad_arm(images, settings), seeds=seeds))
+            arms.append(run_arm("bad: random boxes", images, boxes_anywhere(images, settings), seeds=seeds))
         elif name == "a":
             own = range(given.seeds_a or given.seeds)
             arms.append(run_arm("a: from nothing", images, arm_a(shown, settings, print), seeds=own))
@@ -203,26 +183,16 @@ def main() -> None:
 
 
 def show(people: StudiedArm, arms: Sequence[StudiedArm], images: int) -> None:
-    """Print the table, for each image, and what became of the machines' boxes."""
-    print(f"{images} images, {people.images[0].runs} seeds; for each image, with 95 % intervals over images")
-    print(f"{'arm':20}" + "".join(f"{name.replace('_', ' '):>34}" for name in FIGURES))
-    lines: dict[str, str] = {}
-    for one in study_figures(people, arms):
-        cell = f"{one.value:.3f} [{one.low:.3f}, {one.high:.3f}]"
-        share = one.figure not in ("chain_f1", "box_iou")
-        change = f"{one.change:+.1%}" if share else f"{one.change:+.4f}"
-        lines[one.arm] = lines.get(one.arm, f"{one.arm:20}") + f"{cell + ' ' + change:>34}"
-        if one.arm != PEOPLE and one.figure in ("published_seconds", "drawn_by_hand"):
-            low, high = f"{one.change_low:+.1%}", f"{one.change_high:+.1%}"
-            lines[f"{one.arm} {one.figure}"] = f"  {one.figure}: {change} [{low}, {high}]"
-    print("\n".join(lines.values()))
-    for arm in arms:
-        drawn, good = sum(arm.drawn), sum(arm.good)
-        ends = ", ".join("-" if n is None else str(n) for n in arm.suspended)
-        print(
-            f"{arm.name}: {drawn / len(arm.drawn):.0f} boxes of the machine a seed, "
-            f"{good / max(1, drawn):.1%} accepted; suspended after {ends}"
-        )
+    """Print the table."""
+    found = study_of(people, arms)
+    report = {
+        "images": images,
+        "seeds": people.images[0].runs,
+        "interval_remark": "",
+        "machine": [asdict(figure) for figure in found.figures],
+        "boxes": [asdict(boxes) for boxes in found.boxes],
+    }
+    print(machine_table(report))
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from annotation.quality import worker_trust
 from annotation.selectors.records import stream_records
 
 __all__ = [
+    "TEACH_JOB",
     "Campaign",
     "campaigns_with_machines",
     "count_finished",
@@ -35,6 +36,8 @@ __all__ = [
     "store_proposals",
 ]
 
+#: The job that teaches a machine; whoever knows how registers it.
+TEACH_JOB = "teach_machine"
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,30}")
 
 

@@ -57,9 +57,6 @@ class MachineSettings:
         Fraction,
         Field(description=_("Chance of being accepted, as a machine rates it, from which it proposes a box")),
     ] = field(default=0.5, metadata={"source": "decided (docs/machines.md)"})
-    links: Annotated[
-        bool, Field(description=_("Whether a machine also says of phrases that they refer to the same thing"))
-    ] = field(default=False, metadata={"source": "decided: links as printed are people's"})
 
     def __post_init__(self) -> None:
         check_fields(self)

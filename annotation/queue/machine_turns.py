@@ -14,11 +14,11 @@ from annotation.models import Campaign, Machine, MachineProposals, OpenImage, Ta
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import mention_from, question_from
 from annotation.protocol.kinds import draws, machine_kinds
-from annotation.protocol.machines import MachineSettings, ProposedBox, categories_left, next_proposal
+from annotation.protocol.machines import MachineSettings, categories_left, next_proposal
 from annotation.protocol.questions import VOTE, Answer
-from annotation.protocol.terms import Box, Chain
+from annotation.protocol.terms import Chain
 from annotation.queue.leases import Lease, take_machine_lease
-from annotation.selectors.machines import judged_boxes, machine_at_work
+from annotation.selectors.machines import judged_boxes, machine_at_work, proposals_from
 
 #: Stores an answer, as `submission.submit` does.
 Submit = Callable[..., Any]
@@ -82,10 +82,7 @@ def _answers(
         image=row, kind__in=machine_kinds(row.campaign.kinds), state=Task.OPEN, role=VOTE, live=0
     )
     mentions = {one.id: one for one in map(mention_from, row.mentions)}
-    proposals = {
-        phrase: [ProposedBox(Box(*corners), chance) for *corners, chance in boxes]
-        for phrase, boxes in stored.boxes.items()
-    }
+    proposals = proposals_from(stored.boxes)
     left: frozenset[str] | None = None
     for task in tasks.exclude(assignments__worker=machine.worker_id).order_by("pk"):
         if not draws(task.kind):

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Q
 
-from annotation.models import Campaign, Judgment, Machine, OpenImage, Standing
+from annotation.models import Campaign, Judgment, Machine, MachineProposals, OpenImage, Standing
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import mention_from
 from annotation.protocol.kinds import draws, judged_by, machine_kinds
-from annotation.protocol.machines import categories_left
+from annotation.protocol.machines import Proposals, ProposedBox, categories_left
 from annotation.protocol.questions import VOTE
-from annotation.protocol.terms import CATEGORIES, Chain
+from annotation.protocol.terms import CATEGORIES, Box, Chain
 from annotation.protocol.trust import TRUST_STATES
 
 #: Boxes of a machine's newest ones whose verdicts are looked at.
@@ -113,6 +113,21 @@ def machine_at_work(campaign: int) -> Machine | None:
     off = Standing.objects.filter(Q(blocked=True) | Q(withdrawn_at__isnull=False), campaign=campaign)
     found = Machine.objects.filter(campaign=campaign).exclude(worker__in=off.values("worker"))
     return found.select_related("worker").order_by("-pk").first()
+
+
+def proposals_from(boxes: Mapping[str, Sequence[Sequence[float]]]) -> Proposals:
+    """Proposals from the form in which a row holds them."""
+    return {
+        phrase: [ProposedBox(Box(*map(int, corners)), chance) for *corners, chance in own]
+        for phrase, own in boxes.items()
+    }
+
+
+def stored_proposals(machine: Machine) -> Iterator[tuple[str, Proposals]]:
+    """(key of the image, what the machine would draw there), in the images' order."""
+    rows = MachineProposals.objects.filter(machine=machine).order_by("image__place")
+    for key, boxes in rows.values_list("image__image__key", "boxes").iterator():
+        yield key, proposals_from(boxes)
 
 
 def drawing_kinds(campaign: Campaign) -> tuple[str, ...]:

@@ -16,10 +16,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from annotation.protocol.dice import Dice
-from annotation.protocol.gold import Gold, Truth
+from annotation.protocol.gold import Gold, Truth, anywhere
 from annotation.protocol.kinds import all_kinds, draws, kind_of
+from annotation.protocol.machines import MachineSettings, Proposals, ProposedBox
 from annotation.protocol.scores import LayerScores, compare_layers
 from annotation.protocol.state import ImageSettings
 from annotation.simulation.driver import Crowd, simulate_image
@@ -27,8 +29,8 @@ from annotation.simulation.machine import SimulatedMachine
 from annotation.simulation.workers import make_crowd
 
 #: Who answers: 60 % careful, 30 % average, 10 % sloppy, of twelve.
-MIX: Mapping[str, int] = {"careful": 7, "average": 4, "sloppy": 1}
-PEOPLE = "people alone"
+STUDY_MIX: Mapping[str, int] = {"careful": 7, "average": 4, "sloppy": 1}
+PEOPLE_ALONE = "people alone"
 #: What is reported, in this order.
 FIGURES = (
     "published_seconds",
@@ -39,6 +41,10 @@ FIGURES = (
     "chain_f1",
     "box_iou",
 )
+
+
+#: Those of them that are compared by their difference; costs are, by their share.
+DIFFERENCES = frozenset(("chain_f1", "box_iou"))
 
 
 def seconds_of(kind: str, *, drawing: float, looking: float, coverage: float | None = None) -> float:
@@ -113,7 +119,7 @@ def run_arm(
     found = StudiedArm(name, [StudiedImage() for _ in images])
     for seed in seeds:
         machine, finished = arm(seed)
-        crowd = Crowd(make_crowd(MIX, seed=seed), seed=seed, machine=machine)
+        crowd = Crowd(make_crowd(STUDY_MIX, seed=seed), seed=seed, machine=machine)
         for place, ((image, size, gold), result) in enumerate(zip(images, found.images, strict=True)):
             run = simulate_image(gold.mentions, Truth(gold, image=image, size=size), crowd, settings)
             result.runs += 1
@@ -128,6 +134,76 @@ def run_arm(
             found.good.append(machine.good)
             found.suspended.append(machine.suspended_after)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class MachineBoxes:
+    """The boxes that a machine drew in all seeds of an arm, those accepted, and after how many each seed's
+    was suspended."""
+
+    arm: str
+    drawn: int
+    good: int
+    suspended: tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MachineStudy:
+    """A study's figures, and what became of the machines' boxes."""
+
+    figures: tuple[StudyFigure, ...]
+    boxes: tuple[MachineBoxes, ...]
+
+
+def study_machine(
+    images: Sequence[Gold],
+    proposals: Mapping[str, Proposals],
+    *,
+    seeds: int,
+    resamples: int = 1000,
+    settings: MachineSettings | None = None,
+    step: Callable[[], object] = lambda: None,
+) -> MachineStudy:
+    """People alone, a machine with these proposals (by image), and one that draws anywhere."""
+    settings = settings or MachineSettings(share=1.0)
+    people = run_arm(PEOPLE_ALONE, images, people_alone, seeds=range(seeds), step=step)
+    others = [
+        run_arm("machine", images, known_proposals(proposals, settings), seeds=range(seeds), step=step),
+        run_arm("bad machine", images, boxes_anywhere(images, settings), seeds=range(seeds), step=step),
+    ]
+    return study_of(people, others, resamples=resamples)
+
+
+def study_of(people: StudiedArm, others: Sequence[StudiedArm], *, resamples: int = 1000) -> MachineStudy:
+    """The figures of some arms, and what became of their machines' boxes."""
+    return MachineStudy(
+        tuple(study_figures(people, others, resamples=resamples)),
+        tuple(MachineBoxes(arm.name, sum(arm.drawn), sum(arm.good), tuple(arm.suspended)) for arm in others),
+    )
+
+
+def known_proposals(proposals: Mapping[str, Proposals], settings: MachineSettings) -> ArmOfSeed:
+    """The arm of a machine whose boxes are known beforehand."""
+    return lambda seed: (
+        SimulatedMachine(proposals.get, settings=settings, seed=seed),
+        lambda place, layer: None,
+    )
+
+
+def boxes_anywhere(images: Sequence[Gold], settings: MachineSettings) -> ArmOfSeed:
+    """The arm of a bad machine: it draws anywhere, and is sure of it."""
+
+    def make(seed: int) -> tuple[SimulatedMachine, Callable[[int, object], object]]:
+        found: dict[str, Proposals] = {}
+        for image, size, gold in images:
+            truth = Truth(gold, image=image, size=size)
+            found[image] = {
+                name: [ProposedBox(anywhere(truth, Dice("bad machine", seed, image, name)), 0.99)]
+                for name in truth.mentions
+            }
+        return SimulatedMachine(found.get, settings=settings, seed=seed), lambda place, layer: None
+
+    return make
 
 
 def people_alone(seed: int) -> tuple[None, Callable[[int, object], object]]:
@@ -166,7 +242,7 @@ def study_figures(
 
 
 def _change(figure: str, value: float, base: float) -> float:
-    if figure in ("chain_f1", "box_iou"):
+    if figure in DIFFERENCES:
         return value - base
     return value / base - 1 if base else 0.0
 
@@ -196,3 +272,33 @@ def _figures(images: Sequence[StudiedImage], drawn: Sequence[int]) -> tuple[floa
         scores.f1,
         scores.iou,
     )
+
+
+def machine_table(report: Mapping[str, Any]) -> str:
+    """A study as text: a line for each figure of each arm, and what became of the machines' boxes.
+
+    `report` has `images`, `seeds`, `interval_remark`, and as plain data `machine` (figures) and `boxes`.
+    """
+    rows = [("arm", "figure", "value", "against people alone")]
+    for row in report["machine"]:
+        form = "{:+.4f}" if row["figure"] in DIFFERENCES else "{:+.1%}"
+        change, low, high = (form.format(row[name]) for name in ("change", "change_low", "change_high"))
+        value = f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
+        rows.append((row["arm"], row["figure"].replace("_", " "), value, f"{change} [{low}, {high}]"))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    remark = f" ({report['interval_remark']})" if report["interval_remark"] else ""
+    head = (
+        f"{report['images']} images, {report['seeds']} seeds; costs are those of people for one image, with "
+        f"95 % bootstrap intervals over images{remark}"
+    )
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+    ends = []
+    for each in report["boxes"]:
+        after = ", ".join("-" if n is None else str(n) for n in each["suspended"])
+        ends.append(
+            f"{each['arm']}: {each['drawn']} boxes of the machine, {each['good']} accepted; suspended after "
+            f"(boxes, by seed): {after}"
+        )
+    return "\n".join([head, *lines, *ends])

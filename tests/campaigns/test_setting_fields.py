@@ -84,7 +84,6 @@ REFUSED: dict[str, tuple[tuple[Any, ...], Any]] = {
     "machine.retrain_each": (COUNT, 0),
     "machine.system": ((3, True, None, "a\0b"), "drawer"),
     "machine.least_chance": (SHARE, 0.75),
-    "machine.links": ((1, "yes", None), True),
 }
 #: Where a limit is that of two settings, the other one may be named.
 PARTNERS = {

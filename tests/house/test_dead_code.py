@@ -36,6 +36,7 @@ NAMED_BY_NOBODY = {
                 "import_parses_job",
                 "import_weak_job",
                 "judge_captions_job",
+                "teach_machine_job",
                 "train_system_job",
                 "train_word_vectors_job",
             ),

@@ -21,8 +21,6 @@ from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame, said
 from annotation.web.staff.wording import STANDINGS
 
-#: The job that teaches; another app knows how.
-TEACH_JOB = "teach_machine"
 #: How a machine stands, in words.
 STATES = {
     **STANDINGS,
@@ -49,7 +47,7 @@ def machine_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             settings=settings,
             answers=bool(machine_kinds(campaign.kinds)),
             finished=machines.count_finished(campaign),
-            teaches=TEACH_JOB in every_job_kind(),
+            teaches=machines.TEACH_JOB in every_job_kind(),
         ),
     )
 
@@ -67,7 +65,7 @@ def machine_act(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             case "teach":
                 machine = machines.machine_named(campaign, name)
                 arguments = {"machine": machine.name}
-                jobs.enqueue(kind=TEACH_JOB, arguments=arguments, campaign=campaign, actor=actor)
+                jobs.enqueue(kind=machines.TEACH_JOB, arguments=arguments, campaign=campaign, actor=actor)
                 tell(_("The machine is being taught; see “Jobs and exports” for the progress."))
             case _other:
                 raise CampaignError(_("Nothing was chosen: use one of the buttons."))

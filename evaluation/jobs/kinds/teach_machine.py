@@ -7,9 +7,9 @@ from typing import Any
 from django.utils.translation import gettext_lazy
 
 from annotation.campaigns import CampaignError
+from annotation.campaigns.machines import TEACH_JOB
 from annotation.jobs import JobError, JobProgress, job_kind
 from evaluation.jobs.progress import Phases
-from evaluation.services.machines.schedule import TEACH_JOB
 from evaluation.services.machines.teaching import teach_machine
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 from annotation import jobs
+from annotation.campaigns.machines import TEACH_JOB
 from annotation.common import database
 from annotation.selectors.jobs import Job, jobs_of_kinds
 
-TEACH_JOB = "teach_machine"
 #: How long a machine waits whose job failed.
 AGAIN_AFTER = timedelta(minutes=10)
 _LOOKED_THROUGH = 200

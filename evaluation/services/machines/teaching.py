@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 #: Steps that a training from nothing has at least, and a training that goes on.
 _STEPS_ANEW, _STEPS_ON = 500, 150
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,60}")
-Told = Callable[[str, int, int], object]
+LessonTold = Callable[[str, int, int], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def train_proposer(
     epochs: int | None = None,
     seed: int = 0,
     replace_old: bool = False,
-    told: Told = lambda phase, done, of: None,
+    told: LessonTold = lambda phase, done, of: None,
 ) -> dict[str, Any]:
     """Learn from a layer of a corpus, and store what was learnt as `name`, for campaigns to begin from.
 
@@ -114,7 +114,7 @@ def train_proposer(
     return {"name": name, "corpus": corpus, "layer": source.name, "images": len(pictures)}
 
 
-def teach_machine(*, campaign: str, machine: str, told: Told = lambda phase, done, of: None) -> Taught:
+def teach_machine(*, campaign: str, machine: str, told: LessonTold = lambda phase, done, of: None) -> Taught:
     """Teach a machine from what is finished, store its proposals, and let it take its turn.
 
     Raises CampaignError where too few images are finished and the campaign names no stored proposer,
@@ -157,7 +157,7 @@ def machines_to_teach() -> list[tuple[Campaign, str]]:
     return found
 
 
-def _learnt(row: Campaign, begin: BoxProposer | None, *, seed: int, told: Told) -> BoxProposer:
+def _learnt(row: Campaign, begin: BoxProposer | None, *, seed: int, told: LessonTold) -> BoxProposer:
     """A proposer that learnt from a campaign's finished images."""
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
     from models_core.estimators.neural.proposer.training import ProposerSettings

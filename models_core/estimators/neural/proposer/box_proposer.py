@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from models_core.estimators.neural.proposer.examples import TaughtPicture, Words, pictures_tensor
 from models_core.estimators.neural.proposer.network import ProposerNetwork, cell_boxes
 from models_core.estimators.neural.proposer.training import (
-    TIGHT,
+    ACCEPTED_IOU,
     ProposerSettings,
     fit_chance,
     train_network,
@@ -167,7 +167,7 @@ class BoxProposer:
                 for phrase, of_phrase, each in zip(picture.phrases, boxes, own, strict=True):
                     best = int(each.argmax())
                     logits.append(each[best])
-                    accepted.append(box_overlap(of_phrase[best], phrase.boxes).max() >= TIGHT)
+                    accepted.append(box_overlap(of_phrase[best], phrase.boxes).max() >= ACCEPTED_IOU)
         return fit_chance(np.asarray(logits), np.asarray(accepted, bool))
 
 

@@ -23,8 +23,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-#: Pixels of a picture's side per cell of the maps.
-PIXELS_PER_CELL = 8
 #: Numbers of a cell: in the middle or not, accepted or not, and the four distances.
 _OUTPUTS = 6
 #: Share of the picture's side that a distance of softplus(1) stands for, roughly.

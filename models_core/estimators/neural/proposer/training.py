@@ -2,8 +2,9 @@
 
 The loss of a phrase has three parts. Cells within a fifth of a thing's extent from its middle are to say so
 (binary cross-entropy), and their box is to be the thing's (logarithm of IoU, and the difference of sides).
-Every cell is to say whether its own box is as tight as people demand, IoU `TIGHT` with any box of the phrase:
-so the chance of acceptance is learned for whatever box would be proposed. Half of the pictures are mirrored.
+Every cell is to say whether its own box is as tight as people demand, IoU `ACCEPTED_IOU` with any box of the
+phrase: so the chance of acceptance is learned for whatever box would be proposed. Half of the pictures are
+mirrored.
 
 The chance is learned on pictures that were seen many times, so it is too high for new ones. On a held-out
 part two numbers are fitted by which logits are multiplied and moved (Platt 1999, from memory).
@@ -32,7 +33,7 @@ from models_core.estimators.neural.proposer.network import (
 )
 
 #: A box is tight, and accepted, from this IoU on (`annotation.protocol.gold.TIGHT`).
-TIGHT = 0.7
+ACCEPTED_IOU = 0.7
 #: Share of a thing's extent, from its middle, within which cells learn its box; in cells, at least.
 _MIDDLE, _LEAST_CELLS = 0.2, 0.6
 _WEIGHTS = {"middle": 0.3, "accepted": 0.3, "overlap": 9.0, "sides": 15.0}
@@ -124,7 +125,7 @@ def phrase_loss(out: Tensor, things: Tensor, gold: Tensor) -> Tensor:
         tight = torch.zeros((phrases, cells, cells))
         for thing, box in zip(things.tolist(), gold, strict=True):
             tight[thing] = torch.maximum(tight[thing], overlap(proposed[thing], box))
-        tight = (tight >= TIGHT).float()
+        tight = (tight >= ACCEPTED_IOU).float()
         middle, target = _middles(things, gold, phrases, cells)
     cross = functional.binary_cross_entropy_with_logits
     loss = _WEIGHTS["middle"] * cross(out[:, 0], middle.float(), reduction="sum") / phrases

@@ -17,7 +17,12 @@ from models_core.estimators.neural.proposer.examples import (
     pictures_tensor,
 )
 from models_core.estimators.neural.proposer.network import cell_boxes, overlap
-from models_core.estimators.neural.proposer.training import TIGHT, ProposerSettings, fit_chance, phrase_loss
+from models_core.estimators.neural.proposer.training import (
+    ACCEPTED_IOU,
+    ProposerSettings,
+    fit_chance,
+    phrase_loss,
+)
 from models_core.storage import BadModel
 
 SIDE = 64
@@ -81,7 +86,7 @@ def test_it_finds_what_a_phrase_names() -> None:
     assert np.mean([iou for iou, _ in found]) > 0.7
     # The chance tells good boxes from bad ones.
     sure = [iou for iou, chance in found if chance > 0.5]
-    assert len(sure) > len(found) / 2 and np.mean([iou >= TIGHT for iou in sure]) > 0.8
+    assert len(sure) > len(found) / 2 and np.mean([iou >= ACCEPTED_IOU for iou in sure]) > 0.8
 
 
 def test_its_loss_falls_as_it_learns() -> None:
