@@ -54,7 +54,7 @@ def test_a_machine_proposes_a_person_refuses_and_draws_and_the_inspector_tells_w
     page = open_page()
     sign_in(page, "ada", then=reverse("machines", args=["quay"]))
     expect(page.get_by_text("It works on 100 % of the images")).to_be_visible()
-    expect(page.get_by_text("it begins from the stored proposer “scenes”")).to_be_visible()
+    expect(page.get_by_text("It begins from the stored proposer “scenes”.")).to_be_visible()
     page.get_by_label("Name of a new machine").fill("drawer")
     page.get_by_role("button", name="Add a machine").click()
     expect(page.get_by_text("Machine “drawer” added.")).to_be_visible()
@@ -70,7 +70,7 @@ def test_a_machine_proposes_a_person_refuses_and_draws_and_the_inspector_tells_w
     drawn = Judgment.objects.filter(worker=machine.worker, kind=q.BOX_DRAWING, answer="drawn")
     assert drawn.count() >= 2 and job.result["answers"] == drawn.count()
     page.reload()
-    expect(page.get_by_text("version 1, learned from proposer scenes")).to_be_visible()
+    expect(page.get_by_text("version 1 (proposer scenes)")).to_be_visible()
 
     # ann is asked about a box that nobody can tell from one of a person, and refuses it.
     at(page, q.BOX_QUALITY)

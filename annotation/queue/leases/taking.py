@@ -112,7 +112,7 @@ def take_machine_lease(*, worker: int, campaign: Campaign, kind: str, task: int)
         holder = _holder(cursor, campaign.pk, worker, kind)
         if holder is None or not holder.machine or not kind_of(kind).machine_answers:
             return NoTask(
-                "no_machine", _("Only a machine takes a question by its number, and not of this kind.")
+                "no_machine", "Only a machine takes a question by its number, and not of this kind."
             )
         at = database.now()
         refused = dispatch.why_closed(terms) or why_refused(holder, terms)
@@ -123,7 +123,7 @@ def take_machine_lease(*, worker: int, campaign: Campaign, kind: str, task: int)
             return refused
         claimed = dispatch.claim_task(cursor, holder, kind, task)
         if claimed is None:
-            return NoTask("taken", _("Somebody else has this question, or had it."))
+            return NoTask("taken", "Somebody else has this question, or had it.")
         expires = at + timedelta(minutes=terms.settings.lease.minutes)
         request = _Request(terms, holder, kind, at, expires)
         assignment = _insert(cursor, request, claimed.role, task=claimed.task)
@@ -193,7 +193,7 @@ def take_next_lease(
             "in_hand", _("You already have this task open, perhaps in another tab: answer it first.")
         )
     if holder.machine:
-        return NoTask("machine", _("A machine takes the questions that it has answers to, one by one."))
+        return NoTask("machine", "A machine takes the questions that it has answers to, one by one.")
     ahead = dispatch.why_drawer_waits(cursor, holder, terms_trust_rules(terms, kind), at)
     if ahead is not None:
         return ahead
