@@ -7,6 +7,7 @@ each image and phrase boxes with the chance that people accept them (`store_prop
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Iterable, Iterator
 
 from django.db import IntegrityError
@@ -62,9 +63,8 @@ def machine_add(*, campaign: Campaign, name: str, actor: Account | None = None) 
     rules = machine_trust(settings_of(campaign.settings).trust)
     try:
         with database.writing():
-            worker = Worker.objects.create(
-                kind=Worker.MACHINE, pseudonym=f"machine-{campaign.pk}-{name}"[:40]
-            )
+            pseudonym = f"machine-{name[:24]}-{secrets.token_hex(3)}"
+            worker = Worker.objects.create(kind=Worker.MACHINE, pseudonym=pseudonym)
             machine = Machine.objects.create(campaign=campaign, worker=worker, name=name, created_by=actor)
             for kind in kinds:
                 worker_trust.join_campaign(worker=worker.pk, campaign=campaign, kind=kind, settings=rules)

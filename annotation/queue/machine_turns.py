@@ -6,6 +6,7 @@ again with the periodic jobs. Nothing is kept for it: a question that a person t
 
 from __future__ import annotations
 
+import logging
 import secrets
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,12 +14,13 @@ from typing import Any
 from annotation.models import Campaign, Machine, MachineProposals, OpenImage, Task
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import mention_from, question_from
-from annotation.protocol.kinds import draws, machine_kinds
 from annotation.protocol.machines import MachineSettings, categories_left, next_proposal
-from annotation.protocol.questions import VOTE, Answer
+from annotation.protocol.questions import VOTE, Answer, BadJudgment
 from annotation.protocol.terms import Chain
-from annotation.queue.leases import Lease, take_machine_lease
-from annotation.selectors.machines import judged_boxes, machine_at_work, proposals_from
+from annotation.queue.leases import Lease, return_lease, take_machine_lease
+from annotation.selectors.machines import drawing_kinds, judged_boxes, machine_at_work, proposals_from
+
+_log = logging.getLogger(__name__)
 
 #: Stores an answer, as `submission.submit` does.
 Submit = Callable[..., Any]
@@ -39,12 +41,13 @@ def take_turns(campaign: Campaign, submit: Submit, *, at_most: int = IMAGES_PER_
     if machine is None or not settings_of(campaign.settings).machine.share:
         return 0
     open_tasks = Task.objects.filter(
-        campaign=campaign, kind__in=machine_kinds(campaign.kinds), state=Task.OPEN, role=VOTE, live=0
+        campaign=campaign, kind__in=drawing_kinds(campaign), state=Task.OPEN, role=VOTE, live=0
     )
     waiting = OpenImage.objects.filter(
         campaign=campaign, complete=False, pk__in=open_tasks.values("image"), proposals__machine=machine
     )
-    rows = waiting.select_related("campaign", "image").order_by("place")[:at_most]
+    # What changed last comes first: what it was not sure of before, it is not sure of now.
+    rows = waiting.select_related("campaign", "image").order_by("-changed_at")[:at_most]
     return sum(_turn(row, machine, submit) for row in rows)
 
 
@@ -62,15 +65,20 @@ def _turn(row: OpenImage, machine: Machine, submit: Submit) -> int:
         )
         if not isinstance(lease, Lease):
             continue
-        submit(
-            worker=machine.worker_id,
-            assignment=lease.id,
-            answer=answer,
-            token=secrets.token_hex(16),
-            seconds=0.0,
-            then=False,
-        )
-        count += 1
+        try:
+            submit(
+                worker=machine.worker_id,
+                assignment=lease.id,
+                answer=answer,
+                token=secrets.token_hex(16),
+                seconds=0.0,
+                then=False,
+            )
+            count += 1
+        except BadJudgment as error:
+            # Such a box was stored before the picture's size was known: people draw.
+            _log.warning("machine %s, image %s: %s", machine.name, row.image.key, error)
+            return_lease(worker=machine.worker_id, assignment=lease.id)
     return count
 
 
@@ -79,14 +87,12 @@ def _answers(
 ) -> Iterator[tuple[Task, Answer]]:
     """The open tasks about an image that the machine has an answer to, each with it."""
     tasks = Task.objects.filter(
-        image=row, kind__in=machine_kinds(row.campaign.kinds), state=Task.OPEN, role=VOTE, live=0
+        image=row, kind__in=drawing_kinds(row.campaign), state=Task.OPEN, role=VOTE, live=0
     )
     mentions = {one.id: one for one in map(mention_from, row.mentions)}
     proposals = proposals_from(stored.boxes)
     left: frozenset[str] | None = None
     for task in tasks.exclude(assignments__worker=machine.worker_id).order_by("pk"):
-        if not draws(task.kind):
-            continue
         content = task.items.get(position=0).content
         question = question_from(task.kind, task.key, content)
         of_chain = tuple(mentions[name] for name in question.mentions)

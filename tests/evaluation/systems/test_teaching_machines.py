@@ -97,7 +97,7 @@ def test_a_stored_proposer_is_taken_as_it_is_before_enough_images_are_finished(w
         call_command("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=2)
     added = call("add_machine", world.campaign.name, "drawer")
-    assert added["share"] == 1.0 and added["worker"].endswith("-drawer")
+    assert added["share"] == 1.0 and added["worker"].startswith("machine-drawer-")
     assert teach_machines() == 1
     report = call("teach_machine", world.campaign.name, "drawer")
     assert report["source"] == "proposer scenes" and report["images"] == 3
