@@ -146,12 +146,13 @@ def main() -> None:
     parser.add_argument("--taught", type=int, default=2000, help="Other scenes that arm b is taught on")
     parser.add_argument("--proposer", type=Path, help="A stored proposer for arm b, in place of teaching one")
     parser.add_argument("--least-chance", type=float, default=_SETTINGS.least_chance)
+    parser.add_argument("--bar", type=float, default=_SETTINGS.bar)
     parser.add_argument("--arms", default="a,b,bad")
     given = parser.parse_args()
     discovery.load_kind_modules("rules")
     discovery.load_kind_modules("simulate")
     settings = MachineSettings(
-        share=1.0, retrain_each=_SETTINGS.retrain_each, least_chance=given.least_chance
+        share=1.0, retrain_each=_SETTINGS.retrain_each, least_chance=given.least_chance, bar=given.bar
     )
     side = ProposerSettings().side
     shown = [scene(n, ANNOTATED, side) for n in range(given.images)]

@@ -60,7 +60,8 @@ def machine_add(*, campaign: Campaign, name: str, actor: Account | None = None) 
         raise CampaignError(
             f"machine {name!r}: expected a name of at most 30 letters, digits, hyphens or underscores"
         )
-    rules = machine_trust(settings_of(campaign.settings).trust)
+    settings = settings_of(campaign.settings)
+    rules = machine_trust(settings.trust, settings.machine)
     try:
         with database.writing():
             pseudonym = f"machine-{name[:24]}-{secrets.token_hex(3)}"

@@ -264,7 +264,7 @@ def _kinds(campaign: Campaign, kind: str | None, worker: int) -> tuple[str, ...]
 def _rules(campaign: Campaign, row: Standing, settings: CampaignSettings) -> TrustSettings:
     """The trust rules that hold for a worker at a kind."""
     if row.worker.kind == Worker.MACHINE:
-        return machine_trust(settings.trust)
+        return machine_trust(settings.trust, settings.machine)
     return qualification.campaign_trust_rules(campaign, row.kind, settings)
 
 

@@ -56,7 +56,7 @@ def replay_row(row: Row) -> WorkerTrust:
         standing = admitted(standing)
     machine = row.worker.kind == Worker.MACHINE
     rules = {
-        version: machine_trust(settings.trust)
+        version: machine_trust(settings.trust, settings.machine)
         if machine
         else controls.trust_rules_in_force(
             settings.trust, campaign=campaign.pk, kind=row.kind, revision=campaign.revision

@@ -56,7 +56,13 @@ class MachineSettings:
     least_chance: Annotated[
         Fraction,
         Field(description=_("Chance of being accepted, as a machine rates it, from which it proposes a box")),
-    ] = field(default=0.5, metadata={"source": "decided (docs/machines.md)"})
+    ] = field(default=0.2, metadata={"source": "decided (docs/machines.md)"})
+    bar: Annotated[
+        Fraction,
+        Field(
+            description=_("Share of a machine's last checked boxes that must be good; below it people draw")
+        ),
+    ] = field(default=0.3, metadata={"source": "decided: looking at a box takes a tenth of drawing one"})
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -98,9 +104,9 @@ def best_first(proposals: Iterable[ProposedBox]) -> list[ProposedBox]:
     return sorted(proposals, key=lambda one: -one.chance)[:MOST_PROPOSALS]
 
 
-def machine_trust(settings: TrustSettings) -> TrustSettings:
-    """The trust rules that hold for a machine: no test, and verdicts count with or without control items."""
-    return replace(settings, qualification=False)
+def machine_trust(settings: TrustSettings, machine: MachineSettings) -> TrustSettings:
+    """The trust rules that hold for a machine: no test, a bar of its own, all else as for people."""
+    return replace(settings, qualification=False, drawing_bar=machine.bar)
 
 
 def categories_left(

@@ -120,7 +120,7 @@ def terms_trust_rules(terms: Terms, kind: str, *, machine: bool = False) -> Trus
     """The campaign's trust settings as they come out for `kind`, with the control items that there are; for a
     machine, whose boxes are judged whether or not there are any."""
     if machine:
-        return machine_trust(terms.settings.trust)
+        return machine_trust(terms.settings.trust, terms.settings.machine)
     return controls.trust_rules_in_force(
         terms.settings.trust, campaign=terms.id, kind=kind, revision=terms.revision
     )

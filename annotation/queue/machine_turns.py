@@ -14,7 +14,7 @@ from typing import Any
 from annotation.models import Campaign, Machine, MachineProposals, OpenImage, Task
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import mention_from, question_from
-from annotation.protocol.machines import MachineSettings, categories_left, next_proposal
+from annotation.protocol.machines import MachineSettings, categories_left, machine_trust, next_proposal
 from annotation.protocol.questions import VOTE, Answer, BadJudgment
 from annotation.protocol.terms import Chain
 from annotation.queue.leases import Lease, return_lease, take_machine_lease
@@ -113,5 +113,5 @@ def _left(machine: Machine, kind: str) -> frozenset[str]:
         for box in judged_boxes(machine, since=machine.version)
         if box.good is not None
     ]
-    trust = settings_of(machine.campaign.settings).trust
-    return categories_left(judged, kind=kind, settings=trust)
+    settings = settings_of(machine.campaign.settings)
+    return categories_left(judged, kind=kind, settings=machine_trust(settings.trust, settings.machine))

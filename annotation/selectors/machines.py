@@ -12,7 +12,7 @@ from annotation.models import Campaign, Judgment, Machine, MachineProposals, Ope
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import mention_from
 from annotation.protocol.kinds import draws, judged_by, machine_kinds
-from annotation.protocol.machines import Proposals, ProposedBox, categories_left
+from annotation.protocol.machines import Proposals, ProposedBox, categories_left, machine_trust
 from annotation.protocol.questions import VOTE
 from annotation.protocol.terms import CATEGORIES, Box, Chain
 from annotation.protocol.trust import TRUST_STATES
@@ -71,7 +71,8 @@ class MachineReport:
 
 def machine_reports(campaign: Campaign) -> list[MachineReport]:
     """The machines of a campaign, the newest first."""
-    trust = settings_of(campaign.settings).trust
+    settings = settings_of(campaign.settings)
+    trust = machine_trust(settings.trust, settings.machine)
     found = []
     for machine in (
         Machine.objects.filter(campaign=campaign).select_related("worker", "campaign").order_by("-pk")

@@ -52,7 +52,7 @@ class SimulatedMachine:
         seed: int = 0,
     ) -> None:
         self._proposals, self._settings, self._seed = proposals, settings, seed
-        self._trust = machine_trust(trust or TrustSettings())
+        self._trust = machine_trust(trust or TrustSettings(), settings)
         self._standings: dict[str, WorkerTrust] = {}
         self._verdicts: list[tuple[tuple[str, ...], bool]] = []
         self._waiting = 0

@@ -72,7 +72,7 @@ def machine_of(world: World, dice: Random) -> Worker:
         boxes = {}
         for name, chain in truth.chain_of.items():
             kind = dice.choice(("right", "wrong", "unsure", "none"))
-            good = [ProposedBox(box, 0.2 if kind == "unsure" else 0.9) for box in truth.boxes[chain]]
+            good = [ProposedBox(box, 0.1 if kind == "unsure" else 0.9) for box in truth.boxes[chain]]
             bad = [ProposedBox(Box(1, 1, 3, 3), 0.9), ProposedBox(Box(5, 5, 9, 9), 0.8)]
             boxes[name] = {"right": good, "unsure": good, "wrong": bad, "none": []}[kind]
         found.append((truth.image, boxes))
