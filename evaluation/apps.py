@@ -35,6 +35,7 @@ class EvaluationConfig(AppConfig):
         from annotation.web.common import access, parts
         from evaluation.services.batches import scheduler
         from evaluation.services.features import store
+        from evaluation.services.machines.schedule import teach_machines
 
         register(check_registries, REGISTRIES)
         METRIC_FOLDERS.add_packages(settings.METRIC_PACKAGES)
@@ -53,5 +54,8 @@ class EvaluationConfig(AppConfig):
             after="campaign",
         )
         deleting.add_corpus_use(store.sets_in_words)
-        contents.add_folders("collections", "features", "parses", "reports", "sources", "systems")
+        contents.add_folders(
+            "collections", "features", "parses", "proposers", "reports", "sources", "systems"
+        )
         schedule.add_schedule_entry(schedule.Periodic("ask_next_waves", 60, scheduler.ask_next_rounds))
+        schedule.add_schedule_entry(schedule.Periodic("teach_machines", 60, teach_machines))

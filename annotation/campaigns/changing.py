@@ -55,6 +55,8 @@ WHEN = {
 }
 #: Tables that leases carry; all other settings belong to images.
 OF_LEASES = ("trust", "lease", "pay")
+#: Tables that neither leases nor images carry: what they say holds at once.
+OF_CAMPAIGN = ("stop", "machine")
 #: Settings that stay once somebody has worked: sums of two currencies are none, and pages and forms of two
 #: measures would be graded by one.
 FIXED = ("pay.currency", "page.images", "page.captions", "page.controls", "answers.regions")
@@ -195,7 +197,7 @@ def _differences(
 def _of_images(name: str) -> bool:
     """Whether images are asked about under this setting, which they keep once they are open."""
     table = name.split(".")[0]
-    return table not in (*OF_LEASES, "stop")
+    return table not in (*OF_LEASES, *OF_CAMPAIGN)
 
 
 def _counted_on_by(campaign: Campaign) -> str:

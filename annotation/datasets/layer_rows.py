@@ -157,7 +157,7 @@ def insert_shares(layer: Layer, shares: Sequence[PlacedShare]) -> None:
         for mention in chain.mentions
     )
     drawn = [
-        (share.image, position, thing.box, thing.chains)
+        (share.image, position, thing, thing.box)
         for share in shares
         for position, thing in enumerate(share.record.objects)
         if thing.box is not None
@@ -171,13 +171,14 @@ def insert_shares(layer: Layer, shares: Sequence[PlacedShare]) -> None:
             ymin=box.ymin,
             xmax=box.xmax,
             ymax=box.ymax,
+            machine=thing.machine,
         )
-        for image, position, box, _ in drawn
+        for image, position, thing, box in drawn
     )
     BoxChain.objects.bulk_create(
         BoxChain(box_id=row.pk, chain_id=chain_ids[image, label], position=position)
-        for row, (image, _, _, labels) in zip(boxes, drawn, strict=True)
-        for position, label in enumerate(labels)
+        for row, (image, _, thing, _) in zip(boxes, drawn, strict=True)
+        for position, label in enumerate(thing.chains)
     )
 
 

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from annotation.formats.names import printed_name
 from annotation.protocol.terms import ImageRecord
 
-#: Word -> how much of it a record holds: 0 or 1 of what an image has once, else how many captions.
+#: Word -> how much of it a record holds: 0 or 1 of what an image has once, else how many captions, or
+#: boxes that a machine drew.
 RECORD_CONTENTS: dict[str, Callable[[ImageRecord], int]] = {
     "filenames": lambda record: printed_name(record) != record.filename,
     "splits": lambda record: record.split != "",
@@ -21,6 +22,7 @@ RECORD_CONTENTS: dict[str, Callable[[ImageRecord], int]] = {
     "caption_ids": lambda record: sum(caption.id != "" for caption in record.captions),
     "unrelated": lambda record: sum(caption.unrelated for caption in record.captions),
     "layers": lambda record: record.layer is not None,
+    "machines": lambda record: sum(thing.machine for thing in record.layer.objects) if record.layer else 0,
 }
 ALL_CONTENTS = frozenset(RECORD_CONTENTS)
 

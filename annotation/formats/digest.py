@@ -83,7 +83,13 @@ def _layer_essence(layer: LayerRecord) -> list[object]:
     return [
         [[c.id, [[m.caption, m.start, m.end, m.categories] for m in c.mentions]] for c in layer.chains],
         [
-            [o.chains, o.box and (o.box.xmin, o.box.ymin, o.box.xmax, o.box.ymax), o.scene, o.nobndbox]
+            [
+                o.chains,
+                o.box and (o.box.xmin, o.box.ymin, o.box.xmax, o.box.ymax),
+                o.scene,
+                o.nobndbox,
+                *([True] if o.machine else []),
+            ]
             for o in layer.objects
         ],
     ]

@@ -179,7 +179,7 @@ def _mention(row: Fields, captions: tuple[CaptionRecord, ...]) -> Mention:
 
 
 def _object(row: Fields) -> LayerObject:
-    row.only("chains", "box", "scene", "nobndbox")
+    row.only("chains", "box", "scene", "nobndbox", "machine")
     box = None
     if "box" in row.value:
         corners = row.list("box")
@@ -191,7 +191,8 @@ def _object(row: Fields) -> LayerObject:
             raise row.refuse(
                 str(error).split(": expected")[0], "1 <= xmin <= xmax and 1 <= ymin <= ymax"
             ) from error
-    return LayerObject(row.strings("chains"), box, row.flag("scene", False), row.flag("nobndbox", False))
+    flags = (row.flag(name, False) for name in ("scene", "nobndbox", "machine"))
+    return LayerObject(row.strings("chains"), box, *flags)
 
 
 def _row(record: ImageRecord) -> dict[str, Any]:
@@ -236,7 +237,8 @@ def _layer_row(layer: LayerRecord) -> dict[str, Any]:
             objects.append({"chains": obj.chains, "scene": obj.scene, "nobndbox": obj.nobndbox})
         else:
             box = obj.box
-            objects.append({"chains": obj.chains, "box": [box.xmin, box.ymin, box.xmax, box.ymax]})
+            shown = {"chains": obj.chains, "box": [box.xmin, box.ymin, box.xmax, box.ymax]}
+            objects.append({**shown, "machine": True} if obj.machine else shown)
     return {"chains": chains, "objects": objects}
 
 

@@ -65,6 +65,7 @@ PARQUET_TABLES: dict[str, dict[str, str]] = {
         "ymin": _INT,
         "xmax": _INT,
         "ymax": _INT,
+        "machine": _FLAG,
     },
 }
 
@@ -121,9 +122,8 @@ def _add_layer(tables: dict[str, _Table], image: str, layer: LayerRecord) -> Non
     boxes = [obj for obj in layer.objects if obj.box is not None]
     for number, obj in enumerate(boxes):
         if obj.box is not None:
-            tables["boxes"].add(
-                image, number, list(obj.chains), obj.box.xmin, obj.box.ymin, obj.box.xmax, obj.box.ymax
-            )
+            corners = obj.box.xmin, obj.box.ymin, obj.box.xmax, obj.box.ymax
+            tables["boxes"].add(image, number, list(obj.chains), *corners, obj.machine)
 
 
 class _Table:

@@ -19,7 +19,7 @@ from annotation.common.locks import Busy, exclusive_folder
 from annotation.datasets import archives, layers, uploads
 from annotation.jobs import emails
 from annotation.models import Campaign
-from annotation.queue import leases
+from annotation.queue import leases, machine_turns, submission
 from annotation.workers import api_tokens, confirmation, rate_limit, repeated_calls, sessions
 
 _log = logging.getLogger(__name__)
@@ -47,6 +47,13 @@ def look_after_campaigns() -> None:
     _each(Campaign.objects.filter(state=Campaign.OPEN), monitoring.tick)
 
 
+def let_machines_answer() -> None:
+    """Let machines answer what an answer of a person did not leave to them at once: after rulings, after
+    answers were withdrawn, after verdicts by which they go on."""
+    rows = Campaign.objects.filter(state=Campaign.OPEN, machines__isnull=False).distinct()
+    _each(rows, lambda row: machine_turns.take_turns(row, submission.submit))
+
+
 def refresh_layers() -> None:
     """Write into the campaigns' layers what was answered lately."""
     # A generator, taken to its end: each of its steps is a transaction.
@@ -71,6 +78,7 @@ PERIODIC: dict[str, Periodic] = {
         Periodic("sweep_jobs", 15, jobs.sweep_jobs),
         Periodic("expire_leases", 30, expire_leases),
         Periodic("look_after_campaigns", 60, look_after_campaigns),
+        Periodic("let_machines_answer", 15, let_machines_answer),
         Periodic("refresh_layers", 60, refresh_layers),
         Periodic("confirm_visits", 60, confirmation.ask_waiting),
         Periodic("remove_expired_exports", 3600, archives.remove_expired),

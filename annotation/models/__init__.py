@@ -5,6 +5,7 @@ from annotation.models.corpus import Caption, Corpus, Image
 from annotation.models.crowd import Account, Identity, RoleGrant, Worker
 from annotation.models.entry import Attempts, Invitation, PlatformReport, StaffInvitation, Study, Visit
 from annotation.models.layers import Box, BoxChain, Chain, Layer, LayerImage, Mention
+from annotation.models.machines import Machine, MachineProposals
 from annotation.models.programs import ApiToken, RepeatableCall
 from annotation.models.queue import Assignment, Item, OpenImage, PageControl, Task
 from annotation.models.tags import CorpusTag, ImageTag, TagList
@@ -45,6 +46,8 @@ __all__ = [
     "Judgment",
     "Layer",
     "LayerImage",
+    "Machine",
+    "MachineProposals",
     "Mention",
     "Move",
     "OpenImage",

@@ -93,8 +93,16 @@ class RoleGrant(models.Model):
 
 
 class Worker(models.Model):
-    """Somebody who answers, under a pseudonym. Judgments, pay and standings hang on this row alone."""
+    """Somebody who answers, under a pseudonym. Judgments, pay and standings hang on this row alone.
 
+    `kind`: a person, or a machine, which nobody signs in as and nobody pays (`machines.Machine`).
+    """
+
+    PERSON = "person"
+    MACHINE = "machine"
+    KINDS = (PERSON, MACHINE)
+
+    kind = models.CharField(max_length=10, default=PERSON, db_default=PERSON)
     pseudonym = models.CharField(max_length=40, unique=True)
     created_at = models.DateTimeField(auto_now_add=True)
     erased_at = models.DateTimeField(null=True, blank=True)

@@ -39,8 +39,9 @@ from annotation.moderation.control_items import (
     names_of_items,
     retire_contradicted_items,
 )
-from annotation.protocol.campaign_settings import settings_of
-from annotation.protocol.kinds import judging_kinds
+from annotation.protocol.campaign_settings import CampaignSettings, settings_of
+from annotation.protocol.kinds import judging_kinds, machine_kinds
+from annotation.protocol.machines import machine_trust
 from annotation.protocol.questions import CONTROL
 from annotation.protocol.trust import (
     QUALIFICATION,
@@ -51,6 +52,7 @@ from annotation.protocol.trust import (
     trust_after_or_same,
 )
 from annotation.protocol.trust import WorkerTrust as Pure
+from annotation.protocol.trust_settings import TrustSettings
 from annotation.quality import qualification, worker_trust
 from annotation.quality.controls import retire_control_items
 from annotation.quality.controls.authoring import raise_revision
@@ -103,7 +105,7 @@ def discard_worker(
     Their answers on the way are stored void. Drawers whose boxes they judged, and control items
     promoted with their votes, are looked at anew. `progress` is told images done and in all.
     """
-    kinds = _kinds(campaign, kind)
+    kinds = _kinds(campaign, kind, worker)
     _check_reason(reason)
     with database.writing():
         fresh = [row for row in _locked(campaign, worker, kinds) if row.withdrawn_at is None]
@@ -140,7 +142,7 @@ def restore_worker(
 
     Control items that were retired stay so; those that the judgments contradict now go too.
     """
-    kinds = _kinds(campaign, kind)
+    kinds = _kinds(campaign, kind, worker)
     with database.writing():
         back = [row for row in _locked(campaign, worker, kinds) if row.withdrawn_at is not None]
         for row in back:
@@ -168,7 +170,7 @@ def suspend_worker(
     """
     _check_reason(reason)
     with database.writing():
-        rows = [row for row in _locked(campaign, worker, _kinds(campaign, kind)) if not row.blocked]
+        rows = [row for row in _locked(campaign, worker, _kinds(campaign, kind, worker)) if not row.blocked]
         for row in rows:
             row.blocked, row.reason = True, reason
             row.save(update_fields=["blocked", "reason"])
@@ -191,7 +193,7 @@ def reinstate_worker(
     with database.writing():
         # Before the rows are made: a standing that the worker never had is nothing to be let back to.
         rows = Standing.objects.select_for_update(no_key=True).filter(
-            campaign=campaign, worker=worker, kind__in=_kinds(campaign, kind)
+            campaign=campaign, worker=worker, kind__in=_kinds(campaign, kind, worker)
         )
         for row in rows.order_by("id"):
             if row.withdrawn_at is not None:
@@ -206,7 +208,7 @@ def reinstate_worker(
             if row.state == SUSPENDED or failed:
                 newest = Judgment.objects.filter(campaign=campaign).aggregate(id=Max("id"))["id"]
                 standing = Pure(row.kind)
-                rules = qualification.campaign_trust_rules(campaign, row.kind, settings)
+                rules = _rules(campaign, row, settings)
                 if row.entered:
                     standing = trust_after(standing, Entered(row.entered_tasks, row.entered_approved), rules)
                 if row.examined_asked and not failed:
@@ -250,10 +252,20 @@ def _check_reason(reason: str) -> None:
         raise CannotDo(f"the reason has {len(reason)} characters; say it in {longest} or fewer")
 
 
-def _kinds(campaign: Campaign, kind: str | None) -> tuple[str, ...]:
-    if kind is not None and kind not in campaign.kinds:
-        raise CannotDo(f"unknown kind {kind!r}; campaign {campaign.name!r} asks {', '.join(campaign.kinds)}")
-    return campaign.kinds if kind is None else (kind,)
+def _kinds(campaign: Campaign, kind: str | None, worker: int) -> tuple[str, ...]:
+    kinds, who = campaign.kinds, f"campaign {campaign.name!r} asks"
+    if Worker.objects.filter(pk=worker, kind=Worker.MACHINE).exists():
+        kinds, who = machine_kinds(kinds), "a machine answers"
+    if kind is not None and kind not in kinds:
+        raise CannotDo(f"unknown kind {kind!r}; {who} {', '.join(kinds)}")
+    return kinds if kind is None else (kind,)
+
+
+def _rules(campaign: Campaign, row: Standing, settings: CampaignSettings) -> TrustSettings:
+    """The trust rules that hold for a worker at a kind."""
+    if row.worker.kind == Worker.MACHINE:
+        return machine_trust(settings.trust, settings.machine)
+    return qualification.campaign_trust_rules(campaign, row.kind, settings)
 
 
 def _locked(campaign: Campaign, worker: int, kinds: Sequence[str]) -> QuerySet[Standing]:

@@ -19,9 +19,10 @@ from datetime import datetime
 from django.db.models import QuerySet
 
 from annotation.common import database
-from annotation.models import Judgment, PageControl
+from annotation.models import Judgment, PageControl, Worker
 from annotation.models import Standing as Row
 from annotation.protocol.kinds import is_page, judged_by
+from annotation.protocol.machines import machine_trust
 from annotation.protocol.questions import CONTROL, VOTE
 from annotation.protocol.trust import QUALIFICATION as BEFORE
 from annotation.protocol.trust import (
@@ -53,8 +54,11 @@ def replay_row(row: Row) -> WorkerTrust:
     )
     if row.state != BEFORE:
         standing = admitted(standing)
+    machine = row.worker.kind == Worker.MACHINE
     rules = {
-        version: controls.trust_rules_in_force(
+        version: machine_trust(settings.trust, settings.machine)
+        if machine
+        else controls.trust_rules_in_force(
             settings.trust, campaign=campaign.pk, kind=row.kind, revision=campaign.revision
         )
         for version, settings in settings_by_version(campaign).items()
@@ -80,8 +84,9 @@ def events_of(row: Row) -> Iterator[tuple[int, int, Event]]:
         yield id, version, ItemDone() if role != CONTROL or right is None else ControlGraded(right)
     if judged_by(row.kind):
         for id, version, good, asked_at in _verdicts(row):
-            if id > row.since and controls.tells_of_drawer(
-                row.campaign_id, row.kind, row.campaign.revision, asked_at
+            if id > row.since and (
+                row.worker.kind == Worker.MACHINE
+                or controls.tells_of_drawer(row.campaign_id, row.kind, row.campaign.revision, asked_at)
             ):
                 yield id, version, BoxJudged(good)
 

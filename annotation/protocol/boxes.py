@@ -59,11 +59,12 @@ class IllegalMove(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class WorkerBox:
-    """A box with the judgment that drew it and who gave that."""
+    """A box with the judgment that drew it and who gave that; `machine`: a machine did."""
 
     box: Box
     judgment: str
     worker: str
+    machine: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from annotation.protocol.boxes import BoxLimits
 from annotation.protocol.counted import AnswerSettings
 from annotation.protocol.kinds import only_kind, settings_numbers
+from annotation.protocol.machines import MachineSettings
 from annotation.protocol.merging import MergeRules
 from annotation.protocol.paging import PagingSettings
 from annotation.protocol.state import ImageSettings
@@ -33,12 +34,14 @@ _TABLES: dict[str, Any] = {
     "stop": StopSettings,
     "answers": AnswerSettings,
     "page": PagingSettings,
+    "machine": MachineSettings,
 }
 
 
 @dataclass(frozen=True, slots=True)
 class CampaignSettings:
-    """All that a campaign may set: how images are asked about, whom it trusts, how work is paid and ends."""
+    """All that a campaign may set: how images are asked about, whom it trusts, how work is paid and
+    ends, and what a machine does."""
 
     protocol: ImageSettings = ImageSettings()
     trust: TrustSettings = TrustSettings()
@@ -47,6 +50,7 @@ class CampaignSettings:
     stop: StopSettings = StopSettings()
     answers: AnswerSettings = AnswerSettings()
     page: PagingSettings = PagingSettings()
+    machine: MachineSettings = MachineSettings()
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON data from which `settings_of` makes the same settings."""

@@ -107,8 +107,9 @@ class Fold:
         """Link a lane's mentions in caption order; when none is open, take its chains further."""
         chains: list[list[Mention]] = []
         held: list[list[Mention]] = []
+        guessed: set[str] = set()
         for mention in lane:
-            placed = self._place(mention, chains, held, reading)
+            placed = self._place(mention, chains, held, reading, guessed)
             if placed is None:
                 rest = lane[lane.index(mention) :]
                 started = [*chains, *held, *([m] for m in rest)]
@@ -117,7 +118,7 @@ class Fold:
                 held.append([mention])
         states = []
         for chain in chains:
-            states.extend(self._verified(tuple(chain), reading))
+            states.extend(self._verified(tuple(chain), reading, guessed))
         for chain in held:
             states.append(
                 self._boxed(tuple(chain), reading, "flagged", ChainMove(LINKING, loop.FLAGGED, loop.REVIEW))
@@ -125,11 +126,17 @@ class Fold:
         return states
 
     def _place(
-        self, mention: Mention, chains: list[list[Mention]], held: list[list[Mention]], reading: Reading
+        self,
+        mention: Mention,
+        chains: list[list[Mention]],
+        held: list[list[Mention]],
+        reading: Reading,
+        guessed: set[str],
     ) -> str | None:
         """Put a mention into a chain: "joined", "started", FLAGGED (held for review), None if open.
 
-        `held` are the chains that wait for a reviewer: a mention joins them by ruling only.
+        `held` are the chains that wait for a reviewer: a mention joins them by ruling only. `guessed` learns
+        the ids of the mentions that joined by a machine's word.
         """
         ruled: dict[int, str] = {}
         if self.rulings.pair:
@@ -151,6 +158,8 @@ class Fold:
                 reading.questions.append(Question(q.COREF_LINK, key, wanted, reading.barred(key), pair))
                 return None
             if outcome == "yes":
+                if reading.by_machine(key):
+                    guessed.add(mention.id)
                 chains[i].append(mention)
                 return "joined"
             if outcome == loop.FLAGGED:
@@ -158,8 +167,12 @@ class Fold:
         chains.append([mention])
         return "started"
 
-    def _verified(self, chain: tuple[Mention, ...], reading: Reading) -> list[ChainState]:
-        """Chain verification (section 2.1), then the box loop of what it leaves."""
+    def _verified(self, chain: tuple[Mention, ...], reading: Reading, guessed: set[str]) -> list[ChainState]:
+        """Chain verification (section 2.1), then the box loop of what it leaves.
+
+        What a refused chain falls into is not verified again, as printed, where people had linked all of it;
+        where a machine linked any of it (`guessed`), it is.
+        """
         if (
             len(chain) < 2
             or self.rulings.covers(chain)
@@ -184,7 +197,9 @@ class Fold:
         sets = split_by_head(chain, self.rulings.joined())
         if sets is None:
             return [self._boxed(chain, reading, "refused", ChainMove(VERIFICATION, "REFUSED", loop.REVIEW))]
-        return [self._boxed(subset, reading) for subset in sets]
+        if guessed.isdisjoint(m.id for m in chain):
+            return [self._boxed(subset, reading) for subset in sets]
+        return [state for subset in sets for state in self._verified(subset, reading, guessed)]
 
     def _boxed(
         self, mentions: tuple[Mention, ...], reading: Reading, held: str = "", move: ChainMove | None = None
@@ -271,7 +286,7 @@ class Fold:
         name = _NAMES.get(name, name)
         if name == loop.BOX_DRAWN:
             assert last is not None and last.box is not None
-            return Outcome(name, WorkerBox(last.box, last.id, last.worker)), state
+            return Outcome(name, WorkerBox(last.box, last.id, last.worker, last.machine)), state
         return Outcome(name, kind=loop.non_visual_kind(votes) if name == loop.NO_BOX else ""), state
 
 

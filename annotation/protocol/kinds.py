@@ -133,6 +133,7 @@ class Kind:
       it shows accepted boxes, and `needs_boxes`: one at least. `mentions`: the least and the most it is
       about.
     - `writes`: workers answer in words of their own, which go when they are erased.
+    - `machine_answers`: the answers that a machine may give; it gets no task of a kind without any.
 
     How it is graded:
 
@@ -173,6 +174,7 @@ class Kind:
     needs_boxes: bool = False
     mentions: tuple[int, int | None] = (1, None)
     writes: bool = False
+    machine_answers: tuple[str, ...] = ()
     grader: Grader | None = None
     strata: tuple[str, ...] = ()
     tested: bool = True
@@ -250,6 +252,11 @@ def is_counted(key: str) -> bool:
 def draws(key: str) -> bool:
     """Whether there is such a kind, and its answers carry boxes."""
     return key in KINDS and kind_of(key).draws
+
+
+def machine_kinds(among: Iterable[str]) -> tuple[str, ...]:
+    """Those of the kinds `among` that a machine answers."""
+    return tuple(key for key in among if key in KINDS and kind_of(key).machine_answers)
 
 
 def is_page(key: str) -> bool:

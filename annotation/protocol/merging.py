@@ -227,24 +227,28 @@ def _rebuilt(
         if any(member in objects for member in cluster.members):
             continue
         names = {group_of[name][0] for name in cluster.chains}
-        box = record.objects[cluster.survivor].box
-        objects[i] = LayerObject(tuple(sorted(names, key=lambda n: order.get(n, len(order)))), box)
+        survivor = record.objects[cluster.survivor]
+        named = tuple(sorted(names, key=lambda n: order.get(n, len(order))))
+        objects[i] = LayerObject(named, survivor.box, machine=survivor.machine)
     return LayerRecord(tuple(merged), tuple(objects.values()))
 
 
 def canonical_layer(
     chains: Iterable[tuple[Chain, tuple[Box, ...], str]],
+    *,
+    by_machine: frozenset[tuple[str, Box]] = frozenset(),
 ) -> LayerRecord:
     """A record from (chain, its boxes, its kind) triples, in canonical order.
 
     Chains stand by first mention; objects follow chain by chain, a chain's boxes in the order
     given. A chain without boxes becomes one object: `scene` where its kind is "scene", else
-    `nobndbox`; with kind "" it has none (nothing is known yet).
+    `nobndbox`; with kind "" it has none (nothing is known yet). `by_machine`: the boxes, each with its
+    chain's id, that a machine drew.
     """
     ordered = sorted(chains, key=lambda triple: (triple[0].mentions[0].place, triple[0].id))
     objects: list[LayerObject] = []
     for chain, boxes, kind in ordered:
-        objects.extend(LayerObject((chain.id,), box) for box in boxes)
+        objects.extend(LayerObject((chain.id,), box, machine=(chain.id, box) in by_machine) for box in boxes)
         if not boxes and kind:
             objects.append(LayerObject((chain.id,), None, kind == "scene", kind != "scene"))
     return LayerRecord(tuple(chain for chain, _, _ in ordered), tuple(objects))

@@ -77,7 +77,7 @@ class Judgment:
 
     `answer` is one of ANSWERS of the key's question, with `box` where it is "drawn"; or it is
     empty and `flag` is one of FLAGS. Only votes enter the fold, and not when `void`; control
-    answers, double checks and surplus answers are kept beside it.
+    answers, double checks and surplus answers are kept beside it. `machine`: a machine gave it.
     """
 
     id: str
@@ -88,6 +88,7 @@ class Judgment:
     flag: str = ""
     role: str = VOTE
     void: bool = False
+    machine: bool = False
 
     @property
     def question(self) -> str:

@@ -65,6 +65,11 @@ class Reading:
                 outcome = rule.settle(votes)
         return outcome, last
 
+    def by_machine(self, key: str) -> bool:
+        """Whether a machine's vote is among those of `key` that were consumed."""
+        found = self.votes.get(key, _NO_VOTES)
+        return any(judgment.machine for judgment in found.queue[: found.next])
+
     def barred(self, key: str, also: frozenset[str] = NOBODY) -> frozenset[str]:
         """The workers who voted on `key`, and those of `also`."""
         found = self.votes.get(key)

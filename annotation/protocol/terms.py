@@ -11,7 +11,7 @@ Source: Plummer et al. 2015, section 2.1 (mentions, chains, categories) and 2.2 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 PEOPLE = "people"
@@ -150,13 +150,15 @@ class LayerObject:
 
     Exactly as the Entities notation has it: with a `box`, `chains` names one chain or more
     and both flags are False; without one, `chains` names one chain and the flags say why
-    (`scene`: a place; `nobndbox`: nothing that can be boxed).
+    (`scene`: a place; `nobndbox`: nothing that can be boxed). `machine`: a machine drew the box, and people
+    accepted it.
     """
 
     chains: tuple[str, ...]
     box: Box | None = None
     scene: bool = False
     nobndbox: bool = False
+    machine: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +244,5 @@ def renamed(layer: LayerRecord, names: dict[str, str]) -> LayerRecord:
     """The layer with its chains called by `names` (old id -> new id)."""
     return LayerRecord(
         tuple(Chain(names[chain.id], chain.mentions) for chain in layer.chains),
-        tuple(
-            LayerObject(tuple(names[n] for n in o.chains), o.box, o.scene, o.nobndbox) for o in layer.objects
-        ),
+        tuple(replace(o, chains=tuple(names[n] for n in o.chains)) for o in layer.objects),
     )

@@ -70,6 +70,16 @@ def check_answer(held: LeasedAssignment, answer: Answer) -> None:
         raise BadJudgment(f"answer {answer.answer!r} is not an answer to this question of {held.kind}")
 
 
+def check_machine_answer(held: LeasedAssignment, answer: Answer) -> None:
+    """Raise BadJudgment unless it is an answer that a machine may give."""
+    may = kind_of(held.kind).machine_answers
+    if answer.flag or answer.answer not in may:
+        raise BadJudgment(
+            f"answer {answer.flag or answer.answer!r} to {held.kind} is not one that a machine gives; "
+            f"expected {' or '.join(map(repr, may)) or 'none: people answer it'}"
+        )
+
+
 class AnswerContent(NamedTuple):
     """What an answer's judgment keeps beside its word, what it tells of known images, and their rows."""
 
@@ -176,12 +186,14 @@ def end_assignment(
     at: datetime,
     *,
     right: bool | None = None,
+    unpaid: bool = False,
 ) -> database.Statement:
     """The assignment ends: how long it took, and what it earns."""
     pay = terms.settings.pay
     elapsed = max(0.0, (at - database.time_from_sql(held.leased_at)).total_seconds())
-    worked = min(elapsed, pay.idle_after if seconds is None else max(0.0, seconds))
-    earned = 0 if held.role == qualification.QUALIFICATION_ROLE else pay.amount(held.kind, worked)
+    worked = 0.0 if unpaid else min(elapsed, pay.idle_after if seconds is None else max(0.0, seconds))
+    free = unpaid or held.role == qualification.QUALIFICATION_ROLE
+    earned = 0 if free else pay.amount(held.kind, worked)
     return (
         """UPDATE annotation_assignment SET state = 'submitted', ended_at = %s, token = %s, seconds = %s,
                pay = %s, "right" = %s WHERE id = %s""",

@@ -142,6 +142,7 @@ class _Place(NamedTuple):
             reason=row.reason,
             withdrawn=row.withdrawn_at is not None,
             unagreed=False,  # Who has not agreed is told so before.
+            machine=False,  # Nobody signs in as one.
             standing=self.standing,
         )
 

@@ -47,7 +47,7 @@ class NoTask:
 class WorkerState(NamedTuple):
     """A worker's standing for a kind, as its locked row holds it.
 
-    `unagreed`: the campaign's newest consent text waits for them to agree to it.
+    `unagreed`: the campaign's newest consent text waits for them to agree to it. `machine`: it is no person.
     """
 
     id: int
@@ -60,6 +60,7 @@ class WorkerState(NamedTuple):
     reason: str
     withdrawn: bool
     unagreed: bool
+    machine: bool
     standing: WorkerTrust
 
 
@@ -101,6 +102,26 @@ def claim(cursor: Any, holder: WorkerState, kind: str) -> Claim | None:
             )
             return found
     return None
+
+
+def claim_task(cursor: Any, holder: WorkerState, kind: str, task: int) -> Claim | None:
+    """Take a place on the task with this id, where it waits for a vote that this worker may give and nobody
+    holds it; None otherwise."""
+    locking = database.locking("t", skip=True)
+    cursor.execute(
+        f"""UPDATE annotation_task SET live = live + 1 WHERE id = (
+                SELECT t.id FROM annotation_task t
+                WHERE t.id = %s AND t.campaign_id = %s AND t.kind = %s AND t.state = 'open'
+                    AND t.role = 'vote' AND t.live < t.wanted
+                    AND (t.barred_id IS NULL OR t.barred_id <> %s)
+                    AND NOT EXISTS (SELECT 1 FROM annotation_assignment a
+                        WHERE a.task_id = t.id AND a.worker_id = %s)
+                LIMIT 1{locking}
+            ) AND live < wanted RETURNING {_SHOWN}""",
+        [task, holder.campaign, kind, holder.worker, holder.worker],
+    )
+    row = cursor.fetchone()
+    return Claim._make(row) if row else None
 
 
 def next_task(cursor: Any, holder: WorkerState, kind: str) -> NextTask | None:

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from annotation.common import database
-from annotation.models import OpenImage, Task
+from annotation.models import OpenImage, Task, Worker
 from annotation.protocol import questions as q
 from annotation.protocol.boxes import REVIEW
 from annotation.protocol.campaign_settings import settings_from
@@ -75,10 +75,11 @@ class Vote(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ImageDifference:
-    """What a fold made of an image, and the statements that write it."""
+    """What a fold made of an image, the statements that write it, and the kinds of what it asks anew."""
 
     state: ImageState
     statements: list[database.Statement]
+    opened: frozenset[str] = frozenset()
 
 
 def row_from(values: Sequence[Any]) -> OpenImageRow:
@@ -89,7 +90,7 @@ def row_from(values: Sequence[Any]) -> OpenImageRow:
 
 
 #: The columns of a vote, of a judgment `j` and its worker `w`: as `_votes` takes them.
-_VOTE = """j.worker_id, j.name, j.key, w.pseudonym, j.answer, j.flag, j.role,
+_VOTE = """j.worker_id, j.name, j.key, w.pseudonym, w.kind, j.answer, j.flag, j.role,
            j.x_min, j.y_min, j.x_max, j.y_max"""
 #: All votes on an image (a parameter) as one value, for `votes_from`; PostgreSQL's alone.
 VOTES_AS_JSON = f"""(SELECT json_agg(json_build_array({_VOTE}) ORDER BY j.id)::text
@@ -116,9 +117,11 @@ def votes_from(value: str | None) -> list[Vote]:
 
 def _votes(rows: Iterable[Sequence[Any]]) -> list[Vote]:
     found = []
-    for worker, name, key, pseudonym, answer, flag, role, x_min, y_min, x_max, y_max in rows:
+    for worker, name, key, pseudonym, kind, answer, flag, role, x_min, y_min, x_max, y_max in rows:
         box = None if x_min is None else Box(x_min, y_min, x_max, y_max)
-        found.append(Vote(worker, Judgment(name, key, pseudonym, answer, box, flag=flag, role=role)))
+        machine = kind == Worker.MACHINE
+        judgment = Judgment(name, key, pseudonym, answer, box, flag=flag, role=role, machine=machine)
+        found.append(Vote(worker, judgment))
     return found
 
 
@@ -269,7 +272,7 @@ def image_difference(
             layered=isinstance(fold, Fold),
         )
     )
-    return ImageDifference(state, statements)
+    return ImageDifference(state, statements, frozenset(question.kind for question in fresh))
 
 
 def _is_withdrawn(key: str, withdrawn: Sequence[str]) -> bool:

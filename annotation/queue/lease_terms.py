@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from annotation.common import database
 from annotation.models import Standing as Row
 from annotation.protocol.campaign_settings import CampaignSettings, settings_from
+from annotation.protocol.machines import machine_trust
 from annotation.protocol.trust import QUALIFICATION, why_not
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.quality import controls, qualification, worker_trust
@@ -59,6 +60,7 @@ class _HolderColumns(NamedTuple):
     reason: str
     withdrawn: bool
     unagreed: bool
+    machine: bool
 
 
 #: The columns of `_HolderColumns` and of its standing, of a standing `s` and its worker `w`: a Holder's.
@@ -70,7 +72,7 @@ WORKER_STATE_COLUMNS = (
             AND NOT EXISTS (SELECT 1 FROM annotation_instructions y
                 WHERE y.campaign_id = x.campaign_id AND y.kind = x.kind AND y.version > x.version)
             AND NOT EXISTS (SELECT 1 FROM annotation_consent g
-                WHERE g.text_id = x.id AND g.worker_id = s.worker_id)), """
+                WHERE g.text_id = x.id AND g.worker_id = s.worker_id)), w.kind = 'machine', """
     + ", ".join(f's."{name}"' for name in worker_trust.StandingColumns._fields)
 )
 
@@ -102,7 +104,8 @@ def worker_state_from(values: Sequence[Any]) -> WorkerState:
         blocked=own.blocked,
         reason=own.reason,
         withdrawn=bool(own.withdrawn),
-        unagreed=bool(own.unagreed),
+        unagreed=bool(own.unagreed) and not own.machine,
+        machine=bool(own.machine),
         standing=worker_trust.trust_from_row(standing),
     )
 
@@ -113,8 +116,11 @@ def terms_of(cursor: Any, campaign: int) -> Terms:
     return terms_from(cursor.fetchone())
 
 
-def terms_trust_rules(terms: Terms, kind: str) -> TrustSettings:
-    """The campaign's trust settings as they come out for `kind`, with the control items that there are."""
+def terms_trust_rules(terms: Terms, kind: str, *, machine: bool = False) -> TrustSettings:
+    """The campaign's trust settings as they come out for `kind`, with the control items that there are; for a
+    machine, whose boxes are judged whether or not there are any."""
+    if machine:
+        return machine_trust(terms.settings.trust, terms.settings.machine)
     return controls.trust_rules_in_force(
         terms.settings.trust, campaign=terms.id, kind=kind, revision=terms.revision
     )
@@ -132,7 +138,7 @@ def no_task_without_consent() -> NoTask:
 
 def why_refused(holder: WorkerState, terms: Terms) -> NoTask | None:
     """What keeps this worker from the kind."""
-    rules = terms_trust_rules(terms, holder.standing.kind)
+    rules = terms_trust_rules(terms, holder.standing.kind, machine=holder.machine)
     return why_refused_by(rules, holder, terms, in_a_test=_in_a_test)
 
 

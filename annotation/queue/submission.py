@@ -17,20 +17,21 @@ import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple
 
-from django.db import IntegrityError, connection
+from django.db import IntegrityError, connection, transaction
 from django.utils.translation import gettext as _
 
 from annotation.common import database
 from annotation.models import Assignment, Campaign, Task
 from annotation.protocol import questions as q
 from annotation.protocol.controls import double_checked
-from annotation.protocol.kinds import is_page, kind_of
+from annotation.protocol.kinds import is_page, kind_of, machine_kinds
 from annotation.protocol.questions import Answer, BadJudgment, Judgment, judgment_name
 from annotation.protocol.trust import BoxJudged, ControlGraded, trust_after_or_same
 from annotation.quality import controls, qualification, worker_trust
-from annotation.queue import answer_rows, image_state, lease_terms, leases
+from annotation.queue import answer_rows, image_state, lease_terms, leases, machine_turns
 from annotation.queue.answer_rows import LEASED_ASSIGNMENT_COLUMNS, AnswerContent, LeasedAssignment
 from annotation.queue.dispatch import WorkerState
 from annotation.queue.lease_terms import CarriedSettings, Terms
@@ -238,6 +239,8 @@ def _to_task(cursor: Any, row: _OfTask, sent: _Sent) -> _Answered:
     answer, at = sent.answer, sent.at
     drawer = task.barred if kind_of(held.kind).judges else None
     holder, drawn, votes = _holders(cursor, held, terms, drawer, image.id)
+    if holder.machine:
+        answer_rows.check_machine_answer(held, answer)
     content = answer_rows.answer_content(held, terms, answer)
     if holder.withdrawn:
         return _withdrawn(cursor, row, holder, content, sent)
@@ -247,10 +250,20 @@ def _to_task(cursor: Any, row: _OfTask, sent: _Sent) -> _Answered:
     if role == q.DOUBLE_CHECK and held.key in image.state["open"]:
         role = q.VOTE  # Asked again since the lease was given: the lease holds one of its places.
     name = judgment_name(held.image_key, holder.pseudonym, held.key)
-    judgment = Judgment(name, held.key, holder.pseudonym, answer.answer, answer.box, answer.flag, role)
+    judgment = Judgment(
+        name,
+        held.key,
+        holder.pseudonym,
+        answer.answer,
+        answer.box,
+        answer.flag,
+        role,
+        machine=holder.machine,
+    )
     votes.append(image_state.Vote(held.worker, judgment))
     twice = (
         role == q.VOTE
+        and not holder.machine  # Agreement is told of people, and people look at all that it says.
         and not answer.flag
         and image_state.image_settled_by_one_answer(image, held.kind)
         and double_checked(
@@ -278,16 +291,20 @@ def _to_task(cursor: Any, row: _OfTask, sent: _Sent) -> _Answered:
         drawn is not None
         and first
         and not answer.flag
-        and controls.tells_of_drawer(terms.id, drawn.standing.kind, terms.revision, asked_at)
+        and (
+            drawn.machine or controls.tells_of_drawer(terms.id, drawn.standing.kind, terms.revision, asked_at)
+        )
     ):
         judged = BoxJudged(answer.answer == "good")
         changed.append(worker_trust.trust_update(drawn.id, _after(drawn, [judged], terms), at))
+    if now.settings.machine.share and not holder.machine and machine_kinds(found.opened):
+        transaction.on_commit(partial(machine_turns.take_turn, image.id, submit), robust=True)
     statements = [
         *answer_rows.insert_judgment(
             held, terms, judgment, answer.way, content.kept, image.id, sent.schema, at
         ),
         *(answer_rows.insert_flag(held, answer) if answer.flag else ()),
-        answer_rows.end_assignment(held, terms, sent.token, sent.seconds, at),
+        answer_rows.end_assignment(held, terms, sent.token, sent.seconds, at, unpaid=holder.machine),
         *content.graded,
         *found.statements,
         *changed,
@@ -426,7 +443,8 @@ def _holders(
 
 
 def _after(holder: WorkerState, events: Sequence[Any], terms: Terms) -> Any:
-    standing, rules = holder.standing, lease_terms.terms_trust_rules(terms, holder.standing.kind)
+    standing = holder.standing
+    rules = lease_terms.terms_trust_rules(terms, standing.kind, machine=holder.machine)
     for event in events:
         standing = trust_after_or_same(standing, event, rules)
     return standing

@@ -35,6 +35,11 @@ _LACKS = {
         "Not in the files: the further categories of %(n)d chains.",
         "n",
     ),
+    "machines": ngettext_lazy(
+        "Not in the files: that a machine drew %(n)d box.",
+        "Not in the files: that a machine drew %(n)d boxes.",
+        "n",
+    ),
     EXCLUDED_CHAINS: ngettext_lazy(
         "Not in the files: %(n)d chain that a reviewer excluded; its mentions are plain words.",
         "Not in the files: %(n)d chains that a reviewer excluded; their mentions are plain words.",

@@ -183,9 +183,10 @@ def _box_objects(
             named[box].append(labels[chain])
     found: dict[int, list[tuple[int, LayerObject]]] = defaultdict(list)
     boxes = BoxRow.objects.filter(layer=layer, image_id__in=images)
-    for pk, image, position, *corners in boxes.values_list(
-        "pk", "image_id", "position", "xmin", "ymin", "xmax", "ymax"
+    for pk, image, position, machine, *corners in boxes.values_list(
+        "pk", "image_id", "position", "machine", "xmin", "ymin", "xmax", "ymax"
     ):
         if pk in named:
-            found[image].append((position, LayerObject(tuple(named[pk]), Box(*corners))))
+            thing = LayerObject(tuple(named[pk]), Box(*corners), machine=machine)
+            found[image].append((position, thing))
     return found

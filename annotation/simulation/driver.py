@@ -29,12 +29,16 @@ from annotation.protocol.state import LINKING, VERIFICATION, ImageSettings, Imag
 from annotation.protocol.terms import LayerRecord, Mention, renamed
 from annotation.simulation.gate import Gate
 from annotation.simulation.kinds import SIMULATED
+from annotation.simulation.machine import SimulatedMachine
 from annotation.simulation.workers import SimulatedWorker
 
 
 @dataclass(slots=True)
 class SimulationCost:
-    """What was spent: judgments and paid seconds by question, and what did not go by itself."""
+    """What was spent: judgments and paid seconds of people by question, and what did not go by itself.
+
+    `machine`: the answers of a machine, which takes nobody's time.
+    """
 
     images: int = 0
     mentions: int = 0
@@ -45,6 +49,7 @@ class SimulationCost:
     moot: int = 0
     rulings: int = 0
     unfinished: int = 0
+    machine: int = 0
 
     @property
     def total(self) -> int:
@@ -57,7 +62,7 @@ class SimulationCost:
             self.seconds[question] += seconds
         for name in ("judgments", "controls", "double_checks"):
             getattr(self, name).update(getattr(other, name))
-        for name in ("images", "mentions", "moot", "rulings", "unfinished"):
+        for name in ("images", "mentions", "moot", "rulings", "unfinished", "machine"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def as_dict(self) -> dict[str, Any]:
@@ -72,12 +77,20 @@ class Crowd:
     """Simulated workers and who of them is still there. Raises ValueError where there are none.
 
     With a `gate`, control items come first where they are due, and suspended workers are passed
-    over; without one, everybody is always trusted.
+    over; without one, everybody is always trusted. A `machine` answers first whatever it has an answer to.
     """
 
-    def __init__(self, workers: Sequence[SimulatedWorker], *, seed: int, gate: Gate | None = None) -> None:
+    def __init__(
+        self,
+        workers: Sequence[SimulatedWorker],
+        *,
+        seed: int,
+        gate: Gate | None = None,
+        machine: SimulatedMachine | None = None,
+    ) -> None:
         if not workers:
             raise ValueError("a crowd needs one worker or more")
+        self.machine = machine
         self.workers = list(workers)
         self.seed = seed
         self.gate = gate
@@ -169,7 +182,14 @@ def _ask(
     outside the fold. `drawers` learns who drew, by judgment.
     """
     asked: list[str] = []
-    gate = crowd.gate
+    gate, machine = crowd.gate, crowd.machine
+    proposed = machine.answer(question, truth) if machine is not None else None
+    if machine is not None and proposed is not None:
+        name = judgment_name(truth.image, machine.name, question.key)
+        drawers[name] = machine.name
+        cost.machine += 1
+        yield Judgment(name, question.key, machine.name, "drawn", proposed, machine=True)
+        return
     wanted = question.wanted
     if gate is not None and question.kind in twice:
         wanted += double_checked(
@@ -192,8 +212,11 @@ def _ask(
         cost.judgments[question.kind] += 1
         if draws(question.kind):
             drawers[name] = worker.name
+        drawer = drawers[question.key.split("|")[1]] if kind_of(question.kind).judges else None
+        if machine is not None and drawer == machine.name:
+            machine.judged(question, truth, good=judgment.answer == "good")
+            drawer = None
         if gate is not None:
-            drawer = drawers[question.key.split("|")[1]] if kind_of(question.kind).judges else None
             gate.done(judgment, drawer)
 
 

@@ -298,7 +298,7 @@ def qrels_upload_call(call: ApiCall) -> Created:
 def qrels_show_call(call: ApiCall, newest: QrelsSnapshot) -> dict[str, Any]:
     """Show a version of qrels, by default the newest, with what it holds."""
     row = _version(call, newest)
-    counts = counts_of(row)
+    counts = counts_of([row])[row.pk]
     every = QrelsSnapshot.objects.filter(name=row.name, published=True).order_by("-version")
     return {
         **_qrels_plain(row),

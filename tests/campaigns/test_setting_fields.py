@@ -79,6 +79,12 @@ REFUSED: dict[str, tuple[tuple[Any, ...], Any]] = {
     "page.images": ((*FROM_ONE, 1), 7),
     "page.captions": (FROM_ONE, 5),
     "page.controls": ((*COUNT, 6), 0),
+    "machine.share": (SHARE, 0.25),
+    "machine.from_images": (FROM_ONE, 100),
+    "machine.retrain_each": (COUNT, 0),
+    "machine.system": ((3, True, None, "a\0b"), "drawer"),
+    "machine.least_chance": (SHARE, 0.75),
+    "machine.bar": (SHARE, 0.7),
 }
 #: Where a limit is that of two settings, the other one may be named.
 PARTNERS = {

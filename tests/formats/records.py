@@ -44,6 +44,7 @@ class Abilities:
     uncovered: bool = False
     brackets: bool = True
     nesting: bool = True
+    machines: bool = False
 
 
 @st.composite
@@ -95,7 +96,8 @@ def layers(draw: st.DrawFn, said: list[CaptionRecord], can: Abilities) -> LayerR
     for _ in range(draw(st.integers(0, 3))):
         named = tuple(draw(st.lists(st.sampled_from(visual), min_size=1, max_size=2, unique=True)))
         x, y = (sorted(draw(st.tuples(st.integers(1, SIDE), st.integers(1, SIDE)))) for _ in range(2))
-        objects.append(LayerObject(named, Box(x[0], y[0], x[1], y[1])))
+        by_machine = can.machines and draw(st.booleans())
+        objects.append(LayerObject(named, Box(x[0], y[0], x[1], y[1]), machine=by_machine))
     for name in draw(st.lists(st.sampled_from(visual), max_size=2, unique=True)):
         scene = draw(st.booleans())
         objects.append(LayerObject((name,), None, scene, not scene or draw(st.booleans())))

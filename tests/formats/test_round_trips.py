@@ -25,7 +25,10 @@ CASES: dict[str, tuple[Abilities, Carried]] = {
     "karpathy": (Abilities(captionless=True, line_breaks=True), make.as_karpathy),
     "coco": (Abilities(captionless=True, line_breaks=True), make.as_coco),
     "csv": (Abilities(line_breaks=True), make.as_csv),
-    "jsonl": (Abilities(captionless=True, line_breaks=True, layers=True, uncovered=True), list),
+    "jsonl": (
+        Abilities(captionless=True, line_breaks=True, layers=True, uncovered=True, machines=True),
+        list,
+    ),
     "entities": (
         Abilities(
             splits=("", "train", "restval", "val", "test"),

@@ -57,6 +57,7 @@ NAMED_BY_NOBODY = {
                 "score_localization_job",
                 "score_tags_job",
                 "tag_job",
+                "teach_machine_job",
                 "train_system_job",
                 "train_word_vectors_job",
             ),

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
 from annotation.campaigns import gold_layer
 from annotation.common.registry import UnknownName
+from annotation.formats.base import FormatError
+from annotation.formats.proposals import read_proposals
 from annotation.management.base import ReportCommand, few_images, plain_table, progress_bar
 from annotation.protocol.gold import Gold
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
+from annotation.simulation.machine_study import machine_table, study_machine
 from annotation.simulation.study import MEASURES, RATES, SEEDS, as_dicts, study_costs
 from annotation.synthetic_corpus.generate import generate
 from annotation.task_types import discovery
@@ -23,7 +28,7 @@ class Command(ReportCommand):
         "rates: questions per mention, judgments per image, B-cubed chain F1 and box IoU, with 95 % "
         "bootstrap intervals over images. Uses the generated sample, or a corpus that has gold."
     )
-    refusals = (UnknownName,)
+    refusals = (UnknownName, FormatError, OSError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -32,6 +37,13 @@ class Command(ReportCommand):
         parser.add_argument("--seeds", type=int, default=SEEDS)
         parser.add_argument("--rates", default=",".join(map(str, RATES)), metavar="R,R,...")
         parser.add_argument("--resamples", type=int, default=1000)
+        parser.add_argument(
+            "--machine",
+            type=Path,
+            metavar="FILE.jsonl",
+            help="Instead: what a machine saves that proposes these boxes (see export_proposals), and what "
+            "one costs that draws anywhere",
+        )
 
     def report(self, **options: Any) -> dict[str, Any]:
         discovery.load_kind_modules("simulate")
@@ -40,6 +52,8 @@ class Command(ReportCommand):
             if options[name] < 1:
                 raise CommandError(f"--{name} {options[name]}: expected 1 or more")
         images = _images(options["corpus"], options["images"])
+        if options["machine"] is not None:
+            return self._machine(images, options)
         total = len(images) * len(rates) * options["seeds"] * 2
         with progress_bar(what="images simulated", total=total) as bar:
             rows = study_costs(
@@ -52,7 +66,28 @@ class Command(ReportCommand):
             "rows": as_dicts(rows),
         }
 
+    def _machine(self, images: list[Gold], options: dict[str, Any]) -> dict[str, Any]:
+        proposals = dict(read_proposals(options["machine"]))
+        if not proposals.keys() & {image for image, _, _ in images}:
+            raise CommandError(
+                f"{options['machine']} proposes boxes of none of these {len(images)} images; propose for the "
+                "corpus that is studied"
+            )
+        with progress_bar(what="images simulated", total=len(images) * options["seeds"] * 3) as bar:
+            found = study_machine(
+                images, proposals, seeds=options["seeds"], resamples=options["resamples"], step=bar.update
+            )
+        return {
+            "images": len(images),
+            "seeds": options["seeds"],
+            "interval_remark": few_images(len(images)),
+            "machine": [asdict(figure) for figure in found.figures],
+            "boxes": [asdict(boxes) for boxes in found.boxes],
+        }
+
     def show(self, report: dict[str, Any]) -> str:
+        if "machine" in report:
+            return machine_table(report)
         cells = {(r["rate"], r["order"], r["measure"]): r for r in report["rows"]}
         lines = []
         for rate, order in dict.fromkeys((r["rate"], r["order"]) for r in report["rows"]):

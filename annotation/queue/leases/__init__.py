@@ -2,6 +2,7 @@
 
 take_lease, take_next_lease        what a worker holds, or something new; the second within an
                                    answer's transaction
+take_machine_lease                 one named task, for a machine
 renew_lease                        a sign of life
 return_lease, end_expired_leases   an end without an answer; submission ends those that have one
 return_leases_of, ..._of_controls  of all that show an image, whoever holds them
@@ -22,7 +23,7 @@ from annotation.queue.leases.ending import (
     return_leases_of,
     return_leases_of_controls,
 )
-from annotation.queue.leases.taking import Lease, take_lease, take_next_lease
+from annotation.queue.leases.taking import Lease, take_lease, take_machine_lease, take_next_lease
 
 __all__ = [
     "Lease",
@@ -34,4 +35,5 @@ __all__ = [
     "return_leases_of_controls",
     "renew_lease",
     "take_lease",
+    "take_machine_lease",
 ]

@@ -16,7 +16,7 @@ from annotation.models import Assignment, Campaign, Worker
 from annotation.models import Standing as StandingRow
 from annotation.protocol import trust
 from annotation.protocol.controls import choose_control, is_control_due
-from annotation.protocol.kinds import is_page
+from annotation.protocol.kinds import is_page, kind_of
 from annotation.quality import controls, qualification, worker_trust
 from annotation.queue import dispatch, relevance_pages
 from annotation.queue.dispatch import NoTask, WorkerState
@@ -101,6 +101,35 @@ def take_lease(
         return take_next_lease(cursor, terms, holder, kind, holding, database.now())
 
 
+def take_machine_lease(*, worker: int, campaign: Campaign, kind: str, task: int) -> Lease | NoTask:
+    """A lease of this one task for a machine, or why it gets none; under the locks and rules of `take_lease`.
+
+    A machine votes. It gets no control item, nothing that is asked a second time to tell agreement, and
+    nothing of a kind that only people answer.
+    """
+    with database.writing(), connection.cursor() as cursor:
+        terms = terms_of(cursor, campaign.pk)
+        holder = _holder(cursor, campaign.pk, worker, kind)
+        if holder is None or not holder.machine or not kind_of(kind).machine_answers:
+            return NoTask(
+                "no_machine", "Only a machine takes a question by its number, and not of this kind."
+            )
+        at = database.now()
+        refused = dispatch.why_closed(terms) or why_refused(holder, terms)
+        if refused is None:
+            rules = terms_trust_rules(terms, kind, machine=True)
+            refused = dispatch.why_drawer_waits(cursor, holder, rules, at)
+        if refused is not None:
+            return refused
+        claimed = dispatch.claim_task(cursor, holder, kind, task)
+        if claimed is None:
+            return NoTask("taken", "Somebody else has this question, or had it.")
+        expires = at + timedelta(minutes=terms.settings.lease.minutes)
+        request = _Request(terms, holder, kind, at, expires)
+        assignment = _insert(cursor, request, claimed.role, task=claimed.task)
+        return _lease(assignment, claimed, kind, expires, terms)
+
+
 def _holder(cursor: Any, campaign: int, worker: int, kind: str) -> WorkerState | None:
     """The worker's standing, locked; None where they have none yet."""
     database.execute(
@@ -163,6 +192,8 @@ def take_next_lease(
         return NoTask(
             "in_hand", _("You already have this task open, perhaps in another tab: answer it first.")
         )
+    if holder.machine:
+        return NoTask("machine", "A machine takes the questions that it has answers to, one by one.")
     ahead = dispatch.why_drawer_waits(cursor, holder, terms_trust_rules(terms, kind), at)
     if ahead is not None:
         return ahead
@@ -237,6 +268,7 @@ def _is_plain(terms: Terms, holder: WorkerState, kind: str, held: int) -> bool:
     return (
         held < terms.settings.lease.in_hand
         and not is_page(kind)
+        and not holder.machine
         and dispatch.why_closed(terms) is None
         and why_refused(holder, terms) is None
         and not trust.is_drawer_watched(holder.standing, terms_trust_rules(terms, kind))

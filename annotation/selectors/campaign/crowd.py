@@ -51,6 +51,7 @@ class WorkerRow:
     id: int
     pseudonym: str
     erased: bool
+    machine: bool = False
     answers: int = 0
     seconds: float = 0.0
     earned: int = 0
@@ -85,7 +86,9 @@ def workers(
         who.filter(worker__gt=after).order_by("worker").values_list("worker", flat=True).distinct()[:limit]
     )
     rows = {
-        worker.pk: WorkerRow(worker.pk, worker.pseudonym, worker.erased_at is not None)
+        worker.pk: WorkerRow(
+            worker.pk, worker.pseudonym, worker.erased_at is not None, worker.kind == Worker.MACHINE
+        )
         for worker in Worker.objects.filter(pk__in=ids).order_by("pk")
     }
     answers: dict[tuple[int, str], int] = defaultdict(int)

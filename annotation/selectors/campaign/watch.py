@@ -9,7 +9,7 @@ from typing import NamedTuple
 from django.db import connection
 from django.db.models import Count, Exists, F, OuterRef
 
-from annotation.models import Assignment, Campaign, Control, Image, OpenImage, PageControl, Standing
+from annotation.models import Assignment, Campaign, Control, Image, OpenImage, PageControl, Standing, Worker
 from annotation.protocol.kinds import ABOUT_PAGE, all_kinds
 from annotation.protocol.trust import PROBATION, TRUSTED
 from annotation.selectors.same_question import met_as_control
@@ -28,16 +28,15 @@ class Stuck(NamedTuple):
 def active(
     campaign: Campaign, *, since: datetime, kinds: Iterable[str], admits: Collection[str]
 ) -> dict[str, list[int]]:
-    """Kind -> those who may work on it now, of the workers who answered anything since then.
+    """Kind -> those who may work on it now, of the people who answered anything since then.
 
     `admits`: the kinds that whoever has not begun them yet may begin without a test.
     """
     recent = Assignment.objects.filter(
         campaign=OuterRef("campaign"), worker=OuterRef("worker"), kind=OuterRef("kind"), ended_at__gte=since
     ).filter(state=Assignment.SUBMITTED)
-    there = set(
-        Standing.objects.filter(Exists(recent), campaign=campaign).values_list("worker", flat=True).distinct()
-    )
+    people = Standing.objects.filter(Exists(recent), campaign=campaign, worker__kind=Worker.PERSON)
+    there = set(people.values_list("worker", flat=True).distinct())
     able: dict[str, set[int]] = {kind: set(there) if kind in admits else set() for kind in kinds}
     standings = Standing.objects.filter(campaign=campaign, worker__in=there, kind__in=able)
     for kind, worker, state, blocked, withdrawn in standings.values_list(

@@ -43,6 +43,7 @@ RULES = Kind(
     draws=True,
     about_boxes=True,
     shows_boxes=True,
+    machine_answers=("drawn",),
     grader=Grader(_right, _stratum),
     strata=ANSWERS[BOX_DRAWING],
     measured_on=MEASURED_ON_VERDICTS,

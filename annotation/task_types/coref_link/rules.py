@@ -14,6 +14,7 @@ RULES = Kind(
     mentions=(2, 2),
     grader=one_of(ANSWERS[COREF_LINK]),
     strata=ANSWERS[COREF_LINK],
+    machine_answers=("yes",),
     built_in=True,
 )
 

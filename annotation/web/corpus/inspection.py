@@ -37,12 +37,22 @@ class ShownChain:
     categories: list[str]
     mentions: list[Mention] = field(default_factory=list)
     boxes: list[str] = field(default_factory=list)
+    by_machine: int = 0
     lit: bool = False
 
     @property
     def hue(self) -> int:
         """The number of its colour."""
         return hue(self.number)
+
+    @property
+    def drawn_by(self) -> str:
+        """How many of its boxes a machine drew, in words; "" where people drew all."""
+        if not self.by_machine:
+            return ""
+        if self.by_machine == len(self.boxes):
+            return _("drawn by a machine, accepted by people")
+        return _("%(count)d drawn by a machine, accepted by people") % {"count": self.by_machine}
 
     @property
     def verdict(self) -> str:
@@ -143,6 +153,7 @@ def _tagged(rows: LayerRows, shown: dict[int, ShownChain]) -> list[tuple[Box, li
             letter = letters(len(chain.boxes)) if counts[link.chain_id] > 1 else ""
             tags.append(Tag(chain.number, f"{chain.number}{letter}"))
             chain.boxes.append(tags[-1].name)
+            chain.by_machine += box.machine
         tagged.append((box, tags))
     return tagged
 

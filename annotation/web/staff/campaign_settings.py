@@ -20,7 +20,7 @@ from annotation.common.roles import RESEARCHER
 from annotation.models import Campaign, OpenImage, SettingsVersion
 from annotation.protocol.campaign_settings import CampaignError, CampaignSettings, as_toml, settings_of
 from annotation.protocol.counted import AnswerSettings
-from annotation.protocol.kinds import is_page, kind_of, kinds_of_tasks
+from annotation.protocol.kinds import is_page, kind_of, kinds_of_tasks, machine_kinds
 from annotation.protocol.work import StopSettings
 from annotation.selectors.settings_versions import images_by_version, settings_versions
 from annotation.web.common.access import BROWSING, account_of, for_roles_on, role_missing
@@ -40,6 +40,7 @@ TITLES = {
     "lease": gettext_lazy("How long a task stays assigned"),
     "pay": gettext_lazy("Pay"),
     "stop": gettext_lazy("Stop rules"),
+    "machine": gettext_lazy("Boxes that a machine proposes"),
 }
 #: What the form of stop rules calls its fields; "%(currency)s" is the campaign's.
 STOP_LABELS = {
@@ -275,6 +276,7 @@ def tables_of(settings: CampaignSettings, tasks: str) -> list[SettingTable]:
         "lease": settings.lease,
         "pay": settings.pay,
         "stop": settings.stop,
+        **({"machine": settings.machine} if machine_kinds(kinds_of_tasks(tasks)) else {}),
     }
     return [
         SettingTable(

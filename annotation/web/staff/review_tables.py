@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.models import Box as BoxRow
-from annotation.models import Caption, Move
+from annotation.models import Caption, Move, Worker
 from annotation.models import Mention as MentionRow
 from annotation.protocol import boxes as loop
 from annotation.protocol import questions as q
@@ -56,6 +56,11 @@ class JudgmentInWords:
     def worker(self) -> str:
         """The pseudonym of who answered."""
         return self.said.judgment.worker.pseudonym
+
+    @property
+    def by_machine(self) -> bool:
+        """Whether a machine answered."""
+        return self.said.judgment.worker.kind == Worker.MACHINE
 
 
 @dataclass(slots=True)

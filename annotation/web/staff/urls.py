@@ -10,6 +10,7 @@ from annotation.web.staff import (
     control_items,
     image_order,
     jobs,
+    machines,
     recruiting,
     review,
     workers,
@@ -34,6 +35,8 @@ urlpatterns = [
     ),
     path("campaigns/<slug:name>/flags/<int:flag>/resolve/", review.flag_resolve, name="resolve_flag"),
     path("campaigns/<slug:name>/workers/", workers.worker_list, name="workers"),
+    path("campaigns/<slug:name>/machines/", machines.machine_list, name="machines"),
+    path("campaigns/<slug:name>/machines/act/", machines.machine_act, name="act_on_machines"),
     path("campaigns/<slug:name>/workers/<str:pseudonym>/", workers.worker_detail, name="worker"),
     path("campaigns/<slug:name>/workers/<str:pseudonym>/act/", workers.worker_act, name="act_on_worker"),
     path(

@@ -96,6 +96,7 @@ def worker_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
                 _head(asked, sort) for sort in SORTS if pay.basis != UNPAID or sort not in ("earned", "due")
             ],
             paid=pay.basis != UNPAID,
+            machines_answer=bool(kinds.machine_kinds(campaign.kinds)),
             kinds=kinds_in_words(campaign),
             states=FILTERS.items(),
             later=_as_query(replace(asked, after=page.after)) if page.after else "",

@@ -1,0 +1,190 @@
+"""Machines of a campaign: made by a manager, taught by a job, and what they would draw stored.
+
+How a machine comes to its boxes is none of this package's business: whoever teaches it stores proposals, for
+each image and phrase boxes with the chance that people accept them (`store_proposals`).
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterable, Iterator
+
+from django.db import IntegrityError
+
+from annotation.audit import record
+from annotation.common import database
+from annotation.datasets import layers
+from annotation.models import Account, Campaign, Image, Machine, MachineProposals, OpenImage, Worker
+from annotation.protocol.campaign_settings import CampaignError, settings_of
+from annotation.protocol.contents import corners, mention_from
+from annotation.protocol.kinds import machine_kinds
+from annotation.protocol.machines import Proposals, best_first, machine_trust
+from annotation.protocol.terms import ImageRecord, Mention
+from annotation.quality import worker_trust
+from annotation.selectors.records import stream_records
+
+__all__ = [
+    "TEACH_JOB",
+    "Campaign",
+    "campaigns_with_machines",
+    "count_finished",
+    "finished_records",
+    "machine_add",
+    "machine_learnt",
+    "machine_named",
+    "records_to_propose",
+    "store_proposals",
+]
+
+#: The job that teaches a machine; whoever knows how registers it.
+TEACH_JOB = "teach_machine"
+_NAME = re.compile(r"[-a-zA-Z0-9_]{1,30}")
+
+
+def machine_add(*, campaign: Campaign, name: str, actor: Account | None = None) -> Machine:
+    """Make a machine of a campaign: a worker of its own, whom nobody can sign in as, with its standings.
+
+    Raises CampaignError for a name that cannot be or is taken, and for a campaign in which no machine has
+    anything to do.
+    """
+    kinds = machine_kinds(campaign.kinds)
+    if not kinds:
+        raise CampaignError(
+            f"campaign {campaign.name!r} asks {', '.join(campaign.kinds)}: a machine answers none of that; "
+            "add it to a campaign that asks for boxes"
+        )
+    if campaign.state == Campaign.CLOSED:
+        raise CampaignError(f"campaign {campaign.name!r} is closed; add the machine to an open one")
+    if not _NAME.fullmatch(name):
+        raise CampaignError(
+            f"machine {name!r}: expected a name of at most 30 letters, digits, hyphens or underscores"
+        )
+    settings = settings_of(campaign.settings)
+    rules = machine_trust(settings.trust, settings.machine)
+    try:
+        with database.writing():
+            pseudonym = f"machine-{name[:24]}-{secrets.token_hex(3)}"
+            worker = Worker.objects.create(kind=Worker.MACHINE, pseudonym=pseudonym)
+            machine = Machine.objects.create(campaign=campaign, worker=worker, name=name, created_by=actor)
+            for kind in kinds:
+                worker_trust.join_campaign(worker=worker.pk, campaign=campaign, kind=kind, settings=rules)
+            record(actor=actor, act="add_machine", campaign=campaign, machine=name, worker=worker.pseudonym)
+    except IntegrityError as error:
+        raise CampaignError(
+            f"campaign {campaign.name!r} has a machine {name!r} already; give another name"
+        ) from error
+    return machine
+
+
+def machine_named(campaign: Campaign, name: str) -> Machine:
+    """The machine of that name; CampaignError names those that there are."""
+    found = Machine.objects.filter(campaign=campaign, name=name).select_related("worker").first()
+    if found is None:
+        names = ", ".join(
+            Machine.objects.filter(campaign=campaign).order_by("pk").values_list("name", flat=True)
+        )
+        raise CampaignError(
+            f"campaign {campaign.name!r} has no machine {name!r}; it has {names or 'none: see add_machine'}"
+        )
+    return found
+
+
+def machine_learnt(machine: Machine, *, images: int, source: str) -> int:
+    """Note that a machine learnt from so many finished images; the version of its proposals from now on."""
+    with database.writing():
+        row = Machine.objects.select_for_update(no_key=True).get(pk=machine.pk)
+        row.version, row.learnt, row.source = row.version + 1, images, source[:200]
+        row.save(update_fields=["version", "learnt", "source"])
+    machine.refresh_from_db()
+    return machine.version
+
+
+def store_proposals(machine: Machine, proposals: Iterable[tuple[str, Proposals]]) -> int:
+    """Store what a machine would draw in images (by key), in place of what it said before; how many images.
+
+    Raises CampaignError for an image that the campaign does not ask about, and for a phrase or a box that is
+    not the image's.
+    """
+    count = 0
+    for key, of_image in proposals:
+        row = (
+            OpenImage.objects.select_related("image")
+            .filter(campaign=machine.campaign_id, image__key=key)
+            .first()
+        )
+        if row is None:
+            raise CampaignError(
+                f"image {key!r} is not among those of campaign {machine.campaign.name!r}; propose boxes of "
+                "its own images"
+            )
+        _check(row, of_image)
+        MachineProposals.objects.update_or_create(
+            machine=machine,
+            image=row,
+            defaults={"version": machine.version, "boxes": _plain(of_image)},
+        )
+        count += 1
+    return count
+
+
+def _plain(proposals: Proposals) -> dict[str, list[list[float]]]:
+    return {
+        phrase: [[*corners(one.box), round(one.chance, 4)] for one in best_first(boxes)]
+        for phrase, boxes in proposals.items()
+        if boxes
+    }
+
+
+def _check(row: OpenImage, proposals: Proposals) -> None:
+    names = {f"{caption}:{start}-{end}" for caption, start, end, *_ in row.mentions}
+    if strange := sorted(set(proposals) - names):
+        raise CampaignError(
+            f"image {row.image.key!r} has no mention {strange[0]!r}; propose boxes for the mentions that the "
+            "campaign asks about"
+        )
+    width, height = row.image.width, row.image.height
+    for phrase, boxes in proposals.items():
+        for box, chance in boxes:
+            if (width and box.xmax > width) or (height and box.ymax > height) or not 0 <= chance <= 1:
+                raise CampaignError(
+                    f"image {row.image.key!r}, mention {phrase}: box {corners(box)} with chance {chance} is "
+                    f"not within {width} x {height} pixels and 0 to 1"
+                )
+
+
+def count_finished(campaign: Campaign) -> int:
+    """How many images of a campaign are complete."""
+    return OpenImage.objects.filter(campaign=campaign, complete=True).count()
+
+
+def finished_records(campaign: Campaign) -> Iterator[ImageRecord]:
+    """The campaign's complete images with their share of its layer, in the order of the corpus."""
+    complete = OpenImage.objects.filter(campaign=campaign, complete=True)
+    layer = layers.layer_to_read(campaign.corpus, campaign.name)
+    images = Image.objects.filter(pk__in=complete.values("image"))
+    return stream_records(corpus=campaign.corpus, layer=layer, images=images)
+
+
+def records_to_propose(campaign: Campaign) -> Iterator[tuple[ImageRecord, tuple[Mention, ...]]]:
+    """The images that are not complete and of which the machine has its share, each with its mentions, in the
+    order of the corpus."""
+    settings = settings_of(campaign.settings).machine
+    rows = OpenImage.objects.filter(campaign=campaign, complete=False).values_list(
+        "image", "image__key", "mentions"
+    )
+    asked = {
+        image: tuple(map(mention_from, plain))
+        for image, key, plain in rows
+        if settings.takes(key, seed=campaign.seed)
+    }
+    keys = dict(Image.objects.filter(pk__in=asked).values_list("key", "pk"))
+    images = Image.objects.filter(pk__in=list(asked))
+    for each in stream_records(corpus=campaign.corpus, images=images):
+        yield each, asked[keys[each.id]]
+
+
+def campaigns_with_machines() -> list[Campaign]:
+    """The open campaigns that have a machine, and a share of images for it."""
+    rows = Campaign.objects.filter(state=Campaign.OPEN, machines__isnull=False).distinct().order_by("pk")
+    return [row for row in rows.select_related("corpus") if settings_of(row.settings).machine.share]

@@ -1,0 +1,71 @@
+"""Boxes that a machine proposes, as JSON Lines: one image in each line.
+
+    {"image": "scene-000001", "boxes": {"0:1-3": [[34, 12, 120, 240, 0.81], ...], ...}}
+
+A phrase is named by its mention: caption, first word, and the word after its last, all counted from 0. A box
+is left, top, right, bottom, 1-based and inclusive, and the chance that people accept it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from annotation.formats.base import FormatError
+from annotation.formats.files.text import lines
+from annotation.protocol.contents import corners
+from annotation.protocol.machines import Proposals, ProposedBox, best_first
+from annotation.protocol.terms import Box
+
+_SHAPE = '{"image": KEY, "boxes": {"0:1-3": [[xmin, ymin, xmax, ymax, chance], ...]}}'
+
+
+def read_proposals(path: Path) -> Iterator[tuple[str, Proposals]]:
+    """(image, its proposals, the best first) of each line. Raises FormatError, naming the line."""
+    seen: set[str] = set()
+    for number, line in lines(path):
+        try:
+            plain = json.loads(line)
+            image, boxes = plain["image"], plain["boxes"]
+            found = {str(phrase): best_first(map(_proposed, own)) for phrase, own in boxes.items()}
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise FormatError(f"no proposals ({error})", file=path, line=number, expected=_SHAPE) from error
+        if not isinstance(image, str) or image in seen:
+            raise FormatError(
+                f"image {image!r} comes twice, or is no key",
+                file=path,
+                line=number,
+                expected="each image once",
+            )
+        seen.add(image)
+        yield image, found
+
+
+def proposal_line(image: str, proposals: Proposals) -> str:
+    """The line of an image, without its end."""
+    boxes = {
+        phrase: [[*corners(one.box), round(one.chance, 4)] for one in own]
+        for phrase, own in proposals.items()
+    }
+    return json.dumps({"image": image, "boxes": boxes}, separators=(",", ":"))
+
+
+def write_proposals(path: Path, found: Iterable[tuple[str, Proposals]]) -> int:
+    """Write a file of proposals; how many images."""
+    count = 0
+    with path.open("w", encoding="utf-8") as file:
+        for image, proposals in found:
+            file.write(proposal_line(image, proposals) + "\n")
+            count += 1
+    return count
+
+
+def _proposed(plain: Any) -> ProposedBox:
+    *box, chance = plain
+    if any(type(corner) is not int for corner in box) or len(box) != 4:
+        raise ValueError(f"box {box} is not four whole numbers")
+    if not isinstance(chance, int | float) or not 0 <= chance <= 1:
+        raise ValueError(f"chance {chance!r} is not from 0 to 1")
+    return ProposedBox(Box(*box), float(chance))

@@ -1,0 +1,49 @@
+"""`manage.py import_proposals CAMPAIGN MACHINE FILE`: boxes that a machine would draw, from a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation.campaigns import CampaignError, campaign_named, machines
+from annotation.formats.base import FormatError
+from annotation.formats.proposals import read_proposals
+from annotation.management.base import ReportCommand
+from annotation.queue import machine_turns, submission
+
+
+class Command(ReportCommand):
+    help = (
+        "Give a machine its boxes from a file: JSON, an image in each line, as "
+        '{"image": KEY, "boxes": {MENTION: [[xmin, ymin, xmax, ymax, chance], ...]}}; then let it answer.'
+    )
+    refusals = (CampaignError, FormatError, OSError)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("campaign")
+        parser.add_argument("machine")
+        parser.add_argument("file", type=Path, metavar="FILE.jsonl")
+
+    def report(self, **options: Any) -> dict[str, Any]:
+        campaign = campaign_named(options["campaign"])
+        machine = machines.machine_named(campaign, options["machine"])
+        found = list(read_proposals(options["file"]))
+        version = machines.machine_learnt(machine, images=0, source=f"file {options['file'].name}")
+        images = machines.store_proposals(machine, found)
+        answers = machine_turns.take_turns(campaign, submission.submit)
+        return {
+            "campaign": campaign.name,
+            "machine": machine.name,
+            "version": version,
+            "images": images,
+            "answers": answers,
+        }
+
+    def show(self, report: dict[str, Any]) -> str:
+        return (
+            f"machine {report['machine']}, version {report['version']}: boxes for {report['images']} images; "
+            f"{report['answers']} questions answered at once"
+        )

@@ -1,0 +1,57 @@
+"""Machines that work on a campaign, and the boxes that they would draw."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from annotation.models.crowd import Account, Worker
+from annotation.models.queue import OpenImage
+from annotation.models.work import Campaign
+
+
+class Machine(models.Model):
+    """A machine of a campaign. It answers as its worker; the campaign's settings say on what (`machine`).
+
+    `version` counts how often it learnt; `learnt` are the finished images that it last learnt from, None
+    before the first time. `source` says in words what it last learnt from.
+    """
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="machines", db_index=False)
+    worker = models.OneToOneField(Worker, on_delete=models.PROTECT, related_name="machine")
+    name = models.SlugField(max_length=30)
+    version = models.PositiveIntegerField(default=0, db_default=0)
+    learnt = models.PositiveIntegerField(null=True, blank=True)
+    source = models.CharField(max_length=200, blank=True, default="", db_default="")
+    created_by = models.ForeignKey(
+        Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "name"], name="machine_once_per_campaign"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.campaign_id}: {self.name}"
+
+
+class MachineProposals(models.Model):
+    """What a machine would draw in an image: {phrase: [[xmin, ymin, xmax, ymax, chance], ...]}, best first.
+
+    A phrase is a mention's id; `chance` is that of being accepted, as the machine rates it (0..1).
+    """
+
+    machine = models.ForeignKey(Machine, on_delete=models.CASCADE, related_name="proposals", db_index=False)
+    image = models.ForeignKey(OpenImage, on_delete=models.CASCADE, related_name="proposals")
+    version = models.PositiveIntegerField(help_text="Of the machine, when it proposed them")
+    boxes = models.JSONField(default=dict)
+
+    class Meta:
+        verbose_name_plural = "proposals of machines"
+        constraints = [
+            models.UniqueConstraint(fields=["machine", "image"], name="proposals_once_per_machine_and_image"),
+        ]
+
+    def __str__(self) -> str:
+        return f"machine {self.machine_id}, image {self.image_id}"

@@ -1,0 +1,137 @@
+"""Machine workers: what a campaign sets about them, and the rules by which one answers.
+
+A machine is a worker. It answers through the same queue and the same fold as people do, and is judged by the
+same verdicts. Three things set it apart. It gives only those answers of a kind that people check afterwards
+(`Kind.machine_answers`: "drawn" to drawing, "yes" to a link). It answers votes alone, since agreement is told
+of people. And beside its standing it has a record per category: below the bar, people draw again for that
+category.
+
+Source: the verdicts are those of Plummer et al. 2015, sections 2.2 and 2.3. That verifying a box costs people
+a tenth of drawing it: Papadopoulos et al. 2016. Every number is decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, NamedTuple
+
+from pydantic import Field
+
+from annotation.protocol.controls import Seed, draw_number
+from annotation.protocol.setting_types import Fraction, StorableText, WholeFromOne, WholeNumber
+from annotation.protocol.terms import Box, Mention, representative
+from annotation.protocol.trust_settings import TrustSettings
+from annotation.protocol.words import gettext_noop as _
+from models_core.checked_fields import check_fields
+
+#: A proposal that overlaps an accepted box by so much (IoU) shows the same thing: an accepted box stands for
+#: a gold box from there on (`gold.COVERS`).
+SAME_THING = 0.5
+#: Proposals of one phrase that are kept.
+MOST_PROPOSALS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class MachineSettings:
+    """On how many images a machine proposes, when it learns, and how sure it must be. `share` 0: no machine.
+
+    They hold from the next answer on, also for images that are open. Raises BadField (a ValueError).
+    """
+
+    share: Annotated[
+        Fraction, Field(description=_("Share of the images on which a machine proposes boxes; 0: none"))
+    ] = field(default=0.0, metadata={"source": "decided: the printed protocol has people only"})
+    from_images: Annotated[
+        WholeFromOne, Field(description=_("Finished images from which a machine learns first"))
+    ] = field(default=40, metadata={"source": "decided"})
+    retrain_each: Annotated[
+        WholeNumber,
+        Field(description=_("Further finished images after which a machine learns again; 0: never")),
+    ] = field(default=40, metadata={"source": "decided"})
+    system: Annotated[
+        StorableText,
+        Field(description=_("Stored proposer from which a machine begins; empty: it learns here alone")),
+    ] = field(default="", metadata={"source": "decided"})
+    least_chance: Annotated[
+        Fraction,
+        Field(description=_("Chance of being accepted, as a machine rates it, from which it proposes a box")),
+    ] = field(default=0.2, metadata={"source": "decided (docs/machines.md)"})
+    bar: Annotated[
+        Fraction,
+        Field(
+            description=_("Share of a machine's last checked boxes that must be good; below it people draw")
+        ),
+    ] = field(default=0.3, metadata={"source": "decided: looking at a box takes a tenth of drawing one"})
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def takes(self, image: str, *, seed: Seed) -> bool:
+        """Whether a machine works on the image with this key. A larger share has the images of a smaller."""
+        return draw_number(seed, image, "machine") < self.share
+
+
+class ProposedBox(NamedTuple):
+    """A box that a machine would draw, and the chance, as it rates it, that people accept it (0..1)."""
+
+    box: Box
+    chance: float
+
+
+#: Of one image: a phrase's id (its mention's) -> its boxes, the best first.
+Proposals = Mapping[str, Sequence[ProposedBox]]
+
+
+def next_proposal(
+    proposals: Proposals, mentions: Iterable[Mention], accepted: Collection[Box], *, least_chance: float
+) -> ProposedBox | None:
+    """The box to propose for a chain that has these accepted boxes; None where it is left to people.
+
+    Proposals are those of the mention that people are shown for the chain. Boxes that show what an accepted
+    one shows are passed over.
+    """
+    for proposed in proposals.get(representative(mentions).id, ()):
+        if proposed.chance < least_chance:
+            return None
+        if all(proposed.box.iou(box) < SAME_THING for box in accepted):
+            return proposed
+    return None
+
+
+def best_first(proposals: Iterable[ProposedBox]) -> list[ProposedBox]:
+    """At most `MOST_PROPOSALS` proposals by falling chance, those of equal chance as they came."""
+    return sorted(proposals, key=lambda one: -one.chance)[:MOST_PROPOSALS]
+
+
+def machine_trust(settings: TrustSettings, machine: MachineSettings) -> TrustSettings:
+    """The trust rules that hold for a machine: no test, a bar of its own, all else as for people."""
+    return replace(settings, qualification=False, drawing_bar=machine.bar)
+
+
+def categories_left(
+    verdicts: Iterable[tuple[Iterable[str], bool]], *, kind: str, settings: TrustSettings
+) -> frozenset[str]:
+    """The categories that people draw again, from the verdicts (categories of the chain, good or not) on a
+    machine's boxes since it last learnt, oldest first.
+
+    A category is left by the rule that suspends a worker: `TrustSettings.suspends` over its newest verdicts.
+    """
+    records: dict[str, list[bool]] = {}
+    for categories, good in verdicts:
+        for category in categories:
+            records.setdefault(category, []).append(good)
+    window = settings.window_of(kind)
+    return frozenset(category for category, own in records.items() if settings.suspends(kind, own[-window:]))
+
+
+def learns_now(settings: MachineSettings, *, finished: int, learnt: int | None) -> bool:
+    """Whether a machine that last learnt from `learnt` finished images (None: never) is to learn from
+    `finished`."""
+    if not settings.share:
+        return False
+    if learnt is None:
+        return bool(settings.system) or finished >= settings.from_images
+    if learnt < settings.from_images <= finished and settings.retrain_each:
+        return True
+    return bool(settings.retrain_each) and finished - max(learnt, 0) >= settings.retrain_each

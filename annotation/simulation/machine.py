@@ -1,0 +1,107 @@
+"""A machine in the simulated crowd: it proposes boxes, and is judged by the rules of machine workers.
+
+It answers a drawing question before people are asked, once for each, by the box that its proposals have for
+the phrase shown. People are asked at once where it is not sure enough, where it is suspended, where people
+draw that category again, and while too many of its first boxes wait for verdicts (as `queue.machine_turns`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from annotation.protocol.gold import Truth
+from annotation.protocol.kinds import draws, kind_of
+from annotation.protocol.machines import (
+    MachineSettings,
+    Proposals,
+    categories_left,
+    machine_trust,
+    next_proposal,
+)
+from annotation.protocol.questions import Question
+from annotation.protocol.terms import Box, Chain
+from annotation.protocol.trust import (
+    PROBATION,
+    SUSPENDED,
+    TRUSTED,
+    BoxJudged,
+    Entered,
+    ItemDone,
+    WorkerTrust,
+    refuse_drawing_ahead,
+    trust_after,
+)
+from annotation.protocol.trust_settings import TrustSettings
+
+
+class SimulatedMachine:
+    """`proposals(image)` are its proposals for the image of that name, None where it has none.
+
+    `drawn` counts its boxes, `good` those that were accepted; `suspended_after` is how many it had drawn when
+    its verdicts suspended it, None while they have not.
+    """
+
+    name = "machine"
+
+    def __init__(
+        self,
+        proposals: Callable[[str], Proposals | None],
+        *,
+        settings: MachineSettings,
+        trust: TrustSettings | None = None,
+        seed: int = 0,
+    ) -> None:
+        self._proposals, self._settings, self._seed = proposals, settings, seed
+        self._trust = machine_trust(trust or TrustSettings(), settings)
+        self._standings: dict[str, WorkerTrust] = {}
+        self._verdicts: list[tuple[tuple[str, ...], bool]] = []
+        self._waiting = 0
+        self.drawn = self.good = 0
+        self.suspended_after: int | None = None
+
+    def learnt(self) -> None:
+        """It has learnt anew: what was said of its boxes by category counts no more."""
+        self._verdicts.clear()
+
+    def answer(self, question: Question, truth: Truth) -> Box | None:
+        """The box that it draws; None where people are to be asked."""
+        if not draws(question.kind) or self.name in question.barred:
+            return None
+        if not self._settings.takes(truth.image, seed=self._seed):
+            return None
+        standing = self._standing(question.kind)
+        if standing.state not in (PROBATION, TRUSTED):
+            return None
+        if refuse_drawing_ahead(standing, self._waiting, self._trust) is not None:
+            return None
+        proposals = self._proposals(truth.image)
+        if proposals is None:
+            return None
+        mentions = tuple(truth.mentions[name] for name in question.mentions)
+        found = next_proposal(proposals, mentions, question.boxes, least_chance=self._settings.least_chance)
+        if found is None or not self._left(question.kind).isdisjoint(Chain("", mentions).categories):
+            return None
+        self._waiting += 1
+        self.drawn += 1
+        self._standings[question.kind] = trust_after(standing, ItemDone(), self._trust)
+        return found.box
+
+    def judged(self, question: Question, truth: Truth, *, good: bool) -> None:
+        """A person has said of its box whether it is good."""
+        kind = kind_of(question.kind).judges
+        self._waiting -= 1
+        self.good += good
+        mentions = tuple(truth.mentions[name] for name in question.mentions)
+        self._verdicts.append((Chain("", mentions).categories, good))
+        after = trust_after(self._standing(kind), BoxJudged(good), self._trust)
+        self._standings[kind] = after
+        if after.state == SUSPENDED and self.suspended_after is None:
+            self.suspended_after = self.drawn
+
+    def _standing(self, kind: str) -> WorkerTrust:
+        if kind not in self._standings:
+            self._standings[kind] = trust_after(WorkerTrust(kind), Entered(), self._trust)
+        return self._standings[kind]
+
+    def _left(self, kind: str) -> frozenset[str]:
+        return categories_left(self._verdicts, kind=kind, settings=self._trust)

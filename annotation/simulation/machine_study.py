@@ -1,0 +1,304 @@
+"""What a machine saves: the same images through the same crowd, with people alone and with a machine.
+
+In all arms the same rule accepts a box: a person says that it is good. Of each arm the study reports how many
+answers of each kind people gave an image, the seconds that these take by published figures, how many boxes
+were drawn by hand, and B-cubed chain F1 and box IoU of the layer, each with a bootstrap interval over images
+(all seeds of an image are drawn together); and the difference to people alone from the same draws.
+
+Seconds are told twice. By Papadopoulos et al. 2016 (We don't need no bounding-boxes) drawing takes 25 to 40 s
+and verifying 2 to 3 s: the middles, 32.5 s and 2.5 s, are taken for drawing and for whatever is answered by
+looking. By Su et al. 2012 (Crowdsourcing annotations for visual object detection) the medians of the box loop
+are 25.5 s for drawing, 9.0 s for quality and 7.8 s for coverage; other questions take what quality does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from annotation.protocol.dice import Dice
+from annotation.protocol.gold import Gold, Truth, anywhere
+from annotation.protocol.kinds import all_kinds, draws, kind_of
+from annotation.protocol.machines import MachineSettings, Proposals, ProposedBox
+from annotation.protocol.scores import LayerScores, compare_layers
+from annotation.protocol.state import ImageSettings
+from annotation.simulation.driver import Crowd, simulate_image
+from annotation.simulation.machine import SimulatedMachine
+from annotation.simulation.workers import make_crowd
+
+#: Who answers: 60 % careful, 30 % average, 10 % sloppy, of twelve.
+STUDY_MIX: Mapping[str, int] = {"careful": 7, "average": 4, "sloppy": 1}
+PEOPLE_ALONE = "people alone"
+#: What is reported, in this order.
+FIGURES = (
+    "published_seconds",
+    "crowd_seconds",
+    "drawn_by_hand",
+    "judgments",
+    "rulings",
+    "chain_f1",
+    "box_iou",
+)
+
+
+#: Those of them that are compared by their difference; costs are, by their share.
+DIFFERENCES = frozenset(("chain_f1", "box_iou"))
+
+
+def seconds_of(kind: str, *, drawing: float, looking: float, coverage: float | None = None) -> float:
+    """What an answer of a kind takes, where drawing takes so long, and looking so long."""
+    if draws(kind):
+        return drawing
+    return coverage if coverage is not None and kind_of(kind).needs_boxes else looking
+
+
+def published_seconds(kind: str) -> float:
+    """Papadopoulos et al. 2016: the middles of 25 to 40 s and of 2 to 3 s."""
+    return seconds_of(kind, drawing=32.5, looking=2.5)
+
+
+def crowd_seconds(kind: str) -> float:
+    """Su et al. 2012: medians of drawing, quality and coverage."""
+    return seconds_of(kind, drawing=25.5, looking=9.0, coverage=7.8)
+
+
+@dataclass(slots=True)
+class StudiedImage:
+    """What one image cost people and came to, summed over seeds."""
+
+    runs: int = 0
+    judgments: Counter[str] = field(default_factory=Counter)
+    rulings: int = 0
+    machine: int = 0
+    scores: LayerScores = field(default_factory=LayerScores)
+
+
+@dataclass(slots=True)
+class StudiedArm:
+    """An arm of the study: its images, and of each seed the boxes that its machine drew, those accepted, and
+    after how many it was suspended."""
+
+    name: str
+    images: list[StudiedImage]
+    drawn: list[int] = field(default_factory=list)
+    good: list[int] = field(default_factory=list)
+    suspended: list[int | None] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class StudyFigure:
+    """A figure of an arm with its 95 % interval; `change` is against people alone, as a share for costs and
+    as a difference for F1 and IoU, with its interval."""
+
+    arm: str
+    figure: str
+    value: float
+    low: float
+    high: float
+    change: float
+    change_low: float
+    change_high: float
+
+
+#: Of a seed: a machine, and who is told that an image is finished (its place, its layer); None: people alone.
+ArmOfSeed = Callable[[int], tuple[SimulatedMachine | None, Callable[[int, object], object]]]
+
+
+def run_arm(
+    name: str,
+    images: Sequence[Gold],
+    arm: ArmOfSeed,
+    *,
+    seeds: Sequence[int],
+    settings: ImageSettings | None = None,
+    step: Callable[[], object] = lambda: None,
+) -> StudiedArm:
+    """Send all images through the crowd of each seed, one after the other; `step` is called after each."""
+    found = StudiedArm(name, [StudiedImage() for _ in images])
+    for seed in seeds:
+        machine, finished = arm(seed)
+        crowd = Crowd(make_crowd(STUDY_MIX, seed=seed), seed=seed, machine=machine)
+        for place, ((image, size, gold), result) in enumerate(zip(images, found.images, strict=True)):
+            run = simulate_image(gold.mentions, Truth(gold, image=image, size=size), crowd, settings)
+            result.runs += 1
+            result.judgments.update(run.cost.judgments)
+            result.rulings += run.cost.rulings
+            result.machine += run.cost.machine
+            result.scores.add(compare_layers(run.state.layer, gold))
+            finished(place, run.state.layer)
+            step()
+        if machine is not None:
+            found.drawn.append(machine.drawn)
+            found.good.append(machine.good)
+            found.suspended.append(machine.suspended_after)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class MachineBoxes:
+    """The boxes that a machine drew in all seeds of an arm, those accepted, and after how many each seed's
+    was suspended."""
+
+    arm: str
+    drawn: int
+    good: int
+    suspended: tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MachineStudy:
+    """A study's figures, and what became of the machines' boxes."""
+
+    figures: tuple[StudyFigure, ...]
+    boxes: tuple[MachineBoxes, ...]
+
+
+def study_machine(
+    images: Sequence[Gold],
+    proposals: Mapping[str, Proposals],
+    *,
+    seeds: int,
+    resamples: int = 1000,
+    settings: MachineSettings | None = None,
+    step: Callable[[], object] = lambda: None,
+) -> MachineStudy:
+    """People alone, a machine with these proposals (by image), and one that draws anywhere."""
+    settings = settings or MachineSettings(share=1.0)
+    people = run_arm(PEOPLE_ALONE, images, people_alone, seeds=range(seeds), step=step)
+    others = [
+        run_arm("machine", images, known_proposals(proposals, settings), seeds=range(seeds), step=step),
+        run_arm("bad machine", images, boxes_anywhere(images, settings), seeds=range(seeds), step=step),
+    ]
+    return study_of(people, others, resamples=resamples)
+
+
+def study_of(people: StudiedArm, others: Sequence[StudiedArm], *, resamples: int = 1000) -> MachineStudy:
+    """The figures of some arms, and what became of their machines' boxes."""
+    return MachineStudy(
+        tuple(study_figures(people, others, resamples=resamples)),
+        tuple(MachineBoxes(arm.name, sum(arm.drawn), sum(arm.good), tuple(arm.suspended)) for arm in others),
+    )
+
+
+def known_proposals(proposals: Mapping[str, Proposals], settings: MachineSettings) -> ArmOfSeed:
+    """The arm of a machine whose boxes are known beforehand."""
+    return lambda seed: (
+        SimulatedMachine(proposals.get, settings=settings, seed=seed),
+        lambda place, layer: None,
+    )
+
+
+def boxes_anywhere(images: Sequence[Gold], settings: MachineSettings) -> ArmOfSeed:
+    """The arm of a bad machine: it draws anywhere, and is sure of it."""
+
+    def make(seed: int) -> tuple[SimulatedMachine, Callable[[int, object], object]]:
+        found: dict[str, Proposals] = {}
+        for image, size, gold in images:
+            truth = Truth(gold, image=image, size=size)
+            found[image] = {
+                name: [ProposedBox(anywhere(truth, Dice("bad machine", seed, image, name)), 0.99)]
+                for name in truth.mentions
+            }
+        return SimulatedMachine(found.get, settings=settings, seed=seed), lambda place, layer: None
+
+    return make
+
+
+def people_alone(seed: int) -> tuple[None, Callable[[int, object], object]]:
+    """The arm without a machine."""
+    return None, lambda place, layer: None
+
+
+def study_figures(
+    people: StudiedArm, others: Sequence[StudiedArm], *, resamples: int = 1000
+) -> Iterator[StudyFigure]:
+    """Every figure of every arm, people alone first."""
+    arms = [people, *others]
+    count = len(people.images)
+    whole = {arm.name: _figures(arm.images, range(count)) for arm in arms}
+    draws_of: dict[str, list[tuple[float, ...]]] = {arm.name: [] for arm in arms}
+    for resample in range(resamples):
+        dice = Dice("machine study", resample)
+        drawn = [dice.below(count) for _ in range(count)]
+        for arm in arms:
+            draws_of[arm.name].append(_figures(arm.images, drawn))
+    for arm in arms:
+        for i, figure in enumerate(FIGURES):
+            spread = sorted(one[i] for one in draws_of[arm.name])
+            changes = sorted(
+                _change(figure, one[i], base[i])
+                for one, base in zip(draws_of[arm.name], draws_of[people.name], strict=True)
+            )
+            yield StudyFigure(
+                arm.name,
+                figure,
+                whole[arm.name][i],
+                *_interval(spread),
+                _change(figure, whole[arm.name][i], whole[people.name][i]),
+                *_interval(changes),
+            )
+
+
+def _change(figure: str, value: float, base: float) -> float:
+    if figure in DIFFERENCES:
+        return value - base
+    return value / base - 1 if base else 0.0
+
+
+def _interval(spread: Sequence[float]) -> tuple[float, float]:
+    count = len(spread)
+    return spread[int(0.025 * count)], spread[min(int(0.975 * count), count - 1)]
+
+
+def _figures(images: Sequence[StudiedImage], drawn: Sequence[int]) -> tuple[float, ...]:
+    """FIGURES of the images at the places `drawn`; all but scores for each image."""
+    scores, judgments, runs, rulings = LayerScores(), Counter[str](), 0, 0
+    for place in drawn:
+        one = images[place]
+        runs += one.runs
+        rulings += one.rulings
+        judgments.update(one.judgments)
+        scores.add(one.scores)
+    runs = max(1, runs)
+    by_hand = sum(judgments[kind.key] for kind in all_kinds() if kind.draws)
+    return (
+        sum(number * published_seconds(kind) for kind, number in judgments.items()) / runs,
+        sum(number * crowd_seconds(kind) for kind, number in judgments.items()) / runs,
+        by_hand / runs,
+        judgments.total() / runs,
+        rulings / runs,
+        scores.f1,
+        scores.iou,
+    )
+
+
+def machine_table(report: Mapping[str, Any]) -> str:
+    """A study as text: a line for each figure of each arm, and what became of the machines' boxes.
+
+    `report` has `images`, `seeds`, `interval_remark`, and as plain data `machine` (figures) and `boxes`.
+    """
+    rows = [("arm", "figure", "value", "against people alone")]
+    for row in report["machine"]:
+        form = "{:+.4f}" if row["figure"] in DIFFERENCES else "{:+.1%}"
+        change, low, high = (form.format(row[name]) for name in ("change", "change_low", "change_high"))
+        value = f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
+        rows.append((row["arm"], row["figure"].replace("_", " "), value, f"{change} [{low}, {high}]"))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    remark = f" ({report['interval_remark']})" if report["interval_remark"] else ""
+    head = (
+        f"{report['images']} images, {report['seeds']} seeds; costs are those of people for one image, with "
+        f"95 % bootstrap intervals over images{remark}"
+    )
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+    ends = []
+    for each in report["boxes"]:
+        after = ", ".join("-" if n is None else str(n) for n in each["suspended"])
+        ends.append(
+            f"{each['arm']}: {each['drawn']} boxes of the machine, {each['good']} accepted; suspended after "
+            f"(boxes, by seed): {after}"
+        )
+    return "\n".join([head, *lines, *ends])

@@ -1,0 +1,72 @@
+"""The page of a campaign's machines: what people said of their boxes, a new one, and teaching one now."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation import jobs
+from annotation.campaigns import CampaignError, machines
+from annotation.common.registry import UnknownName
+from annotation.common.roles import RESEARCHER
+from annotation.jobs.registry import every_job_kind
+from annotation.models import Campaign
+from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.kinds import machine_kinds
+from annotation.selectors.machines import machine_reports
+from annotation.web.common.access import account_of, for_roles_on
+from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame, said
+from annotation.web.staff.wording import STANDINGS
+
+#: How a machine stands, in words.
+STATES = {
+    **STANDINGS,
+    "blocked": gettext_lazy("suspended by a researcher"),
+    "withdrawn": gettext_lazy("answers withdrawn"),
+}
+
+
+@require_safe
+@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
+def machine_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """The machines of a campaign, the newest first."""
+    settings = settings_of(campaign.settings).machine
+    return render(
+        request,
+        "annotation/staff/machines.html",
+        campaign_frame(
+            request,
+            campaign,
+            "workers",
+            machines=[
+                (report, STATES.get(report.state, report.state)) for report in machine_reports(campaign)
+            ],
+            settings=settings,
+            answers=bool(machine_kinds(campaign.kinds)),
+            finished=machines.count_finished(campaign),
+            teaches=machines.TEACH_JOB in every_job_kind(),
+        ),
+    )
+
+
+@require_POST
+@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
+def machine_act(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """Make a machine, or have one taught now."""
+    name, actor = request.POST.get("name", "").strip(), account_of(request)
+    with said(request, CampaignError, UnknownName, jobs.JobError) as tell:
+        match request.POST.get("act", ""):
+            case "add":
+                machines.machine_add(campaign=campaign, name=name, actor=actor)
+                tell(_("Machine “%(name)s” added. It proposes boxes once it has learned.") % {"name": name})
+            case "teach":
+                machine = machines.machine_named(campaign, name)
+                arguments = {"machine": machine.name}
+                jobs.enqueue(kind=machines.TEACH_JOB, arguments=arguments, campaign=campaign, actor=actor)
+                tell(_("The machine is being taught; see “Jobs and exports” for the progress."))
+            case _other:
+                raise CampaignError(_("Nothing was chosen: use one of the buttons."))
+    return redirect("machines", campaign.name)

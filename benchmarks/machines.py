@@ -1,0 +1,200 @@
+"""What a machine saves a campaign: people alone against a machine from nothing, a taught one, and a bad one.
+
+    python -m benchmarks.machines [--images N] [--seeds N] [--taught N | --proposer FOLDER] [--arms a,b,bad]
+
+Generated scenes go through a simulated crowd (60 % careful, 30 % average, 10 % sloppy) by the printed
+protocol, with people alone and with a machine whose boxes they accept or refuse:
+
+    a     a machine that begins with nothing and learns from what is finished, first after 40 images and
+          again after each further 80, by the service that a campaign's job calls
+    b     a proposer taught on other scenes beforehand (`--taught`, or one that is stored)
+    bad   random boxes, of which the machine is sure
+
+The figures are those of `annotation.simulation.machine_study`; `docs/machines.md` holds the output.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image as Picture
+
+from annotation.protocol.gold import Gold
+from annotation.protocol.machines import MachineSettings, Proposals, ProposedBox, learns_now
+from annotation.protocol.terms import Box, LayerRecord
+from annotation.simulation.machine import SimulatedMachine
+from annotation.simulation.machine_study import (
+    PEOPLE_ALONE,
+    StudiedArm,
+    boxes_anywhere,
+    known_proposals,
+    machine_table,
+    people_alone,
+    run_arm,
+    study_of,
+)
+from annotation.synthetic_corpus.generate import generate_scene
+from annotation.task_types import discovery
+from models_core.estimators.neural.proposer.box_proposer import BoxProposer
+from models_core.estimators.neural.proposer.examples import TaughtPhrase, TaughtPicture
+from models_core.estimators.neural.proposer.training import ProposerSettings
+
+#: The seed of the scenes that are annotated, and of those that a machine is taught on.
+ANNOTATED, TAUGHT = 1, 7
+_SETTINGS = MachineSettings(share=1.0, retrain_each=80)
+_STEPS_ANEW, _STEPS_ON = 500, 150
+Shown = tuple[Gold, NDArray[np.uint8]]
+
+
+def scene(place: int, seed: int, side: int) -> Shown:
+    """A generated scene with its gold, and its picture as a square."""
+    made = generate_scene(place, seed=seed)
+    record = made.record
+    assert record.layer is not None
+    square = made.picture.convert("RGB").resize((side, side), Picture.Resampling.BOX)
+    return (record.id, (record.width, record.height), record.layer), np.asarray(square, np.uint8)
+
+
+def taught(shown: Shown, layer: LayerRecord | None = None) -> TaughtPicture:
+    """What a machine learns of a scene: the boxes of `layer`, or of its gold."""
+    (_, (width, height), gold), colours = shown
+    layer = layer or gold
+    depicted = layer.depicted()
+    scale = np.array([width, height, width, height])
+    phrases = [
+        TaughtPhrase(
+            tuple(mention.tokens for mention in chain.mentions),
+            np.array([(b.xmin - 1, b.ymin - 1, b.xmax, b.ymax) for b in depicted[chain.id]]) / scale,
+        )
+        for chain in layer.chains
+        if chain.id in depicted and chain.mentions
+    ]
+    return TaughtPicture(colours, tuple(phrases))
+
+
+def proposed(proposer: BoxProposer, shown: Sequence[Shown]) -> dict[str, Proposals]:
+    """What a proposer would draw for every mention of these scenes."""
+    mentions = [gold.mentions for (_, _, gold), _ in shown]
+    found = proposer.propose([colours for _, colours in shown], [[m.tokens for m in own] for own in mentions])
+    proposals: dict[str, Proposals] = {}
+    for ((image, size, _), _), own, rows in zip(shown, mentions, found, strict=True):
+        proposals[image] = {
+            mention.id: [ProposedBox(_pixels(row, size), float(row[4])) for row in boxes]
+            for mention, boxes in zip(own, rows, strict=True)
+        }
+    return proposals
+
+
+def _pixels(row: NDArray[np.float64], size: tuple[int, int]) -> Box:
+    width, height = size
+    xmin = min(max(1, round(row[0] * width) + 1), width)
+    ymin = min(max(1, round(row[1] * height) + 1), height)
+    return Box(
+        xmin,
+        ymin,
+        min(max(xmin, round(row[2] * width)), width),
+        min(max(ymin, round(row[3] * height)), height),
+    )
+
+
+def arm_a(
+    shown: Sequence[Shown], settings: MachineSettings, say: Callable[[str], object]
+) -> Callable[[int], Any]:
+    """A machine that learns from what is finished, and says then what it would draw in the rest."""
+
+    def make(seed: int) -> Any:
+        proposals: dict[str, Proposals] = {}
+        machine = SimulatedMachine(proposals.get, settings=settings, seed=seed)
+        state: dict[str, Any] = {"learnt": None, "proposer": None, "pictures": []}
+
+        def finished(place: int, layer: LayerRecord) -> None:
+            state["pictures"].append(taught(shown[place], layer))
+            done = place + 1
+            if done == len(shown) or not learns_now(settings, finished=done, learnt=state["learnt"]):
+                return
+            begin, pictures = state["proposer"], [p for p in state["pictures"] if p.phrases]
+            least = _STEPS_ON if begin else _STEPS_ANEW
+            steps = max(1, len(pictures) // ProposerSettings().batch)
+            epochs = min(200, max(ProposerSettings().epochs, -(-least // steps)))
+            began = time.process_time()
+            proposer = BoxProposer(ProposerSettings(epochs=epochs)).fit(
+                pictures, seed=seed + done, begin=begin
+            )
+            state["learnt"], state["proposer"] = done, proposer
+            machine.learnt()
+            proposals.update(proposed(proposer, shown[done:]))
+            say(f"  seed {seed}: learnt from {done} images in {time.process_time() - began:.0f} s of CPU")
+
+        return machine, finished
+
+    return make
+
+
+def main() -> None:
+    """Run the arms, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0] if __doc__ else "")
+    parser.add_argument("--images", type=int, default=300)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--seeds-a", type=int, help="Seeds of arm a, which learns in each (default: --seeds)")
+    parser.add_argument("--taught", type=int, default=2000, help="Other scenes that arm b is taught on")
+    parser.add_argument("--proposer", type=Path, help="A stored proposer for arm b, in place of teaching one")
+    parser.add_argument("--least-chance", type=float, default=_SETTINGS.least_chance)
+    parser.add_argument("--bar", type=float, default=_SETTINGS.bar)
+    parser.add_argument("--arms", default="a,b,bad")
+    given = parser.parse_args()
+    discovery.load_kind_modules("rules")
+    discovery.load_kind_modules("simulate")
+    settings = MachineSettings(
+        share=1.0, retrain_each=_SETTINGS.retrain_each, least_chance=given.least_chance, bar=given.bar
+    )
+    side = ProposerSettings().side
+    shown = [scene(n, ANNOTATED, side) for n in range(given.images)]
+    images = [gold for gold, _ in shown]
+    seeds = range(given.seeds)
+    people = run_arm(PEOPLE_ALONE, images, people_alone, seeds=seeds)
+    arms: list[StudiedArm] = []
+    for name in given.arms.split(","):
+        if name == "b":
+            proposer = (
+                BoxProposer.load(given.proposer)
+                if given.proposer
+                else BoxProposer().fit([taught(scene(n, TAUGHT, side)) for n in range(given.taught)])
+            )
+            arms.append(
+                run_arm(
+                    "b: taught before",
+                    images,
+                    known_proposals(proposed(proposer, shown), settings),
+                    seeds=seeds,
+                )
+            )
+        elif name == "bad":
+            arms.append(run_arm("bad: random boxes", images, boxes_anywhere(images, settings), seeds=seeds))
+        elif name == "a":
+            own = range(given.seeds_a or given.seeds)
+            arms.append(run_arm("a: from nothing", images, arm_a(shown, settings, print), seeds=own))
+    show(people, arms, given.images)
+
+
+def show(people: StudiedArm, arms: Sequence[StudiedArm], images: int) -> None:
+    """Print the table."""
+    found = study_of(people, arms)
+    report = {
+        "images": images,
+        "seeds": people.images[0].runs,
+        "interval_remark": "",
+        "machine": [asdict(figure) for figure in found.figures],
+        "boxes": [asdict(boxes) for boxes in found.boxes],
+    }
+    print(machine_table(report))
+
+
+if __name__ == "__main__":
+    main()

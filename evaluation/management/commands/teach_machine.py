@@ -1,0 +1,38 @@
+"""`manage.py teach_machine CAMPAIGN NAME`: teach a machine now, and let it propose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation.campaigns import CampaignError
+from annotation.management.base import ReportCommand
+from evaluation.management.training import TRAINING_REFUSALS, ProgressBars
+from evaluation.services.machines.teaching import teach_machine
+
+
+class Command(ReportCommand):
+    help = (
+        "Teach a machine of a campaign from its finished images, or take the stored proposer that the "
+        "campaign names (machine.system); store its boxes, and let it answer. A job does the same as images "
+        "are finished."
+    )
+    refusals = (*TRAINING_REFUSALS, CampaignError)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("campaign")
+        parser.add_argument("machine")
+
+    def report(self, **options: Any) -> dict[str, Any]:
+        with ProgressBars() as bars:
+            return teach_machine(
+                campaign=options["campaign"], machine=options["machine"], told=bars
+            ).as_dict()
+
+    def show(self, report: dict[str, Any]) -> str:
+        return (
+            f"machine {report['machine']}, version {report['version']}, learnt from {report['source']}: "
+            f"boxes for {report['images']} images; {report['answers']} questions answered at once"
+        )

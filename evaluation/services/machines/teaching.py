@@ -1,0 +1,172 @@
+"""A machine of a campaign is taught, and says what it would draw in the images that are not finished.
+
+It learns from the boxes that people accepted in the campaign's finished images, from the weights of a stored
+proposer on where the campaign names one (`machine.system`). Until so many are finished
+(`machine.from_images`), a stored proposer is taken as it is. Its boxes are stored as proposals; from then on
+`annotation.queue.machine_turns` answers with them.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings as django_settings
+
+from annotation.campaigns import campaign_named, machines
+from annotation.datasets.layers import layer_to_read
+from annotation.protocol.campaign_settings import CampaignError, settings_of
+from annotation.protocol.machines import learns_now
+from annotation.queue import machine_turns, submission
+from annotation.selectors.corpora import corpus_named
+from annotation.selectors.machines import machine_at_work
+from annotation.selectors.records import stream_records
+from evaluation.services.common import ImportRefused
+from evaluation.services.machines.examples import proposals_of, taught_pictures
+
+if TYPE_CHECKING:
+    from annotation.campaigns.machines import Campaign
+    from models_core.estimators.neural.proposer.box_proposer import BoxProposer
+
+#: Steps that a training from nothing has at least, and a training that goes on.
+_STEPS_ANEW, _STEPS_ON = 500, 150
+_NAME = re.compile(r"[-a-zA-Z0-9_]{1,60}")
+LessonTold = Callable[[str, int, int], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """What became of a lesson: the machine's version, how many finished images it learnt from, of how many it
+    has boxes now, and how many questions it answered at once."""
+
+    machine: str
+    version: int
+    learnt: int
+    source: str
+    images: int
+    answers: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for `--json` and for a job's result."""
+        return asdict(self)
+
+
+def proposer_folder(name: str) -> Path:
+    """Where the stored proposer `name` is. Raises ImportRefused for a name that cannot be."""
+    if not _NAME.fullmatch(name):
+        raise ImportRefused(
+            f"proposer {name!r}: expected a name of at most 60 letters, digits, hyphens or underscores"
+        )
+    return Path(django_settings.DATA_DIR) / "proposers" / name
+
+
+def stored_proposer(name: str) -> BoxProposer:
+    """The stored proposer `name`; ImportRefused names those that there are."""
+    from models_core.estimators.neural.proposer.box_proposer import BoxProposer
+
+    folder = proposer_folder(name)
+    if not folder.is_dir():
+        there = sorted(each.name for each in folder.parent.glob("[!.]*")) if folder.parent.is_dir() else []
+        raise ImportRefused(
+            f"no proposer {name!r} is stored; there is {', '.join(there) or 'none: see train_proposer'}"
+        )
+    return BoxProposer.load(folder)
+
+
+def train_proposer(
+    *,
+    name: str,
+    corpus: str,
+    layer: str | None = None,
+    split: str | None = None,
+    epochs: int | None = None,
+    seed: int = 0,
+    replace_old: bool = False,
+    told: LessonTold = lambda phase, done, of: None,
+) -> dict[str, Any]:
+    """Learn from a layer of a corpus, and store what was learnt as `name`, for campaigns to begin from.
+
+    Raises ImportRefused where the name is taken, UnknownName, NothingToLearn and BadPicture.
+    """
+    from models_core.estimators.neural.proposer.box_proposer import BoxProposer
+    from models_core.estimators.neural.proposer.training import ProposerSettings
+
+    folder = proposer_folder(name)
+    if folder.exists() and not replace_old:
+        raise ImportRefused(f"a proposer {name!r} is stored already; give another name, or --replace")
+    found = corpus_named(corpus)
+    source = layer_to_read(found, layer)
+    if source is None:
+        raise ImportRefused(f"corpus {corpus!r} has no layer; import or draw boxes first")
+    settings = ProposerSettings() if epochs is None else ProposerSettings(epochs=epochs)
+    records = stream_records(corpus=found, layer=source, split=split)
+    pictures = list(taught_pictures(records, settings.side))
+    proposer = BoxProposer(settings).fit(
+        pictures, seed=seed, told=lambda done, of: told("learning", done, of)
+    )
+    if folder.exists():
+        shutil.rmtree(folder)
+    proposer.save(folder, {"corpus": corpus, "layer": source.name, "images": len(pictures), "seed": seed})
+    return {"name": name, "corpus": corpus, "layer": source.name, "images": len(pictures)}
+
+
+def teach_machine(*, campaign: str, machine: str, told: LessonTold = lambda phase, done, of: None) -> Taught:
+    """Teach a machine from what is finished, store its proposals, and let it take its turn.
+
+    Raises CampaignError where too few images are finished and the campaign names no stored proposer,
+    ImportRefused for a proposer that is not stored, NothingToLearn and BadPicture.
+    """
+    row = campaign_named(campaign)
+    own = machines.machine_named(row, machine)
+    settings = settings_of(row.settings).machine
+    finished = machines.count_finished(row)
+    begin = stored_proposer(settings.system) if settings.system else None
+    if finished >= settings.from_images:
+        proposer = _learnt(row, begin, seed=row.seed + own.version, told=told)
+        source = f"{finished} finished images"
+        source += f", from proposer {settings.system} on" if begin else ""
+    elif begin is not None:
+        proposer, source = begin, f"proposer {settings.system}"
+    else:
+        raise CampaignError(
+            f"campaign {row.name!r} has {finished} finished images, and a machine learns from "
+            f"{settings.from_images} on; wait, lower machine.from_images, or name a stored proposer "
+            "(machine.system)"
+        )
+    machines.machine_learnt(own, images=finished, source=source)
+    told("proposing", 0, 1)
+    count = machines.store_proposals(own, proposals_of(proposer, machines.records_to_propose(row)))
+    told("proposing", 1, 1)
+    answers = machine_turns.take_turns(row, submission.submit, at_most=max(1, count))
+    return Taught(own.name, own.version, finished, source, count, answers)
+
+
+def machines_to_teach() -> list[tuple[Campaign, str]]:
+    """(campaign, machine) of those that are to learn now, by their campaigns' settings."""
+    found = []
+    for row in machines.campaigns_with_machines():
+        machine = machine_at_work(row.pk)
+        if machine is not None and learns_now(
+            settings_of(row.settings).machine, finished=machines.count_finished(row), learnt=machine.learnt
+        ):
+            found.append((row, machine.name))
+    return found
+
+
+def _learnt(row: Campaign, begin: BoxProposer | None, *, seed: int, told: LessonTold) -> BoxProposer:
+    """A proposer that learnt from a campaign's finished images."""
+    from models_core.estimators.neural.proposer.box_proposer import BoxProposer
+    from models_core.estimators.neural.proposer.training import ProposerSettings
+
+    settings = begin.settings if begin is not None else ProposerSettings()
+    pictures = list(taught_pictures(machines.finished_records(row), settings.side))
+    least = _STEPS_ON if begin is not None else _STEPS_ANEW
+    steps = max(1, len(pictures) // settings.batch)
+    settings = replace(settings, epochs=min(200, max(settings.epochs, -(-least // steps))))
+    return BoxProposer(settings).fit(
+        pictures, seed=seed, begin=begin, told=lambda done, of: told("learning", done, of)
+    )

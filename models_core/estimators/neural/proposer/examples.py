@@ -1,0 +1,72 @@
+"""What a proposer learns from and speaks of: square pictures, phrases with the boxes that people accepted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from models_core.estimators.neural.proposer.network import PhraseBatch
+
+#: Boxes as shares of the picture's width and height: left, top, right, bottom, shape (boxes, 4).
+ShareBoxes = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class TaughtPhrase:
+    """The ways in which captions say one thing, each as its words, and the boxes accepted for it."""
+
+    said: tuple[tuple[str, ...], ...]
+    boxes: ShareBoxes
+
+
+@dataclass(frozen=True, slots=True)
+class TaughtPicture:
+    """A picture, squeezed into a square of colours (side, side, 3), and what its captions speak of."""
+
+    colours: NDArray[np.uint8]
+    phrases: tuple[TaughtPhrase, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words that a proposer knows, with their numbers from 1; 0 is any other. Case does not count."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, phrases: Iterable[Sequence[str]]) -> Words:
+        """The words of these phrases, the most frequent first."""
+        counts = Counter(word.lower() for phrase in phrases for word in phrase)
+        ordered = sorted(counts, key=lambda word: (-counts[word], word))
+        return cls({word: number for number, word in enumerate(ordered, 1)})
+
+    def with_more(self, phrases: Iterable[Sequence[str]]) -> Words:
+        """The same words under their numbers, and those of `phrases` that are new."""
+        new = [word for word in Words.of(phrases).numbers if word not in self.numbers]
+        more = {word: len(self.numbers) + place for place, word in enumerate(new, 1)}
+        return Words({**self.numbers, **more})
+
+    def batch(self, phrases: Sequence[Sequence[str]], pictures: Sequence[int]) -> PhraseBatch:
+        """These phrases, each of the picture at that place. Raises ValueError for one without words."""
+        words: list[int] = []
+        begins, last = [], []
+        for phrase in phrases:
+            if not phrase:
+                raise ValueError("a phrase has no words; expected one word or more in each")
+            begins.append(len(words))
+            words += [self.numbers.get(word.lower(), 0) for word in phrase]
+            last.append(words[-1])
+        return PhraseBatch(
+            *(torch.tensor(each, dtype=torch.long) for each in (words, begins, last, pictures))
+        )
+
+
+def pictures_tensor(colours: Sequence[NDArray[np.uint8]]) -> Any:
+    """Colours as the network takes them, (pictures, 3, side, side) from -0.5 to 0.5."""
+    return torch.from_numpy(np.stack(colours)).permute(0, 3, 1, 2).float() / 255 - 0.5

@@ -1,0 +1,133 @@
+"""A campaign with a machine, as people see it: taught by a job of a Celery worker, refused in Box Quality; a
+person draws after it, and the inspector tells who drew what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import expect
+
+from annotation.models import Job, Judgment, Machine, Worker
+from annotation.protocol import questions as q
+from annotation.queue import leases
+from annotation.queue.leases import Lease
+from annotation.queue.submission import Answer
+from annotation.selectors.records import stream_records
+from evaluation.services.machines import teaching
+from evaluation.services.machines.examples import taught_pictures
+from models_core.estimators.neural.proposer.box_proposer import BoxProposer
+from models_core.estimators.neural.proposer.training import ProposerSettings
+from tests.browser.at_work import answered, at, eventually, shown
+from tests.browser.box_editor import drag
+from tests.browser.conftest import Open, sign_in
+from tests.jobs.conftest import Delivery, broker, installation
+from tests.queue.world import TRUSTING, World
+from tests.web import desk
+from tests.web import world as people
+
+__all__ = ["broker", "installation"]
+
+
+@pytest.fixture
+def work(transactional_db: None, tmp_path: Path, settings: Any) -> World:
+    settings.DATA_DIR = tmp_path / "data"
+    machine = {"share": 1.0, "from_images": 40, "system": "scenes", "least_chance": 0.0}
+    found = desk.campaign(tmp_path / "drawn", settings={**TRUSTING, "machine": machine})
+    people.account("ada", "researcher")
+    # One that has hardly learned: whatever it draws, people decide.
+    small = ProposerSettings(side=64, epochs=1)
+    records = stream_records(corpus=found.corpus, layer=found.corpus.layers.get(name="import"))
+    BoxProposer(small).fit(list(taught_pictures(records, small.side))).save(
+        teaching.proposer_folder("scenes")
+    )
+    return found
+
+
+@pytest.mark.only_on("postgresql")
+def test_a_machine_proposes_a_person_refuses_and_draws_and_the_inspector_tells_who(
+    work: World, open_page: Open, installation: Delivery
+) -> None:
+    desk.bring_up(work, q.BOX_DRAWING, 6)
+    page = open_page()
+    sign_in(page, "ada", then=reverse("machines", args=["quay"]))
+    expect(page.get_by_text("It works on 100 % of the images")).to_be_visible()
+    expect(page.get_by_text("It begins from the stored proposer “scenes”.")).to_be_visible()
+    page.get_by_label("Name of a new machine").fill("drawer")
+    page.get_by_role("button", name="Add a machine").click()
+    expect(page.get_by_text("Machine “drawer” added.")).to_be_visible()
+    expect(page.get_by_text("has not learned yet")).to_be_visible()
+    with installation.worker():
+        page.get_by_role("button", name="Teach it now").click()
+        expect(page.get_by_text("The machine is being taught")).to_be_visible()
+        eventually(page, lambda: not Job.objects.filter(kind="teach_machine", state__in=Job.LIVE).exists())
+    job = Job.objects.filter(kind="teach_machine").latest("pk")
+    assert job.state == Job.DONE, job.error
+    machine = Machine.objects.get()
+    assert machine.version == 1 and machine.source == "proposer scenes"
+    drawn = Judgment.objects.filter(worker=machine.worker, kind=q.BOX_DRAWING, answer="drawn")
+    assert drawn.count() >= 2 and job.result["answers"] == drawn.count()
+    page.reload()
+    expect(page.get_by_text("version 1 (proposer scenes)")).to_be_visible()
+
+    # ann is asked about a box that nobody can tell from one of a person, and refuses it.
+    at(page, q.BOX_QUALITY)
+    shown(page)
+    refused = Judgment.objects.get(name=_asked(work))
+    assert refused.worker == machine.worker
+    page.get_by_role("button", name="Bad").click()
+    answered(page, q.BOX_QUALITY, 1)
+
+    # The same question comes back to people, and she draws.
+    at(page, q.BOX_DRAWING)
+    shown(page)
+    drag(page, (59, 79), (130, 330))
+    page.get_by_role("button", name="Send this box").click()
+    answered(page, q.BOX_DRAWING, 1)
+    own = Judgment.objects.get(worker__pseudonym="w-ann", kind=q.BOX_DRAWING)
+    assert own.key == refused.key and own.image == refused.image
+
+    # Another box of the machine is accepted by somebody else.
+    accepted = _accept(work, machine.worker)
+    assert refused.image is not None and accepted.image is not None
+    page = open_page()
+    sign_in(page, "ada", then=reverse("review_image", args=["quay", refused.image.image.key]))
+    _open_chain_of(page, refused)
+    page.get_by_text("What workers said").click()
+    row = page.get_by_role("row")
+    expect(row.filter(has_text=machine.worker.pseudonym).filter(has_text="machine")).to_be_visible()
+    expect(row.filter(has_text="w-ann").first).to_be_visible()
+    page.goto(reverse("image", args=[work.corpus.name, accepted.image.image.key]) + "?layer=quay")
+    expect(page.get_by_text("drawn by a machine, accepted by people").first).to_be_visible()
+    page.goto(reverse("machines", args=["quay"]))
+    expect(page.get_by_text("1 of 2 judged boxes accepted")).to_be_visible()
+    # Nobody signs in as it.
+    assert not hasattr(Worker.objects.get(pk=machine.worker_id), "identity")
+
+
+def _asked(work: World) -> str:
+    """The name of the drawing that ann is asked about."""
+    found = leases.take_lease(worker=work.workers[0], campaign=work.campaign, kind=q.BOX_QUALITY)
+    assert isinstance(found, Lease)
+    return found.key.split("|")[1]
+
+
+def _accept(work: World, machine: Worker) -> Judgment:
+    """Have somebody say that a box of the machine is good; its drawing."""
+    while True:
+        found = work.held(1, q.BOX_QUALITY)
+        drawing = Judgment.objects.get(name=found.key.split("|")[1])
+        if drawing.worker_id == machine.pk:
+            work.submit(1, found, Answer("good"), then=False)
+            return drawing
+        leases.return_lease(worker=work.workers[1], assignment=found.id)
+
+
+def _open_chain_of(page: Any, drawing: Judgment) -> None:
+    """Bring out the chain that a drawing is about."""
+    mentions = drawing.key.split("|")[1].split()
+    assert drawing.image is not None
+    number = next(n for n, chain in enumerate(drawing.image.state["chains"], 1) if chain["m"] == mentions)
+    page.goto(f"{page.url.split('?')[0]}?chain={number}")

@@ -1,0 +1,177 @@
+"""Machines are taught: from finished images, from a stored proposer, by command, job and schedule."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotation import campaigns
+from annotation.campaigns import CampaignError, machines
+from annotation.formats.base import FormatError
+from annotation.formats.proposals import read_proposals, write_proposals
+from annotation.models import Box, Job, Judgment, Machine, MachineProposals
+from annotation.protocol.machines import ProposedBox
+from annotation.protocol.terms import Box as PureBox
+from annotation.queue.leases import Lease
+from annotation.synthetic_corpus.generate import generate
+from evaluation.services.common import ImportRefused
+from evaluation.services.machines.examples import proposals_of, taught_pictures
+from evaluation.services.machines.schedule import teach_machines
+from evaluation.services.machines.teaching import stored_proposer, teach_machine
+from models_core.estimators.neural.proposer.training import ProposerSettings
+from tests.queue.world import TRUSTING, World
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def world(tmp_path: Path, settings: Any) -> World:
+    settings.DATA_DIR = tmp_path / "data"
+    records = list(generate(3, seed=5, out=tmp_path / "pictures"))
+    return World(records, settings={**TRUSTING, "machine": {"share": 1.0, "from_images": 1}})
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few and small steps: what is learned does not matter here."""
+    monkeypatch.setattr("evaluation.services.machines.teaching._STEPS_ANEW", 1)
+    monkeypatch.setattr("evaluation.services.machines.teaching._STEPS_ON", 1)
+    small = ProposerSettings(side=64, epochs=1)
+    monkeypatch.setattr(
+        "models_core.estimators.neural.proposer.training.ProposerSettings", lambda **given: small
+    )
+
+
+def settings_now(world: World, **machine: Any) -> None:
+    plain = {**world.campaign.settings, "machine": {**world.campaign.settings["machine"], **machine}}
+    campaigns.change_campaign_settings(campaign=world.campaign, settings=plain)
+
+
+def call(command: str, *arguments: str) -> dict[str, Any]:
+    from io import StringIO
+
+    out = StringIO()
+    call_command(command, *arguments, "--json", stdout=out)
+    found: dict[str, Any] = json.loads(out.getvalue())
+    return found
+
+
+def test_a_machine_learns_from_finished_images_and_proposes_for_the_rest(world: World) -> None:
+    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    with pytest.raises(CampaignError, match="has 0 finished images, and a machine learns from 1 on; wait"):
+        teach_machine(campaign=world.campaign.name, machine="drawer")
+    assert teach_machines() == 0
+    # Everybody works until an image is finished.
+    while not machines.count_finished(world.campaign):
+        for worker in range(4):
+            for kind in world.campaign.kinds:
+                found = world.take(worker, kind)
+                if isinstance(found, Lease):
+                    world.submit(worker, found, then=False)
+    done = machines.count_finished(world.campaign)
+    assert teach_machines() == 1 and teach_machines() == 0
+    job = Job.objects.get(kind="teach_machine")
+    assert job.arguments == {"machine": "drawer"} and job.campaign == world.campaign
+    report = call("teach_machine", world.campaign.name, "drawer")
+    assert report["version"] == 1 and report["learnt"] == done and report["images"] == 3 - done
+    machine.refresh_from_db()
+    assert (machine.version, machine.learnt, machine.source) == (1, done, f"{done} finished images")
+    stored = MachineProposals.objects.filter(machine=machine)
+    assert stored.count() == 3 - done
+    for row in stored:
+        names = {f"{c}:{a}-{b}" for c, a, b, *_ in row.image.mentions}
+        assert set(row.boxes) == names
+        for boxes in row.boxes.values():
+            chances = [chance for *_, chance in boxes]
+            assert chances == sorted(chances, reverse=True) and all(0 <= chance <= 1 for chance in chances)
+
+
+def test_a_stored_proposer_is_taken_as_it_is_before_enough_images_are_finished(world: World) -> None:
+    report = call("train_proposer", "scenes", "--corpus", world.corpus.name)
+    assert report == {"name": "scenes", "corpus": world.corpus.name, "layer": "import", "images": 3}
+    with pytest.raises(CommandError, match="is stored already; give another name, or --replace"):
+        call_command("train_proposer", "scenes", "--corpus", world.corpus.name)
+    settings_now(world, system="scenes", from_images=2)
+    added = call("add_machine", world.campaign.name, "drawer")
+    assert added["share"] == 1.0 and added["worker"].startswith("machine-drawer-")
+    assert teach_machines() == 1
+    report = call("teach_machine", world.campaign.name, "drawer")
+    assert report["source"] == "proposer scenes" and report["images"] == 3
+    # What it says is what the stored one says.
+    proposer = stored_proposer("scenes")
+    expected = dict(proposals_of(proposer, machines.records_to_propose(world.campaign)))
+    for row in MachineProposals.objects.select_related("image__image"):
+        assert row.boxes == {
+            phrase: [[b.xmin, b.ymin, b.xmax, b.ymax, round(c, 4)] for b, c in boxes]
+            for phrase, boxes in expected[row.image.image.key].items()
+        }
+    with pytest.raises(ImportRefused, match="no proposer 'other' is stored; there is scenes"):
+        stored_proposer("other")
+    with pytest.raises(ImportRefused, match="expected a name of at most 60 letters"):
+        stored_proposer("../x")
+
+
+def test_what_is_taught_is_what_was_accepted(world: World) -> None:
+    world.work()
+    records = list(machines.finished_records(world.campaign))
+    assert len(records) == 3
+    pictures = list(taught_pictures(records, 64))
+    for record, picture in zip(records, pictures, strict=True):
+        assert record.layer is not None and picture.colours.shape == (64, 64, 3)
+        depicted = record.layer.depicted()
+        assert len(picture.phrases) == len(depicted)
+        for phrase in picture.phrases:
+            assert (phrase.boxes >= 0).all() and (phrase.boxes <= 1).all()
+    # Pixel boxes survive the way to shares and back.
+    from evaluation.services.machines.examples import _pixels, _shares
+
+    for box in Box.objects.filter(layer__name=world.campaign.name).select_related("image"):
+        record = next(r for r in records if r.id == box.image.key)
+        pure = PureBox(box.xmin, box.ymin, box.xmax, box.ymax)
+        assert _pixels(_shares(pure, record), record) == pure
+
+
+def test_proposals_come_from_a_file(world: World, tmp_path: Path) -> None:
+    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    found = []
+    for truth in world.truths.values():
+        boxes = {
+            name: [ProposedBox(box, 0.9) for box in truth.boxes[chain]]
+            for name, chain in truth.chain_of.items()
+        }
+        found.append((truth.image, boxes))
+    file = tmp_path / "boxes.jsonl"
+    assert write_proposals(file, found) == 3
+    assert [(image, dict(boxes)) for image, boxes in read_proposals(file)] == found
+    report = call("import_proposals", world.campaign.name, "drawer", str(file))
+    assert report["images"] == 3 and report["version"] == 1
+    assert report["answers"] == Judgment.objects.filter(worker=machine.worker).count()
+    listed = call("machines", world.campaign.name)["machines"]
+    assert [(one["name"], one["version"], one["judged"]) for one in listed] == [("drawer", 1, 0)]
+    assert Machine.objects.get().source == "file boxes.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("{", "line 1: no proposals"),
+        ('{"image": "a"}', "line 1: no proposals \\('boxes'\\)"),
+        ('{"image": "a", "boxes": {"0:0-1": [[1, 2, 3]]}}', "no proposals"),
+        ('{"image": "a", "boxes": {"0:0-1": [[1, 2, 3.5, 4, 0.5]]}}', "is not four whole numbers"),
+        ('{"image": "a", "boxes": {"0:0-1": [[9, 2, 3, 4, 0.5]]}}', "is not valid"),
+        ('{"image": "a", "boxes": {"0:0-1": [[1, 2, 3, 4, 1.5]]}}', "chance 1.5 is not from 0 to 1"),
+        ('{"image": "a", "boxes": {}}\n{"image": "a", "boxes": {}}', "line 2: image 'a' comes twice"),
+    ],
+)
+def test_a_file_of_proposals_that_is_none_is_refused_in_one_line(
+    line: str, expected: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "boxes.jsonl"
+    file.write_text(line + "\n")
+    with pytest.raises(FormatError, match=expected) as refused:
+        list(read_proposals(file))
+    assert "\n" not in str(refused.value)

@@ -1,0 +1,166 @@
+"""The rules of machine workers: on which images, which box, what their verdicts lead to, and links."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from annotation.protocol.controls import draw_number
+from annotation.protocol.kinds import all_kinds, machine_kinds
+from annotation.protocol.machines import (
+    MOST_PROPOSALS,
+    MachineSettings,
+    ProposedBox,
+    best_first,
+    categories_left,
+    learns_now,
+    machine_trust,
+    next_proposal,
+)
+from annotation.protocol.questions import BOX_DRAWING, COREF_LINK, Judgment
+from annotation.protocol.terms import Box
+from annotation.protocol.trust_settings import TrustSettings
+from tests.protocol.build import Play, mentions
+
+LEFT, RIGHT = Box(1, 1, 40, 40), Box(60, 1, 99, 40)
+
+
+def test_a_machine_gives_only_answers_that_people_check() -> None:
+    assert {kind.key: kind.machine_answers for kind in all_kinds() if kind.machine_answers} == {
+        COREF_LINK: ("yes",),
+        BOX_DRAWING: ("drawn",),
+    }
+    assert machine_kinds(["box_quality", BOX_DRAWING, "no such kind"]) == (BOX_DRAWING,)
+
+
+def test_a_larger_share_has_the_images_of_a_smaller_one() -> None:
+    names = [f"image-{n}" for n in range(400)]
+    shares = [0.0, 0.1, 0.5, 1.0]
+    taken = [{n for n in names if MachineSettings(share=share).takes(n, seed=3)} for share in shares]
+    assert taken[0] == set() and taken[-1] == set(names)
+    assert all(a <= b for a, b in zip(taken, taken[1:], strict=False))
+    assert 0.05 < len(taken[1]) / 400 < 0.16 and 0.43 < len(taken[2]) / 400 < 0.57
+    assert taken[1] == {n for n in names if draw_number(3, n, "machine") < 0.1}
+    assert taken[2] != {n for n in names if MachineSettings(share=0.5).takes(n, seed=4)}
+
+
+def test_the_box_is_of_the_phrase_that_people_are_shown() -> None:
+    image = mentions("a man/people", "the tall man/people")
+    proposals = {image[0].id: [ProposedBox(LEFT, 0.9)], image[1].id: [ProposedBox(RIGHT, 0.8)]}
+    assert next_proposal(proposals, image, (), least_chance=0.5) == ProposedBox(RIGHT, 0.8)
+    assert next_proposal(proposals, image[:1], (), least_chance=0.5) == ProposedBox(LEFT, 0.9)
+    assert next_proposal({}, image, (), least_chance=0.0) is None
+
+
+def test_what_is_covered_is_passed_over_and_what_it_is_not_sure_of_is_left_to_people() -> None:
+    (man,) = mentions("men/people")
+    near = Box(3, 2, 41, 40)
+    boxes = [ProposedBox(LEFT, 0.9), ProposedBox(near, 0.8), ProposedBox(RIGHT, 0.6)]
+    found = [next_proposal({man.id: boxes}, [man], [LEFT], least_chance=least) for least in (0.5, 0.61)]
+    assert found == [ProposedBox(RIGHT, 0.6), None]
+    assert next_proposal({man.id: boxes}, [man], [LEFT, RIGHT], least_chance=0.0) is None
+
+
+def test_proposals_are_kept_best_first() -> None:
+    boxes = [ProposedBox(Box(1, 1, n, n), n / 100) for n in range(1, 60)]
+    kept = best_first(boxes)
+    assert len(kept) == MOST_PROPOSALS and kept == sorted(boxes, key=lambda one: -one.chance)[:MOST_PROPOSALS]
+
+
+def test_people_draw_again_for_a_category_below_the_bar() -> None:
+    trust = machine_trust(TrustSettings(), MachineSettings())
+    people, clothes = ("people",), ("clothing", "people")
+
+    def left(*verdicts: tuple[tuple[str, ...], bool]) -> frozenset[str]:
+        return categories_left(verdicts, kind=BOX_DRAWING, settings=trust)
+
+    assert left() == left(*[(people, False)] * 21) == frozenset()
+    # Of 30 boxes 21 may be bad: with the next, the bar of 0.3 is out of reach.
+    assert left(*[(people, False)] * 22) == {"people"}
+    assert left(*[(people, True)] * 9, *[(people, False)] * 21) == frozenset()
+    assert left(*[(people, True)] * 8, *[(people, False)] * 22) == {"people"}
+    # A chain of two categories tells of both.
+    assert left(*[(people, True)] * 30, *[(clothes, False)] * 22) == {"clothing"}
+    assert left(*[(clothes, False)] * 22, *[(people, True)] * 100) == {"clothing"}
+
+
+def test_a_machine_has_a_bar_of_its_own_and_no_test() -> None:
+    machine = MachineSettings(bar=0.5)
+    assert machine_trust(TrustSettings(), machine) == replace(
+        TrustSettings(), qualification=False, drawing_bar=0.5
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "finished", "learnt", "now"),
+    [
+        (MachineSettings(), 100, None, False),
+        (MachineSettings(share=1.0), 39, None, False),
+        (MachineSettings(share=1.0), 40, None, True),
+        (MachineSettings(share=1.0), 79, 40, False),
+        (MachineSettings(share=1.0), 80, 40, True),
+        (MachineSettings(share=1.0, retrain_each=0), 400, 40, False),
+        (MachineSettings(share=1.0, system="taught"), 0, None, True),
+        (MachineSettings(share=1.0, system="taught"), 39, 0, False),
+        (MachineSettings(share=1.0, system="taught"), 40, 0, True),
+    ],
+)
+def test_when_a_machine_learns(
+    settings: MachineSettings, finished: int, learnt: int | None, now: bool
+) -> None:
+    assert learns_now(settings, finished=finished, learnt=learnt) is now
+
+
+class Links(Play):
+    """Where a machine answers links too."""
+
+    def link(self, worker: str, answer: str = "yes") -> Links:
+        key = self.question(COREF_LINK).key
+        machine = worker == "machine"
+        self.judgments.append(Judgment(f"j{len(self.judgments)}", key, worker, answer, machine=machine))
+        return self
+
+    def verify(self, worker: str, answer: str) -> Links:
+        self.say(worker, answer, kind="chain_verification")
+        return self
+
+    @property
+    def asked(self) -> list[tuple[str, ...]]:
+        return [one.mentions for one in self.state.questions if one.kind == "chain_verification"]
+
+
+IMAGE = ("a man/people", "a man/people", "a guitarist/people")
+
+
+def test_what_people_linked_is_not_verified_again_once_it_was_refused() -> None:
+    play = Links(mentions(*IMAGE)).link("ann").link("bob").verify("cid", "false")
+    assert play.asked == []
+    assert [len(chain.mentions) for chain in play.state.chains] == [2, 1]
+
+
+def test_what_a_machine_linked_is_verified_until_a_person_has_said_that_it_is_one() -> None:
+    play = Links(mentions(*IMAGE)).link("machine").link("bob").verify("cid", "false")
+    assert play.asked == [("0:0-2", "1:0-2")]
+    assert {chain.stage for chain in play.state.chains if len(chain.mentions) == 2} == {"VERIFICATION"}
+    play.verify("dan", "true")
+    assert play.asked == [] and [len(chain.mentions) for chain in play.state.chains] == [2, 1]
+
+
+def test_what_a_machine_linked_and_people_refuse_twice_goes_to_review() -> None:
+    play = Links(mentions(*IMAGE)).link("machine").link("bob").verify("cid", "false").verify("dan", "false")
+    held = [chain for chain in play.state.chains if len(chain.mentions) == 2]
+    assert [(chain.stage, chain.reason) for chain in held] == [("REVIEW", "refused")]
+
+
+def test_the_fold_says_who_drew_what() -> None:
+    play = Play(mentions("a man/people"))
+    key = play.question(BOX_DRAWING).key
+    play.judgments.append(Judgment("m", key, "machine", "drawn", LEFT, machine=True))
+    play.say("ann", "good").say("bob", "more").say("cid", "drawn", RIGHT).say("bob", "good")
+    play.say("ann", "complete").say("dan", "complete")
+    assert play.state.complete
+    assert [(thing.box, thing.machine) for thing in play.state.layer.objects] == [
+        (LEFT, True),
+        (RIGHT, False),
+    ]

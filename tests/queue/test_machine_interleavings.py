@@ -1,0 +1,152 @@
+"""Whatever people and a machine do in whatever order, the queue holds what the pure fold makes of answers;
+without the machine's answers it holds what people alone had made."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from django.db import connection
+
+from annotation.campaigns import machines
+from annotation.models import Judgment, OpenImage, Task, Worker
+from annotation.moderation import discarding
+from annotation.protocol import questions as q
+from annotation.protocol.image import Fold
+from annotation.protocol.machines import ProposedBox
+from annotation.protocol.questions import Answer
+from annotation.protocol.terms import Box
+from annotation.queue import image_state, leases, machine_turns, submission
+from annotation.queue.leases import Lease
+from annotation.simulation_driver.soundness import violations
+from tests.factories import some_images
+from tests.queue.world import TRUSTING, World
+
+pytestmark = pytest.mark.django_db
+
+SETTINGS = {**TRUSTING, "machine": {"share": 1.0}}
+STEPS = 60
+
+
+def fold_of(image: OpenImage) -> Fold:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT {image_state.OPEN_IMAGE_COLUMNS} FROM annotation_openimage o WHERE o.id = %s", [image.pk]
+        )
+        found = image_state.fold_of(image_state.row_from(cursor.fetchone()))
+    assert isinstance(found, Fold)
+    return found
+
+
+def votes_of(image: OpenImage) -> list[image_state.Vote]:
+    with connection.cursor() as cursor:
+        return image_state.votes_of(cursor, image.pk)
+
+
+def holds_the_fold(world: World, *, without: int = 0, counted: bool = True) -> None:
+    """Each image's row and open tasks are what the fold of its answers says; of all but one worker's.
+
+    Not `counted`: answers came back that others had given again meanwhile, so that a settled task has more
+    than it wanted.
+    """
+    for image in world.images():
+        kept = [vote for vote in votes_of(image) if vote.worker_id != without]
+        if without:
+            assert len(kept) == len(votes_of(image))
+        state = fold_of(image)(vote.judgment for vote in kept)
+        assert image.state["chains"] == [image_state.chain_of(chain) for chain in state.chains]
+        assert image.complete == state.complete
+        asked = {question.key for question in state.questions}
+        tasks = Task.objects.filter(image=image, state=Task.OPEN)
+        assert set(tasks.values_list("key", flat=True)) == asked
+    if counted:
+        assert not any(violations(world.campaign).values())
+
+
+def machine_of(world: World, dice: Random) -> Worker:
+    """A machine that is right about some phrases, wrong about others, and knows nothing of the rest."""
+    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    machines.machine_learnt(machine, images=0, source="dice")
+    found = []
+    for truth in world.truths.values():
+        boxes = {}
+        for name, chain in truth.chain_of.items():
+            kind = dice.choice(("right", "wrong", "unsure", "none"))
+            good = [ProposedBox(box, 0.1 if kind == "unsure" else 0.9) for box in truth.boxes[chain]]
+            bad = [ProposedBox(Box(1, 1, 3, 3), 0.9), ProposedBox(Box(5, 5, 9, 9), 0.8)]
+            boxes[name] = {"right": good, "unsure": good, "wrong": bad, "none": []}[kind]
+        found.append((truth.image, boxes))
+    machines.store_proposals(machine, found)
+    return machine.worker
+
+
+def machine_links(world: World, machine: Worker) -> None:
+    """The machine says of some link that it is the same, right or wrong."""
+    task = Task.objects.filter(campaign=world.campaign, kind=q.COREF_LINK, state=Task.OPEN, live=0).first()
+    if task is None:
+        return
+    lease = leases.take_machine_lease(
+        worker=machine.pk, campaign=world.campaign, kind=q.COREF_LINK, task=task.pk
+    )
+    if isinstance(lease, Lease):
+        submission.submit(
+            worker=machine.pk, assignment=lease.id, answer=Answer("yes"), token=f"m{lease.id}", then=False
+        )
+
+
+def a_person(world: World, dice: Random) -> None:
+    """Somebody takes a question and answers it, now and then wrongly, or returns it."""
+    worker, kind = dice.randrange(len(world.workers)), dice.choice(q.QUESTIONS)
+    found = world.take(worker, kind)
+    if not isinstance(found, Lease):
+        return
+    turn = dice.random()
+    if turn < 0.05:
+        leases.return_lease(worker=world.workers[worker], assignment=found.id)
+    elif turn < 0.15 and kind != q.BOX_DRAWING:
+        world.submit(worker, found, world.wrong(found), then=False)
+    elif turn < 0.15:
+        world.submit(worker, found, Answer("drawn", Box(2, 2, 8, 8)), then=False)
+    else:
+        world.submit(worker, found, then=False)
+
+
+def interleave(seed: int, steps: int) -> None:
+    dice = Random(seed)
+    world = World(some_images(2), settings=SETTINGS, workers=5)
+    machine = machine_of(world, dice)
+    withdrawn = restored = False
+    for _ in range(steps):
+        match dice.choices(("person", "draws", "links", "withdraw"), (8, 2, 1, 0.2))[0]:
+            case "person":
+                a_person(world, dice)
+            case "draws":
+                machine_turns.take_turns(world.campaign, submission.submit)
+            case "links":
+                machine_links(world, machine)
+            case "withdraw" if withdrawn:
+                discarding.restore_worker(campaign=world.campaign, worker=machine.pk)
+                withdrawn, restored = False, True
+            case "withdraw":
+                discarding.discard_worker(campaign=world.campaign, worker=machine.pk)
+                withdrawn = True
+        if dice.random() < 0.1:
+            holds_the_fold(world, counted=not restored)
+    holds_the_fold(world, counted=not restored)
+    assert set(Judgment.objects.filter(worker=machine).values_list("answer", flat=True)) <= {"yes", "drawn"}
+    discarding.discard_worker(campaign=world.campaign, worker=machine.pk)
+    holds_the_fold(world, without=machine.pk, counted=not restored)
+    for image in world.images():
+        state = image_state.state_of(image)
+        assert not any(drawn.machine for chain in state.chains for drawn in chain.boxes)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_people_and_a_machine_in_any_order(seed: int) -> None:
+    interleave(seed, STEPS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2, 22))
+def test_people_and_a_machine_in_many_orders(seed: int) -> None:
+    interleave(seed, 3 * STEPS)

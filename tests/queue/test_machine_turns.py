@@ -1,0 +1,255 @@
+"""A machine in the queue: what it takes and submits, what judges it, and what it never does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from annotation.campaigns import machines
+from annotation.models import Assignment, Judgment, Machine, Standing, Task, Worker
+from annotation.moderation import discarding
+from annotation.protocol import questions as q
+from annotation.protocol.campaign_settings import CampaignError
+from annotation.protocol.gold import Truth
+from annotation.protocol.image import Fold, fold
+from annotation.protocol.machines import Proposals, ProposedBox
+from annotation.protocol.questions import Answer
+from annotation.protocol.terms import Box
+from annotation.queue import image_state, leases, machine_turns, submission
+from annotation.queue.leases import NoTask
+from annotation.selectors.machines import category_records, judged_boxes, machine_at_work
+from tests.queue.world import TRUSTING, World
+
+pytestmark = pytest.mark.django_db
+
+WITH_MACHINE = {**TRUSTING, "machine": {"share": 1.0}}
+
+
+@pytest.fixture(autouse=True)
+def _committed(django_capture_on_commit_callbacks) -> Iterator[None]:
+    """What is to be done once an answer is committed is done at the test's `turns` alone."""
+    yield
+
+
+def proposals_of(truth: Truth, *, chance: float = 0.9, wrong: bool = False) -> Proposals:
+    """For each mention its chain's gold boxes, or a corner of the picture."""
+    corner = (Box(1, 1, 4, 4),)
+    return {
+        name: [ProposedBox(box, chance) for box in (corner if wrong else truth.boxes[chain])]
+        for name, chain in truth.chain_of.items()
+    }
+
+
+def a_machine(world: World, *, wrong: bool = False, chance: float = 0.9) -> Machine:
+    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    machines.machine_learnt(machine, images=0, source="the truth")
+    found = [
+        (truth.image, proposals_of(truth, wrong=wrong, chance=chance)) for truth in world.truths.values()
+    ]
+    assert machines.store_proposals(machine, found) == len(found)
+    return machine
+
+
+def turns(world: World) -> int:
+    return machine_turns.take_turns(world.campaign, submission.submit)
+
+
+def work(world: World) -> int:
+    """People and the machine answer in turn until nobody gets anything; how many answers people gave."""
+    given = 0
+    while True:
+        before = given
+        turns(world)
+        for worker in range(len(world.workers)):
+            for kind in q.QUESTIONS:
+                found = world.take(worker, kind)
+                if not isinstance(found, NoTask):
+                    world.submit(worker, found, then=False)
+                    given += 1
+                    turns(world)
+        if given == before:
+            return given
+
+
+def test_a_machine_draws_and_people_judge() -> None:
+    alone = World(name="alone")
+    alone.work()
+    drawn_by_people = Judgment.objects.filter(campaign=alone.campaign, kind=q.BOX_DRAWING).count()
+    world = World(settings=WITH_MACHINE)
+    machine = a_machine(world)
+    work(world)
+    assert all(image.complete for image in world.images())
+    drawings = Judgment.objects.filter(campaign=world.campaign, kind=q.BOX_DRAWING)
+    own = drawings.filter(worker=machine.worker)
+    assert own.count() > 0.8 * drawn_by_people and drawings.count() <= drawn_by_people + 1
+    assert set(Judgment.objects.filter(worker=machine.worker).values_list("kind", "answer")) == {
+        (q.BOX_DRAWING, "drawn")
+    }
+    # Each of its boxes has a verdict of a person, and its layer says who drew what.
+    boxes = judged_boxes(machine)
+    assert boxes and all(box.good for box in boxes)
+    assert sum(record.good for record in category_records(boxes)) >= len(boxes)
+    for image in world.images():
+        state = image_state.state_of(image)
+        drawn = {(d.box, d.machine) for chain in state.chains for d in chain.boxes}
+        names = set(own.filter(image=image).values_list("name", flat=True))
+        assert {d.box for chain in state.chains for d in chain.boxes if d.judgment in names} == {
+            box for box, by_machine in drawn if by_machine
+        }
+        assert {thing.machine for thing in state.layer.objects if thing.box} >= {True}
+    assert not Assignment.objects.filter(worker=machine.worker).exclude(pay=0, seconds=0.0).exists()
+    assert set(Standing.objects.filter(worker=machine.worker).values_list("kind", flat=True)) == {
+        q.COREF_LINK,
+        q.BOX_DRAWING,
+    }
+
+
+def test_a_refused_box_is_drawn_by_a_person() -> None:
+    world = World(settings=WITH_MACHINE)
+    machine = a_machine(world, wrong=True)
+    work(world)
+    assert all(image.complete for image in world.images())
+    own = Judgment.objects.filter(worker=machine.worker)
+    assert own.exists() and not any(box.good for box in judged_boxes(machine))
+    for image in world.images():
+        state = image_state.state_of(image)
+        assert not any(d.machine for chain in state.chains for d in chain.boxes)
+    # One try for each chain: where it was refused, people draw.
+    assert own.values("image", "key").distinct().count() == own.count()
+
+
+def test_a_bad_machine_is_suspended_by_its_verdicts_and_its_categories_before_it() -> None:
+    from tests.factories import some_images
+
+    world = World(some_images(12), settings=WITH_MACHINE)
+    machine = a_machine(world, wrong=True)
+    work(world)
+    standing = Standing.objects.get(worker=machine.worker, kind=q.BOX_DRAWING)
+    own = Judgment.objects.filter(worker=machine.worker).count()
+    assert own <= 60
+    assert standing.state == "suspended" or own < 22
+    assert turns(world) == 0
+
+
+def test_a_machine_leaves_what_it_is_not_sure_of() -> None:
+    world = World(settings=WITH_MACHINE)
+    machine = a_machine(world, chance=0.1)
+    work(world)
+    assert not Judgment.objects.filter(worker=machine.worker).exists()
+    assert all(image.complete for image in world.images())
+
+
+def test_a_share_of_nothing_is_no_machine() -> None:
+    world = World()
+    machine = a_machine(world)
+    work(world)
+    assert not Judgment.objects.filter(worker=machine.worker).exists()
+
+
+def test_a_machine_gets_nothing_else() -> None:
+    world = World(settings=WITH_MACHINE)
+    machine = a_machine(world)
+    for kind in q.QUESTIONS:
+        found = leases.take_lease(worker=machine.worker.pk, campaign=world.campaign, kind=kind)
+        assert isinstance(found, NoTask) and found.code in ("machine", "not_entered", "no_test"), (
+            kind,
+            found,
+        )
+        for task in Task.objects.filter(campaign=world.campaign, kind=kind):
+            if kind not in (q.COREF_LINK, q.BOX_DRAWING):
+                named = leases.take_machine_lease(
+                    worker=machine.worker.pk, campaign=world.campaign, kind=kind, task=task.pk
+                )
+                assert isinstance(named, NoTask) and named.code == "no_machine"
+    # A person does not choose their task.
+    task = Task.objects.filter(campaign=world.campaign, kind=q.COREF_LINK)[0]
+    world.held(0)
+    named = leases.take_machine_lease(
+        worker=world.workers[0], campaign=world.campaign, kind=q.COREF_LINK, task=task.pk
+    )
+    assert isinstance(named, NoTask) and named.code == "no_machine"
+
+
+@pytest.mark.parametrize("answer", [Answer("no"), Answer(flag="chunk_wrong")])
+def test_a_different_of_a_machine_is_no_answer(answer: Answer) -> None:
+    world = World(settings=WITH_MACHINE)
+    machine = a_machine(world)
+    task = Task.objects.filter(campaign=world.campaign, kind=q.COREF_LINK, state="open")[0]
+    lease = leases.take_machine_lease(
+        worker=machine.worker.pk, campaign=world.campaign, kind=q.COREF_LINK, task=task.pk
+    )
+    assert not isinstance(lease, NoTask)
+    with pytest.raises(submission.BadJudgment, match="is not one that a machine gives; expected 'yes'"):
+        submission.submit(worker=machine.worker.pk, assignment=lease.id, answer=answer, token="t", then=False)
+    assert not Judgment.objects.filter(worker=machine.worker).exists()
+
+
+def test_discarding_a_machine_gives_the_layer_of_people_alone() -> None:
+    world = World(settings=WITH_MACHINE)
+    machine = a_machine(world)
+    work(world)
+    done = discarding.discard_worker(campaign=world.campaign, worker=machine.worker.pk)
+    assert done.judgments == Judgment.objects.filter(worker=machine.worker, void=True).count() > 0
+    assert machine_at_work(world.campaign.pk) is None and turns(world) == 0
+    for image in world.images():
+        of_people = [
+            vote.judgment
+            for vote in image_state.votes_of(_cursor(), image.pk)
+            if vote.worker_id != machine.worker.pk
+        ]
+        kept = image_state.fold_of(_row(image))
+        assert isinstance(kept, Fold)
+        alone = fold(kept.mentions, of_people, kept.settings)
+        assert image_state.state_of(image) == alone
+        assert not any(d.machine for chain in alone.chains for d in chain.boxes)
+    assert world.work() > 0 and all(image.complete for image in world.images())
+
+
+def test_a_machine_that_is_reinstated_begins_anew() -> None:
+    world = World(settings=WITH_MACHINE)
+    machine = a_machine(world)
+    discarding.suspend_worker(campaign=world.campaign, worker=machine.worker.pk, reason="look")
+    assert machine_at_work(world.campaign.pk) is None
+    discarding.reinstate_worker(campaign=world.campaign, worker=machine.worker.pk)
+    assert machine_at_work(world.campaign.pk) == machine
+    with pytest.raises(discarding.CannotDo, match="a machine answers coref_link, box_drawing"):
+        discarding.suspend_worker(campaign=world.campaign, worker=machine.worker.pk, kind=q.BOX_QUALITY)
+
+
+def test_bad_input_in_one_line() -> None:
+    world = World(settings=WITH_MACHINE)
+    machine = a_machine(world)
+    truth = next(iter(world.truths.values()))
+    mention = next(iter(truth.mentions))
+    with pytest.raises(CampaignError, match="has a machine 'drawer' already; give another name"):
+        machines.machine_add(campaign=world.campaign, name="drawer")
+    with pytest.raises(CampaignError, match="expected a name of at most 30 letters"):
+        machines.machine_add(campaign=world.campaign, name="no name")
+    with pytest.raises(CampaignError, match="image 'elsewhere' is not among those of campaign"):
+        machines.store_proposals(machine, [("elsewhere", {})])
+    with pytest.raises(CampaignError, match="has no mention '9:9-9'"):
+        machines.store_proposals(machine, [(truth.image, {"9:9-9": []})])
+    far = {mention: [ProposedBox(Box(1, 1, 10**6, 5), 0.5)]}
+    with pytest.raises(CampaignError, match="is not within"):
+        machines.store_proposals(machine, [(truth.image, far)])
+    with pytest.raises(CampaignError, match="has no machine 'other'; it has drawer"):
+        machines.machine_named(world.campaign, "other")
+    with pytest.raises(CampaignError, match="a machine answers none of that"):
+        world.campaign.tasks = "captions"
+        machines.machine_add(campaign=world.campaign, name="writer")
+    assert Worker.objects.filter(kind=Worker.MACHINE).count() == 1
+
+
+def _cursor():
+    from django.db import connection
+
+    return connection.cursor()
+
+
+def _row(image):
+    cursor = _cursor()
+    cursor.execute(
+        f"SELECT {image_state.OPEN_IMAGE_COLUMNS} FROM annotation_openimage o WHERE o.id = %s", [image.pk]
+    )
+    return image_state.row_from(cursor.fetchone())

@@ -1,0 +1,110 @@
+"""What a machine saves, by the study: gold boxes save drawing, random ones cost next to nothing."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotation.formats.proposals import write_proposals
+from annotation.protocol.gold import Gold, Truth
+from annotation.protocol.machines import MachineSettings, Proposals, ProposedBox
+from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY
+from annotation.simulation.machine_study import (
+    FIGURES,
+    PEOPLE_ALONE,
+    crowd_seconds,
+    machine_table,
+    published_seconds,
+    run_arm,
+    study_machine,
+)
+from annotation.simulation.machine_study import people_alone as alone
+from annotation.synthetic_corpus.generate import generate
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(scope="module")
+def images() -> list[Gold]:
+    found = []
+    for record in generate(8, seed=1, out=None):
+        assert record.layer is not None
+        found.append((record.id, (record.width, record.height), record.layer))
+    return found
+
+
+def gold_boxes(images: list[Gold], chance: float = 0.9) -> dict[str, Proposals]:
+    found: dict[str, Proposals] = {}
+    for image, size, gold in images:
+        truth = Truth(gold, image=image, size=size)
+        found[image] = {
+            name: [ProposedBox(box, chance) for box in truth.boxes[chain]]
+            for name, chain in truth.chain_of.items()
+        }
+    return found
+
+
+def test_seconds_are_the_published_ones() -> None:
+    assert (published_seconds(BOX_DRAWING), published_seconds(BOX_QUALITY)) == (32.5, 2.5)
+    assert [crowd_seconds(kind) for kind in (BOX_DRAWING, BOX_QUALITY, "box_coverage", "coref_link")] == [
+        25.5,
+        9.0,
+        7.8,
+        9.0,
+    ]
+
+
+def test_a_machine_with_gold_boxes_spares_most_drawing_and_a_bad_one_is_soon_suspended(
+    images: list[Gold],
+) -> None:
+    found = study_machine(images, gold_boxes(images), seeds=1, resamples=50)
+    value = {(one.arm, one.figure): one for one in found.figures}
+    assert {figure for _, figure in value} == set(FIGURES)
+    assert value["machine", "drawn_by_hand"].change < -0.6
+    assert value["machine", "published_seconds"].change < -0.4
+    assert abs(value["machine", "chain_f1"].change) < 0.01
+    assert value["machine", "box_iou"].change > -0.01
+    assert value[PEOPLE_ALONE, "judgments"].change == 0
+    good, bad = found.boxes
+    assert good.good > 0.9 * good.drawn and good.suspended == (None,)
+    assert bad.drawn <= 60 and bad.suspended[0] is not None and bad.suspended[0] <= 60
+    for one in found.figures:
+        assert one.low <= one.value <= one.high or one.figure == "rulings"
+
+
+def test_a_machine_that_is_not_sure_changes_nothing(images: list[Gold]) -> None:
+    one = run_arm(PEOPLE_ALONE, images[:3], alone, seeds=[1])
+    unsure = study_machine(images[:3], gold_boxes(images, chance=0.1), seeds=1, resamples=2)
+    assert unsure.boxes[0].drawn == 0
+    judgments = {o.figure: o.change for o in unsure.figures if o.arm == "machine"}
+    assert judgments == dict.fromkeys(FIGURES, 0.0)
+    none = MachineSettings(share=0.0)
+    assert (
+        study_machine(images[:3], gold_boxes(images), seeds=1, resamples=2, settings=none).boxes[0].drawn == 0
+    )
+    assert sum(image.runs for image in one.images) == 3
+
+
+def test_study_cost_prints_the_table(images: list[Gold], tmp_path: Path) -> None:
+    file = tmp_path / "boxes.jsonl"
+    write_proposals(file, gold_boxes(images).items())
+
+    def call(*more: str) -> str:
+        out = StringIO()
+        arguments = ["--images", "4", "--seeds", "1", "--resamples", "20", "--machine", str(file)]
+        call_command("study_cost", *arguments, *more, stdout=out)
+        return out.getvalue()
+
+    report: dict[str, Any] = json.loads(call("--json"))
+    said = call()
+    assert said.strip() == machine_table(report)
+    assert said.startswith("4 images, 1 seeds; costs are those of people for one image")
+    assert "drawn by hand" in said and "bad machine" in said
+    file.write_text('{"image": "elsewhere", "boxes": {}}\n')
+    with pytest.raises(CommandError, match="proposes boxes of none of these 4 images"):
+        call()
