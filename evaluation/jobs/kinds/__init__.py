@@ -1,4 +1,4 @@
-"""Kinds of jobs of the evaluation: one file each, all registered once this package is imported."""
+"""Kinds of jobs of the evaluation: one file each, some in folders, all registered on import."""
 
 import sys
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,36 +15,44 @@ from evaluation.jobs.progress import Phases
 from evaluation.services.features.regions import RegionsRequest, extract_regions
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionsJobRequest:
+    """Regions to be found, as a job's row has them: `RegionsRequest` with its file's path as text."""
+
+    corpus: str
+    name: str
+    weights: str = ""
+    extractor: str = "cnn"
+    layer: str = ""
+    split: str = ""
+    method: str = "edgeboxes"
+    limit: int = 19
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def plain(self) -> RegionsRequest:
+        """The same for `extract_regions`."""
+        return RegionsRequest(
+            corpus=self.corpus,
+            name=self.name,
+            extractor=self.extractor,
+            weights=Path(self.weights) if self.weights else None,
+            layer=self.layer,
+            split=self.split,
+            method=self.method,
+            limit=self.limit,
+            settings=self.settings,
+        )
+
+
 @job_kind(
     "extract_regions",
     title=gettext_lazy("Finding regions"),
     refusals=(UnknownName, OSError, ValueError),
+    request=RegionsJobRequest,
 )
-def extract_regions_job(
-    progress: JobProgress,
-    *,
-    corpus: str,
-    name: str,
-    weights: str = "",
-    extractor: str = "cnn",
-    layer: str = "",
-    split: str = "",
-    method: str = "edgeboxes",
-    limit: int = 19,
-    settings: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
+def extract_regions_job(progress: JobProgress, request: RegionsJobRequest) -> dict[str, Any]:
     """Write the set; the result is the set's facts. A killed one goes on after its last block."""
-    wanted = RegionsRequest(
-        corpus=corpus,
-        name=name,
-        extractor=extractor,
-        weights=Path(weights) if weights else None,
-        layer=layer,
-        split=split,
-        method=method,
-        limit=limit,
-        settings=settings or {},
-    )
-    found = extract_regions(wanted, progress=Phases(progress))
+    found = extract_regions(request.plain, progress=Phases(progress))
     facts = found.stored.as_dict()
     return {**facts, "unchanged": not found.made, "left_out": found.left_out, "without": found.without}

@@ -21,12 +21,8 @@ from evaluation.comparison.subsets import OF_RUN, BadSubset
 from evaluation.formats.figure_tables import LAYOUTS
 from evaluation.management.base import TableCommand
 from evaluation.services.common import ImportRefused
-from evaluation.services.localizations.scores import (
-    LocalizationScoring,
-    remarks_on_localization,
-    score_localization,
-    tables_of_localization,
-)
+from evaluation.services.localizations.scores import LocalizationScoring, score_localization
+from evaluation.services.localizations.tables import remarks_on_localization, tables_of_localization
 
 
 class Command(TableCommand):

@@ -26,11 +26,11 @@ from evaluation.models import LocalizationSet, System
 from evaluation.selectors import CorpusNames, image_sizes, names_of
 from evaluation.services.common import check_file, check_name
 from evaluation.services.localizations.sets import (
-    NUMBERS,
+    REGION_NUMBERS,
     DetectedPhrase,
     LocalizedMention,
     detections_of,
-    mentions_of,
+    localized_mentions,
     standing_or_new,
     write_rows,
 )
@@ -45,7 +45,7 @@ def write_localizations(found: LocalizationSet, path: Path) -> None:
     """The set as a new file. Raises FormatError where it is there already, and OSError."""
     names = names_of(found.corpus.name).image_name
     with whole_file(path) as part, part.open("w", encoding="utf-8") as stream:
-        for one in mentions_of(found):
+        for one in localized_mentions(found):
             line = {
                 "image": names[one.image],
                 "caption": one.caption,
@@ -170,7 +170,12 @@ class _Reader:
         regions = [self._region(said["image"], own) for own in said["regions"]]
         kept = [own for own in regions if own is not None]
         return LocalizedMention(
-            image, caption, start, end, str(said["phrase"]), np.asarray(kept, np.float32).reshape(-1, NUMBERS)
+            image,
+            caption,
+            start,
+            end,
+            str(said["phrase"]),
+            np.asarray(kept, np.float32).reshape(-1, REGION_NUMBERS),
         )
 
     def _detected(self, said: dict[str, Any]) -> DetectedPhrase:
@@ -180,7 +185,7 @@ class _Reader:
             if region is not None:
                 images.append(self._image(image))
                 regions.append(region)
-        packed = np.asarray(regions, np.float32).reshape(-1, NUMBERS)
+        packed = np.asarray(regions, np.float32).reshape(-1, REGION_NUMBERS)
         order = np.argsort(-packed[:, 4], kind="stable")
         return DetectedPhrase(phrase_text(said["phrase"]), np.asarray(images, np.int64)[order], packed[order])
 
@@ -192,7 +197,7 @@ class _Reader:
     def _region(self, image: Any, own: Any) -> list[float] | None:
         """The region within its picture; None where it lies wholly outside."""
         numbers = [float(one) for one in own]
-        if len(numbers) != NUMBERS or not np.isfinite(numbers).all():
+        if len(numbers) != REGION_NUMBERS or not np.isfinite(numbers).all():
             raise ValueError(f"region {own!r} is not xmin, ymin, xmax, ymax and a score")
         left, top, right, low, score = numbers
         if right < left or low < top:

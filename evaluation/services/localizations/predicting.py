@@ -26,7 +26,7 @@ from evaluation.models import LocalizationSet, System
 from evaluation.services.common import ImportRefused, check_name
 from evaluation.services.features.store import FeatureSet, feature_set
 from evaluation.services.localizations.sets import (
-    NUMBERS,
+    REGION_NUMBERS,
     DetectedPhrase,
     LocalizedMention,
     standing_or_new,
@@ -212,7 +212,7 @@ class _Localizer:
             for place, (own, mention) in enumerate(said):
                 values = scores.item(place)
                 best = np.argsort(-values, kind="stable")[: self.limit]
-                rows = np.empty((len(best), NUMBERS), np.float32)
+                rows = np.empty((len(best), REGION_NUMBERS), np.float32)
                 rows[:, :4] = boxes[int(described.rows.begin[own]) + best]
                 rows[:, 4] = values[best]
                 image = self.found.names.image[names[own]]

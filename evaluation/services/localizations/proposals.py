@@ -22,7 +22,7 @@ from evaluation.services.systems.sources import Sources
 from evaluation.significance.resampling import figure_interval
 
 #: Ranks up to which a region counts.
-CUTOFFS = (10, 50, 100)
+PROPOSAL_RANKS = (10, 50, 100)
 
 
 def score_proposals(
@@ -43,7 +43,7 @@ def score_proposals(
     report: dict[str, Any] = {"corpus": corpus, "regions": found.label, "layer": layer, "rows": []}
     for name, own in rows:
         row: dict[str, Any] = {"category": name, "mentions": int(own.sum())}
-        for k in CUTOFFS:
+        for k in PROPOSAL_RANKS:
             row[f"R@{k}"] = float(box_recall(ranks[own], k).mean())
         row["all"] = float(upper_bound(ranks[own]).mean())
         bootstrap = resampling.over([images[place] for place in np.flatnonzero(own)])
@@ -72,7 +72,7 @@ def _ranks(
 
 def table_of_proposals(report: dict[str, Any]) -> Table:
     """A row for all mentions, and one a category."""
-    columns = ["category", "mentions", *(f"R@{k}" for k in CUTOFFS), "low", "high", "all"]
+    columns = ["category", "mentions", *(f"R@{k}" for k in PROPOSAL_RANKS), "low", "high", "all"]
     rows = [[row.get(column) for column in columns] for row in report["rows"]]
     shown = ["R@100, low" if one == "low" else "R@100, high" if one == "high" else one for one in columns]
     return Table(shown, rows, dict.fromkeys(shown[2:], 4))

@@ -24,7 +24,6 @@ from annotation.protocol.terms import CATEGORIES
 from evaluation.agreement.estimates import Bootstrap, estimate
 from evaluation.agreement.summary import Resampling
 from evaluation.comparison.subsets import Subset, subset_named
-from evaluation.formats.figure_tables import Table
 from evaluation.metrics.localization import (
     RIGHT_IOU,
     area,
@@ -42,14 +41,14 @@ from evaluation.services.localizations.sets import (
     DetectedPhrase,
     detections_of,
     localization_set_named,
-    mentions_of,
+    localized_mentions,
 )
 from evaluation.significance.resampling import bootstrap_difference, figure_interval
 from models_core.features.text.phrases import phrase_text
 
 _Floats = NDArray[np.float64]
 #: Ranks up to which a right region counts (Table 2).
-CUTOFFS = (1, 10, 100)
+RECALL_RANKS = (1, 10, 100)
 #: Phrases of Table 3.
 MOST_FREQUENT = 24
 #: Mentions whose regions are compared at a time.
@@ -149,7 +148,7 @@ def scored(row: LocalizationSet, mentions: list[BoxedMention], subset: Subset | 
     predicted = np.zeros(len(mentions), bool)
     random, largest = np.zeros(len(mentions)), np.zeros(len(mentions))
     images = {mention.image for mention in mentions} if subset is not None else None
-    for part in chunks(mentions_of(row, images), _TOGETHER):
+    for part in chunks(localized_mentions(row, images), _TOGETHER):
         said = [
             (number, one.regions)
             for one in part
@@ -200,7 +199,7 @@ def _precisions(
 def _in_own_images(row: LocalizationSet) -> Iterator[DetectedPhrase]:
     """What a file without detections has of each phrase: the regions for its mentions, suppressed."""
     held: dict[str, dict[int, NDArray[np.float32]]] = {}
-    for one in mentions_of(row):
+    for one in localized_mentions(row):
         held.setdefault(phrase_text(one.phrase), {}).setdefault(one.image, one.regions)
     for phrase, of_images in held.items():
         images = np.repeat(list(of_images), [len(regions) for regions in of_images.values()])
@@ -211,7 +210,7 @@ def _in_own_images(row: LocalizationSet) -> Iterator[DetectedPhrase]:
 
 def _measures(found: ScoredLocalizations, how: Resampling) -> Iterator[dict[str, Any]]:
     images = [str(mention.image) for mention in found.mentions]
-    shares = [(f"R@{k}", box_recall(found.ranks, k)) for k in CUTOFFS]
+    shares = [(f"R@{k}", box_recall(found.ranks, k)) for k in RECALL_RANKS]
     bound = upper_bound(found.ranks)
     for name, values in (*shares, ("proposals", bound)):
         yield {"measure": name, **_mean(values, how.over(images), share=True)}
@@ -301,7 +300,7 @@ def _frequent(found: ScoredLocalizations) -> list[dict[str, Any]]:
 
 
 def _shares(ranks: _Floats) -> dict[str, float]:
-    shares = {f"R@{k}": float(box_recall(ranks, k).mean()) for k in CUTOFFS}
+    shares = {f"R@{k}": float(box_recall(ranks, k).mean()) for k in RECALL_RANKS}
     return {**shares, "proposals": float(upper_bound(ranks).mean())}
 
 
@@ -324,7 +323,7 @@ def _differences(
     images = [str(mention.image) for mention in ours.mentions]
     phrases = list(ours.precisions)
     pairs: list[tuple[str, _Floats, _Floats, Sequence[str]]] = [
-        (f"R@{k}", box_recall(ours.ranks, k), box_recall(theirs.ranks, k), images) for k in CUTOFFS
+        (f"R@{k}", box_recall(ours.ranks, k), box_recall(theirs.ranks, k), images) for k in RECALL_RANKS
     ]
     precisions = [np.asarray([one.precisions[phrase] for phrase in phrases]) for one in (ours, theirs)]
     pairs.append(("AP", precisions[0], precisions[1], phrases))
@@ -344,55 +343,3 @@ def _differences(
             "p": told.p,
             "remark": told.remark,
         }
-
-
-def tables_of_localization(report: dict[str, Any]) -> dict[str, Table]:
-    """The report's tables by title: figures, Table 2, Table 3, and differences where there are some."""
-    keys = ["measure", "value", "low", "high", "items", "remark"]
-    figures = ["R@1", "R@10", "R@100", "AP", "proposals"]
-    places = dict.fromkeys([*figures, "value", "low", "high", "first", "second", "difference", "p"], 4)
-    found = {
-        "Figures": Table(keys, [[one[key] for key in keys] for one in report["measures"]], places),
-        "By category": Table(
-            ["category", "mentions", "phrases", *figures],
-            [
-                [one[key] for key in ("category", "mentions", "phrases", *figures)]
-                for one in report["categories"]
-            ],
-            places,
-        ),
-        "The most frequent phrases": Table(
-            (by_phrase := ["phrase", "mentions", *figures]),
-            [[one[key] for key in by_phrase] for one in report["frequent"]],
-            places,
-        ),
-    }
-    if "differences" in report:
-        keys = ["measure", "first", "second", "difference", "low", "high", "p", "remark"]
-        found[f"Less {report['against']}"] = Table(
-            keys, [[one.get(key) for key in keys] for one in report["differences"]], places
-        )
-    return found
-
-
-def remarks_on_localization(report: dict[str, Any]) -> str:
-    """What is to be known about the figures."""
-    which = f" ({report['subset']})" if report["subset"] else ""
-    missing = report["mentions"] - report["predicted"]
-    layer = f"layer {report['layer']}" if report["layer"] else "the layer"
-    counted = (
-        f"{report['mentions']:,} boxed mentions of {report['images']:,} images, {report['phrases']:,} phrases"
-    )
-    lines = [f"{report['set']} against {layer} of corpus {report['corpus']}{which}: {counted}."]
-    if missing:
-        lines.append(f"{missing:,} mentions have no prediction and count as missed.")
-    if not report["everywhere"]:
-        lines.append(
-            "AP is of the images of each phrase's mentions alone: the set has no detections elsewhere."
-        )
-    if report["resamples"]:
-        lines.append(
-            f"Intervals of {report['level']:.0%}: shares by images (Wilson's), AP and mAP by "
-            f"{report['resamples']:,} resamples of phrases, seed {report['seed']}."
-        )
-    return "\n".join(lines)

@@ -18,7 +18,7 @@ from evaluation.services.common import ROWS_PER_INSERT, ImportRefused, exclusive
 from models_core.phase_cache import digest_of_parts
 
 #: A row of packed regions: xmin, ymin, xmax, ymax, score.
-NUMBERS = 5
+REGION_NUMBERS = 5
 _FLOAT, _ID = np.dtype("<f4"), np.dtype("<i8")
 
 
@@ -99,7 +99,7 @@ def write_rows(
     for start, own in _chunks(mentions):
         rows = []
         for position, one in enumerate(own, start=start):
-            packed = np.asarray(one.regions, _FLOAT).reshape(-1, NUMBERS)
+            packed = np.asarray(one.regions, _FLOAT).reshape(-1, REGION_NUMBERS)
             rows.append(
                 PhraseLocalization(
                     localization_set=found,
@@ -139,18 +139,20 @@ def _chunks(rows: Iterable[Any]) -> Iterator[tuple[int, list[Any]]]:
         start += len(part)
 
 
-def mentions_of(found: LocalizationSet, images: Iterable[int] | None = None) -> Iterator[LocalizedMention]:
+def localized_mentions(
+    found: LocalizationSet, images: Iterable[int] | None = None
+) -> Iterator[LocalizedMention]:
     """What the set has for each mention, in order; of these images only where given."""
     rows = found.mentions.order_by("position")
     if images is not None:
         rows = rows.filter(image_id__in=list(images))
     for row in rows.iterator(ROWS_PER_INSERT):
-        regions = np.frombuffer(row.regions, _FLOAT).reshape(-1, NUMBERS)
+        regions = np.frombuffer(row.regions, _FLOAT).reshape(-1, REGION_NUMBERS)
         yield LocalizedMention(row.image_id, row.caption, row.start, row.end, row.phrase, regions)
 
 
 def detections_of(found: LocalizationSet) -> Iterator[DetectedPhrase]:
     """What the set has for each phrase, in order."""
     for row in found.detections.order_by("position").iterator(ROWS_PER_INSERT):
-        regions = np.frombuffer(row.regions, _FLOAT).reshape(-1, NUMBERS)
+        regions = np.frombuffer(row.regions, _FLOAT).reshape(-1, REGION_NUMBERS)
         yield DetectedPhrase(row.phrase, np.frombuffer(row.images, _ID), regions)

@@ -15,11 +15,11 @@ from annotation.selectors.records import stream_records
 from evaluation.metrics.localization import RIGHT_IOU, iou
 from evaluation.models import LocalizationSet
 from evaluation.services.alignments.localizing import boxed_mentions
-from evaluation.services.localizations.sets import LocalizedMention, mentions_of
+from evaluation.services.localizations.sets import LocalizedMention, localized_mentions
 
 #: Which mentions are shown: all, those whose best region is wrong, or those where it is wrong by much.
-ALL, WRONG, FAR = "all", "wrong", "far"
-SHOWN = (ALL, WRONG, FAR)
+ALL_MENTIONS, WRONG, FAR = "all", "wrong", "far"
+MENTIONS_SHOWN = (ALL_MENTIONS, WRONG, FAR)
 #: A region is wrong by much where it overlaps the box that people drew by less.
 FAR_IOU = 0.1
 #: Images that are looked through at a time, and at most for one page.
@@ -49,7 +49,7 @@ class ShownMention:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownImage:
+class LocalizedImage:
     """An image (its row) with those of its mentions that are shown."""
 
     image: Any
@@ -60,7 +60,7 @@ class ShownImage:
 class ShownPage:
     """Images of a page; `later` is where the next one begins, 0 for none."""
 
-    images: list[ShownImage]
+    images: list[LocalizedImage]
     later: int
 
 
@@ -71,7 +71,7 @@ def shown_page(row: LocalizationSet, layer: Any, which: str, first: int, number:
     """
     order = row.mentions.values("image_id").annotate(first=Min("position")).order_by("first")
     ids = list(order.values_list("image_id", flat=True)[first : first + _AT_MOST + 1])
-    found: list[ShownImage] = []
+    found: list[LocalizedImage] = []
     for start in range(0, min(len(ids), _AT_MOST), _TOGETHER):
         for place, shown in enumerate(_looked_at(row, layer, which, ids[start : start + _TOGETHER]), start):
             if shown is not None and place < _AT_MOST:
@@ -82,21 +82,23 @@ def shown_page(row: LocalizationSet, layer: Any, which: str, first: int, number:
     return ShownPage(found, first + _AT_MOST if len(ids) > _AT_MOST else 0)
 
 
-def _looked_at(row: LocalizationSet, layer: Any, which: str, ids: list[int]) -> Iterator[ShownImage | None]:
+def _looked_at(
+    row: LocalizationSet, layer: Any, which: str, ids: list[int]
+) -> Iterator[LocalizedImage | None]:
     """Each of these images with its mentions; None where none is shown."""
     images = row.corpus.images.filter(pk__in=ids)
     rows = {image.pk: image for image in images.order_by("position")}
     records = dict(zip(rows, stream_records(corpus=row.corpus, layer=layer, images=images), strict=True))
     own: dict[int, dict[tuple[int, int, int], LocalizedMention]] = {}
-    for one in mentions_of(row, ids):
+    for one in localized_mentions(row, ids):
         own.setdefault(one.image, {})[one.caption, one.start, one.end] = one
     for pk in ids:
         mentions = tuple(
             shown
             for shown in _compared(records[pk], own.get(pk, {}))
-            if which == ALL or (not shown.right and (which == WRONG or shown.overlap < FAR_IOU))
+            if which == ALL_MENTIONS or (not shown.right and (which == WRONG or shown.overlap < FAR_IOU))
         )
-        yield ShownImage(rows[pk], mentions) if mentions else None
+        yield LocalizedImage(rows[pk], mentions) if mentions else None
 
 
 def _compared(

@@ -21,7 +21,7 @@ from evaluation.models import LocalizationSet, System
 from evaluation.services.features.store import feature_sets
 from evaluation.services.localizations.files import write_localizations
 from evaluation.services.localizations.sets import remove_localization_set
-from evaluation.services.localizations.shown import ALL, SHOWN, ShownPage, shown_page
+from evaluation.services.localizations.shown import ALL_MENTIONS, MENTIONS_SHOWN, ShownPage, shown_page
 from evaluation.services.systems import registry
 from evaluation.web.frame import evaluation_frame, file_download, text_parameter
 from evaluation.web.splits import NotOffered, which_in, whole_in
@@ -102,7 +102,7 @@ def localization_set_detail(request: HttpRequest, row: LocalizationSet) -> HttpR
     asked = text_parameter(request.GET, "layer") or row.layer
     layer = asked if asked in layers else next(iter(layers), "")
     which = text_parameter(request.GET, "show")
-    which = which if which in SHOWN else ALL
+    which = which if which in MENTIONS_SHOWN else ALL_MENTIONS
     begin = text_parameter(request.GET, "from")
     first = int(begin) if begin.isascii() and begin.isdigit() and len(begin) < 10 else 0
     behind, page = "", ShownPage([], 0)

@@ -42,7 +42,11 @@ from tests.jobs.workers import wait_for, wait_until
 pytestmark = pytest.mark.django_db(transaction=True)
 
 #: Every job that evaluation has: a new one belongs into the round.
-KINDS = {module.name for module in pkgutil.iter_modules(job_kinds.__path__)}
+KINDS = {
+    module.name.rpartition(".")[2]
+    for module in pkgutil.walk_packages(job_kinds.__path__, f"{job_kinds.__name__}.")
+    if not module.ispkg
+}
 
 
 @dataclass

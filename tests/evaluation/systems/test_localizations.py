@@ -17,7 +17,7 @@ from annotation.models import Job, Layer
 from annotation.selectors.records import stream_records
 from evaluation.models import LocalizationSet, PhraseLocalization, System
 from evaluation.services.features.importing import FeatureImport, import_features
-from evaluation.services.localizations.sets import mentions_of, remove_localization_set
+from evaluation.services.localizations.sets import localized_mentions, remove_localization_set
 from evaluation.services.systems.training import system_named
 from models_core.estimators.region_phrase import RegionPhraseCCA
 from models_core.features.text.phrases import phrase_text
@@ -79,7 +79,7 @@ def test_phrases_are_localized_kept_and_better_than_by_chance(grounded):
     assert localized(grounded)["unchanged"]
     kept = LocalizationSet.objects.get()
     assert PhraseLocalization.objects.count() == 60
-    rows = list(mentions_of(kept))
+    rows = list(localized_mentions(kept))
     assert all(len(one.regions) == len(BOXES) for one in rows)
     assert all((np.diff(one.regions[:, 4]) <= 0).all() for one in rows)
     # A thing lies in one of four parts or is not told apart: five regions, of which one is right.
@@ -159,7 +159,7 @@ def test_regions_outside_of_their_picture_are_cut_and_counted(scenes, tmp_path):
     assert (
         "1 regions reached out of their picture and were cut, 1 lay wholly outside and were left out" in text
     )
-    (one,) = mentions_of(LocalizationSet.objects.get())
+    (one,) = localized_mentions(LocalizationSet.objects.get())
     np.testing.assert_allclose(one.regions, [[1, 1, 50, 60, 0.9], [1, 1, 20, 20, 0.7]])
 
 

@@ -1,0 +1,59 @@
+"""The figures of localization sets as tables, and what is to be known about them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evaluation.formats.figure_tables import Table
+
+
+def tables_of_localization(report: dict[str, Any]) -> dict[str, Table]:
+    """The report's tables by title: figures, Table 2, Table 3, and differences where there are some."""
+    keys = ["measure", "value", "low", "high", "items", "remark"]
+    figures = ["R@1", "R@10", "R@100", "AP", "proposals"]
+    places = dict.fromkeys([*figures, "value", "low", "high", "first", "second", "difference", "p"], 4)
+    found = {
+        "Figures": Table(keys, [[one[key] for key in keys] for one in report["measures"]], places),
+        "By category": Table(
+            ["category", "mentions", "phrases", *figures],
+            [
+                [one[key] for key in ("category", "mentions", "phrases", *figures)]
+                for one in report["categories"]
+            ],
+            places,
+        ),
+        "The most frequent phrases": Table(
+            (by_phrase := ["phrase", "mentions", *figures]),
+            [[one[key] for key in by_phrase] for one in report["frequent"]],
+            places,
+        ),
+    }
+    if "differences" in report:
+        keys = ["measure", "first", "second", "difference", "low", "high", "p", "remark"]
+        found[f"Less {report['against']}"] = Table(
+            keys, [[one.get(key) for key in keys] for one in report["differences"]], places
+        )
+    return found
+
+
+def remarks_on_localization(report: dict[str, Any]) -> str:
+    """What is to be known about the figures."""
+    which = f" ({report['subset']})" if report["subset"] else ""
+    missing = report["mentions"] - report["predicted"]
+    layer = f"layer {report['layer']}" if report["layer"] else "the layer"
+    counted = (
+        f"{report['mentions']:,} boxed mentions of {report['images']:,} images, {report['phrases']:,} phrases"
+    )
+    lines = [f"{report['set']} against {layer} of corpus {report['corpus']}{which}: {counted}."]
+    if missing:
+        lines.append(f"{missing:,} mentions have no prediction and count as missed.")
+    if not report["everywhere"]:
+        lines.append(
+            "AP is of the images of each phrase's mentions alone: the set has no detections elsewhere."
+        )
+    if report["resamples"]:
+        lines.append(
+            f"Intervals of {report['level']:.0%}: shares by images (Wilson's), AP and mAP by "
+            f"{report['resamples']:,} resamples of phrases, seed {report['seed']}."
+        )
+    return "\n".join(lines)
