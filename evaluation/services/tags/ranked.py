@@ -21,7 +21,7 @@ from annotation.protocol.terms import CaptionRecord, ImageRecord
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
 from evaluation.selectors import image_names
-from evaluation.services.tags.reading import CaptionToRead, check_processes, read_ranked_tags
+from evaluation.services.tags.reading import CaptionToRead, check_process_count, read_ranked_tags
 from models_core.features.text.tags import (
     DEFAULT_ALPHA,
     TagUnit,
@@ -81,7 +81,7 @@ def rank_tags(wanted: TagsRequest, *, progress: PhaseProgress = no_progress) -> 
     first image.
     """
     check_alpha(wanted.weight)
-    check_processes(wanted.processes)
+    check_process_count(wanted.processes)
     corpus, names = corpus_named(wanted.corpus), image_names(wanted.corpus)
     layer = layer_to_read(corpus, wanted.layer) if wanted.layer else None
 
