@@ -27,7 +27,7 @@ from evaluation.selectors import image_names, names_of
 from evaluation.services.features.parses import parses_of
 from evaluation.services.tags.reading import (
     CaptionToRead,
-    check_processes,
+    check_process_count,
     parsed_locations,
     read_ranked_tags,
 )
@@ -95,7 +95,7 @@ def rank_tags(wanted: TagsRequest, *, progress: PhaseProgress = no_progress) -> 
     outside 0 to 1 and for less than a process, before the first image.
     """
     check_alpha(wanted.weight)
-    check_processes(wanted.processes)
+    check_process_count(wanted.processes)
     corpus, names = corpus_named(wanted.corpus), image_names(wanted.corpus)
     layer = layer_to_read(corpus, wanted.layer) if wanted.layer else None
     located = _by_parse(wanted.corpus) if wanted.place == "tree" else repeat(lambda tokens: None)

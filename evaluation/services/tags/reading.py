@@ -41,7 +41,7 @@ class CaptionToRead(NamedTuple):
 
 
 class TagReader:
-    """Reads the tags of captions. Loads in a quarter of a second; some 1,300 captions a second, 2,500 where
+    """Reads the tags of captions. Loads in a quarter of a second; some 1,400 captions a second, 2,500 where
     noun phrases are known."""
 
     def __init__(self, unit: TagUnit = "nouns") -> None:
@@ -83,7 +83,7 @@ def _ranked(unit: TagUnit, alpha: float, images: Sequence[Sequence[CaptionToRead
     return [ranked_tags([reader.tags(*caption) for caption in own], alpha) for own in images]
 
 
-def check_processes(number: int) -> None:
+def check_process_count(number: int) -> None:
     """Raise ValueError unless it is a number of processes."""
     if number < 1:
         raise ValueError(f"{number} processes; expected 1 or more")
@@ -93,8 +93,8 @@ def read_ranked_tags(
     images: Iterable[Sequence[CaptionToRead]], unit: TagUnit, alpha: float, *, processes: int = 1
 ) -> Iterator[RankedTags]:
     """The ranked tags of each image, in order, from its captions; read by so many processes, by this one
-    where it is 1. Raises ValueError as `check_processes` does."""
-    check_processes(processes)
+    where it is 1. Raises ValueError as `check_process_count` does."""
+    check_process_count(processes)
     blocks = chunks(images, _BLOCK if processes > 1 else 1)
     if processes == 1:
         for block in blocks:

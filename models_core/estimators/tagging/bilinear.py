@@ -162,6 +162,7 @@ class _Search:
         if validation is not None:
             checked_numbers(validation.images, f"held-out {IMAGE_VIEW}")
             _check_width(np.asarray(validation.images), self.images.shape[1], "held-out images")
+            tags_of(validation)
         self.loss = TagLoss(settings.loss, settings.top)
         self.rates = list(dict.fromkeys(settings.rates))
         self.rows: list[tuple[float, ...]] = []

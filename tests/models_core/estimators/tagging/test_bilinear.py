@@ -138,6 +138,8 @@ def test_what_it_cannot_learn_from_is_named_in_a_line():
     vectors[0, 0] = np.inf
     refused(r"tag vectors is inf at \(0, 0\)", tags=replace(train.captions, vectors=vectors))
     refused("no image has a known tag", tags=tags_of([[]] * 20, 8, train.captions.vectors))
+    bare = Dataset({**new.views, "captions": tags_of([[]] * 10, 8, train.captions.vectors)}, new.links)
+    refused("no image has a known tag", held_out=bare)
     refused("rate and epoch are chosen on held-out images", held_out=None)
     narrow = Dataset({**new.views, "images": new.images[:, :4]}, new.links)
     refused("held-out images of 4 numbers against 10; expected the same", held_out=narrow)
