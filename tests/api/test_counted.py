@@ -75,7 +75,7 @@ def test_every_kind_is_told_and_answered(tmp_path: Path, tasks: str, by_form: bo
     status, said = ann.answer(task, **given)
     assert (status, said["repeated"]) == (200, False), said
     kept = Judgment.objects.get()
-    if tasks == "relevance":
+    if outright is of_a_page:
         assert kept.content is not None
         assert all(block["yes"] == [n == 2 for n in range(10)] for block in kept.content["blocks"])
     else:
@@ -87,7 +87,7 @@ def test_every_kind_is_told_and_answered(tmp_path: Path, tasks: str, by_form: bo
         assert (kept.answer, kept.content or None) == expected[tasks]
 
 
-@pytest.mark.parametrize("tasks", ["relevance", "captions", "regions"])
+@pytest.mark.parametrize("tasks", ["relevance", "tags", "captions", "regions"])
 def test_a_word_alone_is_no_answer_where_more_is_asked(tmp_path: Path, tasks: str):
     kind, outright, _ = ANSWERS[tasks]
     counted_desk.campaign(tmp_path, tasks)
