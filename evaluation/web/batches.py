@@ -180,7 +180,7 @@ def batch_act(request: HttpRequest, row: Batch) -> HttpResponse:
                 ask("collect_judgments", {"batch": row.name})
                 tell(_("Collecting the answers."))
             case "count" | "leave_out" as which:
-                judges = judges_to_count(row, text_parameter(request.POST, "judge"), count=which == "count")
+                judges = _to_count(row, text_parameter(request.POST, "judge"), count=which == "count")
                 ask("collect_judgments", {"batch": row.name, "count": judges})
                 tell(_("Collecting the answers."))
             case "settle":
@@ -207,7 +207,7 @@ def _ask(request: HttpRequest, row: Batch, kind: str, arguments: dict[str, Any])
     jobs.enqueue(kind=kind, arguments=arguments, corpus=row.corpus, actor=account_of(request))
 
 
-def judges_to_count(row: Batch, judge: str, *, count: bool) -> list[str]:
+def _to_count(row: Batch, judge: str, *, count: bool) -> list[str]:
     """The judges whose answers from before they were reinstated are to count, with `judge` or without."""
     there = {name for name, one in judges_of(row).items() if one.before and not one.unused}
     if judge not in there:
