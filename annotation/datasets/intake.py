@@ -94,7 +94,7 @@ class CorpusIntake:
         self._pictures_in = pictures_in
         standing = Corpus.objects.filter(name=self.name).first()
         published = standing is not None and standing.published
-        with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
+        with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool, problems_told(self.problems.tell):
             if self.how.dry_run:
                 for chunk in self._chunks(records):
                     self._enter(self._sound(pool, chunk))
@@ -173,14 +173,13 @@ class CorpusIntake:
 
     def _chunks(self, records: Iterable[ImageRecord]) -> Iterator[list[ImageRecord]]:
         """The records in portions, to the end of what can be read."""
-        with problems_told(self.problems.tell):
-            try:
-                yield from batching.chunks(records, layer_rows.LAYER_IMAGES_PER_TRANSACTION)
-            except FormatError as error:  # nothing behind it can be read
-                if not self.problems.errors or (self.how.skip_problems and not error.found_nothing):
-                    raise
-                if not error.found_nothing:  # that follows from the problems
-                    self.problems.tell(error)
+        try:
+            yield from batching.chunks(records, layer_rows.LAYER_IMAGES_PER_TRANSACTION)
+        except FormatError as error:  # nothing behind it can be read
+            if not self.problems.errors or (self.how.skip_problems and not error.found_nothing):
+                raise
+            if not error.found_nothing:  # that follows from the problems
+                self.problems.tell(error)
 
     def _sound(self, pool: ThreadPoolExecutor, chunk: list[ImageRecord]) -> list[SoundRecord]:
         """What of a portion is right; what is wrong with the rest is told."""

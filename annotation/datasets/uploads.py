@@ -26,7 +26,7 @@ from django.utils.translation import gettext as _
 from annotation.datasets.importing import corpus_name_is_valid
 from annotation.formats.files.text import short_repr
 from annotation.formats.names import is_plain_name
-from annotation.models import Account, Corpus
+from annotation.models import Account, Corpus, Job
 
 #: Bytes of a part at most, files of an upload, uploads of an account at a time, folders within folders.
 PART_BYTES = 8 * 2**20
@@ -229,11 +229,16 @@ def remove_upload(upload: Upload) -> None:
 
 
 def remove_expired_uploads() -> int:
-    """Remove the uploads whose day is over, and what nobody can read; how many."""
+    """Remove the uploads whose day is over and about which no job is under way, and what nobody can read; how
+    many."""
     removed = 0
+    live = Job.objects.filter(state__in=Job.LIVE, arguments__has_key="upload")
+    worked_on = {str(arguments["upload"]) for arguments in live.values_list("arguments", flat=True)}
     for folder in _root().iterdir() if _root().is_dir() else ():
         found = _stored(folder.name)
         old = folder.stat().st_mtime + UPLOAD_KEPT_SECONDS < time.time()
+        if folder.name in worked_on:
+            continue
         if (found is not None and found.expired) or (found is None and old):
             shutil.rmtree(folder, ignore_errors=True)
             removed += 1

@@ -20,7 +20,7 @@ from annotation.datasets.source_problems import IntakeError, SourceProblems
 from annotation.datasets.uploaded_source import CheckedUpload, check_upload, import_upload
 from annotation.datasets.uploads import NoSuchUpload, Upload, UploadRefused, WrongOffset
 from annotation.formats import FormatError
-from annotation.models import Account, Corpus, Image
+from annotation.models import Account, Corpus, Image, Job
 from tests.intake.uploading import SOUND, a_picture, forty, sent, zipped
 from tests.web.world import account
 
@@ -117,6 +117,9 @@ def test_an_upload_is_its_accounts_alone_and_for_a_day(ada: Account, monkeypatch
     with pytest.raises(NoSuchUpload):
         uploads.upload_of(ada, upload.key)
     assert uploads.uploads_of(ada) == []
+    job = Job.objects.create(kind="import_upload", arguments={"upload": upload.key}, state=Job.RUNNING)
+    assert uploads.remove_expired_uploads() == 0 and upload.folder.exists()
+    Job.objects.filter(pk=job.pk).update(state=Job.FAILED)
     assert uploads.remove_expired_uploads() == 1 and not upload.folder.exists()
 
 
