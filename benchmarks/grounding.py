@@ -43,11 +43,11 @@ T = TypeVar("T")
 
 
 def seconds(work: Callable[[], T]) -> tuple[str, float, T]:
-    """What `work` took by the clock and of the processor, in words; its seconds; what it gives."""
+    """What `work` took by the clock and of the processor, in words; the latter; what it gives."""
     start, used = time.perf_counter(), time.process_time()
     found = work()
     took, used = time.perf_counter() - start, time.process_time() - used
-    return f"{took:.1f} s, {used:.1f} s of CPU", took, found
+    return f"{took:.1f} s, {used:.1f} s of CPU", used, found
 
 
 def peak() -> str:
@@ -110,7 +110,7 @@ def training(asked: argparse.Namespace) -> None:
     speed = work * pairs / PAIRS / total / 1e9
     print(
         f"training: sums of {pairs:,} pairs of {regions.numbers:,} + {phrases.numbers:,}: {took}, so "
-        f"{total * PAIRS / pairs:,.0f} s for {PAIRS:,} ({speed:.0f} Gflop/s); {peak()}"
+        f"{total * PAIRS / pairs:,.0f} s of CPU for {PAIRS:,} ({speed:.0f} Gflop/s); {peak()}"
     )
     if asked.solve:
         found = sums.covariances()
@@ -182,7 +182,7 @@ def precision(asked: argparse.Namespace) -> None:
     took, total, _ = seconds(work)
     print(
         f"precision: {count:,} phrases among {IMAGES * REGIONS:,} regions: {took}, so "
-        f"{total * PHRASES / count:.0f} s for {PHRASES:,}; {peak()}"
+        f"{total * PHRASES / count:.0f} s of CPU for {PHRASES:,}; {peak()}"
     )
 
 
