@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from annotation import jobs
 from annotation.api.contents import json_time
-from annotation.api.rest.cursors import ListPage
+from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import On
 from annotation.api.rest.fields import (
     CallFields,
@@ -157,7 +157,7 @@ _EXAMPLE = {
         listed=True,
     )
 )
-def batches_list_call(call: ApiCall) -> ListPage:
+def batches_list_call(call: ApiCall) -> CursorPage:
     """List batches, the newest first."""
     found = offered.offered_batches(call.request).select_related("campaign", "corpus", "judgments")
     if "corpus" in call.asked:

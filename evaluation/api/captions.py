@@ -8,7 +8,7 @@ from django.http import FileResponse
 from rest_framework import serializers
 
 from annotation.api.contents import json_time
-from annotation.api.rest.cursors import ListPage
+from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import On
 from annotation.api.rest.fields import CallFields, NameField, WholeField
 from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Operation, serves
@@ -72,7 +72,7 @@ class MixingWanted(CallFields):
         listed=True,
     )
 )
-def caption_sets_list_call(call: ApiCall) -> ListPage:
+def caption_sets_list_call(call: ApiCall) -> CursorPage:
     """List captions that systems wrote, by name."""
     found = CaptionSet.objects.filter(within_scope(call.account, RESEARCHER, corpus="corpus"), published=True)
     if "corpus" in call.asked:

@@ -8,7 +8,7 @@ from django.urls import reverse
 from rest_framework import serializers
 
 from annotation.api.contents import json_time
-from annotation.api.rest.cursors import ListPage
+from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.fields import CallFields, NameField, TextField, WholeField
 from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Created, Operation, serves
 from annotation.selectors.jobs import Job
@@ -89,7 +89,7 @@ class SetNamed(CallFields):
         listed=True,
     )
 )
-def feature_sets_list_call(call: ApiCall) -> ListPage:
+def feature_sets_list_call(call: ApiCall) -> CursorPage:
     """List feature sets, by corpus, name and version."""
     known = [corpus.name for corpus in offered.offered_corpora(call.request)]
     wanted = [name for name in known if call.asked.get("corpus", name) == name]

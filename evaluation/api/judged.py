@@ -11,7 +11,7 @@ from django.urls import reverse
 from rest_framework import serializers
 
 from annotation.api.contents import json_time
-from annotation.api.rest.cursors import ListPage
+from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import On, missing
 from annotation.api.rest.fields import CallFields, NameField, TextField, WholeField
 from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Created, Operation, serves
@@ -173,7 +173,7 @@ class VersionWanted(CallFields):
         listed=True,
     )
 )
-def judgment_sets_list_call(call: ApiCall) -> ListPage:
+def judgment_sets_list_call(call: ApiCall) -> CursorPage:
     """List sets of judgments, the newest first."""
     found = offered.judgment_sets(call.request).select_related("corpus")
     if "corpus" in call.asked:
@@ -224,7 +224,7 @@ def judgments_upload_call(call: ApiCall) -> Created:
         listed=True,
     )
 )
-def qrels_list_call(call: ApiCall) -> ListPage:
+def qrels_list_call(call: ApiCall) -> CursorPage:
     """List qrels, every version, the newest first."""
     found = offered.published_qrels(call.request).select_related("corpus", "judgments")
     if "corpus" in call.asked:

@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from rest_framework import serializers
 
 from annotation.api.contents import json_time
-from annotation.api.rest.cursors import ListPage
+from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import On
 from annotation.api.rest.fields import CallFields, NameField, PlainField, TextField, WholeField
 from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Operation, serves
@@ -79,7 +79,7 @@ class ReportWanted(CallFields):
         listed=True,
     )
 )
-def reports_list_call(call: ApiCall) -> ListPage:
+def reports_list_call(call: ApiCall) -> CursorPage:
     """List reports, by name."""
     found = offered.offered_reports(call.request).select_related("corpus", "qrels", "batch")
     if "corpus" in call.asked:

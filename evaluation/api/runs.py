@@ -12,7 +12,7 @@ from django.urls import reverse
 from rest_framework import serializers
 
 from annotation.api.contents import json_time
-from annotation.api.rest.cursors import ListPage
+from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import On
 from annotation.api.rest.fields import CallFields, NameField, PlainField, TextField, WholeField
 from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Created, Operation, serves
@@ -167,7 +167,7 @@ class TiesWanted(CallFields):
         listed=True,
     )
 )
-def runs_list_call(call: ApiCall) -> ListPage:
+def runs_list_call(call: ApiCall) -> CursorPage:
     """List runs, by name."""
     registry.register_unlisted_systems()
     found = offered.published_runs(call.request).select_related("corpus", "made_by")

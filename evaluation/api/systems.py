@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from annotation import jobs
 from annotation.api.contents import json_time
-from annotation.api.rest.cursors import ListPage
+from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import Anywhere, On
 from annotation.api.rest.fields import CallFields, NameField, PlainField, TextField, WholeField
 from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Created, Operation, serves
@@ -149,7 +149,7 @@ class SystemSent(CallFields):
         listed=True,
     )
 )
-def systems_list_call(call: ApiCall) -> ListPage:
+def systems_list_call(call: ApiCall) -> CursorPage:
     """List systems, by name."""
     registry.register_unlisted_systems()
     found = offered.offered_systems(call.request).select_related("corpus")
@@ -308,7 +308,7 @@ def system_upload_call(call: ApiCall) -> Created:
         listed=True,
     )
 )
-def recipes_list_call(call: ApiCall) -> ListPage:
+def recipes_list_call(call: ApiCall) -> CursorPage:
     """List the recipes that have a name."""
     found = [
         {"name": recipe.name, "method": str(recipe.kind.title), "paper": recipe.kind.paper}

@@ -27,7 +27,7 @@ M = TypeVar("M", bound=Model)
 T = TypeVar("T")
 
 
-class ListPage(NamedTuple):
+class CursorPage(NamedTuple):
     """A page of a list: its rows as plain data, and the cursor of the next page, None at the end."""
 
     results: list[Any]
@@ -44,11 +44,11 @@ class ListRequest(NamedTuple):
     limit: int
     mark: Any
 
-    def page(self, results: Iterable[Any], mark: Any) -> ListPage:
+    def page(self, results: Iterable[Any], mark: Any) -> CursorPage:
         """The page of these rows; `mark` is that of the last of them, None where no more follow."""
-        return ListPage(list(results), None if mark is None else _sealed(self.name, mark))
+        return CursorPage(list(results), None if mark is None else _sealed(self.name, mark))
 
-    def of_rows(self, rows: QuerySet[M], by: str, plain: Callable[[M], Any]) -> ListPage:
+    def of_rows(self, rows: QuerySet[M], by: str, plain: Callable[[M], Any]) -> CursorPage:
         """The page of `rows` by the column `by` ("-pk": from the last), which no two rows share."""
         column, side = by.removeprefix("-"), "lt" if by.startswith("-") else "gt"
         if self.mark is not None:
@@ -58,7 +58,9 @@ class ListRequest(NamedTuple):
         more = len(found) > self.limit
         return self.page(map(plain, shown), getattr(shown[-1], column) if more else None)
 
-    def of_values(self, values: Iterable[T], key: Callable[[T], str], plain: Callable[[T], Any]) -> ListPage:
+    def of_values(
+        self, values: Iterable[T], key: Callable[[T], str], plain: Callable[[T], Any]
+    ) -> CursorPage:
         """The page of what is held in memory, by a text that no two share."""
         ordered = sorted(values, key=key)
         if self.mark is not None:

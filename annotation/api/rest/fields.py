@@ -66,7 +66,7 @@ class PlainField(serializers.DictField):
     """Plain data whose fields differ from case to case."""
 
 
-class ListQuery(CallFields):
+class CursorQuery(CallFields):
     """What every list can be asked for."""
 
     limit = serializers.IntegerField(

@@ -19,9 +19,9 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers
 
-from annotation.api.rest.cursors import ListPage, ListRequest
+from annotation.api.rest.cursors import CursorPage, ListRequest
 from annotation.api.rest.doors import Door
-from annotation.api.rest.fields import CallFields, ListQuery
+from annotation.api.rest.fields import CallFields, CursorQuery
 from annotation.models import Account, Job
 
 GET, POST, PATCH, DELETE = "GET", "POST", "PATCH", "DELETE"
@@ -58,7 +58,7 @@ class Created(NamedTuple):
 
 #: What an operation returns: plain data, a page of a list, a job that was asked for, what was made, a file,
 #: or None where there is nothing to say.
-OperationAnswer = Mapping[str, Any] | ListPage | Job | Created | HttpResponseBase | None
+OperationAnswer = Mapping[str, Any] | CursorPage | Job | Created | HttpResponseBase | None
 Handler = Callable[..., OperationAnswer]
 
 
@@ -113,8 +113,8 @@ class Operation:
         if not self.listed:
             return self.asked
         if self.asked is None:
-            return ListQuery
-        return type(f"{self.asked.__name__}Page", (self.asked, ListQuery), {"__doc__": self.asked.__doc__})
+            return CursorQuery
+        return type(f"{self.asked.__name__}Page", (self.asked, CursorQuery), {"__doc__": self.asked.__doc__})
 
 
 class Served(NamedTuple):

@@ -22,7 +22,7 @@ from rest_framework.views import APIView
 from annotation import jobs
 from annotation.api.problems import Problem
 from annotation.api.rest.callers import TokenOrSession
-from annotation.api.rest.cursors import ListPage, list_request
+from annotation.api.rest.cursors import CursorPage, list_request
 from annotation.api.rest.doors import check_place, missing
 from annotation.api.rest.fields import CallFields, checked
 from annotation.api.rest.jobs_shown import job_address, job_plain
@@ -251,7 +251,7 @@ def _plain(about: Operation, answer: OperationAnswer) -> CallAnswer:
             body, location = job_plain(answer), job_address(answer)
         case Created():
             body, location = answer
-        case ListPage():
+        case CursorPage():
             body = answer._asdict()
         case HttpResponseBase():
             raise TypeError("a file is no answer to a call under a key")

@@ -12,7 +12,7 @@ from rest_framework import serializers
 from annotation import campaigns, jobs
 from annotation.api.contents import json_time
 from annotation.api.problems import FieldProblem, Problem
-from annotation.api.rest.cursors import ListPage
+from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import Anywhere, On
 from annotation.api.rest.fields import (
     CallFields,
@@ -236,7 +236,7 @@ _EXAMPLE = {
         listed=True,
     )
 )
-def campaigns_list_call(call: ApiCall) -> ListPage:
+def campaigns_list_call(call: ApiCall) -> CursorPage:
     """List campaigns.
 
     Those that are open to you, by name. How far each is, its own address tells.
@@ -489,7 +489,7 @@ def campaign_settings_change_call(call: ApiCall, campaign: Campaign) -> dict[str
         listed=True,
     )
 )
-def campaign_settings_versions_list_call(call: ApiCall, campaign: Campaign) -> ListPage:
+def campaign_settings_versions_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
     """List the versions that a campaign's settings have had, the newest first."""
     rows = call.rows
     found = settings_versions(campaign)

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from rest_framework import serializers
 
 from annotation.api.contents import json_time
-from annotation.api.rest.cursors import ListPage
+from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import Anywhere, On, missing
 from annotation.api.rest.fields import CallFields, NameField, PlainField, TextField
 from annotation.api.rest.operations import GET, ApiCall, Operation, serves
@@ -155,7 +155,7 @@ class ImageFilter(CallFields):
         },
     )
 )
-def corpora_list_call(call: ApiCall) -> ListPage:
+def corpora_list_call(call: ApiCall) -> CursorPage:
     """List corpora.
 
     The published corpora that are open to you, by name.
@@ -195,7 +195,7 @@ def corpus_show_call(call: ApiCall, corpus: Corpus) -> dict[str, Any]:
         listed=True,
     )
 )
-def images_list_call(call: ApiCall, corpus: Corpus) -> ListPage:
+def images_list_call(call: ApiCall, corpus: Corpus) -> CursorPage:
     """List the images of a corpus, with their captions, in the order of the corpus."""
     layer = _layer(corpus, call.asked["layer"]) if "layer" in call.asked else None
     wanted = Filter(
@@ -242,7 +242,7 @@ def image_show_call(call: ApiCall, corpus: Corpus, key: str) -> dict[str, Any]:
         listed=True,
     )
 )
-def layers_list_call(call: ApiCall, corpus: Corpus) -> ListPage:
+def layers_list_call(call: ApiCall, corpus: Corpus) -> CursorPage:
     """List the layers of a corpus, with what each holds."""
     found = Layer.objects.filter(corpus=corpus, published=True)
     page = call.rows.of_rows(found, "name", lambda layer: layer)

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from rest_framework import serializers
 
 from annotation.api.contents import json_time
-from annotation.api.rest.cursors import ListPage
+from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import SignedIn, missing
 from annotation.api.rest.operations import DELETE, GET, ApiCall, Operation, serves
 from annotation.models import ApiToken, Campaign, Corpus
@@ -76,7 +76,7 @@ def me_show_call(call: ApiCall) -> dict[str, Any]:
         listed=True,
     )
 )
-def tokens_list_call(call: ApiCall) -> ListPage:
+def tokens_list_call(call: ApiCall) -> CursorPage:
     """List your tokens, the newest first. They are made on the page “My account”, which asks for the
     password."""
     found = ApiToken.objects.filter(account_id=call.account.pk).select_related("corpus", "campaign")

@@ -10,7 +10,7 @@ from rest_framework import serializers
 
 from annotation import instructions, jobs
 from annotation.api.contents import json_time
-from annotation.api.rest.cursors import ListPage
+from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import missing
 from annotation.api.rest.fields import CallFields, NameField, TextField, WholeField
 from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Created, Operation, serves
@@ -126,7 +126,7 @@ class Retiring(CallFields):
         listed=True,
     )
 )
-def texts_list_call(call: ApiCall, campaign: Campaign) -> ListPage:
+def texts_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
     """List what workers of a campaign are told: the consent, and the instructions of each kind of
     question."""
     found = [
@@ -172,7 +172,7 @@ def text_publish_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
         listed=True,
     )
 )
-def invitations_list_call(call: ApiCall, campaign: Campaign) -> ListPage:
+def invitations_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
     """List a campaign's invitation links, the newest first."""
     found = Invitation.objects.filter(campaign=campaign).select_related("campaign")
     return call.rows.of_rows(found, "-pk", lambda row: _invitation_plain(call, row))
@@ -233,7 +233,7 @@ def invitation_revoke_call(call: ApiCall, campaign: Campaign, invitation: int) -
         listed=True,
     )
 )
-def campaign_controls_list_call(call: ApiCall, campaign: Campaign) -> ListPage:
+def campaign_controls_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
     """Count a campaign's control items in use, by kind, purpose and answer."""
     counts = [
         {"kind": kind, "purpose": purpose, "answer": answer, "items": items}

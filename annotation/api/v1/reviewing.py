@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from rest_framework import serializers
 
 from annotation.api.contents import json_time
-from annotation.api.rest.cursors import ListPage
+from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import missing
 from annotation.api.rest.fields import CallFields, PlainField, TextField
 from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Created, Operation, serves
@@ -152,7 +152,7 @@ _REFUSES = (CannotRule, BadPlainData)
         listed=True,
     )
 )
-def review_queue_list_call(call: ApiCall, campaign: Campaign) -> ListPage:
+def review_queue_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
     """List the images with chains that wait for a reviewer, the last changed first."""
     rows = call.rows
     found = review.review_queue(
@@ -277,7 +277,7 @@ def ruling_withdraw_call(call: ApiCall, campaign: Campaign, ruling: int) -> dict
         listed=True,
     )
 )
-def flags_list_call(call: ApiCall, campaign: Campaign) -> ListPage:
+def flags_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
     """List what workers reported instead of answering, the newest first."""
     rows = call.rows
     found, before = review.worker_reports(

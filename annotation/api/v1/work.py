@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from rest_framework import serializers
 
 from annotation import jobs
-from annotation.api.rest.cursors import ListPage
+from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import Anywhere, missing
 from annotation.api.rest.fields import CallFields, NameField
 from annotation.api.rest.jobs_shown import job_plain
@@ -72,7 +72,7 @@ class ExportWanted(CallFields):
         listed=True,
     )
 )
-def jobs_list_call(call: ApiCall) -> ListPage:
+def jobs_list_call(call: ApiCall) -> CursorPage:
     """List jobs, the newest first."""
     found = _open_jobs(call.account)
     asked = call.asked

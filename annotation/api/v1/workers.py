@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from annotation import jobs
 from annotation.api.contents import json_time
-from annotation.api.rest.cursors import ListPage
+from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import missing
 from annotation.api.rest.fields import CallFields, MoneyField, NameField, TextField, decimal_text
 from annotation.api.rest.operations import GET, POST, ApiCall, Operation, serves
@@ -95,7 +95,7 @@ class OfKindReasoned(OfKind):
         listed=True,
     )
 )
-def workers_list_call(call: ApiCall, campaign: Campaign) -> ListPage:
+def workers_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
     """List a campaign's workers, with what they did, how right, and what they are due."""
     rows, asked = call.rows, call.asked
     kind = asked.get("kind", "")

@@ -25,7 +25,7 @@ from annotation.formats.base import FormatError
 from annotation.management.base import ReportCommand
 from evaluation.management.training import ProgressBars
 from evaluation.services.common import ImportRefused
-from evaluation.services.tags.judging import JUDGED_TAGS, TagMixRequest, mix_tags
+from evaluation.services.tagging.judging import JUDGED_TAGS, TagMixRequest, mix_tags
 
 
 class Command(ReportCommand):

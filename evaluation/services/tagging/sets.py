@@ -44,7 +44,7 @@ def remove_tag_set(*, name: str, actor: Any = None) -> None:
         row.delete()
 
 
-def tagged_images(found: TagSet) -> Iterator[ImageTags]:
+def tags_of_set(found: TagSet) -> Iterator[ImageTags]:
     """The images by the names we write, with their ranked tags, in the order of the set."""
     names = names_of(found.corpus.name).image_name
     rows = found.images.order_by("position").values_list("image_id", "tags")
@@ -66,4 +66,4 @@ def tag_scores_of(found: TagSet) -> tuple[list[int], NDArray[np.float32]]:
 def write_tag_set(found: TagSet, path: Path) -> TagsReport:
     """The set as a new file: CSV where its name ends in .csv, else JSON lines. Raises FormatError where it
     is there already, and OSError."""
-    return write_ranked_tags(tagged_images(found), path)
+    return write_ranked_tags(tags_of_set(found), path)

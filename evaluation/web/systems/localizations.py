@@ -57,7 +57,7 @@ def localization_sets_of(row: System) -> QuerySet[LocalizationSet]:
     return LocalizationSet.objects.filter(made_by=row, published=True).order_by("name")
 
 
-def proposals_of(row: System) -> list[str]:
+def proposal_sets_of(row: System) -> list[str]:
     """The sets of regions of its corpus that nobody drew, by their labels."""
     return [
         found.label
@@ -75,7 +75,7 @@ def system_localize(request: HttpRequest, row: System) -> HttpResponse:
         if not localizes(row):
             raise NotOffered(_("System “%(name)s” does not localize phrases.") % {"name": row.name})
         regions = text_parameter(request.POST, "regions")
-        if regions not in proposals_of(row):
+        if regions not in proposal_sets_of(row):
             raise NotOffered(_("There are no such regions: choose from the list."))
         layer = text_parameter(request.POST, "layer")
         if layer:

@@ -31,7 +31,7 @@ from evaluation.web.job_lines import job_lines, pages_of_made
 from evaluation.web.splits import NotOffered, which_in, whole_in
 from evaluation.web.systems.captions import sets_of_regions, writes_captions
 from evaluation.web.systems.learning_curves import curves_of_trainings, shown_curve
-from evaluation.web.systems.localizations import localization_sets_of, localizes, proposals_of
+from evaluation.web.systems.localizations import localization_sets_of, localizes, proposal_sets_of
 from evaluation.web.systems.tagging import ways_to_rank_tags
 from models_core import storage
 from models_core.estimators.base import METHODS
@@ -119,7 +119,7 @@ def system_detail(request: HttpRequest, row: System) -> HttpResponse:
             sets=sets_of_regions(row),
             localizes=localizes(row),
             found=localization_sets_of(row),
-            proposals=proposals_of(row),
+            proposals=proposal_sets_of(row),
             aligns=method is not None and method.name == "alignment" and bool(row.settings.get("regions")),
             layers=row.corpus.layers.filter(published=True).order_by("name"),
         ),

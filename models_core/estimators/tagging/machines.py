@@ -24,7 +24,7 @@ from scipy import linalg
 from models_core.estimators.base import IMAGE_VIEW, Dataset, FitContext, Matrix, State, View, checked_numbers
 from models_core.estimators.taggers import CandidateTags, TagScore, check_score
 from models_core.estimators.tagging.held_out import held_out_precision, known_tags, presence, tags_of
-from models_core.estimators.tagging.settings import MachineSettings
+from models_core.estimators.tagging.settings import TagMachineSettings
 
 #: Tags whose machines are learned at a time.
 _TOGETHER = 512
@@ -39,7 +39,7 @@ class TagMachines:
     cost_: float
     tried_: Matrix
 
-    def __init__(self, settings: MachineSettings) -> None:
+    def __init__(self, settings: TagMachineSettings) -> None:
         self.settings = settings
 
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> TagMachines:
@@ -98,14 +98,14 @@ class TagMachines:
         return {"weights": self.weights_, "tried": self.tried_}, {"cost": self.cost_}
 
     @classmethod
-    def from_state(cls, settings: MachineSettings, state: State) -> TagMachines:
+    def from_state(cls, settings: TagMachineSettings, state: State) -> TagMachines:
         """What `state` gave; raises KeyError where something is missing."""
         found = cls(settings)
         found.weights_, found.tried_, found.cost_ = state[0]["weights"], state[0]["tried"], state[1]["cost"]
         return found
 
 
-def linear_machines(images: Matrix, signs: Matrix, cost: float, settings: MachineSettings) -> Matrix:
+def linear_machines(images: Matrix, signs: Matrix, cost: float, settings: TagMachineSettings) -> Matrix:
     """w and, in the last row, b of each column of `signs`, whose entries are 1 and -1; shape (numbers of an
     image and 1, tags). Stops when each gradient is small, or after `settings.steps`."""
     x = np.concatenate([images, np.ones((len(images), 1))], axis=1)

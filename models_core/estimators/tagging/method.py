@@ -9,9 +9,9 @@ from models_core.estimators.tagging.machines import TagMachines
 from models_core.estimators.tagging.settings import (
     BilinearSettings,
     FrequencySettings,
-    MachineSettings,
     NeighbourSettings,
     RandomSettings,
+    TagMachineSettings,
 )
 
 _PAPER = "structured listwise tagging"
@@ -68,7 +68,7 @@ register_method(
     Method(
         name="tag-machines",
         title="A linear support vector machine for each tag",
-        settings=MachineSettings,
+        settings=TagMachineSettings,
         make=TagMachines,
         load=TagMachines.from_state,
         takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "tags"},

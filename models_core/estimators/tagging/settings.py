@@ -65,7 +65,7 @@ class NeighbourSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class MachineSettings:
+class TagMachineSettings:
     """Settings of a linear support vector machine for each tag. Raises BadField."""
 
     costs: Annotated[

@@ -18,8 +18,8 @@ from annotation.simulation.visits import ORDERLY
 from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 from annotation.task_types.tag_relevance.rules import MOST_TRUE, TAG_RELEVANCE
 from evaluation.models import Batch, QrelsRow, Run
-from evaluation.services.tags import judging
-from evaluation.services.tags.judging import NAMED_BY
+from evaluation.services.tagging import judging
+from evaluation.services.tagging.judging import NAMED_BY
 from tests.evaluation.database.conftest import said
 
 THINGS = ("dog", "boat", "guitar", "horse", "kite", "umbrella", "piano", "bicycle", "sheep", "violin")
@@ -73,7 +73,7 @@ def mixed(lists: dict[str, Path], *options: Any) -> dict[str, Any]:
 def test_tags_of_systems_become_candidates_and_a_run_of_each(
     pictures: str, lists: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judging, "WRONG", 3)
+    monkeypatch.setattr(judging, "UNFITTING", 3)
     made = mixed(lists, "--controls", 6)
     assert made == {
         "corpus": "tagged",

@@ -10,9 +10,9 @@ from models_core.estimators.tagging.held_out import held_out_precision, presence
 from models_core.estimators.tagging.machines import TagMachines, linear_machines
 from models_core.estimators.tagging.settings import (
     FrequencySettings,
-    MachineSettings,
     NeighbourSettings,
     RandomSettings,
+    TagMachineSettings,
 )
 from tests.models_core.estimators.neural.sentences import LINK
 from tests.models_core.estimators.tagging.pictures import tagged_pictures, tags_of
@@ -61,7 +61,7 @@ def test_machines_are_those_of_scikit_learn():
     train, _ = tagged_pictures(60, things=5)
     signs = 2 * presence(train.captions) - 1
     for cost in (0.1, 10.0):
-        settings = MachineSettings(costs=(cost,), tolerance=1e-8, steps=3000)
+        settings = TagMachineSettings(costs=(cost,), tolerance=1e-8, steps=3000)
         found = linear_machines(np.asarray(train.images, float), signs, cost, settings)
         for tag in range(5):
             other = LinearSVC(loss="squared_hinge", C=cost, tol=1e-10, max_iter=100_000)
@@ -73,7 +73,7 @@ def test_machines_are_those_of_scikit_learn():
 def test_a_tag_of_too_few_images_gets_no_machine_and_the_cost_is_chosen_on_held_out_images():
     train, new = tagged_pictures(60, held_out=30)
     often = int(presence(train.captions).sum(axis=0).min()) + 1
-    model = TagMachines(MachineSettings(least_images=often)).fit(train, new, FitContext())
+    model = TagMachines(TagMachineSettings(least_images=often)).fit(train, new, FitContext())
     rare = int(presence(train.captions).sum(axis=0).argmin())
     assert not model.weights_[:-1, rare].any()
     assert model.weights_[-1, rare] == pytest.approx(2 * (often - 1) / 60 - 1)
@@ -96,7 +96,7 @@ def test_held_out_precision_is_that_of_the_metric():
     ("model", "match"),
     [
         (NeighbourVotes(NeighbourSettings()), "neighbours are chosen on held-out images"),
-        (TagMachines(MachineSettings()), "the cost is chosen on held-out images"),
+        (TagMachines(TagMachineSettings()), "the cost is chosen on held-out images"),
     ],
 )
 def test_choosing_needs_held_out_images(model, match):
@@ -108,7 +108,7 @@ def test_choosing_needs_held_out_images(model, match):
     "model",
     [
         NeighbourVotes(NeighbourSettings(neighbours=(2,), decays=(0.0,))),
-        TagMachines(MachineSettings(costs=(1.0,))),
+        TagMachines(TagMachineSettings(costs=(1.0,))),
     ],
 )
 def test_images_of_another_width_and_numbers_that_are_not_finite_are_refused(model):

@@ -38,7 +38,7 @@ from models_core.phase_cache import PhaseProgress, no_progress
 JUDGED_TAGS = 10
 #: Of a control image: the most tags that fit, how many captions name each, how many do not fit, and from how
 #: many these are chosen.
-FITTING, NAMED_BY, WRONG, DRAWN = 5, 2, 9, 120
+FITTING, NAMED_BY, UNFITTING, DRAWN = 5, 2, 9, 120
 
 _Ranked = dict[int, list[tuple[str, float]]]
 
@@ -172,7 +172,7 @@ def _controls(
         drawn = dict.fromkeys(pool[place] for place in dice.permutation(len(pool)))
         sample = list(islice((tag for tag in drawn if not _words(tag) & own), DRAWN))
         met = {tag: _meeting(said, tag, tags, described) for tag in sample}
-        wrong = sorted(met, key=met.__getitem__)[:WRONG]
+        wrong = sorted(met, key=met.__getitem__)[:UNFITTING]
         records = [*map(CaptionRecord, tags), *(CaptionRecord(tag, unrelated=True) for tag in wrong)]
         found[pk] = [records[place] for place in dice.permutation(len(records))]
     return found
