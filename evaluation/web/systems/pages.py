@@ -31,7 +31,12 @@ from evaluation.web.job_lines import job_lines
 from evaluation.web.splits import NotOffered, which_in, whole_in
 from evaluation.web.systems.captions import sets_of_regions, writes_captions
 from evaluation.web.systems.learning_curves import curves_of_trainings, shown_curve
-from evaluation.web.systems.localizations import localization_sets_of, localizes, proposals_of
+from evaluation.web.systems.localizations import (
+    compares_parts,
+    localization_sets_of,
+    localizes,
+    proposals_of,
+)
 from models_core import storage
 from models_core.estimators.base import METHODS
 from models_core.estimators.captioners import WritingSettings
@@ -112,6 +117,7 @@ def system_detail(request: HttpRequest, row: System) -> HttpResponse:
             how=WritingSettings(),
             sets=sets_of_regions(row),
             localizes=localizes(row),
+            compares_parts=compares_parts(row),
             found=localization_sets_of(row),
             proposals=proposals_of(row),
             aligns=method is not None and method.name == "alignment" and bool(row.settings.get("regions")),
@@ -137,6 +143,11 @@ def system_rank(request: HttpRequest, row: System) -> HttpResponse:
         }
         if text_parameter(request.POST, "name"):
             arguments["name"] = text_parameter(request.POST, "name")
+        if compares_parts(row):
+            regions = text_parameter(request.POST, "regions")
+            if regions not in proposals_of(row):
+                raise NotOffered(_("There are no such regions: choose from the list."))
+            arguments["regions"] = regions
         jobs.enqueue(kind="rank", arguments=arguments, corpus=row.corpus, actor=account_of(request))
         tell(_("Ranking the images and captions."))
         then = redirect("evaluation:systems")
