@@ -191,6 +191,7 @@ def _built() -> dict[str, Any]:
                         ),
                         *("open_to_all", "make_invitation", "save_study", "known_items", "add_known_items"),
                         *("new_known_item", "texts", "jobs", "start_job", "task_consent", "api_consent"),
+                        *("machines", "act_on_machines"),
                     )
                 },
                 "review_image": [name, "man"],

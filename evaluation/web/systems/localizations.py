@@ -52,6 +52,12 @@ def localizes(row: System) -> bool:
     return method is not None and method.predicts == "localizations"
 
 
+def compares_parts(row: System) -> bool:
+    """Whether a system looks at regions of the images that it ranks."""
+    method = METHODS.get(row.settings.get("recipe", {}).get("method", ""))
+    return method is not None and method.grounding == "ranking"
+
+
 def localization_sets_of(row: System) -> QuerySet[LocalizationSet]:
     """The published sets that the system made, by name."""
     return LocalizationSet.objects.filter(made_by=row, published=True).order_by("name")

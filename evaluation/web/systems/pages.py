@@ -31,7 +31,12 @@ from evaluation.web.job_lines import job_lines, pages_of_made
 from evaluation.web.splits import NotOffered, which_in, whole_in
 from evaluation.web.systems.captions import sets_of_regions, writes_captions
 from evaluation.web.systems.learning_curves import curves_of_trainings, shown_curve
-from evaluation.web.systems.localizations import localization_sets_of, localizes, proposal_sets_of
+from evaluation.web.systems.localizations import (
+    compares_parts,
+    localization_sets_of,
+    localizes,
+    proposal_sets_of,
+)
 from evaluation.web.systems.tagging import ways_to_rank_tags
 from models_core import storage
 from models_core.estimators.base import METHODS
@@ -118,6 +123,7 @@ def system_detail(request: HttpRequest, row: System) -> HttpResponse:
             listed=LISTED,
             sets=sets_of_regions(row),
             localizes=localizes(row),
+            compares_parts=compares_parts(row),
             found=localization_sets_of(row),
             proposals=proposal_sets_of(row),
             aligns=method is not None and method.name == "alignment" and bool(row.settings.get("regions")),
@@ -151,6 +157,11 @@ def enqueue_ranking(request: HttpRequest, row: System, given: Mapping[str, str])
     }
     if text_parameter(given, "name"):
         arguments["name"] = text_parameter(given, "name")
+    if compares_parts(row):
+        regions = text_parameter(given, "regions")
+        if regions not in proposal_sets_of(row):
+            raise NotOffered(_("There are no such regions: choose from the list."))
+        arguments["regions"] = regions
     return jobs.enqueue(kind="rank", arguments=arguments, corpus=row.corpus, actor=account_of(request))
 
 

@@ -15,7 +15,7 @@ from django.core.management import CommandError
 from annotation import jobs
 from annotation.models import Job, Layer
 from annotation.selectors.records import stream_records
-from evaluation.models import LocalizationSet, PhraseLocalization, System
+from evaluation.models import LocalizationSet, PhraseLocalization, Run, System
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.localizations.sets import localized_mentions, remove_localization_set
 from evaluation.services.systems.training import system_named
@@ -283,6 +283,17 @@ def test_regions_and_phrases_help_to_rank(grounded):
             report = json.loads(said("score_run", f"{name}-{direction}", *ask))
             found[name, direction] = report["measures"][0]["value"]
     assert all(value > 0.6 for value in found.values()), found  # a third by chance
+    ada = world.signed_in("ada", "researcher")
+    page = "/evaluation/systems/weighted/"
+    refused = ada.post(f"{page}rank/", {"split": "test", "regions": "nowhere"}, follow=True)
+    assert "There are no such regions" in words(refused)
+    press(ada, page, "Rank", name="again", split="test", regions="parts:1", protocol="any of five")
+    job = Job.objects.latest("pk")
+    assert jobs.run_queued_job(job.pk) == Job.DONE, job.error
+    digests = Run.objects.filter(direction="search", made_by__name="weighted").values_list(
+        "digest", flat=True
+    )
+    assert len(digests) == 2 and len(set(digests)) == 1, "the page ranks as the command does"
     for options, says in (
         (
             ("--recipe", "SAE-phrases", *wholes),
