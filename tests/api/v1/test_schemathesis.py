@@ -30,5 +30,7 @@ def test_twenty_thousand_calls_of_a_role(everything: None, role: str) -> None:
     print(found)
     assert found.calls >= 20_000
     if role in (RESEARCHER, ADMIN):
-        assert {one.name for one in served()} <= set(+found.succeeded)
+        # The valid call of one is about a token of the researcher.
+        others = {"token_revoke"} if role == ADMIN else set()
+        assert {one.name for one in served()} - others <= set(+found.succeeded)
         assert 3 * found.successes >= found.calls
