@@ -6,6 +6,7 @@ looked up when a call is made: earlier calls have changed them.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -22,10 +23,15 @@ from django.utils.http import urlsafe_base64_encode
 from rest_framework.authtoken.models import Token
 
 from annotation import campaigns, instructions
+from annotation.datasets import uploads
+from annotation.datasets.uploaded_source import preview_picture
+from annotation.jobs import JobProgress
+from annotation.jobs.kinds.check_upload import check_upload_job
 from annotation.models import (
     Account,
     Campaign,
     Control,
+    Corpus,
     Flag,
     Image,
     Invitation,
@@ -1051,3 +1057,93 @@ post(
 # There is an account already, so that there is no such page: it may not break.
 get("first_account", (), "guessed")
 post("first_account", (), "guessed", username="eve", password1=PASSWORD["new_password1"], password2=PASSWORD)
+
+
+# Corpora by page, and what takes them away.
+
+#: Captions as a file of the format csv.
+CAPTIONS = b"image,caption\na.jpg,A dog in the park .\n"
+
+
+def _upload(at: At, received: bytes = CAPTIONS) -> uploads.Upload:
+    """An upload of whoever calls, with what has come of its file."""
+    for old in uploads.uploads_of(at.account):
+        uploads.remove_upload(old)
+    files = [("captions.csv", len(CAPTIONS))]
+    upload = uploads.begin_upload(account=at.account, name=at.new("upload"), files=files)
+    if received:
+        upload.place(0).write_bytes(received)
+    return upload
+
+
+def _checked(at: At) -> uploads.Upload:
+    """An upload that was looked at."""
+    upload = _upload(at)
+    job = Job.objects.create(
+        kind="check_upload",
+        created_by=at.account,
+        state=Job.RUNNING,
+        arguments={"upload": upload.key, "name": upload.name},
+    )
+    found = check_upload_job(JobProgress(job), upload=upload.key, name=upload.name)
+    Job.objects.filter(pk=job.pk).update(state=Job.DONE, result=found)
+    return upload
+
+
+get("uploads", RUNNERS)
+
+
+@by("begin_upload", "sent", RUNNERS)
+def upload_begun(at: At) -> Call:
+    for old in uploads.uploads_of(at.account):
+        uploads.remove_upload(old)
+    files = [["photos/a.jpg", 10], ["captions.csv", len(CAPTIONS)]]
+    return Call("POST", reverse("begin_upload"), json={"name": at.new("sent"), "files": files})
+
+
+@by("upload_part", "sent", RUNNERS)
+def part_sent(at: At) -> Call:
+    upload = _upload(at, b"")
+    headers = {"X-Part-Offset": "0", "X-Part-SHA256": hashlib.sha256(CAPTIONS).hexdigest()}
+    address = reverse("upload_part", args=[upload.key, 0])
+    return Call("POST", address, headers=headers, body=CAPTIONS, kind="application/octet-stream")
+
+
+get("upload", RUNNERS, lambda at: _checked(at).key)
+get("upload_state", RUNNERS, lambda at: _upload(at).key)
+get("upload_problems", RUNNERS, lambda at: _checked(at).key)
+
+
+@by("upload_preview", "seen", RUNNERS)
+def preview_seen(at: At) -> Call:
+    upload = _checked(at)
+    preview_picture(upload, 0).parent.mkdir(exist_ok=True)
+    preview_picture(upload, 0).write_bytes(b"\xff\xd8\xff")
+    return Call("GET", reverse("upload_preview", args=[upload.key, 0]))
+
+
+post("act_on_upload", RUNNERS, lambda at: _upload(at).key, act="check", format="csv")
+post("act_on_upload", RUNNERS, lambda at: _checked(at).key, act="import")
+post("act_on_upload", RUNNERS, lambda at: _checked(at).key, act="skip")
+post("act_on_upload", RUNNERS, lambda at: _upload(at).key, act="remove")
+get("manage_corpus", RUNNERS, "quay", image="scene-1")
+get("withdraw_picture", RUNNERS, "quay", image="scene-1")
+
+
+@by("withdraw_picture", "sent", RUNNERS)
+def picture_withdrawn(at: At) -> Call:
+    name = _spare_corpus(at)
+    return Call("POST", reverse("withdraw_picture", args=[name]), fields=[("image", "a")])
+
+
+@by("delete_corpus", "sent", RUNNERS)
+def corpus_deleted(at: At) -> Call:
+    name = _spare_corpus(at)
+    return Call("POST", reverse("delete_corpus", args=[name]), fields=[("name", name)])
+
+
+def _spare_corpus(at: At) -> str:
+    """A corpus of one image without a picture, that nothing uses."""
+    corpus = Corpus.objects.create(name=at.new("spare"), format="csv", source="x", published=True)
+    Image.objects.create(corpus=corpus, position=0, key="a", filename="a.jpg")
+    return corpus.name
