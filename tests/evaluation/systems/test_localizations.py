@@ -37,8 +37,8 @@ def grounded(scenes: str, tmp_path: Path) -> str:
     return "grounded"
 
 
-def give_words(folder: Path) -> None:
-    words = [*THINGS, "small", "near", "unseen"]
+def give_words(folder: Path, without: tuple[str, ...] = ()) -> None:
+    words = [word for word in (*THINGS, "small", "near", "unseen") if word not in without]
     vectors = np.random.default_rng(3).standard_normal((len(words), 8)).astype(np.float32)
     np.savez(folder / "words.npz", vectors=vectors, ids=np.array(words))
     import_features(FeatureImport(corpus="scenes", name="words", path=folder / "words.npz", kind="word"))
@@ -248,6 +248,18 @@ def next_page(page: str) -> str:
     found = re.search(r'rel="next" href="([^"]+)"', page)
     assert found is not None
     return found[1]
+
+
+def test_a_phrase_without_a_word_that_has_a_vector_is_counted_and_finds_nothing(scenes, tmp_path):
+    give_words(tmp_path, without=("boat", "near"))
+    train("few")
+    made = localized("few")
+    rows = list(localized_mentions(LocalizationSet.objects.get()))
+    unknown = [one for one in rows if phrase_text(one.phrase) in ("boat", "near")]
+    assert made["unknown"] == len(unknown) > 0
+    assert all((one.regions[:, 4] == 0).all() == any(one is other for other in unknown) for one in rows)
+    told = f"{len(unknown)} mentions have no word that the system knows"
+    assert told in said("localize", "few")
 
 
 def test_so_many_pairs_are_learned_from_as_resampling_leaves(grounded):
