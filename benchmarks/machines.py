@@ -1,6 +1,7 @@
 """What a machine saves a campaign: people alone against a machine from nothing, a taught one, and a bad one.
 
     python -m benchmarks.machines [--images N] [--seeds N] [--taught N | --proposer FOLDER] [--arms a,b,bad]
+    python -m benchmarks.machines --boxes --proposer FOLDER
 
 Generated scenes go through a simulated crowd (60 % careful, 30 % average, 10 % sloppy) by the printed
 protocol, with people alone and with a machine whose boxes they accept or refuse:
@@ -9,6 +10,8 @@ protocol, with people alone and with a machine whose boxes they accept or refuse
           again after each further 80, by the service that a campaign's job calls
     b     a proposer taught on other scenes beforehand (`--taught`, or one that is stored)
     bad   random boxes, of which the machine is sure
+
+`--boxes` says instead how good the first box of each chain is, by category and by the machine's own chance.
 
 The figures are those of `annotation.simulation.machine_study`; `docs/machines.md` holds the output.
 """
@@ -26,9 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image as Picture
 
-from annotation.protocol.gold import Gold
+from annotation.protocol.gold import TIGHT, Gold
 from annotation.protocol.machines import MachineSettings, Proposals, ProposedBox, learns_now
-from annotation.protocol.terms import Box, LayerRecord
+from annotation.protocol.terms import Box, LayerRecord, representative
 from annotation.simulation.machine import SimulatedMachine
 from annotation.simulation.machine_study import (
     PEOPLE_ALONE,
@@ -137,6 +140,27 @@ def arm_a(
     return make
 
 
+def report_boxes(proposals: dict[str, Proposals], images: Sequence[Gold]) -> None:
+    """Print in how many chains with boxes the first proposal is accepted by its IoU."""
+    found: list[tuple[str, float, bool]] = []
+    for image, _size, gold in images:
+        depicted = gold.depicted()
+        for chain in gold.chains:
+            if chain.id in depicted and chain.mentions:
+                first = proposals[image][representative(chain.mentions).id][0]
+                best = max(first.box.iou(box) for box in depicted[chain.id])
+                found.append((chain.categories[0], first.chance, best >= TIGHT))
+    right = sum(good for *_, good in found) / len(found)
+    print(f"{len(found)} chains with boxes; {right:.1%} right (IoU {TIGHT})")
+    for category in sorted({category for category, *_ in found}):
+        own = [good for one, _, good in found if one == category]
+        print(f"  {category}: {sum(own) / len(own):.0%} of {len(own)}")
+    for least in (0.2, 0.3, 0.5, 0.7):
+        own = [good for _, chance, good in found if chance >= least]
+        covered, right = len(own) / len(found), sum(own) / max(1, len(own))
+        print(f"  chance {least} or more: {covered:.0%} of them, {right:.0%} right")
+
+
 def main() -> None:
     """Run the arms, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0] if __doc__ else "")
@@ -148,6 +172,7 @@ def main() -> None:
     parser.add_argument("--least-chance", type=float, default=_SETTINGS.least_chance)
     parser.add_argument("--bar", type=float, default=_SETTINGS.bar)
     parser.add_argument("--arms", default="a,b,bad")
+    parser.add_argument("--boxes", action="store_true", help="How good the boxes of --proposer are")
     given = parser.parse_args()
     discovery.load_kind_modules("rules")
     discovery.load_kind_modules("simulate")
@@ -157,6 +182,9 @@ def main() -> None:
     side = ProposerSettings().side
     shown = [scene(n, ANNOTATED, side) for n in range(given.images)]
     images = [gold for gold, _ in shown]
+    if given.boxes:
+        report_boxes(proposed(BoxProposer.load(given.proposer), shown), images)
+        return
     seeds = range(given.seeds)
     people = run_arm(PEOPLE_ALONE, images, people_alone, seeds=seeds)
     arms: list[StudiedArm] = []

@@ -15,12 +15,23 @@ from django.db import IntegrityError
 from annotation.audit import record
 from annotation.common import database
 from annotation.datasets import layers
-from annotation.models import Account, Campaign, Image, Machine, MachineProposals, OpenImage, Worker
+from annotation.models import (
+    Account,
+    Campaign,
+    Image,
+    Machine,
+    MachineProposals,
+    OpenImage,
+    Standing,
+    Worker,
+)
+from annotation.moderation import discarding
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.contents import corners, mention_from
 from annotation.protocol.kinds import machine_kinds
 from annotation.protocol.machines import Proposals, best_first, machine_trust
 from annotation.protocol.terms import ImageRecord, Mention
+from annotation.protocol.trust import SUSPENDED
 from annotation.quality import worker_trust
 from annotation.selectors.records import stream_records
 
@@ -91,11 +102,19 @@ def machine_named(campaign: Campaign, name: str) -> Machine:
 
 
 def machine_learnt(machine: Machine, *, images: int, source: str) -> int:
-    """Note that a machine learnt from so many finished images; the version of its proposals from now on."""
+    """Note that a machine learnt from so many finished images; the version of its proposals from now on.
+
+    Where its verdicts had suspended it, it begins anew.
+    """
     with database.writing():
         row = Machine.objects.select_for_update(no_key=True).get(pk=machine.pk)
         row.version, row.learnt, row.source = row.version + 1, images, source[:200]
         row.save(update_fields=["version", "learnt", "source"])
+    for standing in Standing.objects.filter(
+        campaign=machine.campaign_id, worker=machine.worker_id, state=SUSPENDED, blocked=False
+    ):
+        # Its verdicts were on what it knew before. A researcher's word stays.
+        discarding.reinstate_worker(campaign=machine.campaign, worker=machine.worker_id, kind=standing.kind)
     machine.refresh_from_db()
     return machine.version
 

@@ -60,8 +60,9 @@ class SimulatedMachine:
         self.suspended_after: int | None = None
 
     def learnt(self) -> None:
-        """It has learnt anew: what was said of its boxes by category counts no more."""
+        """It has learnt anew: what was said of its boxes by category counts no more, nor a suspension."""
         self._verdicts.clear()
+        self._standings = {kind: own for kind, own in self._standings.items() if own.state != SUSPENDED}
 
     def answer(self, question: Question, truth: Truth) -> Box | None:
         """The box that it draws; None where people are to be asked."""

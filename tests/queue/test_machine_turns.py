@@ -19,6 +19,7 @@ from annotation.protocol.terms import Box
 from annotation.queue import image_state, leases, machine_turns, submission
 from annotation.queue.leases import NoTask
 from annotation.selectors.machines import category_records, judged_boxes, machine_at_work
+from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
 
 pytestmark = pytest.mark.django_db
@@ -120,16 +121,19 @@ def test_a_refused_box_is_drawn_by_a_person() -> None:
 
 
 def test_a_bad_machine_is_suspended_by_its_verdicts_and_its_categories_before_it() -> None:
-    from tests.factories import some_images
-
-    world = World(some_images(12), settings=WITH_MACHINE)
+    strict = {**WITH_MACHINE, "trust": {**TRUSTING["trust"], "drawing_known": 12}}
+    world = World(some_images(8), settings=strict)
     machine = a_machine(world, wrong=True)
     work(world)
     standing = Standing.objects.get(worker=machine.worker, kind=q.BOX_DRAWING)
     own = Judgment.objects.filter(worker=machine.worker).count()
     assert own <= 60
-    assert standing.state == "suspended" or own < 22
+    assert standing.state == "suspended"
     assert turns(world) == 0
+    # What it has learnt anew is tried anew.
+    machines.machine_learnt(machine, images=20, source="more")
+    standing.refresh_from_db()
+    assert (standing.state, standing.known) == ("probation", 0)
 
 
 def test_a_machine_leaves_what_it_is_not_sure_of() -> None:

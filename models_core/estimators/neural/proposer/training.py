@@ -38,6 +38,8 @@ ACCEPTED_IOU = 0.7
 _MIDDLE, _LEAST_CELLS = 0.2, 0.6
 _WEIGHTS = {"middle": 0.3, "accepted": 0.3, "overlap": 9.0, "sides": 15.0}
 _CLIP = 5.0
+#: Held-out phrases accepted, and refused, from which both numbers are fitted.
+_LEAST_OF_EITHER = 5
 #: Steps of the fit of two numbers, which is a logistic regression by Newton's method.
 _NEWTON = 25
 
@@ -150,14 +152,18 @@ def _middles(things: Tensor, gold: Tensor, phrases: int, cells: int) -> tuple[Te
 
 
 def fit_chance(logits: NDArray[Any], accepted: NDArray[np.bool_]) -> tuple[float, float]:
-    """(a, b) for which 1 / (1 + exp(-(a logit + b))) is the chance of acceptance; (1, 0) on too little data.
+    """(a, b) for which 1 / (1 + exp(-(a logit + b))) is the chance of acceptance.
 
-    Targets are drawn towards a half by as much as two more phrases would, as Platt does.
+    Targets are drawn towards a half by as much as two more phrases would, as Platt does. Where fewer than
+    five were accepted, or refused, a is 1, and b brings the mean logit to that of the share accepted, one
+    more of either counted: who has learned little is not sure of it. (1, 0) without data.
     """
+    if not len(accepted):
+        return 1.0, 0.0
     good = int(accepted.sum())
     bad = len(accepted) - good
-    if good < 5 or bad < 5:
-        return 1.0, 0.0
+    if good < _LEAST_OF_EITHER or bad < _LEAST_OF_EITHER:
+        return 1.0, float(np.log((good + 1) / (bad + 1)) - np.mean(logits))
     target = np.where(accepted, (good + 1) / (good + 2), 1 / (bad + 2))
     features = np.column_stack([np.asarray(logits, float), np.ones(len(logits))])
     found = np.array([1.0, 0.0])

@@ -192,4 +192,7 @@ def test_chances_are_set_right_on_what_was_not_learned_from() -> None:
     accepted = dice.random(4000) < 1 / (1 + np.exp(-(0.5 * logits - 1)))
     slope, move = fit_chance(logits, accepted)
     assert slope == pytest.approx(0.5, abs=0.05) and move == pytest.approx(-1, abs=0.12)
-    assert fit_chance(logits[:6], accepted[:6]) == (1.0, 0.0)
+    assert fit_chance(logits[:0], accepted[:0]) == (1.0, 0.0)
+    # None of eighteen accepted: the mean logit becomes that of one in twenty.
+    slope, move = fit_chance(np.full(18, 3.0), np.zeros(18, bool))
+    assert slope == 1 and 1 / (1 + np.exp(-(3.0 + move))) == pytest.approx(1 / 20)
