@@ -15,6 +15,7 @@ from django.conf import settings
 #: What is signed or keyed, by the salt in the code, and what becomes of it under another key.
 BROKEN: dict[str, str] = {
     "django.contrib.sessions": "sessions: everybody signs in again",
+    "annotation.api.cursor": "cursors of the REST API: programs begin their lists anew",
     "annotation.invitation": "invitation links: those already sent no longer work; send new ones (invite)",
     "annotation.staff_invitation": "invitations of staff: those already sent no longer work; invite again",
     "annotation.known_browser": "known browsers: a wrong password there waits as it does anywhere",

@@ -51,7 +51,7 @@ from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.relevance.rules import RELEVANCE
 from annotation.web.common.addresses import signed_picture_address
-from annotation.workers import invitations
+from annotation.workers import api_tokens, invitations
 from annotation.workers.accounts import granting, inviting
 from config.old_addresses import OLD_ADDRESSES
 from evaluation.models import CaptionSet, LocalizationSet, Run, TagSet
@@ -1147,3 +1147,26 @@ def _spare_corpus(at: At) -> str:
     corpus = Corpus.objects.create(name=at.new("spare"), format="csv", source="x", published=True)
     Image.objects.create(corpus=corpus, position=0, key="a", filename="a.jpg")
     return corpus.name
+
+
+# Tokens of programs
+
+
+def _own_token(at: At) -> int:
+    """A token that can be revoked; where nobody like this can have one, another's."""
+    owner = at.account if at.role in READERS else Account.objects.get(username=RESEARCHER)
+    made = api_tokens.make_api_token(account=owner, name=at.new("token"), days=1, writes=False)
+    return made.token.pk
+
+
+get("own_tokens", READERS)
+post(
+    "own_tokens",
+    READERS,
+    name="nightly export",
+    days="30",
+    writes="1",
+    scope=lambda at: at.one("", "corpus:quay", "campaign:quay"),
+    password=web.PASSWORD,
+)
+post("revoke_token", READERS, _own_token)

@@ -93,6 +93,7 @@ class OfKindReasoned(OfKind):
         asked=WorkerFilter,
         answers=WorkerShown,
         listed=True,
+        refuses=(CannotDo,),
     )
 )
 def workers_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:

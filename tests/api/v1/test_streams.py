@@ -61,6 +61,11 @@ def test_a_stream_is_cut_into_batches() -> None:
     assert [batch.num_rows for batch in batches] == [2000, 2000, 1000]
 
 
+def test_workers_of_a_kind_that_nobody_is_asked_are_told_to_be_none(researcher: Caller) -> None:
+    answer = researcher.get("campaigns/quay/workers", kind="nothing")
+    assert (answer.status_code, answer.json()["code"]) == (409, "refused")
+
+
 def test_a_layer_or_campaign_that_is_none_is_told(researcher: Caller) -> None:
     for path in ("corpora/quay/layers/none/mentions.arrow", "campaigns/none/judgments.arrow"):
         answer = researcher.get(path)
