@@ -11,20 +11,24 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
+from django.conf import settings
 from django.contrib.auth.tokens import default_token_generator
 from django.test import Client, RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
+from PIL import Image as Pillow
 from rest_framework.authtoken.models import Token
 
 from annotation import campaigns, instructions
 from annotation.datasets import uploads
 from annotation.datasets.uploaded_source import preview_picture
+from annotation.images.pictures import store_picture
 from annotation.jobs import JobProgress
 from annotation.jobs.kinds.check_upload import check_upload_job
 from annotation.models import (
@@ -1143,9 +1147,13 @@ def corpus_deleted(at: At) -> Call:
 
 
 def _spare_corpus(at: At) -> str:
-    """A corpus of one image without a picture, that nothing uses."""
+    """A corpus of one image, with a picture of its own, that nothing uses."""
     corpus = Corpus.objects.create(name=at.new("spare"), format="csv", source="x", published=True)
-    Image.objects.create(corpus=corpus, position=0, key="a", filename="a.jpg")
+    file = Path(settings.DATA_DIR) / "work" / "spare.png"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    Pillow.frombytes("RGB", (4, 4), at.dice.randbytes(48)).save(file)
+    picture = store_picture(file).name
+    Image.objects.create(corpus=corpus, position=0, key="a", filename="a.png", picture=picture)
     return corpus.name
 
 
