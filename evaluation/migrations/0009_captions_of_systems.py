@@ -8,8 +8,8 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0001_squashed_0021_what_layers_show'),
-        ('evaluation', '0001_squashed_0008_imported_qrels_and_scales'),
+        ('annotation', '0021_what_layers_show'),
+        ('evaluation', '0008_imported_qrels_and_scales'),
     ]
 
     operations = [

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0001_squashed_0021_what_layers_show'),
+        ('annotation', '0021_what_layers_show'),
         ('evaluation', '0009_captions_of_systems'),
     ]
 
