@@ -14,13 +14,13 @@ Locks: image, task, assignment, then the standings concerned, by id.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import Any, NamedTuple
 
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, connection
 from django.utils.translation import gettext as _
 
 from annotation.common import database
@@ -38,6 +38,8 @@ from annotation.queue.lease_terms import CarriedSettings, Terms
 from annotation.queue.leases import Lease, NoTask
 
 __all__ = ["Answer", "BadJudgment", "Conflict", "NotYours", "Receipt", "submit"]
+
+_log = logging.getLogger(__name__)
 
 _LONGEST_TOKEN = 64
 
@@ -118,13 +120,14 @@ class _Answered(NamedTuple):
     """What becomes of an answer: the statements that store it, still to be sent, and what comes next.
 
     `terms` are the campaign's as of now, for the next task; the answer itself is taken, graded and paid under
-    those that its lease carries.
+    those that its lease carries. `wakes`: the open image in which a machine may have something to answer now.
     """
 
     terms: Terms
     holder: WorkerState
     counted: bool
     statements: list[database.Statement]
+    wakes: int | None = None
 
 
 def submit(
@@ -187,7 +190,18 @@ def submit(
         if "one_token_is_one_answer" in str(error) or "assignment.token" in str(error):
             raise Conflict(_("This answer's token was used for another task: reload the page.")) from error
         raise
+    if stored.wakes is not None:
+        _let_machine_answer(stored.wakes)
     return Receipt(assignment, held.state == Assignment.SUBMITTED, stored.counted, following)
+
+
+def _let_machine_answer(image: int) -> None:
+    """Give a machine its turn at an image, once the answer is stored. Not on commit: SQLite's turn to write
+    is still held then. Whatever goes wrong with it is no fault of the answer."""
+    try:
+        machine_turns.take_turn(image, submit)
+    except Exception:
+        _log.exception("the machine's turn at open image %d", image)
 
 
 def _task_row(cursor: Any, assignment: int) -> _OfTask | None:
@@ -297,8 +311,7 @@ def _to_task(cursor: Any, row: _OfTask, sent: _Sent) -> _Answered:
     ):
         judged = BoxJudged(answer.answer == "good")
         changed.append(worker_trust.trust_update(drawn.id, _after(drawn, [judged], terms), at))
-    if now.settings.machine.share and not holder.machine and machine_kinds(found.opened):
-        transaction.on_commit(partial(machine_turns.take_turn, image.id, submit), robust=True)
+    wakes = bool(now.settings.machine.share) and not holder.machine and bool(machine_kinds(found.opened))
     statements = [
         *answer_rows.insert_judgment(
             held, terms, judgment, answer.way, content.kept, image.id, sent.schema, at
@@ -309,7 +322,9 @@ def _to_task(cursor: Any, row: _OfTask, sent: _Sent) -> _Answered:
         *found.statements,
         *changed,
     ]
-    return _Answered(now, holder._replace(standing=after), counted, statements)
+    return _Answered(
+        now, holder._replace(standing=after), counted, statements, wakes=image.id if wakes else None
+    )
 
 
 def _withdrawn(

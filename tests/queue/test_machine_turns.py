@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from annotation.campaigns import machines
@@ -25,12 +23,6 @@ from tests.queue.world import TRUSTING, World
 pytestmark = pytest.mark.django_db
 
 WITH_MACHINE = {**TRUSTING, "machine": {"share": 1.0}}
-
-
-@pytest.fixture(autouse=True)
-def _committed(django_capture_on_commit_callbacks) -> Iterator[None]:
-    """What is to be done once an answer is committed is done at the test's `turns` alone."""
-    yield
 
 
 def proposals_of(truth: Truth, *, chance: float = 0.9, wrong: bool = False) -> Proposals:
@@ -104,6 +96,17 @@ def test_a_machine_draws_and_people_judge() -> None:
         q.COREF_LINK,
         q.BOX_DRAWING,
     }
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_machine_answers_as_soon_as_a_person_has_opened_its_question() -> None:
+    """On a database with a file of its own, where SQLite's writers take turns."""
+    world = World(settings=WITH_MACHINE)
+    machine = a_machine(world)
+    world.work()
+    drawings = Judgment.objects.filter(campaign=world.campaign, kind=q.BOX_DRAWING)
+    assert drawings.filter(worker=machine.worker).exists()
+    assert all(image.complete for image in world.images())
 
 
 def test_a_refused_box_is_drawn_by_a_person() -> None:
