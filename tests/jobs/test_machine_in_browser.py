@@ -22,13 +22,13 @@ from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 from models_core.estimators.neural.proposer.training import ProposerSettings
 from tests.browser.at_work import answered, at, eventually, shown
 from tests.browser.box_editor import drag
-from tests.browser.conftest import Open, sign_in
+from tests.browser.conftest import Open, open_page, profiles, sign_in
 from tests.jobs.conftest import Delivery, broker, installation
 from tests.queue.world import TRUSTING, World
 from tests.web import desk
 from tests.web import world as people
 
-__all__ = ["broker", "installation"]
+__all__ = ["broker", "installation", "open_page", "profiles"]
 
 
 @pytest.fixture
