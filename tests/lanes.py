@@ -22,13 +22,12 @@ SQLITE, POSTGRESQL = "SQLite", "PostgreSQL"
 SECOND = "SQLite, second"  # file names are made of these
 LANES = (SQLITE, POSTGRESQL, SECOND)
 
-#: Folders and files whose tests of the database run on both, also where they lie in a folder of `ANYWHERE`.
+#: Folders and files whose tests of the database run on both.
 BOTH = (
     "tests/api/v1/test_at_once.py",
     "tests/api/v1/test_lists_and_keys.py",
     "tests/api/v1/test_operations.py",
     "tests/backups/",
-    "tests/browser/test_machines.py",
     "tests/campaigns/",
     "tests/crowd/test_at_once.py",
     "tests/crowd/test_attacks.py",

@@ -601,6 +601,9 @@ for _act in ("suspend", "reinstate", "discard", "restore"):
         kind=lambda at: at.one("", q.COREF_LINK),
         reason="@x",
     )
+get("machines", RUNNERS, "quay")
+post("act_on_machines", RUNNERS, "quay", act="add", name=lambda at: at.new("drawer"))
+post("act_on_machines", RUNNERS, "quay", act="teach", name="nobody")
 post("erase_worker", [ADMIN], "quay", _worker, sure="yes")
 get("entry", RUNNERS, "quay")
 post("make_invitation", RUNNERS, "quay", label="-2+3", uses="5", until="2031-02-03", language="de")
