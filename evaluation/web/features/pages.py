@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotation import jobs
 from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
+from annotation.selectors.corpora import layers_of_corpora
 from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, account_of, for_roles
 from annotation.web.staff.frame import said
@@ -79,11 +80,7 @@ def feature_list(request: HttpRequest) -> HttpResponse:
             types=NUMBER_TYPES,
             networks=server_files("networks"),
             no_network=NO_NETWORK,
-            layers=[
-                layer
-                for corpus in corpora
-                for layer in corpus.layers.filter(published=True).select_related("corpus").order_by("name")
-            ],
+            layers=layers_of_corpora(corpora),
             parses=parses_of_corpora(corpora),
             parse_files=server_files("parses"),
             word_fields=word_training_fields(),
