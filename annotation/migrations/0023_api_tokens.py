@@ -41,7 +41,7 @@ class Migration(migrations.Migration):
                 ('digest', models.CharField(help_text='SHA-256 of the address and the body', max_length=64)),
                 ('status', models.PositiveSmallIntegerField(default=0)),
                 ('body', models.TextField(blank=True, help_text='JSON as it was sent; empty for none')),
-                ('location', models.CharField(blank=True, max_length=300)),
+                ('location', models.TextField(blank=True)),
                 ('created_at', models.DateTimeField(db_index=True)),
                 ('account', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],

@@ -58,7 +58,7 @@ class RepeatableCall(models.Model):
     digest = models.CharField(max_length=64, help_text="SHA-256 of the address and the body")
     status = models.PositiveSmallIntegerField(default=0)
     body = models.TextField(blank=True, help_text="JSON as it was sent; empty for none")
-    location = models.CharField(max_length=300, blank=True)
+    location = models.TextField(blank=True)
     created_at = models.DateTimeField(db_index=True)
 
     class Meta:

@@ -26,7 +26,7 @@ from annotation.selectors.campaign.cost import money
 from annotation.selectors.workers import own_data
 from annotation.web.common import limits
 from annotation.web.staff.frame import account_of, said
-from annotation.workers import payments, pseudonyms, rate_limit
+from annotation.workers import payments, pseudonyms, rate_limit, sessions
 
 
 class MailForm(forms.Form):
@@ -78,11 +78,14 @@ class PasswordResetConfirm(views.PasswordResetConfirmView):
     success_url = reverse_lazy("sign_in")
 
     def form_valid(self, form: SetPasswordForm[Account]) -> HttpResponse:
-        """Whoever has read the e-mail need not wait for what others tried."""
+        """Whoever has read the e-mail need not wait for what others tried; whoever knew the old password is
+        out at once, with the tokens that they made."""
         pair, name, *_address = limits.sign_in_tries(self.request, form.user.get_username())
         rate_limit.forget(pair, name)
         messages.success(self.request, _("Password changed. Sign in with the new one."))
-        return super().form_valid(form)
+        then = super().form_valid(form)
+        sessions.end_access(form.user)
+        return then
 
 
 class PasswordChange(views.PasswordChangeView):

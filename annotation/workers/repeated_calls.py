@@ -91,7 +91,11 @@ def give_key_back(call: CallKey) -> None:
 
 
 def prune_repeated_calls() -> None:
-    """Delete the calls whose keys are kept no longer."""
-    with database.writing():
-        old = RepeatableCall.objects.filter(created_at__lte=database.now() - KEY_KEPT)
-        RepeatableCall.objects.filter(pk__in=list(old.values_list("pk", flat=True)[:_MOST_PRUNED])).delete()
+    """Delete the calls whose keys are kept no longer, some at a time."""
+    while True:
+        with database.writing():
+            old = RepeatableCall.objects.filter(created_at__lte=database.now() - KEY_KEPT)
+            found = list(old.values_list("pk", flat=True)[:_MOST_PRUNED])
+            RepeatableCall.objects.filter(pk__in=found).delete()
+        if len(found) < _MOST_PRUNED:
+            return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from rest_framework import serializers
 
@@ -246,7 +247,7 @@ def ruling_make_call(call: ApiCall, campaign: Campaign, key: str) -> Created:
         comment=call.data.get("comment", ""),
         actor=call.account,
     )
-    return Created(_ruled(done), call.request.path.removesuffix("/rulings"))
+    return Created(_ruled(done), reverse("v1_review_image", args=[campaign.name, key]))
 
 
 @serves(

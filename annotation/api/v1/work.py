@@ -25,6 +25,7 @@ from annotation.models import Account, Campaign, Job
 from annotation.selectors.corpora import AmbiguousLayer
 from annotation.selectors.scopes import within_scope
 from annotation.web.common.access import BROWSING
+from annotation.web.staff.corpora.uploading import UPLOAD_JOBS
 from annotation.web.staff.jobs import EXPORT, sent_archive
 
 _TAG = "jobs"
@@ -168,7 +169,8 @@ def export_download_call(call: ApiCall, job: Job) -> HttpResponseBase:
 
 
 def _open_jobs(account: Account) -> QuerySet[Job]:
-    """The jobs that an account may see and steer: those of campaigns and corpora that it runs.
+    """The jobs that an account may see and steer: those of campaigns and corpora that it runs, and those of
+    its own uploads.
 
     Of exports, those of other layers take a role for the corpus.
     """
@@ -182,6 +184,8 @@ def _open_jobs(account: Account) -> QuerySet[Job]:
         found = found.alias(layer=KT("arguments__layer")).filter(
             ~Q(kind=EXPORT) | whole_corpus | Q(layer=F("campaign__name"))
         )
+    # An upload is its account's alone.
+    found = found.filter(~Q(kind__in=UPLOAD_JOBS) | Q(created_by_id=account.pk))
     return found.select_related("campaign__corpus", "corpus", "created_by")
 
 

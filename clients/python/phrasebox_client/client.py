@@ -16,6 +16,8 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 TRIES, PAUSE = 4, 1.0
 #: Statuses after which the same call may succeed.
 _AGAIN = (429, 502, 503, 504)
+#: What the server says of a call that it is still doing, and how often it is asked whether it has done it.
+_UNDER_WAY, _ASKED = "still_at_work", 120
 
 
 class Problem(Exception):
@@ -154,21 +156,27 @@ class Client:
         headers |= {"Idempotency-Key": key} if key else {}
         request = Request(urljoin(self._base, path) + query, body, headers, method=method)
         repeatable = method == "GET" or bool(key)
-        for again in range(TRIES):
-            last = again == TRIES - 1 or not repeatable
+        tries, again = TRIES, -1
+        while True:
+            again += 1
+            last = again >= tries - 1 or not repeatable
             try:
                 with self._opener.open(request, timeout=self._timeout) as answer:
                     return answer.status, answer.read()
             except HTTPError as error:
                 problem = _problem(error)
-                if last or problem.status not in _AGAIN:
+                if problem.code == _UNDER_WAY:
+                    tries = max(tries, _ASKED)
+                    last = again >= tries - 1
+                elif problem.status not in _AGAIN:
+                    last = True
+                if last:
                     raise problem from None
-                time.sleep(problem.wait or PAUSE * 2**again)
+                time.sleep(problem.wait or PAUSE * 2 ** min(again, TRIES))
             except (URLError, TimeoutError, ConnectionError):
                 if last:
                     raise
-                time.sleep(PAUSE * 2**again)
-        raise AssertionError("the last try returns or raises")
+                time.sleep(PAUSE * 2 ** min(again, TRIES))
 
 
 def _text(value: Any) -> Any:

@@ -7,10 +7,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.tokens import default_token_generator
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
 
-from annotation.models import Account, ApiToken, AuditEntry, Campaign, Corpus
+from annotation.models import Account, ApiToken, AuditEntry, Campaign, Corpus, Job
 from annotation.workers import api_tokens, pseudonyms, sessions
 from annotation.workers.accounts import granting
 from tests import worlds
@@ -176,6 +180,28 @@ def test_signing_out_everywhere_ends_tokens(harbour: Campaign) -> None:
     caller = Caller(account)
     assert sessions.end_access(account).tokens == 1
     assert codes(caller.get("me")) == (401, "signed_out")
+
+
+def test_a_password_that_is_set_by_e_mail_ends_tokens(harbour: Campaign) -> None:
+    """Whoever knew the old password may have made them."""
+    account = web.account("ada", "reviewer")
+    caller, browser = Caller(account), Client()
+    place = [urlsafe_base64_encode(force_bytes(account.pk)), default_token_generator.make_token(account)]
+    browser.get(reverse("password_reset_confirm", args=place))
+    new = {"new_password1": "a-quay-in-the-rain-7", "new_password2": "a-quay-in-the-rain-7"}
+    browser.post(reverse("password_reset_confirm", args=[place[0], "set-password"]), new)
+    account.refresh_from_db()
+    assert account.check_password("a-quay-in-the-rain-7")
+    assert codes(caller.get("me")) == (401, "signed_out")
+
+
+def test_an_upload_is_its_accounts_alone(harbour: Campaign) -> None:
+    ada, eve = web.account("ada", "researcher"), web.account("eve", "researcher")
+    job = Job.objects.create(kind="check_upload", created_by=ada, state=Job.DONE, result={"rows": ["secret"]})
+    assert Caller(ada).get(f"jobs/{job.pk}").status_code == 200
+    assert codes(Caller(eve).get(f"jobs/{job.pk}")) == (404, "unknown")
+    assert codes(Caller(eve).post(f"jobs/{job.pk}/cancel")) == (404, "unknown")
+    assert Caller(eve).get("jobs").json()["results"] == []
 
 
 def test_nobody_revokes_the_token_of_another(harbour: Campaign) -> None:

@@ -16,10 +16,19 @@ import pytest
 
 from annotation import jobs
 from annotation.jobs.rows import LOST
-from annotation.models import Campaign, Caption, Job, Judgment, Layer
+from annotation.models import Campaign, Caption, Job, Judgment, Layer, TagList
 from annotation.simulation_driver.soundness import violations
 from evaluation.jobs import kinds as job_kinds
-from evaluation.models import Batch, CaptionSet, JudgmentSet, LocalizationSet, QrelsSnapshot, Report, Run
+from evaluation.models import (
+    Batch,
+    CaptionSet,
+    JudgmentSet,
+    LocalizationSet,
+    QrelsSnapshot,
+    Report,
+    Run,
+    TagSet,
+)
 from evaluation.services.batches.recorded_judges import judge_as_recorded
 from evaluation.services.batches.state import batch_state
 from evaluation.services.features.parses import parses_of
@@ -41,12 +50,14 @@ from tests.jobs.workers import wait_for, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-#: Every job that evaluation has: a new one belongs into the round.
+#: A machine is taught in a campaign about chains; its job is tested in `systems/test_teaching_machines.py`.
+IN_CAMPAIGNS = {"teach_machine"}
+#: Every other job that evaluation has: a new one belongs into the round.
 KINDS = {
     module.name.rpartition(".")[2]
     for module in pkgutil.walk_packages(job_kinds.__path__, f"{job_kinds.__name__}.")
     if not module.ispkg
-}
+} - IN_CAMPAIGNS
 
 
 @dataclass
@@ -79,6 +90,11 @@ class Round:
         yield "train_system", "adding up covariances", ground
         yield "localize", "localizing mentions", {"system": "ground", "regions": "parts"}
         yield "score_localization", "scoring localizations", {"name": "ground"}
+        yield "rank_tags", "ranking tags", {"corpus": CORPUS}
+        usual = {"name": "usual", "recipe": "Tag-frequency", "corpus": CORPUS, "features": "colours"}
+        yield "train_system", "counting tags", usual
+        yield "tag", "tagging images", {"system": "usual"}
+        yield "score_tags", "reading true tags", {"name": "usual", "corpus": CORPUS, "split": "test"}
         (self.folder / "weak.csv").write_text("id,title\nx,a dog\ny,the sea\n")
         yield "import_weak", "importing texts", {"name": "weak", "path": str(self.folder / "weak.csv")}
         aligned = {"name": "aligned", "recipe": self.alignment, "corpus": CORPUS, "regions": "parts"}
@@ -124,6 +140,9 @@ class Round:
         found = LocalizationSet.objects.get()
         assert (found.name, found.image_count, found.published) == ("ground", 24, True)
         assert found.mentions.count() == found.mention_count > 24 and found.scores
+        tagged = TagSet.objects.get()
+        assert (tagged.name, tagged.image_count, tagged.published) == ("usual", 24, True) and tagged.figures
+        assert TagList.objects.get().corpus.name == CORPUS
         rows = {name: len(feature_set(CORPUS, name).ids()) for name in ("drawn", "words")}
         sets = [("colours:1", 72), ("drawn:1", rows["drawn"]), ("parts:1", 216), ("words:1", rows["words"])]
         assert [(one.label, one.rows) for one in feature_sets()] == [*sets, ("net:1", 4)]
