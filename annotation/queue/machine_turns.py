@@ -44,7 +44,11 @@ def take_turns(campaign: Campaign, submit: Submit, *, at_most: int = IMAGES_PER_
         campaign=campaign, kind__in=drawing_kinds(campaign), state=Task.OPEN, role=VOTE, live=0
     )
     waiting = OpenImage.objects.filter(
-        campaign=campaign, complete=False, pk__in=open_tasks.values("image"), proposals__machine=machine
+        campaign=campaign,
+        complete=False,
+        pk__in=open_tasks.values("image"),
+        proposals__machine=machine,
+        proposals__version__lte=machine.version,
     )
     # What changed last comes first: what it was not sure of before, it is not sure of now.
     rows = waiting.select_related("campaign", "image").order_by("-changed_at")[:at_most]
@@ -55,7 +59,8 @@ def _turn(row: OpenImage, machine: Machine, submit: Submit) -> int:
     settings = settings_of(row.campaign.settings).machine
     if not settings.takes(row.image.key, seed=row.campaign.seed):
         return 0
-    stored = MachineProposals.objects.filter(machine=machine, image=row).first()
+    # Proposals of a later version are of a lesson that is not over.
+    stored = MachineProposals.objects.filter(machine=machine, image=row, version__lte=machine.version).first()
     if stored is None:
         return 0
     count = 0
