@@ -113,7 +113,7 @@ def machine_at_work(campaign: int) -> Machine | None:
     """The newest machine of a campaign (its row's id) that nobody suspended or discarded; None if none."""
     off = Standing.objects.filter(Q(blocked=True) | Q(withdrawn_at__isnull=False), campaign=campaign)
     found = Machine.objects.filter(campaign=campaign).exclude(worker__in=off.values("worker"))
-    return found.select_related("worker").order_by("-pk").first()
+    return found.select_related("worker", "campaign").order_by("-pk").first()
 
 
 def proposals_from(boxes: Mapping[str, Sequence[Sequence[float]]]) -> Proposals:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from annotation.campaigns import machines
 from annotation.models import Assignment, Judgment, Machine, Standing, Task, Worker
 from annotation.moderation import discarding
 from annotation.protocol import questions as q
-from annotation.protocol.campaign_settings import CampaignError
+from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.gold import Truth
 from annotation.protocol.image import Fold, fold
 from annotation.protocol.machines import Proposals, ProposedBox
@@ -16,7 +20,7 @@ from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
 from annotation.queue import image_state, leases, machine_turns, submission
 from annotation.queue.leases import NoTask
-from annotation.selectors.machines import category_records, judged_boxes, machine_at_work
+from annotation.selectors.machines import JudgedBox, category_records, judged_boxes, machine_at_work
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
 
@@ -211,6 +215,73 @@ def test_discarding_a_machine_gives_the_layer_of_people_alone() -> None:
         assert image_state.state_of(image) == alone
         assert not any(d.machine for chain in alone.chains for d in chain.boxes)
     assert world.work() > 0 and all(image.complete for image in world.images())
+
+
+@pytest.fixture
+def tries(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What came of each lease that a machine asked for."""
+    found: list[object] = []
+
+    def take(**asked: Any) -> object:
+        found.append(leases.take_machine_lease(**asked))
+        return found[-1]
+
+    monkeypatch.setattr(machine_turns, "take_machine_lease", take)
+    return found
+
+
+def to_draw(images: int) -> tuple[World, Machine]:
+    """A world whose people have done all that comes before drawing, and who may judge boxes."""
+    world = World(some_images(images), settings=WITH_MACHINE)
+    world.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
+    assert isinstance(world.take(0, q.BOX_QUALITY), NoTask)
+    return world, a_machine(world)
+
+
+def test_a_machine_that_waits_for_verdicts_does_not_try_every_task(
+    tries: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, machine = to_draw(10)
+    most = settings_of(world.campaign.settings).trust.drawing_unjudged
+    looks: list[Machine] = []
+
+    def look(machine: Machine, **asked: int) -> list[JudgedBox]:
+        looks.append(machine)
+        return judged_boxes(machine, **asked)
+
+    monkeypatch.setattr(machine_turns, "judged_boxes", look)
+    assert Task.objects.filter(campaign=world.campaign, kind=q.BOX_DRAWING, state="open").count() > most + 2
+    assert turns(world) == most
+    assert [getattr(one, "code", "") for one in tries] == [""] * most + ["unjudged"] and len(looks) == 1
+    tries.clear()
+    with CaptureQueriesContext(connection) as seen:
+        assert turns(world) == 0
+        assert machine_turns.take_turn(world.images()[0].pk, submission.submit) == 0
+    assert tries == [] and len(looks) == 1
+    assert len(seen) <= 16 and not any("FOR NO KEY" in one["sql"] for one in seen.captured_queries)
+    # A verdict, and it goes on.
+    world.submit(0, world.held(0, q.BOX_QUALITY), then=False)
+    assert Judgment.objects.filter(worker=machine.worker).count() + turns(world) > most
+
+
+def test_a_machine_that_is_suspended_tries_nothing(tries: list[object]) -> None:
+    world, machine = to_draw(2)
+    Standing.objects.filter(worker=machine.worker).update(state="suspended")
+    assert turns(world) == 0 and tries == []
+
+
+def test_a_task_that_a_person_takes_meanwhile_does_not_end_the_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, machine = to_draw(2)
+    asked: list[int] = []
+
+    def take(*, task: int, **also: Any) -> object:
+        asked.append(task)
+        return (
+            NoTask(leases.TAKEN, "gone") if len(asked) == 1 else leases.take_machine_lease(task=task, **also)
+        )
+
+    monkeypatch.setattr(machine_turns, "take_machine_lease", take)
+    assert turns(world) == len(asked) - 1 > 0
 
 
 def test_a_machine_that_is_reinstated_begins_anew() -> None:
