@@ -24,7 +24,13 @@ from annotation.queue.leases import (
     take_machine_lease,
     why_no_machine_lease,
 )
-from annotation.selectors.machines import drawing_kinds, judged_boxes, machine_at_work, proposals_from
+from annotation.selectors.machines import (
+    drawing_kinds,
+    drawn_boxes,
+    judged_boxes,
+    machine_at_work,
+    proposals_from,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -138,11 +144,13 @@ def _answers(row: OpenImage, turn: _Turn, stored: MachineProposals) -> Iterator[
     mentions = {one.id: one for one in map(mention_from, row.mentions)}
     proposals = proposals_from(stored.boxes)
     least = turn.settings.machine.least_chance
+    earlier = drawn_boxes(turn.machine, row)
     for task in tasks.exclude(assignments__worker=turn.machine.worker_id).order_by("pk"):
         content = task.items.get(position=0).content
         question = question_from(task.kind, task.key, content)
         of_chain = tuple(mentions[name] for name in question.mentions)
-        found = next_proposal(proposals, of_chain, question.boxes, least_chance=least)
+        refused = earlier.get(frozenset(question.mentions), frozenset()) - set(question.boxes)
+        found = next_proposal(proposals, of_chain, question.boxes, least_chance=least, refused=refused)
         if found is None:
             continue
         if turn.left(task.kind).isdisjoint(Chain("", of_chain).categories):

@@ -136,6 +136,22 @@ def drawing_kinds(campaign: Campaign) -> tuple[str, ...]:
     return tuple(kind for kind in machine_kinds(campaign.kinds) if draws(kind))
 
 
+def drawn_boxes(machine: Machine, image: OpenImage) -> dict[frozenset[str], frozenset[Box]]:
+    """Mentions of a chain -> the boxes that the machine drew for them in an image, accepted or not."""
+    rows = Judgment.objects.filter(
+        image=image,
+        worker=machine.worker_id,
+        kind__in=drawing_kinds(machine.campaign),
+        xmin__isnull=False,
+        void=False,
+    )
+    found: dict[frozenset[str], set[Box]] = {}
+    places: Any = rows.values_list("key", "xmin", "ymin", "xmax", "ymax")
+    for key, *corners in places:
+        found.setdefault(frozenset(key.split("|")[1].split()), set()).add(Box(*corners))
+    return {names: frozenset(boxes) for names, boxes in found.items()}
+
+
 def judged_boxes(machine: Machine, *, since: int = 0, newest: int | None = NEWEST_BOXES) -> list[JudgedBox]:
     """The newest boxes of a machine, oldest first, those of version `since` and later; all with None.
 

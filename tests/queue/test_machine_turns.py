@@ -127,6 +127,30 @@ def test_a_refused_box_is_drawn_by_a_person() -> None:
     assert own.values("image", "key").distinct().count() == own.count()
 
 
+def test_a_refused_box_is_not_proposed_again_once_a_person_has_drawn_another() -> None:
+    world = World(settings=WITH_MACHINE)
+    world.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
+    machine = a_machine(world, wrong=True)
+    turns(world)
+    first = Judgment.objects.filter(worker=machine.worker).count()
+    world.work([q.BOX_QUALITY])
+    again = Judgment.objects.filter(campaign=world.campaign, kind=q.BOX_DRAWING).exclude(
+        worker=machine.worker
+    )
+    # People draw and accept a box of their own, and say that there is one more.
+    drawn = world.held(0, q.BOX_DRAWING)
+    world.submit(0, drawn, then=False)
+    world.work([q.BOX_QUALITY])
+    while isinstance(found := world.take(1, q.BOX_COVERAGE), leases.Lease):
+        world.submit(1, found, Answer("more"), then=False)
+    assert again.count() == 1
+    names = drawn.key.split("|")[1]
+    asked = Task.objects.filter(campaign=world.campaign, kind=q.BOX_DRAWING, state="open", live=0)
+    assert any(names == key.split("|")[1] and key != drawn.key for key in asked.values_list("key", flat=True))
+    turns(world)
+    assert Judgment.objects.filter(worker=machine.worker).count() == first
+
+
 def test_a_bad_machine_is_suspended_by_its_verdicts_and_its_categories_before_it() -> None:
     strict = {**WITH_MACHINE, "trust": {**TRUSTING["trust"], "drawing_known": 12}}
     world = World(some_images(8), settings=strict)
