@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from annotation.campaigns import machines
 from annotation.models import Assignment, Judgment, Machine, Standing, Task, Worker
@@ -239,6 +240,25 @@ def test_discarding_a_machine_gives_the_layer_of_people_alone() -> None:
         assert image_state.state_of(image) == alone
         assert not any(d.machine for chain in alone.chains for d in chain.boxes)
     assert world.work() > 0 and all(image.complete for image in world.images())
+
+
+def test_a_machine_that_is_discarded_between_lease_and_answer_is_not_paid() -> None:
+    paid = {"pay": {"basis": "item", "per_item": {q.COREF_LINK: 0.02}}}
+    world = World(settings={**WITH_MACHINE, **paid})
+    machine = a_machine(world)
+    task = Task.objects.filter(campaign=world.campaign, kind=q.COREF_LINK, state="open")[0]
+    lease = leases.take_machine_lease(
+        worker=machine.worker.pk, campaign=world.campaign, kind=q.COREF_LINK, task=task.pk
+    )
+    assert isinstance(lease, leases.Lease)
+    # As when the answer is on its way while somebody discards the machine.
+    Standing.objects.filter(worker=machine.worker).update(blocked=True, withdrawn_at=timezone.now())
+    submission.submit(
+        worker=machine.worker.pk, assignment=lease.id, answer=Answer("yes"), token="t", then=False
+    )
+    assert Judgment.objects.get(worker=machine.worker).void
+    done = Assignment.objects.get(pk=lease.id)
+    assert (done.state, done.pay, done.seconds) == ("submitted", 0, 0.0)
 
 
 @pytest.fixture
