@@ -110,10 +110,19 @@ def _state(standing: Standing | None) -> str:
 
 
 def machine_at_work(campaign: int) -> Machine | None:
-    """The newest machine of a campaign (its row's id) that nobody suspended or discarded; None if none."""
-    off = Standing.objects.filter(Q(blocked=True) | Q(withdrawn_at__isnull=False), campaign=campaign)
-    found = Machine.objects.filter(campaign=campaign).exclude(worker__in=off.values("worker"))
-    return found.select_related("worker", "campaign").order_by("-pk").first()
+    """The newest machine of a campaign (its row's id); None if there is none, or where somebody suspended it
+    for drawing or withdrew its boxes. An older one does not step in: whoever added the newest replaced it."""
+    machines = Machine.objects.filter(campaign=campaign).select_related("worker", "campaign")
+    newest = machines.order_by("-pk").first()
+    if newest is None:
+        return None
+    off = Standing.objects.filter(
+        Q(blocked=True) | Q(withdrawn_at__isnull=False),
+        campaign=campaign,
+        worker=newest.worker_id,
+        kind__in=drawing_kinds(newest.campaign),
+    )
+    return None if off.exists() else newest
 
 
 def proposals_from(boxes: Mapping[str, Sequence[Sequence[float]]]) -> Proposals:

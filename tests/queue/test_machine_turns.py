@@ -339,6 +339,20 @@ def test_a_machine_that_is_reinstated_begins_anew() -> None:
         discarding.suspend_worker(campaign=world.campaign, worker=machine.worker.pk, kind=q.BOX_QUALITY)
 
 
+def test_the_newest_machine_works_or_none() -> None:
+    world = World(settings=WITH_MACHINE)
+    a_machine(world)
+    newest = machines.machine_add(campaign=world.campaign, name="newest")
+    assert machine_at_work(world.campaign.pk) == newest
+    # What it linked is no matter of what it draws.
+    discarding.discard_worker(campaign=world.campaign, worker=newest.worker.pk, kind=q.COREF_LINK)
+    assert machine_at_work(world.campaign.pk) == newest
+    discarding.discard_worker(campaign=world.campaign, worker=newest.worker.pk, kind=q.BOX_DRAWING)
+    assert machine_at_work(world.campaign.pk) is None and turns(world) == 0
+    work(world)
+    assert not Judgment.objects.filter(worker__kind=Worker.MACHINE).exists()
+
+
 def test_bad_input_in_one_line() -> None:
     world = World(settings=WITH_MACHINE)
     machine = a_machine(world)
