@@ -21,6 +21,9 @@ from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
 from annotation.queue import image_state, leases, machine_turns, submission
 from annotation.queue.leases import NoTask
+from annotation.selectors.campaign.cost import costs
+from annotation.selectors.drawing_ways import drawing_ways
+from annotation.selectors.layer_cost import answers_cost
 from annotation.selectors.machines import JudgedBox, category_records, judged_boxes, machine_at_work
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
@@ -351,6 +354,27 @@ def test_the_newest_machine_works_or_none() -> None:
     assert machine_at_work(world.campaign.pk) is None and turns(world) == 0
     work(world)
     assert not Judgment.objects.filter(worker__kind=Worker.MACHINE).exists()
+
+
+def test_what_a_machine_drew_is_no_work_of_people() -> None:
+    world = World(settings=WITH_MACHINE)
+    machine = a_machine(world)
+    work(world)
+    person = Judgment.objects.filter(campaign=world.campaign).exclude(worker=machine.worker)[0].worker
+    given = Judgment.objects.filter(campaign=world.campaign, kind=q.BOX_DRAWING)
+    boxes, by_hand = given.filter(worker=machine.worker).count(), given.exclude(worker=machine.worker).count()
+    assert boxes > 0
+    cost = costs(world.campaign, settings_of(world.campaign.settings).pay)
+    kind = cost.kinds[q.BOX_DRAWING]
+    assert (kind.answers, kind.machines) == (by_hand, boxes)
+    done = Assignment.objects.filter(campaign=world.campaign, state=Assignment.SUBMITTED)
+    assert cost.answers == done.count() - boxes
+    assert sum(one.machines for one in cost.kinds.values()) == boxes
+    assert answers_cost(world.campaign)["judgments"].get(q.BOX_DRAWING, 0) == by_hand
+    assert sum(way.boxes for way in drawing_ways(world.campaign, fresh=True)) == by_hand
+    # A person who draws in the machine's place is counted.
+    given.filter(worker=machine.worker).update(worker=person)
+    assert sum(way.boxes for way in drawing_ways(world.campaign, fresh=True)) == by_hand + boxes
 
 
 def test_bad_input_in_one_line() -> None:
