@@ -89,7 +89,7 @@ def take_turns(campaign: Campaign, submit: Submit, *, at_most: int = IMAGES_PER_
         return 0
     open_tasks = Task.objects.filter(
         campaign=campaign, kind__in=turn.kinds, state=Task.OPEN, role=VOTE, live=0
-    )
+    ).exclude(assignments__worker=machine.worker_id)  # It gave those back.
     waiting = OpenImage.objects.filter(
         campaign=campaign,
         complete=False,

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotation.campaigns import machines
-from annotation.models import Assignment, Judgment, Machine, Standing, Task, Worker
+from annotation.models import Assignment, Judgment, Machine, OpenImage, Standing, Task, Worker
 from annotation.moderation import discarding
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import CampaignError, settings_of
@@ -315,6 +315,21 @@ def test_a_machine_that_is_suspended_tries_nothing(tries: list[object]) -> None:
     world, machine = to_draw(2)
     Standing.objects.filter(worker=machine.worker).update(state="suspended")
     assert turns(world) == 0 and tries == []
+
+
+def test_images_whose_tasks_the_machine_gave_back_do_not_keep_it_from_older_ones() -> None:
+    world, machine = to_draw(2)
+    newest = OpenImage.objects.filter(campaign=world.campaign).order_by("-changed_at")[0]
+    given_back = Task.objects.filter(image=newest, kind=q.BOX_DRAWING, state="open", live=0)
+    for task in list(given_back):
+        lease = leases.take_machine_lease(
+            worker=machine.worker.pk, campaign=world.campaign, kind=q.BOX_DRAWING, task=task.pk
+        )
+        assert isinstance(lease, leases.Lease)
+        leases.return_lease(worker=machine.worker.pk, assignment=lease.id)
+    assert given_back.exists()
+    assert machine_turns.take_turns(world.campaign, submission.submit, at_most=1) > 0
+    assert not Judgment.objects.filter(worker=machine.worker, image=newest).exists()
 
 
 def test_a_task_that_a_person_takes_meanwhile_does_not_end_the_turn(monkeypatch: pytest.MonkeyPatch) -> None:
