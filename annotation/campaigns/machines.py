@@ -104,7 +104,8 @@ def machine_named(campaign: Campaign, name: str) -> Machine:
 def machine_learnt(machine: Machine, *, images: int, source: str) -> int:
     """Note that a machine learnt from so many finished images; the version of its proposals from now on.
 
-    Where its verdicts had suspended it, it begins anew.
+    Store its proposals of that version first: from now on it answers with them. Where its verdicts had
+    suspended it, it begins anew.
     """
     with database.writing():
         row = Machine.objects.select_for_update(no_key=True).get(pk=machine.pk)
@@ -119,11 +120,14 @@ def machine_learnt(machine: Machine, *, images: int, source: str) -> int:
     return machine.version
 
 
-def store_proposals(machine: Machine, proposals: Iterable[tuple[str, Proposals]]) -> int:
+def store_proposals(
+    machine: Machine, proposals: Iterable[tuple[str, Proposals]], *, version: int | None = None
+) -> int:
     """Store what a machine would draw in images (by key), in place of what it said before; how many images.
 
-    Raises CampaignError for an image that the campaign does not ask about, and for a phrase or a box that is
-    not the image's.
+    `version` is that of the proposals, the machine's own by default. Those of a later version wait until the
+    machine has it (`machine_learnt`). Raises CampaignError for an image that the campaign does not ask about,
+    and for a phrase or a box that is not the image's.
     """
     count = 0
     for key, of_image in proposals:
@@ -141,7 +145,7 @@ def store_proposals(machine: Machine, proposals: Iterable[tuple[str, Proposals]]
         MachineProposals.objects.update_or_create(
             machine=machine,
             image=row,
-            defaults={"version": machine.version, "boxes": _plain(of_image)},
+            defaults={"version": machine.version if version is None else version, "boxes": _plain(of_image)},
         )
         count += 1
     return count

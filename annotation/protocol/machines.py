@@ -28,6 +28,8 @@ from models_core.checked_fields import check_fields
 #: A proposal that overlaps an accepted box by so much (IoU) shows the same thing: an accepted box stands for
 #: a gold box from there on (`gold.COVERS`).
 SAME_THING = 0.5
+#: A proposal that overlaps a refused box by so much (IoU) would be refused again: verdicts ask for as much.
+SAME_BOX = 0.7
 #: Proposals of one phrase that are kept.
 MOST_PROPOSALS = 20
 
@@ -84,17 +86,24 @@ Proposals = Mapping[str, Sequence[ProposedBox]]
 
 
 def next_proposal(
-    proposals: Proposals, mentions: Iterable[Mention], accepted: Collection[Box], *, least_chance: float
+    proposals: Proposals,
+    mentions: Iterable[Mention],
+    accepted: Collection[Box],
+    *,
+    least_chance: float,
+    refused: Collection[Box] = (),
 ) -> ProposedBox | None:
     """The box to propose for a chain that has these accepted boxes; None where it is left to people.
 
     Proposals are those of the mention that people are shown for the chain. Boxes that show what an accepted
-    one shows are passed over.
+    one shows are passed over, and those that are much like one that people `refused` of this machine for the
+    chain.
     """
     for proposed in proposals.get(representative(mentions).id, ()):
         if proposed.chance < least_chance:
             return None
-        if all(proposed.box.iou(box) < SAME_THING for box in accepted):
+        fresh = all(proposed.box.iou(box) < SAME_BOX for box in refused)
+        if fresh and all(proposed.box.iou(box) < SAME_THING for box in accepted):
             return proposed
     return None
 

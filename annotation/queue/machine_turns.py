@@ -14,11 +14,23 @@ from typing import Any
 from annotation.models import Campaign, Machine, MachineProposals, OpenImage, Task
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import mention_from, question_from
-from annotation.protocol.machines import MachineSettings, categories_left, machine_trust, next_proposal
+from annotation.protocol.machines import categories_left, machine_trust, next_proposal
 from annotation.protocol.questions import VOTE, Answer, BadJudgment
 from annotation.protocol.terms import Chain
-from annotation.queue.leases import Lease, return_lease, take_machine_lease
-from annotation.selectors.machines import drawing_kinds, judged_boxes, machine_at_work, proposals_from
+from annotation.queue.leases import (
+    TAKEN,
+    Lease,
+    return_lease,
+    take_machine_lease,
+    why_no_machine_lease,
+)
+from annotation.selectors.machines import (
+    drawing_kinds,
+    drawn_boxes,
+    judged_boxes,
+    machine_at_work,
+    proposals_from,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -28,11 +40,43 @@ Submit = Callable[..., Any]
 IMAGES_PER_ROUND = 500
 
 
+class _Turn:
+    """A machine at its turn, with what is found out once for all of it.
+
+    `kinds` are those at which it may draw now; the turn is `over` where there is none, and from the first
+    lease that it is refused.
+    """
+
+    def __init__(self, campaign: Campaign, machine: Machine, submit: Submit) -> None:
+        self.machine, self.submit, self.settings = machine, submit, settings_of(campaign.settings)
+        self.kinds = tuple(
+            kind
+            for kind in drawing_kinds(campaign)
+            if why_no_machine_lease(worker=machine.worker_id, campaign=campaign, kind=kind) is None
+        )
+        self.over = not self.kinds
+        self._left: dict[str, frozenset[str]] = {}
+
+    def left(self, kind: str) -> frozenset[str]:
+        """The categories that people draw again."""
+        if kind not in self._left:
+            judged = [
+                (box.categories, box.good)
+                for box in judged_boxes(self.machine, since=self.machine.version)
+                if box.good is not None
+            ]
+            trust = machine_trust(self.settings.trust, self.settings.machine)
+            self._left[kind] = categories_left(judged, kind=kind, settings=trust)
+        return self._left[kind]
+
+
 def take_turn(image: int, submit: Submit) -> int:
     """Answer what the campaign's machine can answer about an open image (its row's id); how many answers."""
     row = OpenImage.objects.select_related("campaign", "image").get(pk=image)
+    if not settings_of(row.campaign.settings).machine.takes(row.image.key, seed=row.campaign.seed):
+        return 0
     machine = machine_at_work(row.campaign_id)
-    return 0 if machine is None else _turn(row, machine, submit)
+    return 0 if machine is None else _answer_image(row, _Turn(row.campaign, machine, submit))
 
 
 def take_turns(campaign: Campaign, submit: Submit, *, at_most: int = IMAGES_PER_ROUND) -> int:
@@ -40,33 +84,45 @@ def take_turns(campaign: Campaign, submit: Submit, *, at_most: int = IMAGES_PER_
     machine = machine_at_work(campaign.pk)
     if machine is None or not settings_of(campaign.settings).machine.share:
         return 0
+    turn = _Turn(campaign, machine, submit)
+    if turn.over:
+        return 0
     open_tasks = Task.objects.filter(
-        campaign=campaign, kind__in=drawing_kinds(campaign), state=Task.OPEN, role=VOTE, live=0
-    )
+        campaign=campaign, kind__in=turn.kinds, state=Task.OPEN, role=VOTE, live=0
+    ).exclude(assignments__worker=machine.worker_id)  # It gave those back.
     waiting = OpenImage.objects.filter(
-        campaign=campaign, complete=False, pk__in=open_tasks.values("image"), proposals__machine=machine
+        campaign=campaign,
+        complete=False,
+        pk__in=open_tasks.values("image"),
+        proposals__machine=machine,
+        proposals__version__lte=machine.version,
     )
     # What changed last comes first: what it was not sure of before, it is not sure of now.
     rows = waiting.select_related("campaign", "image").order_by("-changed_at")[:at_most]
-    return sum(_turn(row, machine, submit) for row in rows)
+    return sum(_answer_image(row, turn) for row in rows)
 
 
-def _turn(row: OpenImage, machine: Machine, submit: Submit) -> int:
-    settings = settings_of(row.campaign.settings).machine
-    if not settings.takes(row.image.key, seed=row.campaign.seed):
+def _answer_image(row: OpenImage, turn: _Turn) -> int:
+    machine = turn.machine
+    if turn.over or not turn.settings.machine.takes(row.image.key, seed=row.campaign.seed):
         return 0
-    stored = MachineProposals.objects.filter(machine=machine, image=row).first()
+    # Proposals of a later version are of a lesson that is not over.
+    stored = MachineProposals.objects.filter(machine=machine, image=row, version__lte=machine.version).first()
     if stored is None:
         return 0
     count = 0
-    for task, answer in _answers(row, machine, stored, settings):
+    for task, answer in _answers(row, turn, stored):
         lease = take_machine_lease(
             worker=machine.worker_id, campaign=row.campaign, kind=task.kind, task=task.pk
         )
         if not isinstance(lease, Lease):
-            continue
+            if lease.code == TAKEN:
+                continue
+            # What keeps it from this task keeps it from all.
+            turn.over = True
+            break
         try:
-            submit(
+            turn.submit(
                 worker=machine.worker_id,
                 assignment=lease.id,
                 answer=answer,
@@ -82,36 +138,21 @@ def _turn(row: OpenImage, machine: Machine, submit: Submit) -> int:
     return count
 
 
-def _answers(
-    row: OpenImage, machine: Machine, stored: MachineProposals, settings: MachineSettings
-) -> Iterator[tuple[Task, Answer]]:
+def _answers(row: OpenImage, turn: _Turn, stored: MachineProposals) -> Iterator[tuple[Task, Answer]]:
     """The open tasks about an image that the machine has an answer to, each with it."""
-    tasks = Task.objects.filter(
-        image=row, kind__in=drawing_kinds(row.campaign), state=Task.OPEN, role=VOTE, live=0
-    )
+    tasks = Task.objects.filter(image=row, kind__in=turn.kinds, state=Task.OPEN, role=VOTE, live=0)
     mentions = {one.id: one for one in map(mention_from, row.mentions)}
     proposals = proposals_from(stored.boxes)
-    left: frozenset[str] | None = None
-    for task in tasks.exclude(assignments__worker=machine.worker_id).order_by("pk"):
+    least = turn.settings.machine.least_chance
+    earlier = drawn_boxes(turn.machine, row)
+    for task in tasks.exclude(assignments__worker=turn.machine.worker_id).order_by("pk"):
         content = task.items.get(position=0).content
         question = question_from(task.kind, task.key, content)
         of_chain = tuple(mentions[name] for name in question.mentions)
-        found = next_proposal(proposals, of_chain, question.boxes, least_chance=settings.least_chance)
+        refused = earlier.get(frozenset(question.mentions), frozenset()) - set(question.boxes)
+        found = next_proposal(proposals, of_chain, question.boxes, least_chance=least, refused=refused)
         if found is None:
             continue
-        if left is None:
-            left = _left(machine, task.kind)
-        if left.isdisjoint(Chain("", of_chain).categories):
+        if turn.left(task.kind).isdisjoint(Chain("", of_chain).categories):
             about = {"chance": round(found.chance, 3), "version": stored.version}
             yield task, Answer("drawn", found.box, content=about)
-
-
-def _left(machine: Machine, kind: str) -> frozenset[str]:
-    """The categories that people draw again."""
-    judged = [
-        (box.categories, box.good)
-        for box in judged_boxes(machine, since=machine.version)
-        if box.good is not None
-    ]
-    settings = settings_of(machine.campaign.settings)
-    return categories_left(judged, kind=kind, settings=machine_trust(settings.trust, settings.machine))

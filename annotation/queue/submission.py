@@ -330,7 +330,8 @@ def _to_task(cursor: Any, row: _OfTask, sent: _Sent) -> _Answered:
 def _withdrawn(
     cursor: Any, row: _OfTask, holder: WorkerState, content: AnswerContent, sent: _Sent
 ) -> _Answered:
-    """An answer of somebody whose judgments are withdrawn: stored void, and paid; its place is free again."""
+    """An answer of somebody whose judgments are withdrawn: stored void, and paid but for a machine's; its
+    place is free again."""
     held, terms, answer, at = row.held, row.terms, sent.answer, sent.at
     if held.state == Assignment.LEASED:
         cursor.execute("UPDATE annotation_task SET live = live - 1 WHERE id = %s", [row.task.id])
@@ -344,7 +345,7 @@ def _withdrawn(
             held, terms, judgment, answer.way, content.kept, row.image.id, sent.schema, at
         ),
         *(answer_rows.insert_flag(held, answer) if answer.flag else ()),
-        answer_rows.end_assignment(held, terms, sent.token, sent.seconds, at),
+        answer_rows.end_assignment(held, terms, sent.token, sent.seconds, at, unpaid=holder.machine),
         *content.graded,
         worker_trust.trust_update(holder.id, after, at),
     ]

@@ -110,10 +110,19 @@ def _state(standing: Standing | None) -> str:
 
 
 def machine_at_work(campaign: int) -> Machine | None:
-    """The newest machine of a campaign (its row's id) that nobody suspended or discarded; None if none."""
-    off = Standing.objects.filter(Q(blocked=True) | Q(withdrawn_at__isnull=False), campaign=campaign)
-    found = Machine.objects.filter(campaign=campaign).exclude(worker__in=off.values("worker"))
-    return found.select_related("worker").order_by("-pk").first()
+    """The newest machine of a campaign (its row's id); None if there is none, or where somebody suspended it
+    for drawing or withdrew its boxes. An older one does not step in: whoever added the newest replaced it."""
+    machines = Machine.objects.filter(campaign=campaign).select_related("worker", "campaign")
+    newest = machines.order_by("-pk").first()
+    if newest is None:
+        return None
+    off = Standing.objects.filter(
+        Q(blocked=True) | Q(withdrawn_at__isnull=False),
+        campaign=campaign,
+        worker=newest.worker_id,
+        kind__in=drawing_kinds(newest.campaign),
+    )
+    return None if off.exists() else newest
 
 
 def proposals_from(boxes: Mapping[str, Sequence[Sequence[float]]]) -> Proposals:
@@ -134,6 +143,22 @@ def stored_proposals(machine: Machine) -> Iterator[tuple[str, Proposals]]:
 def drawing_kinds(campaign: Campaign) -> tuple[str, ...]:
     """The kinds of a campaign at which a machine draws boxes."""
     return tuple(kind for kind in machine_kinds(campaign.kinds) if draws(kind))
+
+
+def drawn_boxes(machine: Machine, image: OpenImage) -> dict[frozenset[str], frozenset[Box]]:
+    """Mentions of a chain -> the boxes that the machine drew for them in an image, accepted or not."""
+    rows = Judgment.objects.filter(
+        image=image,
+        worker=machine.worker_id,
+        kind__in=drawing_kinds(machine.campaign),
+        xmin__isnull=False,
+        void=False,
+    )
+    found: dict[frozenset[str], set[Box]] = {}
+    places: Any = rows.values_list("key", "xmin", "ymin", "xmax", "ymax")
+    for key, *corners in places:
+        found.setdefault(frozenset(key.split("|")[1].split()), set()).add(Box(*corners))
+    return {names: frozenset(boxes) for names, boxes in found.items()}
 
 
 def judged_boxes(machine: Machine, *, since: int = 0, newest: int | None = NEWEST_BOXES) -> list[JudgedBox]:

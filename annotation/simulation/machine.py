@@ -55,6 +55,7 @@ class SimulatedMachine:
         self._trust = machine_trust(trust or TrustSettings(), settings)
         self._standings: dict[str, WorkerTrust] = {}
         self._verdicts: list[tuple[tuple[str, ...], bool]] = []
+        self._boxes: dict[tuple[str, frozenset[str]], set[Box]] = {}
         self._waiting = 0
         self.drawn = self.good = 0
         self.suspended_after: int | None = None
@@ -79,9 +80,17 @@ class SimulatedMachine:
         if proposals is None:
             return None
         mentions = tuple(truth.mentions[name] for name in question.mentions)
-        found = next_proposal(proposals, mentions, question.boxes, least_chance=self._settings.least_chance)
+        own = self._boxes.setdefault((truth.image, frozenset(question.mentions)), set())
+        found = next_proposal(
+            proposals,
+            mentions,
+            question.boxes,
+            least_chance=self._settings.least_chance,
+            refused=own - set(question.boxes),
+        )
         if found is None or not self._left(question.kind).isdisjoint(Chain("", mentions).categories):
             return None
+        own.add(found.box)
         self._waiting += 1
         self.drawn += 1
         self._standings[question.kind] = trust_after(standing, ItemDone(), self._trust)

@@ -62,6 +62,16 @@ def test_what_is_covered_is_passed_over_and_what_it_is_not_sure_of_is_left_to_pe
     assert next_proposal({man.id: boxes}, [man], [LEFT, RIGHT], least_chance=0.0) is None
 
 
+def test_what_people_refused_is_passed_over() -> None:
+    (man,) = mentions("men/people")
+    near, apart = Box(3, 2, 41, 40), Box(1, 1, 40, 25)
+    assert near.iou(LEFT) >= 0.7 > apart.iou(LEFT) >= 0.5
+    proposals = {man.id: [ProposedBox(LEFT, 0.9), ProposedBox(near, 0.8), ProposedBox(apart, 0.7)]}
+    found = next_proposal(proposals, [man], [RIGHT], least_chance=0.2, refused=[LEFT])
+    assert found == ProposedBox(apart, 0.7)
+    assert next_proposal(proposals, [man], [], least_chance=0.2, refused=[LEFT, apart]) is None
+
+
 def test_proposals_are_kept_best_first() -> None:
     boxes = [ProposedBox(Box(1, 1, n, n), n / 100) for n in range(1, 60)]
     kept = best_first(boxes)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from annotation.campaigns import machines
-from annotation.models import Assignment, Judgment, Machine, Standing, Task, Worker
+from annotation.models import Assignment, Judgment, Machine, OpenImage, Standing, Task, Worker
 from annotation.moderation import discarding
 from annotation.protocol import questions as q
-from annotation.protocol.campaign_settings import CampaignError
+from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.gold import Truth
 from annotation.protocol.image import Fold, fold
 from annotation.protocol.machines import Proposals, ProposedBox
@@ -16,7 +21,10 @@ from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
 from annotation.queue import image_state, leases, machine_turns, submission
 from annotation.queue.leases import NoTask
-from annotation.selectors.machines import category_records, judged_boxes, machine_at_work
+from annotation.selectors.campaign.cost import costs
+from annotation.selectors.drawing_ways import drawing_ways
+from annotation.selectors.layer_cost import answers_cost
+from annotation.selectors.machines import JudgedBox, category_records, judged_boxes, machine_at_work
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
 
@@ -123,6 +131,30 @@ def test_a_refused_box_is_drawn_by_a_person() -> None:
     assert own.values("image", "key").distinct().count() == own.count()
 
 
+def test_a_refused_box_is_not_proposed_again_once_a_person_has_drawn_another() -> None:
+    world = World(settings=WITH_MACHINE)
+    world.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
+    machine = a_machine(world, wrong=True)
+    turns(world)
+    first = Judgment.objects.filter(worker=machine.worker).count()
+    world.work([q.BOX_QUALITY])
+    again = Judgment.objects.filter(campaign=world.campaign, kind=q.BOX_DRAWING).exclude(
+        worker=machine.worker
+    )
+    # People draw and accept a box of their own, and say that there is one more.
+    drawn = world.held(0, q.BOX_DRAWING)
+    world.submit(0, drawn, then=False)
+    world.work([q.BOX_QUALITY])
+    while isinstance(found := world.take(1, q.BOX_COVERAGE), leases.Lease):
+        world.submit(1, found, Answer("more"), then=False)
+    assert again.count() == 1
+    names = drawn.key.split("|")[1]
+    asked = Task.objects.filter(campaign=world.campaign, kind=q.BOX_DRAWING, state="open", live=0)
+    assert any(names == key.split("|")[1] and key != drawn.key for key in asked.values_list("key", flat=True))
+    turns(world)
+    assert Judgment.objects.filter(worker=machine.worker).count() == first
+
+
 def test_a_bad_machine_is_suspended_by_its_verdicts_and_its_categories_before_it() -> None:
     strict = {**WITH_MACHINE, "trust": {**TRUSTING["trust"], "drawing_known": 12}}
     world = World(some_images(8), settings=strict)
@@ -213,6 +245,107 @@ def test_discarding_a_machine_gives_the_layer_of_people_alone() -> None:
     assert world.work() > 0 and all(image.complete for image in world.images())
 
 
+def test_a_machine_that_is_discarded_between_lease_and_answer_is_not_paid() -> None:
+    paid = {"pay": {"basis": "item", "per_item": {q.COREF_LINK: 0.02}}}
+    world = World(settings={**WITH_MACHINE, **paid})
+    machine = a_machine(world)
+    task = Task.objects.filter(campaign=world.campaign, kind=q.COREF_LINK, state="open")[0]
+    lease = leases.take_machine_lease(
+        worker=machine.worker.pk, campaign=world.campaign, kind=q.COREF_LINK, task=task.pk
+    )
+    assert isinstance(lease, leases.Lease)
+    # As when the answer is on its way while somebody discards the machine.
+    Standing.objects.filter(worker=machine.worker).update(blocked=True, withdrawn_at=timezone.now())
+    submission.submit(
+        worker=machine.worker.pk, assignment=lease.id, answer=Answer("yes"), token="t", then=False
+    )
+    assert Judgment.objects.get(worker=machine.worker).void
+    done = Assignment.objects.get(pk=lease.id)
+    assert (done.state, done.pay, done.seconds) == ("submitted", 0, 0.0)
+
+
+@pytest.fixture
+def tries(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What came of each lease that a machine asked for."""
+    found: list[object] = []
+
+    def take(**asked: Any) -> object:
+        found.append(leases.take_machine_lease(**asked))
+        return found[-1]
+
+    monkeypatch.setattr(machine_turns, "take_machine_lease", take)
+    return found
+
+
+def to_draw(images: int) -> tuple[World, Machine]:
+    """A world whose people have done all that comes before drawing, and who may judge boxes."""
+    world = World(some_images(images), settings=WITH_MACHINE)
+    world.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
+    assert isinstance(world.take(0, q.BOX_QUALITY), NoTask)
+    return world, a_machine(world)
+
+
+def test_a_machine_that_waits_for_verdicts_does_not_try_every_task(
+    tries: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, machine = to_draw(10)
+    most = settings_of(world.campaign.settings).trust.drawing_unjudged
+    looks: list[Machine] = []
+
+    def look(machine: Machine, **asked: int) -> list[JudgedBox]:
+        looks.append(machine)
+        return judged_boxes(machine, **asked)
+
+    monkeypatch.setattr(machine_turns, "judged_boxes", look)
+    assert Task.objects.filter(campaign=world.campaign, kind=q.BOX_DRAWING, state="open").count() > most + 2
+    assert turns(world) == most
+    assert [getattr(one, "code", "") for one in tries] == [""] * most + ["unjudged"] and len(looks) == 1
+    tries.clear()
+    with CaptureQueriesContext(connection) as seen:
+        assert turns(world) == 0
+        assert machine_turns.take_turn(world.images()[0].pk, submission.submit) == 0
+    assert tries == [] and len(looks) == 1
+    assert len(seen) <= 16 and not any("FOR NO KEY" in one["sql"] for one in seen.captured_queries)
+    # A verdict, and it goes on.
+    world.submit(0, world.held(0, q.BOX_QUALITY), then=False)
+    assert Judgment.objects.filter(worker=machine.worker).count() + turns(world) > most
+
+
+def test_a_machine_that_is_suspended_tries_nothing(tries: list[object]) -> None:
+    world, machine = to_draw(2)
+    Standing.objects.filter(worker=machine.worker).update(state="suspended")
+    assert turns(world) == 0 and tries == []
+
+
+def test_images_whose_tasks_the_machine_gave_back_do_not_keep_it_from_older_ones() -> None:
+    world, machine = to_draw(2)
+    newest = OpenImage.objects.filter(campaign=world.campaign).order_by("-changed_at")[0]
+    given_back = Task.objects.filter(image=newest, kind=q.BOX_DRAWING, state="open", live=0)
+    for task in list(given_back):
+        lease = leases.take_machine_lease(
+            worker=machine.worker.pk, campaign=world.campaign, kind=q.BOX_DRAWING, task=task.pk
+        )
+        assert isinstance(lease, leases.Lease)
+        leases.return_lease(worker=machine.worker.pk, assignment=lease.id)
+    assert given_back.exists()
+    assert machine_turns.take_turns(world.campaign, submission.submit, at_most=1) > 0
+    assert not Judgment.objects.filter(worker=machine.worker, image=newest).exists()
+
+
+def test_a_task_that_a_person_takes_meanwhile_does_not_end_the_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, machine = to_draw(2)
+    asked: list[int] = []
+
+    def take(*, task: int, **also: Any) -> object:
+        asked.append(task)
+        return (
+            NoTask(leases.TAKEN, "gone") if len(asked) == 1 else leases.take_machine_lease(task=task, **also)
+        )
+
+    monkeypatch.setattr(machine_turns, "take_machine_lease", take)
+    assert turns(world) == len(asked) - 1 > 0
+
+
 def test_a_machine_that_is_reinstated_begins_anew() -> None:
     world = World(settings=WITH_MACHINE)
     machine = a_machine(world)
@@ -222,6 +355,41 @@ def test_a_machine_that_is_reinstated_begins_anew() -> None:
     assert machine_at_work(world.campaign.pk) == machine
     with pytest.raises(discarding.CannotDo, match="a machine answers coref_link, box_drawing"):
         discarding.suspend_worker(campaign=world.campaign, worker=machine.worker.pk, kind=q.BOX_QUALITY)
+
+
+def test_the_newest_machine_works_or_none() -> None:
+    world = World(settings=WITH_MACHINE)
+    a_machine(world)
+    newest = machines.machine_add(campaign=world.campaign, name="newest")
+    assert machine_at_work(world.campaign.pk) == newest
+    # What it linked is no matter of what it draws.
+    discarding.discard_worker(campaign=world.campaign, worker=newest.worker.pk, kind=q.COREF_LINK)
+    assert machine_at_work(world.campaign.pk) == newest
+    discarding.discard_worker(campaign=world.campaign, worker=newest.worker.pk, kind=q.BOX_DRAWING)
+    assert machine_at_work(world.campaign.pk) is None and turns(world) == 0
+    work(world)
+    assert not Judgment.objects.filter(worker__kind=Worker.MACHINE).exists()
+
+
+def test_what_a_machine_drew_is_no_work_of_people() -> None:
+    world = World(settings=WITH_MACHINE)
+    machine = a_machine(world)
+    work(world)
+    person = Judgment.objects.filter(campaign=world.campaign).exclude(worker=machine.worker)[0].worker
+    given = Judgment.objects.filter(campaign=world.campaign, kind=q.BOX_DRAWING)
+    boxes, by_hand = given.filter(worker=machine.worker).count(), given.exclude(worker=machine.worker).count()
+    assert boxes > 0
+    cost = costs(world.campaign, settings_of(world.campaign.settings).pay)
+    kind = cost.kinds[q.BOX_DRAWING]
+    assert (kind.answers, kind.machines) == (by_hand, boxes)
+    done = Assignment.objects.filter(campaign=world.campaign, state=Assignment.SUBMITTED)
+    assert cost.answers == done.count() - boxes
+    assert sum(one.machines for one in cost.kinds.values()) == boxes
+    assert answers_cost(world.campaign)["judgments"].get(q.BOX_DRAWING, 0) == by_hand
+    assert sum(way.boxes for way in drawing_ways(world.campaign, fresh=True)) == by_hand
+    # A person who draws in the machine's place is counted.
+    given.filter(worker=machine.worker).update(worker=person)
+    assert sum(way.boxes for way in drawing_ways(world.campaign, fresh=True)) == by_hand + boxes
 
 
 def test_bad_input_in_one_line() -> None:

@@ -13,7 +13,9 @@ from django.core.management import CommandError, call_command
 from annotation.formats.proposals import write_proposals
 from annotation.protocol.gold import Gold, Truth
 from annotation.protocol.machines import MachineSettings, Proposals, ProposedBox
-from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY
+from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY, Question
+from annotation.protocol.terms import Box
+from annotation.simulation.machine import SimulatedMachine
 from annotation.simulation.machine_study import (
     FIGURES,
     PEOPLE_ALONE,
@@ -88,6 +90,24 @@ def test_a_machine_that_is_not_sure_changes_nothing(images: list[Gold]) -> None:
         study_machine(images[:3], gold_boxes(images), seeds=1, resamples=2, settings=none).boxes[0].drawn == 0
     )
     assert sum(image.runs for image in one.images) == 3
+
+
+def test_a_machine_does_not_draw_a_refused_box_again(images: list[Gold]) -> None:
+    image, size, gold = images[0]
+    truth = Truth(gold, image=image, size=size)
+    name = next(iter(truth.mentions))
+    corner, theirs = Box(1, 1, 9, 9), Box(20, 20, 60, 60)
+    machine = SimulatedMachine(
+        {image: {name: [ProposedBox(corner, 0.9)]}}.get, settings=MachineSettings(share=1.0)
+    )
+
+    def asked(*boxes: Box) -> Question:
+        return Question(BOX_DRAWING, f"{BOX_DRAWING}|{name}", 1, frozenset(), (name,), boxes)
+
+    assert machine.answer(asked(), truth) == corner
+    quality = Question(BOX_QUALITY, f"{BOX_QUALITY}|{name}", 1, frozenset(), (name,), pending=corner)
+    machine.judged(quality, truth, good=False)
+    assert machine.answer(asked(theirs), truth) is None
 
 
 def test_study_cost_prints_the_table(images: list[Gold], tmp_path: Path) -> None:

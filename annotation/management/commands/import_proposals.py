@@ -31,8 +31,8 @@ class Command(ReportCommand):
         campaign = campaign_named(options["campaign"])
         machine = machines.machine_named(campaign, options["machine"])
         found = list(read_proposals(options["file"]))
+        images = machines.store_proposals(machine, found, version=machine.version + 1)
         version = machines.machine_learnt(machine, images=0, source=f"file {options['file'].name}")
-        images = machines.store_proposals(machine, found)
         answers = machine_turns.take_turns(campaign, submission.submit)
         return {
             "campaign": campaign.name,

@@ -3,6 +3,7 @@
 take_lease, take_next_lease        what a worker holds, or something new; the second within an
                                    answer's transaction
 take_machine_lease                 one named task, for a machine
+why_no_machine_lease               why it would get none, asked without a lock
 renew_lease                        a sign of life
 return_lease, end_expired_leases   an end without an answer; submission ends those that have one
 return_leases_of, ..._of_controls  of all that show an image, whoever holds them
@@ -23,9 +24,17 @@ from annotation.queue.leases.ending import (
     return_leases_of,
     return_leases_of_controls,
 )
-from annotation.queue.leases.taking import Lease, take_lease, take_machine_lease, take_next_lease
+from annotation.queue.leases.taking import (
+    TAKEN,
+    Lease,
+    take_lease,
+    take_machine_lease,
+    take_next_lease,
+    why_no_machine_lease,
+)
 
 __all__ = [
+    "TAKEN",
     "Lease",
     "NoTask",
     "end_expired_leases",
@@ -36,4 +45,5 @@ __all__ = [
     "renew_lease",
     "take_lease",
     "take_machine_lease",
+    "why_no_machine_lease",
 ]

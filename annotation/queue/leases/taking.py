@@ -33,6 +33,8 @@ from annotation.queue.lease_terms import (
 )
 
 _ROLE_CONTROL = "control"
+#: The code of a `NoTask` that says that somebody else has the one task asked for, or had it.
+TAKEN = "taken"
 
 
 class _Request(NamedTuple):
@@ -115,29 +117,45 @@ def take_machine_lease(*, worker: int, campaign: Campaign, kind: str, task: int)
                 "no_machine", "Only a machine takes a question by its number, and not of this kind."
             )
         at = database.now()
-        refused = dispatch.why_closed(terms) or why_refused(holder, terms)
-        if refused is None:
-            rules = terms_trust_rules(terms, kind, machine=True)
-            refused = dispatch.why_drawer_waits(cursor, holder, rules, at)
+        refused = _why_machine_waits(cursor, terms, holder, at)
         if refused is not None:
             return refused
         claimed = dispatch.claim_task(cursor, holder, kind, task)
         if claimed is None:
-            return NoTask("taken", "Somebody else has this question, or had it.")
+            return NoTask(TAKEN, "Somebody else has this question, or had it.")
         expires = at + timedelta(minutes=terms.settings.lease.minutes)
         request = _Request(terms, holder, kind, at, expires)
         assignment = _insert(cursor, request, claimed.role, task=claimed.task)
         return _lease(assignment, claimed, kind, expires, terms)
 
 
-def _holder(cursor: Any, campaign: int, worker: int, kind: str) -> WorkerState | None:
-    """The worker's standing, locked; None where they have none yet."""
+def why_no_machine_lease(*, worker: int, campaign: Campaign, kind: str) -> NoTask | None:
+    """Why a machine gets no lease of the kind, whatever the task; None where it may. Nothing is locked, so
+    `take_machine_lease` has the last word."""
+    with connection.cursor() as cursor:
+        terms = terms_of(cursor, campaign.pk)
+        holder = _holder(cursor, campaign.pk, worker, kind, locked=False)
+        if holder is None:
+            return NoTask("no_machine", "The machine has no standing for this kind.")
+        return _why_machine_waits(cursor, terms, holder, database.now())
+
+
+def _why_machine_waits(cursor: Any, terms: Terms, holder: WorkerState, at: datetime) -> NoTask | None:
+    refused = dispatch.why_closed(terms) or why_refused(holder, terms)
+    if refused is not None:
+        return refused
+    rules = terms_trust_rules(terms, holder.standing.kind, machine=True)
+    return dispatch.why_drawer_waits(cursor, holder, rules, at)
+
+
+def _holder(cursor: Any, campaign: int, worker: int, kind: str, *, locked: bool = True) -> WorkerState | None:
+    """The worker's standing, locked unless told otherwise; None where they have none yet."""
     database.execute(
         cursor,
         f"""SELECT {WORKER_STATE_COLUMNS}
         FROM annotation_standing s JOIN annotation_worker w ON w.id = s.worker_id
             WHERE s.campaign_id = %s AND s.worker_id = %s AND s.kind = %s"""
-        + database.locking("s"),
+        + (database.locking("s") if locked else ""),
         [campaign, worker, kind],
     )
     row = cursor.fetchone()

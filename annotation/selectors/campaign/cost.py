@@ -13,7 +13,7 @@ from decimal import Decimal
 from django.db.models import Sum
 from django.utils.formats import number_format
 
-from annotation.models import Campaign, Payout
+from annotation.models import Campaign, Machine, Payout
 from annotation.protocol.questions import CONTROL, DOUBLE_CHECK
 from annotation.protocol.work import MICROS, PaySettings
 from annotation.selectors.campaign.sums import Earned, earned, leases_in_hand
@@ -25,19 +25,24 @@ TEST_ROLE = "qualification"
 
 @dataclass(slots=True)
 class KindCost:
-    """Answers of one kind by what they were for; `answers` is all of them, `seconds` and `pay` are theirs."""
+    """Answers of one kind by what they were for; `answers` is all of people, `seconds` and `pay` are theirs.
+
+    `machines` are the answers of machines, which take no time and earn nothing.
+    """
 
     answers: int = 0
     controls: int = 0
     double_checks: int = 0
     tests: int = 0
+    machines: int = 0
     seconds: float = 0.0
     pay: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class CampaignCost:
-    """Cost so far: earned by answers, paid out, and in workers' hands; `hourly` is what an hour earned."""
+    """Cost so far: earned by people's answers, paid out, and in workers' hands; `hourly` is what an hour
+    earned. Answers of machines are only in `KindCost.machines`."""
 
     currency: str
     answers: int
@@ -95,13 +100,13 @@ def in_hand(campaign: Campaign, pay: PaySettings, lines: Iterable[Earned] = ()) 
 
 def spent(campaign: Campaign, pay: PaySettings) -> int:
     """What is earned and what is in hand, as of now."""
-    lines = earned(campaign)
+    lines, _ = _of_people(campaign)
     return sum(line.pay for line in lines) + in_hand(campaign, pay, lines)
 
 
 def costs(campaign: Campaign, pay: PaySettings) -> CampaignCost:
     """Cost so far, in total and by kind."""
-    lines = earned(campaign)
+    lines, of_machines = _of_people(campaign)
     kinds: dict[str, KindCost] = {}
     for line in lines:
         of = kinds.setdefault(line.kind, KindCost())
@@ -111,6 +116,8 @@ def costs(campaign: Campaign, pay: PaySettings) -> CampaignCost:
         of.tests += line.answers if line.role == TEST_ROLE else 0
         of.seconds += line.seconds
         of.pay += line.pay
+    for line in of_machines:
+        kinds.setdefault(line.kind, KindCost()).machines += line.answers
     total, seconds = sum(line.pay for line in lines), sum(line.seconds for line in lines)
     return CampaignCost(
         currency=pay.currency,
@@ -122,6 +129,15 @@ def costs(campaign: Campaign, pay: PaySettings) -> CampaignCost:
         hourly=hourly(total, seconds),
         kinds=kinds,
     )
+
+
+def _of_people(campaign: Campaign) -> tuple[list[Earned], list[Earned]]:
+    """What people earned until now, and the lines of machines, which earn nothing and take no time."""
+    lines = earned(campaign)
+    machines = set(Machine.objects.filter(campaign=campaign).values_list("worker", flat=True))
+    return [one for one in lines if one.worker not in machines], [
+        one for one in lines if one.worker in machines
+    ]
 
 
 def hourly(pay: int, seconds: float) -> int | None:

@@ -35,4 +35,5 @@ class Command(ReportCommand):
         return (
             f"machine {report['machine']}, version {report['version']}, learnt from {report['source']}: "
             f"boxes for {report['images']} images; {report['answers']} questions answered at once"
+            + (f"; {report['unreadable']} pictures cannot be read" if report["unreadable"] else "")
         )

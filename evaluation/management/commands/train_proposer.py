@@ -47,4 +47,5 @@ class Command(ReportCommand):
         return (
             f"proposer {report['name']} learnt from {report['images']} images of corpus {report['corpus']} "
             f"(layer {report['layer']})"
+            + (f"; {report['unreadable']} pictures cannot be read" if report["unreadable"] else "")
         )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,14 +11,18 @@ from PIL import Image
 
 from annotation.protocol.machines import Proposals, ProposedBox
 from annotation.protocol.terms import Box, ImageRecord, Mention
-from models_core.features.image.pictures import Pixels, read_picture, upright
+from models_core.features.image.pictures import BadPicture, Pixels, read_picture, upright
 
 if TYPE_CHECKING:
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
     from models_core.estimators.neural.proposer.examples import TaughtPicture
 
+_log = logging.getLogger(__name__)
+
 #: Pictures that are read and looked at together.
 _TOGETHER = 16
+#: Told the id of each image whose picture cannot be read.
+Unreadable = Callable[[str], object]
 
 
 def square_picture(record: ImageRecord, side: int) -> Pixels:
@@ -27,8 +32,11 @@ def square_picture(record: ImageRecord, side: int) -> Pixels:
     return np.asarray(image, np.uint8)
 
 
-def taught_pictures(records: Iterable[ImageRecord], side: int) -> Iterator[TaughtPicture]:
-    """What is taught: each picture with the phrases of its chains that have boxes. Others are left out."""
+def taught_pictures(
+    records: Iterable[ImageRecord], side: int, *, unreadable: Unreadable = lambda image: None
+) -> Iterator[TaughtPicture]:
+    """What is taught: each picture with the phrases of its chains that have boxes. Others are left out, and
+    so are pictures that cannot be read."""
     # Torch takes a second to load: whoever teaches nothing need not wait for it.
     from models_core.estimators.neural.proposer.examples import TaughtPhrase, TaughtPicture
 
@@ -44,33 +52,49 @@ def taught_pictures(records: Iterable[ImageRecord], side: int) -> Iterator[Taugh
             for chain in record.layer.chains
             if chain.id in depicted and chain.mentions
         )
-        if phrases:
-            yield TaughtPicture(square_picture(record, side), phrases)
+        if phrases and (picture := _readable(record, side, unreadable)) is not None:
+            yield TaughtPicture(picture, phrases)
 
 
 def proposals_of(
-    proposer: BoxProposer, records: Iterable[tuple[ImageRecord, Sequence[Mention]]]
+    proposer: BoxProposer,
+    records: Iterable[tuple[ImageRecord, Sequence[Mention]]],
+    *,
+    unreadable: Unreadable = lambda image: None,
 ) -> Iterator[tuple[str, Proposals]]:
-    """What a proposer would draw for each of the mentions of each image that has a picture."""
-    waiting: list[tuple[ImageRecord, Sequence[Mention]]] = []
+    """What a proposer would draw for each of the mentions of each image whose picture can be read."""
+    side = proposer.settings.side
+    waiting: list[tuple[ImageRecord, Sequence[Mention], Pixels]] = []
     for record, mentions in records:
-        if record.picture is not None and record.width and record.height and mentions:
-            waiting.append((record, mentions))
+        if record.picture is None or not (record.width and record.height and mentions):
+            continue
+        picture = _readable(record, side, unreadable)
+        if picture is not None:
+            waiting.append((record, mentions, picture))
         if len(waiting) == _TOGETHER:
             yield from _proposed(proposer, waiting)
             waiting = []
     yield from _proposed(proposer, waiting)
 
 
+def _readable(record: ImageRecord, side: int, unreadable: Unreadable) -> Pixels | None:
+    """`square_picture`; None, and told, where the picture cannot be read."""
+    try:
+        return square_picture(record, side)
+    except BadPicture as error:
+        _log.warning("image %s is left out: %s", record.id, error)
+        unreadable(record.id)
+        return None
+
+
 def _proposed(
-    proposer: BoxProposer, records: Sequence[tuple[ImageRecord, Sequence[Mention]]]
+    proposer: BoxProposer, records: Sequence[tuple[ImageRecord, Sequence[Mention], Pixels]]
 ) -> Iterator[tuple[str, Proposals]]:
-    side = proposer.settings.side
     found = proposer.propose(
-        [square_picture(record, side) for record, _ in records],
-        [[mention.tokens for mention in mentions] for _, mentions in records],
+        [picture for _, _, picture in records],
+        [[mention.tokens for mention in mentions] for _, mentions, _ in records],
     )
-    for (record, mentions), own in zip(records, found, strict=True):
+    for (record, mentions, _), own in zip(records, found, strict=True):
         proposals: Mapping[str, Sequence[ProposedBox]] = {
             mention.id: [ProposedBox(_pixels(row[:4].tolist(), record), float(row[4])) for row in rows]
             for mention, rows in zip(mentions, own, strict=True)

@@ -26,7 +26,7 @@ from annotation.selectors.corpora import corpus_named
 from annotation.selectors.machines import machine_at_work
 from annotation.selectors.records import stream_records
 from evaluation.services.common import ImportRefused
-from evaluation.services.machines.examples import proposals_of, taught_pictures
+from evaluation.services.machines.examples import Unreadable, proposals_of, taught_pictures
 
 if TYPE_CHECKING:
     from annotation.campaigns.machines import Campaign
@@ -41,13 +41,15 @@ LessonTold = Callable[[str, int, int], object]
 @dataclass(frozen=True, slots=True)
 class Taught:
     """What became of a lesson: the machine's version, how many finished images it learnt from, of how many it
-    has boxes now, and how many questions it answered at once."""
+    has boxes now, how many were left out because their picture cannot be read, and how many questions it
+    answered at once."""
 
     machine: str
     version: int
     learnt: int
     source: str
     images: int
+    unreadable: int
     answers: int
 
     def as_dict(self) -> dict[str, Any]:
@@ -90,7 +92,8 @@ def train_proposer(
 ) -> dict[str, Any]:
     """Learn from a layer of a corpus, and store what was learnt as `name`, for campaigns to begin from.
 
-    Raises ImportRefused where the name is taken, UnknownName, NothingToLearn and BadPicture.
+    Pictures that cannot be read are left out, and counted. Raises ImportRefused where the name is taken,
+    UnknownName and NothingToLearn.
     """
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
     from models_core.estimators.neural.proposer.training import ProposerSettings
@@ -104,29 +107,38 @@ def train_proposer(
         raise ImportRefused(f"corpus {corpus!r} has no layer; import or draw boxes first")
     settings = ProposerSettings() if epochs is None else ProposerSettings(epochs=epochs)
     records = stream_records(corpus=found, layer=source, split=split)
-    pictures = list(taught_pictures(records, settings.side))
+    unreadable: list[str] = []
+    pictures = list(taught_pictures(records, settings.side, unreadable=unreadable.append))
     proposer = BoxProposer(settings).fit(
         pictures, seed=seed, told=lambda done, of: told("learning", done, of)
     )
     if folder.exists():
         shutil.rmtree(folder)
     proposer.save(folder, {"corpus": corpus, "layer": source.name, "images": len(pictures), "seed": seed})
-    return {"name": name, "corpus": corpus, "layer": source.name, "images": len(pictures)}
+    return {
+        "name": name,
+        "corpus": corpus,
+        "layer": source.name,
+        "images": len(pictures),
+        "unreadable": len(unreadable),
+    }
 
 
 def teach_machine(*, campaign: str, machine: str, told: LessonTold = lambda phase, done, of: None) -> Taught:
     """Teach a machine from what is finished, store its proposals, and let it take its turn.
 
-    Raises CampaignError where too few images are finished and the campaign names no stored proposer,
-    ImportRefused for a proposer that is not stored, NothingToLearn and BadPicture.
+    The lesson counts once its proposals are stored: until then the machine is what it was. Pictures that
+    cannot be read are left out, and counted. Raises CampaignError where too few images are finished and the
+    campaign names no stored proposer, ImportRefused for a proposer that is not stored, and NothingToLearn.
     """
     row = campaign_named(campaign)
     own = machines.machine_named(row, machine)
     settings = settings_of(row.settings).machine
     finished = machines.count_finished(row)
     begin = stored_proposer(settings.system) if settings.system else None
+    unreadable: set[str] = set()
     if finished >= settings.from_images:
-        proposer = _learnt(row, begin, seed=row.seed + own.version, told=told)
+        proposer = _learnt(row, begin, seed=row.seed + own.version, told=told, unreadable=unreadable.add)
         source = f"{finished} finished images"
         source += f", from proposer {settings.system} on" if begin else ""
     elif begin is not None:
@@ -137,12 +149,13 @@ def teach_machine(*, campaign: str, machine: str, told: LessonTold = lambda phas
             f"{settings.from_images} on; wait, lower machine.from_images, or name a stored proposer "
             "(machine.system)"
         )
-    machines.machine_learnt(own, images=finished, source=source)
     told("proposing", 0, 1)
-    count = machines.store_proposals(own, proposals_of(proposer, machines.records_to_propose(row)))
+    found = proposals_of(proposer, machines.records_to_propose(row), unreadable=unreadable.add)
+    count = machines.store_proposals(own, found, version=own.version + 1)
+    machines.machine_learnt(own, images=finished, source=source)
     told("proposing", 1, 1)
     answers = machine_turns.take_turns(row, submission.submit, at_most=max(1, count))
-    return Taught(own.name, own.version, finished, source, count, answers)
+    return Taught(own.name, own.version, finished, source, count, len(unreadable), answers)
 
 
 def machines_to_teach() -> list[tuple[Campaign, str]]:
@@ -157,13 +170,16 @@ def machines_to_teach() -> list[tuple[Campaign, str]]:
     return found
 
 
-def _learnt(row: Campaign, begin: BoxProposer | None, *, seed: int, told: LessonTold) -> BoxProposer:
+def _learnt(
+    row: Campaign, begin: BoxProposer | None, *, seed: int, told: LessonTold, unreadable: Unreadable
+) -> BoxProposer:
     """A proposer that learnt from a campaign's finished images."""
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
     from models_core.estimators.neural.proposer.training import ProposerSettings
 
     settings = begin.settings if begin is not None else ProposerSettings()
-    pictures = list(taught_pictures(machines.finished_records(row), settings.side))
+    records = machines.finished_records(row)
+    pictures = list(taught_pictures(records, settings.side, unreadable=unreadable))
     least = _STEPS_ON if begin is not None else _STEPS_ANEW
     steps = max(1, len(pictures) // settings.batch)
     settings = replace(settings, epochs=min(200, max(settings.epochs, -(-least // steps))))

@@ -16,12 +16,13 @@ from annotation.formats.proposals import read_proposals, write_proposals
 from annotation.models import Box, Job, Judgment, Machine, MachineProposals
 from annotation.protocol.machines import ProposedBox
 from annotation.protocol.terms import Box as PureBox
+from annotation.queue import machine_turns, submission
 from annotation.queue.leases import Lease
 from annotation.synthetic_corpus.generate import generate
 from evaluation.services.common import ImportRefused
 from evaluation.services.machines.examples import proposals_of, taught_pictures
 from evaluation.services.machines.schedule import teach_machines
-from evaluation.services.machines.teaching import stored_proposer, teach_machine
+from evaluation.services.machines.teaching import machines_to_teach, stored_proposer, teach_machine
 from models_core.estimators.neural.proposer.training import ProposerSettings
 from tests.queue.world import TRUSTING, World
 
@@ -92,7 +93,13 @@ def test_a_machine_learns_from_finished_images_and_proposes_for_the_rest(world: 
 
 def test_a_stored_proposer_is_taken_as_it_is_before_enough_images_are_finished(world: World) -> None:
     report = call("train_proposer", "scenes", "--corpus", world.corpus.name)
-    assert report == {"name": "scenes", "corpus": world.corpus.name, "layer": "import", "images": 3}
+    assert report == {
+        "name": "scenes",
+        "corpus": world.corpus.name,
+        "layer": "import",
+        "images": 3,
+        "unreadable": 0,
+    }
     with pytest.raises(CommandError, match="is stored already; give another name, or --replace"):
         call_command("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=2)
@@ -133,6 +140,53 @@ def test_what_is_taught_is_what_was_accepted(world: World) -> None:
         record = next(r for r in records if r.id == box.image.key)
         pure = PureBox(box.xmin, box.ymin, box.xmax, box.ymax)
         assert _pixels(_shares(pure, record), record) == pure
+
+
+def test_a_lesson_that_fails_leaves_the_machine_as_it_was(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    call("train_proposer", "scenes", "--corpus", world.corpus.name)
+    settings_now(world, system="scenes", from_images=9, least_chance=0.0)
+    noted = []
+
+    def failing(*given: Any, **more: Any) -> Any:
+        for found in proposals_of(*given, **more):
+            yield found
+            machine.refresh_from_db()
+            noted.append((machine.version, machine_turns.take_turns(world.campaign, submission.submit)))
+            raise ValueError("the disk is full")
+
+    monkeypatch.setattr("evaluation.services.machines.teaching.proposals_of", failing)
+    with pytest.raises(ValueError, match="the disk is full"):
+        teach_machine(campaign=world.campaign.name, machine="drawer")
+    # What it has proposed so far is not used, and it learns again.
+    assert noted == [(0, 0)] and MachineProposals.objects.filter(machine=machine, version=1).count() == 1
+    machine.refresh_from_db()
+    assert (machine.version, machine.learnt) == (0, None)
+    assert machines_to_teach() == [(world.campaign, "drawer")]
+    assert world.work(["coref_link", "box_requirement", "chain_verification"]) > 0
+    assert not Judgment.objects.filter(worker=machine.worker).exists()
+    monkeypatch.undo()
+    assert machine_turns.take_turns(world.campaign, submission.submit) == 0
+    machines.machine_learnt(machine, images=0, source="now")
+    assert machine_turns.take_turns(world.campaign, submission.submit) > 0
+
+
+def test_a_picture_that_cannot_be_read_is_left_out_and_counted(world: World) -> None:
+    machines.machine_add(campaign=world.campaign, name="drawer")
+    call("train_proposer", "scenes", "--corpus", world.corpus.name)
+    settings_now(world, system="scenes", from_images=9)
+    bad = next(record for record, _ in machines.records_to_propose(world.campaign))
+    assert bad.picture is not None
+    bad.picture.write_bytes(b"no picture")
+    report = call("teach_machine", world.campaign.name, "drawer")
+    assert (report["version"], report["images"], report["unreadable"]) == (1, 2, 1)
+    stored = MachineProposals.objects.values_list("image__image__key", flat=True)
+    assert len(stored) == 2 and bad.id not in stored
+    again = ("--layer", "import", "--replace")
+    report = call("train_proposer", "scenes", "--corpus", world.corpus.name, *again)
+    assert (report["images"], report["unreadable"]) == (2, 1)
 
 
 def test_proposals_come_from_a_file(world: World, tmp_path: Path) -> None:
