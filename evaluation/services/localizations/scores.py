@@ -1,7 +1,7 @@
 """A localization set against the boxes that people drew: recall, average precision, and the proposals' bound.
 
 A mention is found at rank k where the k-th of its regions overlaps the box around all of its boxes by an IoU
-of at least 0.5; one that the set does not have is missed. AP is of a phrase over all images, after
+of at least 0.5; one that the set has no region for is missed. AP is of a phrase over all images, after
 non-maximum suppression; AP of a set is the mean over phrases, mAP the mean over categories of the mean over
 their phrases. A phrase belongs to each category that one of its mentions has. Beside R@1 stand a region drawn
 at random (expected) and the largest one.
@@ -59,9 +59,9 @@ _TOGETHER = 1000
 class ScoredLocalizations:
     """The rank of the first right region of each boxed mention, shape (mentions,), infinity for none.
 
-    `predicted` says which the set has; `random` is the share of right regions of each, `largest` whether the
-    largest is right. `precisions` has the AP of each phrase. `everywhere`: phrases were looked for in all
-    images, not in those of their mentions alone.
+    `predicted` says which the set has a region for; `random` is the share of right regions of each, `largest`
+    whether the largest is right. `precisions` has the AP of each phrase. `everywhere`: phrases were looked
+    for in all images, not in those of their mentions alone.
     """
 
     row: LocalizationSet
@@ -156,7 +156,7 @@ def scored(row: LocalizationSet, mentions: list[BoxedMention], subset: Subset | 
         ]
         if said:
             numbers = [number for number, _ in said]
-            predicted[numbers] = True
+            predicted[numbers] = [len(regions) > 0 for _, regions in said]
             owner = np.repeat(np.arange(len(said)), [len(regions) for _, regions in said])
             boxes = np.concatenate([regions[:, :4] for _, regions in said])
             gold = np.stack([mentions[number].box for number in numbers])

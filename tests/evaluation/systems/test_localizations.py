@@ -17,7 +17,7 @@ from annotation.models import Job, Layer
 from annotation.selectors.records import stream_records
 from evaluation.models import LocalizationSet, PhraseLocalization, Run, System
 from evaluation.services.features.importing import FeatureImport, import_features
-from evaluation.services.localizations.sets import localized_mentions, remove_localization_set
+from evaluation.services.localizations.sets import detections_of, localized_mentions, remove_localization_set
 from evaluation.services.systems.training import system_named
 from models_core.estimators.region_phrase import RegionPhraseCCA
 from models_core.features.text.phrases import phrase_text
@@ -257,7 +257,14 @@ def test_a_phrase_without_a_word_that_has_a_vector_is_counted_and_finds_nothing(
     rows = list(localized_mentions(LocalizationSet.objects.get()))
     unknown = [one for one in rows if phrase_text(one.phrase) in ("boat", "near")]
     assert made["unknown"] == len(unknown) > 0
-    assert all((one.regions[:, 4] == 0).all() == any(one is other for other in unknown) for one in rows)
+    for one in rows:
+        assert len(one.regions) == (0 if any(one is other for other in unknown) else len(BOXES))
+    detected = {one.phrase for one in detections_of(LocalizationSet.objects.get())}
+    assert made["phrases"] == len(detected) > 0 and not detected & {"boat", "near"}
+    report = scored("few")
+    assert (report["mentions"], report["predicted"]) == (60, 60 - len(unknown))
+    precisions = {one["phrase"]: (one["R@100"], one["AP"]) for one in report["frequent"]}
+    assert precisions["near"] == precisions["boat"] == (0, 0), "what is not predicted is missed"
     told = f"{len(unknown)} mentions have no word that the system knows"
     assert told in said("localize", "few")
 
