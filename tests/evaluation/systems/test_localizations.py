@@ -244,6 +244,28 @@ def test_phrases_are_localized_looked_at_scored_and_removed_by_page(grounded, tm
     assert "second.jsonl" in words(ada.get("/evaluation/localizations/theirs/"))
 
 
+def test_what_proposals_allow_is_of_all_of_them_however_few_are_kept(grounded, tmp_path):
+    localized(grounded)
+    localized(grounded, "--name", "one", "--limit", 1)
+    every, one = scored(grounded), scored("one")
+    found = values(one)
+    assert found["R@1"] == found["R@100"] < 1 == found["proposals"]
+    assert found["R@1, random"] == pytest.approx(0.2) and found["R@1, largest"] == 0
+    of_regions = ("proposals", "R@1, random", "R@1, largest")
+    assert {name: found[name] for name in of_regions} == {name: values(every)[name] for name in of_regions}
+    assert [row["proposals"] for row in one["categories"] + one["frequent"]] == [1] * 14
+    said("export_localizations", "one", "--out", tmp_path / "one.jsonl")
+    said("import_localizations", "theirs", tmp_path / "one.jsonl", "--corpus", "scenes")
+    theirs = scored("theirs", "--layer", layer_name())
+    kept = values(theirs)
+    assert kept["proposals"] == kept["R@1, random"] == kept["R@1"] == found["R@1"]
+    assert (one["proposed"], theirs["proposed"]) == (True, False)
+    for report, remark in ((one, False), (theirs, True)):
+        told = {row["measure"] for row in report["measures"] if "of the kept regions" in row["remark"]}
+        assert told == (set(of_regions) if remark else set())
+    assert "are of the kept regions" in said("score_localization", "theirs", "--layer", layer_name())
+
+
 def next_page(page: str) -> str:
     found = re.search(r'rel="next" href="([^"]+)"', page)
     assert found is not None
