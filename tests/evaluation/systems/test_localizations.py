@@ -150,6 +150,20 @@ def test_a_line_that_cannot_be_is_named(scenes, tmp_path):
         said("import_localizations", "bad", file, "--corpus", "scenes")
 
 
+def test_the_digest_says_of_which_image_each_prediction_is(scenes, tmp_path):
+    detected = {"phrase": "a dog", "detections": [["0.png", 1, 1, 2, 2, 0.5]]}
+    of_image = {"mention": {**GOOD, "image": "1.png"}, "detected": GOOD, "again": GOOD, "neither": GOOD}
+    of_phrase = {"detected": [["1.png", 1, 1, 2, 2, 0.5]]}
+    digests = {}
+    for name, mention in of_image.items():
+        lines = [mention, {**detected, "detections": of_phrase.get(name, detected["detections"])}]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
+        said("import_localizations", name, tmp_path / f"{name}.jsonl", "--corpus", "scenes")
+        digests[name] = LocalizationSet.objects.get(name=name).digest
+    assert digests["again"] == digests["neither"]
+    assert len(set(digests.values())) == 3
+
+
 def test_regions_outside_of_their_picture_are_cut_and_counted(scenes, tmp_path):
     file = tmp_path / "out.jsonl"
     regions = [[-3, 1, 50, 90, 0.9], [101, 1, 120, 20, 0.8], [1, 1, 20, 20, 0.7]]
