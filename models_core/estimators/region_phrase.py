@@ -145,7 +145,8 @@ class RegionPhraseCCA:
         return found[phrases.phrase_of]
 
     def localize(self, data: Dataset) -> RaggedRows:
-        """Cosines of the regions of each phrase's image; 0 where none of its words is known."""
+        """Cosines of the regions of each phrase's image; 0 where none of its words is known, which is no
+        prediction: whoever ranks regions leaves such phrases out."""
         regions, phrases = views_of(data)
         embedded, said = self.embed_regions(regions), self.embed_phrases(phrases)
         end = np.cumsum(regions.counts)

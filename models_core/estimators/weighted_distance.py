@@ -5,9 +5,12 @@
 
 r(p) is the region of the image that is the nearest to p in the space of region-phrase CCA, and D_IS the
 squared distance of image and sentence in the space of whole-image CCA. Vectors of both spaces have length 1,
-so a squared distance is 2 - 2 cos. A sentence without phrases has a D_RP of 0; a phrase without a known word,
-and an image without a region, have a distance of 2, that of a right angle. With alpha = 1 it is whole-image
-CCA.
+so a squared distance is 2 - 2 cos. A phrase without a known word, and an image without a region, have a
+distance of 2, that of a right angle. With alpha = 1 it is whole-image CCA.
+
+A sentence without phrases is as far from an image as the others that are scored with it are on average, 0
+where none has phrases (ours; the paper is silent). So an image ranks these sentences among each other by the
+whole alone, and on the scale of the others. With a sum of nothing, 0, they would be nearest to every image.
 
 Source: Plummer et al. 2015, section 4.2 (alpha 0.7, gamma 1.5).
 """
@@ -171,9 +174,15 @@ def distances_of_sentences(
     counts: sparse.csr_matrix, distances: NDArray[np.float64], gamma: float
 ) -> NDArray[np.float64]:
     """D_RP (eq. 1), shape (sentences, images), of how often sentences have each phrase and of each phrase's
-    squared distance to its nearest region of each image; 0 for a sentence without phrases."""
+    squared distance to its nearest region of each image.
+
+    A sentence without phrases has the mean of the others, for each image its own; 0 where none has phrases.
+    """
     number = np.asarray(counts.sum(axis=1)).ravel()
-    return np.asarray(counts @ distances) / np.maximum(number, 1)[:, None] ** gamma
+    found = np.asarray(counts @ distances) / np.maximum(number, 1)[:, None] ** gamma
+    if (number > 0).any():
+        found[number == 0] = found[number > 0].mean(axis=0)
+    return found
 
 
 def _unit(regions: RaggedRows) -> UnitRows:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from annotation import campaigns
-from annotation.models import Campaign, Control
+from annotation.models import Campaign, Caption, Control
 from annotation.protocol import kinds
 from annotation.protocol.terms import ImageRecord
 from annotation.quality import controls
 from annotation.quality.controls import BadItems, CountedControlItem
+from annotation.quality.controls import captions as from_corpus
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING, CORRECT, INCORRECT
 from annotation.task_types.relevance.rules import RELEVANCE
 from tests.factories import a_corpus, an_image
@@ -131,29 +133,85 @@ def test_wrong_captions_are_those_with_the_fewest_words_in_common():
     assert wrong["dog"] == wrong["dogs"] == "boat"
 
 
-def test_captions_marked_as_unrelated_are_the_wrong_ones_of_their_image():
-    """Never true ones; those that somebody marked come before any that are drawn."""
-    a_corpus("quay", [_half_unrelated(n) for n in range(6)])
-    made = campaigns.create_campaign(name="work", corpus="quay", tasks="tags")
-    items = list(
-        controls.from_captions(
-            campaign=made,
-            images=[f"i{n}" for n in range(6)],
-            seed=3,
-            per_page=8,
-            purposes={Control.CONTROL: 6},
-        )
-    )
-    assert {item.image for item in items} == {f"i{n}" for n in range(6)}
+def test_where_most_images_have_marked_captions_no_other_is_a_wrong_one():
+    """Never true ones, never one of another image, and each text once."""
+    a_corpus("quay", [_marked(n, 17) for n in range(6)])
+    items = control_pages("tags", [f"i{n}" for n in range(6)])
+    assert Counter(item.image for item in items) == {f"i{n}": 2 for n in range(6)}, "17 are enough for two"
+    seen: set[tuple[str, object]] = set()
     for item in items:
         assert isinstance(item.known, tuple) and 1 <= sum(item.known) <= 4
-        for (key, place), fits in zip(item.captions, item.known, strict=True):
-            assert fits == (key == item.image and place < 4)
-        own = {place for key, place in item.captions if key == item.image and place >= 4}
-        assert len(own) == min(4, 8 - sum(item.known)), "all four that are marked, as far as there is room"
+        assert [place < 4 for _, place in item.captions] == list(item.known)
+        assert all(key == item.image for key, _ in item.captions)
+        texts = [("fits", place) if place < 4 else text_of(item.image, place) for _, place in item.captions]
+        assert len(set(texts)) == 8
+        assert not seen & {(item.image, one) for one in texts}
+        seen |= {(item.image, one) for one in texts}
 
 
-def _half_unrelated(number: int) -> ImageRecord:
-    image = an_image(f"i{number}", *(f"thing{number}x{k}" for k in range(8)), layered=False)
-    marked = (replace(one, unrelated=place >= 4) for place, one in enumerate(image.captions))
-    return replace(image, captions=tuple(marked))
+def test_where_too_few_are_marked_for_a_second_page_there_is_one():
+    a_corpus("quay", [_marked(n, 9) for n in range(6)])
+    items = control_pages("tags", [f"i{n}" for n in range(6)])
+    assert Counter(item.image for item in items) == {f"i{n}": 1 for n in range(6)}
+
+
+def test_a_marked_caption_of_a_few_images_comes_first_and_others_are_drawn():
+    """Flickr30k Entities marks a caption here and there, and no more of its image."""
+    records = [_marked(n, 1 if n < 2 else 0) for n in range(6)]
+    a_corpus("quay", records)
+    items = control_pages("tags", [f"i{n}" for n in range(6)])
+    assert {item.image for item in items} == {f"i{n}" for n in range(6)}
+    for number in range(2):
+        assert any((f"i{number}", 4) in item.captions for item in items)
+
+
+def test_no_text_comes_twice_on_a_page_nor_as_a_wrong_one_where_it_fits():
+    """Everything that is said of several images is told apart by its text, however it is written."""
+    texts = ("A man .", "a  man .", "A dog .", "A boat .", "A kite .")
+    a_corpus(
+        "quay",
+        [
+            an_image(f"i{n}", *(*texts[n % 5 :], *texts[: n % 5], f"thing{n} ."), layered=False)
+            for n in range(12)
+        ],
+    )
+    items = control_pages("relevance", [f"i{n}" for n in range(12)])
+    assert items
+    for item in items:
+        assert isinstance(item.known, tuple)
+        texts_of = [
+            " ".join(Caption.objects.filter(image__key=key).order_by("number")[place].text.lower().split())
+            for key, place in item.captions
+        ]
+        assert len(set(texts_of)) == 8
+        own = {one for one, fits in zip(texts_of, item.known, strict=True) if fits}
+        assert not own & {one for one, fits in zip(texts_of, item.known, strict=True) if not fits}
+        assert all(
+            one.startswith("thing") for one, fits in zip(texts_of, item.known, strict=True) if not fits
+        )
+
+
+def control_pages(tasks: str, images: list[str]) -> list[CountedControlItem]:
+    """Two pages of eight of each image, as far as there are captions: what the campaign would ask of one."""
+    made = campaigns.create_campaign(name="work", corpus="quay", tasks=tasks)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(from_corpus, "_asked", lambda campaign: ([], 16))
+        purposes = {Control.CONTROL: len(images)}
+        return list(
+            controls.from_captions(campaign=made, images=images, seed=3, per_page=8, purposes=purposes)
+        )
+
+
+def text_of(image: str, place: int) -> str:
+    return Caption.objects.filter(image__key=image).order_by("number")[place].text
+
+
+def _marked(number: int, marked: int) -> ImageRecord:
+    """An image with four captions, then `marked` ones, of which two say what others say."""
+    others = [f"other{number}x{k}" for k in range(marked - 2)]
+    repeated = [f"Other{number}x0", f"thing{number}x0"] if marked > 2 else ["other"] * marked
+    image = an_image(
+        f"i{number}", *(f"thing{number}x{k}" for k in range(4)), *others, *repeated, layered=False
+    )
+    records = (replace(one, unrelated=place >= 4) for place, one in enumerate(image.captions))
+    return replace(image, captions=tuple(records))

@@ -40,10 +40,11 @@ MOST_PAIRS, MOST_BLOCKS = 6, 2
 
 
 class _CaptionWords(NamedTuple):
-    """A caption as far as control items go: its name, the words that say something, its length in signs, and
-    whether its authors say that it does not describe its image."""
+    """A caption as far as control items go: its name, its text in lower case, the words that say something,
+    its length in signs, and whether its authors say that it does not describe its image."""
 
     name: CaptionName
+    text: str
     says: frozenset[str]
     length: int
     unrelated: bool
@@ -64,8 +65,9 @@ def from_captions(
     it; the others are drawn from those that the campaign asks about (or,
     where it asks nothing yet, that were written for others of these images), as long as any of them, among
     those that share no word with what is said of the image, but for words like "the"; where there are none,
-    those that share the fewest. Whether one describes it all the same, somebody has to look. A page's
-    image has `per_page` captions; where there are too few images or captions, there are fewer items.
+    those that share the fewest. Whether one describes it all the same, somebody has to look. Where most of
+    these images have marked ones, somebody chose them all, and no others are drawn. No text comes twice. A
+    page's image has `per_page` captions; where there are too few images or captions, there are fewer items.
     """
     place = {key: number for number, key in enumerate(draw_sample(images, len(images), seed, "known"))}
     rows = list(Image.objects.filter(corpus=campaign.corpus, key__in=place))
@@ -73,6 +75,8 @@ def from_captions(
     own = _told(rows)
     asked, each = _asked(campaign)
     others = [caption for one in own.values() for caption in one]
+    marked = sum(any(caption.unrelated for caption in one) for one in own.values())
+    drawn = [] if 2 * marked > len(own) else asked or others
     turn = iter(rows)
     kind = _judging_pairs(campaign)
     assert kind is not None
@@ -81,8 +85,10 @@ def from_captions(
             image = next(turn, None)
             if image is None:
                 return
-            true = [caption.name for caption in own[image.key] if not caption.unrelated]
-            wrong = _wrong(image.key, own[image.key], asked or others, seed)
+            fitting = [caption for caption in own[image.key] if not caption.unrelated]
+            # Of equal texts the first: people would see one of them twice.
+            true = list({caption.text: caption.name for caption in reversed(fitting)}.values())[::-1]
+            wrong = _wrong(image.key, own[image.key], drawn, seed)
             if kind.about == ABOUT_PAIR:
                 yield from _pairs(kind, purpose, image.key, true, wrong, seed, min(each, MOST_PAIRS))
             else:
@@ -144,8 +150,8 @@ def _told(rows: Sequence[Image]) -> dict[str, list[_CaptionWords]]:
             words = [word.lower() for word in tokenise(caption.text)]
             says = frozenset(stem(word) for word in words if word.isalnum() and word not in _PLAIN)
             key = key_of[caption.image_id]
-            name = (key, len(found[key]))
-            found[key].append(_CaptionWords(name, says, len(caption.text), caption.unrelated))
+            name, text = (key, len(found[key])), " ".join(caption.text.lower().split())
+            found[key].append(_CaptionWords(name, text, says, len(caption.text), caption.unrelated))
     return found
 
 
@@ -169,9 +175,16 @@ def _asked(campaign: Campaign) -> tuple[list[_CaptionWords], int]:
 def _wrong(
     image: str, own: Sequence[_CaptionWords], others: Sequence[_CaptionWords], seed: int
 ) -> Iterator[CaptionName]:
-    """Captions that do not describe an image, one after the other, each once, as long as there are any."""
-    unrelated = [caption.name for caption in own if caption.unrelated]
-    yield from sorted(unrelated, key=lambda name: draw_number(seed, "unrelated", *name))
+    """Captions that do not describe an image, one after the other, each text once, as long as there are any.
+
+    None has the text of one that does.
+    """
+    seen = {caption.text for caption in own if not caption.unrelated}
+    unrelated = [caption for caption in own if caption.unrelated]
+    for caption in sorted(unrelated, key=lambda one: draw_number(seed, "unrelated", *one.name)):
+        if caption.text not in seen:
+            seen.add(caption.text)
+            yield caption.name
     said = frozenset[str]().union(*(caption.says for caption in own if not caption.unrelated))
     left = [caption for caption in others if caption.name[0] != image]
     turn = 0
@@ -181,7 +194,10 @@ def _wrong(
         sample = draw_sample(map(str, range(len(left))), SAMPLE, seed, "wrong", image, turn)
         near = sorted(map(int, sample), key=lambda place: abs(left[place].length - length))[:NEAREST]
         # The nearest comes first, and of those that share as little it is taken.
-        yield left.pop(min(near, key=lambda place: len(said & left[place].says))).name
+        found = left.pop(min(near, key=lambda place: len(said & left[place].says)))
+        if found.text not in seen:
+            seen.add(found.text)
+            yield found.name
         turn += 1
 
 

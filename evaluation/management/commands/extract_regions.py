@@ -55,7 +55,10 @@ class Command(ReportCommand):
             help="Where boxes are from (default: edgeboxes)",
         )
         parser.add_argument(
-            "--limit", type=int, default=19, help="Regions of a picture besides itself, at most (default: 19)"
+            "--limit",
+            type=int,
+            default=19,
+            help="Regions of a picture besides itself, at most (default: 19); method gold takes all",
         )
         parser.add_argument("--layer", default="", help="The layer whose boxes are taken (method gold)")
         parser.add_argument("--split", default="", help="Only the images of this split (default: all)")

@@ -54,8 +54,9 @@ class RegionsRequest:
     """Regions to be found and described: by which method, how many a picture, by which extractor.
 
     `weights` is the network of the extractor `cnn`. `layer` is where `gold` takes its boxes from, the only
-    one where empty; `split` the images that are looked at, all where empty; `file` a CSV file of boxes. With
-    `whole` the picture itself is the first region of each. `settings` are fields of the extractor's settings.
+    one where empty, all of them whatever the limit; `split` the images that are looked at, all where empty;
+    `file` a CSV file of boxes. With `whole` the picture itself is the first region of each. `settings` are
+    fields of the extractor's settings.
     """
 
     corpus: str
@@ -146,7 +147,8 @@ def extract_regions(wanted: RegionsRequest, *, progress: PhaseProgress = no_prog
         origin={
             "extractor": wanted.extractor,
             "regions": wanted.method,
-            "limit": wanted.limit,
+            # 0: none.
+            "limit": 0 if wanted.method == "gold" else wanted.limit,
             "whole": wanted.whole,
             # Origins of sets that were made before there were these have no such key.
             **({"split": wanted.split} if wanted.split else {}),
@@ -181,9 +183,10 @@ def _extractor(wanted: RegionsRequest) -> tuple[_RegionExtractor, dict[str, Any]
 def _boxes(
     wanted: RegionsRequest, shown: Sequence[tuple[str, ImageRecord]], progress: PhaseProgress
 ) -> list[ProposedBoxes]:
-    """The boxes of each picture, `limit` at most."""
+    """The boxes of each picture, `limit` at most; all that people drew, since the boxes around several would
+    be the first to go."""
     if wanted.method == "gold":
-        return [_known(record)[: wanted.limit] for _, record in shown]
+        return [_known(record) for _, record in shown]
     kept = phase_cache()
     propose = PROPOSALS[_proposing(wanted.method)]
     found: list[ProposedBoxes] = []

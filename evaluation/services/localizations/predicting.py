@@ -2,7 +2,8 @@
 
 For each mention the regions of its image are ranked. For each phrase, which is the words of mentions in lower
 case without articles, the regions of all images are ranked too, and overlapping ones suppressed: that is what
-average precision is computed from.
+average precision is computed from. Nothing is predicted for a phrase without a word that the system knows: it
+is missed, and not right by the order of the regions.
 
 Source: Plummer et al. 2015, section 3.2.
 """
@@ -186,15 +187,20 @@ class _Localizer:
         each = (self.mentions_of.get(self.found.examples[place].name, ()) for place in self.places)
         return Counter(phrase_text(mention.text) for own in each for mention in own)
 
-    def count_unknown(self) -> int:
-        """Mentions without a word that the system knows."""
+    @cached_property
+    def unknown(self) -> frozenset[str]:
+        """The phrases without a word that the system knows."""
         texts = self.stored.texts
         assert isinstance(texts, PhraseTexts)
         known = texts.describe([[phrase.split()] for phrase in self.phrases]).known
-        return sum(count for count, there in zip(self.phrases.values(), known, strict=True) if not there)
+        return frozenset(phrase for phrase, there in zip(self.phrases, known, strict=True) if not there)
+
+    def count_unknown(self) -> int:
+        """Mentions without a word that the system knows."""
+        return sum(self.phrases[phrase] for phrase in self.unknown)
 
     def mentions(self, places: list[int], progress: PhaseProgress) -> Iterator[LocalizedMention]:
-        """The best regions for each mention."""
+        """The best regions for each mention, none where its phrase is unknown."""
         boxes = self.regions.boxes()
         for start in range(0, len(places), _IMAGES):
             progress("localizing mentions", start, len(places))
@@ -211,7 +217,8 @@ class _Localizer:
             scores = self.stored.localize(described, documents, image_of)
             for place, (own, mention) in enumerate(said):
                 values = scores.item(place)
-                best = np.argsort(-values, kind="stable")[: self.limit]
+                limit = 0 if phrase_text(mention.text) in self.unknown else self.limit
+                best = np.argsort(-values, kind="stable")[:limit]
                 rows = np.empty((len(best), REGION_NUMBERS), np.float32)
                 rows[:, :4] = boxes[int(described.rows.begin[own]) + best]
                 rows[:, 4] = values[best]
@@ -220,12 +227,14 @@ class _Localizer:
         progress("localizing mentions", len(places), len(places))
 
     def detections(self, places: list[int], progress: PhaseProgress) -> Iterator[DetectedPhrase]:
-        """The best regions of all images for each phrase, after suppression within each image."""
+        """The best regions of all images for each known phrase, after suppression within each image."""
         described = self._regions(places)
         rows, image = rows_of_images(described)
         boxes = np.asarray(self.regions.boxes()[rows], np.float32)
         ids = np.asarray([self.found.names.image[self.found.examples[place].name] for place in places])
-        phrases = list(self.phrases)
+        phrases = [phrase for phrase in self.phrases if phrase not in self.unknown]
+        if not phrases:
+            return
         scores = self.stored.detect(described, [[phrase.split()] for phrase in phrases])
         everything = slice(0, scores.shape[1])
         for start in range(0, len(phrases), _PHRASES):

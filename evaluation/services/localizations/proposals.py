@@ -5,24 +5,70 @@ A region's rank is its place among those of its image. Source: Plummer et al. 20
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from annotation.common.registry import UnknownName
 from annotation.protocol.terms import CATEGORIES
 from evaluation.agreement.summary import Resampling
 from evaluation.comparison.subsets import Subset
 from evaluation.formats.figure_tables import Table
-from evaluation.metrics.localization import box_recall, first_right, upper_bound
+from evaluation.metrics.localization import RIGHT_IOU, area, box_recall, first_right, iou, upper_bound
+from evaluation.models import LocalizationSet
 from evaluation.selectors import names_of
-from evaluation.services.features.store import feature_set
+from evaluation.services.features.store import FeatureSet, feature_set
 from evaluation.services.localizations.gold import BoxedMention, boxed_mentions_of
 from evaluation.services.systems.sources import Sources
 from evaluation.significance.resampling import figure_interval
 
 #: Ranks up to which a region counts.
 PROPOSAL_RANKS = (10, 50, 100)
+_Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class UnrankedRegions:
+    """What regions allow without a ranking, for each mention, shape (mentions,).
+
+    `bound` is 1 where any region is right, `share` is how many of them are, and `largest` 1 where the largest
+    is. `proposed`: they are all the proposals, not those alone that a localization set kept.
+    """
+
+    bound: _Floats
+    share: _Floats
+    largest: _Floats
+    proposed: bool
+
+    @classmethod
+    def of_mentions(cls, number: int, *, proposed: bool) -> UnrankedRegions:
+        """Of so many mentions, none of which has regions yet."""
+        bound, share, largest = np.zeros((3, number))
+        return cls(bound, share, largest, proposed)
+
+    def put(self, place: int, boxes: NDArray[np.floating], gold: _Floats) -> None:
+        """The mention at a place has these regions, shape (n, 4), and people's box, shape (4,)."""
+        if len(boxes):
+            right = iou(boxes, gold) >= RIGHT_IOU
+            self.bound[place], self.share[place] = right.any(), right.mean()
+            self.largest[place] = right[area(np.asarray(boxes, np.float64)).argmax()]
+
+
+def proposals_of_set(row: LocalizationSet, mentions: list[BoxedMention]) -> UnrankedRegions | None:
+    """The regions that a localization set was chosen from; None where they are unknown or no longer there."""
+    try:
+        found = feature_set(row.corpus.name, row.regions)
+    except UnknownName:
+        return None
+    if found.kind != "region":
+        return None
+    boxes_of = _boxes_of_images(found)
+    told = UnrankedRegions.of_mentions(len(mentions), proposed=True)
+    for place, mention in enumerate(mentions):
+        told.put(place, boxes_of.get(mention.image, np.empty((0, 4))), mention.box)
+    return told
 
 
 def score_proposals(
@@ -34,7 +80,7 @@ def score_proposals(
     """
     found = feature_set(corpus, Sources(regions=regions).settled(corpus).regions)
     mentions = boxed_mentions_of(corpus, layer, subset)
-    ranks = _ranks(found.ids(), np.asarray(found.boxes()), corpus, mentions)
+    ranks = _ranks(_boxes_of_images(found), mentions)
     rows = [("all", np.ones(len(mentions), bool))]
     held = {one for mention in mentions for one in mention.categories}
     for category in [*(one for one in CATEGORIES if one in held), *sorted(held - set(CATEGORIES))]:
@@ -55,17 +101,20 @@ def score_proposals(
     return {**report, "images": len(set(images)), "regions_an_image": float(per_image.mean())}
 
 
-def _ranks(
-    ids: tuple[str, ...], boxes: NDArray[Any], corpus: str, mentions: list[BoxedMention]
-) -> NDArray[np.float64]:
-    """The rank of the first right region of each mention, infinity for none."""
-    names = names_of(corpus)
+def _boxes_of_images(found: FeatureSet) -> dict[int, NDArray[Any]]:
+    """The boxes of each image (its row's id) in their order, shape (n, 4)."""
+    names, boxes = names_of(found.corpus), np.asarray(found.boxes())
     rows: dict[int, list[int]] = {}
-    for row, name in enumerate(ids):
+    for row, name in enumerate(found.ids()):
         rows.setdefault(names.image[name], []).append(row)
+    return {image: boxes[own] for image, own in rows.items()}
+
+
+def _ranks(boxes_of: dict[int, NDArray[Any]], mentions: list[BoxedMention]) -> _Floats:
+    """The rank of the first right region of each mention, infinity for none."""
     ranks = np.full(len(mentions), np.inf)
     for place, mention in enumerate(mentions):
-        own = boxes[rows.get(mention.image, [])]
+        own = boxes_of.get(mention.image, np.empty((0, 4)))
         ranks[place] = first_right(own, np.zeros(len(own), np.intp), mention.box[None])[0]
     return ranks
 

@@ -1,10 +1,11 @@
 """A localization set against the boxes that people drew: recall, average precision, and the proposals' bound.
 
 A mention is found at rank k where the k-th of its regions overlaps the box around all of its boxes by an IoU
-of at least 0.5; one that the set does not have is missed. AP is of a phrase over all images, after
+of at least 0.5; one that the set has no region for is missed. AP is of a phrase over all images, after
 non-maximum suppression; AP of a set is the mean over phrases, mAP the mean over categories of the mean over
 their phrases. A phrase belongs to each category that one of its mentions has. Beside R@1 stand a region drawn
-at random (expected) and the largest one.
+at random (expected) and the largest one. These, and the bound, are of all regions of the set that the system
+chose from; of the regions that were kept, where a set is from a file or its regions are no longer there.
 
 Source: Plummer et al. 2015, section 3.2, Tables 2 and 3.
 """
@@ -25,18 +26,15 @@ from evaluation.agreement.estimates import Bootstrap, estimate
 from evaluation.agreement.summary import Resampling
 from evaluation.comparison.subsets import Subset, subset_named
 from evaluation.metrics.localization import (
-    RIGHT_IOU,
-    area,
     box_average_precision,
     box_recall,
     first_right,
-    iou,
     suppress,
-    upper_bound,
 )
 from evaluation.models import LocalizationSet
 from evaluation.services.common import ImportRefused
 from evaluation.services.localizations.gold import BoxedMention, boxed_mentions_of
+from evaluation.services.localizations.proposals import UnrankedRegions, proposals_of_set
 from evaluation.services.localizations.sets import (
     DetectedPhrase,
     detections_of,
@@ -59,17 +57,15 @@ _TOGETHER = 1000
 class ScoredLocalizations:
     """The rank of the first right region of each boxed mention, shape (mentions,), infinity for none.
 
-    `predicted` says which the set has; `random` is the share of right regions of each, `largest` whether the
-    largest is right. `precisions` has the AP of each phrase. `everywhere`: phrases were looked for in all
-    images, not in those of their mentions alone.
+    `predicted` says which the set has a region for. `precisions` has the AP of each phrase. `everywhere`:
+    phrases were looked for in all images, not in those of their mentions alone.
     """
 
     row: LocalizationSet
     mentions: list[BoxedMention]
     ranks: _Floats
     predicted: NDArray[np.bool_]
-    random: _Floats
-    largest: _Floats
+    unranked: UnrankedRegions
     precisions: dict[str, float]
     everywhere: bool
 
@@ -117,6 +113,7 @@ def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
         "predicted": int(found.predicted.sum()),
         "phrases": len(found.precisions),
         "everywhere": found.everywhere,
+        "proposed": found.unranked.proposed,
         **asdict(wanted.resampling),
         "measures": list(_measures(found, wanted.resampling)),
         "categories": _by_category(found),
@@ -146,7 +143,8 @@ def scored(row: LocalizationSet, mentions: list[BoxedMention], subset: Subset | 
         place_of.setdefault(mention.place, []).append(number)
     ranks = np.full(len(mentions), np.inf)
     predicted = np.zeros(len(mentions), bool)
-    random, largest = np.zeros(len(mentions)), np.zeros(len(mentions))
+    proposed = proposals_of_set(row, mentions)
+    unranked = proposed or UnrankedRegions.of_mentions(len(mentions), proposed=False)
     images = {mention.image for mention in mentions} if subset is not None else None
     for part in chunks(localized_mentions(row, images), _TOGETHER):
         said = [
@@ -156,20 +154,18 @@ def scored(row: LocalizationSet, mentions: list[BoxedMention], subset: Subset | 
         ]
         if said:
             numbers = [number for number, _ in said]
-            predicted[numbers] = True
+            predicted[numbers] = [len(regions) > 0 for _, regions in said]
             owner = np.repeat(np.arange(len(said)), [len(regions) for _, regions in said])
             boxes = np.concatenate([regions[:, :4] for _, regions in said])
             gold = np.stack([mentions[number].box for number in numbers])
             ranks[numbers] = first_right(boxes, owner, gold)
-            for (number, regions), box in zip(said, gold, strict=True):
-                if len(regions):
-                    right = iou(regions[:, :4], box) >= RIGHT_IOU
-                    random[number] = right.mean()
-                    largest[number] = right[area(np.asarray(regions[:, :4], np.float64)).argmax()]
+            if proposed is None:
+                for (number, regions), box in zip(said, gold, strict=True):
+                    unranked.put(number, regions[:, :4], box)
     everywhere = row.detections.exists()
     detected = detections_of(row) if everywhere else _in_own_images(row)
     precisions = _precisions(detected, mentions, subset)
-    return ScoredLocalizations(row, mentions, ranks, predicted, random, largest, precisions, everywhere)
+    return ScoredLocalizations(row, mentions, ranks, predicted, unranked, precisions, everywhere)
 
 
 def _precisions(
@@ -211,15 +207,22 @@ def _in_own_images(row: LocalizationSet) -> Iterator[DetectedPhrase]:
 def _measures(found: ScoredLocalizations, how: Resampling) -> Iterator[dict[str, Any]]:
     images = [str(mention.image) for mention in found.mentions]
     shares = [(f"R@{k}", box_recall(found.ranks, k)) for k in RECALL_RANKS]
-    bound = upper_bound(found.ranks)
-    for name, values in (*shares, ("proposals", bound)):
+    for name, values in shares:
         yield {"measure": name, **_mean(values, how.over(images), share=True)}
+    unranked = found.unranked
+    of_kept = "" if unranked.proposed else "of the kept regions"
+
+    def without_ranking(name: str, values: _Floats, *, share: bool = True) -> dict[str, Any]:
+        own = _mean(values, how.over(images), share=share)
+        return {"measure": name, **own, "remark": "; ".join(filter(None, (of_kept, own["remark"])))}
+
+    yield without_ranking("proposals", unranked.bound)
     phrases = list(found.precisions)
     values = np.asarray(list(found.precisions.values()))
     yield {"measure": "AP", **_mean(values, how.over(phrases), share=False)}
     yield {"measure": "mAP", **_mean_over_categories(found, how.over(phrases))}
-    yield {"measure": "R@1, random", **_mean(found.random, how.over(images), share=False)}
-    yield {"measure": "R@1, largest", **_mean(found.largest, how.over(images), share=True)}
+    yield without_ranking("R@1, random", unranked.share, share=False)
+    yield without_ranking("R@1, largest", unranked.largest)
 
 
 def _mean(values: _Floats, bootstrap: Bootstrap | None, *, share: bool) -> dict[str, Any]:
@@ -275,7 +278,7 @@ def _by_category(found: ScoredLocalizations) -> list[dict[str, Any]]:
                 "category": category,
                 "mentions": int(own.sum()),
                 "phrases": len(phrases),
-                **_shares(found.ranks[own]),
+                **_shares(found, own),
                 "AP": float(np.mean([found.precisions[phrase] for phrase in phrases])),
             }
         )
@@ -292,16 +295,16 @@ def _frequent(found: ScoredLocalizations) -> list[dict[str, Any]]:
             {
                 "phrase": phrase,
                 "mentions": counted[phrase],
-                **_shares(found.ranks[own]),
+                **_shares(found, own),
                 "AP": found.precisions[phrase],
             }
         )
     return rows
 
 
-def _shares(ranks: _Floats) -> dict[str, float]:
-    shares = {f"R@{k}": float(box_recall(ranks, k).mean()) for k in RECALL_RANKS}
-    return {**shares, "proposals": float(upper_bound(ranks).mean())}
+def _shares(found: ScoredLocalizations, own: NDArray[np.bool_]) -> dict[str, float]:
+    shares = {f"R@{k}": float(box_recall(found.ranks[own], k).mean()) for k in RECALL_RANKS}
+    return {**shares, "proposals": float(found.unranked.bound[own].mean())}
 
 
 def _categories_of_phrases(found: ScoredLocalizations) -> dict[str, set[str]]:

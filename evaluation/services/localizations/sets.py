@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from annotation import audit
 from annotation.common.registry import UnknownName
 from evaluation.models import LocalizationSet, PhraseDetections, PhraseLocalization
+from evaluation.selectors import names_of
 from evaluation.services.common import ROWS_PER_INSERT, ImportRefused, exclusive_work
 from models_core.phase_cache import digest_of_parts
 
@@ -93,7 +94,11 @@ def standing_or_new(
 def write_rows(
     found: LocalizationSet, mentions: Iterable[LocalizedMention], detections: Iterable[DetectedPhrase]
 ) -> None:
-    """The rows of a new set, with its counts and its digest; `save` is left to the caller."""
+    """The rows of a new set, with its counts and its digest; `save` is left to the caller.
+
+    The digest is of names of images, not of their rows: it is the same wherever the corpus is imported.
+    """
+    name_of = names_of(found.corpus.name).image_name
     parts: list[Any] = []
     images: set[int] = set()
     for start, own in _chunks(mentions):
@@ -112,7 +117,8 @@ def write_rows(
                     regions=packed.tobytes(),
                 )
             )
-            parts.append(digest_of_parts([one.caption, one.start, one.end, one.phrase], packed))
+            place = [name_of[one.image], one.caption, one.start, one.end, one.phrase]
+            parts.append(digest_of_parts(place, packed))
             images.add(one.image)
         PhraseLocalization.objects.bulk_create(rows)
     found.mention_count, found.image_count = len(parts), len(images)
@@ -127,7 +133,9 @@ def write_rows(
             )
             for position, each in enumerate(seen, start=start)
         )
-        parts += [digest_of_parts(each.phrase, np.asarray(each.regions, _FLOAT)) for each in seen]
+        for each in seen:
+            where = [name_of[int(image)] for image in each.images]
+            parts.append(digest_of_parts(each.phrase, where, np.asarray(each.regions, _FLOAT)))
     found.digest = digest_of_parts(parts)
 
 

@@ -51,6 +51,10 @@ def remarks_on_localization(report: dict[str, Any]) -> str:
         lines.append(
             "AP is of the images of each phrase's mentions alone: the set has no detections elsewhere."
         )
+    if not report["proposed"]:
+        lines.append(
+            "Proposals, R@1 random and R@1 largest are of the kept regions: the others are not known."
+        )
     if report["resamples"]:
         lines.append(
             f"Intervals of {report['level']:.0%}: shares by images (Wilson's), AP and mAP by "

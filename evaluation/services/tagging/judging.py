@@ -36,9 +36,9 @@ from models_core.phase_cache import PhaseProgress, no_progress
 
 #: Tags of each system that are judged, unless told otherwise.
 JUDGED_TAGS = 10
-#: Of a control image: the most tags that fit, how many captions name each, how many do not fit, and from how
-#: many these are chosen.
-FITTING, NAMED_BY, UNFITTING, DRAWN = 5, 2, 9, 120
+#: Of a control image: the most tags that fit, how many captions name each, how many do not fit, enough for
+#: two pages of ten, and from how many these are chosen.
+FITTING, NAMED_BY, UNFITTING, DRAWN = 5, 2, 18, 120
 
 _Ranked = dict[int, list[tuple[str, float]]]
 

@@ -15,7 +15,15 @@ from annotation import jobs
 from annotation.datasets.importing import import_records
 from annotation.jobs import JobError
 from annotation.models import Job
-from annotation.protocol.terms import CaptionRecord, ImageRecord
+from annotation.protocol.terms import (
+    Box,
+    CaptionRecord,
+    Chain,
+    ImageRecord,
+    LayerObject,
+    LayerRecord,
+    Mention,
+)
 from evaluation.services.features import regions
 from evaluation.services.features.regions import RegionsRequest, extract_regions
 from evaluation.services.features.store import feature_set, feature_sets
@@ -116,6 +124,32 @@ def test_boxes_of_people_and_of_files_are_taken(drawn, network, tmp_path):
     np.testing.assert_allclose(found.stored.vectors()[:, 0] * 255, [50, 0, 0], atol=0.5)
     with pytest.raises(CommandError, match="corpus 'drawn' has no layer"):
         said("extract_regions", drawn, "--name", "gold", "--weights", network, "--method", "gold")
+
+
+def test_all_boxes_of_people_are_taken_and_those_around_several_whatever_the_limit(db, data_dir, tmp_path):
+    Image.new("RGB", (WIDTH, HEIGHT)).save(tmp_path / "0.png")
+    drawn = [LayerObject(("1",), Box(1, 1, 20, 20)), LayerObject(("1",), Box(30, 1, 50, 20))]
+    drawn += [LayerObject(("2",), Box(left, 30, left + 9, 50)) for left in range(1, 23)]
+    chains = tuple(
+        Chain(f"{n}", (Mention(0, n - 1, n, (word,), ("other",)),)) for n, word in ((1, "dogs"), (2, "cats"))
+    )
+    record = ImageRecord(
+        id="0",
+        filename="0.png",
+        captions=(CaptionRecord("dogs cats"),),
+        width=WIDTH,
+        height=HEIGHT,
+        picture=tmp_path / "0.png",
+        layer=LayerRecord(chains, tuple(drawn)),
+    )
+    import_records(name="drawn", records=[record], format="jsonl", source="memory")
+    ask = ("--name", "gold", "--extractor", "layout", "--method", "gold", "--no-whole")
+    said("extract_regions", "drawn", *ask)
+    boxes = boxes_of("gold").tolist()
+    assert len(boxes) == 24 + 2
+    assert boxes[-2:] == [[1, 1, 50, 20], [1, 30, 31, 50]], "each chain's boxes have one around them"
+    assert feature_set("drawn", "gold").origin["limit"] == 0
+    assert "already exists" in said("extract_regions", "drawn", *ask, "--limit", 2)
 
 
 @pytest.mark.parametrize(

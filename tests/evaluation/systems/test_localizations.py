@@ -17,7 +17,7 @@ from annotation.models import Job, Layer
 from annotation.selectors.records import stream_records
 from evaluation.models import LocalizationSet, PhraseLocalization, Run, System
 from evaluation.services.features.importing import FeatureImport, import_features
-from evaluation.services.localizations.sets import localized_mentions, remove_localization_set
+from evaluation.services.localizations.sets import detections_of, localized_mentions, remove_localization_set
 from evaluation.services.systems.training import system_named
 from models_core.estimators.region_phrase import RegionPhraseCCA
 from models_core.features.text.phrases import phrase_text
@@ -150,6 +150,20 @@ def test_a_line_that_cannot_be_is_named(scenes, tmp_path):
         said("import_localizations", "bad", file, "--corpus", "scenes")
 
 
+def test_the_digest_says_of_which_image_each_prediction_is(scenes, tmp_path):
+    detected = {"phrase": "a dog", "detections": [["0.png", 1, 1, 2, 2, 0.5]]}
+    of_image = {"mention": {**GOOD, "image": "1.png"}, "detected": GOOD, "again": GOOD, "neither": GOOD}
+    of_phrase = {"detected": [["1.png", 1, 1, 2, 2, 0.5]]}
+    digests = {}
+    for name, mention in of_image.items():
+        lines = [mention, {**detected, "detections": of_phrase.get(name, detected["detections"])}]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
+        said("import_localizations", name, tmp_path / f"{name}.jsonl", "--corpus", "scenes")
+        digests[name] = LocalizationSet.objects.get(name=name).digest
+    assert digests["again"] == digests["neither"]
+    assert len(set(digests.values())) == 3
+
+
 def test_regions_outside_of_their_picture_are_cut_and_counted(scenes, tmp_path):
     file = tmp_path / "out.jsonl"
     regions = [[-3, 1, 50, 90, 0.9], [101, 1, 120, 20, 0.8], [1, 1, 20, 20, 0.7]]
@@ -244,6 +258,28 @@ def test_phrases_are_localized_looked_at_scored_and_removed_by_page(grounded, tm
     assert "second.jsonl" in words(ada.get("/evaluation/localizations/theirs/"))
 
 
+def test_what_proposals_allow_is_of_all_of_them_however_few_are_kept(grounded, tmp_path):
+    localized(grounded)
+    localized(grounded, "--name", "one", "--limit", 1)
+    every, one = scored(grounded), scored("one")
+    found = values(one)
+    assert found["R@1"] == found["R@100"] < 1 == found["proposals"]
+    assert found["R@1, random"] == pytest.approx(0.2) and found["R@1, largest"] == 0
+    of_regions = ("proposals", "R@1, random", "R@1, largest")
+    assert {name: found[name] for name in of_regions} == {name: values(every)[name] for name in of_regions}
+    assert [row["proposals"] for row in one["categories"] + one["frequent"]] == [1] * 14
+    said("export_localizations", "one", "--out", tmp_path / "one.jsonl")
+    said("import_localizations", "theirs", tmp_path / "one.jsonl", "--corpus", "scenes")
+    theirs = scored("theirs", "--layer", layer_name())
+    kept = values(theirs)
+    assert kept["proposals"] == kept["R@1, random"] == kept["R@1"] == found["R@1"]
+    assert (one["proposed"], theirs["proposed"]) == (True, False)
+    for report, remark in ((one, False), (theirs, True)):
+        told = {row["measure"] for row in report["measures"] if "of the kept regions" in row["remark"]}
+        assert told == (set(of_regions) if remark else set())
+    assert "are of the kept regions" in said("score_localization", "theirs", "--layer", layer_name())
+
+
 def next_page(page: str) -> str:
     found = re.search(r'rel="next" href="([^"]+)"', page)
     assert found is not None
@@ -257,7 +293,14 @@ def test_a_phrase_without_a_word_that_has_a_vector_is_counted_and_finds_nothing(
     rows = list(localized_mentions(LocalizationSet.objects.get()))
     unknown = [one for one in rows if phrase_text(one.phrase) in ("boat", "near")]
     assert made["unknown"] == len(unknown) > 0
-    assert all((one.regions[:, 4] == 0).all() == any(one is other for other in unknown) for one in rows)
+    for one in rows:
+        assert len(one.regions) == (0 if any(one is other for other in unknown) else len(BOXES))
+    detected = {one.phrase for one in detections_of(LocalizationSet.objects.get())}
+    assert made["phrases"] == len(detected) > 0 and not detected & {"boat", "near"}
+    report = scored("few")
+    assert (report["mentions"], report["predicted"]) == (60, 60 - len(unknown))
+    precisions = {one["phrase"]: (one["R@100"], one["AP"]) for one in report["frequent"]}
+    assert precisions["near"] == precisions["boat"] == (0, 0), "what is not predicted is missed"
     told = f"{len(unknown)} mentions have no word that the system knows"
     assert told in said("localize", "few")
 

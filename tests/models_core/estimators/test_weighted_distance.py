@@ -4,10 +4,15 @@ import dataclasses
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from models_core.estimators.base import FitContext
 from models_core.estimators.cca import CCA
-from models_core.estimators.weighted_distance import WeightedDistance, WeightedDistanceSettings
+from models_core.estimators.weighted_distance import (
+    WeightedDistance,
+    WeightedDistanceSettings,
+    distances_of_sentences,
+)
 from tests.models_core.estimators.phrases import phrase_rows, pictures_with_phrases
 from tests.models_core.estimators.vectors import all_scores
 
@@ -40,6 +45,8 @@ def test_eq_1_is_the_mean_distance_of_phrases_to_their_nearest_regions(learned, 
     found = model.part_distances(data)
     phrases = model.parts_.embed_phrases(data.views["phrases"])
     owner = data.links["phrases", "captions"]
+    told = sorted(set(owner.tolist()))
+    assert 0 < len(told) < 12
     for caption in range(12):
         own = np.flatnonzero(owner == caption)
         for image in range(12):
@@ -47,12 +54,38 @@ def test_eq_1_is_the_mean_distance_of_phrases_to_their_nearest_regions(learned, 
             rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
             placed = (rows - model.parts_.regions_.mean) @ model.parts_.regions_.weights
             placed /= np.linalg.norm(placed, axis=1, keepdims=True)
+            if not len(own):
+                mean = sum(found[one, image] for one in told) / len(told)
+                assert found[caption, image] == pytest.approx(mean) and mean > 0, (caption, image)
+                continue
             total = 0.0
             for place in own:
                 known = phrases[place].any() and len(placed)
                 total += min(np.sum((phrases[place] - region) ** 2) for region in placed) if known else 2.0
-            wanted = total / len(own) ** gamma if len(own) else 0.0
+            wanted = total / len(own) ** gamma
             assert found[caption, image] == pytest.approx(wanted, abs=1e-5), (caption, image)
+
+
+def test_sentences_without_phrases_are_ranked_by_the_whole_and_not_first(learned):
+    model, _, new, _ = learned
+    data = in_parts(new)
+    none = np.setdiff1d(np.arange(12), data.links["phrases", "captions"])
+    found = all_scores(model, data, "annotation")
+    whole = all_scores(model.whole_, data, "annotation")
+    np.testing.assert_array_equal(
+        np.argsort(-found[:, none], axis=1, kind="stable"), np.argsort(-whole[:, none], axis=1, kind="stable")
+    )
+    # Between the nearest and the farthest of those with phrases, seen by their parts alone.
+    alone = WeightedDistance.from_state(dataclasses.replace(SETTINGS, alpha=0.0), model.state())
+    parts = all_scores(alone, data, "annotation")
+    others = np.delete(parts, none, axis=1)
+    assert (parts[:, none] <= others.max(axis=1)[:, None]).all()
+    assert (parts[:, none] >= others.min(axis=1)[:, None]).all()
+
+
+def test_where_no_sentence_has_phrases_all_parts_are_equally_far():
+    counts = sparse.csr_matrix((3, 2))
+    assert (distances_of_sentences(counts, np.ones((2, 4)), 1.5) == np.zeros((3, 4))).all()
 
 
 def test_eq_2_weighs_wholes_and_parts(learned):
