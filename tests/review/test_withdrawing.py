@@ -3,6 +3,7 @@ not come back by an answer, an import or a restored backup."""
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -168,6 +169,15 @@ def test_lists_are_merged_and_nonsense_in_them_is_passed_over(tmp_path: Path, se
     withdrawn.merge_withdrawn(f"../../etc/passwd 2020\n{two} 2020-01-01T00:00:00+00:00\n\n")
     assert withdrawn.withdrawn_pictures() == {one, two}
     assert withdrawn.withdrawn_file().read_text().splitlines()[0].startswith(two)
+
+
+def test_lists_that_are_written_at_once_lose_no_line(tmp_path: Path, settings):
+    settings.DATA_DIR = tmp_path
+    names = {f"{number:064x}.jpg" for number in range(64)}
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(withdrawn.note_withdrawn, names))
+    assert withdrawn.withdrawn_pictures() == names
+    assert {path.name for path in tmp_path.iterdir()} == {"withdrawn.txt", ".withdrawn.lock"}
 
 
 def test_an_image_without_a_picture_has_none_to_withdraw(work: World):
