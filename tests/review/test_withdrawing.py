@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 
 from annotation.datasets import archives
 from annotation.datasets.importing import import_records
-from annotation.images import withdrawn
+from annotation.images import pictures, withdrawn
 from annotation.images.pictures import PictureError, picture_path, small_copy_path
 from annotation.models import Assignment, AuditEntry, Campaign, Control, Image, Item, Job, OpenImage, Task
 from annotation.moderation.withdrawing import CannotWithdraw, withdraw_again, withdraw_picture
@@ -144,6 +144,26 @@ def test_the_same_picture_is_not_stored_again(work: World, tmp_path: Path):
     record = replace(some_images(1)[0], picture=tmp_path / "navy.jpg")
     with pytest.raises(PictureError, match="this picture was withdrawn; leave the image out"):
         import_records(name="again", records=[record], format="test", source="the test")
+
+
+def test_a_running_import_does_not_bring_back_what_is_withdrawn_meanwhile(
+    work: World, tmp_path: Path, monkeypatch
+):
+    shown, _, other = images(work)
+    publish = pictures.publish_pictures
+
+    def withdraw_and_publish(staged: Path) -> None:
+        withdrawn.note_withdrawn(shown.picture)
+        publish(staged)
+
+    monkeypatch.setattr(pictures, "publish_pictures", withdraw_and_publish)
+    records = [
+        replace(record, picture=tmp_path / f"{colour}.jpg")
+        for record, colour in zip(some_images(2), ("navy", "red"), strict=True)
+    ]
+    import_records(name="again", records=records, format="test", source="the test")
+    found = list(Image.objects.filter(corpus__name="again").order_by("position"))
+    assert [image.picture for image in found] == ["", other.picture]
 
 
 def test_what_a_restored_backup_brings_back_is_withdrawn_again(work: World):
