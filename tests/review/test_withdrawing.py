@@ -10,11 +10,15 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
+from annotation import jobs
 from annotation.datasets import archives
 from annotation.datasets.importing import import_records
 from annotation.images import pictures, withdrawn
 from annotation.images.pictures import PictureError, picture_path, small_copy_path
+from annotation.jobs import schedule
+from annotation.jobs.kinds import export_dataset as export_job
 from annotation.models import Assignment, AuditEntry, Campaign, Control, Image, Item, Job, OpenImage, Task
+from annotation.moderation import withdrawing
 from annotation.moderation.withdrawing import CannotWithdraw, withdraw_again, withdraw_picture
 from annotation.protocol import questions as q
 from annotation.queue import image_state
@@ -137,6 +141,66 @@ def test_exports_that_may_hold_it_go(work: World, tmp_path: Path):
     with pytest.raises(archives.DownloadExpired):
         archives.file_of(made.path)
     assert archives.file_of(other.path).exists()
+
+
+@pytest.mark.parametrize("killed_at", ["exports", "file", "rows"])
+def test_what_a_killed_withdrawal_left_is_finished(work: World, monkeypatch, killed_at: str):
+    shown, same, other = images(work)
+    where = {
+        "exports": (withdrawing, "_remove_exports"),
+        "file": (pictures, "discard_picture"),
+        "rows": (withdrawing, "record"),
+    }
+
+    def die(*_: object, **__: object) -> None:
+        raise SystemExit
+
+    with monkeypatch.context() as patch:
+        patch.setattr(*where[killed_at], die)
+        with pytest.raises(SystemExit):
+            withdraw_picture(image=shown)
+    # Nothing says that it is done: neither row lost its picture.
+    assert [image.picture for image in images(work)] == [shown.picture, same.picture, other.picture]
+    assert schedule.do("withdraw_again")
+    assert [image.picture for image in images(work)] == ["", "", other.picture]
+    assert not picture_path(shown.picture).exists()
+    assert AuditEntry.objects.filter(act="withdraw_picture").count() == 2
+
+
+def test_an_export_that_runs_meanwhile_is_not_offered(work: World, monkeypatch):
+    shown = images(work)[0]
+    pack = export_job.pack
+
+    def withdraw_and_pack(*args, **options):
+        withdraw_picture(image=shown)
+        return pack(*args, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(export_job, "pack", withdraw_and_pack)
+        arguments = {
+            "corpus": "quay",
+            "format": "entities",
+            "layer": "import",
+            "with_pictures": True,
+            "include_unfinished": True,
+        }
+        job = jobs.enqueue(kind="export_dataset", arguments=arguments)
+        assert jobs.run_queued_job(job.pk) == Job.FAILED
+    job.refresh_from_db()
+    assert job.error == "A picture was withdrawn meanwhile: export again."
+    assert archives.archives_of_job(job.pk) == []
+    again = jobs.enqueue(kind="export_dataset", arguments=arguments)
+    assert jobs.run_queued_job(again.pk) == Job.DONE
+
+
+def test_an_export_whose_job_is_about_to_end_loses_its_archive(work: World, tmp_path: Path):
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made" / "a.txt").write_text("a")
+    job = Job.objects.create(kind="export_dataset", state=Job.RUNNING, arguments={"corpus": "quay"})
+    made = archives.pack(tmp_path / "made", f"quay-entities-{job.pk}")
+    assert withdraw_picture(image=images(work)[0]).exports == 1
+    with pytest.raises(archives.DownloadExpired):
+        archives.file_of(made.path)
 
 
 def test_the_same_picture_is_not_stored_again(work: World, tmp_path: Path):
