@@ -192,13 +192,15 @@ def _build_tree(upload: Upload) -> list[SourceProblem]:
     shutil.rmtree(tree, ignore_errors=True)
     shutil.rmtree(upload.folder / _PREVIEW, ignore_errors=True)
     tree.mkdir()
+    limits = DEFAULT_LIMITS  # of all archives together
     try:
         for file in upload.progress():
             target, sent = tree / file.path, upload.place(file.number)
             if is_archive(target):
-                limits = replace(DEFAULT_LIMITS, size=min(DEFAULT_LIMITS.size, free_bytes()))
+                limits = replace(limits, size=min(limits.size, free_bytes()))
+                folder = tree / PurePosixPath(file.path).name.partition(".")[0]
                 try:
-                    unpack_archive(sent, tree / PurePosixPath(file.path).name.partition(".")[0], limits)
+                    limits = unpack_archive(sent, folder, limits)
                 except FormatError as error:
                     raise FormatError(
                         error.problem, file=file.path, line=error.line, expected=error.expected
