@@ -18,6 +18,7 @@ import shutil
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from django.conf import settings
@@ -305,9 +306,18 @@ def _all() -> Iterator[Upload]:
 def _stored(key: str) -> Upload | None:
     if not _KEY.fullmatch(key):
         return None
+    manifest = _root() / key / _MANIFEST
     try:
-        plain = json.loads((_root() / key / _MANIFEST).read_text(encoding="utf-8"))
-        files = tuple((str(path), int(size)) for path, size in plain["files"])
-        return Upload(key, int(plain["account"]), str(plain["name"]), float(plain["begun"]), files)
+        # Asked each time, so that an upload that was removed is not there.
+        return _read_manifest(manifest, manifest.stat().st_mtime_ns)
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+@lru_cache(maxsize=8)  # each names up to MOST_FILES files
+def _read_manifest(manifest: Path, changed: int) -> Upload:
+    """The upload of a manifest, which is read once, and not for every part."""
+    plain = json.loads(manifest.read_text(encoding="utf-8"))
+    files = tuple((str(path), int(size)) for path, size in plain["files"])
+    key = manifest.parent.name
+    return Upload(key, int(plain["account"]), str(plain["name"]), float(plain["begun"]), files)

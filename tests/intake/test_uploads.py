@@ -60,6 +60,17 @@ def test_parts_are_written_one_behind_the_other_and_the_whole_is_what_was_sent(a
     assert upload.complete and upload.place(0).read_bytes() == whole
 
 
+def test_the_list_of_files_is_read_once_and_not_for_every_part(ada: Account, monkeypatch):
+    upload = begun(ada, 20)
+    assert uploads.upload_of(ada, upload.key) == upload
+    with monkeypatch.context() as patch:
+        patch.setattr(uploads.json, "loads", lambda text: pytest.fail("was read again"))
+        assert uploads.upload_of(ada, upload.key) == upload
+    uploads.remove_upload(upload)
+    with pytest.raises(NoSuchUpload):
+        uploads.upload_of(ada, upload.key)
+
+
 def test_a_part_that_is_sent_twice_or_too_early_is_told_where_to_go_on(ada: Account):
     upload = begun(ada, 20)
     assert part(upload, b"0123456789") == 10
