@@ -29,8 +29,8 @@ def check_upload_job(progress: JobProgress, *, upload: str, name: str, format: s
     """Look at an upload, in a format or the one that is guessed; a killed check begins anew.
 
     The result has what `CheckedUpload` has, with the SHA-256 of the first files and how many files there are,
-    the first problems, how many there are of each sort, and how many of them end an import that leaves nothing
-    out.
+    the first problems, how many there are of each sort, and how many of them end an import that leaves
+    nothing out.
     """
     found = check_upload(
         stored_upload(upload),
