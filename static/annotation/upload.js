@@ -1,7 +1,8 @@
 // Sends files for a new corpus in parts, each with its SHA-256, and goes on where it stopped.
 //
 // The server says what it has of each file; whatever is cut off is sent again from there. Without a network it
-// tries again by itself; where the session has ended, it stops and says so. Files whose names begin with a dot, and what macOS puts into folders, stay at home.
+// tries again by itself; where the session has ended, it stops and says so. Files whose names
+// begin with a dot, and what macOS puts into folders, stay at home.
 
 const AGAIN = [1, 2, 5, 10, 30];
 const form = document.querySelector("[data-upload]");

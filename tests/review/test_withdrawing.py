@@ -12,6 +12,7 @@ from django.core.management import CommandError, call_command
 
 from annotation import jobs
 from annotation.datasets import archives
+from annotation.datasets.exporting import export_dataset
 from annotation.datasets.importing import import_records
 from annotation.images import pictures, withdrawn
 from annotation.images.pictures import PictureError, picture_path, small_copy_path
@@ -191,6 +192,20 @@ def test_an_export_that_runs_meanwhile_is_not_offered(work: World, monkeypatch):
     assert archives.archives_of_job(job.pk) == []
     again = jobs.enqueue(kind="export_dataset", arguments=arguments)
     assert jobs.run_queued_job(again.pk) == Job.DONE
+
+
+def test_an_export_that_begins_before_a_withdrawal_ends_leaves_the_picture_out(work: World, tmp_path: Path):
+    shown, _, other = images(work)
+    withdrawn.note_withdrawn(shown.picture)
+    export_dataset(
+        corpus="quay",
+        format="entities",
+        out=tmp_path / "out",
+        layer="import",
+        include_unfinished=True,
+        with_pictures=True,
+    )
+    assert [file.name for file in (tmp_path / "out" / "images").iterdir()] == [other.filename]
 
 
 def test_an_export_whose_job_is_about_to_end_loses_its_archive(work: World, tmp_path: Path):
