@@ -78,6 +78,21 @@ def exclusive_folder(name: str, *, busy: str) -> Iterator[Path]:
                 folder.parent.rmdir()
 
 
+@contextlib.contextmanager
+def in_turn(folder: Path) -> Iterator[None]:
+    """While open, no other block about this folder is: one waits for the other, threads and processes alike.
+
+    For short work; the folder is made where it is missing, and must be one that nobody removes.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
 def _locked_data_dir(how: int, busy: str) -> int:
     """A handle on DATA_DIR that holds its lock: shared, or alone."""
     folder = Path(settings.DATA_DIR)

@@ -79,6 +79,11 @@ def file_of(path: str) -> Path:
     return file
 
 
+def archives_of_job(job: int) -> list[str]:
+    """The archives that a job made, whose names end with its number, as a `Download` names them."""
+    return [file.relative_to(Path(settings.DATA_DIR)).as_posix() for file in _folder().glob(f"*-{job}.zip")]
+
+
 def remove_archive(path: str) -> bool:
     """Remove the archive at `path`, as a `Download` names it; whether it was there."""
     try:

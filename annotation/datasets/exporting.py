@@ -17,6 +17,7 @@ from annotation.common.registry import UnknownName
 from annotation.datasets import layers
 from annotation.formats import FORMATS, Format, FormatError, Written
 from annotation.images.pictures import picture_path
+from annotation.images.withdrawn import withdrawn_pictures
 from annotation.models import Campaign, Caption, Chain, Corpus, Image, Layer, LayerImage, OpenImage
 from annotation.protocol.state import CLOSED_STAGES
 from annotation.protocol.terms import ImageRecord
@@ -278,9 +279,10 @@ def _twice(filename: str) -> str:
 
 
 def _link_pictures(chosen: Chosen, folder: Path) -> int:
-    """Put the picture of every image into `folder` under its image's file name; returns how many."""
+    """Put the picture of every image into `folder` under its image's file name, but for those that are being
+    withdrawn; returns how many."""
     folder.mkdir()
-    shown = chosen.images.exclude(picture="").order_by("position")
+    shown = chosen.images.exclude(picture__in=["", *withdrawn_pictures()]).order_by("position")
     linked = 0
     for filename, picture in shown.values_list("filename", "picture").iterator():
         target = folder / filename

@@ -23,6 +23,7 @@ from annotation.formats.base import FormatError
 from annotation.formats.digest import Ledger, RepeatedImage
 from annotation.formats.problems import problems_told
 from annotation.images import pictures
+from annotation.images.withdrawn import withdrawn_pictures
 from annotation.models import Caption, Corpus, Image, Layer
 from annotation.protocol.terms import ImageRecord
 
@@ -155,6 +156,8 @@ class CorpusIntake:
             if self.ledger.layered:
                 layer_rows.analyse_layer_tables(self.ledger.images)
             with transaction.atomic():
+                # Staged before they were withdrawn: who withdraws later finds the rows by themselves.
+                corpus.images.filter(picture__in=withdrawn_pictures()).update(picture="")
                 corpus.layers.update(published=True)
                 Corpus.objects.filter(pk=corpus.pk).update(
                     digest=self.ledger.digest,

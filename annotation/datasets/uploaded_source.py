@@ -38,6 +38,8 @@ from annotation.protocol.terms import ImageRecord
 #: Rows of the preview, captions of each, and the longer side of its pictures in pixels.
 PREVIEW_ROWS, _PREVIEW_CAPTIONS, _PREVIEW_SIDE = 20, 5, 240
 _TREE, _PICTURES, _PREVIEW, PROBLEMS_FILE = "source", "pictures", "preview", "problems.jsonl"
+#: The SHA-256 of all files of an upload, as `sha256sum` writes them.
+SHA256_FILE = "sha256.txt"
 _CHUNK = 2**20
 
 _Tell = Callable[[str, float], None]
@@ -81,6 +83,8 @@ def check_upload(upload: Upload, *, format: str = "", tell: _Tell) -> CheckedUpl
         tell("reading", 0.15 * file.number / len(upload.files))
         with upload.place(file.number).open("rb") as stream:
             sha256[file.path] = hashlib.file_digest(stream, "sha256").hexdigest()
+    with (upload.folder / SHA256_FILE).open("w", encoding="utf-8") as listed:
+        listed.writelines(f"{digest}  {path}\n" for path, digest in sha256.items())
     tell("unpacking", 0.15)
     problems = _build_tree(upload)
     format = format or guess_format(upload.folder / _TREE)
@@ -192,13 +196,15 @@ def _build_tree(upload: Upload) -> list[SourceProblem]:
     shutil.rmtree(tree, ignore_errors=True)
     shutil.rmtree(upload.folder / _PREVIEW, ignore_errors=True)
     tree.mkdir()
+    limits = DEFAULT_LIMITS  # of all archives together
     try:
         for file in upload.progress():
             target, sent = tree / file.path, upload.place(file.number)
             if is_archive(target):
-                limits = replace(DEFAULT_LIMITS, size=min(DEFAULT_LIMITS.size, free_bytes()))
+                limits = replace(limits, size=min(limits.size, free_bytes()))
+                folder = tree / PurePosixPath(file.path).name.partition(".")[0]
                 try:
-                    unpack_archive(sent, tree / PurePosixPath(file.path).name.partition(".")[0], limits)
+                    limits = unpack_archive(sent, folder, limits)
                 except FormatError as error:
                     raise FormatError(
                         error.problem, file=file.path, line=error.line, expected=error.expected

@@ -7,6 +7,7 @@ at most the part under way. Each part carries its SHA-256 and is written only if
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -17,12 +18,14 @@ import shutil
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from django.conf import settings
 from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 
+from annotation.common.locks import in_turn
 from annotation.datasets.importing import corpus_name_is_valid
 from annotation.formats.files.text import short_repr
 from annotation.formats.names import is_plain_name
@@ -108,6 +111,11 @@ class Upload:
             yield UploadFile(number, path, size, there.get(self.place(number).name, 0))
 
     @property
+    def promised(self) -> int:
+        """Bytes that have not come yet."""
+        return sum(file.size - file.received for file in self.progress())
+
+    @property
     def complete(self) -> bool:
         """Whether all of it has come."""
         return all(file.received == file.size for file in self.progress())
@@ -127,15 +135,23 @@ def begin_upload(*, account: Account, name: str, files: Sequence[tuple[str, int]
     if Corpus.objects.filter(name=name, published=True).exists():
         raise UploadRefused(_("Corpus “%(name)s” already exists: choose another name.") % {"name": name})
     _check_files(files)
-    own = uploads_of(account)
-    for upload in own:
-        if (upload.name, upload.files) == (name, tuple(files)):
-            return upload
+    # One at a time, so that what each finds free is still free when its own is there.
+    with in_turn(_root()):
+        own = uploads_of(account)
+        for upload in own:
+            if (upload.name, upload.files) == (name, tuple(files)):
+                return upload
+        _check_room(own, sum(size for _, size in files))
+        return _begun(account, name, files)
+
+
+def _check_room(own: Sequence[Upload], size: int) -> None:
+    """Raise UploadRefused where the account's quota, or the disk, has no room for so many bytes more."""
     if len(own) >= MOST_UPLOADS:
         raise UploadRefused(
             _("You have %(count)d uploads already: finish one, or remove it.") % {"count": len(own)}
         )
-    size, taken = sum(size for _, size in files), sum(upload.size for upload in own)
+    taken = sum(upload.size for upload in own)
     if taken + size > settings.UPLOAD_QUOTA:
         raise UploadRefused(
             _("The files have %(size)s; your uploads may take %(most)s, of which %(taken)s are in use.")
@@ -145,12 +161,16 @@ def begin_upload(*, account: Account, name: str, files: Sequence[tuple[str, int]
                 "taken": filesizeformat(taken),
             }
         )
-    room = free_bytes()
+    room = max(0, free_bytes() - sum(upload.promised for upload in _all() if not upload.expired))
     if (1 + _ROOM) * size > room:
         raise UploadRefused(
             _("The files have %(size)s and take three times that for a while; the server has %(room)s left.")
             % {"size": filesizeformat(size), "room": filesizeformat(room)}
         )
+
+
+def _begun(account: Account, name: str, files: Sequence[tuple[str, int]]) -> Upload:
+    """A new upload with nothing in it yet."""
     upload = Upload(secrets.token_hex(16), account.pk, name, time.time(), tuple(files))
     upload.folder.mkdir(parents=True)
     (upload.folder / "files").mkdir()
@@ -187,8 +207,8 @@ def receive_part(*, upload: Upload, number: int, offset: int, data: bytes, sha25
     """Write a part of a file behind what has come of it; how many bytes have come then.
 
     Raises UploadRefused for a part that is no part of the file, is too large, or does not have the SHA-256
-    that was sent with it; WrongOffset where it does not begin where the file ends so far: so a part that is
-    sent twice does no harm.
+    that was sent with it, and where the disk is full up to its reserve; WrongOffset where it does not begin
+    where the file ends so far: so a part that is sent twice does no harm.
     """
     if not 0 <= number < len(upload.files):
         raise UploadRefused(_("This upload has no file %(number)d.") % {"number": number})
@@ -201,6 +221,8 @@ def receive_part(*, upload: Upload, number: int, offset: int, data: bytes, sha25
         raise UploadRefused(_("The file is longer than was said: choose the files again."))
     if not _SHA256.fullmatch(sha256) or hashlib.sha256(data).hexdigest() != sha256:
         raise UploadRefused(_("The part does not have the SHA-256 that was sent with it: send it again."))
+    if len(data) > free_bytes():
+        raise UploadRefused(_part_not_stored(os.strerror(errno.ENOSPC)))
     handle = os.open(upload.place(number), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -215,12 +237,14 @@ def receive_part(*, upload: Upload, number: int, offset: int, data: bytes, sha25
                     view = view[file.write(view) :]
         except OSError as error:
             os.ftruncate(handle, offset)
-            raise UploadRefused(
-                _("The part could not be stored (%(why)s): try again later.") % {"why": error.strerror}
-            ) from error
+            raise UploadRefused(_part_not_stored(error.strerror)) from error
         return received + len(data)
     finally:
         os.close(handle)
+
+
+def _part_not_stored(why: str | None) -> str:
+    return _("The part could not be stored (%(why)s): try again later.") % {"why": why}
 
 
 def remove_upload(upload: Upload) -> None:
@@ -282,9 +306,18 @@ def _all() -> Iterator[Upload]:
 def _stored(key: str) -> Upload | None:
     if not _KEY.fullmatch(key):
         return None
+    manifest = _root() / key / _MANIFEST
     try:
-        plain = json.loads((_root() / key / _MANIFEST).read_text(encoding="utf-8"))
-        files = tuple((str(path), int(size)) for path, size in plain["files"])
-        return Upload(key, int(plain["account"]), str(plain["name"]), float(plain["begun"]), files)
+        # Asked each time, so that an upload that was removed is not there.
+        return _read_manifest(manifest, manifest.stat().st_mtime_ns)
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+@lru_cache(maxsize=8)  # each names up to MOST_FILES files
+def _read_manifest(manifest: Path, changed: int) -> Upload:
+    """The upload of a manifest, which is read once, and not for every part."""
+    plain = json.loads(manifest.read_text(encoding="utf-8"))
+    files = tuple((str(path), int(size)) for path, size in plain["files"])
+    key = manifest.parent.name
+    return Upload(key, int(plain["account"]), str(plain["name"]), float(plain["begun"]), files)

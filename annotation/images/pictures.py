@@ -116,12 +116,16 @@ def source_digest(path: Path) -> str:
 
 
 def publish_pictures(staged: Path) -> None:
-    """Move every picture kept under `staged` into the store. Running it again is harmless."""
+    """Move every picture kept under `staged` into the store, but for those withdrawn by then. Running it
+    again is harmless."""
     for folder in sorted(staged.iterdir()) if staged.is_dir() else ():
         for file in sorted(folder.iterdir()):
             target = picture_path(file.name)
             target.parent.mkdir(parents=True, exist_ok=True)
             os.replace(file, target)
+            # Asked behind the move: a picture is first noted as withdrawn, and then looked for in the store.
+            if target.name in withdrawn_pictures():
+                discard_picture(target.name)
         folder.rmdir()
 
 

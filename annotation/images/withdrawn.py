@@ -7,8 +7,12 @@ picture on the list is not stored again, whichever corpus brings it.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -41,21 +45,41 @@ def note_withdrawn(name: str) -> None:
 def merge_withdrawn(listed: str) -> None:
     """Add to the list what the text of another one names, at once or not at all; the first time counts."""
     path = withdrawn_file()
-    own = path.read_text(encoding="utf-8") if path.exists() else ""
-    times: dict[str, str] = {}
-    for line in (*own.splitlines(), *listed.splitlines()):
-        if found := _LINE.fullmatch(line.strip()):
-            times[found[1]] = min(times.get(found[1], found[2]), found[2])
-    if not times:
-        return
+    with _alone(path):
+        own = path.read_text(encoding="utf-8") if path.exists() else ""
+        times: dict[str, str] = {}
+        for line in (*own.splitlines(), *listed.splitlines()):
+            if found := _LINE.fullmatch(line.strip()):
+                times[found[1]] = min(times.get(found[1], found[2]), found[2])
+        if times:
+            lines = [f"{name} {at}\n" for name, at in sorted(times.items(), key=lambda each: each[1])]
+            _replace(path, "".join(lines))
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """While open, nobody else writes the list: one waits for the other, by a lock file that stays."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}")
-    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.writelines(f"{name} {at}\n" for name, at in sorted(times.items(), key=lambda each: each[1]))
-        file.flush()
-        os.fsync(handle)
-    os.replace(partial, path)
+    handle = os.open(path.with_name(f".{path.stem}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file at once or not at all, for its owner alone."""
+    handle, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(handle)
+        os.replace(partial, path)
+    except BaseException:
+        Path(partial).unlink(missing_ok=True)
+        raise
 
 
 @lru_cache(maxsize=4)

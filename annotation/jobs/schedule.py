@@ -19,6 +19,7 @@ from annotation.common.locks import Busy, exclusive_folder
 from annotation.datasets import archives, layers, uploads
 from annotation.jobs import emails
 from annotation.models import Campaign
+from annotation.moderation import withdrawing
 from annotation.queue import leases, machine_turns, submission
 from annotation.workers import api_tokens, confirmation, rate_limit, repeated_calls, sessions
 
@@ -83,6 +84,7 @@ PERIODIC: dict[str, Periodic] = {
         Periodic("confirm_visits", 60, confirmation.ask_waiting),
         Periodic("remove_expired_exports", 3600, archives.remove_expired),
         Periodic("remove_expired_uploads", 3600, uploads.remove_expired_uploads),
+        Periodic("withdraw_again", 3600, withdrawing.withdraw_again),
         Periodic("forget_attempts", 3600, rate_limit.prune_rate_limits),
         Periodic("forget_letters", 3600, emails.prune_emails),
         Periodic("forget_platform_reports", 3600, confirmation.prune_platform_reports),

@@ -47,8 +47,10 @@ class WithdrawnPicture:
 
 
 def withdraw_picture(*, image: Image, actor: Account | None = None) -> WithdrawnPicture:
-    """Withdraw the picture of an image, from every corpus that has it. Raises CannotWithdraw where it has
-    none."""
+    """Withdraw the picture of an image, from every corpus that has it; again, where that was cut short.
+
+    Raises CannotWithdraw where it has none.
+    """
     if not image.picture:
         raise CannotWithdraw(
             _("image “%(image)s” has no picture: nothing to withdraw") % {"image": image.key}
@@ -58,7 +60,8 @@ def withdraw_picture(*, image: Image, actor: Account | None = None) -> Withdrawn
 
 
 def withdraw_again(*, actor: Account | None = None) -> list[WithdrawnPicture]:
-    """Withdraw every picture of the list that a restored backup brought back."""
+    """Withdraw every picture of the list that is there still: a restored backup brought it back, or its
+    withdrawal was cut short."""
     listed = withdrawn.withdrawn_pictures()
     shown = Image.objects.filter(picture__in=listed).values_list("picture", flat=True)
     files = [name for name in listed if pictures.picture_path(name).is_file()]
@@ -67,19 +70,22 @@ def withdraw_again(*, actor: Account | None = None) -> list[WithdrawnPicture]:
 
 def _withdraw(name: str, actor: Account | None) -> WithdrawnPicture:
     rows = list(Image.objects.filter(picture=name).select_related("corpus").order_by("pk"))
+    corpora = sorted({row.corpus.name for row in rows})
     tasks = ended = controls = 0
     for row in rows:
         for campaign in Campaign.objects.filter(corpus=row.corpus_id).order_by("pk"):
             closed = _close_tasks(campaign, row)
             tasks, ended = tasks + closed[0], ended + closed[1]
             controls += _retire_controls(campaign, row)
-        with database.writing():
-            Image.objects.filter(pk=row.pk).update(picture="")
-            record(actor=actor, act="withdraw_picture", corpus=row.corpus.name, image=row.key, picture=name)
-    # Last, so that whoever was killed before does it again: the rows say what is left to do.
+    exports = _remove_exports(corpora)
     pictures.discard_picture(name)
-    corpora = sorted({row.corpus.name for row in rows})
-    return WithdrawnPicture(name, corpora, len(rows), tasks, ended, controls, _remove_exports(corpora))
+    # Last, and all at once: the rows say what is left to do, so whoever was killed before does it all again.
+    with database.writing():
+        for row in rows:
+            if Image.objects.filter(pk=row.pk, picture=name).update(picture=""):
+                corpus = row.corpus.name
+                record(actor=actor, act="withdraw_picture", corpus=corpus, image=row.key, picture=name)
+    return WithdrawnPicture(name, corpora, len(rows), tasks, ended, controls, exports)
 
 
 def _close_tasks(campaign: Campaign, image: Image) -> tuple[int, int]:
@@ -118,7 +124,9 @@ def _retire_controls(campaign: Campaign, image: Image) -> int:
 
 
 def _remove_exports(corpora: Iterable[str]) -> int:
-    """Remove the archives of exports of these corpora; how many."""
-    done = Job.objects.filter(kind="export_dataset", state=Job.DONE, arguments__corpus__in=list(corpora))
-    paths: list[Any] = [job.result.get("path", "") for job in done]
+    """Remove the archives of exports of these corpora, also of jobs that are about to end; how many."""
+    jobs = Job.objects.filter(kind="export_dataset", arguments__corpus__in=list(corpora))
+    paths: list[Any] = [job.result.get("path", "") for job in jobs.filter(state=Job.DONE)]
+    for job in jobs.filter(state__in=Job.LIVE):
+        paths += archives.archives_of_job(job.pk)
     return sum(archives.remove_archive(str(path)) for path in paths if path)

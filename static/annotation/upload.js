@@ -1,7 +1,8 @@
 // Sends files for a new corpus in parts, each with its SHA-256, and goes on where it stopped.
 //
 // The server says what it has of each file; whatever is cut off is sent again from there. Without a network it
-// tries again by itself. Files whose names begin with a dot, and what macOS puts into folders, stay at home.
+// tries again by itself; where the session has ended, it stops and says so. Files whose names
+// begin with a dot, and what macOS puts into folders, stay at home.
 
 const AGAIN = [1, 2, 5, 10, 30];
 const form = document.querySelector("[data-upload]");
@@ -135,6 +136,7 @@ class Sender {
         const sha256 = hex(await crypto.subtle.digest("SHA-256", data));
         const headers = this.headers({ "Content-Type": "application/octet-stream", "X-Part-Offset": String(at), "X-Part-SHA256": sha256 });
         const answer = await this.asked(() => fetch(`${page}files/${number}`, { method: "POST", headers, body: data }), [409]);
+        if (!Number.isInteger(answer.received)) throw new Error(this.form.dataset.signIn);
         sent += answer.received - at;
         at = answer.received;
         whole = at === size;
@@ -150,7 +152,10 @@ class Sender {
       let answer = null;
       try { answer = await ask(); } catch { /* no network */ }
       if (answer && answer.status < 500) {
-        const told = answer.headers.get("Content-Type")?.startsWith("application/json") ? await answer.json() : {};
+        const json = answer.headers.get("Content-Type")?.startsWith("application/json");
+        // Whose session has ended is led to the page where one signs in, or lacks the token of the new one.
+        if (answer.redirected || (!json && (answer.ok || answer.status === 403))) throw new Error(this.form.dataset.signIn);
+        const told = json ? await answer.json() : {};
         if (answer.ok || (also.includes(answer.status) && "received" in told)) return told;
         throw new Error(told.error || `${answer.status} ${answer.statusText}`);
       }

@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from playwright.sync_api import Page, Route, expect
 
 from annotation import jobs
@@ -99,6 +100,34 @@ def test_an_upload_that_was_left_goes_on_with_the_same_file(ada: Page, packed: P
     expect(ada.get_by_role("heading", name="Progress")).to_be_visible()
     assert next(offset for offset in first if offset >= 0) == 10_000
     upload = uploads.uploads_of(people.Account.objects.get())[0]
+    assert upload.place(0).read_bytes() == packed.read_bytes()
+
+
+def test_a_session_that_ends_stops_the_upload_and_says_so(ada: Page, packed: Path):
+    ada.get_by_label("Name of the corpus").fill("forty")
+    ada.locator("#files").set_input_files(packed)
+    asked: list[int] = []
+
+    def sign_out(route: Route) -> None:
+        asked.append(_offset(route))
+        if asked[-1] == 5_000:
+            ada.context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
+        route.continue_()
+
+    ada.route("**/files/0", sign_out)
+    ada.get_by_role("button", name="Send and check").click()
+    expect(
+        ada.get_by_text("You are no longer signed in. Sign in again, then choose the same")
+    ).to_be_visible()
+    assert asked[-1] <= 10_000 and len(asked) == len(set(asked))
+    expect(ada.get_by_role("button", name="Send and check")).to_be_enabled()
+    ada.unroute("**/files/0")
+    sign_in(ada, "ada", then="/uploads/")
+    ada.get_by_label("Name of the corpus").fill("forty")
+    ada.locator("#files").set_input_files(packed)
+    ada.get_by_role("button", name="Send and check").click()
+    expect(ada.get_by_role("heading", name="Progress")).to_be_visible()
+    (upload,) = uploads.uploads_of(people.Account.objects.get())
     assert upload.place(0).read_bytes() == packed.read_bytes()
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PIL import Image, PngImagePlugin
 
-from annotation.images import pictures
+from annotation.images import pictures, withdrawn
 from annotation.images.metadata import Malformed, without_metadata
 
 ORIENTATION = 0x0112
@@ -218,3 +218,13 @@ def test_staged_pictures_enter_the_store_by_publishing(tmp_path: Path, data_dir:
     assert not any(staged.iterdir())
     pictures.discard_picture(kept.name)
     assert not (data_dir / "pictures").exists()
+
+
+def test_a_picture_that_was_withdrawn_while_it_was_staged_does_not_enter_the_store(
+    tmp_path: Path, data_dir: Path
+):
+    staged = tmp_path / "staged"
+    kept = pictures.store_picture(saved(tmp_path / "a.jpg", a_scene()), into=staged)
+    withdrawn.note_withdrawn(kept.name)
+    pictures.publish_pictures(staged)
+    assert not pictures.picture_path(kept.name).exists() and not any(staged.iterdir())

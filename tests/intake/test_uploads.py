@@ -9,10 +9,12 @@ import re
 import tarfile
 import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from pathlib import Path
 
 import pytest
+from django.db import connections
 
 from annotation.datasets import uploaded_source, uploads
 from annotation.datasets.intake import ImportReport
@@ -20,6 +22,7 @@ from annotation.datasets.source_problems import IntakeError, SourceProblems
 from annotation.datasets.uploaded_source import CheckedUpload, check_upload, import_upload
 from annotation.datasets.uploads import NoSuchUpload, Upload, UploadRefused, WrongOffset
 from annotation.formats import FormatError
+from annotation.formats.files.archive import ArchiveLimits
 from annotation.models import Account, Corpus, Image, Job
 from tests.intake.uploading import SOUND, a_picture, forty, sent, zipped
 from tests.web.world import account
@@ -55,6 +58,17 @@ def test_parts_are_written_one_behind_the_other_and_the_whole_is_what_was_sent(a
     whole = os.urandom(25_000)
     upload = sent(ada, {"a.zip": whole}, part=7_000)
     assert upload.complete and upload.place(0).read_bytes() == whole
+
+
+def test_the_list_of_files_is_read_once_and_not_for_every_part(ada: Account, monkeypatch):
+    upload = begun(ada, 20)
+    assert uploads.upload_of(ada, upload.key) == upload
+    with monkeypatch.context() as patch:
+        patch.setattr(uploads.json, "loads", lambda text: pytest.fail("was read again"))
+        assert uploads.upload_of(ada, upload.key) == upload
+    uploads.remove_upload(upload)
+    with pytest.raises(NoSuchUpload):
+        uploads.upload_of(ada, upload.key)
 
 
 def test_a_part_that_is_sent_twice_or_too_early_is_told_where_to_go_on(ada: Account):
@@ -125,15 +139,49 @@ def test_an_upload_is_its_accounts_alone_and_for_a_day(ada: Account, monkeypatch
 
 def test_quota_and_disk_are_asked_before_anything_is_sent(ada: Account, settings, monkeypatch):
     settings.UPLOAD_QUOTA = 1000
-    begun(ada, 600, name="first")
+    first = begun(ada, 600, name="first")
     with pytest.raises(UploadRefused, match="your uploads may take 1000.bytes, of which 600.bytes"):
         begun(ada, 500, name="second")
     begun(account("eve", "researcher"), 900)
     settings.UPLOAD_QUOTA = 10**12
-    monkeypatch.setattr(uploads, "free_bytes", lambda: 10_000)
+    # Of these, 1,500 are promised to what has begun, and 100 of that have come.
+    part(first, bytes(100))
+    monkeypatch.setattr(uploads, "free_bytes", lambda: 11_400)
     with pytest.raises(UploadRefused, match="the server has 9.8\xa0KB left"):
         begun(ada, 4_000, name="third")
     begun(ada, 3_000, name="third")
+
+
+def test_uploads_that_begin_at_once_stay_within_the_quota(ada: Account, settings, monkeypatch):
+    settings.UPLOAD_QUOTA = 1000
+    free = uploads.free_bytes
+
+    def slowly() -> int:
+        time.sleep(0.02)  # between the question and the folder
+        return free()
+
+    def begin(name: str) -> bool:
+        try:
+            begun(ada, 300, name=name)
+        except UploadRefused:
+            return False
+        finally:
+            connections.close_all()
+        return True
+
+    monkeypatch.setattr(uploads, "free_bytes", slowly)
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(begin, "abcdefgh")) == 3
+
+
+def test_a_part_is_refused_where_the_disk_is_full_up_to_its_reserve(ada: Account, monkeypatch):
+    upload = begun(ada, 20)
+    monkeypatch.setattr(uploads, "free_bytes", lambda: 9)
+    with pytest.raises(
+        UploadRefused, match=r"could not be stored \(No space left on device\): try again later"
+    ):
+        part(upload, b"0123456789")
+    assert part(upload, b"012345678") == 9
 
 
 @pytest.mark.parametrize(
@@ -294,6 +342,19 @@ def test_an_archive_may_not_outgrow_the_disk(ada: Account, monkeypatch: pytest.M
     monkeypatch.setattr(uploaded_source, "free_bytes", lambda: 10_000)
     with pytest.raises(FormatError, match="holds more than 10000 bytes"):
         checked(upload)
+
+
+@pytest.mark.parametrize(
+    ("limits", "why"),
+    [({"size": 100_000}, "holds more than 40000 bytes"), ({"entries": 1}, "holds too many entries")],
+)
+def test_the_archives_of_an_upload_share_one_allowance(ada: Account, monkeypatch, limits: dict, why: str):
+    packed = zipped({"c.token.txt": os.urandom(60_000)})
+    upload = sent(ada, {"a.zip": packed, "b.zip": packed}, part=2**20)
+    monkeypatch.setattr(uploaded_source, "DEFAULT_LIMITS", ArchiveLimits(**limits))
+    with pytest.raises(FormatError, match=why) as refused:
+        checked(upload)
+    assert str(refused.value).startswith("b.zip: ")
 
 
 def test_zip_entries_that_are_links_are_refused(ada: Account):

@@ -3,17 +3,23 @@ not come back by an answer, an import or a restored backup."""
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 
+from annotation import jobs
 from annotation.datasets import archives
+from annotation.datasets.exporting import export_dataset
 from annotation.datasets.importing import import_records
-from annotation.images import withdrawn
+from annotation.images import pictures, withdrawn
 from annotation.images.pictures import PictureError, picture_path, small_copy_path
+from annotation.jobs import schedule
+from annotation.jobs.kinds import export_dataset as export_job
 from annotation.models import Assignment, AuditEntry, Campaign, Control, Image, Item, Job, OpenImage, Task
+from annotation.moderation import withdrawing
 from annotation.moderation.withdrawing import CannotWithdraw, withdraw_again, withdraw_picture
 from annotation.protocol import questions as q
 from annotation.queue import image_state
@@ -138,11 +144,105 @@ def test_exports_that_may_hold_it_go(work: World, tmp_path: Path):
     assert archives.file_of(other.path).exists()
 
 
+@pytest.mark.parametrize("killed_at", ["exports", "file", "rows"])
+def test_what_a_killed_withdrawal_left_is_finished(work: World, monkeypatch, killed_at: str):
+    shown, same, other = images(work)
+    where = {
+        "exports": (withdrawing, "_remove_exports"),
+        "file": (pictures, "discard_picture"),
+        "rows": (withdrawing, "record"),
+    }
+
+    def die(*_: object, **__: object) -> None:
+        raise SystemExit
+
+    with monkeypatch.context() as patch:
+        patch.setattr(*where[killed_at], die)
+        with pytest.raises(SystemExit):
+            withdraw_picture(image=shown)
+    # Nothing says that it is done: neither row lost its picture.
+    assert [image.picture for image in images(work)] == [shown.picture, same.picture, other.picture]
+    assert schedule.do("withdraw_again")
+    assert [image.picture for image in images(work)] == ["", "", other.picture]
+    assert not picture_path(shown.picture).exists()
+    assert AuditEntry.objects.filter(act="withdraw_picture").count() == 2
+
+
+def test_an_export_that_runs_meanwhile_is_not_offered(work: World, monkeypatch):
+    shown = images(work)[0]
+    pack = export_job.pack
+
+    def withdraw_and_pack(*args, **options):
+        withdraw_picture(image=shown)
+        return pack(*args, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(export_job, "pack", withdraw_and_pack)
+        arguments = {
+            "corpus": "quay",
+            "format": "entities",
+            "layer": "import",
+            "with_pictures": True,
+            "include_unfinished": True,
+        }
+        job = jobs.enqueue(kind="export_dataset", arguments=arguments)
+        assert jobs.run_queued_job(job.pk) == Job.FAILED
+    job.refresh_from_db()
+    assert job.error == "A picture was withdrawn meanwhile: export again."
+    assert archives.archives_of_job(job.pk) == []
+    again = jobs.enqueue(kind="export_dataset", arguments=arguments)
+    assert jobs.run_queued_job(again.pk) == Job.DONE
+
+
+def test_an_export_that_begins_before_a_withdrawal_ends_leaves_the_picture_out(work: World, tmp_path: Path):
+    shown, _, other = images(work)
+    withdrawn.note_withdrawn(shown.picture)
+    export_dataset(
+        corpus="quay",
+        format="entities",
+        out=tmp_path / "out",
+        layer="import",
+        include_unfinished=True,
+        with_pictures=True,
+    )
+    assert [file.name for file in (tmp_path / "out" / "images").iterdir()] == [other.filename]
+
+
+def test_an_export_whose_job_is_about_to_end_loses_its_archive(work: World, tmp_path: Path):
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made" / "a.txt").write_text("a")
+    job = Job.objects.create(kind="export_dataset", state=Job.RUNNING, arguments={"corpus": "quay"})
+    made = archives.pack(tmp_path / "made", f"quay-entities-{job.pk}")
+    assert withdraw_picture(image=images(work)[0]).exports == 1
+    with pytest.raises(archives.DownloadExpired):
+        archives.file_of(made.path)
+
+
 def test_the_same_picture_is_not_stored_again(work: World, tmp_path: Path):
     withdraw_picture(image=images(work)[0])
     record = replace(some_images(1)[0], picture=tmp_path / "navy.jpg")
     with pytest.raises(PictureError, match="this picture was withdrawn; leave the image out"):
         import_records(name="again", records=[record], format="test", source="the test")
+
+
+def test_a_running_import_does_not_bring_back_what_is_withdrawn_meanwhile(
+    work: World, tmp_path: Path, monkeypatch
+):
+    shown, _, other = images(work)
+    publish = pictures.publish_pictures
+
+    def withdraw_and_publish(staged: Path) -> None:
+        withdrawn.note_withdrawn(shown.picture)
+        publish(staged)
+
+    monkeypatch.setattr(pictures, "publish_pictures", withdraw_and_publish)
+    records = [
+        replace(record, picture=tmp_path / f"{colour}.jpg")
+        for record, colour in zip(some_images(2), ("navy", "red"), strict=True)
+    ]
+    import_records(name="again", records=records, format="test", source="the test")
+    found = list(Image.objects.filter(corpus__name="again").order_by("position"))
+    assert [image.picture for image in found] == ["", other.picture]
 
 
 def test_what_a_restored_backup_brings_back_is_withdrawn_again(work: World):
@@ -168,6 +268,15 @@ def test_lists_are_merged_and_nonsense_in_them_is_passed_over(tmp_path: Path, se
     withdrawn.merge_withdrawn(f"../../etc/passwd 2020\n{two} 2020-01-01T00:00:00+00:00\n\n")
     assert withdrawn.withdrawn_pictures() == {one, two}
     assert withdrawn.withdrawn_file().read_text().splitlines()[0].startswith(two)
+
+
+def test_lists_that_are_written_at_once_lose_no_line(tmp_path: Path, settings):
+    settings.DATA_DIR = tmp_path
+    names = {f"{number:064x}.jpg" for number in range(64)}
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(withdrawn.note_withdrawn, names))
+    assert withdrawn.withdrawn_pictures() == names
+    assert {path.name for path in tmp_path.iterdir()} == {"withdrawn.txt", ".withdrawn.lock"}
 
 
 def test_an_image_without_a_picture_has_none_to_withdraw(work: World):

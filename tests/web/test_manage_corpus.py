@@ -8,8 +8,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotation.common.roles import ADMIN, RESEARCHER
 from annotation.images.pictures import picture_path
-from annotation.models import AuditEntry, Campaign, Corpus, Image
+from annotation.models import Account, AuditEntry, Campaign, Corpus, Image, RoleGrant
+from annotation.web.staff.corpora import managing
 from tests.web import world
 from tests.web.staff import press, said, words
 
@@ -56,6 +58,48 @@ def test_a_picture_is_shown_and_then_withdrawn(drawn: Corpus, reader: Client):
     assert Image.objects.get(pk=image.pk).picture == ""
     assert "This image has no picture." in words(reader.get(address))
     assert reader.get(reverse("image", args=["drawn", image.key])).status_code == 200
+
+
+@pytest.fixture
+def shared(drawn: Corpus, tmp_path: Path) -> Corpus:
+    """A corpus with the same pictures as `drawn`."""
+    return world.corpus(tmp_path / "shared", name="secret")
+
+
+@pytest.mark.parametrize(
+    ("role", "granted", "goes"),
+    [
+        (RESEARCHER, ("drawn",), False),
+        (RESEARCHER, ("drawn", "secret"), True),
+        (RESEARCHER, (), True),
+        (ADMIN, (), True),
+    ],
+)
+def test_a_picture_that_corpora_of_others_have_is_an_admins_to_withdraw(
+    drawn: Corpus, shared: Corpus, role: str, granted: tuple[str, ...], goes: bool
+):
+    image = drawn.images.get(position=1)
+    assert shared.images.filter(picture=image.picture).exists()
+    client = world.signed_in("bob", *(() if granted else (role,)))
+    for name in granted:
+        corpus = Corpus.objects.get(name=name)
+        RoleGrant.objects.create(account=Account.objects.get(username="bob"), role=role, corpus=corpus)
+    address = reverse("withdraw_picture", args=["drawn"])
+    shown = words(client.get(f"{address}?image={image.key}"))
+    assert ("Withdraw this picture permanently" in shown) == goes
+    page = client.post(address, {"image": image.key}, follow=True)
+    told = {
+        True: "Picture withdrawn from drawn, secret, with 0 open tasks and 0 exports.",
+        False: "Corpora of others have the same picture: ask an admin to withdraw it.",
+    }
+    assert said(page) == [told[goes]] and (goes or "secret" not in shown + words(page))
+    assert picture_path(image.picture).exists() is not goes
+
+
+def test_corpora_that_an_account_may_not_see_are_counted_and_not_named(drawn: Corpus, shared: Corpus):
+    bob = world.account("bob")
+    RoleGrant.objects.create(account=bob, role=RESEARCHER, corpus=drawn)
+    assert managing._named(bob, ["drawn", "secret"]) == "drawn, 1 other corpus"
 
 
 @pytest.mark.parametrize("key", ["nobody", "", "\0", "<b>"])

@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from annotation import jobs
 from annotation.datasets import uploads
-from annotation.models import AuditEntry, Corpus, Job
+from annotation.models import Account, AuditEntry, Corpus, Job
 from tests.intake.uploading import SOUND, forty, zipped
 from tests.web import world
 from tests.web.staff import press, said, words
@@ -207,3 +207,17 @@ def test_a_role_for_a_corpus_adds_none(tmp_path: Path):
     client.force_login(account)
     assert client.get(reverse("uploads")).status_code == 403
     assert "Add a corpus" not in client.get(reverse("home")).content.decode()
+
+
+def test_a_check_of_many_files_keeps_the_first_in_its_result_and_all_in_a_file(ada: Client):
+    files = {f"n{n:02}.txt": b"x%d" % n for n in range(60)}
+    page = whole(ada, {**files, "captions.token.txt": b"a.jpg#0\tA dog is in the park .\n"})
+    ada.post(f"{page}act", {"act": "check"})
+    job = Job.objects.get(kind="check_upload")
+    assert jobs.run_queued_job(job.pk) == Job.DONE
+    job.refresh_from_db()
+    assert (len(job.result["sha256"]), job.result["sha256_count"]) == (50, 61)
+    (upload,) = uploads.uploads_of(Account.objects.get())
+    lines = (upload.folder / "sha256.txt").read_text().splitlines()
+    assert len(lines) == 61 and f"{hashlib.sha256(b'x59').hexdigest()}  n59.txt" in lines
+    assert "The first 50 of 61 files." in words(ada.get(page))

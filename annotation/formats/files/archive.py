@@ -18,7 +18,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
@@ -96,16 +96,17 @@ def unpacked_source(
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def unpack_archive(path: Path, folder: Path, limits: ArchiveLimits = DEFAULT_LIMITS) -> None:
-    """Unpack the archive `path` into `folder`, which is made where it is missing.
+def unpack_archive(path: Path, folder: Path, limits: ArchiveLimits = DEFAULT_LIMITS) -> ArchiveLimits:
+    """Unpack the archive `path` into `folder`, which is made where it is missing; what is left of the limits
+    for further archives.
 
     Raises FormatError as `unpacked_source` does; what was unpacked until then is left there.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    _unpack(path, folder, limits)
+    return _unpack(path, folder, limits)
 
 
-def _unpack(path: Path, folder: Path, limits: ArchiveLimits) -> None:
+def _unpack(path: Path, folder: Path, limits: ArchiveLimits) -> ArchiveLimits:
     unpacker = _Unpacker(path, folder, limits)
     try:
         if path.name.lower().endswith(".zip"):
@@ -120,6 +121,7 @@ def _unpack(path: Path, folder: Path, limits: ArchiveLimits) -> None:
         # bz2 reports damage as an OSError without a number; the others are the disk's.
         why = error.strerror or str(error)
         raise unpacker.refuse(f"cannot be unpacked ({why})", "a whole archive and room for it") from error
+    return replace(limits, size=limits.size - unpacker.size, entries=limits.entries - unpacker.entries)
 
 
 class _Unpacker:

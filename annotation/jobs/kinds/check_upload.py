@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from django.utils.translation import gettext_lazy
@@ -16,8 +16,8 @@ from annotation.datasets.uploads import NoSuchUpload, stored_upload
 from annotation.formats import FormatError
 from annotation.jobs import JobProgress, job_kind
 
-#: Problems in the job's result; the upload's own list has all.
-PROBLEMS_SHOWN = 200
+#: Problems and files in the job's result; the upload's own lists have all.
+PROBLEMS_SHOWN, FILES_SHOWN = 200, 50
 
 
 @job_kind(
@@ -28,8 +28,9 @@ PROBLEMS_SHOWN = 200
 def check_upload_job(progress: JobProgress, *, upload: str, name: str, format: str = "") -> dict[str, Any]:
     """Look at an upload, in a format or the one that is guessed; a killed check begins anew.
 
-    The result has what `CheckedUpload` has, with the first problems, how many there are of each sort, and how
-    many of them end an import that leaves nothing out.
+    The result has what `CheckedUpload` has, with the SHA-256 of the first files and how many files there are,
+    the first problems, how many there are of each sort, and how many of them end an import that leaves
+    nothing out.
     """
     found = check_upload(
         stored_upload(upload),
@@ -37,7 +38,8 @@ def check_upload_job(progress: JobProgress, *, upload: str, name: str, format: s
         tell=lambda phase, share: progress.advance(share, phase=phase),
     )
     return {
-        **asdict(found),
+        **asdict(replace(found, sha256=dict(sorted(found.sha256.items())[:FILES_SHOWN]))),
+        "sha256_count": len(found.sha256),
         "problems": [each.as_dict() for each in found.problems[:PROBLEMS_SHOWN]],
         "problem_count": len(found.problems),
         "problem_sorts": dict(Counter(each.sort for each in found.problems)),

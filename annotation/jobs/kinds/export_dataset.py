@@ -7,13 +7,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.common.locks import exclusive_folder
 from annotation.common.registry import UnknownName
-from annotation.datasets.archives import pack
+from annotation.datasets.archives import pack, remove_archive
 from annotation.datasets.exporting import ExportError
 from annotation.datasets.exporting import export_dataset as write
+from annotation.images.withdrawn import withdrawn_pictures
 from annotation.jobs import JobProgress, job_kind
 from annotation.protocol.terms import ImageRecord
 from annotation.selectors.corpora import AmbiguousLayer, corpus_named
@@ -45,6 +47,7 @@ def export_dataset_job(
     A file cannot be gone on with in its middle, so that a killed export starts anew; what it
     had written is removed first.
     """
+    withdrawn = withdrawn_pictures()
     images = corpus_named(corpus).image_count
     written_share = WRITTEN_BEFORE_PICTURES if with_pictures else WRITTEN
 
@@ -68,5 +71,8 @@ def export_dataset_job(
             progress=told,
         )
         made = pack(folder / "dataset", f"{name}-{progress.job_id}", progress=packing)
+    if with_pictures and withdrawn_pictures() != withdrawn:
+        remove_archive(made.path)
+        raise ExportError(_("A picture was withdrawn meanwhile: export again."))
     counted = {"counts": dict(written.counts), "left_out": dict(written.left_out)}
     return {**made._asdict(), **counted, "notes": written.notes}

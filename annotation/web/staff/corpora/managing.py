@@ -7,14 +7,15 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.common.locks import Busy
-from annotation.common.roles import RESEARCHER
+from annotation.common.roles import ADMIN, RESEARCHER, WHOLE_SERVER
 from annotation.datasets.deleting import CorpusInUse, delete_corpus, why_corpus_kept
-from annotation.models import Corpus, Image
+from annotation.models import Account, Corpus, Image
 from annotation.moderation.withdrawing import CannotWithdraw, withdraw_picture
-from annotation.web.common.access import CORPUS_OF_ADDRESS, account_of, for_roles_on
+from annotation.web.common.access import BROWSING, CORPUS_OF_ADDRESS, account_of, for_roles_on
 from annotation.web.staff.frame import said
 
 
@@ -52,17 +53,41 @@ def picture_withdraw(request: HttpRequest, corpus: Corpus) -> HttpResponse:
             _("Corpus “%(corpus)s” has no image “%(key)s”.") % {"corpus": corpus.name, "key": key[:100]},
         )
         return redirect("manage_corpus", corpus.name)
+    account = account_of(request)
+    kept = _why_picture_kept(account, image)
     if request.method != "POST":
         captions = image.captions.order_by("number")
-        about = {"corpus": corpus, "image": image, "captions": captions}
+        about = {"corpus": corpus, "image": image, "captions": captions, "kept": kept}
         return render(request, "annotation/withdraw_picture.html", about)
     with said(request, CannotWithdraw) as tell:
-        done = withdraw_picture(image=image, actor=account_of(request))
+        if kept:
+            raise CannotWithdraw(kept)
+        done = withdraw_picture(image=image, actor=account)
         tell(
             _("Picture withdrawn from %(corpora)s, with %(tasks)d open tasks and %(exports)d exports.")
-            % {"corpora": ", ".join(done.corpora), "tasks": done.tasks, "exports": done.exports}
+            % {"corpora": _named(account, done.corpora), "tasks": done.tasks, "exports": done.exports}
         )
     return redirect("manage_corpus", corpus.name)
+
+
+def _why_picture_kept(account: Account, image: Image) -> str:
+    """Why this account may not withdraw the picture of an image, which goes from every corpus that has it: it
+    is no researcher of one of them; "" where it may."""
+    if not image.picture or account.has_role(ADMIN, on=WHOLE_SERVER):
+        return ""
+    having = Corpus.objects.filter(images__picture=image.picture).distinct()
+    if all(account.has_role(RESEARCHER, on=each.scope) for each in having):
+        return ""
+    return _("Corpora of others have the same picture: ask an admin to withdraw it.")
+
+
+def _named(account: Account, corpora: list[str]) -> str:
+    """The names of those corpora that an account may see, and how many others there are."""
+    rows = Corpus.objects.filter(name__in=corpora).order_by("name")
+    seen = [row.name for row in rows if account.has_role(*BROWSING, on=row.scope)]
+    if others := len(corpora) - len(seen):
+        seen.append(ngettext("%(count)d other corpus", "%(count)d other corpora", others) % {"count": others})
+    return ", ".join(seen)
 
 
 urlpatterns = [

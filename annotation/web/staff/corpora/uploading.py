@@ -240,7 +240,7 @@ def _in_words(job: Job) -> dict[str, Any]:
         "english": found["english"] >= ENGLISH_ENOUGH,
         "english_percent": round(100 * found["english"]),
         "rows": list(enumerate(found["rows"])),
-        "sha256": sorted(found["sha256"].items())[:50],
+        "sha256": sorted(found["sha256"].items()),
     }
 
 
