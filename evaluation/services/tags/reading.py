@@ -17,6 +17,8 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from functools import cache, cached_property
 from typing import NamedTuple
 
+import django
+
 from annotation.common.batching import chunks
 from annotation.protocol.chunker.chunking import NounPhraseChunker
 from evaluation.formats.conllu import ParsedSentence
@@ -100,8 +102,10 @@ def read_ranked_tags(
         for block in blocks:
             yield from _ranked(unit, alpha, block)
         return
-    # Fresh processes: copies of this one would share its connections.
-    pool = ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn"))
+    # Fresh processes: copies of this one would share its connections. This module can be imported there only
+    # after Django is set up.
+    fresh = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(processes, mp_context=fresh, initializer=django.setup)
     under_way: deque[Future[list[RankedTags]]] = deque()
     try:
         for block in blocks:

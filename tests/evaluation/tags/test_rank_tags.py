@@ -183,7 +183,9 @@ def test_several_readers_give_the_same_in_the_same_order_and_read_little_ahead(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Threads, which start faster, in the place of processes."""
-    monkeypatch.setattr(reading, "ProcessPoolExecutor", lambda number, mp_context: ThreadPoolExecutor(number))
+    monkeypatch.setattr(
+        reading, "ProcessPoolExecutor", lambda number, **of_processes: ThreadPoolExecutor(number)
+    )
     taken: list[int] = []
 
     def images() -> Iterator[list[CaptionToRead]]:
