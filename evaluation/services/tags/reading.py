@@ -4,7 +4,7 @@ A noun is what the lemmatiser tags as one within a noun phrase: of annotation's 
 stored. The chunker mends tags for captions, which the lemmatiser does not: outside all noun phrases stand the
 "front" of "in front of" and many a verb ("the dog bites").
 
-Images are read by this process or by several, which know nothing of databases; memory does not grow with
+Images are read by this process or by several, which ask no database; memory does not grow with
 their number.
 """
 
