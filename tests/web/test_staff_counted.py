@@ -10,7 +10,7 @@ from annotation import campaigns
 from annotation.models import Control, Judgment, OpenImage
 from annotation.queue.submission import Answer
 from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
-from tests.factories import a_corpus, some_images
+from tests.factories import a_corpus, an_image, some_images
 from tests.queue.test_counted import held, submit, workers
 from tests.web import world as people
 from tests.web.staff import words
@@ -56,7 +56,13 @@ def test_every_page_of_such_a_campaign_can_be_read(ada: Client, tasks: str):
 @pytest.mark.parametrize("tasks", ["graded", "relevance"])
 def test_known_items_are_made_of_captions_by_page_and_shown(ada: Client, tasks: str):
     settings = {"trust": {"qualification": False}, "page": {"images": 3, "captions": 4}}
-    a_corpus("quay", some_images(60))
+    # A caption that another image has too is wrong for neither.
+    captions = ("thing{n} crosses the street .", "thing{n} walks .")
+    images = [
+        an_image(str(n), *(text.format(n=n) for text in captions), split="train" if n % 2 else "test")
+        for n in range(60)
+    ]
+    a_corpus("quay", images)
     campaigns.open_campaign(
         campaigns.CampaignPlan(name="judging", corpus="quay", tasks=tasks, settings=settings, split="test")
     )
