@@ -22,7 +22,7 @@ from rest_framework import serializers
 from annotation.api.rest.cursors import CursorPage, ListRequest
 from annotation.api.rest.doors import Door
 from annotation.api.rest.fields import CallFields, CursorQuery
-from annotation.models import Account, Job
+from annotation.models import Account, ApiToken, Job
 
 GET, POST, PATCH, DELETE = "GET", "POST", "PATCH", "DELETE"
 #: How the name of every route of this API begins.
@@ -34,13 +34,15 @@ _KEY_PATTERN = r"^[!-~]{1,100}$"
 
 @dataclass(frozen=True, slots=True)
 class ApiCall:
-    """A call that was let in: who calls, the values of its body and its query, and its list's place."""
+    """A call that was let in: who calls, the values of its body and its query, its list's place, and the
+    token by which it came, if by one."""
 
     request: HttpRequest
     account: Account
     data: Mapping[str, Any]
     asked: Mapping[str, Any]
     listed: ListRequest | None = None
+    token: ApiToken | None = None
 
     @property
     def rows(self) -> ListRequest:

@@ -109,7 +109,8 @@ class OperationView(APIView):
         data = checked(about.body or CallFields, sent) if not about.reads else {}
         key = _key_of(about, account, inner)
         listed = list_request(path=inner.path, account=account.pk, asked=asked) if about.listed else None
-        call = ApiCall(inner, account, data, asked, listed)
+        token: Any = request.auth
+        call = ApiCall(inner, account, data, asked, listed, token)
         if key is None:
             return _response(about, handler(call, *things, **place))
         return _done_once(key, about, lambda: _plain(about, handler(call, *things, **place)))

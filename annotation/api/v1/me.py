@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from rest_framework import serializers
 
@@ -11,6 +12,7 @@ from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import SignedIn, missing
 from annotation.api.rest.operations import DELETE, GET, ApiCall, Operation, serves
+from annotation.common.roles import WHOLE_SERVER
 from annotation.models import ApiToken, Campaign, Corpus
 from annotation.workers.api_tokens import revoke_api_token
 
@@ -77,17 +79,24 @@ def me_show_call(call: ApiCall) -> dict[str, Any]:
     )
 )
 def tokens_list_call(call: ApiCall) -> CursorPage:
-    """List your tokens, the newest first. They are made on the page “My account”, which asks for the
-    password."""
-    found = ApiToken.objects.filter(account_id=call.account.pk).select_related("corpus", "campaign")
-    return call.rows.of_rows(found, "-pk", _token_plain)
+    """List your tokens, the newest first; by a token for a corpus or a campaign, that token alone. They are
+    made on the page “My account”, which asks for the password."""
+    return call.rows.of_rows(_own_tokens(call).select_related("corpus", "campaign"), "-pk", _token_plain)
 
 
 @serves(Operation(route="token", method=DELETE, path="tokens/<int:number>", tag=_TAG, opens=SignedIn()))
 def token_revoke_call(call: ApiCall, number: int) -> None:
-    """Revoke a token of yours, at once."""
-    if not revoke_api_token(account=call.account, token=number):
+    """Revoke a token of yours, at once; by a token for a corpus or a campaign, that token alone."""
+    known = _own_tokens(call).filter(pk=number).exists()
+    if not known or not revoke_api_token(account=call.account, token=number):
         raise missing(_("You have no token %(number)d.") % {"number": number})
+
+
+def _own_tokens(call: ApiCall) -> QuerySet[ApiToken]:
+    """The tokens that a call may know of."""
+    found = ApiToken.objects.filter(account_id=call.account.pk)
+    limited = call.token is not None and call.token.scope != WHOLE_SERVER
+    return found.filter(pk=call.token.pk) if limited and call.token is not None else found
 
 
 def _token_plain(token: ApiToken) -> dict[str, Any]:

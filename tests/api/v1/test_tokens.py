@@ -147,6 +147,15 @@ def test_a_token_for_a_campaign_opens_that_campaign_alone(harbour: Campaign) -> 
     assert codes(caller.get("systems")) == (403, "no_role")
 
 
+def test_a_token_for_a_corpus_knows_of_no_other_token(harbour: Campaign) -> None:
+    account = web.account("ada", "researcher")
+    whole, limited = Caller(account), Caller(account, corpus=harbour.corpus)
+    assert [one["number"] for one in limited.get("tokens").json()["results"]] == [limited.token.pk]
+    assert codes(limited.send("DELETE", f"tokens/{whole.token.pk}")) == (404, "unknown")
+    assert len(whole.get("tokens").json()["results"]) == 2
+    assert limited.send("DELETE", f"tokens/{limited.token.pk}").status_code == 204
+
+
 def test_a_limit_never_widens_what_the_account_may(harbour: Campaign) -> None:
     other = Corpus.objects.get(name="other")
     account = web.account("ada")
