@@ -3,49 +3,30 @@
 from __future__ import annotations
 
 from django.db import models
-from django.utils import timezone
 
-from annotation.common.roles import Scope
+from evaluation.models.kept import KeptPredictions
 from evaluation.models.ranked import System
 
 
-class TagSet(models.Model):
+class TagSet(KeptPredictions):
     """Ranked tags of images of a corpus: of one system, or of the collection that is its `source`.
 
     `settings` say how they were found. `vocabulary` are the tags among which the system chose; it is empty
-    where a list is all that is known. `system_digest` is that of the system then, `digest` that of the tags.
-    `figures` are the scores that a job found last, as plain data.
+    where a list is all that is known. `figures` are the scores that a job found last, as plain data.
     """
 
     corpus = models.ForeignKey("annotation.Corpus", on_delete=models.PROTECT, related_name="tag_sets")
-    name = models.SlugField(max_length=100, unique=True)
     made_by = models.ForeignKey(
         System, on_delete=models.PROTECT, null=True, blank=True, related_name="tag_sets"
     )
     source = models.TextField(blank=True)
-    split = models.TextField(blank=True)
-    seed = models.PositiveBigIntegerField(default=0)
     settings = models.JSONField(default=dict)
     features = models.TextField(blank=True)
     vocabulary = models.JSONField(default=list, blank=True)
-    system_digest = models.CharField(max_length=64, blank=True)
-    digest = models.CharField(max_length=64, blank=True)
-    image_count = models.PositiveIntegerField(default=0)
     figures = models.JSONField(default=dict, blank=True)
-    published = models.BooleanField(default=False)
-    created_at = models.DateTimeField(default=timezone.now)
 
-    class Meta:
+    class Meta(KeptPredictions.Meta):
         verbose_name = "tag set"
-        ordering = ["name"]
-
-    def __str__(self) -> str:
-        return self.name
-
-    @property
-    def scope(self) -> Scope:
-        """What a role must be granted for to act on it."""
-        return Scope(self.corpus_id)
 
 
 class TaggedImage(models.Model):
