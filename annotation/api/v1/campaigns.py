@@ -1,4 +1,4 @@
-"""Campaigns by API: the list, one with its figures, opening, pausing, closing, and its settings."""
+"""Campaigns by API: the list, one with its figures, opening, pausing, closing, which images come first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from annotation import campaigns, jobs
 from annotation.api.contents import json_time
 from annotation.api.problems import FieldProblem, Problem
 from annotation.api.rest.cursors import CursorPage
-from annotation.api.rest.doors import Anywhere, On
+from annotation.api.rest.doors import Anywhere
 from annotation.api.rest.fields import (
     CallFields,
     MoneyField,
@@ -24,6 +24,8 @@ from annotation.api.rest.fields import (
     decimal_text,
 )
 from annotation.api.rest.operations import DELETE, GET, PATCH, POST, ApiCall, Operation, serves
+from annotation.api.v1.addressed import CAMPAIGN_PATH, CAMPAIGNS_TAG, READS_CAMPAIGN, RUNS_CAMPAIGN
+from annotation.api.v1.campaign_settings import check_pay
 from annotation.campaigns import monitoring
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.layer_rows import LayerError
@@ -33,14 +35,7 @@ from annotation.protocol.kinds import all_tasks, kinds_of_tasks
 from annotation.selectors.campaign import overview
 from annotation.selectors.campaign.reasons import PAUSED, coded_reason, reason_in_words
 from annotation.selectors.scopes import campaigns_of, corpora_of
-from annotation.selectors.settings_versions import settings_versions
 from annotation.web.common.access import BROWSING
-from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS
-
-_TAG = "campaigns"
-READS_CAMPAIGN = On(CAMPAIGN_OF_ADDRESS, BROWSING)
-RUNS_CAMPAIGN = On(CAMPAIGN_OF_ADDRESS, (RESEARCHER,))
-_PATH = "campaigns/<slug:name>"
 
 
 class CampaignShown(serializers.Serializer[Any]):
@@ -136,29 +131,6 @@ class CampaignDetailShown(CampaignShown):
     )
 
 
-class SettingsShown(serializers.Serializer[Any]):
-    """The settings in force, whole, and the version that they are."""
-
-    version = serializers.IntegerField()
-    settings = PlainField()
-
-
-class SettingsVersionShown(SettingsShown):
-    """One version of the settings."""
-
-    created_by = serializers.CharField(allow_null=True)
-    created_at = serializers.DateTimeField()
-
-
-class SettingsChanged(serializers.Serializer[Any]):
-    """What a change of settings came to: the version in force, what changed, and how many images were
-    reopened."""
-
-    version = serializers.IntegerField()
-    changed = serializers.ListField(child=serializers.CharField())
-    reopened = serializers.IntegerField()
-
-
 class CampaignFilter(CallFields):
     """Which campaigns."""
 
@@ -173,7 +145,7 @@ class CampaignPlanned(CallFields):
 
     name = NameField()
     corpus = NameField()
-    tasks = TextField(max_length=40, help_text="entities, relevance, graded, captions or regions.")
+    tasks = TextField(max_length=40, help_text=f"One of {', '.join(all_tasks())}.")
     settings = PlainField(required=False)
     like = NameField(required=False)
     split = TextField(required=False, max_length=40)
@@ -185,15 +157,6 @@ class Reasoned(CallFields):
     """Why; workers read it."""
 
     reason = TextField(required=False, allow_blank=True)
-
-
-class SettingsWanted(CallFields):
-    """All settings, as they shall be from now on; absent ones are defaults. `version` is the version that you
-    looked at: where another is in force, nothing is changed (412)."""
-
-    version = WholeField()
-    settings = PlainField()
-    unpaid = serializers.BooleanField(required=False)
 
 
 class CampaignChange(CallFields):
@@ -229,7 +192,7 @@ _EXAMPLE = {
         route="campaigns",
         method=GET,
         path="campaigns",
-        tag=_TAG,
+        tag=CAMPAIGNS_TAG,
         opens=Anywhere(BROWSING),
         asked=CampaignFilter,
         answers=CampaignShown,
@@ -254,7 +217,7 @@ def campaigns_list_call(call: ApiCall) -> CursorPage:
         route="campaigns",
         method=POST,
         path="campaigns",
-        tag=_TAG,
+        tag=CAMPAIGNS_TAG,
         opens=Anywhere((RESEARCHER,), corpora=True),
         body=CampaignPlanned,
         job=True,
@@ -275,7 +238,7 @@ def campaign_open_call(call: ApiCall) -> Job:
         errors = [FieldProblem("tasks", "invalid_choice", told)]
         raise Problem(HTTPStatus.BAD_REQUEST, "bad_request", told, field="tasks", errors=errors)
     settings = asked.get("settings", {})
-    _check_pay(settings, kinds_of_tasks(asked["tasks"]), meant=asked.get("unpaid", False))
+    check_pay(settings, kinds_of_tasks(asked["tasks"]), meant=asked.get("unpaid", False))
     draft = {"name": asked["name"], "corpus": asked["corpus"], "tasks": asked["tasks"], "settings": settings}
     if "like" in asked:
         like = _open_campaign(call, asked["like"])
@@ -288,7 +251,12 @@ def campaign_open_call(call: ApiCall) -> Job:
 
 @serves(
     Operation(
-        route="campaign", method=GET, path=_PATH, tag=_TAG, opens=READS_CAMPAIGN, answers=CampaignDetailShown
+        route="campaign",
+        method=GET,
+        path=CAMPAIGN_PATH,
+        tag=CAMPAIGNS_TAG,
+        opens=READS_CAMPAIGN,
+        answers=CampaignDetailShown,
     )
 )
 def campaign_show_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
@@ -349,8 +317,8 @@ def campaign_show_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
     Operation(
         route="campaign",
         method=PATCH,
-        path=_PATH,
-        tag=_TAG,
+        path=CAMPAIGN_PATH,
+        tag=CAMPAIGNS_TAG,
         opens=RUNS_CAMPAIGN,
         body=CampaignChange,
         answers=CampaignShown,
@@ -367,7 +335,12 @@ def campaign_change_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
 
 @serves(
     Operation(
-        route="campaign", method=DELETE, path=_PATH, tag=_TAG, opens=RUNS_CAMPAIGN, refuses=(CampaignError,)
+        route="campaign",
+        method=DELETE,
+        path=CAMPAIGN_PATH,
+        tag=CAMPAIGNS_TAG,
+        opens=RUNS_CAMPAIGN,
+        refuses=(CampaignError,),
     )
 )
 def campaign_delete_call(call: ApiCall, campaign: Campaign) -> None:
@@ -379,8 +352,8 @@ def campaign_delete_call(call: ApiCall, campaign: Campaign) -> None:
     Operation(
         route="campaign_pause",
         method=POST,
-        path=f"{_PATH}/pause",
-        tag=_TAG,
+        path=f"{CAMPAIGN_PATH}/pause",
+        tag=CAMPAIGNS_TAG,
         opens=RUNS_CAMPAIGN,
         body=Reasoned,
         answers=CampaignShown,
@@ -402,8 +375,8 @@ def campaign_pause_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
     Operation(
         route="campaign_resume",
         method=POST,
-        path=f"{_PATH}/resume",
-        tag=_TAG,
+        path=f"{CAMPAIGN_PATH}/resume",
+        tag=CAMPAIGNS_TAG,
         opens=RUNS_CAMPAIGN,
         answers=CampaignShown,
         refuses=(CampaignError,),
@@ -419,8 +392,8 @@ def campaign_resume_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
     Operation(
         route="campaign_close",
         method=POST,
-        path=f"{_PATH}/close",
-        tag=_TAG,
+        path=f"{CAMPAIGN_PATH}/close",
+        tag=CAMPAIGNS_TAG,
         opens=RUNS_CAMPAIGN,
         body=Reasoned,
         answers=CampaignShown,
@@ -435,85 +408,10 @@ def campaign_close_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
 
 @serves(
     Operation(
-        route="campaign_settings",
-        method=GET,
-        path=f"{_PATH}/settings",
-        tag=_TAG,
-        opens=READS_CAMPAIGN,
-        answers=SettingsShown,
-    )
-)
-def campaign_settings_show_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
-    """Show the settings in force, whole."""
-    return {"version": campaign.settings_version, "settings": settings_of(campaign.settings).as_dict()}
-
-
-@serves(
-    Operation(
-        route="campaign_settings",
-        method=PATCH,
-        path=f"{_PATH}/settings",
-        tag=_TAG,
-        opens=RUNS_CAMPAIGN,
-        body=SettingsWanted,
-        answers=SettingsChanged,
-        refuses=(CampaignError,),
-        stale=(campaigns.StaleSettings,),
-        example={"version": 1, "settings": {"trust": {"bar": 0.75}}},
-    )
-)
-def campaign_settings_change_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
-    """Put settings in force as the next version.
-
-    A change to how images are asked about reopens them all, where nobody has worked yet.
-    """
-    wanted = call.data["settings"]
-    before = settings_of(campaign.settings).pay.unpaid(campaign.kinds)
-    after = settings_of(wanted).pay.unpaid(campaign.kinds)
-    _check_pay(wanted, campaign.kinds, meant=call.data.get("unpaid", False) or set(after) <= set(before))
-    done = campaigns.change_campaign_settings(
-        campaign=campaign, settings=wanted, seen=call.data["version"], actor=call.account
-    )
-    changed = [each.name for each in done.differences]
-    return {"version": done.version, "changed": changed, "reopened": done.reopened}
-
-
-@serves(
-    Operation(
-        route="campaign_settings_versions",
-        method=GET,
-        path=f"{_PATH}/settings/versions",
-        tag=_TAG,
-        opens=READS_CAMPAIGN,
-        answers=SettingsVersionShown,
-        listed=True,
-    )
-)
-def campaign_settings_versions_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
-    """List the versions that a campaign's settings have had, the newest first."""
-    rows = call.rows
-    found = settings_versions(campaign)
-    if rows.mark is not None:
-        found = [each for each in found if each.number < rows.mark]
-    shown = found[: rows.limit]
-    plain = [
-        {
-            "version": each.number,
-            "settings": settings_of(each.settings).as_dict(),
-            "created_by": each.created_by.get_username() if each.created_by is not None else None,
-            "created_at": json_time(each.created_at),
-        }
-        for each in shown
-    ]
-    return rows.page(plain, shown[-1].number if len(found) > rows.limit else None)
-
-
-@serves(
-    Operation(
         route="campaign_order",
         method=POST,
-        path=f"{_PATH}/priorities",
-        tag=_TAG,
+        path=f"{CAMPAIGN_PATH}/priorities",
+        tag=CAMPAIGNS_TAG,
         opens=RUNS_CAMPAIGN,
         body=Priority,
         answers=PrioritySet,
@@ -555,13 +453,3 @@ def _open_campaign(call: ApiCall, name: str) -> Campaign:
 
 
 _NO_CAMPAIGN = gettext_lazy("There is no campaign “%(name)s” here.")
-
-
-def _check_pay(settings: dict[str, Any], kinds: tuple[str, ...], *, meant: bool) -> None:
-    """Raise CampaignError where some kind would earn nothing and nobody said that this is meant."""
-    unpaid = settings_of(settings).pay.unpaid(kinds)
-    if unpaid and not meant:
-        raise CampaignError(
-            _("No pay is set for %(kinds)s: set it in the settings, under “pay”, or send “unpaid”: true.")
-            % {"kinds": ", ".join(unpaid)}
-        )

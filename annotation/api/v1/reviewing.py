@@ -13,7 +13,7 @@ from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import missing
 from annotation.api.rest.fields import CallFields, PlainField, TextField
 from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Created, Operation, serves
-from annotation.api.v1.campaigns import READS_CAMPAIGN
+from annotation.api.v1.addressed import READS_CAMPAIGN
 from annotation.models import Campaign, OpenImage
 from annotation.moderation import control_items, rulings
 from annotation.moderation.rulings import CannotRule

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from annotation.api.rest.doors import On, missing
 from annotation.api.rest.operations import GET, ApiCall, Operation, serves
-from annotation.api.v1.campaigns import RUNS_CAMPAIGN
+from annotation.api.v1.addressed import RUNS_CAMPAIGN
 from annotation.common.registry import UnknownName
 from annotation.datasets.layers import MOST_IMAGES_UPDATED_FOR_PAGE, LayerBehind, layer_to_read
 from annotation.models import Campaign, Corpus

@@ -5,9 +5,19 @@ from django.urls import path
 from annotation.api import document
 from annotation.api.rest.operations import operation_patterns
 from annotation.api.rest.views import operation_view
-from annotation.api.v1 import campaigns, corpora, me, preparing, reviewing, streams, work, workers
+from annotation.api.v1 import (
+    campaign_settings,
+    campaigns,
+    corpora,
+    me,
+    preparing,
+    reviewing,
+    streams,
+    work,
+    workers,
+)
 
-_MODULES = (corpora, campaigns, preparing, workers, reviewing, work, streams, me)
+_MODULES = (corpora, campaigns, campaign_settings, preparing, workers, reviewing, work, streams, me)
 urlpatterns = [
     path("openapi.json", document.openapi_document, name="v1_openapi"),
     path("docs", document.api_pages, name="v1_docs"),

@@ -16,7 +16,7 @@ from annotation.api.rest.doors import Anywhere, missing
 from annotation.api.rest.fields import CallFields, NameField
 from annotation.api.rest.jobs_shown import job_plain
 from annotation.api.rest.operations import GET, POST, ApiCall, JobShown, Operation, serves
-from annotation.api.v1.campaigns import RUNS_CAMPAIGN
+from annotation.api.v1.addressed import RUNS_CAMPAIGN
 from annotation.common.roles import RESEARCHER
 from annotation.datasets import archives
 from annotation.datasets.exporting import ExportError, check_export

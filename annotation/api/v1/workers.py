@@ -13,7 +13,7 @@ from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import missing
 from annotation.api.rest.fields import CallFields, MoneyField, NameField, TextField, decimal_text
 from annotation.api.rest.operations import GET, POST, ApiCall, Operation, serves
-from annotation.api.v1.campaigns import RUNS_CAMPAIGN
+from annotation.api.v1.addressed import RUNS_CAMPAIGN
 from annotation.models import Campaign, Job
 from annotation.moderation import discarding
 from annotation.moderation.discarding import CannotDo

@@ -1,0 +1,13 @@
+"""What operations about a campaign are addressed by, and whom they are open to."""
+
+from __future__ import annotations
+
+from annotation.api.rest.doors import On
+from annotation.common.roles import RESEARCHER
+from annotation.web.common.access import BROWSING
+from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS
+
+CAMPAIGNS_TAG = "campaigns"
+CAMPAIGN_PATH = "campaigns/<slug:name>"
+READS_CAMPAIGN = On(CAMPAIGN_OF_ADDRESS, BROWSING)
+RUNS_CAMPAIGN = On(CAMPAIGN_OF_ADDRESS, (RESEARCHER,))
