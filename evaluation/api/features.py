@@ -47,15 +47,17 @@ class FeatureSetShown(serializers.Serializer[Any]):
 
 
 class ExtractionWanted(CallFields):
-    """A feature set to be computed by a network that an operator put into `sources/networks`, called by
-    the name of its file: of pictures, or, with a `method`, of their regions. `settings` are KEY=VALUE,
-    separated by spaces."""
+    """A feature set to be computed of pictures, or, with a `method`, of their regions: by a network that an
+    operator put into `sources/networks`, called by the name of its file, or from colours, gradients and place
+    (`layout`). `layer` is the one whose boxes method `gold` takes. `settings` are KEY=VALUE, separated by
+    spaces."""
 
     name = NameField()
     corpus = NameField()
     network = TextField()
     method = serializers.ChoiceField([one for one in METHODS_OFFERED if one], required=False)
     limit = WholeField(required=False, min_value=1, max_value=1000)
+    layer = TextField(required=False)
     settings = TextField(required=False, max_length=1000)
 
 

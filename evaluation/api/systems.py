@@ -72,8 +72,9 @@ class OfCorpus(CallFields):
 
 class TrainingWanted(CallFields):
     """A system to be trained by a recipe: one of `GET recipes`, or the name of a file that an operator put
-    into `sources/recipes`. Other files are names in `sources` too. `features`, `regions` and `words` are
-    labels of feature sets. Either `train` and `held_out` splits, or a `fold` such as 1/5."""
+    into `sources/recipes`. Other files are names in `sources` too. `features`, `regions`, `words` and `text`
+    (vectors of captions) are labels of feature sets. Either `train` and `held_out` splits, or a `fold` such
+    as 1/5."""
 
     name = NameField()
     corpus = NameField()
@@ -86,15 +87,18 @@ class TrainingWanted(CallFields):
     features = TextField(required=False)
     regions = TextField(required=False)
     words = TextField(required=False)
+    text = TextField(required=False)
     layer = TextField(required=False)
     weak = TextField(required=False)
 
 
 class RankingWanted(CallFields):
     """What is ranked: a split or a fold, all images without it; under which protocol, and what the runs
-    are called."""
+    are called. A system that compares regions with phrases needs `regions`, the label of a set of
+    proposals."""
 
     split = TextField(required=False)
+    regions = TextField(required=False)
     protocol = TextField(required=False, max_length=40)
     seed = WholeField(required=False, max_value=10**9 - 1)
     name = NameField(required=False)

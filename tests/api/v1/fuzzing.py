@@ -37,7 +37,7 @@ CHECKS = [
     response_headers_conformance,
     response_schema_conformance,
 ]
-#: What becomes of a call that was drawn: it is sent so; its address names what is there; or it is valid.
+#: How a drawn call is sent: as it is; with an address that names existing things; or made valid.
 AS_DRAWN, AT_A_PLACE, VALID_CALL = "as drawn", "at a place", "valid"
 STRANGER = "stranger"
 
