@@ -240,7 +240,7 @@ CALLS_OF_WORKERS: dict[str, Any] = {
     "/api/assignments/{assignment}/heartbeat": {
         "post": _call(
             "worker_heartbeat",
-            "Keep a task: its time begins anew",
+            "Keep a task: its time starts again",
             _object("expires_at", expires_at=_TIME),
             *(400, 410),
             place="assignment",

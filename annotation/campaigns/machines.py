@@ -1,6 +1,6 @@
 """Machines of a campaign: made by a manager, taught by a job, and what they would draw stored.
 
-How a machine comes to its boxes is none of this package's business: whoever teaches it stores proposals, for
+This package does not know how a machine finds its boxes: what teaches it stores proposals, for
 each image and phrase boxes with the chance that people accept them (`store_proposals`).
 """
 
@@ -105,7 +105,7 @@ def machine_learnt(machine: Machine, *, images: int, source: str) -> int:
     """Note that a machine learnt from so many finished images; the version of its proposals from now on.
 
     Store its proposals of that version first: from now on it answers with them. Where its verdicts had
-    suspended it, it begins anew.
+    suspended it, it starts again.
     """
     with database.writing():
         row = Machine.objects.select_for_update(no_key=True).get(pk=machine.pk)

@@ -4,7 +4,7 @@ The picture is known by its bytes, so it goes from every corpus that has it: its
 tasks that show it, the leases on them, control items about it, and exports that may hold it. Captions,
 answers and layers stay. What was asked is not asked again: the open image remembers it in
 `state["withdrawn"]`, a list of keys of tasks, or "*" for all. The name is noted first, in a list that a
-restored backup is held against.
+restored backup is compared with.
 """
 
 from __future__ import annotations

@@ -362,7 +362,7 @@ def _by_place(
     expression: Callable[[str], str],
     values: Sequence[Any],
 ) -> dict[tuple[int, str], Any]:
-    """(campaign, kind) -> what an SQL expression about a campaign `c` and the kind comes to, of kinds with
+    """(campaign, kind) -> the value of an SQL expression about a campaign `c` and the kind, of kinds with
     their campaigns; each expression has `values` for its parameters. One query."""
     parts: list[str] = []
     given: list[Any] = []

@@ -62,7 +62,7 @@ def own_tokens(request: HttpRequest) -> HttpResponse:
 @require_POST
 @for_roles(*BROWSING)
 def token_revoke(request: HttpRequest, token: int) -> HttpResponse:
-    """Make one of my tokens void, at once. This asks for no password: whoever fears for a token is in a
+    """Make one of my tokens void, at once. This asks for no password: somebody who fears for a token is in a
     hurry."""
     if api_tokens.revoke_api_token(account=account_of(request), token=min(token, 2**63 - 1)):
         messages.success(request, _("Token revoked."))

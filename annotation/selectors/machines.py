@@ -111,7 +111,7 @@ def _state(standing: Standing | None) -> str:
 
 def machine_at_work(campaign: int) -> Machine | None:
     """The newest machine of a campaign (its row's id); None if there is none, or where somebody suspended it
-    for drawing or withdrew its boxes. An older one does not step in: whoever added the newest replaced it."""
+    for drawing or withdrew its boxes. An older one does not take its place."""
     machines = Machine.objects.filter(campaign=campaign).select_related("worker", "campaign")
     newest = machines.order_by("-pk").first()
     if newest is None:

@@ -61,7 +61,7 @@ class SimulatedMachine:
         self.suspended_after: int | None = None
 
     def learnt(self) -> None:
-        """It has learnt anew: what was said of its boxes by category counts no more, nor a suspension."""
+        """It has learned again: what was said of its boxes by category counts no more, nor a suspension."""
         self._verdicts.clear()
         self._standings = {kind: own for kind, own in self._standings.items() if own.state != SUSPENDED}
 

@@ -107,7 +107,7 @@ class Sender {
     }
   }
 
-  // What the server has of each file, of a new upload or of one to go on with.
+  // What the server has of each file, of a new upload or of one that resumes.
   async begin() {
     const again = this.form.dataset.again;
     if (again) {

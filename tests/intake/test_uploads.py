@@ -90,7 +90,7 @@ def test_an_upload_goes_on_after_being_cut_off(ada: Account):
     assert again.key == upload.key
     (file,) = again.progress()
     assert (file.received, file.size) == (10_000, 30_000)
-    # The server was killed in the middle of a part: what is there of it counts.
+    # The server was killed in the middle of a part: the part of it that arrived counts.
     with upload.place(0).open("ab") as stream:
         stream.write(whole[10_000:12_345])
     (file,) = begun(ada, len(whole)).progress()

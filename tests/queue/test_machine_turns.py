@@ -165,7 +165,7 @@ def test_a_bad_machine_is_suspended_by_its_verdicts_and_its_categories_before_it
     assert own <= 60
     assert standing.state == "suspended"
     assert turns(world) == 0
-    # What it has learnt anew is tried anew.
+    # What it has learned again is tried again.
     machines.machine_learnt(machine, images=20, source="more")
     standing.refresh_from_db()
     assert (standing.state, standing.known) == ("probation", 0)

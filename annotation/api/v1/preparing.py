@@ -14,7 +14,7 @@ from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import missing
 from annotation.api.rest.fields import CallFields, NameField, TextField, WholeField
 from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Created, Operation, serves
-from annotation.api.v1.campaigns import RUNS_CAMPAIGN
+from annotation.api.v1.addressed import RUNS_CAMPAIGN
 from annotation.api.v1.work import layer_is_open_to
 from annotation.datasets.layers import MOST_IMAGES_UPDATED_FOR_PAGE, LayerBehind, layer_to_read
 from annotation.models import Campaign, Control, Invitation, Job
@@ -151,7 +151,7 @@ def texts_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
     )
 )
 def text_publish_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
-    """Publish a text as the next version. A new consent is asked of everybody anew."""
+    """Publish a text as the next version. Everybody is asked for consent to a new consent text."""
     kind = call.data["kind"]
     if kind not in (instructions.CONSENT, *campaign.kinds):
         raise CampaignError(_("There is no text of “%(kind)s”.") % {"kind": kind})

@@ -26,7 +26,7 @@ PROBLEMS_SHOWN, FILES_SHOWN = 200, 50
     refusals=(NoSuchUpload, FormatError, IntakeError, UnknownName, Busy, OSError),
 )
 def check_upload_job(progress: JobProgress, *, upload: str, name: str, format: str = "") -> dict[str, Any]:
-    """Look at an upload, in a format or the one that is guessed; a killed check begins anew.
+    """Look at an upload, in a format or the one that is guessed; a killed check starts again.
 
     The result has what `CheckedUpload` has, with the SHA-256 of the first files and how many files there are,
     the first problems, how many there are of each sort, and how many of them end an import that leaves

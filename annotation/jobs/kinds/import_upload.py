@@ -29,7 +29,7 @@ def import_upload_job(
 ) -> dict[str, Any]:
     """Import an upload as the corpus `name`, leaving out just its problems where that is said.
 
-    `images` is about how many there will be. A killed import begins anew. The upload goes with its import.
+    `images` is about how many there will be. A killed import starts again. The upload goes with its import.
     """
 
     def told(records: Iterable[ImageRecord]) -> Iterator[ImageRecord]:

@@ -2,7 +2,7 @@
 
 A stratum is what a query for tags finds (`queries`). Strata take turns: each gives the first image of its
 drawn order that is not taken yet, until enough are drawn. So strata have equal numbers as long as they last,
-an image that is in several counts for the one that comes to it first, and a larger sample holds the smaller.
+an image that is in several counts for the one that draws it first, and a larger sample holds the smaller.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ For a tag with y = 1 for images that have it and -1 for others, w and b minimise
     1/2 (|w|^2 + b^2) + C sum over images of max(0, 1 - y (w' x + b))^2.
 
 Its curvature is at most that of P = I + 2 C X'X, with a 1 behind each image. So steps are taken by P^-1, the
-same for all tags, with Nesterov's momentum, which begins anew for a tag whose step goes uphill. The cost C is
+same for all tags, with Nesterov's momentum, which is reset for a tag whose step goes uphill. The cost C is
 chosen on held-out images. A tag of too few images has a constant score, 2 s - 1, s being its share.
 
 Source: the baseline of structured listwise tagging, Table 5; the problem is LIBLINEAR's (Fan et al. 2008,

@@ -1,4 +1,4 @@
-"""The weighted distance of wholes and parts: eq. 1 and 2 against loops, and what alpha = 1 comes to."""
+"""The weighted distance of wholes and parts: eq. 1 and 2 against loops, alpha = 1 against whole images."""
 
 import dataclasses
 
