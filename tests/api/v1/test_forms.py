@@ -1,4 +1,4 @@
-"""What a form of a page asks for, the call that does the same takes: a new field of one belongs to the other."""
+"""A call takes what the form of the page that does the same asks for: a new field of one belongs to both."""
 
 from __future__ import annotations
 
