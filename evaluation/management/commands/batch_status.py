@@ -17,6 +17,7 @@ from evaluation.management.commands.collect_judgments import reinstated_text, un
 from evaluation.management.commands.next_round import waves_text
 from evaluation.metrics.table import UnknownMeasure
 from evaluation.pooling.pools import BadPool
+from evaluation.relevance.pair_tasks import pair_tasks
 from evaluation.services.batches.collecting import staying_out
 from evaluation.services.batches.reassignment import CLOSED_MESSAGE
 from evaluation.services.batches.state import batch_state
@@ -64,12 +65,13 @@ class Command(ReportCommand):
         ends = f", expected by {report['ends_at'][:10]}" if report["ends_at"] else ""
         money = f", {report['to_come']}" if report["to_come"] else ""
         again = report["top_up"]
+        filling = report["filling"] if pair_tasks(report["tasks"]).filtered else {}
         lines = [
             f"batch {report['batch']!r} of corpus {report['corpus']!r}, {report['tasks']}, {report['state']}",
             f"{report['open']} tasks open; {counts}; {report['answers']} answers, {report['earned']}",
             f"{report['wanting']} answers are missing{money}{ends}",
             *_lacking(report),
-            *pages_text(report["filling"], UNFILTERED if report["threshold"] is None else REMEDY),
+            *pages_text(filling, UNFILTERED if report["threshold"] is None else REMEDY),
             *([waves_text(report["waves"])] if report["waves"] else []),
             _agreement(report["agreement"]),
             *unused_text(report["unused"], report["batch"]),

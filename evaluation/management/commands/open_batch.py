@@ -162,7 +162,10 @@ class Command(ReportCommand):
     def show(self, report: dict[str, Any]) -> str:
         runs = [[r["run"], r["direction"], r["pairs"], r["alone"], r["unjudged"]] for r in report["runs"]]
         cut = "no filter" if report["threshold"] is None else f"BLEU_pre under {report['threshold']:g}"
-        word = "pages" if pair_tasks(report["tasks"]).paged else "graded pairs"
+        asked = pair_tasks(report["tasks"])
+        word = "pages" if asked.paged else "graded pairs"
+        # Where nothing is filtered, pages have no fillers to lack.
+        filling = report if asked.filtered else {}
         took = f"as in batch {report['measured_on']!r}" if report["measured_on"] else "assumed"
         rows = [
             [f"pairs in the top {report['depth']}", report["pooled"]],
@@ -173,7 +176,7 @@ class Command(ReportCommand):
             ["to be asked, in a first round" if report["strategy"] else "to be asked", report["asked"]],
             [f"{word} to be answered", report["task_count"]],
             ["filtered pairs as fillers", report["fillers"]],
-            *([["captions missing on pages", report["missing"]]] if "missing" in report else []),
+            *([["captions missing on pages", filling["missing"]]] if "missing" in filling else []),
             [f"answers to {word}, {report['judges']} each", report["answers"]],
             ["judgments of the pairs asked", report["judgments"]],
         ]
@@ -184,7 +187,7 @@ class Command(ReportCommand):
             plain_table(["what", "number"], rows),
             "",
             f"{work} ({took}), {report['price']}",
-            *pages_text(report, UNFILTERED if report["threshold"] is None else REMEDY),
+            *pages_text(filling, UNFILTERED if report["threshold"] is None else REMEDY),
             "not included: pages with control items only, and pages reassigned after a judge is discarded",
         ]
         end = "already exists, nothing changed" if report["unchanged"] else f"opened, {report['state']}"

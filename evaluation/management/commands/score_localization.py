@@ -21,6 +21,7 @@ from evaluation.comparison.subsets import OF_RUN, BadSubset
 from evaluation.formats.figure_tables import LAYOUTS
 from evaluation.management.base import TableCommand
 from evaluation.services.common import ImportRefused
+from evaluation.services.localizations.kept_scores import keep_localization_scores
 from evaluation.services.localizations.scores import LocalizationScoring, score_localization
 from evaluation.services.localizations.tables import remarks_on_localization, tables_of_localization
 
@@ -43,12 +44,13 @@ class Command(TableCommand):
         )
         parser.add_argument("--fold-seed", type=int, default=0, help="Seed of the folds (default: 0)")
         parser.add_argument("--against", default="", help="Another set, whose figures are subtracted")
+        parser.add_argument("--keep", action="store_true", help="Show these figures on the set's page")
         parser.add_argument("--resamples", type=int, default=1000, help="For intervals; 0 for none")
         parser.add_argument("--level", type=float, default=0.95, help="Of the intervals (default: 0.95)")
         parser.add_argument("--seed", type=int, default=0, help="Of the resamples (default: 0)")
 
     def report(self, **options: Any) -> dict[str, Any]:
-        return score_localization(
+        found = score_localization(
             LocalizationScoring(
                 options["name"],
                 options["layer"],
@@ -58,6 +60,9 @@ class Command(TableCommand):
                 Resampling(options["resamples"], options["level"], options["seed"]),
             )
         )
+        if options["keep"]:
+            keep_localization_scores(options["name"], found)
+        return found
 
     def show(self, report: dict[str, Any]) -> str:
         layout = LAYOUTS.get(self.layout)

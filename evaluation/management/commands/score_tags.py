@@ -26,6 +26,7 @@ from evaluation.services.tagging.scores import (
     DISTRACTORS,
     POOL_DEPTHS,
     TagScoring,
+    keep_figures,
     remarks_on_tags,
     score_tag_set,
     table_of_tags,
@@ -71,6 +72,7 @@ class Command(TableCommand):
                 help=f"Separated by commas (default: {usual})",
             )
         add_subset(parser)
+        parser.add_argument("--keep", action="store_true", help="Show these figures on the set's page")
         parser.add_argument("--resamples", type=int, default=1000, help="For intervals; 0 for none")
         parser.add_argument("--level", type=float, default=0.95, help="Of the intervals (default: 0.95)")
         parser.add_argument(
@@ -86,13 +88,16 @@ class Command(TableCommand):
             resampling=Resampling(options["resamples"], options["level"], options["seed"]),
         )
         with ProgressBars() as bars:
-            return score_tag_set(
+            found = score_tag_set(
                 corpus=options["corpus"],
                 name=options["name"],
                 how=how,
                 subset=subset_of(options["corpus"], options),
                 progress=bars,
             )
+        if options["keep"]:
+            keep_figures(options["name"], found)
+        return found
 
     def table(self, report: dict[str, Any]) -> Table:
         return table_of_tags(report)

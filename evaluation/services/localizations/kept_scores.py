@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from evaluation.models import LocalizationSet
-from evaluation.services.localizations.scores import LocalizationScoring, score_localization
 
 
-def score_and_keep(*, name: str, layer: str, against: str = "") -> dict[str, Any]:
-    """Score as `score_localization` does, and keep the figures under the layer's name; raises as it does."""
-    report = score_localization(LocalizationScoring(name, layer, against=against))
+def keep_localization_scores(name: str, report: dict[str, Any]) -> None:
+    """Keep what `score_localization` found with the set, under the layer's name."""
     row = LocalizationSet.objects.get(name=name)
     row.scores = {**row.scores, report["layer"]: report}
     row.save(update_fields=["scores"])
-    return report

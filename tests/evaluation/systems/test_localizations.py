@@ -116,7 +116,9 @@ def test_what_is_exported_is_read_again_and_scores_alike(grounded, tmp_path):
     assert (some["mentions"], some["predicted"], some["everywhere"]) == (60, 40, False)
     worse = some["differences"][2]
     assert worse["measure"] == "R@100" and worse["difference"] == pytest.approx(-1 / 3) and worse["high"] < 0
-    text = said("score_localization", "some", "--layer", layer_name(), "--split", "test")
+    assert not LocalizationSet.objects.get(name="some").scores
+    text = said("score_localization", "some", "--layer", layer_name(), "--split", "test", "--keep")
+    assert LocalizationSet.objects.get(name="some").scores[layer_name()]["mentions"] == 60
     assert "20 mentions have no prediction and count as missed." in text
     assert "AP is of the images of each phrase's mentions alone" in text
     assert "The most frequent phrases" in text

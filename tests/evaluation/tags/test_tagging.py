@@ -84,7 +84,10 @@ def test_a_trained_system_tags_images_and_is_scored_against_peoples_captions(
     for line in lines:
         scores = [score for _, score in line["tags"]]
         assert len(scores) == 3 and scores == sorted(scores, reverse=True)
-    found = scored("map")
+    scored("map")
+    assert not TagSet.objects.get().figures, "nothing is kept that nobody asked to keep"
+    found = scored("map", "--keep")
+    assert TagSet.objects.get().figures == found
     of = {(one["measure"], one["distractors"]): one for one in found["measures"]}
     assert set(of) == {
         *((f"p@{k}", number) for k in (1, 5) for number in (0, 5, 10, 20)),

@@ -9,7 +9,8 @@ from django.utils.translation import gettext_lazy
 from annotation.common.registry import UnknownName
 from annotation.jobs import JobProgress, job_kind
 from evaluation.jobs.progress import Phases
-from evaluation.services.localizations.kept_scores import score_and_keep
+from evaluation.services.localizations.kept_scores import keep_localization_scores
+from evaluation.services.localizations.scores import LocalizationScoring, score_localization
 
 
 @job_kind(
@@ -23,6 +24,7 @@ def score_localization_job(
     """Score the set, and keep the figures with it; a killed job does it again."""
     phases = Phases(progress)
     phases("scoring localizations", 0, 1)
-    report = score_and_keep(name=name, layer=layer, against=against)
+    report = score_localization(LocalizationScoring(name, layer, against=against))
+    keep_localization_scores(name, report)
     phases("scoring localizations", 1, 1)
     return {"name": name, "layer": layer, "mentions": report["mentions"]}
