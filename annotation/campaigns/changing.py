@@ -11,10 +11,11 @@ folded under that one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -23,6 +24,7 @@ from annotation.campaigns import counted
 from annotation.common import database
 from annotation.common.batching import chunks
 from annotation.datasets.layer_rows import own_layers
+from annotation.images.withdrawn import withdrawn_pictures
 from annotation.models import (
     Account,
     Assignment,
@@ -44,6 +46,7 @@ from annotation.protocol.kinds import is_counted
 from annotation.protocol.paging import PAGE_ROLES, ROLE_FILLER, ROLE_WANTED, Pair
 from annotation.quality.controls.authoring import raise_revision
 from annotation.queue import image_rows
+from annotation.queue.image_state import ALL_WITHDRAWN
 
 #: When a change begins to count, and that in words.
 _AT_ONCE, NEXT_LEASE, NEW_IMAGES, ALL_IMAGES = "at_once", "next_lease", "new_images", "all_images"
@@ -252,12 +255,14 @@ def _reopen_counted(row: Campaign, actor: Account | None) -> None:
     """The same images, or pairs, with as many answers wanted, on pages as large, as the settings now say."""
     opened = OpenImage.objects.filter(campaign=row).order_by("id")
     first = {image: priority for image, priority in opened.values_list("image", "priority") if priority}
-    images = list(Image.objects.filter(pk__in=opened.values("image")).order_by("position"))
-    pairs, fillers = _asked_pairs(row) if counted.asks_pairs(row.tasks) else ([], {})
+    gone = _withdrawn_images(row)
+    there = Image.objects.filter(pk__in=opened.values("image")).exclude(pk__in=gone)
+    images = list(there.order_by("position"))
+    pairs, fillers = _asked_pairs(row, gone) if counted.asks_pairs(row.tasks) else ([], {})
     image_rows.remove_questions(row)
     opened.delete()
     if counted.asks_pairs(row.tasks):
-        if images:
+        if pairs:
             counted.open_pairs(campaign=row, pairs=pairs, fillers=fillers, actor=actor)
     else:
         for chunk in chunks(images, _CHUNK):
@@ -268,14 +273,32 @@ def _reopen_counted(row: Campaign, actor: Account | None) -> None:
         )
 
 
-def _asked_pairs(row: Campaign) -> tuple[list[Pair], dict[str, list[str]]]:
-    """The pairs that a campaign asks about, in the order of its questions, and the fillers of its pages."""
+def _withdrawn_images(row: Campaign) -> set[int]:
+    """The images whose picture was withdrawn since the campaign asked about them: they are not asked about
+    again. A page remembers only that one of its images is such a one: it is the one without a picture."""
+    gone: set[int] = set()
+    pages: set[int] = set()
+    opened = OpenImage.objects.filter(campaign=row, state__has_key="withdrawn")
+    for number, image, keys in opened.values_list("id", "image", "state__withdrawn"):
+        if ALL_WITHDRAWN in keys:
+            gone.add(image)
+        items = Item.objects.filter(task__image=number, task__key__in=keys)
+        pages.update(content["image"] for content in items.values_list("content", flat=True))
+    lost = Q(picture="") | Q(picture__in=withdrawn_pictures())
+    return gone | set(Image.objects.filter(lost, pk__in=pages).values_list("pk", flat=True))
+
+
+def _asked_pairs(row: Campaign, gone: Collection[int]) -> tuple[list[Pair], dict[str, list[str]]]:
+    """The pairs that a campaign asks about, in the order of its questions, and the fillers of its pages, but
+    for the images that are `gone`."""
     keys = dict(Image.objects.filter(corpus=row.corpus_id).values_list("pk", "key"))
     pairs: list[Pair] = []
     fillers: dict[str, list[str]] = {}
     items = Item.objects.filter(task__campaign=row).order_by("task", "position")
     for image, content in items.values_list("task__image__image", "content").iterator():
         for role, (pictured, (of, place)) in _entries(image, content):
+            if pictured in gone:
+                continue
             caption = counted.caption_name(keys[of], place)
             if role == ROLE_WANTED:
                 pairs.append(Pair(keys[pictured], caption))

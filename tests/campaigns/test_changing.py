@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from datetime import timedelta
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,6 +30,7 @@ from annotation.models import (
     Worker,
 )
 from annotation.moderation import control_items, trust_replay
+from annotation.moderation.withdrawing import withdraw_picture
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.contents import plain_ruling
@@ -112,6 +115,33 @@ def test_counted_questions_are_asked_again_of_the_same_pairs(tasks: str):
     assert done.reopened == (1 if tasks == "relevance" else 3) and _pairs(campaign) == pairs
     assert set(Task.objects.filter(campaign=campaign).values_list("wanted", flat=True)) == {7}
     assert {asked[2] for row in OpenImage.objects.all() for asked in row.questions} == {7}
+
+
+@pytest.mark.parametrize("tasks", ["captions", "regions", "graded", "relevance", "entities"])
+def test_what_was_withdrawn_does_not_come_back_with_other_settings(tasks: str, settings, tmp_path: Path):
+    settings.DATA_DIR = tmp_path
+    campaign = opened(tasks)
+    for image in campaign.corpus.images.all():
+        image.picture = sha256(image.key.encode()).hexdigest() + ".png"
+        image.save()
+    gone = campaign.corpus.images.order_by("position")[1]
+    withdraw_picture(image=gone)
+    asked = _asked_about(campaign)
+    change(campaign, **({"link_votes": 3} if tasks == "entities" else {"answers": {campaign.kinds[0]: 7}}))
+    if tasks != "relevance":  # the three images were on one page, which went as a whole
+        assert _asked_about(campaign) == asked != set()
+    assert gone.pk not in _asked_about(campaign)
+    others = set(campaign.corpus.images.values_list("pk", flat=True)) - {gone.pk}
+    assert _asked_about(campaign) <= others
+    assert tasks == "entities" or _asked_about(campaign) == others
+
+
+def _asked_about(campaign: Campaign) -> set[int]:
+    """The images that open tasks show."""
+    found = Item.objects.filter(task__campaign=campaign, task__state=Task.OPEN)
+    return {
+        content.get("image", image) for image, content in found.values_list("task__image__image", "content")
+    }
 
 
 def test_pages_are_laid_out_again_with_the_pairs_and_fillers_that_they_had():
