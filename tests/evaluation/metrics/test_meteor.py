@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import numpy as np
@@ -97,6 +98,19 @@ def test_what_is_missing_is_told_with_its_remedy(stand_in: Path, monkeypatch: py
         MeteorMissing, match="needs a Java runtime.*default-jre-headless.*or leave METEOR out"
     ):
         meteor(CANDIDATES, REFERENCES)
+
+
+def test_without_a_name_the_jar_of_the_package_is_taken(
+    stand_in: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jar = tmp_path / "package" / "meteor" / "meteor-1.5.jar"
+    jar.parent.mkdir(parents=True)
+    jar.touch()
+    package = ModuleSpec("pycocoevalcap", None, is_package=True)
+    package.submodule_search_locations = [str(tmp_path / "elsewhere"), str(jar.parent.parent)]
+    monkeypatch.setattr(_places, "jar", "")
+    monkeypatch.setattr("evaluation.metrics.meteor.find_spec", lambda name: package)
+    assert find_program().jar == jar
 
 
 def test_texts_that_do_not_fit_are_refused(stand_in: Path) -> None:
