@@ -51,26 +51,48 @@ def delete_corpus(*, corpus: Corpus, actor: Account | None = None) -> None:
     """
     with exclusive_folder(f"import.{corpus.name}", busy=being_imported(corpus.name)):
         with database.writing():
-            row = Corpus.objects.select_for_update().filter(pk=corpus.pk).first()
-            if row is None:
-                raise CorpusInUse(_("corpus “%(name)s” is deleted already") % {"name": corpus.name})
-            if why := why_corpus_kept(row):
-                raise CorpusInUse(
-                    _("corpus “%(name)s” cannot be deleted: %(why)s") % {"name": row.name, "why": why}
-                )
-            Corpus.objects.filter(pk=row.pk).update(published=False)
-            record(
-                actor=actor,
-                act="delete_corpus",
-                corpus=row.name,
-                images=row.image_count,
-                captions=row.caption_count,
-                digest=row.digest,
-            )
-        try:
-            sweep_corpus(row)
-        except (ProtectedError, RestrictedError) as error:
-            raise CorpusInUse(
-                _("corpus “%(name)s” cannot be deleted: somebody has just begun to use it")
-                % {"name": row.name}
-            ) from error
+            row = hide_corpus(corpus=corpus, actor=actor)
+        _sweep(row)
+
+
+def hide_corpus(*, corpus: Corpus, actor: Account | None = None) -> Corpus:
+    """Take a corpus that nothing uses out of everybody's sight, in the caller's transaction; its row.
+
+    `remove_hidden_corpus` takes away what it had. Raises CorpusInUse where something depends on it.
+    """
+    row = Corpus.objects.select_for_update().filter(pk=corpus.pk, published=True).first()
+    if row is None:
+        raise CorpusInUse(_("corpus “%(name)s” is deleted already") % {"name": corpus.name})
+    if why := why_corpus_kept(row):
+        raise CorpusInUse(_("corpus “%(name)s” cannot be deleted: %(why)s") % {"name": row.name, "why": why})
+    Corpus.objects.filter(pk=row.pk).update(published=False)
+    record(
+        actor=actor,
+        act="delete_corpus",
+        corpus=row.name,
+        images=row.image_count,
+        captions=row.caption_count,
+        digest=row.digest,
+    )
+    return row
+
+
+def remove_hidden_corpus(*, name: str, number: int) -> None:
+    """Take away what a hidden corpus (the id of its row) had; nothing is left to do where that is done, or
+    where an import under its name has taken its place.
+
+    Raises CorpusInUse where somebody began to use it before it was hidden.
+    """
+    with exclusive_folder(f"import.{name}", busy=being_imported(name)):
+        row = Corpus.objects.filter(pk=number, published=False).first()
+        if row is not None:
+            _sweep(row)
+
+
+def _sweep(row: Corpus) -> None:
+    try:
+        sweep_corpus(row)
+    except (ProtectedError, RestrictedError) as error:
+        raise CorpusInUse(
+            _("corpus “%(name)s” cannot be deleted: somebody has just begun to use it") % {"name": row.name}
+        ) from error

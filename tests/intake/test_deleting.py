@@ -8,8 +8,15 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.datasets.deleting import CorpusInUse, delete_corpus, why_corpus_kept
+from annotation import jobs
+from annotation.datasets.deleting import (
+    CorpusInUse,
+    delete_corpus,
+    remove_hidden_corpus,
+    why_corpus_kept,
+)
 from annotation.images.pictures import picture_path
+from annotation.jobs.kinds.delete_corpus import begin_deleting_corpus
 from annotation.models import AuditEntry, Campaign, Caption, Corpus, Image, Job, Layer, Mention
 from annotation.web.common.thumbnails import thumbnail
 from evaluation.models import System
@@ -76,3 +83,30 @@ def test_the_command_deletes_and_refuses(capsys: pytest.CaptureFixture[str]):
     assert not Corpus.objects.exists() and not Layer.objects.exists()
     with pytest.raises(CommandError, match="unknown corpus 'gone'"):
         call_command("delete_corpus", "gone")
+
+
+def test_what_a_killed_deletion_left_is_removed_by_the_next_run(monkeypatch: pytest.MonkeyPatch):
+    corpus = a_corpus("gone", some_images(3))
+    job = begin_deleting_corpus(corpus=corpus)
+    assert not Corpus.objects.get().published and Image.objects.count() == 3
+    with pytest.raises(CorpusInUse, match="is deleted already"):
+        begin_deleting_corpus(corpus=corpus)
+    monkeypatch.setattr(Corpus, "delete", _killed)
+    with pytest.raises(KeyboardInterrupt):
+        remove_hidden_corpus(name="gone", number=corpus.pk)
+    assert not Image.objects.exists() and Corpus.objects.exists()
+    monkeypatch.undo()
+    assert jobs.run_queued_job(job.pk) == Job.DONE
+    assert not Corpus.objects.exists()
+
+
+def test_a_corpus_imported_under_the_name_of_a_deleted_one_stays():
+    corpus = a_corpus("gone", some_images(2))
+    job = begin_deleting_corpus(corpus=corpus)
+    again = a_corpus("gone", some_images(2))
+    assert jobs.run_queued_job(job.pk) == Job.DONE
+    assert Corpus.objects.get() == again and again.images.count() == 2
+
+
+def _killed(self: Corpus) -> None:
+    raise KeyboardInterrupt

@@ -8,9 +8,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotation import jobs
 from annotation.common.roles import ADMIN, RESEARCHER
 from annotation.images.pictures import picture_path
-from annotation.models import Account, AuditEntry, Campaign, Corpus, Image, RoleGrant
+from annotation.models import Account, AuditEntry, Campaign, Corpus, Image, Job, RoleGrant
 from annotation.web.staff.corpora import managing
 from tests.web import world
 from tests.web.staff import press, said, words
@@ -32,6 +33,8 @@ def test_a_corpus_is_deleted_once_its_name_is_typed(drawn: Corpus, reader: Clien
     assert said(page) == ["Type the name of the corpus to delete it."] and Corpus.objects.exists()
     page = press(reader, address, "Delete this corpus", name="drawn")
     assert said(page) == ["Corpus “drawn” deleted."] or "There is no corpus here yet." in words(page)
+    assert reader.get(address).status_code == 404
+    assert [jobs.run_queued_job(job.pk) for job in Job.objects.all()] == [Job.DONE]
     assert not Corpus.objects.exists() and not Image.objects.exists()
     assert AuditEntry.objects.get(act="delete_corpus").actor_name == "ada"
 

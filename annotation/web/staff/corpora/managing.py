@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotation.common.locks import Busy
 from annotation.common.roles import ADMIN, RESEARCHER, WHOLE_SERVER
-from annotation.datasets.deleting import CorpusInUse, delete_corpus, why_corpus_kept
+from annotation.datasets.deleting import CorpusInUse, why_corpus_kept
+from annotation.jobs.kinds.delete_corpus import begin_deleting_corpus
 from annotation.models import Account, Corpus, Image
 from annotation.moderation.withdrawing import CannotWithdraw, withdraw_picture
 from annotation.web.common.access import BROWSING, CORPUS_OF_ADDRESS, account_of, for_roles_on
@@ -32,10 +32,10 @@ def corpus_manage(request: HttpRequest, corpus: Corpus) -> HttpResponse:
 def corpus_delete(request: HttpRequest, corpus: Corpus) -> HttpResponse:
     """Delete a corpus that nothing uses, once its name was typed."""
     then = redirect("manage_corpus", corpus.name)
-    with said(request, CorpusInUse, Busy) as tell:
+    with said(request, CorpusInUse) as tell:
         if request.POST.get("name", "").strip() != corpus.name:
             raise CorpusInUse(_("Type the name of the corpus to delete it."))
-        delete_corpus(corpus=corpus, actor=account_of(request))
+        begin_deleting_corpus(corpus=corpus, actor=account_of(request))
         tell(_("Corpus “%(name)s” deleted.") % {"name": corpus.name})
         then = redirect("home")
     return then

@@ -1,0 +1,29 @@
+"""A corpus deleted: it is out of sight at once, and a job takes away what it had, however large it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils.translation import gettext_lazy
+
+from annotation.common import database
+from annotation.common.locks import Busy
+from annotation.datasets.deleting import CorpusInUse, hide_corpus, remove_hidden_corpus
+from annotation.jobs import JobProgress, enqueue, job_kind
+from annotation.models import Account, Corpus, Job
+
+
+def begin_deleting_corpus(*, corpus: Corpus, actor: Account | None = None) -> Job:
+    """Hide a corpus that nothing uses, and ask for the job that removes it. Raises CorpusInUse."""
+    with database.writing():
+        row = hide_corpus(corpus=corpus, actor=actor)
+        # Not a job of the corpus: it would go with it.
+        return enqueue(kind="delete_corpus", arguments={"corpus": row.name, "number": row.pk}, actor=actor)
+
+
+@job_kind("delete_corpus", title=gettext_lazy("Deleting a corpus"), refusals=(CorpusInUse, Busy))
+def delete_corpus_job(progress: JobProgress, *, corpus: str, number: int) -> dict[str, Any]:
+    """Remove a hidden corpus (its name, and the id of its row). A second run does what the first left."""
+    progress.advance(phase="removing images")
+    remove_hidden_corpus(name=corpus, number=number)
+    return {"corpus": corpus}
