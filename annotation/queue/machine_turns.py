@@ -7,9 +7,12 @@ again with the periodic jobs. Nothing is kept for it: a question that a person t
 from __future__ import annotations
 
 import logging
+import random
 import secrets
 from collections.abc import Callable, Iterator
 from typing import Any
+
+from django.db.models import Max, Min, QuerySet
 
 from annotation.models import Campaign, Machine, MachineProposals, OpenImage, Task
 from annotation.protocol.campaign_settings import settings_of
@@ -97,9 +100,25 @@ def take_turns(campaign: Campaign, submit: Submit, *, at_most: int = IMAGES_PER_
         proposals__machine=machine,
         proposals__version__lte=machine.version,
     )
-    # What changed last comes first: what it was not sure of before, it is not sure of now.
-    rows = waiting.select_related("campaign", "image").order_by("-changed_at")[:at_most]
-    return sum(_answer_image(row, turn) for row in rows)
+    rows = waiting.select_related("campaign", "image")
+    return sum(_answer_image(row, turn) for row in _chosen(rows, at_most))
+
+
+def _chosen(waiting: QuerySet[OpenImage], at_most: int) -> list[OpenImage]:
+    """So many of the images that wait, or all where they are no more.
+
+    Half are those that changed last: what the machine was not sure of before, it is not sure of now. The rest
+    begin anywhere, so that no number of images about which it says nothing keeps it from others.
+    """
+    chosen = list(waiting.order_by("-changed_at")[: at_most - at_most // 2])
+    others = waiting.exclude(pk__in=[row.pk for row in chosen])
+    ends = others.aggregate(first=Min("pk"), last=Max("pk"))
+    if ends["first"] is not None:
+        begin = random.randint(ends["first"], ends["last"])
+        chosen += others.filter(pk__gte=begin).order_by("pk")[: at_most // 2]
+        left = at_most - len(chosen)
+        chosen += others.filter(pk__lt=begin).order_by("pk")[:left]
+    return chosen
 
 
 def _answer_image(row: OpenImage, turn: _Turn) -> int:

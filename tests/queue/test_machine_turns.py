@@ -10,7 +10,16 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotation.campaigns import machines
-from annotation.models import Assignment, Judgment, Machine, OpenImage, Standing, Task, Worker
+from annotation.models import (
+    Assignment,
+    Judgment,
+    Machine,
+    MachineProposals,
+    OpenImage,
+    Standing,
+    Task,
+    Worker,
+)
 from annotation.moderation import discarding
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import CampaignError, settings_of
@@ -330,6 +339,19 @@ def test_images_whose_tasks_the_machine_gave_back_do_not_keep_it_from_older_ones
     assert given_back.exists()
     assert machine_turns.take_turns(world.campaign, submission.submit, at_most=1) > 0
     assert not Judgment.objects.filter(worker=machine.worker, image=newest).exists()
+
+
+def test_images_about_which_the_machine_says_nothing_do_not_keep_it_from_older_ones() -> None:
+    world, machine = to_draw(3)
+    rows = OpenImage.objects.filter(campaign=world.campaign).order_by("-changed_at")
+    oldest = rows.last()
+    assert oldest is not None
+    MachineProposals.objects.filter(machine=machine).exclude(image=oldest).update(boxes={})
+    assert machine_turns.take_turns(world.campaign, submission.submit, at_most=1) == 0
+    # One of the two others is chosen anew each time: 60 misses in a row do not happen.
+    answers = (machine_turns.take_turns(world.campaign, submission.submit, at_most=2) for _ in range(60))
+    assert any(answers)
+    assert Judgment.objects.filter(worker=machine.worker, image=oldest).exists()
 
 
 def test_a_task_that_a_person_takes_meanwhile_does_not_end_the_turn(monkeypatch: pytest.MonkeyPatch) -> None:
