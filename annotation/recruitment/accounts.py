@@ -25,6 +25,7 @@ from annotation.models import Account
 from annotation.selectors.campaign.cost import money
 from annotation.selectors.workers import own_data
 from annotation.web.common import limits
+from annotation.web.common.confirm import confirmed
 from annotation.web.staff.frame import account_of, said
 from annotation.workers import payments, pseudonyms, rate_limit, sessions
 
@@ -133,6 +134,7 @@ def own_answers(request: HttpRequest) -> HttpResponseBase:
 
 
 @require_POST
+@confirmed
 def erase_me(request: HttpRequest) -> HttpResponse:
     """Forget who I am; my answers stay under the pseudonym, which leads to nobody then."""
     found = account_of(request)

@@ -10,7 +10,7 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.http import HttpRequest, HttpResponse
 from django.utils.decorators import method_decorator
 
-from annotation.web.common import known_browsers, limits
+from annotation.web.common import confirm, known_browsers, limits
 from annotation.workers import rate_limit, sessions
 
 
@@ -35,6 +35,7 @@ class SignIn(LoginView):
         response = super().form_valid(form)
         # Who has a password may do more than work, also where they came by a platform's address before.
         self.request.session.pop(sessions.VISIT, None)
+        confirm.mark_confirmed(self.request)
         known_browsers.remember(self.request, response, limits.folded_name(form.get_user().get_username()))
         return response
 
