@@ -28,6 +28,7 @@ from annotation.web.common import limits
 from annotation.web.common.confirm import confirmed
 from annotation.web.staff.frame import account_of, said
 from annotation.workers import payments, pseudonyms, rate_limit, sessions
+from annotation.workers.accounts import second_factor
 
 
 class MailForm(forms.Form):
@@ -162,7 +163,14 @@ def erase_me(request: HttpRequest) -> HttpResponse:
 def _account(request: HttpRequest, form: MailForm, status: int = 200) -> HttpResponse:
     found = account_of(request)
     worker = own_data.worker_behind(found)
-    about: dict[str, Any] = {"form": form, "worker": worker, "works": found.has_role_somewhere(ANNOTATOR)}
+    about: dict[str, Any] = {
+        "form": form,
+        "worker": worker,
+        "works": found.has_role_somewhere(ANNOTATOR),
+        "second_factor": second_factor.has_second_factor(found),
+        "codes_left": second_factor.codes_left(found),
+        "must_have_second_factor": second_factor.must_have_second_factor(found),
+    }
     if worker is not None:
         about |= {
             "shares": own_data.shares(worker),

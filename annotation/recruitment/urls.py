@@ -4,5 +4,5 @@ from django.urls import include, path
 
 urlpatterns = [
     path("", include(f"annotation.recruitment.{way}"))
-    for way in ("accounts", "tokens", "invite", "prolific", "mturk", "visit", "staff")
+    for way in ("accounts", "second_factor", "tokens", "invite", "prolific", "mturk", "visit", "staff")
 ]
