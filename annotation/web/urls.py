@@ -23,5 +23,7 @@ urlpatterns = [
     path("pictures/<str:token>", picture, name="picture"),
     path("uploads/", include("annotation.web.staff.corpora.uploading")),
     path("tasks/", include("annotation.web.annotator.urls")),
+    path("people/", include("annotation.web.staff.people.accounts")),
+    path("people/audit/", include("annotation.web.staff.people.audit")),
     path("roles/", include("annotation.web.staff.roles")),
 ]

@@ -79,7 +79,9 @@ def role_change(request: HttpRequest) -> HttpResponse:
                 tell(_("Invitation revoked."))
             case _other:
                 raise GrantError(_("Nothing was chosen: use one of the buttons."))
-    return redirect("roles")
+    # From the page of one account back to it.
+    person = query_number(sent, "person")
+    return redirect("person", person) if person is not None else redirect("roles")
 
 
 def _revoke(number: int, actor: Account) -> None:

@@ -77,6 +77,17 @@ def make_password_link(*, account: Account, actor: Account | None = None) -> Pas
     )
 
 
+def note_password_link(*, account: Account, actor: Account | None = None) -> None:
+    """Note that a link to a new password is sent to the e-mail address of `account`.
+
+    Raises AccountRefused where there is no password to forget.
+    """
+    check_may_act(account=account, actor=actor)
+    check_has_password(account)
+    with database.writing():
+        record(actor=actor, act="send_password_link", account=account.get_username())
+
+
 def check_may_act(*, account: Account, actor: Account | None) -> None:
     """Raise AccountRefused unless `actor` (None: the command line) may do such things to `account`."""
     if actor is None:
