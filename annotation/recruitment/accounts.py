@@ -22,10 +22,12 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.common.roles import ANNOTATOR
 from annotation.jobs import emails
 from annotation.models import Account
+from annotation.recruitment import sign_in_elsewhere
 from annotation.selectors.campaign.cost import money
 from annotation.selectors.workers import own_data
 from annotation.web.common import limits
 from annotation.web.common.confirm import confirmed
+from annotation.web.common.sign_in import widened_for_redirect
 from annotation.web.staff.frame import account_of, said
 from annotation.workers import payments, pseudonyms, rate_limit, sessions
 from annotation.workers.accounts import second_factor
@@ -101,6 +103,7 @@ class PasswordChange(views.PasswordChangeView):
         return super().form_valid(form)
 
 
+@widened_for_redirect
 @require_safe
 @never_cache
 def account(request: HttpRequest) -> HttpResponse:
@@ -167,6 +170,8 @@ def _account(request: HttpRequest, form: MailForm, status: int = 200) -> HttpRes
         "form": form,
         "worker": worker,
         "works": found.has_role_somewhere(ANNOTATOR),
+        "oidc": settings.OIDC,
+        "connected": sign_in_elsewhere.connection_of(found),
         "second_factor": second_factor.has_second_factor(found),
         "codes_left": second_factor.codes_left(found),
         "must_have_second_factor": second_factor.must_have_second_factor(found),

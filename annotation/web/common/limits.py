@@ -26,6 +26,8 @@ SIGN_IN_KNOWN = MINUTE
 #: Wrong codes of a second factor, or wrong recovery codes, for one account: whoever tries them knows its
 #: password. A day long, so that some hundred codes a day are tried of a million.
 SECOND_FACTOR = Delay("second_factor.name", 5, 15 * MINUTE, 24 * 60 * MINUTE)
+#: Trips to another server to sign in there, from one address.
+ELSEWHERE_ADDRESS = Limit("elsewhere.address", 100, 15 * MINUTE)
 #: Letters to one address of mail, and asked for from one address of the network.
 RESET_NAME = Limit("reset.name", 3, 60 * MINUTE)
 RESET_ADDRESS = Limit("reset.address", 20, 60 * MINUTE)

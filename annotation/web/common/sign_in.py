@@ -6,14 +6,17 @@ knows who gave the right password, and opens nothing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView, LogoutView
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.crypto import constant_time_compare
@@ -36,6 +39,21 @@ PENDING = "sign_in"
 PENDING_SECONDS = 10 * 60
 
 
+def widened_for_redirect(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """Let the forms of a page lead to the server by which people may sign in elsewhere: browsers hold the
+    redirect that a form is answered with to the policy of its page."""
+
+    @wraps(view)
+    def widened(*args: Any, **kwargs: Any) -> HttpResponseBase:
+        answer: Any = view(*args, **kwargs)
+        if settings.OIDC is not None:
+            answer._csp_update = {"form-action": [settings.OIDC["login_origin"]]}
+        return answer  # type: ignore[no-any-return]
+
+    return widened
+
+
+@method_decorator(widened_for_redirect, name="dispatch")
 class SignIn(LoginView):
     """The sign-in page. `next` is followed only within this host; what was wrong is not said in detail."""
 
@@ -57,6 +75,10 @@ class SignIn(LoginView):
         account = form.get_user()
         assert isinstance(account, Account)
         return begin_session(self.request, account, then=self.get_success_url(), by_password=True)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """What the page needs: also the server by which people may sign in elsewhere."""
+        return super().get_context_data(oidc=settings.OIDC, **kwargs)
 
     def get_success_url(self) -> str:
         """Where to go on; never back to this page, which would lead a signed-in visitor in a circle."""
