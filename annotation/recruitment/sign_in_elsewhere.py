@@ -18,6 +18,7 @@ from allauth.socialaccount.providers.oauth2.client import OAuth2Error
 from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
 from django.conf import settings
 from django.contrib import messages
+from django.core.exceptions import ImproperlyConfigured
 from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -31,8 +32,6 @@ from annotation.web.common import sign_in
 
 #: What a trip to the other server is for, as allauth calls it.
 SIGN_IN, CONNECT = "login", "connect"
-#: Characters of a person's name there that fit a row.
-_LONGEST_SUBJECT = 191
 
 
 def provider_id() -> str:
@@ -127,9 +126,12 @@ class WhoSomebodyIs(OpenIDConnectOAuth2Adapter):
             raise OAuth2Error("no id_token")
         if self.openid_config["issuer"].rstrip("/") != settings.OIDC["issuer"]:
             raise OAuth2Error("another issuer than OIDC_ISSUER")
-        found = super().complete_login(request, app, token, **kwargs)
-        if not 0 < len(found.account.uid) <= _LONGEST_SUBJECT:
-            raise OAuth2Error("the subject does not fit")
+        try:
+            found = super().complete_login(request, app, token, **kwargs)
+        except ImproperlyConfigured as error:
+            raise OAuth2Error("the subject is too long") from error
+        if not found.account.uid:
+            raise OAuth2Error("no subject")
         found.account.extra_data = {}
         found.email_addresses = []
         return found

@@ -1193,6 +1193,11 @@ def _code(at: At) -> str:
         return "123456"
 
 
+# Without a server to go to (OIDC_ISSUER) there is nobody to connect: tests/web/test_oidc.py has one.
+post("oidc_sign_in", (), next="/tasks/")
+get("openid_connect_callback", (), "oidc-x", code="x", state="y")
+post("connect_oidc", ())
+post("disconnect_oidc", SIGNED_IN)
 get("set_up_second_factor", SIGNED_IN)
 post("set_up_second_factor", SIGNED_IN, code=_code)
 post("renew_recovery_codes", SIGNED_IN)
