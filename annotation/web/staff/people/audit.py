@@ -36,6 +36,7 @@ _KEYS = {
     "worker": gettext_lazy("worker"),
     "name": gettext_lazy("name"),
     "days": gettext_lazy("days"),
+    "writes": gettext_lazy("may write"),
     "who": gettext_lazy("who"),
     "before": gettext_lazy("before"),
     "left": gettext_lazy("codes left"),
@@ -43,6 +44,8 @@ _KEYS = {
     "tokens": gettext_lazy("tokens ended"),
     "reason": gettext_lazy("reason"),
 }
+#: What a page does not show of a line: it tells things apart for programs, which read it by API.
+_LEFT_OUT = ("digest",)
 #: Characters of a value that are shown.
 _LONGEST = 200
 
@@ -87,12 +90,14 @@ def _line(entry: AuditEntry) -> AuditLine:
     told = [
         f"{_KEYS.get(key, key)}: {_short(value)}"
         for key, value in entry.about.items()
-        if value not in (None, "", [], {})
+        if key not in _LEFT_OUT and value not in (None, "", [], {})
     ]
     return AuditLine(entry, who, str(ACTS.get(entry.act, entry.act)), "; ".join(told))
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
     text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
