@@ -105,9 +105,10 @@ def begin_session(request: HttpRequest, account: Account, *, then: str, by_passw
 
 
 def enter_with_rule(request: HttpRequest, account: Account) -> None:
-    """Sign in an account that has just been made; where this server asks it for a second factor, that is set
-    up before anything else."""
+    """Sign in an account that has just been made, with a password; where this server asks it for a second
+    factor, that is set up before anything else."""
     login(request, account, backend=BACKEND)
+    confirm.mark_confirmed(request)
     if second_factor.lacks_second_factor(account):
         request.session[sessions.SET_UP_FIRST] = True
 
