@@ -6,6 +6,7 @@ from typing import Any
 
 import segno
 from django.contrib import messages
+from django.contrib.auth import logout
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
@@ -34,6 +35,10 @@ def second_factor_set_up(request: HttpRequest) -> HttpResponse:
     try:
         secret = second_factor.begin_second_factor(account)
     except FactorRefused as error:
+        if sessions.sets_up_first(request.session):
+            # It was set up elsewhere meanwhile; a session that was opened without it stays shut.
+            logout(request)
+            return redirect("sign_in")
         messages.error(request, str(error))
         return redirect("account")
     page, about = "annotation/entry/second_factor.html", _about(request, secret)

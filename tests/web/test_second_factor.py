@@ -302,6 +302,16 @@ def test_where_staff_must_have_one_who_has_none_sets_it_up_before_anything_else(
     assert ann.get(reverse("tasks")).status_code == 200, "annotators are never asked"
 
 
+def test_a_session_that_was_to_set_one_up_does_not_get_in_by_one_that_was_set_up_elsewhere(
+    ada: Account, required: Account, clock: Clock
+):
+    second_factor.set_second_factor_rule(who="staff", actor=required)
+    thief, _answer = by_password()
+    Phone(ada, clock)
+    assert thief.get(reverse("set_up_second_factor"))["Location"] == reverse("sign_in")
+    assert not is_in(thief)
+
+
 def test_a_rule_for_admins_asks_nobody_else(ada: Account, required: Account):
     assert second_factor.set_second_factor_rule(who="admins", actor=required) == 0
     assert is_in(by_password()[0])

@@ -94,6 +94,8 @@ def begin_session(request: HttpRequest, account: Account, *, then: str, by_passw
     """
     if not second_factor.has_second_factor(account):
         return _signed_in(request, account, then=then, by_password=by_password)
+    # Whoever knew this session's key before does not know it now.
+    request.session.cycle_key()
     request.session[PENDING] = {
         "account": account.pk,
         "hash": account.get_session_auth_hash(),
