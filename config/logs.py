@@ -20,10 +20,10 @@ request_id: ContextVar[str] = ContextVar("request_id", default="")
 access = logging.getLogger("phrasebox.access")
 
 #: Addresses that let in whoever has them, and where the part begins that does; and all that is asked for at
-#: those by which crowd platforms send people.
+#: those by which crowd platforms, and servers where people sign in, send people.
 _SECRETS = re.compile(
     r"""((?:/|%2f)(?:invite|staff-invite|first-account|pictures|forgotten|mturk/[^/\s]+/begin)(?:/|%2f))[^\s"'<>]+"""
-    r"""|((?:/|%2f)(?:prolific|mturk)(?:/|%2f)[^\s"'<>?]*)\?[^\s"'<>]*""",
+    r"""|((?:/|%2f)(?:prolific|mturk|sign-in/elsewhere)(?:/|%2f)[^\s"'<>?]*)\?[^\s"'<>]*""",
     re.IGNORECASE,
 )
 

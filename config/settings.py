@@ -97,6 +97,11 @@ INSTALLED_APPS = [
     "rest_framework.authtoken",
     "drf_spectacular",
     "drf_spectacular_sidecar",  # the scripts of its pages, so that no other server is asked for them
+    # Signing in by OpenID Connect. None of allauth's own addresses is served (annotation.recruitment.oidc).
+    "allauth",
+    "allauth.account",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
     "annotation",
     "evaluation",
     "config",  # for its command
@@ -113,6 +118,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     # Every view asks for a sign-in unless it says otherwise.
     "annotation.web.common.middleware.SignInRequired",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -161,9 +167,53 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
+#: Nobody gets an account through another server, or one that bears the same e-mail address.
+ACCOUNT_ADAPTER = "annotation.recruitment.sign_in_elsewhere.NoSignUp"
+SOCIALACCOUNT_ADAPTER = "annotation.recruitment.sign_in_elsewhere.SignInElsewhere"
+SOCIALACCOUNT_EMAIL_AUTHENTICATION = False
+SOCIALACCOUNT_AUTO_SIGNUP = False
+SOCIALACCOUNT_STORE_TOKENS = False
+ACCOUNT_EMAIL_VERIFICATION = SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
+#: Seconds. A server that is away must not hold up a page for longer.
+SOCIALACCOUNT_REQUESTS_TIMEOUT = 5
 LOGIN_URL = "sign_in"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "sign_in"
+
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def _oidc() -> dict[str, str] | None:
+    """The server by which people may sign in (OpenID Connect); None where OIDC_ISSUER is unset."""
+    names = ("OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET")
+    issuer, client, secret = (os.environ.get(name, "").strip() for name in names)
+    if not (issuer or client or secret):
+        return None
+    if not (issuer and client and secret):
+        raise ImproperlyConfigured(f"set all of {', '.join(names)}, or none of them")
+    login = os.environ.get("OIDC_LOGIN_ORIGIN", "").strip() or issuer
+    origins = []
+    for name, address in (("OIDC_ISSUER", issuer), ("OIDC_LOGIN_ORIGIN", login)):
+        parts = urlsplit(address)
+        if not parts.hostname or not (
+            parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
+        ):
+            raise ImproperlyConfigured(
+                f"{name}={address} is not valid; expected https://HOST or https://HOST/PATH"
+            )
+        origins.append(f"{parts.scheme}://{parts.netloc}")
+    return {
+        "issuer": issuer.rstrip("/"),
+        "client_id": client,
+        "secret": secret,
+        "name": os.environ.get("OIDC_NAME", "").strip() or urlsplit(issuer).hostname or "",
+        "login_origin": origins[-1],
+    }
+
+
+#: By whom people may sign in beside their password. Its pages widen the policy below, for the redirect.
+OIDC = _oidc()
 
 LANGUAGE_CODE = "en"
 #: What pages can be read in, each by its own name: the reader's choice, else what their browser asks for.

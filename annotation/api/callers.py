@@ -26,7 +26,7 @@ from annotation.api.problems import Problem
 from annotation.common import database
 from annotation.common.roles import ADMIN, ANNOTATOR
 from annotation.models import Account
-from annotation.workers import pseudonyms
+from annotation.workers import pseudonyms, sessions
 
 _SCHEME = "Token "
 #: Characters of a token; what is longer is none.
@@ -93,6 +93,8 @@ def _by_session(request: HttpRequest, about: int | None) -> _Row:
     row, session = _of_session(request, about)
     if row is None or not row.is_active or not _still_valid(request, session, row):
         raise _signed_out(_("Sign in, or send a token: Authorization: Token KEY."))
+    if sessions.sets_up_first(session):
+        raise Problem(HTTPStatus.FORBIDDEN, "second_factor", _("Set up your second factor first."))
     if request.method not in ("GET", "HEAD"):
         check = CSRFCheck(lambda _request: None)  # type: ignore[arg-type]
         check.process_request(request)

@@ -23,6 +23,8 @@ BROKEN: dict[str, str] = {
     "annotation.image": "names of images on task pages: half-drawn boxes there are lost",
     "annotation.mturk": "links from a HIT of Mechanical Turk to its tasks: workers open the HIT again",
     "annotation.picture": "addresses of pictures, valid for an hour: reload open pages",
+    "annotation.second_factor": "second factors: codes of apps are wrong; people sign in by a recovery code "
+    "and set up anew, or an admin resets them (reset_second_factor)",
     "annotation.throttle": "limits to guessing: they count from zero again",
     "django.contrib.auth.tokens": "links to a new password that were sent: ask for another",
 }

@@ -8,6 +8,7 @@ from annotation.models.layers import Box, BoxChain, Chain, Layer, LayerImage, Me
 from annotation.models.machines import Machine, MachineProposals
 from annotation.models.programs import ApiToken, RepeatableCall
 from annotation.models.queue import Assignment, Item, OpenImage, PageControl, Task
+from annotation.models.signing_in import RecoveryCode, SecondFactor, SignInRules
 from annotation.models.tags import CorpusTag, ImageTag, TagList
 from annotation.models.trust import Control, Standing
 from annotation.models.work import (
@@ -54,10 +55,13 @@ __all__ = [
     "PageControl",
     "Payout",
     "PlatformReport",
+    "RecoveryCode",
     "RepeatableCall",
     "RoleGrant",
     "Ruling",
+    "SecondFactor",
     "SettingsVersion",
+    "SignInRules",
     "StaffInvitation",
     "Standing",
     "Study",

@@ -241,7 +241,10 @@ class AuditEntry(models.Model):
 
     class Meta:
         verbose_name_plural = "audit entries"
-        indexes = [models.Index(fields=["campaign", "-id"], name="audit_by_campaign")]
+        indexes = [
+            models.Index(fields=["campaign", "-id"], name="audit_by_campaign"),
+            models.Index(fields=["act", "-id"], name="audit_by_act"),
+        ]
 
     def __str__(self) -> str:
         return self.act

@@ -22,11 +22,15 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.common.roles import ANNOTATOR
 from annotation.jobs import emails
 from annotation.models import Account
+from annotation.recruitment import sign_in_elsewhere
 from annotation.selectors.campaign.cost import money
 from annotation.selectors.workers import own_data
 from annotation.web.common import limits
+from annotation.web.common.confirm import confirmed
+from annotation.web.common.sign_in import widened_for_redirect
 from annotation.web.staff.frame import account_of, said
 from annotation.workers import payments, pseudonyms, rate_limit, sessions
+from annotation.workers.accounts import second_factor
 
 
 class MailForm(forms.Form):
@@ -99,6 +103,7 @@ class PasswordChange(views.PasswordChangeView):
         return super().form_valid(form)
 
 
+@widened_for_redirect
 @require_safe
 @never_cache
 def account(request: HttpRequest) -> HttpResponse:
@@ -133,6 +138,7 @@ def own_answers(request: HttpRequest) -> HttpResponseBase:
 
 
 @require_POST
+@confirmed
 def erase_me(request: HttpRequest) -> HttpResponse:
     """Forget who I am; my answers stay under the pseudonym, which leads to nobody then."""
     found = account_of(request)
@@ -160,7 +166,16 @@ def erase_me(request: HttpRequest) -> HttpResponse:
 def _account(request: HttpRequest, form: MailForm, status: int = 200) -> HttpResponse:
     found = account_of(request)
     worker = own_data.worker_behind(found)
-    about: dict[str, Any] = {"form": form, "worker": worker, "works": found.has_role_somewhere(ANNOTATOR)}
+    about: dict[str, Any] = {
+        "form": form,
+        "worker": worker,
+        "works": found.has_role_somewhere(ANNOTATOR),
+        "oidc": settings.OIDC,
+        "connected": sign_in_elsewhere.connection_of(found),
+        "second_factor": second_factor.has_second_factor(found),
+        "codes_left": second_factor.codes_left(found),
+        "must_have_second_factor": second_factor.must_have_second_factor(found),
+    }
     if worker is not None:
         about |= {
             "shares": own_data.shares(worker),

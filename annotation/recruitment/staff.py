@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib.auth import login
 from django.contrib.auth.decorators import login_not_required
 from django.db import IntegrityError
 from django.http import Http404, HttpRequest, HttpResponse
@@ -15,9 +14,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotation.common.locks import Busy
-from annotation.recruitment.arrival import BACKEND
 from annotation.recruitment.invite import AccountForm
 from annotation.web.common import limits
+from annotation.web.common.sign_in import enter_with_rule
 from annotation.workers import rate_limit
 from annotation.workers.accounts import first, inviting
 from annotation.workers.accounts.granting import GrantError
@@ -44,7 +43,7 @@ def first_account(request: HttpRequest, token: str) -> HttpResponse:
         )
     except (first.TooLate, Busy) as why:
         raise Http404(str(why)) from why
-    login(request, account, backend=BACKEND)
+    enter_with_rule(request, account)
     return redirect("home")
 
 
@@ -75,7 +74,7 @@ def staff_invite(request: HttpRequest, token: str) -> HttpResponse:
     except IntegrityError:
         form.add_error("username", _("Somebody has just taken this name. Choose another."))
         return _shown(request, form, about)
-    login(request, account, backend=BACKEND)
+    enter_with_rule(request, account)
     return redirect("home")
 
 

@@ -2,7 +2,6 @@
 
 from django.urls import include, path
 
-urlpatterns = [
-    path("", include(f"annotation.recruitment.{way}"))
-    for way in ("accounts", "tokens", "invite", "prolific", "mturk", "visit", "staff")
-]
+_OWN = ("accounts", "second_factor", "oidc", "tokens")
+_WAYS_IN = ("invite", "prolific", "mturk", "visit", "staff")
+urlpatterns = [path("", include(f"annotation.recruitment.{way}")) for way in (*_OWN, *_WAYS_IN)]

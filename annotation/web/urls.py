@@ -4,13 +4,14 @@ from django.urls import include, path, re_path
 
 from annotation.web.common.addresses import picture
 from annotation.web.common.language import choose_language
-from annotation.web.common.sign_in import SignIn, SignOut
+from annotation.web.common.sign_in import SignIn, SignOut, second_factor_step
 from annotation.web.corpus.browse import corpus_detail, home, image_detail
 from annotation.web.corpus.tagged import corpus_tags, corpus_tags_export
 
 urlpatterns = [
     path("", home, name="home"),
     path("sign-in/", SignIn.as_view(), name="sign_in"),
+    path("sign-in/code/", second_factor_step, name="second_factor"),
     path("sign-out/", SignOut.as_view(), name="sign_out"),
     path("language/", choose_language, name="choose_language"),
     path("", include("annotation.web.staff.urls")),
@@ -22,5 +23,7 @@ urlpatterns = [
     path("pictures/<str:token>", picture, name="picture"),
     path("uploads/", include("annotation.web.staff.corpora.uploading")),
     path("tasks/", include("annotation.web.annotator.urls")),
+    path("people/", include("annotation.web.staff.people.accounts")),
+    path("people/audit/", include("annotation.web.staff.people.audit")),
     path("roles/", include("annotation.web.staff.roles")),
 ]

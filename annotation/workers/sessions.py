@@ -18,6 +18,8 @@ from annotation.models import Account, ApiToken, RoleGrant
 #: Under which a session keeps the visit that it is for. It is set where somebody comes by the address of a
 #: crowd platform, and nowhere else, so it marks those sessions too.
 VISIT = "visit"
+#: Under which a session keeps that whoever it is of has to set up a second factor before anything else.
+SET_UP_FIRST = "set_up_second_factor"
 #: Rows deleted in one statement.
 _CHUNK = 500
 #: Sessions deleted in one turn of the periodic work.
@@ -69,6 +71,11 @@ def _sessions_of(account: Account) -> list[str]:
 def by_address(session: Mapping[str, Any]) -> bool:
     """Whether a session was opened by an address of a crowd platform: it may only work."""
     return VISIT in session
+
+
+def sets_up_first(session: Mapping[str, Any]) -> bool:
+    """Whether a session opens nothing but the setting up of a second factor."""
+    return bool(session.get(SET_UP_FIRST))
 
 
 def may_look(account: int, *, session: str = "", token: str = "", program: str = "") -> bool:

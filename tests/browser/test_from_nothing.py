@@ -107,7 +107,8 @@ def test_from_an_empty_database_staff_set_up_a_campaign_and_two_annotators_answe
     # Two corpora, and a researcher for one of them.
     imported(tmp_path / "photos", "photos", "A dog jumps for a ball .", "The brown dog sleeps .")
     imported(tmp_path / "others", "others", "A cat sleeps .")
-    boss.get_by_role("link", name="Roles").click()
+    boss.get_by_role("link", name="People", exact=True).click()
+    boss.get_by_role("link", name="Roles and invitations").click()
     invite = boss.get_by_role("form", name="Invite somebody")
     invite.get_by_label("Email").fill("ada@example.org")
     invite.get_by_label("Role").select_option("researcher")

@@ -42,6 +42,9 @@ PAGES = (
     "/campaigns/walks/recruiting/",
     "/open-campaign/",
     "/roles/",
+    "/people/",
+    "/people/audit/",
+    "/account/second-factor/",
 )
 
 
@@ -96,7 +99,8 @@ def test_the_first_account_is_made_by_the_link_that_the_server_printed(
     page.get_by_label("Password", exact=True).fill("the harbour at six")
     page.get_by_label("Password confirmation").fill("the harbour at six")
     page.get_by_role("button", name="Create my account").click()
-    page.get_by_role("link", name="Roles").click()
+    page.get_by_role("link", name="People", exact=True).click()
+    page.get_by_role("link", name="Roles and invitations").click()
     expect(page.get_by_role("row", name="ada")).to_contain_text("admin for the whole server")
 
 

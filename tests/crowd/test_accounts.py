@@ -271,7 +271,7 @@ def work() -> World:
 def ann() -> Client:
     client = Client()
     client.force_login(Account.objects.get(username="ann"))
-    return client
+    return people.confirm(client)
 
 
 def downloaded() -> Any:
@@ -318,6 +318,7 @@ def test_a_download_does_not_tell_which_answers_were_checked(work: World):
 def test_who_has_never_worked_has_nothing_to_download_or_erase(ada: Account):
     client = Client()
     client.force_login(ada)
+    people.confirm(client)
     assert "only this account is stored" in words(client.get(reverse("account")))
     assert client.get(reverse("own_answers")).status_code == 404
     assert client.post(reverse("erase_me"), {"sure": "yes"}).status_code == 404

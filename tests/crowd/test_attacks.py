@@ -514,7 +514,7 @@ def test_such_a_session_may_only_work_whatever_the_account_may_do(work: World):
     assert client.get(reverse("home"))["Location"] == reverse("tasks")
     assert client.get(reverse("tasks")).status_code == 200
     page = words(client.get(reverse("tasks")))
-    assert "Roles" not in page and "Finish" in page
+    assert "People" not in page and "Finish" in page
 
 
 def test_signing_in_with_a_password_makes_it_a_session_like_any_other(work: World):

@@ -38,6 +38,7 @@ from config.plain import in_utf_8
 from tests.hostile import calls
 from tests.hostile.calls import Call, spoilt
 from tests.hostile.operations import OPERATIONS, STRANGER, At, Operation
+from tests.web.world import confirm
 
 #: Calls of an episode, at most; the share of calls that are spoilt, and of those that are others' to make.
 EPISODE, SPOILT, OTHERS = 80, 0.5, 0.05
@@ -166,6 +167,7 @@ def _episode(found: Outcome, turns: Iterator[Turn], dice: Random) -> bool:
     client = Visitor()
     if found.role != STRANGER:
         client.force_login(Account.objects.get(username=found.role))
+        confirm(client)
     session = client.cookies["session"].value if found.role != STRANGER else ""
     at = At(found.role, client, dice)
     made = 0

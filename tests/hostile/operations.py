@@ -16,6 +16,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import pyotp
 from django.conf import settings
 from django.contrib.auth.tokens import default_token_generator
 from django.test import Client, RequestFactory
@@ -56,7 +57,7 @@ from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.relevance.rules import RELEVANCE
 from annotation.web.common.addresses import signed_picture_address
 from annotation.workers import api_tokens, invitations
-from annotation.workers.accounts import granting, inviting
+from annotation.workers.accounts import granting, inviting, second_factor
 from config.old_addresses import OLD_ADDRESSES
 from evaluation.models import CaptionSet, LocalizationSet, Run, TagSet
 from evaluation.services.features.store import NewSet, write_set
@@ -221,6 +222,8 @@ get("sign_in", ALL, next="/tasks/")
 post(
     "sign_in", ALL, username=lambda at: at.one("annotator", "admin"), password=web.PASSWORD, next="/account/"
 )
+get("second_factor", ALL)
+post("second_factor", ALL, code="123456")
 post("sign_out", ALL)
 post("choose_language", ALL, language=lambda at: at.one("de", "en"), next="/account/")
 get("reset", ALL)
@@ -1052,6 +1055,18 @@ post(
     scope="campaign:quay",
     called="invite",
 )
+
+
+def _somebody_there(at: At) -> int:
+    return Account.objects.create_user(at.new("there"), password=web.PASSWORD).pk
+
+
+get("people", (ADMIN,), find="a", who="everybody", state=lambda at: at.one("", "active", "deactivated"))
+get("person", (ADMIN,), _somebody_there)
+for act in ("deactivate", "reactivate", "make_password_link", "send_password_link", "reset_second_factor"):
+    post("act_on_person", (ADMIN,), _somebody_there, act=act, called=act)
+post("change_sign_in_rules", (ADMIN,), second_factor="nobody")
+get("audit", (ADMIN,), group=lambda at: at.one("people", "tokens", ""), who="admin", campaign="quay")
 get("staff_invite", ALL, _of_staff)
 post(
     "staff_invite",
@@ -1170,6 +1185,23 @@ def _own_token(at: At) -> int:
     return made.token.pk
 
 
+def _code(at: At) -> str:
+    """What the app of whoever calls shows now, while it is being set up."""
+    try:
+        return pyotp.TOTP(second_factor.begin_second_factor(at.account)).now()
+    except second_factor.FactorRefused:
+        return "123456"
+
+
+# Without a server to go to (OIDC_ISSUER) there is nobody to connect: tests/web/test_oidc.py has one.
+post("oidc_sign_in", (), next="/tasks/")
+get("openid_connect_callback", (), "oidc-x", code="x", state="y")
+post("connect_oidc", ())
+post("disconnect_oidc", SIGNED_IN)
+get("set_up_second_factor", SIGNED_IN)
+post("set_up_second_factor", SIGNED_IN, code=_code)
+post("renew_recovery_codes", SIGNED_IN)
+post("remove_second_factor", SIGNED_IN)
 get("own_tokens", READERS)
 post(
     "own_tokens",

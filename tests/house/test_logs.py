@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from config.logs import JsonFormatter, request_id
+from config.logs import JsonFormatter, request_id, without_secrets
 from tests.house.product import PRODUCTION, serving
 
 
@@ -74,3 +74,8 @@ def test_production_logs_each_request_as_json_with_its_id(tmp_path: Path) -> Non
     (asked,) = [line for line in lines if line.get("request") == "mine"]
     assert (asked["logger"], asked["message"]) == ("phrasebox.access", "GET /healthz 200")
     assert asked["milliseconds"] >= 0
+
+
+def test_the_way_back_from_another_server_is_logged_without_its_code() -> None:
+    told = without_secrets('"GET /sign-in/elsewhere/oidc-12ab/back/?code=SESAME&state=s HTTP/1.1" 302')
+    assert "SESAME" not in told and "/sign-in/elsewhere/oidc-12ab/back/" in told

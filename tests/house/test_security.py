@@ -16,6 +16,7 @@ from tests.house.product import PRODUCTION, manage, migrated, serving
 
 OPEN = {
     *("healthz", "readyz", "sign_in", "sign_out", "choose_language", "picture"),
+    *("second_factor", "oidc_sign_in", "openid_connect_callback"),
     *("reset", "reset_sent", "password_reset_confirm", "invite", "first_account", "staff_invite"),
     *("prolific", "prolific_webhook", "mturk", "mturk_begin"),
     *("v1_openapi", "v1_docs", "v1_nothing"),

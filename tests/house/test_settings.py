@@ -73,6 +73,14 @@ def test_without_any_variable_all_that_is_written_lies_in_the_data_folder(tmp_pa
             {"DATABASE_URL": "oracle:thin@somewhere:a-password"},
             "DATABASE_URL is not valid; expected postgresql://USER:PASSWORD@HOST:PORT/NAME or sqlite:///PATH",
         ),
+        (
+            {"OIDC_ISSUER": "https://id.example"},
+            "set all of OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET, or none of them",
+        ),
+        (
+            {"OIDC_ISSUER": "http://id.example", "OIDC_CLIENT_ID": "x", "OIDC_CLIENT_SECRET": "y"},
+            "OIDC_ISSUER=http://id.example is not valid; expected https://HOST or https://HOST/PATH",
+        ),
         *[
             (
                 {"EMAIL_URL": address},

@@ -53,6 +53,8 @@ LISTS = {
     "campaigns": "researcher",
     "open_campaign": "researcher",
     "roles": "admin",
+    "people": "admin",
+    "audit": "admin",
     "tasks": "annotator",
     "api_tasks": "annotator",
     "evaluation:systems": "researcher",

@@ -203,6 +203,8 @@ def _built() -> dict[str, Any]:
                 "erase_worker": [name, "q-review-w0"],
                 "revoke_invitation": [name, link.pk],
                 "revoke_token": [1],
+                "person": [1],
+                "act_on_person": [1],
                 "retire_known_item": [name, 1],
                 "text": [name, "consent"],
                 "steer_job": [name, export.pk],
@@ -260,6 +262,7 @@ def _places_of_the_api(world: Any, campaign: str, job: int) -> dict[str, list[An
         "caption-sets/": ["q-captions"],
         "jobs/": [job],
         "tokens/": [1],
+        "people/": [1],
     }
     more: dict[str, Any] = {"<str:key>": "man", "<str:pseudonym>": worker, "<slug:layer>": campaign}
     more |= {"<int:invitation>": Invitation.objects.get().pk, "<int:item>": 1}
@@ -288,7 +291,7 @@ def visitor(role: str, scope: str, world: dict[str, Any]) -> Client:
     granting.grant(account=account, role=role, **target)
     client = Client(raise_request_exception=False)  # what fails for want of real rows has been let in
     client.force_login(account)
-    return client
+    return people.confirm(client)
 
 
 def tried(client: Client, route: str, world: dict[str, Any]) -> Any:

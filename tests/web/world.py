@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import io
+import time
 from pathlib import Path
 
 from django.test import Client
@@ -26,6 +27,7 @@ from annotation.protocol.terms import (
     LayerRecord,
     Mention,
 )
+from annotation.web.common.confirm import CONFIRMED_AT
 from tests import worlds
 
 PASSWORD = "correct horse battery staple"
@@ -153,7 +155,15 @@ def account(name: str, *roles: str) -> Account:
 
 
 def signed_in(name: str, *roles: str) -> Client:
-    """A client of a new account with `roles`."""
+    """A client of a new account with `roles`, which has just given its password."""
     client = Client()
     client.force_login(account(name, *roles))
+    return confirm(client)
+
+
+def confirm(client: Client) -> Client:
+    """Let somebody who is signed in have given their password just now."""
+    session = client.session
+    session[CONFIRMED_AT] = int(time.time())
+    session.save()
     return client

@@ -51,6 +51,8 @@ class TokenOrSession(BaseAuthentication):
             raise _signed_out(_("Send a token: Authorization: Bearer TOKEN. Or sign in."))
         if sessions.by_address(inner.session):
             raise Problem(HTTPStatus.FORBIDDEN, "only_work", _("This sign-in opens only the tasks."))
+        if sessions.sets_up_first(inner.session):
+            raise Problem(HTTPStatus.FORBIDDEN, "second_factor", _("Set up your second factor first."))
         if inner.method not in SAFE_METHODS:
             _check_csrf(inner)
         return account, None

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from annotation.api.problems import Problem
 from annotation.common.database import LARGEST_ID
+from annotation.common.roles import WHOLE_SERVER
 from annotation.models import Account
 from annotation.web.common.access import BROWSING, AddressedThing
 
@@ -62,6 +63,19 @@ class On:
         if account.has_role(*BROWSING, on=found.scope):
             raise no_role(*self.roles)
         raise missing(str(self.thing.none(name)))
+
+
+@dataclass(frozen=True, slots=True)
+class OfServer:
+    """Whoever holds one of `roles` for the whole server."""
+
+    roles: tuple[str, ...]
+
+    def admit(self, account: Account, place: dict[str, Any]) -> tuple[Any, ...]:
+        """Nothing is named."""
+        if not account.has_role(*self.roles, on=WHOLE_SERVER):
+            raise no_role(*self.roles)
+        return ()
 
 
 class SignedIn:

@@ -42,6 +42,7 @@ from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
 from annotation.models import Account, Job
 from annotation.web.common import plain_json
+from annotation.web.common.confirm import recently_confirmed
 from annotation.workers.repeated_calls import (
     CallAnswer,
     CallKey,
@@ -103,6 +104,9 @@ class OperationView(APIView):
         check_pace(account.pk, reads=about.reads)
         check_place(place)
         things = about.opens.admit(account, place)
+        if about.confirms and request.auth is None and not recently_confirmed(request._request):
+            detail = _("This asks for your password: give it on a page, or use a token.")
+            raise Problem(HTTPStatus.FORBIDDEN, "not_confirmed", detail)
         asked = checked(about.query, request.query_params) if about.query is not None else {}
         inner = request._request
         sent = {} if about.reads else _sent(about, inner)

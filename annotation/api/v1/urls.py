@@ -10,6 +10,7 @@ from annotation.api.v1 import (
     campaigns,
     corpora,
     me,
+    people,
     preparing,
     reviewing,
     streams,
@@ -17,7 +18,7 @@ from annotation.api.v1 import (
     workers,
 )
 
-_MODULES = (corpora, campaigns, campaign_settings, preparing, workers, reviewing, work, streams, me)
+_MODULES = (corpora, campaigns, campaign_settings, preparing, workers, reviewing, work, streams, me, people)
 urlpatterns = [
     path("openapi.json", document.openapi_document, name="v1_openapi"),
     path("docs", document.api_pages, name="v1_docs"),

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from allauth.socialaccount.models import SocialAccount
 from django.db.models import Count, Max, Min
 
-from annotation.models import Account, Consent, Flag, Identity, Judgment, Payout, Worker
+from annotation.models import Account, Consent, Flag, Identity, Judgment, Payout, SecondFactor, Worker
 from annotation.protocol.kinds import is_page
 from annotation.protocol.work import MICROS
 from annotation.selectors.answers import answer_details
@@ -60,13 +61,30 @@ def comments(worker: Worker) -> int:
     return Flag.objects.filter(judgment__worker=worker).exclude(comment="").count()
 
 
+def _second_factor_since(account: Account) -> datetime | None:
+    return SecondFactor.objects.filter(account=account).values_list("confirmed_at", flat=True).first()
+
+
+def _names_elsewhere(account: Account) -> list[str]:
+    """Who they are at another server by which they sign in."""
+    return list(SocialAccount.objects.filter(user=account).values_list("uid", flat=True))
+
+
 def own_data_json(account: Account, worker: Worker) -> Iterator[str]:
     """All of it as one JSON document, in pieces: answers are streamed."""
     identity = Identity.objects.filter(worker=worker).first()
     about = {
         "pseudonym": worker.pseudonym,
         "since": worker.created_at,
-        "account": {"user_name": account.username, "e_mail": account.email, "joined": account.date_joined},
+        "account": {
+            "user_name": account.username,
+            "e_mail": account.email,
+            "joined": account.date_joined,
+            "last_sign_in": account.last_login,
+            # Not what it is made of: that lets people in.
+            "second_factor_since": _second_factor_since(account),
+            "signs_in_elsewhere_as": _names_elsewhere(account),
+        },
         "source": {"provider": identity.provider, "id": identity.external_id} if identity else None,
         "consents": [
             {

@@ -160,6 +160,23 @@ def only_work(request: HttpRequest, view: _View) -> HttpResponse | None:
     return render(request, "annotation/only_work.html", {}, status=403)
 
 
+def for_setting_up(view: _View) -> _View:
+    """Mark a view that is open to who has to set up a second factor before anything else."""
+    marked: Any = view
+    marked.for_setting_up = True
+    return view
+
+
+def set_up_first(request: HttpRequest, view: _View) -> HttpResponse | None:
+    """Lead whoever has to set up a second factor to where that is done; None for everybody else, and there.
+
+    Asked for every view that asks for a sign-in: a page is shut to these sessions unless it is marked.
+    """
+    if not sessions.sets_up_first(request.session) or getattr(view, "for_setting_up", False):
+        return None
+    return redirect("set_up_second_factor")
+
+
 def account_of(request: HttpRequest) -> Account:
     """Whoever is signed in; what is called without an account opens for nobody."""
     assert isinstance(request.user, Account)

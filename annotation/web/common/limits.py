@@ -23,6 +23,11 @@ SIGN_IN_ADDRESS = Limit("sign_in.address", 50, 15 * MINUTE)
 #: Seconds that a browser waits at most for an account that has signed in there: whatever others try, from
 #: wherever, nobody is kept out of their own account.
 SIGN_IN_KNOWN = MINUTE
+#: Wrong codes of a second factor, or wrong recovery codes, for one account: whoever tries them knows its
+#: password. A day long, so that some hundred codes a day are tried of a million.
+SECOND_FACTOR = Delay("second_factor.name", 5, 15 * MINUTE, 24 * 60 * MINUTE)
+#: Trips to another server to sign in there, from one address.
+ELSEWHERE_ADDRESS = Limit("elsewhere.address", 100, 15 * MINUTE)
 #: Letters to one address of mail, and asked for from one address of the network.
 RESET_NAME = Limit("reset.name", 3, 60 * MINUTE)
 RESET_ADDRESS = Limit("reset.address", 20, 60 * MINUTE)
@@ -38,6 +43,14 @@ def sign_in_tries(request: HttpRequest, name: str) -> tuple[Try, ...]:
         pair, of_name = (each._replace(longest=SIGN_IN_KNOWN) for each in (SIGN_IN_PAIR, SIGN_IN_NAME))
         return Try(pair, f"{name} {address}"), Try(of_name, name)
     return Try(SIGN_IN_PAIR, f"{name} {address}"), Try(SIGN_IN_NAME, name), Try(SIGN_IN_ADDRESS, address)
+
+
+def second_factor_tries(request: HttpRequest, name: str) -> tuple[Try, ...]:
+    """An attempt at the second factor of `name`; who has signed in so in this browser waits less."""
+    name = folded_name(name)
+    if known_browsers.knows(request, name):
+        return (Try(SECOND_FACTOR._replace(longest=SIGN_IN_KNOWN), name),)
+    return Try(SECOND_FACTOR, name), Try(SIGN_IN_ADDRESS, address_of(request))
 
 
 def reset_tries(request: HttpRequest, mail: str) -> tuple[Try, Try]:

@@ -6,7 +6,7 @@ id, so that no page reads the rows before it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -67,11 +67,13 @@ def list_page(
     sorts: Mapping[str, SortColumn],
     number: int,
     also: Mapping[str, str] | None = None,
+    searched: Sequence[str] = ("name",),
 ) -> ListPage:
     """The page of `number` rows that an address asks for; two queries.
 
     `sorts` are the ways to sort by their names, the usual one first; what an address says that is unknown
-    counts as not said. `also` is what else of the address stays in links.
+    counts as not said. `also` is what else of the address stays in links. `searched` are the fields of which
+    one contains what is looked for.
     """
     usual = next(iter(sorts))
     sort = _said(given, "sort")
@@ -79,7 +81,7 @@ def list_page(
     down = _said(given, "down") == "1" if "down" in given or "sort" in given else sorts[sort].down
     query = ListQuery(_said(given, "find"), sort, down, _said(given, "after"), tuple((also or {}).items()))
     if query.find:
-        found = found.filter(name__icontains=query.find)
+        found = found.filter(Q.create([(f"{each}__icontains", query.find) for each in searched], Q.OR))
     rows = list(_after(found, query, sorts[sort].field)[: number + 1])
     more, rows = len(rows) > number, rows[:number]
     mark = f"{getattr(rows[-1], sorts[sort].field)},{rows[-1].pk}" if more else ""

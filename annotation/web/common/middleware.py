@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
 from django.utils.cache import add_never_cache_headers
 
 from annotation.models import Account, Worker
-from annotation.web.common.access import only_work
+from annotation.web.common.access import only_work, set_up_first
 from annotation.workers import sessions
 
 
@@ -36,7 +36,9 @@ class SignInRequired(LoginRequiredMiddleware):
         asking: Any = request
         asking.asks_for_sign_in = True
         shut = super().process_view(request, view_func, view_args, view_kwargs)
-        return shut if shut is not None else only_work(request, view_func)
+        if shut is None:
+            shut = only_work(request, view_func)
+        return shut if shut is not None else set_up_first(request, view_func)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponseBase | None:
         """Who asks for a page in the moment in which they become another worker (`joining`) asks again."""

@@ -15,7 +15,7 @@ class NavigationPart(NamedTuple):
     """A part: how its addresses begin, its title, the name of its first page's route, and for whom it is:
     who holds one of `roles` for anything, with `corpora` for a corpus at least, with `everything` for all."""
 
-    key: str
+    key: str | tuple[str, ...]
     title: Any
     route: str
     roles: tuple[str, ...]
@@ -34,7 +34,7 @@ PARTS = [
     NavigationPart("corpora", _("Corpora"), "home", BROWSING, corpora=True),
     NavigationPart("campaign", _("Campaigns"), "campaigns", BROWSING),
     NavigationPart("tasks", _("Tasks"), "tasks", (ANNOTATOR,)),
-    NavigationPart("roles", _("Roles"), "roles", (ADMIN,), everything=True),
+    NavigationPart(("people", "roles"), _("People"), "people", (ADMIN,), everything=True),
 ]
 
 

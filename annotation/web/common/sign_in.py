@@ -1,19 +1,59 @@
-"""Signing in and out: Django's own views with our words, and not too often."""
+"""Signing in and out: Django's own views with our words, and not too often.
+
+Whoever has a second factor is signed in after a second step, which asks for a code; until then the session
+knows who gave the right password, and opens nothing.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import login
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView, LogoutView
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.crypto import constant_time_compare
 from django.utils.decorators import method_decorator
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
 
-from annotation.web.common import known_browsers, limits
+from annotation.common import database
+from annotation.models import Account
+from annotation.web.common import confirm, known_browsers, limits
 from annotation.workers import rate_limit, sessions
+from annotation.workers.accounts import second_factor
+
+#: By which accounts are signed in.
+BACKEND = "django.contrib.auth.backends.ModelBackend"
+#: Under which a session keeps who has still to give a code, and for how many seconds.
+PENDING = "sign_in"
+PENDING_SECONDS = 10 * 60
 
 
+def widened_for_redirect(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """Let the forms of a page lead to the server by which people may sign in elsewhere: browsers hold the
+    redirect that a form is answered with to the policy of its page."""
+
+    @wraps(view)
+    def widened(*args: Any, **kwargs: Any) -> HttpResponseBase:
+        answer: Any = view(*args, **kwargs)
+        if settings.OIDC is not None:
+            answer._csp_update = {"form-action": [settings.OIDC["login_origin"]]}
+        return answer  # type: ignore[no-any-return]
+
+    return widened
+
+
+@method_decorator(widened_for_redirect, name="dispatch")
 class SignIn(LoginView):
     """The sign-in page. `next` is followed only within this host; what was wrong is not said in detail."""
 
@@ -32,16 +72,111 @@ class SignIn(LoginView):
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         rate_limit.take_back(*self.tries)
-        response = super().form_valid(form)
-        # Who has a password may do more than work, also where they came by a platform's address before.
-        self.request.session.pop(sessions.VISIT, None)
-        known_browsers.remember(self.request, response, limits.folded_name(form.get_user().get_username()))
-        return response
+        account = form.get_user()
+        assert isinstance(account, Account)
+        return begin_session(self.request, account, then=self.get_success_url(), by_password=True)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """What the page needs: also the server by which people may sign in elsewhere."""
+        return super().get_context_data(oidc=settings.OIDC, **kwargs)
 
     def get_success_url(self) -> str:
         """Where to go on; never back to this page, which would lead a signed-in visitor in a circle."""
         address = super().get_success_url()
         return self.get_default_redirect_url() if address.partition("?")[0] == self.request.path else address
+
+
+def begin_session(request: HttpRequest, account: Account, *, then: str, by_password: bool) -> HttpResponse:
+    """Sign in who has shown to be `account`, or ask for the code of their second factor first.
+
+    `then` is the address to go on to, on this host. `by_password` says that they gave their password, which
+    is asked for again before some acts.
+    """
+    if not second_factor.has_second_factor(account):
+        return _signed_in(request, account, then=then, by_password=by_password)
+    # Whoever knew this session's key before does not know it now.
+    request.session.cycle_key()
+    request.session[PENDING] = {
+        "account": account.pk,
+        "hash": account.get_session_auth_hash(),
+        "at": int(database.now().timestamp()),
+        "then": then,
+        "by_password": by_password,
+    }
+    return redirect("second_factor")
+
+
+def enter_with_rule(request: HttpRequest, account: Account) -> None:
+    """Sign in an account that has just been made, with a password; where this server asks it for a second
+    factor, that is set up before anything else."""
+    login(request, account, backend=BACKEND)
+    confirm.mark_confirmed(request)
+    if second_factor.lacks_second_factor(account):
+        request.session[sessions.SET_UP_FIRST] = True
+
+
+@login_not_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def second_factor_step(request: HttpRequest) -> HttpResponse:
+    """Where a sign-in asks for a code: one of the app's, or a recovery code."""
+    pending = request.session.get(PENDING)
+    account = _pending_account(pending)
+    if account is None:
+        request.session.pop(PENDING, None)
+        if request.user.is_authenticated:
+            return redirect("home")
+        messages.error(request, _("Sign in again: the code was not entered in time."))
+        return redirect("sign_in")
+    page = "annotation/entry/second_factor_step.html"
+    if request.method != "POST":
+        return render(request, page)
+    tries = limits.second_factor_tries(request, account.get_username())
+    if seconds := rate_limit.attempt(*tries):
+        return limits.too_often(request, page, seconds)
+    accepted = second_factor.accept_code(account=account, code=request.POST.get("code", ""))
+    if accepted is None:
+        wrong = _("This code is wrong, or was used already. Wait for the next one that the app shows.")
+        return render(request, page, {"wrong": wrong}, status=422)
+    rate_limit.take_back(*tries)
+    answer = _signed_in(request, account, then=pending["then"], by_password=pending["by_password"])
+    if accepted.by_recovery_code:
+        told = ngettext(
+            "You used a recovery code; %(left)d is left. You can make new ones on the page “My account”.",
+            "You used a recovery code; %(left)d are left. You can make new ones on the page “My account”.",
+            accepted.codes_left,
+        )
+        messages.warning(request, told % {"left": accepted.codes_left})
+        answer["Location"] = reverse("account")
+    return answer
+
+
+def _pending_account(pending: Any) -> Account | None:
+    """Who gave the right password some minutes ago, and has still that password; None otherwise."""
+    if not isinstance(pending, dict) or not (
+        0 <= database.now().timestamp() - pending["at"] <= PENDING_SECONDS
+    ):
+        return None
+    account = Account.objects.filter(pk=pending["account"], is_active=True).first()
+    if account is None or not constant_time_compare(account.get_session_auth_hash(), pending["hash"]):
+        return None
+    return account
+
+
+def _signed_in(request: HttpRequest, account: Account, *, then: str, by_password: bool) -> HttpResponse:
+    login(request, account, backend=BACKEND)
+    for over in (PENDING, sessions.SET_UP_FIRST):
+        request.session.pop(over, None)
+    # Who has a password may do more than work, also where they came by a platform's address before.
+    request.session.pop(sessions.VISIT, None)
+    if by_password:
+        confirm.mark_confirmed(request)
+    if second_factor.lacks_second_factor(account):
+        request.session[sessions.SET_UP_FIRST] = True
+        then = reverse("set_up_second_factor")
+    answer = redirect(then)
+    known_browsers.remember(request, answer, limits.folded_name(account.get_username()))
+    return answer
 
 
 # Whose session is over already must not be led back here by the sign-in page: this takes no GET.

@@ -16,6 +16,7 @@ from annotation.common.roles import ANNOTATOR, ROLES
 from annotation.jobs import emails
 from annotation.models import Account, Campaign, Corpus, Job, RoleGrant, StaffInvitation
 from annotation.web.common.access import account_of, for_admins
+from annotation.web.common.confirm import confirmed
 from annotation.web.common.filters import query_number
 from annotation.web.staff.frame import said
 from annotation.workers.accounts import granting, inviting
@@ -52,6 +53,7 @@ def role_list(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @for_admins
+@confirmed
 def role_change(request: HttpRequest) -> HttpResponse:
     """Grant a role, revoke one, invite somebody, or take an invitation back, as the button says."""
     sent, actor = request.POST, account_of(request)
@@ -77,7 +79,9 @@ def role_change(request: HttpRequest) -> HttpResponse:
                 tell(_("Invitation revoked."))
             case _other:
                 raise GrantError(_("Nothing was chosen: use one of the buttons."))
-    return redirect("roles")
+    # From the page of one account back to it.
+    person = query_number(sent, "person")
+    return redirect("person", person) if person is not None else redirect("roles")
 
 
 def _revoke(number: int, actor: Account) -> None:

@@ -30,6 +30,7 @@ from annotation.selectors.workers.worker_table import (
     worker_page,
 )
 from annotation.web.common.access import account_of, for_roles_on, role_missing
+from annotation.web.common.confirm import confirmed
 from annotation.web.staff.campaign_tables import cents
 from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame, query_string, said
 from annotation.web.staff.wording import STANDINGS, kind_in_words, kinds_in_words
@@ -166,6 +167,7 @@ def worker_act(request: HttpRequest, campaign: Campaign, pseudonym: str) -> Http
 
 @require_POST
 @for_roles_on(CAMPAIGN_OF_ADDRESS, ADMIN)
+@confirmed
 def worker_erase(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
     """Forget who a worker is; their answers stay under the pseudonym. For admins of the whole server: who
     they are is known, and forgotten, in every campaign."""

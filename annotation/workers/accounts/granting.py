@@ -10,9 +10,10 @@ from django.utils.translation import gettext as _
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.roles import ADMIN, ROLES, WHOLE_SERVER
+from annotation.common.roles import ADMIN, ANNOTATOR, ROLES, WHOLE_SERVER
 from annotation.models import Account, Campaign, Corpus, RoleGrant
 from annotation.workers import sessions
+from annotation.workers.accounts import second_factor
 
 
 class GrantError(ValueError):
@@ -42,6 +43,10 @@ def grant(
         )[1]
         if made:
             _tell(actor, "grant_role", account, role, corpus, campaign)
+            fresh = Account.objects.get(pk=account.pk)  # with the role
+            if role != ANNOTATOR and second_factor.lacks_second_factor(fresh):
+                # They set one up when they sign in next.
+                sessions.end_access(account)
     return made
 
 
@@ -61,7 +66,7 @@ def revoke_role(
     """
     check_grant(role=role, corpus=corpus, campaign=campaign, actor=actor)
     with database.writing():
-        admins = _admins()
+        admins = admins_of_server()
         if role == ADMIN and corpus is None and campaign is None and admins == {account.pk}:
             raise GrantError(
                 _("“%(name)s” is the last admin of this server: grant somebody else the role first.")
@@ -101,7 +106,7 @@ def account_named(name: str) -> Account:
     return found
 
 
-def _admins() -> set[int]:
+def admins_of_server() -> set[int]:
     """The accounts that are admins of the whole server, locked: two must not remove each other at once."""
     rows = RoleGrant.objects.select_for_update().filter(
         role=ADMIN, corpus=None, campaign=None, account__is_active=True

@@ -111,6 +111,14 @@ def _token() -> ValidCall:
     return ValidCall({"number": made.token.pk})
 
 
+def _stranger(*, active: bool) -> int:
+    """An account of nobody who calls."""
+    name = f"stranger-{active}"
+    made, _new = Account.objects.get_or_create(username=name, defaults={"is_active": active})
+    Account.objects.filter(pk=made.pk).update(is_active=active)
+    return made.pk
+
+
 def _unused_system() -> ValidCall:
     row = System.objects.get(name="spare")
     Run.objects.filter(made_by=row).delete()
@@ -243,6 +251,11 @@ VALID: dict[str, Make] = {
     "judgments_stream": at(name="quay"),
     "layer_mentions_stream": _layer,
     "me_show": nothing,
+    "people_list": asked({"who": "staff", "state": "active"}),
+    "person_show": lambda: ValidCall({"number": Account.objects.get(username="researcher").pk}),
+    "person_deactivate": lambda: ValidCall({"number": _stranger(active=True)}),
+    "person_reactivate": lambda: ValidCall({"number": _stranger(active=False)}),
+    "audit_list": asked({"group": "people"}),
     "tokens_list": nothing,
     "token_revoke": _token,
     "systems_list": nothing,

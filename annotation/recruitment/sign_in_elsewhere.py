@@ -1,0 +1,191 @@
+"""Signing in by another server (OpenID Connect): django-allauth does the protocol, we decide what follows.
+
+An account is connected to its owner there by the owner, signed in here, who gives the password for it. What
+the other server says of e-mail addresses or groups is not asked for and not looked at. Nobody gets an account
+or a role by it, and second factors are asked for as after a password.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, NoReturn
+
+from allauth.account.adapter import DefaultAccountAdapter
+from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.models import SocialAccount, SocialApp
+from allauth.socialaccount.providers.oauth2.client import OAuth2Error
+from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import ImproperlyConfigured
+from django.db import IntegrityError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from annotation.audit import record
+from annotation.common import database
+from annotation.models import Account
+from annotation.web.common import sign_in
+
+#: What a trip to the other server is for, as allauth calls it.
+SIGN_IN, CONNECT = "login", "connect"
+
+
+def provider_id() -> str:
+    """Under which name connections are kept: another issuer has another one, so that nobody of a new server
+    is taken for somebody of the one before who bore the same number."""
+    assert settings.OIDC is not None
+    return f"oidc-{hashlib.sha256(settings.OIDC['issuer'].encode()).hexdigest()[:16]}"
+
+
+def connection_of(account: Account) -> SocialAccount | None:
+    """The connection of an account to the other server, if it has one."""
+    if settings.OIDC is None:
+        return None
+    return SocialAccount.objects.filter(user=account, provider=provider_id()).first()
+
+
+def disconnect(account: Account) -> bool:
+    """Let nobody sign in as `account` by another server any more; False where nobody could."""
+    with database.writing():
+        gone = bool(SocialAccount.objects.filter(user=account).delete()[0])
+        if gone:
+            record(actor=account, act="disconnect_sign_in", account=account.get_username())
+    return gone
+
+
+class NoSignUp(DefaultAccountAdapter):
+    """Nobody signs up by allauth."""
+
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
+        """Never."""
+        return False
+
+
+class SignInElsewhere(DefaultSocialAccountAdapter):
+    """What we let allauth do once it knows who somebody is there: nothing. We sign in, connect or refuse."""
+
+    def is_open_for_signup(self, request: HttpRequest, sociallogin: Any) -> bool:
+        """Never."""
+        return False
+
+    def authenticate_by_email(self, sociallogin: Any) -> None:
+        """Nobody is known by an e-mail address."""
+        return None
+
+    def list_apps(
+        self, request: HttpRequest, provider: str | None = None, client_id: str | None = None
+    ) -> list[SocialApp]:
+        """The one server of the settings; what the table of such servers holds does not count."""
+        if settings.OIDC is None or provider not in (None, provider_id()):
+            return []
+        app = SocialApp(
+            provider="openid_connect",
+            provider_id=provider_id(),
+            name=settings.OIDC["name"],
+            client_id=settings.OIDC["client_id"],
+            secret=settings.OIDC["secret"],
+            settings={
+                "server_url": settings.OIDC["issuer"],
+                # Who somebody is, and nothing else about them.
+                "scope": ["openid"],
+                "fetch_userinfo": False,
+                "oauth_pkce_enabled": True,
+            },
+        )
+        return [app]
+
+    def on_authentication_error(
+        self,
+        request: HttpRequest,
+        provider: Any,
+        error: Any = None,
+        exception: Any = None,
+        extra_context: Any = None,
+    ) -> NoReturn:
+        """Back to the page from which they came, with what to do."""
+        raise ImmediateHttpResponse(_refused(request, went_wrong()))
+
+    def pre_social_login(self, request: HttpRequest, sociallogin: Any) -> NoReturn:
+        """Known by then who somebody is there, and whether an account here is connected to them."""
+        if sociallogin.state.get("process") == CONNECT:
+            raise ImmediateHttpResponse(_connected(request, sociallogin))
+        raise ImmediateHttpResponse(_entered(request, sociallogin))
+
+
+class WhoSomebodyIs(OpenIDConnectOAuth2Adapter):
+    """Reads the signed word of the other server on who somebody is there; nothing else of it is kept."""
+
+    def complete_login(self, request: HttpRequest, app: Any, token: Any, **kwargs: Any) -> Any:
+        """Raises OAuth2Error where the word is missing, of another server, or names nobody."""
+        assert settings.OIDC is not None
+        if not kwargs["response"].get("id_token"):
+            raise OAuth2Error("no id_token")
+        if self.openid_config["issuer"].rstrip("/") != settings.OIDC["issuer"]:
+            raise OAuth2Error("another issuer than OIDC_ISSUER")
+        try:
+            found = super().complete_login(request, app, token, **kwargs)
+        except ImproperlyConfigured as error:
+            raise OAuth2Error("the subject is too long") from error
+        if not found.account.uid:
+            raise OAuth2Error("no subject")
+        found.account.extra_data = {}
+        found.email_addresses = []
+        return found
+
+
+def _entered(request: HttpRequest, sociallogin: Any) -> HttpResponse:
+    if request.user.is_authenticated:
+        return redirect("home")
+    account = sociallogin.user if sociallogin.account.pk is not None else None
+    if not isinstance(account, Account) or not account.is_active:
+        return _refused(
+            request,
+            _(
+                "No account here is connected to you there. Sign in with your password, and connect it on "
+                "the page “My account”. If you have no account, ask an admin of this server to invite you."
+            ),
+        )
+    then = sociallogin.state.get("next") or reverse("home")
+    return sign_in.begin_session(request, account, then=then, by_password=False)
+
+
+def _connected(request: HttpRequest, sociallogin: Any) -> HttpResponse:
+    account = request.user
+    if not isinstance(account, Account) or sociallogin.state.get("data") != account.pk:
+        return _refused(request, went_wrong())
+    owner = sociallogin.user if sociallogin.account.pk is not None else None
+    if owner is None:
+        try:
+            with database.writing():
+                SocialAccount.objects.filter(user=account).delete()
+                SocialAccount.objects.create(
+                    user=account, provider=provider_id(), uid=sociallogin.account.uid
+                )
+                record(actor=account, act="connect_sign_in", account=account.get_username())
+        except IntegrityError:
+            owner = "somebody who was faster"
+    if owner is None or owner == account:
+        messages.success(request, _("Connected: you can sign in that way from now on."))
+    else:
+        messages.error(request, _("This sign-in is connected to another account here."))
+    return redirect("account")
+
+
+def _refused(request: HttpRequest, why: str) -> HttpResponse:
+    """Back to where they came from, saying why."""
+    messages.error(request, why)
+    return redirect("account" if request.user.is_authenticated else "sign_in")
+
+
+def went_wrong() -> str:
+    """What is said where the other server did not say who somebody is."""
+    return _("The other server did not confirm who you are. Try again, or sign in with your password.")
+
+
+def problem_page(request: HttpRequest) -> HttpResponse:
+    """The other server cannot be reached, or does not speak as it should."""
+    return render(request, "annotation/entry/oidc_away.html", {}, status=502)

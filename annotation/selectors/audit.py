@@ -1,0 +1,60 @@
+"""The audit as admins read it: who did what, by what it is about."""
+
+from __future__ import annotations
+
+from django.db.models import Q, QuerySet
+
+from annotation.models import AuditEntry
+
+PEOPLE, CAMPAIGNS, EVALUATION = "people", "campaigns", "evaluation"
+IDENTITIES, TOKENS, CORPORA = "identities", "tokens", "corpora"
+AUDIT_GROUPS = (PEOPLE, CAMPAIGNS, EVALUATION, IDENTITIES, TOKENS, CORPORA)
+#: How acts that hand out who people are begin; acts of others are told from these by their names.
+IDENTITY_ACTS = ("list_submissions", "download_submissions", "download_identities", "export_identities")
+_ACTS: dict[str, tuple[str, ...]] = {
+    PEOPLE: (
+        *("grant_role", "revoke_role", "invite_staff", "revoke_staff_invitation", "first_account"),
+        *("deactivate_account", "reactivate_account", "make_password_link", "send_password_link"),
+        *("add_second_factor", "remove_second_factor", "reset_second_factor", "renew_recovery_codes"),
+        *("use_recovery_code", "set_second_factor_rule", "connect_sign_in", "disconnect_sign_in"),
+        *("erase_worker", "join_worker", "confirm_visit"),
+    ),
+    TOKENS: ("make_token", "revoke_token"),
+    CORPORA: ("import_corpus", "delete_corpus", "withdraw_picture"),
+    IDENTITIES: IDENTITY_ACTS,
+}
+#: Of evaluation: what is removed there, and what is begun.
+_EVALUATION = (
+    *("remove_caption_set", "remove_features", "remove_localization_set", "remove_qrels", "remove_report"),
+    *("remove_run", "remove_system", "remove_tag_set"),
+)
+
+
+def audit_found(*, group: str = "", who: str = "", campaign: str = "") -> QuerySet[AuditEntry]:
+    """Lines of the audit of a group, by or about the account `who`, about a campaign; the newest first.
+
+    What is about a campaign is of `campaigns` unless another group names it.
+    """
+    found = AuditEntry.objects.select_related("campaign", "actor")
+    if group in _ACTS:
+        found = found.filter(act__in=_ACTS[group])
+    elif group == EVALUATION:
+        found = found.filter(act__in=_EVALUATION)
+    elif group == CAMPAIGNS:
+        others = [act for acts in _ACTS.values() for act in acts]
+        found = found.exclude(act__in=others).exclude(campaign_name="")
+    if who:
+        found = found.filter(Q(actor_name=who) | Q(about__account=who))
+    if campaign:
+        found = found.filter(campaign_name=campaign)
+    return found.order_by("-pk")
+
+
+def group_of_act(act: str, campaign: str) -> str:
+    """The group of an act; "" for what is in none."""
+    for group, acts in _ACTS.items():
+        if act in acts:
+            return group
+    if act in _EVALUATION:
+        return EVALUATION
+    return CAMPAIGNS if campaign else ""

@@ -1,0 +1,1 @@
+"""Pages about people, for admins of the whole server: accounts, one account, and the audit."""

@@ -1,0 +1,105 @@
+"""The audit of the whole server, for its admins."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import path
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_safe
+
+from annotation.models import AuditEntry
+from annotation.selectors.audit import AUDIT_GROUPS, audit_found
+from annotation.web.common.access import for_admins
+from annotation.web.common.filters import query_number
+from annotation.web.staff.frame import query_string
+from annotation.web.staff.wording import ACTS
+
+#: Lines on a page.
+AUDIT_PER_PAGE = 100
+_GROUPS = {
+    "people": gettext_lazy("people and roles"),
+    "campaigns": gettext_lazy("campaigns"),
+    "evaluation": gettext_lazy("evaluation"),
+    "identities": gettext_lazy("downloads of identities"),
+    "tokens": gettext_lazy("tokens"),
+    "corpora": gettext_lazy("corpora"),
+}
+#: What a line names, in words; others by the name under which they are kept.
+_KEYS = {
+    "account": gettext_lazy("account"),
+    "role": gettext_lazy("role"),
+    "corpus": gettext_lazy("corpus"),
+    "worker": gettext_lazy("worker"),
+    "name": gettext_lazy("name"),
+    "days": gettext_lazy("days"),
+    "writes": gettext_lazy("may write"),
+    "who": gettext_lazy("who"),
+    "before": gettext_lazy("before"),
+    "left": gettext_lazy("codes left"),
+    "sessions": gettext_lazy("sessions ended"),
+    "tokens": gettext_lazy("tokens ended"),
+    "reason": gettext_lazy("reason"),
+}
+#: What a page does not show of a line: it tells things apart for programs, which read it by API.
+_LEFT_OUT = ("digest",)
+#: Characters of a value that are shown.
+_LONGEST = 200
+
+
+class AuditLine(NamedTuple):
+    """A line in words: the entry, who did it, what they did, and what about."""
+
+    entry: AuditEntry
+    who: str
+    what: str
+    about: str
+
+
+@require_safe
+@for_admins
+def audit_page(request: HttpRequest) -> HttpResponse:
+    """Who did what, the newest first; filtered and paged by the address."""
+    group = request.GET.get("group", "")
+    group = group if group in AUDIT_GROUPS else ""
+    who, campaign = (request.GET.get(name, "").replace("\0", "").strip() for name in ("who", "campaign"))
+    before = query_number(request.GET, "before")
+    found = audit_found(group=group, who=who, campaign=campaign)
+    if before is not None:
+        found = found.filter(pk__lt=before)
+    rows = list(found[: AUDIT_PER_PAGE + 1])
+    more, rows = len(rows) > AUDIT_PER_PAGE, rows[:AUDIT_PER_PAGE]
+    held = {"group": group, "who": who, "campaign": campaign}
+    about = {
+        "lines": [_line(row) for row in rows],
+        "groups": _GROUPS.items(),
+        "group": group,
+        "who": who,
+        "of_campaign": campaign,
+        "first": query_string(**held) or "?" if before is not None else "",
+        "later": query_string(**held, before=rows[-1].pk) if more else "",
+    }
+    return render(request, "annotation/staff/audit.html", about)
+
+
+def _line(entry: AuditEntry) -> AuditLine:
+    who = entry.actor_name or (str(entry.actor) if entry.actor else _("by command"))
+    told = [
+        f"{_KEYS.get(key, key)}: {_short(value)}"
+        for key, value in entry.about.items()
+        if key not in _LEFT_OUT and value not in (None, "", [], {})
+    ]
+    return AuditLine(entry, who, str(ACTS.get(entry.act, entry.act)), "; ".join(told))
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+urlpatterns = [path("", audit_page, name="audit")]

@@ -1,0 +1,277 @@
+"""Second factors: an app that shows codes (TOTP, RFC 6238), and ten recovery codes for when it is lost.
+
+A code is accepted once: the time step that it is of is raised in one statement, which only one of two
+attempts at once can do. django-allauth's module for this remembers used codes in a cache, which each process
+has for itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from typing import NamedTuple
+
+import pyotp
+from django.utils.translation import gettext as _
+
+from annotation.audit import record
+from annotation.common import database
+from annotation.common.roles import ADMIN, ANNOTATOR, WHOLE_SERVER
+from annotation.models import Account, RecoveryCode, RoleGrant, SecondFactor, SignInRules
+from annotation.workers import sessions
+from annotation.workers.accounts import sealed
+from annotation.workers.pseudonyms import draw_pseudonym
+
+#: Seconds that a code is of, and steps that a clock may be wrong by, to either side.
+STEP_SECONDS = 30
+_STEPS_ASIDE = 1
+#: Recovery codes that an account gets, and letters and digits of each: about 79 random bits.
+RECOVERY_CODES = 10
+_RECOVERY_LENGTH = 16
+#: For how long a secret that is being set up is shown again instead of a new one.
+_BEGUN_FOR = timedelta(minutes=15)
+_CODE = re.compile(r"[0-9]{6}")
+
+
+class FactorRefused(ValueError):
+    """A second factor that cannot be set up, removed or reset; one line with the remedy."""
+
+
+class Accepted(NamedTuple):
+    """How a code was accepted: whether it was a recovery code, and how many of these are left."""
+
+    by_recovery_code: bool
+    codes_left: int
+
+
+# Setting up --------------------------------------------------------------------------------------
+
+
+def begin_second_factor(account: Account) -> str:
+    """The secret to put into an app, in base 32, until a code confirms it; for a quarter of an hour the same
+    one, so that a page that is loaded again shows it again.
+
+    Raises FactorRefused where a second factor is on already: its secret is never shown again.
+    """
+    with database.writing():
+        now = database.now()
+        Account.objects.select_for_update(no_key=True).get(pk=account.pk)
+        found = SecondFactor.objects.filter(account=account).first()
+        if found is not None and found.confirmed_at is not None:
+            raise FactorRefused(_("Your second factor is already on. Turn it off first to use another app."))
+        if found is not None and found.begun_at > now - _BEGUN_FOR:
+            try:
+                return sealed.unseal(found.secret)
+            except sealed.CannotOpen:
+                pass  # the server has another key since: a new secret
+        secret = pyotp.random_base32()
+        SecondFactor.objects.update_or_create(
+            account=account, defaults={"secret": sealed.seal(secret), "begun_at": now, "last_step": 0}
+        )
+    return secret
+
+
+def confirm_second_factor(*, account: Account, code: str) -> list[str]:
+    """Turn the second factor on, with a code that the app shows; ten recovery codes, shown this once.
+
+    Raises FactorRefused for a wrong code, and where nothing is being set up.
+    """
+    with database.writing():
+        found = SecondFactor.objects.select_for_update().filter(account=account, confirmed_at=None).first()
+        if found is None:
+            raise FactorRefused(_("Nothing is being set up: begin again."))
+        if not _uses_code(found, code):
+            raise FactorRefused(
+                _("This code is not right. Type the one that the app shows now, and check your clock.")
+            )
+        SecondFactor.objects.filter(pk=found.pk).update(confirmed_at=database.now())
+        codes = _new_recovery_codes(account)
+        record(actor=account, act="add_second_factor", account=account.get_username())
+    return codes
+
+
+def renew_recovery_codes(*, account: Account) -> list[str]:
+    """Ten new recovery codes; the old ones are void. Raises FactorRefused without a second factor."""
+    with database.writing():
+        if not has_second_factor(account):
+            raise FactorRefused(_("Set up a second factor first."))
+        codes = _new_recovery_codes(account)
+        record(actor=account, act="renew_recovery_codes", account=account.get_username())
+    return codes
+
+
+def address_for_app(account: Account, secret: str, *, server: str) -> str:
+    """The `otpauth:` address that an app reads from a QR code: the secret, and for what it is."""
+    return pyotp.TOTP(secret).provisioning_uri(name=account.get_username(), issuer_name=f"Phrasebox {server}")
+
+
+# Signing in --------------------------------------------------------------------------------------
+
+
+def has_second_factor(account: Account) -> bool:
+    """Whether signing in as `account` asks for a code."""
+    return SecondFactor.objects.filter(account=account, confirmed_at__isnull=False).exists()
+
+
+def codes_left(account: Account) -> int:
+    """Recovery codes that were not used."""
+    return RecoveryCode.objects.filter(account=account, used_at=None).count()
+
+
+def accept_code(*, account: Account, code: str) -> Accepted | None:
+    """Use up a code of the account's app, or one of its recovery codes; None where it is neither.
+
+    A code is accepted once, also where it is sent twice at the same moment.
+    """
+    plain = "".join(letter for letter in code if letter.isalnum()).casefold()[:100]
+    with database.writing():
+        if _CODE.fullmatch(plain):
+            found = SecondFactor.objects.filter(account=account, confirmed_at__isnull=False).first()
+            if found is None or not _uses_code(found, plain):
+                return None
+            return Accepted(False, codes_left(account))
+        if not has_second_factor(account):
+            return None
+        unused = RecoveryCode.objects.filter(account=account, digest=_digest(plain), used_at=None)
+        if not unused.update(used_at=database.now()):
+            return None
+        left = codes_left(account)
+        record(actor=account, act="use_recovery_code", account=account.get_username(), left=left)
+    return Accepted(True, left)
+
+
+# Without one -------------------------------------------------------------------------------------
+
+
+def remove_second_factor(*, account: Account) -> None:
+    """Turn one's own second factor off. Raises FactorRefused where this server asks for one."""
+    with database.writing():
+        if must_have_second_factor(account):
+            raise FactorRefused(
+                _("This server asks your account for a second factor. An admin can reset it for another app.")
+            )
+        if not _forget(account):
+            raise FactorRefused(_("Your second factor is already off."))
+        record(actor=account, act="remove_second_factor", account=account.get_username())
+
+
+def reset_second_factor(*, account: Account, actor: Account | None = None) -> None:
+    """Forget the second factor of somebody who lost it: they are signed out everywhere and their tokens are
+    void. Where this server asks them for one, they set up another when they sign in next.
+
+    Raises FactorRefused where there is none, and for one's own.
+    """
+    if actor is not None and actor.pk == account.pk:
+        raise FactorRefused(_("This is your own second factor: see the page “My account”."))
+    with database.writing():
+        if not _forget(account):
+            raise FactorRefused(_("“%(name)s” has no second factor.") % {"name": account.get_username()})
+        ended = sessions.end_access(account)
+        record(
+            actor=actor,
+            act="reset_second_factor",
+            account=account.get_username(),
+            sessions=ended.sessions,
+            tokens=ended.tokens,
+        )
+
+
+# Who must have one -------------------------------------------------------------------------------
+
+
+def second_factor_rule() -> str:
+    """Of whom this server asks a second factor: one of `SignInRules.WHO`."""
+    found = SignInRules.objects.values_list("second_factor", flat=True).first()
+    return found or SignInRules.NOBODY
+
+
+def must_have_second_factor(account: Account) -> bool:
+    """Whether this server asks `account` for a second factor."""
+    asks = _ASKED.get(second_factor_rule())
+    return asks is not None and asks(account)
+
+
+def lacks_second_factor(account: Account) -> bool:
+    """Whether `account` must have a second factor and has none."""
+    return must_have_second_factor(account) and not has_second_factor(account)
+
+
+def set_second_factor_rule(*, who: str, actor: Account | None = None) -> int:
+    """Ask everybody, admins, or nobody of staff for a second factor; how many accounts are signed out by it.
+
+    Those who must have one and have none are signed out, and their tokens are void: they set one up when they
+    sign in next. Raises FactorRefused for an actor who would be among them.
+    """
+    if who not in SignInRules.WHO:
+        raise FactorRefused(_("There is no such rule."))
+    if actor is not None and who != SignInRules.NOBODY and not has_second_factor(actor):
+        raise FactorRefused(_("Set up your own second factor first, on the page “My account”."))
+    with database.writing():
+        before = second_factor_rule()
+        SignInRules.objects.update_or_create(pk=1, defaults={"second_factor": who})
+        ended = 0
+        if who != before:
+            record(actor=actor, act="set_second_factor_rule", who=who, before=before)
+        for account in _of_staff():
+            if lacks_second_factor(account):
+                sessions.end_access(account)
+                ended += 1
+    return ended
+
+
+def is_admin_of_server(account: Account) -> bool:
+    """Whether an account is an admin of the whole server."""
+    return account.has_role(ADMIN, on=WHOLE_SERVER)
+
+
+#: By the rule, whether it asks an account.
+_ASKED: dict[str, Callable[[Account], bool]] = {
+    SignInRules.ADMINS: is_admin_of_server,
+    SignInRules.STAFF: lambda account: account.has_staff_role,
+}
+
+
+def _of_staff() -> list[Account]:
+    roles = RoleGrant.objects.exclude(role=ANNOTATOR).values("account")
+    found = Account.objects.filter(pk__in=roles) | Account.objects.filter(is_superuser=True)
+    return list(found.filter(is_active=True))
+
+
+def _uses_code(found: SecondFactor, code: str) -> bool:
+    """Whether `code` is one of the app's of now that was not used yet; it is used then, and all before it."""
+    plain = "".join(letter for letter in code if letter.isalnum())
+    if not _CODE.fullmatch(plain):
+        return False
+    try:
+        app = pyotp.TOTP(sealed.unseal(found.secret), interval=STEP_SECONDS)
+    except sealed.CannotOpen:
+        return False
+    now = int(database.now().timestamp()) // STEP_SECONDS
+    for step in range(now - _STEPS_ASIDE, now + _STEPS_ASIDE + 1):
+        if pyotp.utils.strings_equal(app.generate_otp(step), plain):
+            unused = SecondFactor.objects.filter(pk=found.pk, secret=found.secret, last_step__lt=step)
+            if unused.update(last_step=step):
+                return True
+    return False
+
+
+def _new_recovery_codes(account: Account) -> list[str]:
+    RecoveryCode.objects.filter(account=account).delete()
+    codes = [draw_pseudonym(_RECOVERY_LENGTH) for _code in range(RECOVERY_CODES)]
+    RecoveryCode.objects.bulk_create(RecoveryCode(account=account, digest=_digest(code)) for code in codes)
+    return ["-".join(code[at : at + 4] for at in range(0, _RECOVERY_LENGTH, 4)) for code in codes]
+
+
+def _forget(account: Account) -> bool:
+    """Delete a second factor and its recovery codes; whether it was on."""
+    RecoveryCode.objects.filter(account=account).delete()
+    was_on = has_second_factor(account)
+    SecondFactor.objects.filter(account=account).delete()
+    return was_on
+
+
+def _digest(code: str) -> str:
+    # 79 random bits need neither salt nor delay, and last when the server's key changes.
+    return hashlib.sha256(code.encode()).hexdigest()

@@ -1,0 +1,100 @@
+"""Acts that ask for the password again."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.common import database
+from annotation.common.roles import ADMIN, REVIEWER
+from annotation.models import Account, AuditEntry, RoleGrant
+from annotation.web.common.confirm import CONFIRM_SECONDS, PASSWORD_FIELD
+from annotation.workers import sessions
+from tests.web import world as people
+from tests.web.staff import forms, said, words
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def admin() -> Client:
+    """An admin who signed in some time ago."""
+    people.account("bob")
+    client = Client()
+    client.force_login(people.account("ada", ADMIN))
+    return client
+
+
+def grant(client: Client, **more: str) -> Any:
+    sent = {"act": "grant", "user": "bob", "role": REVIEWER, "scope": "", **more}
+    return client.post(reverse("change_role"), sent)
+
+
+def granted() -> bool:
+    return RoleGrant.objects.filter(account__username="bob").exists()
+
+
+def test_an_act_asks_for_the_password_and_does_what_was_sent_once_it_is_right(admin: Client):
+    asked = grant(admin)
+    assert asked.status_code == 200 and not granted()
+    form = next(form for form in forms(asked) if PASSWORD_FIELD in form.fields)
+    assert (form.fields["act"], form.fields["user"]) == (["grant"], ["bob"])
+    sent = {name: values[0] for name, values in form.fields.items()}
+    wrong = admin.post(form.action, {**sent, PASSWORD_FIELD: "wrong"})
+    assert wrong.status_code == 422 and "This is not your password" in words(wrong) and not granted()
+    done = admin.post(form.action, {**sent, PASSWORD_FIELD: people.PASSWORD}, follow=True)
+    assert said(done) == ["Role granted."] and granted()
+
+
+def test_it_is_asked_once_in_five_minutes(admin: Client, monkeypatch: pytest.MonkeyPatch):
+    assert grant(admin, confirm_password=people.PASSWORD).status_code == 302
+    assert grant(admin).status_code == 302
+    later = timezone.now() + timedelta(seconds=CONFIRM_SECONDS + 1)
+    monkeypatch.setattr(database, "now", lambda: later)
+    assert grant(admin).status_code == 200
+
+
+def test_who_has_just_signed_in_is_not_asked(admin: Client):
+    client = Client()
+    client.post(reverse("sign_in"), {"username": "ada", "password": people.PASSWORD})
+    assert grant(client).status_code == 302 and granted()
+
+
+def test_guessing_at_it_is_as_slow_as_at_the_sign_in(admin: Client):
+    answers = [grant(admin, confirm_password=f"guess {n}").status_code for n in range(6)]
+    assert answers == [422] * 5 + [429]
+    assert grant(admin, confirm_password=people.PASSWORD).status_code == 429 and not granted()
+
+
+def test_a_session_from_a_platform_never_passes(admin: Client):
+    session = people.confirm(admin).session
+    session[sessions.VISIT] = 1
+    session.save()
+    assert grant(admin, confirm_password=people.PASSWORD).status_code == 403 and not granted()
+
+
+def test_who_may_not_act_is_not_asked():
+    client = Client()
+    client.force_login(people.account("eve", REVIEWER))
+    assert grant(client, confirm_password=people.PASSWORD).status_code == 403
+
+
+def test_the_password_goes_nowhere_else(admin: Client):
+    assert grant(admin, user="nobody", confirm_password=people.PASSWORD).status_code == 302
+    page = admin.get(reverse("roles")).content.decode()
+    assert people.PASSWORD not in page
+    assert people.PASSWORD not in str(list(AuditEntry.objects.values()))
+
+
+def test_staff_without_a_password_are_told_to_set_one(admin: Client):
+    account = Account.objects.get(username="ada")
+    account.set_unusable_password()
+    account.save()
+    admin.force_login(account)
+    answer = grant(admin)
+    assert answer.status_code == 409 and "set one first" in words(answer) and not granted()
