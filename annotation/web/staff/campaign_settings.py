@@ -34,6 +34,7 @@ TITLES = {
     "protocol": gettext_lazy("Questions, and when they are settled"),
     "limits": gettext_lazy("Limits of a chain"),
     "merging": gettext_lazy("When boxes are merged"),
+    "saving": gettext_lazy("Fewer questions than the paper asks"),
     "answers": gettext_lazy("Workers per question"),
     "page": gettext_lazy("Contents of a page"),
     "trust": gettext_lazy("Trust in workers"),
@@ -265,7 +266,11 @@ def versions_of(campaign: Campaign) -> list[ShownVersion]:
 def tables_of(settings: CampaignSettings, tasks: str) -> list[SettingTable]:
     """Every setting that matters to `tasks`, table by table."""
     protocol = settings.protocol
-    of_images: dict[str, Any] = {"limits": protocol.limits, "merging": protocol.merging}
+    of_images: dict[str, Any] = {
+        "limits": protocol.limits,
+        "merging": protocol.merging,
+        "saving": protocol.saving,
+    }
     if tasks != campaigns.ENTITIES:
         of_images = {"answers": settings.answers}
         of_images |= {"page": settings.page} if any(map(is_page, kinds_of_tasks(tasks))) else {}
