@@ -73,6 +73,8 @@ def learn_links(
 def _layers(campaign: Campaign, corpus: str | None, layer: str | None) -> Iterator[LayerRecord]:
     """What there is to learn from, image by image; images without a mention teach nothing."""
     if corpus is None and layer is None:
+        if not machines.count_finished(campaign):
+            return
         records = machines.finished_records(campaign)
     else:
         source = campaign.corpus if corpus is None else corpus_named(corpus)

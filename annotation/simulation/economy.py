@@ -25,7 +25,7 @@ from annotation.simulation.machine_study import (
     study_of,
 )
 
-ALL_SAVINGS = "all savings"
+COVERAGE_BY_COUNT, ALL_SAVINGS = "coverage by count", "all savings"
 
 
 def saving_arms(chances: LinkChances) -> dict[str, ImageSettings]:
@@ -35,7 +35,7 @@ def saving_arms(chances: LinkChances) -> dict[str, ImageSettings]:
         "chains by age (as printed)": ImageSettings(order=AS_PRINTED),
         "chains by learned chance": ImageSettings(order=LEARNED, saving=learned),
         "fullest caption first": ImageSettings(saving=SavingSettings(fullest_caption_first=True)),
-        "coverage by count": ImageSettings(saving=SavingSettings(coverage_by_count=True)),
+        COVERAGE_BY_COUNT: ImageSettings(saving=SavingSettings(coverage_by_count=True)),
         ALL_SAVINGS: ImageSettings(
             order=LEARNED, saving=replace(learned, fullest_caption_first=True, coverage_by_count=True)
         ),

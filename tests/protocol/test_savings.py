@@ -177,9 +177,9 @@ def test_which_open_question_is_answered_next_changes_neither_the_layer_nor_what
 def test_with_all_savings_off_the_questions_are_those_asked_before_there_were_any():
     """Pinned: the questions and answers of twenty made-up images as the version before asked them."""
     told = blake2b(digest_size=8)
-    for number, (mentions, truth, _) in enumerate(world(20)):
+    for number, (image, truth, _) in enumerate(world(20)):
         for order in ("likely_first", "as_printed"):
             crowd = Crowd(make_crowd({"careful": 4, "sloppy": 4}, seed=number), seed=number)
-            for one in simulate_image(mentions, truth, crowd, ImageSettings(order=order)).judgments:
+            for one in simulate_image(image, truth, crowd, ImageSettings(order=order)).judgments:
                 told.update(repr((one.key, one.worker, one.answer, one.box)).encode())
     assert told.hexdigest() == "06d685ac7c4c73a1"
