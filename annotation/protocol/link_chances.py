@@ -26,7 +26,7 @@ from annotation.protocol.terms import LayerRecord, Mention
 #: Shared words are counted up to here.
 MOST_WORDS = 2
 #: Pairs of head nouns that have a chance of their own: the table is kept with every open image.
-MOST_PAIRS = 200
+MOST_HEAD_PAIRS = 200
 #: A pair of head nouns counts as if its likeness had been seen so many times more.
 _PRIOR = 2.0
 #: How a pair of head nouns is written, and a likeness: "guy man", "same 2", "other 0".
@@ -82,7 +82,7 @@ def learn_chances(layers: Iterable[LayerRecord]) -> LinkChances:
         same_of[heads] += number * same
         expected[heads] += number * alike_chance[alike]  # type: ignore[assignment]
     # The pairs that change most questions come first.
-    told = sorted(asked, key=lambda heads: (-abs(same_of[heads] - expected[heads]), heads))[:MOST_PAIRS]
+    told = sorted(asked, key=lambda heads: (-abs(same_of[heads] - expected[heads]), heads))[:MOST_HEAD_PAIRS]
     pairs = {
         heads: (same_of[heads] + _PRIOR * expected[heads] / asked[heads]) / (asked[heads] + _PRIOR)
         for heads in told
@@ -104,8 +104,8 @@ def chances_from(text: str) -> LinkChances:
         raise BadChances('expected a table of chances with the two parts "alike" and "pairs"')
     alike = {_likeness_in(name): p for name, p in _entries(plain["alike"])}
     pairs = {_heads_in(name): p for name, p in _entries(plain["pairs"])}
-    if len(pairs) > MOST_PAIRS:
-        raise BadChances(f"{len(pairs)} pairs of head nouns; expected {MOST_PAIRS} or fewer")
+    if len(pairs) > MOST_HEAD_PAIRS:
+        raise BadChances(f"{len(pairs)} pairs of head nouns; expected {MOST_HEAD_PAIRS} or fewer")
     return LinkChances(alike, pairs)
 
 

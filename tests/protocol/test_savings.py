@@ -14,7 +14,7 @@ from annotation.protocol.gold import Truth, erring
 from annotation.protocol.image import Fold
 from annotation.protocol.likely_count import likely_count
 from annotation.protocol.likeness import Likeness
-from annotation.protocol.link_chances import MOST_PAIRS, LinkChances, chances_from, learn_chances
+from annotation.protocol.link_chances import MOST_HEAD_PAIRS, LinkChances, chances_from, learn_chances
 from annotation.protocol.questions import Judgment, judgment_name
 from annotation.protocol.state import ImageSettings, SavingSettings, settled_by_one_answer
 from annotation.protocol.terms import Box, Chain, LayerRecord
@@ -50,11 +50,11 @@ def test_chances_are_counted_by_likeness_and_where_they_depart_from_it_by_head_n
 
 def test_a_table_keeps_the_pairs_that_change_most_questions():
     chains = []
-    for number in range(MOST_PAIRS + 5):
+    for number in range(MOST_HEAD_PAIRS + 5):
         a, b = mentions(f"a x{number:03d}/people", f"a y{number:03d}/people")
         chains += [layer([a, b])] * (2 if number < 5 else 1) + [layer([a], [b])] * (0 if number < 5 else 1)
     learnt = learn_chances(chains)
-    assert len(learnt.pairs) == MOST_PAIRS
+    assert len(learnt.pairs) == MOST_HEAD_PAIRS
     assert {(f"x{n:03d}", f"y{n:03d}") for n in range(5)} <= set(learnt.pairs)
 
 

@@ -53,6 +53,8 @@ STOP_LABELS = {
 READ_AS: dict[str, Callable[[str], float]] = {"integer": int, "number": float}
 #: The input of a form for each sort of field, and the step of its numbers.
 INPUTS = {"integer": ("number", "1"), "number": ("number", "any"), "date": ("date", "")}
+#: Characters of a setting that the page shows; the form to change it has all.
+LONGEST_VALUE = 80
 #: Images that are reopened while somebody waits for the page; more are left to a job.
 MOST_REOPENED = 300
 
@@ -377,4 +379,5 @@ def _told(value: Any) -> str:
         return ", ".join(f"{name} {each:g}" for name, each in value.items()) or _("none")
     if isinstance(value, list | tuple):
         return ", ".join(" + ".join(each) if isinstance(each, list | tuple) else str(each) for each in value)
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    told = f"{value:g}" if isinstance(value, float) else str(value)
+    return told if len(told) <= LONGEST_VALUE else f"{told[:LONGEST_VALUE]}…"
