@@ -1,6 +1,7 @@
 """What a machine saves a campaign: people alone against a machine from nothing, a taught one, and a bad one.
 
     python -m benchmarks.machines [--images N] [--seeds N] [--taught N | --proposer FOLDER] [--arms a,b,bad]
+    python -m benchmarks.machines --arms savings[,b+savings]
     python -m benchmarks.machines --boxes --proposer FOLDER
 
 Generated scenes go through a simulated crowd (60 % careful, 30 % average, 10 % sloppy) by the printed
@@ -10,6 +11,11 @@ protocol, with people alone and with a machine whose boxes they accept or refuse
           again after each further 80, by the service that a campaign's job calls
     b     a proposer taught on other scenes beforehand (`--taught`, or one that is stored)
     bad   random boxes, of which the machine is sure
+    savings       no machine: each setting that spares people questions, all of them, and coverage by count
+                  where the count that the phrases name is wrong for 10 % and for 30 % of the chains
+    b+savings     as b, with all of them on
+
+The chances of links are learnt from other scenes (`--learn-from`).
 
 `--boxes` says instead how good the first box of each chain is, by category and by the machine's own chance.
 
@@ -20,7 +26,8 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -29,9 +36,15 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image as Picture
 
+from annotation.protocol import image as image_fold
+from annotation.protocol.dice import Dice
 from annotation.protocol.gold import TIGHT, Gold
+from annotation.protocol.likely_count import likely_count
+from annotation.protocol.link_chances import LinkChances, learn_chances
 from annotation.protocol.machines import MachineSettings, Proposals, ProposedBox, learns_now
-from annotation.protocol.terms import Box, LayerRecord, representative
+from annotation.protocol.state import ImageSettings
+from annotation.protocol.terms import Box, LayerRecord, Mention, representative
+from annotation.simulation.economy import ALL_SAVINGS, COVERAGE_BY_COUNT, saving_arms
 from annotation.simulation.machine import SimulatedMachine
 from annotation.simulation.machine_study import (
     PEOPLE_ALONE,
@@ -140,6 +153,36 @@ def arm_a(
     return make
 
 
+@contextmanager
+def wrong_counts(share: float) -> Iterator[None]:
+    """Meanwhile the phrases of this share of the chains name one thing more than there is, or one fewer."""
+
+    def count(mentions: Iterable[Mention]) -> int:
+        own = list(mentions)
+        named = likely_count(own)
+        dice = Dice("wrong count", *(mention.id + mention.text for mention in own))
+        if not named or not dice.chance(share):
+            return named
+        return named + 1 if named == 1 or dice.chance(0.5) else named - 1
+
+    image_fold.likely_count = count  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        image_fold.likely_count = likely_count  # type: ignore[attr-defined]
+
+
+def run_savings(images: Sequence[Gold], chances: LinkChances, seeds: range) -> Iterator[StudiedArm]:
+    """People alone with each saving, with all, and with coverage by count where counts are wrong."""
+    arms = saving_arms(chances)
+    for name, settings in arms.items():
+        yield run_arm(name, images, people_alone, seeds=seeds, settings=settings)
+    for share in (0.1, 0.3):
+        with wrong_counts(share):
+            name = f"{COVERAGE_BY_COUNT}, {share:.0%} wrong"
+            yield run_arm(name, images, people_alone, seeds=seeds, settings=arms[COVERAGE_BY_COUNT])
+
+
 def report_boxes(proposals: dict[str, Proposals], images: Sequence[Gold]) -> None:
     """Print in how many chains with boxes the first proposal is accepted by its IoU."""
     found: list[tuple[str, float, bool]] = []
@@ -172,6 +215,7 @@ def main() -> None:
     parser.add_argument("--least-chance", type=float, default=_SETTINGS.least_chance)
     parser.add_argument("--bar", type=float, default=_SETTINGS.bar)
     parser.add_argument("--arms", default="a,b,bad")
+    parser.add_argument("--learn-from", type=int, default=600, help="Other scenes for the chances of links")
     parser.add_argument("--boxes", action="store_true", help="How good the boxes of --proposer are")
     given = parser.parse_args()
     discovery.load_kind_modules("rules")
@@ -188,21 +232,28 @@ def main() -> None:
     seeds = range(given.seeds)
     people = run_arm(PEOPLE_ALONE, images, people_alone, seeds=seeds)
     arms: list[StudiedArm] = []
-    for name in given.arms.split(","):
-        if name == "b":
-            proposer = (
-                BoxProposer.load(given.proposer)
-                if given.proposer
-                else BoxProposer().fit([taught(scene(n, TAUGHT, side)) for n in range(given.taught)])
-            )
-            arms.append(
-                run_arm(
-                    "b: taught before",
-                    images,
-                    known_proposals(proposed(proposer, shown), settings),
-                    seeds=seeds,
-                )
-            )
+    names = given.arms.split(",")
+    chances = LinkChances()
+    if any("savings" in name for name in names):
+        chances = learn_chances(scene(n, TAUGHT, 1)[0][2] for n in range(given.learn_from))
+    proposals: dict[str, Proposals] = {}
+    if "b" in names or "b+savings" in names:
+        proposer = (
+            BoxProposer.load(given.proposer)
+            if given.proposer
+            else BoxProposer().fit([taught(scene(n, TAUGHT, side)) for n in range(given.taught)])
+        )
+        proposals = proposed(proposer, shown)
+    for name in names:
+        if name in ("b", "b+savings"):
+            own_settings: ImageSettings | None = None
+            title = "b: taught before"
+            if name != "b":
+                own_settings, title = saving_arms(chances)[ALL_SAVINGS], f"{title}, {ALL_SAVINGS}"
+            arm = known_proposals(proposals, settings)
+            arms.append(run_arm(title, images, arm, seeds=seeds, settings=own_settings))
+        elif name == "savings":
+            arms.extend(run_savings(images, chances, seeds))
         elif name == "bad":
             arms.append(run_arm("bad: random boxes", images, boxes_anywhere(images, settings), seeds=seeds))
         elif name == "a":

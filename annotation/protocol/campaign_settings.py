@@ -14,7 +14,7 @@ from annotation.protocol.kinds import only_kind, settings_numbers
 from annotation.protocol.machines import MachineSettings
 from annotation.protocol.merging import MergeRules
 from annotation.protocol.paging import PagingSettings
-from annotation.protocol.state import ImageSettings
+from annotation.protocol.state import ImageSettings, SavingSettings
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.protocol.work import LeaseSettings, PaySettings, StopSettings
 from models_core.checked_fields import field_rules
@@ -101,7 +101,7 @@ def settings_of(values: Mapping[str, Any]) -> CampaignSettings:
     """
     given = dict(values)
     tables = {name: _made(kind, given.pop(name, {}), name) for name, kind in _TABLES.items()}
-    for name, kind in (("limits", BoxLimits), ("merging", MergeRules)):
+    for name, kind in (("limits", BoxLimits), ("merging", MergeRules), ("saving", SavingSettings)):
         if name in given:
             given[name] = _made(kind, given[name], name)
     return CampaignSettings(_made(ImageSettings, given, ""), **tables)

@@ -3,45 +3,25 @@
 Source: Plummer et al. 2015, section 2.1. A new mention is compared with one mention of each
 chain found so far, so that at most O(|M||C|) links are asked; mentions of one caption and
 mentions without a common category are assumed not to corefer. The order of the candidates
-is decided here: `likely_first` saves questions over the printed order of creation.
+is decided here: `likely_first` saves questions over the printed order of creation, and `learned`
+(by a chance counted from finished images) over that. So is which caption's mentions come first.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal, get_args
 
+from annotation.protocol.likeness import Likeness
+from annotation.protocol.link_chances import LinkChances
 from annotation.protocol.terms import Mention
 
 LIKELY_FIRST: Final = "likely_first"
 AS_PRINTED: Final = "as_printed"
-LinkOrder = Literal["likely_first", "as_printed"]
+LEARNED: Final = "learned"
+LinkOrder = Literal["likely_first", "as_printed", "learned"]
 CANDIDATE_ORDERS: tuple[LinkOrder, ...] = get_args(LinkOrder)
-
-_ARTICLES = frozenset(("a", "an", "the"))
-
-
-class Likeness:
-    """How alike two mentions of one image look: same head noun, then words in common.
-
-    Words are case-folded; articles do not count. Computed once per pair.
-    """
-
-    __slots__ = ("_heads", "_pairs", "_words")
-
-    def __init__(self, mentions: Iterable[Mention]) -> None:
-        self._heads = {m.id: m.head for m in mentions}
-        self._words = {m.id: frozenset(t.casefold() for t in m.tokens) - _ARTICLES for m in mentions}
-        self._pairs: dict[tuple[str, str], tuple[bool, int]] = {}
-
-    def __call__(self, a: Mention, b: Mention) -> tuple[bool, int]:
-        """(same head noun, number of shared words)."""
-        pair = (a.id, b.id)
-        found = self._pairs.get(pair)
-        if found is None:
-            found = (self._heads[a.id] == self._heads[b.id], len(self._words[a.id] & self._words[b.id]))
-            self._pairs[pair] = found
-        return found
 
 
 def lanes(mentions: Sequence[Mention], joined: Iterable[tuple[str, str]] = ()) -> list[list[Mention]]:
@@ -85,22 +65,45 @@ def may_corefer(mention: Mention, chain: Sequence[Mention]) -> bool:
     return shared
 
 
+def fullest_caption_first(lane: Sequence[Mention]) -> list[Mention]:
+    """A lane's mentions in another order: those of the caption with most of them first, then the next.
+
+    Mentions of one caption are never compared with each other, so the more things the first caption names,
+    the fewer of them must be told apart by questions.
+    """
+    number = Counter(mention.caption for mention in lane)
+    return sorted(lane, key=lambda mention: (-number[mention.caption], mention.place))
+
+
 def candidates(
-    mention: Mention, chains: Sequence[Sequence[Mention]], *, order: str, likeness: Likeness
+    mention: Mention,
+    chains: Sequence[Sequence[Mention]],
+    *,
+    order: str,
+    likeness: Likeness,
+    chances: LinkChances | None = None,
 ) -> list[tuple[int, Mention]]:
     """The chains to ask about, in asking order: (index in `chains`, the mention shown for it).
 
-    `order` is one of ORDERS; anything else raises ValueError.
+    `order` is one of CANDIDATE_ORDERS; anything else raises ValueError, as does LEARNED without `chances`.
     """
     if order not in CANDIDATE_ORDERS:
         raise ValueError(f"order of candidates {order!r} is none of {', '.join(CANDIDATE_ORDERS)}")
     allowed = [i for i, chain in enumerate(chains) if may_corefer(mention, chain)]
     if order == AS_PRINTED:
         return [(i, chains[i][0]) for i in allowed]
-    ranked = []
+    if order == LEARNED and chances is None:
+        raise ValueError("candidates in learned order need a table of chances")
+    ranked: list[tuple[float, int, int, int, Mention]] = []
     for i in allowed:
         chain = chains[i]
         alike = [likeness(mention, other) for other in chain]
+        if order == LEARNED and chances is not None:
+            found = [chances.chance(mention, *each) for each in zip(chain, alike, strict=True)]
+            best = max(found)
+            words = -max(words for _, words in alike)
+            ranked.append((-best, words, -len(chain), i, chain[found.index(best)]))
+            continue
         shown = chain[alike.index(max(alike))]
         same_head = any(head for head, _ in alike)
         ranked.append((not same_head, -max(words for _, words in alike), -len(chain), i, shown))

@@ -20,7 +20,10 @@ from dataclasses import replace
 from annotation.protocol import boxes as loop
 from annotation.protocol import questions as q
 from annotation.protocol.boxes import BoxState, Outcome, WorkerBox
-from annotation.protocol.coreference import Likeness, candidates, lanes, split_by_head
+from annotation.protocol.coreference import candidates, fullest_caption_first, lanes, split_by_head
+from annotation.protocol.likely_count import likely_count
+from annotation.protocol.likeness import Likeness
+from annotation.protocol.link_chances import LinkChances, chances_from
 from annotation.protocol.merging import Merged, merge_layer
 from annotation.protocol.questions import Judgment, Question
 from annotation.protocol.reading import NOBODY, Reading, sort_votes_by_key
@@ -46,6 +49,9 @@ _REQUIREMENT = AgreeingVotes(
     {"box": loop.BOX, "scene": loop.NO_BOX, "none": loop.NO_BOX, "no": loop.NO_BOX}, loop.BOX
 )
 _COVERAGE = AgreeingVotes({"more": loop.MORE, "complete": loop.COMPLETE}, loop.MORE)
+#: Where as many boxes are there as the phrases name, a first vote that all are there settles; not one for
+#: more.
+_COVERAGE_AT_COUNT = AgreeingVotes({"more": loop.MORE, "complete": loop.COMPLETE}, loop.COMPLETE)
 _ONE = FirstVote()
 _NAMES = {"drawn": loop.BOX_DRAWN, "none": loop.NONE, "good": loop.BOX_GOOD, "bad": loop.BOX_BAD}
 _KINDS = {
@@ -80,6 +86,10 @@ class Fold:
         self.settings = settings if settings is not None else ImageSettings()
         self.rulings = Rulings.of(rulings, self.mentions)
         self.lanes = lanes(self.mentions, self.rulings.joined())
+        saving = self.settings.saving
+        if saving.fullest_caption_first:
+            self.lanes = [fullest_caption_first(lane) for lane in self.lanes]
+        self._chances: LinkChances | None = chances_from(saving.link_chances) if saving.link_chances else None
         self._likeness = Likeness(self.mentions)
         self._link_rule = majority_rule(self.settings.link_votes, ("yes", "no"))
         self._verification_rule = majority_rule(self.settings.verification_votes, ("true", "false"))
@@ -104,7 +114,7 @@ class Fold:
         return ImageState(tuple(chains), tuple(reading.questions), (*moot, *reading.skipped), result, merged)
 
     def _lane(self, lane: list[Mention], reading: Reading) -> list[ChainState]:
-        """Link a lane's mentions in caption order; when none is open, take its chains further."""
+        """Link a lane's mentions in its order; when none is open, take its chains further."""
         chains: list[list[Mention]] = []
         held: list[list[Mention]] = []
         guessed: set[str] = set()
@@ -146,7 +156,9 @@ class Fold:
                     chain.append(mention)
                     return "joined"
         flags: set[str] = set()
-        for i, shown in candidates(mention, chains, order=self.settings.order, likeness=self._likeness):
+        for i, shown in candidates(
+            mention, chains, order=self.settings.order, likeness=self._likeness, chances=self._chances
+        ):
             if ruled.get(i) == "apart":
                 continue
             key = q.link_key(shown, mention)
@@ -220,6 +232,8 @@ class Fold:
             return ChainState(mentions, UNSEEN, moves=tuple(moves))
         name = q.mention_set(mentions)
         state = BoxState(chain.id, loop.REVIEW) if held else loop.enter_box_loop(chain.id, chain.categories)
+        if self.settings.saving.coverage_by_count:
+            state = replace(state, count=likely_count(mentions))
         resumes = self.rulings.resumes.get(named, 0)
         reason = held
         while not state.closed:
@@ -264,6 +278,8 @@ class Fold:
             key = q.set_key(kind, named, accepted)
             if state.stage == loop.COVERAGE:
                 barred = frozenset((state.boxes[-1].worker,))
+        if state.stage == loop.COVERAGE and 0 < state.count <= len(state.boxes):
+            rule = _COVERAGE_AT_COUNT
         votes = list(state.opening)
         flags = set(state.flags)
         name, last = reading.take(key, rule, votes, flags, self.settings.flags_to_review, barred)

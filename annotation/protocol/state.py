@@ -13,10 +13,18 @@ from pydantic import Field
 
 from annotation.protocol import boxes as loop
 from annotation.protocol.boxes import BoxLimits, WorkerBox
-from annotation.protocol.coreference import LIKELY_FIRST, LinkOrder
+from annotation.protocol.coreference import LEARNED, LIKELY_FIRST, LinkOrder
+from annotation.protocol.link_chances import BadChances, chances_from
 from annotation.protocol.merging import DEFAULT_RULES, Merged, MergeRules, canonical_layer
-from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY, CHAIN_VERIFICATION, COREF_LINK, Question
-from annotation.protocol.setting_types import WholeFromOne
+from annotation.protocol.questions import (
+    BOX_COVERAGE,
+    BOX_DRAWING,
+    BOX_QUALITY,
+    CHAIN_VERIFICATION,
+    COREF_LINK,
+    Question,
+)
+from annotation.protocol.setting_types import StorableText, WholeFromOne
 from annotation.protocol.terms import Chain, LayerRecord, Mention
 from annotation.protocol.words import gettext_noop as _
 from models_core.checked_fields import check_fields
@@ -36,6 +44,47 @@ BoxesOf = Literal["pictured", "always", "never"]
 
 
 @dataclass(frozen=True, slots=True)
+class SavingSettings:
+    """What spares people questions that the printed protocol asks; all off by default.
+
+    `link_chances`: the table by which `order = "learned"` goes (`link_chances.LinkChances`), "" for none. It
+    stands here so that an open image keeps the table that it was opened with. Raises ValueError for a text
+    that is no table.
+    """
+
+    link_chances: Annotated[
+        StorableText,
+        Field(
+            description=_(
+                "Chances that two phrases refer to the same thing, as learn_links counts them; used by order "
+                "= learned"
+            )
+        ),
+    ] = field(default="", metadata={"source": "decided (docs/protocol.md)"})
+    fullest_caption_first: Annotated[
+        bool,
+        Field(description=_("Whether the caption with most phrases is linked first, not the first caption")),
+    ] = field(default=False, metadata={"source": "Plummer et al. 2015, section 2.1"})
+    coverage_by_count: Annotated[
+        bool,
+        Field(
+            description=_(
+                "Whether the number that phrases name (“two men”) decides when boxes are asked for, and how "
+                "many workers must say that all are there"
+            )
+        ),
+    ] = field(default=False, metadata={"source": "Plummer et al. 2015, section 2.2: two workers, always"})
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if self.link_chances:
+            try:
+                chances_from(self.link_chances)
+            except BadChances as error:
+                raise ValueError(f"link_chances: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
 class ImageSettings:
     """How an image is asked about; frozen when the image opens.
 
@@ -48,7 +97,8 @@ class ImageSettings:
         LinkOrder,
         Field(
             description=_(
-                "Which chain a mention is compared with first: likely ones, or as the paper prints it"
+                "Which chain a mention is compared with first: likely ones, as the paper prints it, or by "
+                "learned chances"
             )
         ),
     ] = field(default=LIKELY_FIRST, metadata={"source": "decided; as_printed is the paper's"})
@@ -67,9 +117,15 @@ class ImageSettings:
     flags_to_review: Annotated[
         WholeFromOne, Field(description=_("Workers who report a question before a reviewer decides"))
     ] = field(default=2, metadata={"source": "decided"})
+    saving: SavingSettings = SavingSettings()
 
     def __post_init__(self) -> None:
         check_fields(self)
+        if self.order == LEARNED and not self.saving.link_chances:
+            raise ValueError(
+                f"order is {LEARNED!r}: expected a table of chances in saving.link_chances; learn_links "
+                "makes one"
+            )
         for name in ("link_votes", "verification_votes"):
             if getattr(self, name) % 2 == 0:
                 raise ValueError(f"{name} is {getattr(self, name)}: expected an odd number, 1 or more")
@@ -82,7 +138,8 @@ class ImageSettings:
 def settled_by_one_answer(kind: str, settings: ImageSettings) -> bool:
     """Whether one answer settles a question of `kind`: of these a share is asked of a second worker."""
     votes = {COREF_LINK: settings.link_votes, CHAIN_VERIFICATION: settings.verification_votes}
-    return votes.get(kind) == 1 or kind in (BOX_DRAWING, BOX_QUALITY)
+    by_count = kind == BOX_COVERAGE and settings.saving.coverage_by_count
+    return by_count or votes.get(kind) == 1 or kind in (BOX_DRAWING, BOX_QUALITY)
 
 
 @dataclass(frozen=True, slots=True)

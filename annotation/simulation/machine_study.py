@@ -37,6 +37,8 @@ FIGURES = (
     "crowd_seconds",
     "drawn_by_hand",
     "judgments",
+    "links",
+    "coverage_answers",
     "rulings",
     "chain_f1",
     "box_iou",
@@ -155,30 +157,15 @@ class MachineStudy:
     boxes: tuple[MachineBoxes, ...]
 
 
-def study_machine(
-    images: Sequence[Gold],
-    proposals: Mapping[str, Proposals],
-    *,
-    seeds: int,
-    resamples: int = 1000,
-    settings: MachineSettings | None = None,
-    step: Callable[[], object] = lambda: None,
-) -> MachineStudy:
-    """People alone, a machine with these proposals (by image), and one that draws anywhere."""
-    settings = settings or MachineSettings(share=1.0)
-    people = run_arm(PEOPLE_ALONE, images, people_alone, seeds=range(seeds), step=step)
-    others = [
-        run_arm("machine", images, known_proposals(proposals, settings), seeds=range(seeds), step=step),
-        run_arm("bad machine", images, boxes_anywhere(images, settings), seeds=range(seeds), step=step),
-    ]
-    return study_of(people, others, resamples=resamples)
-
-
 def study_of(people: StudiedArm, others: Sequence[StudiedArm], *, resamples: int = 1000) -> MachineStudy:
     """The figures of some arms, and what became of their machines' boxes."""
     return MachineStudy(
         tuple(study_figures(people, others, resamples=resamples)),
-        tuple(MachineBoxes(arm.name, sum(arm.drawn), sum(arm.good), tuple(arm.suspended)) for arm in others),
+        tuple(
+            MachineBoxes(arm.name, sum(arm.drawn), sum(arm.good), tuple(arm.suspended))
+            for arm in others
+            if arm.drawn
+        ),
     )
 
 
@@ -268,6 +255,8 @@ def _figures(images: Sequence[StudiedImage], drawn: Sequence[int]) -> tuple[floa
         sum(number * crowd_seconds(kind) for kind, number in judgments.items()) / runs,
         by_hand / runs,
         judgments.total() / runs,
+        sum(judgments[kind.key] for kind in all_kinds() if kind.mentions == (2, 2)) / runs,
+        sum(judgments[kind.key] for kind in all_kinds() if kind.needs_boxes) / runs,
         rulings / runs,
         scores.f1,
         scores.iou,

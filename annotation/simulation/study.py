@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
-from annotation.protocol.coreference import AS_PRINTED, CANDIDATE_ORDERS, LIKELY_FIRST, LinkOrder
+from annotation.protocol.coreference import AS_PRINTED, LIKELY_FIRST, LinkOrder
 from annotation.protocol.dice import Dice
 from annotation.protocol.gold import Gold, Truth
 from annotation.protocol.kinds import all_kinds
@@ -20,6 +20,7 @@ from annotation.protocol.state import ImageSettings
 from annotation.simulation.driver import Crowd, simulate_image
 from annotation.simulation.workers import with_error
 
+_ORDERS: tuple[LinkOrder, ...] = (LIKELY_FIRST, AS_PRINTED)
 RATES = (0.0, 0.03, 0.08, 0.2)
 SEEDS = 5
 _WORKERS = 12
@@ -69,7 +70,7 @@ def study_costs(
     rows: list[Row] = []
     for rate in rates:
         orders: dict[str, list[_Image]] = {
-            order: _run(images, order=order, rate=rate, seeds=seeds, step=step) for order in CANDIDATE_ORDERS
+            order: _run(images, order=order, rate=rate, seeds=seeds, step=step) for order in _ORDERS
         }
         rows.extend(_rows(rate, orders, resamples))
     return rows

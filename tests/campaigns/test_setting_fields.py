@@ -21,13 +21,16 @@ from annotation.protocol.campaign_settings import (
 from annotation.protocol.counted import AnswerSettings
 from annotation.protocol.kinds import settings_numbers
 from annotation.protocol.merging import MergeRules
-from annotation.protocol.state import ImageSettings
+from annotation.protocol.state import ImageSettings, SavingSettings
 from models_core.checked_fields import field_rules
 
 #: The tables that have fields, by the name that a TOML file gives them.
-RECORDS: dict[str, Any] = {"": ImageSettings, "limits": BoxLimits, "merging": MergeRules} | {
-    name: kind for name, kind in _TABLES.items() if is_dataclass(kind)
-}
+RECORDS: dict[str, Any] = {
+    "": ImageSettings,
+    "limits": BoxLimits,
+    "merging": MergeRules,
+    "saving": SavingSettings,
+} | {name: kind for name, kind in _TABLES.items() if is_dataclass(kind)}
 MOST = 10**12
 COUNT = (-1, MOST + 1, 1.5, 1e300, True, "3", None)
 FROM_ONE = (0, *COUNT)
@@ -46,6 +49,20 @@ REFUSED: dict[str, tuple[tuple[Any, ...], Any]] = {
     "merging.iou": ((0, 1.2, "a", True, None), 1),
     "merging.iou_other": ((0, -1, "a", float("nan")), 0.5),
     "merging.never": ((3, ["ab"], [["a"]], [["a", "b", "c"]], [["a", 1]], [["a", "\0"]]), [["a", "b"]]),
+    "saving.link_chances": (
+        (
+            3,
+            None,
+            "a\0b",
+            "none",
+            "[]",
+            '{"alike":{},"pairs":{"man":0.5}}',
+            '{"alike":{"same 3":1},"pairs":{}}',
+        ),
+        '{"alike":{"other 0":0.2},"pairs":{"guy man":0.9}}',
+    ),
+    "saving.fullest_caption_first": ((0, "yes", None), True),
+    "saving.coverage_by_count": ((1, "no", None), True),
     "trust.entry_tasks": (COUNT, 0),
     "trust.entry_approved": (SHARE, 0),
     "trust.qualification": ((0, "yes", None), False),

@@ -3,7 +3,8 @@
 from hypothesis import strategies as st
 
 from annotation.protocol.gold import Truth
-from annotation.protocol.state import ImageSettings
+from annotation.protocol.link_chances import LinkChances
+from annotation.protocol.state import ImageSettings, SavingSettings
 from annotation.protocol.terms import CATEGORIES, Mention
 from annotation.simulation.driver import Crowd, simulate_image
 from annotation.simulation.standin import stand_in
@@ -20,16 +21,25 @@ def images(draw):
         start = 0
         for _ in range(draw(st.integers(0, 3))):
             head = draw(st.sampled_from(WORDS))
-            tokens = (*draw(st.sampled_from([("a",), ("the", "red"), ()])), head)
+            tokens = (*draw(st.sampled_from([("a",), ("two",), ("the", "red"), ()])), head)
             categories = draw(st.lists(st.sampled_from(CATEGORIES), min_size=1, max_size=2, unique=True))
             found.append(Mention(caption, start, start + len(tokens), tokens, tuple(categories)))
             start += len(tokens) + 1
     return found
 
 
+CHANCES = LinkChances({(True, 0): 0.6, (False, 0): 0.1}, {("dog", "man"): 0.8, ("man", "park"): 0.02})
+
+savings = st.builds(
+    SavingSettings,
+    link_chances=st.just(CHANCES.as_text()),
+    fullest_caption_first=st.booleans(),
+    coverage_by_count=st.booleans(),
+)
 settings_of_images = st.builds(
     ImageSettings,
-    order=st.sampled_from(["likely_first", "as_printed"]),
+    order=st.sampled_from(["likely_first", "as_printed", "learned"]),
+    saving=savings,
     link_votes=st.sampled_from([1, 3]),
     verification_votes=st.sampled_from([1, 3]),
 )

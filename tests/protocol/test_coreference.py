@@ -2,7 +2,8 @@
 
 import pytest
 
-from annotation.protocol.coreference import Likeness, candidates, lanes, split_by_head
+from annotation.protocol.coreference import candidates, lanes, split_by_head
+from annotation.protocol.likeness import Likeness
 from tests.protocol.build import mentions
 
 

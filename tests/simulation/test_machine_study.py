@@ -15,6 +15,7 @@ from annotation.protocol.gold import Gold, Truth
 from annotation.protocol.machines import MachineSettings, Proposals, ProposedBox
 from annotation.protocol.questions import BOX_DRAWING, BOX_QUALITY, Question
 from annotation.protocol.terms import Box
+from annotation.simulation.economy import study_economy
 from annotation.simulation.machine import SimulatedMachine
 from annotation.simulation.machine_study import (
     FIGURES,
@@ -23,7 +24,6 @@ from annotation.simulation.machine_study import (
     machine_table,
     published_seconds,
     run_arm,
-    study_machine,
 )
 from annotation.simulation.machine_study import people_alone as alone
 from annotation.synthetic_corpus.generate import generate
@@ -64,7 +64,9 @@ def test_seconds_are_the_published_ones() -> None:
 def test_a_machine_with_gold_boxes_spares_most_drawing_and_a_bad_one_is_soon_suspended(
     images: list[Gold],
 ) -> None:
-    found = study_machine(images, gold_boxes(images), seeds=1, resamples=50)
+    found = study_economy(
+        images, chances=None, machines={"machine": gold_boxes(images)}, seeds=1, resamples=50
+    )
     value = {(one.arm, one.figure): one for one in found.figures}
     assert {figure for _, figure in value} == set(FIGURES)
     assert value["machine", "drawn_by_hand"].change < -0.6
@@ -81,14 +83,17 @@ def test_a_machine_with_gold_boxes_spares_most_drawing_and_a_bad_one_is_soon_sus
 
 def test_a_machine_that_is_not_sure_changes_nothing(images: list[Gold]) -> None:
     one = run_arm(PEOPLE_ALONE, images[:3], alone, seeds=[1])
-    unsure = study_machine(images[:3], gold_boxes(images, chance=0.1), seeds=1, resamples=2)
+    few = images[:3]
+    unsure = study_economy(
+        few, chances=None, machines={"machine": gold_boxes(images, chance=0.1)}, seeds=1, resamples=2
+    )
     assert unsure.boxes[0].drawn == 0
     judgments = {o.figure: o.change for o in unsure.figures if o.arm == "machine"}
     assert judgments == dict.fromkeys(FIGURES, 0.0)
     none = MachineSettings(share=0.0)
-    assert (
-        study_machine(images[:3], gold_boxes(images), seeds=1, resamples=2, settings=none).boxes[0].drawn == 0
-    )
+    machines = {"machine": gold_boxes(images)}
+    idle = study_economy(few, chances=None, machines=machines, seeds=1, resamples=2, settings=none)
+    assert idle.boxes[0].drawn == 0
     assert sum(image.runs for image in one.images) == 3
 
 

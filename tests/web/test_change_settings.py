@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from io import StringIO
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotation import campaigns, instructions, jobs
+from annotation.campaigns.savings import learn_links
 from annotation.models import Assignment, Campaign, Job, OpenImage
 from annotation.protocol.campaign_settings import as_toml, settings_of
 from annotation.web.staff import campaign_settings
@@ -51,6 +53,18 @@ def test_what_a_change_would_do_is_seen_before_it_is_done(world, ada):
     told = words(page)
     assert "Version 2 is in force." in told and "pay.hourly : 0 → 12.5" in told
     assert Campaign.objects.get().settings["pay"]["hourly"] == 12.5
+
+
+def test_the_page_shows_the_beginning_of_a_learned_table_and_the_form_has_all_of_it(ada, monkeypatch):
+    monkeypatch.setattr(campaign_settings, "LONGEST_VALUE", 30)
+    world = World(name="review", workers=1)
+    learn_links(campaign=world.campaign, corpus=world.corpus.name)
+    table = settings_of(world.campaign.settings).protocol.saving.link_chances
+    told = words(ada.get(SETTINGS))
+    assert "Fewer questions than the paper asks" in told
+    assert f"{table[:30]}…" in told and table not in told
+    (form,) = [one for one in forms(ada.get(CHANGE)) if "settings" in one.fields]
+    assert settings_of(tomllib.loads(form.fields["settings"])) == settings_of(world.campaign.settings)
 
 
 def test_images_are_reopened_before_anybody_works_and_not_after(ada):

@@ -1,4 +1,5 @@
-"""`manage.py compare_question_orders`: what `likely_first` saves over the printed order."""
+"""`manage.py compare_question_orders`: what `likely_first` saves over the printed order; and what all savings
+and machines save."""
 
 from __future__ import annotations
 
@@ -14,19 +15,26 @@ from annotation.formats.base import FormatError
 from annotation.formats.proposals import read_proposals
 from annotation.management.base import ReportCommand, few_images, plain_table, progress_bar
 from annotation.protocol.gold import Gold
+from annotation.protocol.link_chances import learn_chances
+from annotation.protocol.machines import Proposals
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
-from annotation.simulation.machine_study import machine_table, study_machine
+from annotation.simulation.economy import arms_run, study_economy
+from annotation.simulation.machine_study import machine_table
 from annotation.simulation.study import MEASURES, RATES, SEEDS, as_dicts, study_costs
 from annotation.synthetic_corpus.generate import generate
 from annotation.task_types import discovery
+
+#: Images from which the chances of links are learnt.
+LEARN_FROM = 40
 
 
 class Command(ReportCommand):
     help = (
         "Compare the two orders of candidate chains, likely_first and as_printed, at several error "
         "rates: questions per mention, judgments per image, B-cubed chain F1 and box IoU, with 95 % "
-        "bootstrap intervals over images. Uses the generated sample, or a corpus that has gold."
+        "bootstrap intervals over images. With --economy, print instead what each saving, all of them, and "
+        "machines save people. Uses the generated sample, or a corpus that has gold."
     )
     refusals = (UnknownName, FormatError, OSError)
 
@@ -38,11 +46,26 @@ class Command(ReportCommand):
         parser.add_argument("--rates", default=",".join(map(str, RATES)), metavar="R,R,...")
         parser.add_argument("--resamples", type=int, default=1000)
         parser.add_argument(
+            "--economy",
+            action="store_true",
+            help="Instead: seconds, answers, chain F1 and box IoU of people alone, with each saving and with "
+            "all of them, and of a bad machine",
+        )
+        parser.add_argument(
+            "--learn-from",
+            type=int,
+            default=LEARN_FROM,
+            metavar="N",
+            help=f"Further images from which --economy learns the chances of links (default {LEARN_FROM})",
+        )
+        parser.add_argument(
             "--machine",
             type=Path,
+            action="append",
+            default=[],
             metavar="FILE.jsonl",
-            help="Instead: what a machine saves that proposes these boxes (see export_proposals), and what "
-            "one costs that draws anywhere",
+            help="Instead, or with --economy: what a machine saves that proposes these boxes (see "
+            "export_proposals), and what one costs that draws anywhere; may be repeated",
         )
 
     def report(self, **options: Any) -> dict[str, Any]:
@@ -51,9 +74,9 @@ class Command(ReportCommand):
         for name in ("images", "seeds", "resamples"):
             if options[name] < 1:
                 raise CommandError(f"--{name} {options[name]}: expected 1 or more")
+        if options["economy"] or options["machine"]:
+            return self._economy(options)
         images = _images(options["corpus"], options["images"])
-        if options["machine"] is not None:
-            return self._machine(images, options)
         total = len(images) * len(rates) * options["seeds"] * 2
         with progress_bar(what="images simulated", total=total) as bar:
             rows = study_costs(
@@ -66,16 +89,27 @@ class Command(ReportCommand):
             "rows": as_dicts(rows),
         }
 
-    def _machine(self, images: list[Gold], options: dict[str, Any]) -> dict[str, Any]:
-        proposals = dict(read_proposals(options["machine"]))
-        if not proposals.keys() & {image for image, _, _ in images}:
+    def _economy(self, options: dict[str, Any]) -> dict[str, Any]:
+        count, savings = options["images"], options["economy"]
+        if savings and options["learn_from"] < 1:
+            raise CommandError(f"--learn-from {options['learn_from']}: expected 1 or more")
+        images = _images(options["corpus"], count + (options["learn_from"] if savings else 0))
+        images, others = images[:count], images[count:]
+        if savings and not others:
             raise CommandError(
-                f"{options['machine']} proposes boxes of none of these {len(images)} images; propose for the "
-                "corpus that is studied"
+                f"the corpus has {len(images)} images with gold, and none is left to learn from; study fewer "
+                "(--images)"
             )
-        with progress_bar(what="images simulated", total=len(images) * options["seeds"] * 3) as bar:
-            found = study_machine(
-                images, proposals, seeds=options["seeds"], resamples=options["resamples"], step=bar.update
+        machines = _machines(options["machine"], images)
+        total = len(images) * options["seeds"] * arms_run(savings, len(machines))
+        with progress_bar(what="images simulated", total=total) as bar:
+            found = study_economy(
+                images,
+                chances=learn_chances(gold for _, _, gold in others) if savings else None,
+                machines=machines,
+                seeds=options["seeds"],
+                resamples=options["resamples"],
+                step=bar.update,
             )
         return {
             "images": len(images),
@@ -103,6 +137,26 @@ class Command(ReportCommand):
             f"95 % bootstrap intervals over images{remark}\n"
             f"{plain_table(head, lines)}"
         )
+
+
+def _machines(files: list[Path], images: list[Gold]) -> dict[str, dict[str, Proposals]]:
+    """The proposals of each file, under the name of its machine; CommandError where it has none of these
+    images, or the name of another."""
+    found: dict[str, dict[str, Proposals]] = {}
+    for file in files:
+        proposals = dict(read_proposals(file))
+        if not proposals.keys() & {image for image, _, _ in images}:
+            raise CommandError(
+                f"{file} proposes boxes of none of these {len(images)} images; propose for the corpus that "
+                "is studied"
+            )
+        name = "machine" if len(files) == 1 else f"machine {file.stem}"
+        if name in found:
+            raise CommandError(
+                f"two files are called {file.name}; a machine is named after its file: rename one"
+            )
+        found[name] = proposals
+    return found
 
 
 def _rates(text: str) -> list[float]:

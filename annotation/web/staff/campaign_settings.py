@@ -34,6 +34,7 @@ TITLES = {
     "protocol": gettext_lazy("Questions, and when they are settled"),
     "limits": gettext_lazy("Limits of a chain"),
     "merging": gettext_lazy("When boxes are merged"),
+    "saving": gettext_lazy("Fewer questions than the paper asks"),
     "answers": gettext_lazy("Workers per question"),
     "page": gettext_lazy("Contents of a page"),
     "trust": gettext_lazy("Trust in workers"),
@@ -52,6 +53,8 @@ STOP_LABELS = {
 READ_AS: dict[str, Callable[[str], float]] = {"integer": int, "number": float}
 #: The input of a form for each sort of field, and the step of its numbers.
 INPUTS = {"integer": ("number", "1"), "number": ("number", "any"), "date": ("date", "")}
+#: Characters of a setting that the page shows; the form to change it has all.
+LONGEST_VALUE = 80
 #: Images that are reopened while somebody waits for the page; more are left to a job.
 MOST_REOPENED = 300
 
@@ -265,7 +268,11 @@ def versions_of(campaign: Campaign) -> list[ShownVersion]:
 def tables_of(settings: CampaignSettings, tasks: str) -> list[SettingTable]:
     """Every setting that matters to `tasks`, table by table."""
     protocol = settings.protocol
-    of_images: dict[str, Any] = {"limits": protocol.limits, "merging": protocol.merging}
+    of_images: dict[str, Any] = {
+        "limits": protocol.limits,
+        "merging": protocol.merging,
+        "saving": protocol.saving,
+    }
     if tasks != campaigns.ENTITIES:
         of_images = {"answers": settings.answers}
         of_images |= {"page": settings.page} if any(map(is_page, kinds_of_tasks(tasks))) else {}
@@ -372,4 +379,5 @@ def _told(value: Any) -> str:
         return ", ".join(f"{name} {each:g}" for name, each in value.items()) or _("none")
     if isinstance(value, list | tuple):
         return ", ".join(" + ".join(each) if isinstance(each, list | tuple) else str(each) for each in value)
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    told = f"{value:g}" if isinstance(value, float) else str(value)
+    return told if len(told) <= LONGEST_VALUE else f"{told[:LONGEST_VALUE]}…"

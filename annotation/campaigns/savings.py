@@ -1,0 +1,87 @@
+"""What a campaign learns from images whose chains are known, so that it asks fewer questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from django.utils.translation import gettext as _
+
+from annotation.campaigns import machines
+from annotation.campaigns.changing import SettingsChange, change_campaign_settings
+from annotation.campaigns.opening import gold_layer
+from annotation.models import Account, Campaign
+from annotation.protocol.campaign_settings import CampaignError, settings_of
+from annotation.protocol.coreference import LEARNED
+from annotation.protocol.link_chances import learn_chances
+from annotation.protocol.terms import LayerRecord
+from annotation.selectors.corpora import corpus_named
+from annotation.selectors.records import stream_records
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedLinks:
+    """From how many images chances were counted, how many pairs of head nouns have one of their own, and what
+    became of the campaign's settings."""
+
+    images: int
+    pairs: int
+    change: SettingsChange
+
+
+def learn_links(
+    *,
+    campaign: Campaign,
+    corpus: str | None = None,
+    layer: str | None = None,
+    seen: int | None = None,
+    actor: Account | None = None,
+) -> LearnedLinks:
+    """Count how likely two phrases refer to the same thing, and let the campaign ask by that: a new version
+    of its settings, with order = "learned" and the table. Open images keep theirs once somebody has worked.
+
+    Counted from the campaign's finished images, or from a `layer` of `corpus` (its own where none is named;
+    gold where no layer is). Raises CampaignError where there is no image to learn from, and as
+    `change_campaign_settings` does.
+    """
+    found = list(_layers(campaign, corpus, layer))
+    if not found:
+        raise CampaignError(
+            _(
+                "There is no image to learn from: finish some images of campaign “%(name)s” first, or learn "
+                "from a layer with chains (--corpus, --layer)."
+            )
+            % {"name": campaign.name}
+        )
+    chances = learn_chances(found)
+    settings = settings_of(campaign.settings)
+    protocol = replace(
+        settings.protocol,
+        order=LEARNED,
+        saving=replace(settings.protocol.saving, link_chances=chances.as_text()),
+    )
+    change = change_campaign_settings(
+        campaign=campaign,
+        settings=replace(settings, protocol=protocol).as_dict(),
+        seen=seen,
+        actor=actor,
+        act="learn_links",
+    )
+    return LearnedLinks(len(found), len(chances.pairs), change)
+
+
+def _layers(campaign: Campaign, corpus: str | None, layer: str | None) -> Iterator[LayerRecord]:
+    """What there is to learn from, image by image; images without a mention teach nothing."""
+    if corpus is None and layer is None:
+        if not machines.count_finished(campaign):
+            return
+        records = machines.finished_records(campaign)
+    else:
+        source = campaign.corpus if corpus is None else corpus_named(corpus)
+        named = gold_layer(source, layer)
+        if named is None:
+            return
+        records = stream_records(corpus=source, layer=named)
+    for record in records:
+        if record.layer is not None and record.layer.mentions:
+            yield record.layer

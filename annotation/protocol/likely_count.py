@@ -1,0 +1,48 @@
+"""How many things a chain's phrases say that they refer to: "two men" are two, "a dog" is one.
+
+English alone. Where the phrases say nothing, or contradict each other, the count is unknown, and nothing
+follows from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from annotation.protocol.terms import Mention
+
+_NUMBERS = {
+    word: number
+    for number, word in enumerate(
+        ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"), 1
+    )
+} | {"both": 2}
+#: Words before which a number still counts the things: "the two men", "all three dogs".
+_BEFORE_NUMBERS = frozenset(
+    ("the", "these", "those", "all", "his", "her", "their", "its", "another", "other")
+)
+_SINGULAR = frozenset(("a", "an"))
+#: After "a", what is not one thing: "a group", "a few men", "a pair of shoes", "a man 's hands".
+_NOT_ONE = frozenset(
+    (
+        *("band", "bunch", "class", "collection", "couple", "crew", "crowd", "duo", "family", "few", "flock"),
+        *("group", "herd", "line", "lot", "number", "pack", "pair", "pile", "row", "set", "stack", "team"),
+        *("trio", "variety", "'s", "’s", "and", "of"),
+    )
+)
+
+
+def likely_count(mentions: Iterable[Mention]) -> int:
+    """The number that the phrases of a chain name, 1 or more; 0 where none does, or two differ."""
+    named = {count for mention in mentions if (count := count_in(mention.tokens))}
+    return named.pop() if len(named) == 1 else 0
+
+
+def count_in(tokens: Iterable[str]) -> int:
+    """The number that a phrase names; 0 where it names none."""
+    words = [token.casefold() for token in tokens]
+    first = 1 if len(words) > 1 and words[0] in _BEFORE_NUMBERS else 0
+    if words[first] in _NUMBERS:
+        return 0 if "of" in words else _NUMBERS[words[first]]
+    if words[0] in _SINGULAR and _NOT_ONE.isdisjoint(words):
+        return 1
+    return 0

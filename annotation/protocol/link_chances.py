@@ -1,0 +1,153 @@
+"""How likely two phrases refer to the same thing, counted from images whose chains are known.
+
+All pairs that a link could be asked about (a shared category, two captions) are counted: by their likeness
+(same head noun, number of shared words), and by their two head nouns. A pair of head nouns whose count
+departs from what its likeness says ("guy" and "man", "man" and "people") gets a chance of its own; any other
+pair has the chance of its likeness. Chances only order questions: what people answer decides.
+
+Source: that pairs likely to match are to be asked about first, since what follows from them need not be
+asked, is from Wang et al. 2013 (Leveraging transitive relations for crowdsourced joins). How the chance is
+counted is decided here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import combinations
+from typing import Any
+
+from annotation.protocol.likeness import Likeness
+from annotation.protocol.terms import LayerRecord, Mention
+
+#: Shared words are counted up to here.
+MOST_WORDS = 2
+#: Pairs of head nouns that have a chance of their own: the table is kept with every open image.
+MOST_HEAD_PAIRS = 200
+#: A pair of head nouns counts as if its likeness had been seen so many times more.
+_PRIOR = 2.0
+#: How a pair of head nouns is written, and a likeness: "guy man", "same 2", "other 0".
+_SAME, _OTHER = "same", "other"
+
+
+class BadChances(ValueError):
+    """A text that holds no table of chances."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkChances:
+    """Chances of "the same" (0..1): `alike` by likeness (0.5 where it was never seen), `pairs` by head nouns.
+
+    A head noun is case-folded, and the two of a pair stand in the order of the alphabet.
+    """
+
+    alike: Mapping[tuple[bool, int], float] = field(default_factory=dict)
+    pairs: Mapping[tuple[str, str], float] = field(default_factory=dict)
+
+    def chance(self, a: Mention, b: Mention, likeness: tuple[bool, int]) -> float:
+        """The chance that `a` and `b`, which are so alike, refer to the same thing."""
+        own = self.pairs.get(_heads(a, b))
+        return self.alike.get(_bin(likeness), 0.5) if own is None else own
+
+    def as_text(self) -> str:
+        """The table as JSON, one line, from which `chances_from` makes the same."""
+        rows = {f"{_SAME if same else _OTHER} {words}": p for (same, words), p in sorted(self.alike.items())}
+        pairs = {f"{one} {two}": p for (one, two), p in sorted(self.pairs.items())}
+        return json.dumps(
+            {"alike": rows, "pairs": pairs}, ensure_ascii=False, separators=(",", ":"), sort_keys=True
+        )
+
+
+def learn_chances(layers: Iterable[LayerRecord]) -> LinkChances:
+    """Count chances from the layers of some images. Chances are rounded to hundredths; no layer: an empty
+    table."""
+    seen: Counter[tuple[tuple[bool, int], bool]] = Counter()
+    by_heads: Counter[tuple[tuple[str, str], tuple[bool, int], bool]] = Counter()
+    for layer in layers:
+        for one, two, alike, same in _pairs(layer):
+            seen[alike, same] += 1
+            by_heads[_heads(one, two), alike, same] += 1
+    alike_chance = {
+        alike: (seen[alike, True] + 1) / (seen[alike, True] + seen[alike, False] + 2)
+        for alike in sorted({alike for alike, _ in seen})
+    }
+    asked: Counter[tuple[str, str]] = Counter()
+    same_of: Counter[tuple[str, str]] = Counter()
+    expected: Counter[tuple[str, str]] = Counter()
+    for (heads, alike, same), number in sorted(by_heads.items()):
+        asked[heads] += number
+        same_of[heads] += number * same
+        expected[heads] += number * alike_chance[alike]  # type: ignore[assignment]
+    # The pairs that change most questions come first.
+    told = sorted(asked, key=lambda heads: (-abs(same_of[heads] - expected[heads]), heads))[:MOST_HEAD_PAIRS]
+    pairs = {
+        heads: (same_of[heads] + _PRIOR * expected[heads] / asked[heads]) / (asked[heads] + _PRIOR)
+        for heads in told
+    }
+    return LinkChances(
+        {alike: round(p, 2) for alike, p in alike_chance.items()},
+        {heads: round(p, 2) for heads, p in pairs.items()},
+    )
+
+
+@lru_cache(maxsize=64)
+def chances_from(text: str) -> LinkChances:
+    """The table that `as_text` wrote. Raises BadChances, which says what is wrong."""
+    try:
+        plain = json.loads(text)
+    except ValueError as error:
+        raise BadChances("expected a table of chances as learn_links writes it (JSON)") from error
+    if not isinstance(plain, dict) or set(plain) != {"alike", "pairs"}:
+        raise BadChances('expected a table of chances with the two parts "alike" and "pairs"')
+    alike = {_likeness_in(name): p for name, p in _entries(plain["alike"])}
+    pairs = {_heads_in(name): p for name, p in _entries(plain["pairs"])}
+    if len(pairs) > MOST_HEAD_PAIRS:
+        raise BadChances(f"{len(pairs)} pairs of head nouns; expected {MOST_HEAD_PAIRS} or fewer")
+    return LinkChances(alike, pairs)
+
+
+def _pairs(layer: LayerRecord) -> Iterator[tuple[Mention, Mention, tuple[bool, int], bool]]:
+    """The pairs that a link could be asked about: both mentions, their likeness, and whether they are one
+    thing."""
+    chain_of = {m.id: number for number, chain in enumerate(layer.chains) for m in chain.mentions}
+    mentions = layer.mentions
+    likeness = Likeness(mentions)
+    for one, two in combinations(mentions, 2):
+        if one.caption != two.caption and not set(one.categories).isdisjoint(two.categories):
+            yield one, two, _bin(likeness(one, two)), chain_of[one.id] == chain_of[two.id]
+
+
+def _heads(a: Mention, b: Mention) -> tuple[str, str]:
+    one, two = a.head, b.head
+    return (one, two) if one <= two else (two, one)
+
+
+def _bin(likeness: tuple[bool, int]) -> tuple[bool, int]:
+    same, words = likeness
+    return same, min(words, MOST_WORDS)
+
+
+def _entries(part: Any) -> Iterator[tuple[str, float]]:
+    if not isinstance(part, dict):
+        raise BadChances(f"{part!r} in a table of chances; expected names with a chance each")
+    for name, chance in part.items():
+        if isinstance(chance, bool) or not isinstance(chance, int | float) or not 0 <= chance <= 1:
+            raise BadChances(f"the chance of {name!r} is {chance!r}; expected a number, 0 to 1")
+        yield name, float(chance)
+
+
+def _likeness_in(name: str) -> tuple[bool, int]:
+    word, _, number = name.partition(" ")
+    if word not in (_SAME, _OTHER) or number not in [str(n) for n in range(MOST_WORDS + 1)]:
+        raise BadChances(f"likeness {name!r}; expected {_SAME} or {_OTHER}, and 0 to {MOST_WORDS}")
+    return word == _SAME, int(number)
+
+
+def _heads_in(name: str) -> tuple[str, str]:
+    one, _, two = name.partition(" ")
+    if not one or not two or one > two:
+        raise BadChances(f"head nouns {name!r}; expected two, in the order of the alphabet")
+    return one, two

@@ -1,0 +1,78 @@
+"""What spares people questions, and what it costs: each saving alone, all of them, and with machines.
+
+The same images go through the same crowd, each seed once in every arm; people alone under the default
+settings are what all others are told against. The figures are those of `machine_study`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from annotation.protocol.coreference import AS_PRINTED, LEARNED
+from annotation.protocol.gold import Gold
+from annotation.protocol.link_chances import LinkChances
+from annotation.protocol.machines import MachineSettings, Proposals
+from annotation.protocol.state import ImageSettings, SavingSettings
+from annotation.simulation.machine_study import (
+    PEOPLE_ALONE,
+    ArmOfSeed,
+    MachineStudy,
+    boxes_anywhere,
+    known_proposals,
+    people_alone,
+    run_arm,
+    study_of,
+)
+
+COVERAGE_BY_COUNT, ALL_SAVINGS = "coverage by count", "all savings"
+
+
+def saving_arms(chances: LinkChances) -> dict[str, ImageSettings]:
+    """The arms of people alone that differ from the default settings: name -> settings."""
+    learned = SavingSettings(link_chances=chances.as_text())
+    return {
+        "chains by age (as printed)": ImageSettings(order=AS_PRINTED),
+        "chains by learned chance": ImageSettings(order=LEARNED, saving=learned),
+        "fullest caption first": ImageSettings(saving=SavingSettings(fullest_caption_first=True)),
+        COVERAGE_BY_COUNT: ImageSettings(saving=SavingSettings(coverage_by_count=True)),
+        ALL_SAVINGS: ImageSettings(
+            order=LEARNED, saving=replace(learned, fullest_caption_first=True, coverage_by_count=True)
+        ),
+    }
+
+
+def arms_run(savings: bool, machines: int) -> int:
+    """How many arms `study_economy` runs."""
+    return 2 + machines + (len(saving_arms(LinkChances())) + machines if savings else 0)
+
+
+def study_economy(
+    images: Sequence[Gold],
+    *,
+    chances: LinkChances | None,
+    machines: Mapping[str, Mapping[str, Proposals]],
+    seeds: int,
+    resamples: int = 1000,
+    settings: MachineSettings | None = None,
+    step: Callable[[], object] = lambda: None,
+) -> MachineStudy:
+    """People alone; with `chances`, each saving and all of them; each of the `machines` (name -> its
+    proposals by image), with `chances` also together with all savings; and a machine that draws anywhere.
+
+    `step` is called after every image, len(images) x seeds x `arms_run` times.
+    """
+    settings = settings or MachineSettings(share=1.0)
+    savings = saving_arms(chances) if chances is not None else {}
+    arms: list[tuple[str, ArmOfSeed, ImageSettings | None]] = [(PEOPLE_ALONE, people_alone, None)]
+    arms += [(name, people_alone, own) for name, own in savings.items()]
+    for name, proposals in machines.items():
+        arms.append((name, known_proposals(proposals, settings), None))
+        if savings:
+            arm = known_proposals(proposals, settings)
+            arms.append((f"{name}, {ALL_SAVINGS}", arm, savings[ALL_SAVINGS]))
+    arms.append(("bad machine", boxes_anywhere(images, settings), None))
+    people, *others = [
+        run_arm(name, images, arm, seeds=range(seeds), settings=own, step=step) for name, arm, own in arms
+    ]
+    return study_of(people, others, resamples=resamples)

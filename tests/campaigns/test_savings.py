@@ -1,0 +1,75 @@
+"""A campaign learns which links are likely: from its finished images, or from a layer that is there."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotation import campaigns
+from annotation.campaigns.savings import learn_links
+from annotation.models import AuditEntry, OpenImage
+from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.link_chances import chances_from, learn_chances
+from annotation.protocol.state import ImageSettings
+from annotation.queue.image_state import state_of
+from annotation.selectors.records import stream_records
+from tests.queue.world import World
+from tests.trust.scenes import crowd_works
+
+pytestmark = pytest.mark.django_db
+
+
+def test_before_work_begins_all_images_are_asked_about_by_what_was_learnt_from_a_layer() -> None:
+    world = World()
+    learnt = learn_links(campaign=world.campaign, corpus=world.corpus.name)
+    protocol = settings_of(world.campaign.settings).protocol
+    assert (learnt.images, learnt.change.version, learnt.change.reopened) == (2, 2, 2)
+    assert protocol.order == "learned"
+    records = stream_records(corpus=world.corpus, layer=world.corpus.layers.get(name="import"))
+    assert chances_from(protocol.saving.link_chances) == learn_chances(r.layer for r in records if r.layer)
+    for image in OpenImage.objects.filter(campaign=world.campaign):
+        assert settings_of(image.settings).protocol == protocol
+    entry = AuditEntry.objects.get(act="learn_links")
+    assert entry.about["changed"]["order"] == ["likely_first", "learned"]
+    assert learn_links(campaign=world.campaign, corpus=world.corpus.name).change.differences == ()
+
+
+def test_what_is_learnt_from_finished_images_leaves_open_images_as_they_are() -> None:
+    world = World()
+    out = StringIO()
+    with pytest.raises(
+        CommandError, match="no image to learn from: finish some images of campaign “quay” first"
+    ):
+        call_command("learn_links", "quay")
+    crowd_works(world, ["perfect"] * 4)
+    before = [state_of(image) for image in OpenImage.objects.order_by("pk")]
+    assert all(state.complete for state in before)
+    call_command("learn_links", "quay", stdout=out)
+    assert out.getvalue().startswith("learnt from 2 images: ")
+    assert "version 2 of the settings holds for images that are not open yet" in out.getvalue()
+    assert [state_of(image) for image in OpenImage.objects.order_by("pk")] == before
+    for image in OpenImage.objects.filter(campaign=world.campaign):
+        assert settings_of(image.settings).protocol == ImageSettings(boxes="always")
+    world.campaign.refresh_from_db()
+    assert settings_of(world.campaign.settings).protocol.order == "learned"
+    with pytest.raises(CommandError, match="version 2 is in force"):
+        call_command("learn_links", "quay", "--if-version", "1")
+
+
+def test_a_campaign_with_all_savings_on_goes_through_the_queue_to_the_gold() -> None:
+    world = World()
+    learn_links(campaign=world.campaign, corpus=world.corpus.name)
+    plain = world.campaign.settings
+    saving = {**plain["saving"], "fullest_caption_first": True, "coverage_by_count": True}
+    campaigns.change_campaign_settings(campaign=world.campaign, settings={**plain, "saving": saving})
+    crowd_works(world, ["perfect"] * 4)
+    gold = [
+        r.layer for r in stream_records(corpus=world.corpus, layer=world.corpus.layers.get(name="import"))
+    ]
+    for image, layer in zip(OpenImage.objects.order_by("place"), gold, strict=True):
+        state = state_of(image)
+        assert state.complete and layer is not None
+        chains = {frozenset(m.id for m in chain.mentions) for chain in state.layer.chains}
+        assert chains == {frozenset(m.id for m in chain.mentions) for chain in layer.chains}
