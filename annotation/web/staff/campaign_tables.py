@@ -17,7 +17,8 @@ from annotation.models import AuditEntry, Campaign
 from annotation.protocol import kinds
 from annotation.protocol.boxes import REVIEW
 from annotation.protocol.work import UNPAID
-from annotation.selectors.campaign import DoubleCheckAgreement, Funnel, Overview, TaskCounts, money
+from annotation.selectors.campaign import DoubleCheckAgreement, Funnel, Overview, TaskCounts
+from annotation.selectors.campaign.cost import cents
 from annotation.selectors.campaign.reasons import reason_in_words
 from annotation.web.staff.wording import ACTS, STAGES_IN_WORDS, kind_in_words
 
@@ -268,11 +269,6 @@ def _named(about: dict[str, object]) -> Sequence[str]:
             told = reason_in_words(str(value))
             found.append(str(kind_in_words(told)) if key == "kind" else f"{key} {told}")
     return found
-
-
-def cents(micros: int, currency: str) -> str:
-    """An amount to two decimals, for tables; the ledger has all of them."""
-    return money(round(micros, -4), currency)
 
 
 def _grouped(number: int) -> str:
