@@ -120,8 +120,11 @@ class Worker(models.Model):
 class Identity(models.Model):
     """Who a worker is: the one table that maps a pseudonym to a person. Erasing deletes this row.
 
-    `tasks` and `approved` are the reputation the source reports; None where it reports none.
+    `tasks` and `approved` are the reputation the source reports; None where it reports none. A simulated
+    worker's source is `SIMULATED`.
     """
+
+    SIMULATED = "simulated"
 
     worker = models.OneToOneField(Worker, on_delete=models.CASCADE, related_name="identity")
     account = models.OneToOneField(

@@ -9,15 +9,22 @@ from annotation.api.v1 import (
     campaign_settings,
     campaigns,
     corpora,
+    dashboard,
     me,
+    own_work,
+    paying,
     preparing,
     reviewing,
+    several_workers,
     streams,
     work,
     workers,
 )
 
-_MODULES = (corpora, campaigns, campaign_settings, preparing, workers, reviewing, work, streams, me)
+_MODULES = (
+    *(corpora, campaigns, dashboard, campaign_settings, preparing, workers, several_workers, paying),
+    *(reviewing, work, streams, me, own_work),
+)
 urlpatterns = [
     path("openapi.json", document.openapi_document, name="v1_openapi"),
     path("docs", document.api_pages, name="v1_docs"),

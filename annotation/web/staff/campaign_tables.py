@@ -137,11 +137,22 @@ def acts_next(campaign: Campaign, alarms: Iterable[Alarm], *, runs: bool, opens:
 
 
 def campaign_facts(
-    seen: Overview, *, basis: str, paged: bool = False, unchecked: Sequence[str] = ()
+    seen: Overview, *, basis: str, paged: bool = False, unchecked: Sequence[str] = (), timed: bool = True
 ) -> list[Fact]:
     """The figures at the top of the page; `basis` is how work is paid, `paged` whether pages are asked,
-    `unchecked` the kinds of question at which nobody's accuracy is measured."""
-    found = [_images(seen.funnel, paged), _pace(seen), _end(seen), _cost(seen, basis)]
+    `unchecked` the kinds of question at which nobody's accuracy is measured. Where answers took no time
+    (`timed` is false) there is neither pace nor pay."""
+    found = [_images(seen.funnel, paged)]
+    if timed:
+        found += [_pace(seen), _end(seen), _cost(seen, basis)]
+    else:
+        found.append(
+            Fact(
+                _("simulated answers"),
+                _grouped(seen.cost.answers),
+                _("they took no time and earn nothing: this campaign shows neither pace nor pay"),
+            )
+        )
     if unchecked:
         found.append(_unchecked(unchecked))
     if seen.agreement:
@@ -196,6 +207,8 @@ def _cost(seen: Overview, basis: str) -> Fact:
         )
     if cost.hourly is not None:
         parts.append(_("%(amount)s earned per hour") % {"amount": cents(cost.hourly, cost.currency)})
+    if cost.bonuses:
+        parts.append(_("%(amount)s in bonuses") % {"amount": cents(cost.bonuses, cost.currency)})
     return Fact(_("cost so far"), cents(cost.earned, cost.currency), "; ".join(parts))
 
 

@@ -16,11 +16,13 @@ from annotation.web.staff import (
     workers,
 )
 from annotation.web.staff.crowd import acts, payments
+from annotation.web.staff.dashboard import part
 
 urlpatterns = [
     path("campaigns/", campaigns.campaign_list, name="campaigns"),
     path("open-campaign/", campaigns.campaign_open, name="open_campaign"),
     path("campaigns/<slug:name>/", campaigns.campaign_detail, name="campaign"),
+    path("campaigns/<slug:name>/dashboard/", part.campaign_dashboard, name="dashboard"),
     path("campaigns/<slug:name>/state/", campaigns.campaign_move, name="move_campaign"),
     path("campaigns/<slug:name>/delete/", campaigns.campaign_delete, name="delete_campaign"),
     path("campaigns/<slug:name>/settings/", campaign_settings.settings_page, name="campaign_settings"),

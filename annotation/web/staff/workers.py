@@ -107,10 +107,8 @@ def worker_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             currency=pay.currency,
             total=page.total,
             asked=asked,
-            heads=[
-                _head(asked, sort) for sort in SORTS if pay.basis != UNPAID or sort not in ("earned", "due")
-            ],
-            paid=pay.basis != UNPAID,
+            heads=[_head(asked, sort) for sort in SORTS if _pays(campaign) or sort not in ("earned", "due")],
+            paid=_pays(campaign),
             machines_answer=bool(kinds.machine_kinds(campaign.kinds)),
             kinds=kinds_in_words(campaign),
             states=FILTERS.items(),
@@ -139,7 +137,7 @@ def worker_detail(request: HttpRequest, campaign: Campaign, pseudonym: str) -> H
             earned=cents(row.earned, pay.currency),
             due=cents(row.due, pay.currency),
             hourly=cents(row.hourly, pay.currency) if row.hourly is not None else "",
-            paid=pay.basis != UNPAID,
+            paid=_pays(campaign),
             bonuses=cents(row.bonuses, pay.currency) if row.bonuses else "",
             owed=units(row.due) if row.due > 0 else "",
             currency=pay.currency,
@@ -201,6 +199,11 @@ def worker_erase(request: HttpRequest, campaign: Campaign, pseudonym: str) -> Ht
         pseudonyms.erase_worker(worker=found, actor=account_of(request))
         tell(_("Worker erased: nothing links the pseudonym to a person any more."))
     return redirect("worker", campaign.name, pseudonym)
+
+
+def _pays(campaign: Campaign) -> bool:
+    """Whether answers earn anything: not where they are simulated."""
+    return settings_of(campaign.settings).pay.basis != UNPAID and not campaign.simulated
 
 
 def _shown(
