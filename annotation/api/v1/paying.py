@@ -236,7 +236,6 @@ def bonuses_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
         opens=RUNS_CAMPAIGN,
         body=BonusWanted,
         answers=BonusesGiven,
-        makes=True,
         refuses=(PaymentError, CannotDo),
         example={"workers": ["calm-otter-17"], "amount": "1.50", "reason": "Patience with the pilot"},
     )
