@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _WIDTH, _HEIGHT, _ROW = 4.6, 2.5, 0.32
 _LIMIT_COLOUR = "#d55e00"
 #: Times that are written below an axis, at most.
-_TIMES = 5
+_TIMES = 4
 
 #: A time, and how many or how much there is then.
 Point = tuple[datetime, float]

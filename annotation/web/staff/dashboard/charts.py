@@ -58,8 +58,8 @@ def _answers(series: CampaignSeries) -> Chart:
         return Chart("answers", title, "", _("No answers yet."), heads, [])
     most, at = max((number, hour) for hour, number in series.answers)
     says = ngettext(
-        "Over the last hour shown: %(n)s answer. The most were %(most)s, at %(at)s.",
-        "Over the last hour shown: %(n)s answers. The most were %(most)s, at %(at)s.",
+        "%(n)s answer in the last hour shown; the most were %(most)s (%(at)s).",
+        "%(n)s answers in the last hour shown; the most were %(most)s (%(at)s).",
         series.answers[-1][1],
     ) % {"n": _whole(series.answers[-1][1]), "most": _whole(most), "at": _moment(at)}
     words = ChartWords(title, _("answers"), _whole, _axis_time([hour for hour, _n in series.answers]))
@@ -168,7 +168,7 @@ def _axis_time(times: Sequence[datetime]) -> Callable[[datetime], str]:
     span = max(times) - min(times)
     if span <= _DAYS:
         return lambda at: date_format(timezone.localtime(at), "TIME_FORMAT")
-    return lambda at: date_format(timezone.localtime(at), "SHORT_DATE_FORMAT")
+    return lambda at: date_format(timezone.localtime(at), "MONTH_DAY_FORMAT")
 
 
 def _moment(at: datetime) -> str:
