@@ -130,7 +130,7 @@ def unconfirmed(workers: Iterable[int]) -> set[int]:
 
 def unpaid(*, worker: int) -> list[tuple[Campaign, int]]:
     """The campaigns that owe this worker something, with the amounts; none yet where they are `held`."""
-    campaigns = Campaign.objects.filter(standings__worker=worker).distinct()
+    campaigns = Campaign.objects.filter(standings__worker=worker, simulated=False).distinct()
     found = [(campaign, due_accounts(campaign=campaign, worker=worker)) for campaign in campaigns]
     return [
         (campaign, accounts[0].due)
