@@ -14,6 +14,7 @@ from annotation.common import database
 from annotation.models import (
     Account,
     Assignment,
+    Bonus,
     Campaign,
     Invitation,
     Job,
@@ -35,6 +36,7 @@ def why_kept(campaign: Campaign) -> str:
         Judgment.objects.filter(campaign=campaign),
         Ruling.objects.filter(image__campaign=campaign),
         Payout.objects.filter(campaign=campaign),
+        Bonus.objects.filter(campaign=campaign),
     )
     if any(rows.exists() for rows in held):
         return _("it holds answers, rulings or payments: close it instead")

@@ -19,8 +19,9 @@ from annotation.models import Assignment, Campaign, OpenImage
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 from annotation.protocol.kinds import MEASURED_ON_CONTROLS, kind_of
 from annotation.protocol.state import BOXES_ALWAYS
+from annotation.protocol.work import MICROS
 from annotation.quality import qualification
-from annotation.selectors.campaign import open_tasks_by_kind
+from annotation.selectors.campaign import open_tasks_by_kind, spent
 from annotation.selectors.campaign.progress import complete_images, newest_answer_at, submitted
 from annotation.selectors.campaign.watch import (
     active,
@@ -30,6 +31,7 @@ from annotation.selectors.campaign.watch import (
     stuck,
     without_picture,
 )
+from annotation.selectors.workers.reading_speed import reading_paces
 
 #: Minutes without an answer, while questions are open, after which a campaign has stalled.
 STALLED_AFTER = 60
@@ -39,6 +41,8 @@ ACTIVE_FOR = 24
 SWEPT_WITHIN = 5
 #: Share of the leases of the last hour that may run out, and how many there must be to tell.
 LOST_SHARE, LOST_LEAST = 0.3, 20
+#: Share of the budget from which on it is nearly used up; active workers whose speed is looked at, at most.
+BUDGET_SHARE, MOST_PACES = 0.9, 200
 #: Share of the control items that a worker may have met before more are wanted.
 MET_SHARE = 0.8
 
@@ -219,6 +223,7 @@ def _at_work(campaign: Campaign, settings: CampaignSettings, named: Callable[[st
             _("invite workers, and check the other alarms for what stops them"),
         )
     yield from _crowd(campaign, settings, open_tasks, named)
+    yield from _budget(campaign, settings)
     lost = submitted(campaign, since=at - timedelta(hours=1), state=Assignment.EXPIRED)
     done = submitted(campaign, since=at - timedelta(hours=1))
     if lost >= LOST_LEAST and lost > LOST_SHARE * (lost + done):
@@ -231,6 +236,22 @@ def _at_work(campaign: Campaign, settings: CampaignSettings, named: Callable[[st
                 "look at the questions as a worker does: is a picture missing, are the instructions clear, "
                 "is the pay fair?"
             ),
+        )
+
+
+def _budget(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
+    """A budget that is nearly used up; once it is, the stop rule pauses the campaign."""
+    budget = settings.stop.budget
+    if budget is None or campaign.simulated:
+        return
+    share = spent(campaign, settings.pay) / (budget * MICROS) if budget else 1.0
+    if share >= BUDGET_SHARE:
+        yield Alarm(
+            "budget_low",
+            "",
+            _("%(share)d %% of the budget is used; the campaign pauses when all of it is")
+            % {"share": round(100 * share)},
+            _("raise the budget, or let the campaign end there"),
         )
 
 
@@ -255,6 +276,19 @@ def _crowd(
             )
             % {"n": len(there), "hours": ACTIVE_FOR, "least": SMALLEST_CROWD},
             _("invite more workers"),
+        )
+    paces = reading_paces(campaign, sorted(there)[:MOST_PACES])
+    if fast := sum(pace.flagged for pace in paces.values()):
+        yield Alarm(
+            "fast_workers",
+            "",
+            ngettext(
+                "%(n)d active worker answers faster than people read",
+                "%(n)d active workers answer faster than people read",
+                fast,
+            )
+            % {"n": fast},
+            _("look at their answers; suspend them, or withdraw their answers, where these are guesses"),
         )
     for kind, (number, looked_at) in stuck(campaign, able, open_tasks).items():
         if not able[kind]:

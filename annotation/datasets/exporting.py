@@ -15,6 +15,7 @@ from django.utils.translation import ngettext
 
 from annotation.common.registry import UnknownName
 from annotation.datasets import layers
+from annotation.datasets.layer_rows import SIMULATION_SOURCE
 from annotation.formats import FORMATS, Format, FormatError, Written
 from annotation.images.pictures import picture_path
 from annotation.images.withdrawn import withdrawn_pictures
@@ -164,6 +165,10 @@ def notes_on(chosen: Chosen) -> list[str]:
         notes.append(f"Left out: {chosen.left_out} of {every} images, which are not finished.")
     if chosen.unfinished:
         notes.append(f"Unfinished: {chosen.unfinished} of {every} images, which are exported unfinished.")
+    if is_simulated(chosen):
+        notes.append(
+            "Simulated: error models gave these answers, not people. They say nothing about the pictures."
+        )
     if (made_by := chosen.made_by) is None:
         return notes
     if unchecked := unchecked_kinds(made_by):
@@ -178,6 +183,13 @@ def notes_on(chosen: Chosen) -> list[str]:
         told = ", ".join(f"{count} under version {number}" for number, count in opened)
         notes.append(f"Settings of the campaign changed while images were opened: {told}.")
     return notes
+
+
+def is_simulated(chosen: Chosen) -> bool:
+    """Whether simulated workers gave the answers that a layer is made of."""
+    if chosen.made_by is not None:
+        return chosen.made_by.simulated
+    return chosen.layer is not None and chosen.layer.source == SIMULATION_SOURCE
 
 
 def _chosen(corpus: Corpus, layer: Layer | None, *, only_finished: bool) -> Chosen:

@@ -1,4 +1,5 @@
-"""E-mail, sent by jobs: to people who forgot their password, and to people who are invited to be staff.
+"""E-mail, sent by jobs: to people who forgot their password, to people who are invited to be staff, and to
+workers whom a researcher has a message for.
 
 Asking for a new password tells nobody whether an e-mail was sent. What is asked for is kept as a digest of
 the address, so that no row holds whatever strangers typed. Jobs of invitations name them by number alone.
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import smtplib
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -23,12 +24,13 @@ from django.utils.http import urlsafe_base64_encode
 
 from annotation import jobs
 from annotation.common import database
-from annotation.models import Account, Job, StaffInvitation
+from annotation.models import Account, Job, StaffInvitation, WorkerMessage
 from annotation.workers.accounts import inviting
 
 #: As rows of jobs have it.
 EMAIL_JOB_KIND = "send_letter"
 INVITATION = "send_staff_invitation"
+MESSAGES = "mail_messages"
 _SALT = "annotation.letters"
 
 
@@ -78,6 +80,46 @@ def send_invitation(*, invitation: int, domain: str, secure: bool, language: str
     }
     _send("staff_invite", found.email, language, about)
     return True
+
+
+def ask_for_messages(*, messages: Sequence[WorkerMessage], domain: str, secure: bool, language: str) -> int:
+    """Have messages sent by a job to those workers who keep an address for them; to how many."""
+    if not settings.SENDS_MAIL:
+        return 0
+    wanted = [each.pk for each in _mailable([message.pk for message in messages])]
+    if wanted:
+        arguments = {"messages": wanted, "domain": domain, "secure": secure, "language": language}
+        jobs.enqueue(kind=MESSAGES, arguments=arguments)
+    return len(wanted)
+
+
+def mail_messages(*, messages: Sequence[int], domain: str, secure: bool, language: str) -> int:
+    """Send these messages, each once, to workers who still keep an address for them; how many that were.
+    Raises NotSent, and may be called again."""
+    sent = 0
+    for message in _mailable(messages):
+        about = {
+            "domain": domain,
+            "protocol": "https" if secure else "http",
+            "text": message.text,
+            "campaign": message.campaign.name,
+        }
+        identity = message.worker.identity
+        assert identity.account is not None
+        _send("message", identity.account.email, language, about)
+        WorkerMessage.objects.filter(pk=message.pk).update(mailed_at=database.now())
+        sent += 1
+    return sent
+
+
+def _mailable(messages: Sequence[int]) -> list[WorkerMessage]:
+    found = WorkerMessage.objects.filter(
+        pk__in=messages,
+        mailed_at__isnull=True,
+        worker__identity__account__is_active=True,
+        worker__identity__account__mails_messages=True,
+    ).exclude(worker__identity__account__email="")
+    return list(found.select_related("campaign", "worker__identity__account").order_by("pk"))
 
 
 def invitation_jobs(invitations: Iterable[int]) -> dict[int, Job]:

@@ -6,6 +6,7 @@ from annotation.models.crowd import Account, Identity, RoleGrant, Worker
 from annotation.models.entry import Attempts, Invitation, PlatformReport, StaffInvitation, Study, Visit
 from annotation.models.layers import Box, BoxChain, Chain, Layer, LayerImage, Mention
 from annotation.models.machines import Machine, MachineProposals
+from annotation.models.paying import Bonus, WorkerMessage
 from annotation.models.programs import ApiToken, RepeatableCall
 from annotation.models.queue import Assignment, Item, OpenImage, PageControl, Task
 from annotation.models.signing_in import RecoveryCode, SecondFactor, SignInRules
@@ -27,6 +28,7 @@ __all__ = [
     "Assignment",
     "Attempts",
     "AuditEntry",
+    "Bonus",
     "Box",
     "BoxChain",
     "Campaign",
@@ -69,4 +71,5 @@ __all__ = [
     "Task",
     "Visit",
     "Worker",
+    "WorkerMessage",
 ]

@@ -10,7 +10,13 @@ from annotation.common.roles import ADMIN, ANNOTATOR, ROLES, WHOLE_SERVER, Grant
 
 
 class Account(AbstractUser):
-    """Somebody who can sign in. What they may do follows from their role grants."""
+    """Somebody who can sign in. What they may do follows from their role grants.
+
+    `mails_messages`: they want messages of researchers by e-mail too. Addresses that were given before there
+    were such messages were given for a forgotten password alone.
+    """
+
+    mails_messages = models.BooleanField(default=False, db_default=False)
 
     def has_role(self, *roles: str, on: Scope) -> bool:
         """Whether any of `roles` was granted for `on`, or for what it is part of. Admins have every role
@@ -114,8 +120,11 @@ class Worker(models.Model):
 class Identity(models.Model):
     """Who a worker is: the one table that maps a pseudonym to a person. Erasing deletes this row.
 
-    `tasks` and `approved` are the reputation the source reports; None where it reports none.
+    `tasks` and `approved` are the reputation the source reports; None where it reports none. A simulated
+    worker's source is `SIMULATED`.
     """
+
+    SIMULATED = "simulated"
 
     worker = models.OneToOneField(Worker, on_delete=models.CASCADE, related_name="identity")
     account = models.OneToOneField(

@@ -44,6 +44,11 @@ class Campaign(models.Model):
         db_default=False,
         help_text="Whether every annotator of the server may work on it, not only who came for it",
     )
+    simulated = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Whether simulated workers answer it: no person works on it, and nobody is paid for it",
+    )
     opened_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -206,7 +211,10 @@ class Consent(models.Model):
 
 
 class Payout(models.Model):
-    """What was paid to a worker, in millionths of the campaign's currency. Never changed."""
+    """What was paid to a worker, in millionths of the campaign's currency.
+
+    Never changed, but that it may be voided once, with a reason: then it was not paid.
+    """
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="payouts")
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="payouts")
@@ -214,9 +222,19 @@ class Payout(models.Model):
     reference = models.CharField(max_length=100, blank=True)
     paid_by = models.ForeignKey(Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     paid_at = models.DateTimeField(auto_now_add=True)
+    voided_at = models.DateTimeField(null=True, blank=True)
+    voided_by = models.ForeignKey(Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    void_reason = models.CharField(max_length=200, blank=True, default="", db_default="")
 
     class Meta:
-        constraints = [models.CheckConstraint(condition=Q(amount__gt=0), name="payout_is_positive")]
+        constraints = [
+            models.CheckConstraint(condition=Q(amount__gt=0), name="payout_is_positive"),
+            models.CheckConstraint(
+                condition=Q(voided_at__isnull=True, void_reason="")
+                | Q(voided_at__isnull=False) & ~Q(void_reason=""),
+                name="payout_voided_with_a_reason",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.amount} to worker {self.worker_id}"

@@ -34,9 +34,10 @@ from annotation.workers.accounts import second_factor
 
 
 class MailForm(forms.Form):
-    """An e-mail address, or none."""
+    """An e-mail address, or none, and whether messages of researchers go there too."""
 
     email = forms.EmailField(label=gettext_lazy("Email"), max_length=254, required=False)
+    messages = forms.BooleanField(required=False)
 
 
 @method_decorator([login_not_required, never_cache], name="dispatch")
@@ -108,18 +109,22 @@ class PasswordChange(views.PasswordChangeView):
 @never_cache
 def account(request: HttpRequest) -> HttpResponse:
     """Who I am here, what is stored of me, what I agreed to; and what I can do about it."""
-    return _account(request, MailForm(initial={"email": account_of(request).email}))
+    found = account_of(request)
+    # Who gives an address from now on reads what it is for.
+    wants = found.mails_messages or not found.email
+    return _account(request, MailForm(initial={"email": found.email, "messages": wants}))
 
 
 @require_POST
 def mail(request: HttpRequest) -> HttpResponse:
-    """Keep an e-mail address for a forgotten password, or forget it."""
+    """Keep an e-mail address for a forgotten password, and for messages where wanted; or forget it."""
     form = MailForm(request.POST)
     if not form.is_valid():
         return _account(request, form, status=422)
     found = account_of(request)
     found.email = form.cleaned_data["email"]
-    found.save(update_fields=["email"])
+    found.mails_messages = bool(found.email) and form.cleaned_data["messages"]
+    found.save(update_fields=["email", "mails_messages"])
     messages.success(request, _("Email address saved.") if found.email else _("Email address removed."))
     return redirect("account")
 

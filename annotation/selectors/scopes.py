@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from annotation.common.roles import ADMIN, ANNOTATOR
-from annotation.models import Account, Campaign, Corpus, RoleGrant
+from annotation.models import Account, Campaign, Corpus, Identity, RoleGrant
 
 
 def corpora_of(account: Account, *roles: str) -> QuerySet[Corpus]:
@@ -36,9 +36,13 @@ def within_scope(account: Account, *roles: str, corpus: str, campaign: str = "")
 
 def campaigns_to_work_on(worker: int) -> QuerySet[Campaign]:
     """The campaigns that a worker may see, enter and answer: those that a link, a study or a grant named,
-    and with the role for the whole server those that are open to all annotators."""
+    and with the role for the whole server those that are open to all annotators.
+
+    Of campaigns that are marked as simulated, simulated workers and staff of the campaign alone.
+    """
     grants = RoleGrant.objects.filter(account__identity__worker=worker)
     everywhere = Q(corpus=None, campaign=None)
+    staff = grants.exclude(role=ANNOTATOR)
     admins = Account.objects.filter(identity__worker=worker, is_superuser=True)
     return Campaign.objects.filter(
         Exists(grants.filter(role__in=(ANNOTATOR, ADMIN), campaign=OuterRef("pk")))
@@ -46,4 +50,11 @@ def campaigns_to_work_on(worker: int) -> QuerySet[Campaign]:
         | Exists(grants.filter(everywhere, role=ADMIN))
         | Exists(admins)
         | Q(Exists(grants.filter(everywhere, role=ANNOTATOR)), open_to_all=True)
+    ).filter(
+        Q(simulated=False)
+        | Exists(Identity.objects.filter(worker=worker, provider=Identity.SIMULATED))
+        | Exists(staff.filter(campaign=OuterRef("pk")))
+        | Exists(staff.filter(corpus=OuterRef("corpus")))
+        | Exists(staff.filter(everywhere))
+        | Exists(admins)
     )

@@ -18,8 +18,6 @@ from annotation.simulation.workers import PRESETS, SimulatedWorker
 
 #: Who comes to a campaign that names no crowd, as shares of the workers.
 USUAL_MIX: Mapping[str, float] = {"careful": 0.6, "average": 0.3, "sloppy": 0.1}
-#: What an identity of theirs says that they come from.
-_PROVIDER = "simulated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +68,7 @@ def enrol(workers: Sequence[SimulatedWorker], *, campaign: Campaign, accounts: b
         with database.writing():
             row, _ = WorkerRow.objects.get_or_create(pseudonym=name)
             identity, _ = Identity.objects.get_or_create(
-                worker=row, defaults={"provider": _PROVIDER, "external_id": name}
+                worker=row, defaults={"provider": Identity.SIMULATED, "external_id": name}
             )
             if accounts:
                 account, _ = Account.objects.update_or_create(username=name, defaults={"password": hashed})

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from annotation.campaigns import gold_layer
+from annotation.campaigns.simulated import mark_simulated
 from annotation.datasets.layer_rows import SIMULATION_SOURCE, LayerShare, stages_of, write_layer
 from annotation.models import Campaign, Corpus, Layer
 from annotation.protocol.campaign_settings import CampaignError, settings_of
@@ -62,7 +63,8 @@ def simulate_campaign(
     Answers come from the layer `gold` (default: the layer "gold" or "import", if there is one),
     else from a stand-in over chunked mentions. `chunked` makes the chunker find the mentions
     although gold has them; answers then come from a stand-in too. Every judgment is written as
-    a line of JSON to `judgments`. A layer of the campaign's name is replaced.
+    a line of JSON to `judgments`. A layer of the campaign's name is replaced, and the campaign is marked as
+    simulated, for good.
     """
     discovery.load_kind_modules("simulate")
     check_mix(mix)
@@ -86,6 +88,7 @@ def simulate_campaign(
             f"({other.source}) and must not be replaced; open the campaign under another name"
         )
     source = None if chunked else gold_layer(campaign.corpus, gold)
+    mark_simulated(campaign=campaign)
     settings = settings_of(campaign.settings)
     gate = None
     if gated:

@@ -16,6 +16,7 @@ from django.db.models import Exists, OuterRef
 
 from annotation import instructions
 from annotation.campaigns import gold_layer
+from annotation.campaigns.simulated import mark_simulated
 from annotation.common import database
 from annotation.common.locks import exclusive_folder
 from annotation.datasets import layers
@@ -98,8 +99,8 @@ def run_campaign_crowd(
     from whose captions they are. What workers answer follows from the seed, who gets what from the seed and
     the rows there are. With `review` somebody who knows the gold rules on what is stuck.
 
-    Running it again goes on where it ended. Raises CampaignError, and Busy where another process simulates
-    a crowd of this seed.
+    The campaign is marked as simulated, for good. Running it again goes on where it ended. Raises
+    CampaignError, and Busy where another process simulates a crowd of this seed.
     """
     discovery.load_kind_modules("simulate")
     check_mix(plan.mix)
@@ -113,6 +114,7 @@ def run_campaign_crowd(
     if plan.url:
         Connection(plan.url)  # An address that is none is told before anything begins.
     source = gold_layer(campaign.corpus, gold)
+    mark_simulated(campaign=campaign)
     started = time.perf_counter()
     truths = Truths(campaign, source, seed=plan.seed)
     if known is None and campaign.kinds != QUESTIONS:

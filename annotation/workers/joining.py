@@ -29,6 +29,7 @@ from django.db.models import F, Max, Q, QuerySet
 from annotation.audit import record
 from annotation.models import (
     Assignment,
+    Bonus,
     Campaign,
     Consent,
     Identity,
@@ -40,6 +41,7 @@ from annotation.models import (
     Task,
     Visit,
     Worker,
+    WorkerMessage,
 )
 from annotation.moderation import control_items, trust_replay
 from annotation.protocol.kinds import judging_kinds
@@ -188,6 +190,8 @@ def _move(was: int, stays: int) -> None:
     own.update(worker=stays)
     Judgment.objects.filter(worker=was).update(worker=stays)
     Payout.objects.filter(worker=was).update(worker=stays)
+    Bonus.objects.filter(worker=was).update(worker=stays)
+    WorkerMessage.objects.filter(worker=was).update(worker=stays)
     agreed = Consent.objects.filter(worker=stays).values("text")
     Consent.objects.filter(worker=was).exclude(text__in=agreed).update(worker=stays)
 

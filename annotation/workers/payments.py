@@ -1,33 +1,39 @@
 """What workers are due, what they were paid, and the ledger of both.
 
-Due is what a worker's answers earned, less what was paid out; nobody is paid more than that. How
-they are paid is somebody else's affair: a payout records that it was done, under a reference by
-which the same payment is known again. Who came from a crowd platform that has not confirmed who they are
-is not paid until it has.
+Due is what a worker's answers earned and what bonuses they were given, less what was paid out; nobody is paid
+more than that. How they are paid is somebody else's affair: a payout records that it was done, under a
+reference by which the same payment is known again; one that was recorded by mistake is voided, and stays in
+the ledger. Who came from a crowd platform that has not confirmed who they are is not paid until it has.
+Simulated answers are never paid.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator
+import io
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import IO
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils.translation import gettext as _
 
 from annotation.audit import record
 from annotation.common import database
+from annotation.common.by_command import by_command
 from annotation.common.spreadsheets import escape_formula
-from annotation.models import Account, Assignment, Campaign, Identity, Payout, Visit, Worker
+from annotation.models import Account, Assignment, Bonus, Campaign, Identity, Payout, Visit, Worker
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.work import MICROS
-from annotation.selectors.campaign.cost import hourly, money, paid
+from annotation.selectors.campaign.cost import bonuses, hourly, money, paid, units
 from annotation.selectors.campaign.sums import earned
 
 #: Lines of the ledger read at once.
 LEDGER_LINES_PER_QUERY = 2_000
+#: Characters of a reference and of a reason, at most.
+LONGEST_REFERENCE, LONGEST_REASON = 100, 200
 _COLUMNS = ("at", "worker", "entry", "kind", "role", "seconds", "amount", "currency", "reference", "settings")
 
 
@@ -60,6 +66,7 @@ class Due:
     pseudonym: str
     paid: int = 0
     held: bool = False
+    bonuses: int = 0
     kinds: dict[str, KindDue] = field(default_factory=dict)
 
     @property
@@ -79,8 +86,8 @@ class Due:
 
     @property
     def due(self) -> int:
-        """What was earned and is not paid yet, in millionths; below 0 where more was paid."""
-        return self.earned - self.paid
+        """What was earned or given and is not paid yet, in millionths; below 0 where more was paid."""
+        return self.earned + self.bonuses - self.paid
 
     @property
     def hourly(self) -> int | None:
@@ -94,12 +101,14 @@ def currency_of(campaign: Campaign) -> str:
 
 
 def due_accounts(*, campaign: Campaign, worker: int | None = None) -> list[Due]:
-    """The account of one worker, or of all who answered anything, in the order in which they came."""
-    found: dict[int, Due] = {}
-    lines = earned(campaign, worker=worker)
-    names = dict(Worker.objects.filter(pk__in={line.worker for line in lines}).values_list("pk", "pseudonym"))
+    """The account of one worker, or of all who answered anything or were given a bonus, in the order in which
+    they came."""
+    lines, given = earned(campaign, worker=worker), bonuses(campaign, worker=worker)
+    concerned = sorted({line.worker for line in lines} | set(given))
+    names = dict(Worker.objects.filter(pk__in=concerned).values_list("pk", "pseudonym"))
+    found = {payee: Due(payee, names[payee], bonuses=given.get(payee, 0)) for payee in concerned}
     for line in lines:
-        account = found.setdefault(line.worker, Due(line.worker, names[line.worker]))
+        account = found[line.worker]
         kind = account.kinds.setdefault(line.kind, KindDue())
         kind.answers += line.answers
         kind.seconds += line.seconds
@@ -121,7 +130,7 @@ def unconfirmed(workers: Iterable[int]) -> set[int]:
 
 def unpaid(*, worker: int) -> list[tuple[Campaign, int]]:
     """The campaigns that owe this worker something, with the amounts; none yet where they are `held`."""
-    campaigns = Campaign.objects.filter(standings__worker=worker).distinct()
+    campaigns = Campaign.objects.filter(standings__worker=worker, simulated=False).distinct()
     found = [(campaign, due_accounts(campaign=campaign, worker=worker)) for campaign in campaigns]
     return [
         (campaign, accounts[0].due)
@@ -135,32 +144,51 @@ def pay(
 ) -> Payout:
     """Record that `amount` (millionths) was paid. The same `reference` again is the same payment.
 
-    Raises PaymentError on more than is due, and on a reference that stands for another amount.
+    Raises PaymentError on more than is due, on a reference that stands for another amount, and where answers
+    are simulated.
     """
+    _check_reference(reference)
     with database.writing():
         # One at a time: of two who pay the same worker, the second finds it paid.
-        Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        check_real(row)
         currency = currency_of(campaign)
-        before = Payout.objects.filter(campaign=campaign, worker=worker, reference=reference).first()
+        before = standing_payouts(campaign).filter(worker=worker, reference=reference).first()
         if reference and before is not None:
             if before.amount != amount:
                 raise PaymentError(
-                    f"reference {reference!r} is already used for {money(before.amount, currency)} paid "
-                    f"before, not "
-                    f"{money(amount, currency)}; use another reference"
+                    _(
+                        "reference “%(reference)s” is already used for %(before)s paid before, not "
+                        "%(amount)s; use another reference"
+                    )
+                    % {
+                        "reference": reference,
+                        "before": money(before.amount, currency),
+                        "amount": money(amount, currency),
+                    }
                 )
             return before
         accounts = due_accounts(campaign=campaign, worker=worker)
         if accounts and accounts[0].held:
-            raise PaymentError(
-                f"worker {accounts[0].pseudonym!r} cannot be paid: the platform that they came from has not "
-                f"confirmed who they are; see study {campaign.name} --visits"
+            raise by_command(
+                PaymentError(
+                    _(
+                        "worker “%(name)s” cannot be paid: the platform that they came from has not "
+                        "confirmed who they are"
+                    )
+                    % {"name": accounts[0].pseudonym}
+                ),
+                f"see study {campaign.name} --visits",
             )
         owed = accounts[0].due if accounts else 0
         if not 0 < amount <= owed:
             raise PaymentError(
-                f"{money(amount, currency)} cannot be paid: {money(owed, currency)} is due to this worker in "
-                f"campaign {campaign.name!r}"
+                _("%(amount)s cannot be paid: %(due)s is due to this worker in campaign “%(campaign)s”")
+                % {
+                    "amount": money(amount, currency),
+                    "due": money(owed, currency),
+                    "campaign": campaign.name,
+                }
             )
         payout = Payout.objects.create(
             campaign=campaign, worker_id=worker, amount=amount, reference=reference, paid_by=actor
@@ -182,20 +210,92 @@ def pay_everybody(*, campaign: Campaign, reference: str, actor: Account | None =
     Whoever was paid under this `reference` before is passed over, so that it may be done again; so is who is
     not confirmed (`Due.held`).
     """
+    return pay_all_due(campaign=campaign, reference=reference, actor=actor)
+
+
+def pay_all_due(
+    *,
+    campaign: Campaign,
+    reference: str,
+    workers: Collection[int] | None = None,
+    actor: Account | None = None,
+) -> list[Payout]:
+    """`pay_everybody`, of these workers alone where any are named."""
     if not reference:
-        raise PaymentError("paying everybody needs a reference that identifies the payment")
+        raise PaymentError(_("Paying several workers needs a reference that identifies the payment."))
     with database.writing():
-        Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
-        before = set(
-            Payout.objects.filter(campaign=campaign, reference=reference).values_list("worker", flat=True)
-        )
+        check_real(Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk))
+        before = set(standing_payouts(campaign).filter(reference=reference).values_list("worker", flat=True))
         return [
             pay(
                 worker=account.worker, campaign=campaign, amount=account.due, reference=reference, actor=actor
             )
             for account in due_accounts(campaign=campaign)
-            if account.due and not account.held and account.worker not in before
+            if account.due > 0
+            and not account.held
+            and account.worker not in before
+            and (workers is None or account.worker in workers)
         ]
+
+
+def standing_payouts(campaign: Campaign) -> QuerySet[Payout]:
+    """The payouts of a campaign that were not voided."""
+    return Payout.objects.filter(campaign=campaign, voided_at__isnull=True)
+
+
+def void_payout(*, campaign: Campaign, payout: int, reason: str, actor: Account | None = None) -> Payout:
+    """Note that a payout, by its number, was not made after all: what it paid is due again, and its reference
+    is free.
+
+    Voided again it stays as it is. Raises PaymentError without a reason, and where the campaign has no such
+    payout.
+    """
+    reason = checked_reason(reason)
+    with database.writing():
+        Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        found = Payout.objects.filter(campaign=campaign, pk=payout).select_related("worker").first()
+        if found is None:
+            raise PaymentError(
+                _("Campaign “%(name)s” has no payment %(number)d.")
+                % {"name": campaign.name, "number": payout}
+            )
+        if found.voided_at is None:
+            found.voided_at, found.voided_by, found.void_reason = database.now(), actor, reason
+            found.save(update_fields=["voided_at", "voided_by", "void_reason"])
+            record(
+                actor=actor,
+                act="void_payment",
+                campaign=campaign,
+                worker=found.worker_id,
+                amount=found.amount,
+                reference=found.reference,
+                reason=reason,
+            )
+    return found
+
+
+def checked_reason(reason: str) -> str:
+    """A reason without spaces at its ends; raises PaymentError where there is none, or a long one."""
+    reason = " ".join(reason.split())
+    if not reason:
+        raise PaymentError(_("Give a reason: it stays in the history."))
+    if len(reason) > LONGEST_REASON:
+        raise PaymentError(_("A reason has %(most)d characters at most.") % {"most": LONGEST_REASON})
+    return reason
+
+
+def check_real(campaign: Campaign) -> None:
+    """Raise PaymentError where a campaign's answers are simulated: nobody is paid for those."""
+    if campaign.simulated:
+        raise PaymentError(
+            _("The answers of campaign “%(name)s” are simulated: nobody is paid for them.")
+            % {"name": campaign.name}
+        )
+
+
+def _check_reference(reference: str) -> None:
+    if len(reference) > LONGEST_REFERENCE:
+        raise PaymentError(_("A reference has %(most)d characters at most.") % {"most": LONGEST_REFERENCE})
 
 
 def micros_of(text: str) -> int:
@@ -206,14 +306,17 @@ def micros_of(text: str) -> int:
             return int(exact)
     except InvalidOperation:
         pass
-    raise PaymentError(f"amount {text!r}: expected a number with at most six decimals, e.g. 12.50")
+    raise PaymentError(
+        _("amount “%(text)s”: expected a number with at most six decimals, e.g. 12.50") % {"text": text[:60]}
+    )
 
 
 def ledger(campaign: Campaign) -> Iterator[tuple[object, ...]]:
-    """Every line of the ledger, as COLUMNS: answers in the order of their leases, then payouts.
+    """Every line of the ledger, as COLUMNS: answers in the order of their leases, then bonuses, then payouts.
 
     Read page by page. Amounts are in units of the currency; payouts are negative, so that the
-    amounts of a worker add up to what is due.
+    amounts of a worker add up to what is due. What was voided or withdrawn has a second line that takes the
+    first one back.
     """
     currency = currency_of(campaign)
     names = dict(Worker.objects.filter(standings__campaign=campaign).values_list("pk", "pseudonym"))
@@ -225,7 +328,7 @@ def ledger(campaign: Campaign) -> Iterator[tuple[object, ...]]:
         )[:LEDGER_LINES_PER_QUERY]
     ):
         after = page[-1][0]
-        for _, at, worker, kind, role, seconds, amount, version in page:
+        for _number, at, worker, kind, role, seconds, amount, version in page:
             yield (
                 _at(at),
                 names[worker],
@@ -233,15 +336,45 @@ def ledger(campaign: Campaign) -> Iterator[tuple[object, ...]]:
                 kind,
                 role,
                 round(seconds, 3),
-                _units(amount),
+                units(amount),
                 currency,
                 "",
                 version,
             )
+    given = Bonus.objects.filter(campaign=campaign).order_by("pk").select_related("worker")
+    for bonus in given.iterator(LEDGER_LINES_PER_QUERY):
+        who = bonus.worker.pseudonym
+        yield _line(bonus.given_at, who, "bonus", bonus.amount, currency, bonus.reason)
+        if bonus.withdrawn_at is not None:
+            about = bonus.withdrawn_reason
+            yield _line(bonus.withdrawn_at, who, "bonus withdrawn", -bonus.amount, currency, about)
     payouts = Payout.objects.filter(campaign=campaign).order_by("pk").select_related("worker")
     for paid_out in payouts.iterator(LEDGER_LINES_PER_QUERY):
-        who, sum_paid = paid_out.worker.pseudonym, _units(-paid_out.amount)
-        yield _at(paid_out.paid_at), who, "payout", "", "", "", sum_paid, currency, paid_out.reference, ""
+        who, reference = paid_out.worker.pseudonym, paid_out.reference
+        yield _line(paid_out.paid_at, who, "payout", -paid_out.amount, currency, reference)
+        if paid_out.voided_at is not None:
+            yield _line(paid_out.voided_at, who, "payout voided", paid_out.amount, currency, reference)
+
+
+def _line(
+    at: datetime, who: str, entry: str, amount: int, currency: str, reference: str
+) -> tuple[object, ...]:
+    """A line that is no answer."""
+    return _at(at), who, entry, "", "", "", units(amount), currency, reference, ""
+
+
+def ledger_csv(campaign: Campaign) -> Iterator[str]:
+    """The ledger as CSV for a spreadsheet, in pieces of many lines; the heads first."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    for number, line in enumerate(ledger(campaign), start=1):
+        writer.writerow(map(escape_formula, line))
+        if number % LEDGER_LINES_PER_QUERY == 0:
+            yield buffer.getvalue()
+            buffer.seek(0)
+            buffer.truncate()
+    yield buffer.getvalue()
 
 
 def write_ledger(campaign: Campaign, file: IO[str]) -> int:
@@ -257,7 +390,3 @@ def write_ledger(campaign: Campaign, file: IO[str]) -> int:
 
 def _at(moment: datetime | None) -> str:
     return moment.isoformat(timespec="seconds") if moment else ""
-
-
-def _units(micros: int) -> str:
-    return f"{Decimal(micros) / MICROS:f}"

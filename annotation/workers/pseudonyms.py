@@ -38,6 +38,7 @@ from annotation.models import (
     RoleGrant,
     Visit,
     Worker,
+    WorkerMessage,
 )
 from annotation.protocol.kinds import all_kinds
 from annotation.queue import leases
@@ -255,6 +256,7 @@ def _erase(worker: Worker, actor: Account | None, texts: bool, *, note: bool) ->
         names = [worker.pseudonym, *_forget_visits(identity)]
         ended = sessions.end_access(account) if account is not None else sessions.EndedAccess(0, 0)
         comments = Flag.objects.filter(judgment__worker=worker).exclude(comment="").update(comment="")
+        WorkerMessage.objects.filter(worker=worker).delete()
         written = _erase_texts(worker) if texts else 0
         if identity is not None:
             identity.delete()
@@ -276,6 +278,7 @@ def _remains(worker: Worker, texts: bool) -> bool:
         worker.erased_at is None
         or (texts and has_written(worker))
         or Identity.objects.filter(worker=worker).exists()
+        or WorkerMessage.objects.filter(worker=worker).exists()
         or Flag.objects.filter(judgment__worker=worker).exclude(comment="").exists()
     )
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from annotation.figures.style import canvas, legend, legend_height, system_look, value_grid
 from evaluation.figures.base import Plot, figure_kind, rows_by
-from evaluation.figures.style import canvas, legend, legend_height, system_look, value_grid
 from evaluation.formats.figure_tables import Cell, Table
 from evaluation.report_data.judging import SweptKappas
 

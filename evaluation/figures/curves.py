@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evaluation.figures.base import Plot, figure_kind, rows_by
-from evaluation.figures.style import (
+from annotation.figures.style import (
     COLOURED,
     canvas,
     legend,
@@ -15,6 +14,7 @@ from evaluation.figures.style import (
     system_look,
     value_grid,
 )
+from evaluation.figures.base import Plot, figure_kind, rows_by
 from evaluation.formats.figure_tables import Cell, Table
 from evaluation.report_data.directions import DirectionTable
 

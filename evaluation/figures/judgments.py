@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from annotation.figures.style import ACCENT, MUTED, canvas, value_grid, whole_numbers
 from evaluation.figures.base import Plot, column, figure_kind
-from evaluation.figures.style import ACCENT, MUTED, canvas, value_grid, whole_numbers
 from evaluation.formats.figure_tables import Table
 from evaluation.report_data.judging import JudgingSummary
 

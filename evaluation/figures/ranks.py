@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from annotation.figures.style import ACCENT, MUTED, canvas, percent_axis, short, value_grid
 from evaluation.figures.base import Plot, figure_kind, rows_by
-from evaluation.figures.style import ACCENT, MUTED, canvas, percent_axis, short, value_grid
 from evaluation.formats.figure_tables import Cell, Table
 from evaluation.report_data.directions import BINS, DirectionTable
 

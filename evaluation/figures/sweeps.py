@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evaluation.figures.base import Plot, figure_kind, rows_by
-from evaluation.figures.style import (
+from annotation.figures.style import (
     canvas,
     legend,
     legend_height,
@@ -19,6 +18,7 @@ from evaluation.figures.style import (
     system_look,
     value_grid,
 )
+from evaluation.figures.base import Plot, figure_kind, rows_by
 from evaluation.formats.figure_tables import Cell, Table
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from evaluation.figures.base import Plot, figure_kind, rows_by
-from evaluation.figures.style import (
+from annotation.figures.style import (
     COLOURED,
     MUTED,
     SystemLook,
@@ -17,6 +16,7 @@ from evaluation.figures.style import (
     system_look,
     value_grid,
 )
+from evaluation.figures.base import Plot, figure_kind, rows_by
 from evaluation.formats.figure_tables import Cell, Table
 from evaluation.metrics.table import METRICS
 from evaluation.report_data.directions import DirectionTable

@@ -13,8 +13,10 @@ import { bodyOf, poster } from "./tasks/post.js";
 import { Sender } from "./tasks/sender.js";
 import { place, storage } from "./tasks/storage.js";
 import { oneTab } from "./tasks/tab.js";
+import { takeAway } from "./tasks/told.js";
 import { announce, tell, troubles } from "./tasks/tray.js";
 
+takeAway();
 const first = document.querySelector("[data-desk]");
 const elsewhere = document.querySelector("[data-elsewhere]");
 const heard = document.querySelector("[data-announce]");

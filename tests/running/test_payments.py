@@ -81,7 +81,7 @@ def test_what_is_paid_is_due_no_more():
 @pytest.mark.parametrize("amount", [70_001, 0, -1])
 def test_nobody_is_paid_more_than_is_due_or_nothing(amount):
     world = answered()
-    with pytest.raises(PaymentError, match="0.07 EUR is due to this worker in campaign 'quay'"):
+    with pytest.raises(PaymentError, match="0.07 EUR is due to this worker in campaign “quay”"):
         payments.pay(worker=world.workers[0], campaign=world.campaign, amount=amount)
     assert not Payout.objects.exists()
 
@@ -91,7 +91,7 @@ def test_the_same_reference_is_the_same_payment():
     how: dict[str, Any] = {"worker": world.workers[0], "campaign": world.campaign, "reference": "march"}
     assert payments.pay(amount=30_000, **how) == payments.pay(amount=30_000, **how)
     assert Payout.objects.count() == 1
-    with pytest.raises(PaymentError, match="'march' is already used for 0.03 EUR paid before, not 0.04 EUR"):
+    with pytest.raises(PaymentError, match="“march” is already used for 0.03 EUR paid before, not 0.04 EUR"):
         payments.pay(amount=40_000, **how)
     payments.pay(worker=world.workers[1], campaign=world.campaign, amount=40_000, reference="march")
     assert Payout.objects.count() == 2

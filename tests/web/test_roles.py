@@ -191,7 +191,8 @@ def _built() -> dict[str, Any]:
                         ),
                         *("open_to_all", "make_invitation", "save_study", "known_items", "add_known_items"),
                         *("new_known_item", "texts", "jobs", "start_job", "task_consent", "api_consent"),
-                        *("machines", "act_on_machines"),
+                        *("machines", "act_on_machines", "act_on_workers", "payments", "record_payments"),
+                        *("ledger", "approval_list", "dashboard"),
                     )
                 },
                 "review_image": [name, "man"],
@@ -205,6 +206,9 @@ def _built() -> dict[str, Any]:
                 "revoke_token": [1],
                 "person": [1],
                 "act_on_person": [1],
+                "read_message": [1],
+                "void_payment": [name, 1],
+                "withdraw_bonus": [name, 1],
                 "retire_known_item": [name, 1],
                 "text": [name, "consent"],
                 "steer_job": [name, export.pk],
@@ -263,10 +267,11 @@ def _places_of_the_api(world: Any, campaign: str, job: int) -> dict[str, list[An
         "jobs/": [job],
         "tokens/": [1],
         "people/": [1],
+        "me/messages/": [1],
     }
     more: dict[str, Any] = {"<str:key>": "man", "<str:pseudonym>": worker, "<slug:layer>": campaign}
     more |= {"<int:invitation>": Invitation.objects.get().pk, "<int:item>": 1}
-    more |= {"<int:flag>": flag.pk, "<int:ruling>": ruling.pk}
+    more |= {"<int:flag>": flag.pk, "<int:ruling>": ruling.pk, "<int:payment>": 1, "<int:bonus>": 1}
     found = {}
     for one in served():
         first = next((held for start, held in things.items() if one.about.path.startswith(f"{start}<")), [])

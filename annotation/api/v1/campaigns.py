@@ -50,6 +50,7 @@ class CampaignShown(serializers.Serializer[Any]):
     state = serializers.ChoiceField(Campaign.STATES)
     reason = serializers.CharField(help_text="Why it is paused or closed.")
     open_to_all = serializers.BooleanField()
+    simulated = serializers.BooleanField(help_text="Whether simulated workers answer it.")
     settings_version = serializers.IntegerField()
     opened_at = serializers.DateTimeField(allow_null=True)
     ended_at = serializers.DateTimeField(allow_null=True)
@@ -284,6 +285,7 @@ def campaign_show_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
             "answers": cost.answers,
             "seconds": cost.seconds,
             "earned": decimal_text(cost.earned),
+            "bonuses": decimal_text(cost.bonuses),
             "paid": decimal_text(cost.paid),
             "due": decimal_text(cost.due),
             "in_hand": decimal_text(cost.in_hand),
@@ -437,6 +439,7 @@ def campaign_plain(campaign: Campaign) -> dict[str, Any]:
         "state": campaign.state,
         "reason": reason_in_words(campaign.reason),
         "open_to_all": campaign.open_to_all,
+        "simulated": campaign.simulated,
         "settings_version": campaign.settings_version,
         "opened_at": json_time(campaign.opened_at),
         "ended_at": json_time(campaign.ended_at),

@@ -9,16 +9,23 @@ from annotation.api.v1 import (
     campaign_settings,
     campaigns,
     corpora,
+    dashboard,
     me,
+    own_work,
+    paying,
     people,
     preparing,
     reviewing,
+    several_workers,
     streams,
     work,
     workers,
 )
 
-_MODULES = (corpora, campaigns, campaign_settings, preparing, workers, reviewing, work, streams, me, people)
+_MODULES = (
+    *(corpora, campaigns, dashboard, campaign_settings, preparing, workers, several_workers, paying),
+    *(reviewing, work, streams, me, own_work, people),
+)
 urlpatterns = [
     path("openapi.json", document.openapi_document, name="v1_openapi"),
     path("docs", document.api_pages, name="v1_docs"),

@@ -49,6 +49,7 @@ class WorkerShown(serializers.Serializer[Any]):
     answers = serializers.IntegerField()
     seconds = serializers.FloatField()
     earned = MoneyField()
+    bonuses = MoneyField()
     paid = MoneyField()
     due = MoneyField()
     hourly = MoneyField(allow_null=True)
@@ -214,6 +215,7 @@ def worker_plain(row: WorkerRow) -> dict[str, Any]:
         "answers": row.answers,
         "seconds": row.seconds,
         "earned": decimal_text(row.earned),
+        "bonuses": decimal_text(row.bonuses),
         "paid": decimal_text(row.paid),
         "due": decimal_text(row.due),
         "hourly": decimal_text(row.hourly) if row.hourly is not None else None,

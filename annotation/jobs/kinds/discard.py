@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from django.utils.translation import gettext_lazy
@@ -34,6 +36,26 @@ def discard_job(
     return asdict(done)
 
 
+@job_kind(
+    "discard_several", title=gettext_lazy("Withdrawing the judgments of several workers"), refusals=REFUSALS
+)
+def discard_several_job(progress: JobProgress, *, workers: list[int], reason: str = "") -> dict[str, Any]:
+    """Withdraw all that these `workers` (the rows' ids) answered, one after another; the result counts what
+    `discard.Done` does. As `discard_job`, it may be done again."""
+    campaign, counts = _campaign(progress), Counter[str]()
+    progress.advance(phase="recomputing images")
+    for number, worker in enumerate(workers):
+        done = service.discard_worker(
+            campaign=campaign,
+            worker=worker,
+            reason=reason,
+            actor=progress.actor,
+            progress=partial(_share_of, progress, number, len(workers)),
+        )
+        counts.update(judgments=done.judgments, images=done.images, retired=done.retired)
+    return {"workers": len(workers), **counts}
+
+
 @job_kind("restore", title=gettext_lazy("Restoring a worker's judgments"), refusals=REFUSALS)
 def restore_job(progress: JobProgress, *, worker: int, kind: str | None = None) -> dict[str, Any]:
     """Undo `discard_job`; the result is `discard.Done`."""
@@ -51,6 +73,10 @@ def _campaign(progress: JobProgress) -> Campaign:
     if progress.campaign is None:
         raise JobError("judgments are withdrawn in a campaign, and none was given")
     return progress.campaign
+
+
+def _share_of(progress: JobProgress, number: int, all_workers: int, done: int, total: int) -> None:
+    progress.advance((number + done / max(1, total)) / all_workers)
 
 
 def _images(progress: JobProgress) -> Callable[[int, int], None]:

@@ -44,6 +44,10 @@ def alarms_text(alarms: Iterable[dict[str, str]]) -> list[str]:
     return lines
 
 
+#: What is said instead of pace and cost.
+_SIMULATED = "simulated answers: they took no time and earn nothing"
+
+
 class Command(ReportCommand):
     help = "Print a campaign's progress, pace, cost, agreement and alarms."
     refusals = (CampaignError,)
@@ -61,6 +65,7 @@ class Command(ReportCommand):
             "campaign": campaign.name,
             "corpus": campaign.corpus.name,
             "state": campaign.state,
+            "simulated": campaign.simulated,
             "reason": reason_in_words(campaign.reason),
             **_figures(figures),
             "pace": {
@@ -98,21 +103,27 @@ class Command(ReportCommand):
                 [_kind(report, kind) for kind in report["tasks"]],
             ),
             *([_drawing(report["drawing_ways"])] if report["drawing_ways"] else ()),
-            _pace(pace),
-            f"earned {money(cost['earned'], currency)}, paid {money(cost['paid'], currency)}, "
-            f"due {money(cost['due'], currency)}, in progress {money(cost['in_hand'], currency)}"
-            + (
-                f", still to be earned {money(report['pay_to_come'], currency)}"
-                if report["pay_to_come"]
-                else ""
-            )
-            + (f"; {money(cost['hourly'], currency)} earned per hour of work" if cost["hourly"] else ""),
+            *([_SIMULATED] if report["simulated"] else [_pace(pace), _cost(report)]),
         ]
         if report["workers"] is not None:
-            parts.append(_workers(report["workers"], currency))
+            parts.append(_workers(report["workers"], currency, timed=not report["simulated"]))
         if report["alarms"]:
             parts.append("\n".join(alarms_text(report["alarms"])))
         return "\n\n".join(parts)
+
+
+def _cost(report: dict[str, Any]) -> str:
+    """What was earned, paid and is due, in a line."""
+    cost, currency = report["cost"], report["cost"]["currency"]
+    line = (
+        f"earned {money(cost['earned'], currency)}, paid {money(cost['paid'], currency)}, "
+        f"due {money(cost['due'], currency)}, in progress {money(cost['in_hand'], currency)}"
+    )
+    if cost["bonuses"]:
+        line += f", bonuses {money(cost['bonuses'], currency)}"
+    if report["pay_to_come"]:
+        line += f", still to be earned {money(report['pay_to_come'], currency)}"
+    return line + (f"; {money(cost['hourly'], currency)} earned per hour of work" if cost["hourly"] else "")
 
 
 def _figures(figures: Overview) -> dict[str, Any]:
@@ -178,7 +189,7 @@ def _worker(row: WorkerRow) -> dict[str, Any]:
     return {**asdict(row), "due": row.due, "kinds": kinds}
 
 
-def _workers(rows: list[dict[str, Any]], currency: str) -> str:
+def _workers(rows: list[dict[str, Any]], currency: str, *, timed: bool) -> str:
     lines = []
     for row in rows:
         for n, kind in enumerate(row["kinds"]):
@@ -192,7 +203,7 @@ def _workers(rows: list[dict[str, Any]], currency: str) -> str:
                     standing,
                     kind["answers"],
                     "-" if kind["accuracy"] is None else f"{kind['accuracy']:.0%} of {kind['known']}",
-                    "-" if kind["median_seconds"] is None else f"{kind['median_seconds']:.1f}",
+                    "-" if kind["median_seconds"] is None or not timed else f"{kind['median_seconds']:.1f}",
                     "" if n else money(row["due"], currency),
                 ]
             )

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Any
 
-from django.db.models import Sum
+from django.db.models import QuerySet, Sum
 from django.utils.formats import number_format
 
-from annotation.models import Campaign, Machine, Payout
+from annotation.models import Bonus, Campaign, Machine, Payout
 from annotation.protocol.questions import CONTROL, DOUBLE_CHECK
 from annotation.protocol.work import MICROS, PaySettings
 from annotation.selectors.campaign.sums import Earned, earned, leases_in_hand
@@ -41,8 +42,8 @@ class KindCost:
 
 @dataclass(frozen=True, slots=True)
 class CampaignCost:
-    """Cost so far: earned by people's answers, paid out, and in workers' hands; `hourly` is what an hour
-    earned. Answers of machines are only in `KindCost.machines`."""
+    """Cost so far: earned by people's answers, given as bonuses, paid out, and in workers' hands; `hourly` is
+    what an hour's answers earned. Answers of machines are only in `KindCost.machines`."""
 
     currency: str
     answers: int
@@ -52,11 +53,12 @@ class CampaignCost:
     in_hand: int
     hourly: int | None
     kinds: dict[str, KindCost] = field(default_factory=dict)
+    bonuses: int = 0
 
     @property
     def due(self) -> int:
-        """What was earned and is not paid yet, in millionths."""
-        return self.earned - self.paid
+        """What was earned or given and is not paid yet, in millionths."""
+        return self.earned + self.bonuses - self.paid
 
 
 def money(micros: int, currency: str) -> str:
@@ -66,12 +68,30 @@ def money(micros: int, currency: str) -> str:
     return f"{number_format(f'{whole if whole == amount else amount.normalize():f}')} {currency}"
 
 
+def cents(micros: int, currency: str) -> str:
+    """An amount to two decimals, for tables; the ledger has all of them."""
+    return money(round(micros, -4), currency)
+
+
+def units(micros: int) -> str:
+    """An amount in units of the currency with all its decimals, as a file has it."""
+    return f"{Decimal(micros) / MICROS:f}"
+
+
 def paid(campaign: Campaign, *, worker: int | None = None) -> dict[int, int]:
-    """Worker -> what was paid to them."""
-    payouts = Payout.objects.filter(campaign=campaign)
+    """Worker -> what was paid to them; payments that were voided are left out."""
+    return _by_worker(Payout.objects.filter(campaign=campaign, voided_at__isnull=True), worker)
+
+
+def bonuses(campaign: Campaign, *, worker: int | None = None) -> dict[int, int]:
+    """Worker -> the bonuses that they were given, in millionths; withdrawn ones are left out."""
+    return _by_worker(Bonus.objects.filter(campaign=campaign, withdrawn_at__isnull=True), worker)
+
+
+def _by_worker(rows: QuerySet[Any], worker: int | None) -> dict[int, int]:
     if worker is not None:
-        payouts = payouts.filter(worker=worker)
-    return dict(payouts.values("worker").annotate(sum=Sum("amount")).values_list("worker", "sum"))
+        rows = rows.filter(worker=worker)
+    return dict(rows.values("worker").annotate(sum=Sum("amount")).values_list("worker", "sum"))
 
 
 def in_hand(campaign: Campaign, pay: PaySettings, lines: Iterable[Earned] = ()) -> int:
@@ -99,9 +119,10 @@ def in_hand(campaign: Campaign, pay: PaySettings, lines: Iterable[Earned] = ()) 
 
 
 def spent(campaign: Campaign, pay: PaySettings) -> int:
-    """What is earned and what is in hand, as of now."""
+    """What is earned, given as bonuses and in hand, as of now."""
     lines, _ = _of_people(campaign)
-    return sum(line.pay for line in lines) + in_hand(campaign, pay, lines)
+    given = sum(bonuses(campaign).values())
+    return sum(line.pay for line in lines) + given + in_hand(campaign, pay, lines)
 
 
 def costs(campaign: Campaign, pay: PaySettings) -> CampaignCost:
@@ -128,6 +149,7 @@ def costs(campaign: Campaign, pay: PaySettings) -> CampaignCost:
         in_hand=in_hand(campaign, pay, lines),
         hourly=hourly(total, seconds),
         kinds=kinds,
+        bonuses=sum(bonuses(campaign).values()),
     )
 
 

@@ -15,7 +15,7 @@ from annotation.models import Campaign, Standing, Worker
 from annotation.protocol.kinds import kind_order
 from annotation.protocol.trust import TRUST_STATES, trust_reading
 from annotation.protocol.trust_settings import GoldCoverage
-from annotation.selectors.campaign.cost import TEST_ROLE, hourly, paid
+from annotation.selectors.campaign.cost import TEST_ROLE, bonuses, hourly, paid
 from annotation.selectors.campaign.sums import earned
 from annotation.selectors.controls import control_facts
 
@@ -56,13 +56,14 @@ class WorkerRow:
     seconds: float = 0.0
     earned: int = 0
     paid: int = 0
+    bonuses: int = 0
     hourly: int | None = None
     kinds: list[KindRow] = field(default_factory=list)
 
     @property
     def due(self) -> int:
-        """What the worker earned and was not paid yet, in millionths."""
-        return self.earned - self.paid
+        """What the worker earned or was given and was not paid yet, in millionths."""
+        return self.earned + self.bonuses - self.paid
 
 
 def workers(
@@ -104,6 +105,9 @@ def workers(
     for worker, sum_paid in paid(campaign).items():
         if worker in rows:
             rows[worker].paid = sum_paid
+    for worker, given in bonuses(campaign).items():
+        if worker in rows:
+            rows[worker].bonuses = given
     for row in rows.values():
         row.hourly = hourly(row.earned, row.seconds)
     found = list(standings.filter(worker__in=rows))

@@ -7,19 +7,23 @@ comes as sums (`campaign.earned`). Pages go by key: the worker after whom the ne
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from annotation.models import Campaign, Standing
 from annotation.protocol.trust import READINGS, trust_reading
 from annotation.selectors.campaign import WorkerRow, earned, workers
-from annotation.selectors.campaign.cost import TEST_ROLE, paid
+from annotation.selectors.campaign.cost import TEST_ROLE, bonuses, paid
 from annotation.selectors.controls import control_facts
+from annotation.selectors.workers.reading_speed import ReadingPace, reading_paces
 
 #: What the table can be sorted by.
 SORTS = ("worker", "answers", "accuracy", "seconds", "earned", "due")
 #: How workers stand, as the table can be filtered.
 WORKER_STATES = (*READINGS, "blocked", "withdrawn")
 _PAGE = 50
+#: Workers that are read at once for a file.
+_FILE_PAGE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +79,15 @@ class WorkerFigures:
 
 @dataclass(frozen=True, slots=True)
 class WorkerTablePage:
-    """A page of the table, and the worker to go on after, None at the end; `total` are all that match."""
+    """A page of the table, and the worker to go on after, None at the end; `total` are all that match.
+
+    `paces` are the reading paces of those workers whose answers tell any.
+    """
 
     rows: list[tuple[WorkerRow, WorkerFigures]]
     after: int | None
     total: int
+    paces: dict[int, ReadingPace]
 
 
 def worker_page(campaign: Campaign, asked: WorkerTableRequest, *, size: int = _PAGE) -> WorkerTablePage:
@@ -93,7 +101,30 @@ def worker_page(campaign: Campaign, asked: WorkerTableRequest, *, size: int = _P
         rows=[(rows[worker], found[worker]) for worker in page],
         after=page[-1] if start + size < len(ids) else None,
         total=len(ids),
+        paces=reading_paces(campaign, page),
     )
+
+
+def matching_workers(campaign: Campaign, asked: WorkerTableRequest) -> list[int]:
+    """The ids of all workers that are asked for, on whatever page they are, in their order."""
+    return _sorted(_matching(campaign, asked), asked)
+
+
+def worker_rows_of(campaign: Campaign, ids: Sequence[int]) -> Iterator[tuple[WorkerRow, bool]]:
+    """These workers in this order, and whether each answers faster than people read; read page by page."""
+    for start in range(0, len(ids), _FILE_PAGE):
+        part = ids[start : start + _FILE_PAGE]
+        rows = {row.id: row for row in workers(campaign, only=part, limit=_FILE_PAGE)}
+        paces = reading_paces(campaign, part)
+        for worker in part:
+            yield rows[worker], worker in paces and paces[worker].flagged
+
+
+def workers_called(campaign: Campaign, pseudonyms: Collection[str]) -> dict[str, int]:
+    """Pseudonym -> id of those of these workers who have a standing in the campaign, in the order of their
+    ids."""
+    found = Standing.objects.filter(campaign=campaign, worker__pseudonym__in=pseudonyms)
+    return dict(found.order_by("worker").values_list("worker__pseudonym", "worker").distinct())
 
 
 def _matching(campaign: Campaign, asked: WorkerTableRequest) -> dict[int, WorkerFigures]:
@@ -133,6 +164,9 @@ def _matching(campaign: Campaign, asked: WorkerTableRequest) -> dict[int, Worker
     for worker, amount in paid(campaign).items():
         if worker in found:
             found[worker].due -= amount
+    for worker, given in bonuses(campaign).items():
+        if worker in found:
+            found[worker].due += given
     return {
         worker: one
         for worker, one in found.items()

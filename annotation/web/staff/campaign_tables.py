@@ -17,7 +17,8 @@ from annotation.models import AuditEntry, Campaign
 from annotation.protocol import kinds
 from annotation.protocol.boxes import REVIEW
 from annotation.protocol.work import UNPAID
-from annotation.selectors.campaign import DoubleCheckAgreement, Funnel, Overview, TaskCounts, money
+from annotation.selectors.campaign import DoubleCheckAgreement, Funnel, Overview, TaskCounts
+from annotation.selectors.campaign.cost import cents
 from annotation.selectors.campaign.reasons import reason_in_words
 from annotation.web.staff.wording import ACTS, STAGES_IN_WORDS, kind_in_words
 
@@ -34,6 +35,8 @@ HELPS = {
     "complete": ("jobs", gettext_lazy("Export")),
     "few_workers": ("entry", gettext_lazy("Invite workers")),
     "no_worker": ("workers", gettext_lazy("See the workers")),
+    "fast_workers": ("workers", gettext_lazy("See the workers")),
+    "budget_low": ("campaign_settings", gettext_lazy("Change the budget")),
     "stalled": ("entry", gettext_lazy("Invite workers")),
     "leases_lost": ("texts", gettext_lazy("Read the instructions")),
     "draft": ("jobs", gettext_lazy("Open it")),
@@ -136,11 +139,22 @@ def acts_next(campaign: Campaign, alarms: Iterable[Alarm], *, runs: bool, opens:
 
 
 def campaign_facts(
-    seen: Overview, *, basis: str, paged: bool = False, unchecked: Sequence[str] = ()
+    seen: Overview, *, basis: str, paged: bool = False, unchecked: Sequence[str] = (), timed: bool = True
 ) -> list[Fact]:
     """The figures at the top of the page; `basis` is how work is paid, `paged` whether pages are asked,
-    `unchecked` the kinds of question at which nobody's accuracy is measured."""
-    found = [_images(seen.funnel, paged), _pace(seen), _end(seen), _cost(seen, basis)]
+    `unchecked` the kinds of question at which nobody's accuracy is measured. Where answers took no time
+    (`timed` is false) there is neither pace nor pay."""
+    found = [_images(seen.funnel, paged)]
+    if timed:
+        found += [_pace(seen), _end(seen), _cost(seen, basis)]
+    else:
+        found.append(
+            Fact(
+                _("simulated answers"),
+                _grouped(seen.cost.answers),
+                _("they took no time and earn nothing: this campaign shows neither pace nor pay"),
+            )
+        )
     if unchecked:
         found.append(_unchecked(unchecked))
     if seen.agreement:
@@ -195,6 +209,8 @@ def _cost(seen: Overview, basis: str) -> Fact:
         )
     if cost.hourly is not None:
         parts.append(_("%(amount)s earned per hour") % {"amount": cents(cost.hourly, cost.currency)})
+    if cost.bonuses:
+        parts.append(_("%(amount)s in bonuses") % {"amount": cents(cost.bonuses, cost.currency)})
     return Fact(_("cost so far"), cents(cost.earned, cost.currency), "; ".join(parts))
 
 
@@ -268,11 +284,6 @@ def _named(about: dict[str, object]) -> Sequence[str]:
             told = reason_in_words(str(value))
             found.append(str(kind_in_words(told)) if key == "kind" else f"{key} {told}")
     return found
-
-
-def cents(micros: int, currency: str) -> str:
-    """An amount to two decimals, for tables; the ledger has all of them."""
-    return money(round(micros, -4), currency)
 
 
 def _grouped(number: int) -> str:

@@ -102,6 +102,7 @@ def campaign_detail(request: HttpRequest, shown: Campaign) -> HttpResponse:
                 basis=settings.pay.basis,
                 paged=any(map(is_page, shown.kinds)),
                 unchecked=unchecked_kinds(shown),
+                timed=not shown.simulated,
             ),
             stages=funnel_rows(seen.funnel) if shown.tasks == campaigns.ENTITIES else [],
             kinds=kind_rows(seen),

@@ -15,11 +15,14 @@ from annotation.web.staff import (
     review,
     workers,
 )
+from annotation.web.staff.crowd import acts, payments
+from annotation.web.staff.dashboard import part
 
 urlpatterns = [
     path("campaigns/", campaigns.campaign_list, name="campaigns"),
     path("open-campaign/", campaigns.campaign_open, name="open_campaign"),
     path("campaigns/<slug:name>/", campaigns.campaign_detail, name="campaign"),
+    path("campaigns/<slug:name>/dashboard/", part.campaign_dashboard, name="dashboard"),
     path("campaigns/<slug:name>/state/", campaigns.campaign_move, name="move_campaign"),
     path("campaigns/<slug:name>/delete/", campaigns.campaign_delete, name="delete_campaign"),
     path("campaigns/<slug:name>/settings/", campaign_settings.settings_page, name="campaign_settings"),
@@ -35,6 +38,17 @@ urlpatterns = [
     ),
     path("campaigns/<slug:name>/flags/<int:flag>/resolve/", review.flag_resolve, name="resolve_flag"),
     path("campaigns/<slug:name>/workers/", workers.worker_list, name="workers"),
+    path("campaigns/<slug:name>/workers/act/", acts.workers_act, name="act_on_workers"),
+    path("campaigns/<slug:name>/payments/", payments.payments_page, name="payments"),
+    path("campaigns/<slug:name>/payments/record/", payments.payments_record, name="record_payments"),
+    path("campaigns/<slug:name>/payments/ledger.csv", payments.payments_ledger, name="ledger"),
+    path("campaigns/<slug:name>/payments/platform/", payments.approval_list, name="approval_list"),
+    path("campaigns/<slug:name>/payments/<int:payout>/void/", payments.payment_void, name="void_payment"),
+    path(
+        "campaigns/<slug:name>/payments/bonuses/<int:bonus>/withdraw/",
+        payments.bonus_withdraw,
+        name="withdraw_bonus",
+    ),
     path("campaigns/<slug:name>/machines/", machines.machine_list, name="machines"),
     path("campaigns/<slug:name>/machines/act/", machines.machine_act, name="act_on_machines"),
     path("campaigns/<slug:name>/workers/<str:pseudonym>/", workers.worker_detail, name="worker"),

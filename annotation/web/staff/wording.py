@@ -167,6 +167,12 @@ ACTS = {
     "discard_worker": gettext_lazy("withdrew a worker's answers"),
     "restore_worker": gettext_lazy("restored a worker's answers"),
     "pay_worker": gettext_lazy("paid a worker"),
+    "void_payment": gettext_lazy("voided a payment"),
+    "give_bonus": gettext_lazy("gave a bonus"),
+    "withdraw_bonus": gettext_lazy("withdrew a bonus"),
+    "message_workers": gettext_lazy("sent a message to workers"),
+    "download_identities": gettext_lazy("downloaded ids of a crowd platform"),
+    "mark_simulated": gettext_lazy("marked the campaign as simulated"),
     "cancel_job": gettext_lazy("cancelled a job"),
     "resume_job": gettext_lazy("resumed a job"),
 }

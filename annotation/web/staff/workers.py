@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST, require_safe
@@ -22,6 +23,13 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.work import UNPAID
 from annotation.selectors.campaign import KindRow, WorkerRow
 from annotation.selectors.campaign import workers as worker_rows
+from annotation.selectors.campaign.cost import cents, units
+from annotation.selectors.workers.reading_speed import (
+    WORDS_A_MINUTE,
+    ReadingPace,
+    reading_paces,
+    words_in_a_caption,
+)
 from annotation.selectors.workers.worker_table import (
     SORTS,
     WORKER_STATES,
@@ -31,10 +39,10 @@ from annotation.selectors.workers.worker_table import (
 )
 from annotation.web.common.access import account_of, for_roles_on, role_missing
 from annotation.web.common.confirm import confirmed
-from annotation.web.staff.campaign_tables import cents
 from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame, query_string, said
 from annotation.web.staff.wording import STANDINGS, kind_in_words, kinds_in_words
-from annotation.workers import pseudonyms
+from annotation.workers import payments, pseudonyms
+from annotation.workers.messages import told_to
 from annotation.workers.pseudonyms import CannotErase
 
 #: Heads of the table's columns, by what they sort by.
@@ -74,6 +82,7 @@ class ShownWorker:
     due: str
     standing: str
     off: bool
+    too_fast: bool
 
 
 @require_safe
@@ -90,13 +99,17 @@ def worker_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             request,
             campaign,
             "workers",
-            rows=[_shown(row, figures, asked.kind, pay.currency) for row, figures in page.rows],
+            rows=[
+                _shown(row, figures, asked.kind, pay.currency, page.paces.get(row.id))
+                for row, figures in page.rows
+            ],
+            query=_as_query(replace(asked, after=0)).lstrip("?"),
+            reference=f"{campaign.name}-{timezone.now():%Y-%m-%d}"[: payments.LONGEST_REFERENCE],
+            currency=pay.currency,
             total=page.total,
             asked=asked,
-            heads=[
-                _head(asked, sort) for sort in SORTS if pay.basis != UNPAID or sort not in ("earned", "due")
-            ],
-            paid=pay.basis != UNPAID,
+            heads=[_head(asked, sort) for sort in SORTS if _pays(campaign) or sort not in ("earned", "due")],
+            paid=_pays(campaign),
             machines_answer=bool(kinds.machine_kinds(campaign.kinds)),
             kinds=kinds_in_words(campaign),
             states=FILTERS.items(),
@@ -111,6 +124,7 @@ def worker_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 def worker_detail(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
     """One worker of a campaign, by kind of question, with what can be done about them."""
     row = worker_rows(campaign, only=[_worker(campaign, pseudonym)])[0]
+    pace = reading_paces(campaign, [row.id]).get(row.id)
     pay = settings_of(campaign.settings).pay
     return render(
         request,
@@ -124,7 +138,14 @@ def worker_detail(request: HttpRequest, campaign: Campaign, pseudonym: str) -> H
             earned=cents(row.earned, pay.currency),
             due=cents(row.due, pay.currency),
             hourly=cents(row.hourly, pay.currency) if row.hourly is not None else "",
-            paid=pay.basis != UNPAID,
+            paid=_pays(campaign),
+            bonuses=cents(row.bonuses, pay.currency) if row.bonuses else "",
+            owed=units(row.due) if row.due > 0 else "",
+            currency=pay.currency,
+            pace=pace if pace is not None and pace.flagged else None,
+            words=round(words_in_a_caption(campaign)) if pace is not None and pace.flagged else 0,
+            words_a_minute=WORDS_A_MINUTE,
+            told=told_to(campaign, row.id),
         ),
     )
 
@@ -182,7 +203,14 @@ def worker_erase(request: HttpRequest, campaign: Campaign, pseudonym: str) -> Ht
     return redirect("worker", campaign.name, pseudonym)
 
 
-def _shown(row: WorkerRow, figures: WorkerFigures, kind: str, currency: str) -> ShownWorker:
+def _pays(campaign: Campaign) -> bool:
+    """Whether answers earn anything: not where they are simulated."""
+    return settings_of(campaign.settings).pay.basis != UNPAID and not campaign.simulated
+
+
+def _shown(
+    row: WorkerRow, figures: WorkerFigures, kind: str, currency: str, pace: ReadingPace | None
+) -> ShownWorker:
     """A worker's line: all kinds together, or one of them."""
     kinds = [each for each in row.kinds if kind in ("", each.kind)]
     off = sorted({standing_of(each) for each in kinds if _off(each)})
@@ -194,7 +222,15 @@ def _shown(row: WorkerRow, figures: WorkerFigures, kind: str, currency: str) -> 
         due=cents(figures.due, currency),
         standing=standing_of(kinds[0]) if len(kinds) == 1 else _together(len(kinds), trusted, off),
         off=bool(off),
+        too_fast=pace is not None and pace.flagged,
     )
+
+
+def standings_together(row: WorkerRow) -> str:
+    """How a worker stands for all kinds together, in words."""
+    off = sorted({standing_of(each) for each in row.kinds if _off(each)})
+    trusted = sum(each.state == "trusted" and not _off(each) for each in row.kinds)
+    return _together(len(row.kinds), trusted, off)
 
 
 def standing_of(kind: KindRow) -> str:

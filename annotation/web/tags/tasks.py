@@ -8,10 +8,12 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from annotation.models import WorkerMessage
 from annotation.task_types.box_drawing.type import EDGES
 from annotation.task_types.region_description.type import LONGEST_REGION_TEXT, region_field_name
 from annotation.web.annotator.task_page import ASKED_OF_WORKER, MARK, CaptionPiece, TaskPage, as_printed
 from annotation.web.common.palette import hue
+from annotation.workers import messages
 
 register = template.Library()
 register.filter(as_printed)
@@ -34,6 +36,13 @@ def phrase(bit: CaptionPiece) -> SafeString:
 def asked_box() -> SafeString:
     """The name that the box in question bears in the picture, in its colour."""
     return format_html('<b class="chip hue-{}">{}</b>', ASKED_OF_WORKER, MARK)
+
+
+@register.simple_tag(takes_context=True)
+def unread(context: dict[str, Any]) -> list[WorkerMessage]:
+    """The messages of researchers that whoever asks has not read yet."""
+    user = context["request"].user
+    return messages.unread_of_account(user.pk) if user.is_authenticated else []
 
 
 class RegionRow(NamedTuple):

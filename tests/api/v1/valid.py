@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from annotation import campaigns
-from annotation.models import Account, Campaign, Control, Flag, Invitation, Job, OpenImage
+from annotation.models import Account, Campaign, Control, Flag, Invitation, Job, OpenImage, WorkerMessage
 from annotation.moderation import discarding, rulings
 from annotation.protocol.rulings import KeepApart
-from annotation.workers import api_tokens
+from annotation.workers import api_tokens, bonuses, payments, pseudonyms
 from evaluation.models import Batch, CaptionSet, Report, Run, System
 from evaluation.services.features.store import NewSet, write_set
 from evaluation.services.judgments.freezing import freeze_protocol
@@ -103,6 +103,32 @@ def _pseudonym() -> str:
 
 def of_worker(body: dict[str, Any] | None = None) -> Make:
     return lambda: ValidCall({"name": "quay", "pseudonym": _pseudonym()}, body=body)
+
+
+def of_workers(body: dict[str, Any]) -> Make:
+    return lambda: ValidCall({"name": "quay"}, body={**body, "workers": [_pseudonym()]})
+
+
+def _bonus() -> ValidCall:
+    campaign = Campaign.objects.get(name="quay")
+    worker = discarding.worker_named(_pseudonym(), campaign)
+    (made,) = bonuses.give_bonus(campaign=campaign, workers=[worker], amount=2_000_000, reason="Patience")
+    return ValidCall({"name": "quay", "bonus": made.pk}, body={"reason": "The wrong worker."})
+
+
+def _payment() -> ValidCall:
+    _bonus()
+    made = payments.pay_everybody(campaign=Campaign.objects.get(name="quay"), reference="by mistake")[0]
+    return ValidCall({"name": "quay", "payment": made.pk}, body={"reason": "Not sent."})
+
+
+def _message() -> ValidCall:
+    account = Account.objects.get(username="researcher")
+    worker = pseudonyms.worker_of(account)
+    made = WorkerMessage.objects.create(
+        campaign=Campaign.objects.get(name="quay"), worker=worker, text="Thank you."
+    )
+    return ValidCall({"number": made.pk})
 
 
 def _token() -> ValidCall:
@@ -236,6 +262,22 @@ VALID: dict[str, Make] = {
     "worker_reinstate": _suspended,
     "worker_discard": of_worker({"reason": "At random."}),
     "worker_restore": _discarded,
+    "dashboard_show": at(name="quay"),
+    "several_workers": of_workers({"act": "suspend", "reason": "Look again."}),
+    "several_workers_discard": of_workers({"reason": "At random."}),
+    "messages_send": of_workers({"text": "Draw tighter boxes, please."}),
+    "dues_list": at(name="quay"),
+    "payments_list": at(name="quay"),
+    "payments_record": told({"reference": "march"}, name="quay"),
+    "payment_void": _payment,
+    "bonuses_list": at(name="quay"),
+    "bonus_give": of_workers({"amount": "1.50", "reason": "Patience"}),
+    "bonus_withdraw": _bonus,
+    "ledger_download": at(name="quay"),
+    "platform_list": asked({"platform": "prolific", "list": "submissions"}, name="quay"),
+    "earnings_list": nothing,
+    "own_messages_list": nothing,
+    "own_message_read": _message,
     "review_queue_list": at(name="review"),
     "review_image_show": _ruled,
     "ruling_make": told({"ruling": {"kind": "keep_apart", "a": MAN, "b": HAT}}, name="review", key="man"),

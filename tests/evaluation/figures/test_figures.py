@@ -9,11 +9,11 @@ from xml.etree import ElementTree
 
 import pytest
 
+from annotation.figures.style import COLOURED, short, system_look
 from evaluation.agreement.summary import Resampling
 from evaluation.figures import agreement, curves, judgments, ranks, sweeps, systems
 from evaluation.figures.base import FIGURE_DRAWERS, Plot
 from evaluation.figures.files import as_pdf, as_svg
-from evaluation.figures.style import COLOURED, short, system_look
 from evaluation.relevance.pairs import JudgedPair
 from evaluation.report_data.directions import DirectionTable
 from evaluation.report_data.judging import judging_of

@@ -1,0 +1,97 @@
+"""The data of a campaign's charts by API."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rest_framework import serializers
+
+from annotation.api.contents import json_time
+from annotation.api.rest.fields import MoneyField, decimal_text
+from annotation.api.rest.operations import GET, ApiCall, Operation, serves
+from annotation.api.v1.addressed import CAMPAIGN_PATH, CAMPAIGNS_TAG, READS_CAMPAIGN
+from annotation.models import Campaign
+from annotation.protocol.campaign_settings import settings_of
+from annotation.selectors.campaign import overview
+from annotation.selectors.campaign.series import Point, campaign_series
+
+
+class CountShown(serializers.Serializer[Any]):
+    """A time, and how many there are then."""
+
+    at = serializers.DateTimeField()
+    number = serializers.IntegerField()
+
+
+class AmountShown(serializers.Serializer[Any]):
+    """A time, and how much there is then."""
+
+    at = serializers.DateTimeField()
+    amount = MoneyField()
+
+
+class QuestionAgreementShown(serializers.Serializer[Any]):
+    """How far two workers agree who were asked the same of one kind: of `pairs`, the share that is equal, and
+    Cohen's kappa."""
+
+    kind = serializers.CharField()
+    pairs = serializers.IntegerField()
+    equal = serializers.FloatField()
+    kappa = serializers.FloatField(allow_null=True)
+
+
+class DashboardShown(serializers.Serializer[Any]):
+    """The data of the charts: answers by the hour that begins at a time; running totals of images that are
+    done and of what answers earned, and where these are expected to end."""
+
+    simulated = serializers.BooleanField(help_text="Simulated answers took no time: no speed, no forecast.")
+    answers_by_hour = CountShown(many=True)
+    images = serializers.IntegerField()
+    images_done = CountShown(many=True)
+    images_end = CountShown(allow_null=True)
+    currency = serializers.CharField()
+    earned = AmountShown(many=True)
+    earned_end = AmountShown(allow_null=True)
+    budget = MoneyField(allow_null=True)
+    agreement = QuestionAgreementShown(many=True)
+
+
+@serves(
+    Operation(
+        route="dashboard",
+        method=GET,
+        path=f"{CAMPAIGN_PATH}/dashboard",
+        tag=CAMPAIGNS_TAG,
+        opens=READS_CAMPAIGN,
+        answers=DashboardShown,
+    )
+)
+def dashboard_show_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
+    """Show the data of a campaign's charts."""
+    settings = settings_of(campaign.settings)
+    series = campaign_series(campaign, settings, overview(campaign, settings.pay))
+    timed = not campaign.simulated
+    return {
+        "simulated": campaign.simulated,
+        "answers_by_hour": _counts(series.answers) if timed else [],
+        "images": series.images,
+        "images_done": _counts(series.done),
+        "images_end": _counts([series.images_end])[0] if timed and series.images_end else None,
+        "currency": series.currency,
+        "earned": _amounts(series.cost),
+        "earned_end": _amounts([series.cost_end])[0] if timed and series.cost_end else None,
+        "budget": decimal_text(series.budget) if series.budget is not None else None,
+        "agreement": [
+            {"kind": kind, "pairs": each.pairs, "equal": each.equal, "kappa": each.kappa}
+            for kind, each in series.agreement.items()
+        ],
+    }
+
+
+def _counts(points: Sequence[Point]) -> list[dict[str, Any]]:
+    return [{"at": json_time(at), "number": number} for at, number in points]
+
+
+def _amounts(points: Sequence[Point]) -> list[dict[str, Any]]:
+    return [{"at": json_time(at), "amount": decimal_text(amount)} for at, amount in points]

@@ -1,0 +1,103 @@
+"""A figure as SVG that any page can hold. The same figure is the same text.
+
+It stands inside a page whose policy allows no inline style, in light or dark: so style becomes attributes,
+black becomes the colour of the page's text, and ids, of which a page can have one each, begin with the
+figure's key.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+from defusedxml.ElementTree import fromstring
+
+from annotation.figures.style import FIGURE_INK, styled
+
+if TYPE_CHECKING:  # matplotlib is imported where something is drawn: most processes never draw
+    from matplotlib.figure import Figure
+
+_SVG = "http://www.w3.org/2000/svg"
+_XLINK = "{http://www.w3.org/1999/xlink}href"
+_FONT = re.compile(r"(?:(italic|oblique)\s+)?(?:(bold|\d{3})\s+)?([\d.]+)px\s+(.+)")
+#: What a page may say of its own letters goes before what matplotlib measured with.
+_FAMILY = "system-ui, 'DejaVu Sans', sans-serif"
+_REFERENCE = re.compile(r"url\(#([^)]+)\)")
+
+
+def drawn_as_svg(draw: Callable[[], Figure], *, key: str, title: str) -> str:
+    """The figure that `draw` makes, as an SVG document without style, script or date; its ids begin with
+    `key`, and `title` is what is read out."""
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    out = io.StringIO()
+    with styled():
+        figure = draw()
+        FigureCanvasSVG(figure)
+        figure.savefig(
+            out, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
+        )
+    return _plain(out.getvalue(), key, title)
+
+
+def _plain(text: str, key: str, title: str) -> str:
+    root = fromstring(text)
+    ElementTree.register_namespace("", _SVG)
+    for tag in ("metadata", "defs"):
+        for found in root.findall(f"{{{_SVG}}}{tag}"):
+            for inner in list(found):
+                if inner.tag in (f"{{{_SVG}}}style",) or tag == "metadata":
+                    found.remove(inner)
+            if not len(found):
+                root.remove(found)
+    referred = {
+        *(value[1:] for one in root.iter() if (value := one.get(_XLINK, "")).startswith("#")),
+        *(name for one in root.iter() for value in one.attrib.values() for name in _REFERENCE.findall(value)),
+    }
+    for one in root.iter():
+        _unstyle(one)
+        _rename(one, key, referred)
+    root.set("role", "img")
+    root.set("aria-label", title)
+    root.set("class", "figure")
+    root.set("stroke-linejoin", "round")
+    root.set("stroke-linecap", "butt")
+    root.set("font-family", _FAMILY)
+    root.set("fill", "currentColor")  # what says nothing of its fill is black in matplotlib's mind
+    for size in ("width", "height"):
+        root.attrib.pop(size, None)
+    head = ElementTree.Element(f"{{{_SVG}}}title")
+    head.text = title
+    root.insert(0, head)
+    return ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _unstyle(one: ElementTree.Element) -> None:
+    """Turn an element's style into attributes, and ink into the page's."""
+    for part in one.attrib.pop("style", "").split(";"):
+        name, _, value = (piece.strip() for piece in part.partition(":"))
+        if name == "font" and (font := _FONT.fullmatch(value)):
+            one.set("font-size", font[3])
+            if font[2]:
+                one.set("font-weight", font[2])
+        elif name and name not in ("font", "font-family"):
+            one.set(name, value)
+    for name in ("fill", "stroke"):
+        if one.get(name) == FIGURE_INK:
+            one.set(name, "currentColor")
+
+
+def _rename(one: ElementTree.Element, key: str, referred: set[str]) -> None:
+    """Keep the ids that something refers to, under names of this figure's own."""
+    name = one.attrib.pop("id", "")
+    if name in referred:
+        one.set("id", f"{key}-{name}")
+    target = one.attrib.pop(_XLINK, "")
+    if target:
+        one.set("href", f"#{key}-{target[1:]}" if target.startswith("#") else target)
+    for attribute, value in list(one.attrib.items()):
+        if _REFERENCE.search(value):
+            one.set(attribute, _REFERENCE.sub(rf"url(#{key}-\1)", value))

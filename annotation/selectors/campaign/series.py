@@ -1,0 +1,99 @@
+"""What the four charts of a campaign show: answers an hour, images done, cost, and agreement by question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from django.utils import timezone
+
+from annotation.models import Campaign
+from annotation.protocol.campaign_settings import CampaignSettings
+from annotation.protocol.work import MICROS
+from annotation.selectors.campaign.double_checks import DoubleCheckAgreement
+from annotation.selectors.campaign.glance import Overview
+from annotation.selectors.campaign.hours import answer_hours, done_hours
+
+#: Hours of answers that are shown, the newest.
+HOURS_SHOWN = 48
+#: Steps of what is added up: the shortest that has no more than so many.
+_STEPS = (timedelta(hours=1), timedelta(days=1), timedelta(weeks=1), timedelta(weeks=13))
+_MOST_STEPS = 90
+
+#: A time, and how many or how much there is then.
+Point = tuple[datetime, int]
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignSeries:
+    """The charts' data. Times are the beginnings of hours for `answers`, else the ends of steps, in UTC;
+    amounts are millionths of the currency.
+
+    `done` and `cost` are running totals. `images_end` and `cost_end` are where they are expected to end, None
+    where nobody can tell or all is done; `budget` is None where none is set.
+    """
+
+    answers: list[Point]
+    done: list[Point]
+    images: int
+    images_end: Point | None
+    cost: list[Point]
+    budget: int | None
+    cost_end: Point | None
+    currency: str
+    agreement: dict[str, DoubleCheckAgreement]
+
+
+def campaign_series(
+    campaign: Campaign, settings: CampaignSettings, seen: Overview, *, fresh: bool = False
+) -> CampaignSeries:
+    """The data of a campaign's charts, beside the figures that were `seen` at the same time."""
+    now = timezone.now()
+    hours, done = answer_hours(campaign), done_hours(campaign, fresh=fresh)
+    cost = _running({hour: each.pay for hour, each in hours.items()}, now)
+    ends_at = seen.pace.ends_at if campaign.state != Campaign.CLOSED else None
+    budget = settings.stop.budget
+    to_come = seen.pay_to_come
+    return CampaignSeries(
+        answers=_newest_hours({hour: each.answers for hour, each in hours.items()}, now),
+        done=_running(done, now),
+        images=seen.funnel.images,
+        images_end=(ends_at, seen.funnel.images) if ends_at is not None else None,
+        cost=cost,
+        budget=round(budget * MICROS) if budget is not None else None,
+        cost_end=(ends_at, cost[-1][1] + to_come) if ends_at is not None and cost and to_come else None,
+        currency=seen.cost.currency,
+        agreement=seen.agreement,
+    )
+
+
+def _newest_hours(answers: Mapping[datetime, int], now: datetime) -> list[Point]:
+    """The newest hours, those without answers too; of a campaign that rests, those before it came to rest."""
+    counted = [hour for hour, number in answers.items() if number]
+    if not counted:
+        return []
+    last = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+    if last - max(counted) > timedelta(hours=HOURS_SHOWN):
+        last = max(counted)
+    first = max(last - timedelta(hours=HOURS_SHOWN - 1), min(counted))
+    number = int((last - first) / timedelta(hours=1)) + 1
+    shown = [first + timedelta(hours=each) for each in range(number)]
+    return [(hour, answers.get(hour, 0)) for hour in shown]
+
+
+def _running(values: Mapping[datetime, int], now: datetime) -> list[Point]:
+    """Running totals from a 0 at the first hour on, at the ends of steps of equal length; the last one is
+    now, or when the last hour was over."""
+    if not values:
+        return []
+    first, last = min(values), max(values)
+    step = next((each for each in _STEPS if (last - first) / each <= _MOST_STEPS), _STEPS[-1])
+    totals: list[Point] = [(first, 0)]
+    total, end = 0, first + step
+    for hour in sorted(values):
+        while hour >= end:
+            totals.append((end, total))
+            end += step
+        total += values[hour]
+    return [*totals, (min(end, now) if now > first else end, total)]

@@ -1,0 +1,94 @@
+"""What a worker earned, campaign by campaign: what is due, what was paid, and the bonuses."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.db.models import Count, Sum
+
+from annotation.models import Assignment, Bonus, Campaign, Payout, Worker
+from annotation.protocol.campaign_settings import settings_of
+from annotation.selectors.campaign.cost import TEST_ROLE
+
+
+@dataclass(frozen=True, slots=True)
+class PaidLine:
+    """A payment: when, how much (in millionths), and under which reference."""
+
+    at: datetime
+    amount: int
+    reference: str
+
+
+@dataclass(frozen=True, slots=True)
+class BonusLine:
+    """A bonus: when it was given, how much (in millionths), and what for."""
+
+    at: datetime
+    amount: int
+    reason: str
+
+
+@dataclass(slots=True)
+class Earnings:
+    """A worker's account in one campaign, in millionths of its currency. Items of tests are no answers."""
+
+    campaign: str
+    currency: str
+    answers: int = 0
+    seconds: float = 0.0
+    earned: int = 0
+    bonuses: list[BonusLine] = field(default_factory=list)
+    payments: list[PaidLine] = field(default_factory=list)
+
+    @property
+    def given(self) -> int:
+        """All bonuses together."""
+        return sum(bonus.amount for bonus in self.bonuses)
+
+    @property
+    def paid(self) -> int:
+        """All payments together."""
+        return sum(payment.amount for payment in self.payments)
+
+    @property
+    def due(self) -> int:
+        """What was earned or given and is not paid yet."""
+        return self.earned + self.given - self.paid
+
+    @property
+    def is_paid_work(self) -> bool:
+        """Whether any money is in it."""
+        return bool(self.earned or self.bonuses or self.payments)
+
+
+def earnings_of(worker: Worker) -> list[Earnings]:
+    """A worker's accounts by the names of their campaigns; four queries.
+
+    Payments that were voided and bonuses that were withdrawn are left out.
+    """
+    sums = Assignment.objects.filter(worker=worker, state=Assignment.SUBMITTED).order_by()
+    rows = list(sums.values("campaign", "role").annotate(n=Count("pk"), s=Sum("seconds"), p=Sum("pay")))
+    bonuses, payments = defaultdict[int, list[BonusLine]](list), defaultdict[int, list[PaidLine]](list)
+    for bonus in Bonus.objects.filter(worker=worker, withdrawn_at__isnull=True).order_by("-pk"):
+        bonuses[bonus.campaign_id].append(BonusLine(bonus.given_at, bonus.amount, bonus.reason))
+    for payout in Payout.objects.filter(worker=worker, voided_at__isnull=True).order_by("-pk"):
+        payments[payout.campaign_id].append(PaidLine(payout.paid_at, payout.amount, payout.reference))
+    concerned = {row["campaign"] for row in rows} | set(bonuses) | set(payments)
+    found = {
+        campaign.pk: Earnings(
+            campaign.name,
+            settings_of(campaign.settings).pay.currency,
+            bonuses=bonuses[campaign.pk],
+            payments=payments[campaign.pk],
+        )
+        for campaign in Campaign.objects.filter(pk__in=concerned).order_by("name")
+    }
+    for row in rows:
+        one = found[row["campaign"]]
+        one.earned += row["p"]
+        one.seconds += row["s"]
+        one.answers += row["n"] if row["role"] != TEST_ROLE else 0
+    return list(found.values())

@@ -1,0 +1,1 @@
+"""Pages about a campaign's workers together: acts on several of them, and payments."""

@@ -1,0 +1,41 @@
+"""Which workers a form of a campaign means: those that are ticked, or all of a list."""
+
+from __future__ import annotations
+
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+
+from annotation.models import Campaign
+from annotation.moderation.discarding import CannotDo
+from annotation.selectors.workers.worker_table import matching_workers, workers_called
+from annotation.web.staff.workers import asked_in
+
+#: Workers that one form may name. A list of more is meant as a whole.
+MOST_NAMED = 1_000
+
+
+def chosen_workers(campaign: Campaign, sent: QueryDict) -> list[int]:
+    """The ids of the workers that a form names as `worker`, by pseudonym; with `all`, of all that the list in
+    its `query` holds. Raises CannotDo where nobody is named, or somebody who is not there."""
+    if sent.get("all") == "yes":
+        found = matching_workers(campaign, asked_in(QueryDict(sent.get("query", "")[:2_000])))
+    else:
+        names = [name for name in dict.fromkeys(sent.getlist("worker")) if "\0" not in name][:MOST_NAMED]
+        known = workers_called(campaign, names)
+        if unknown := [name for name in names if name not in known]:
+            raise CannotDo(
+                _("Campaign “%(campaign)s” has no worker “%(name)s”.")
+                % {"campaign": campaign.name, "name": unknown[0][:60]}
+            )
+        found = list(known.values())
+    if not found:
+        raise CannotDo(_("Choose workers first: tick them in the table."))
+    return found
+
+
+def page_of_worker(campaign: Campaign, sent: QueryDict) -> str:
+    """The pseudonym of the one worker on whose page a form stands, "" for one that stands elsewhere."""
+    if sent.get("back") != "worker":
+        return ""
+    names = [name for name in sent.getlist("worker")[:2] if "\0" not in name]
+    return next(iter(workers_called(campaign, names)), "") if len(names) == 1 else ""

@@ -1,0 +1,111 @@
+"""The part of a campaign's page that keeps itself up to date, and its tag.
+
+As long as the tag is the same, a page that asks for the part gets an empty answer (304), for a few small
+queries. The part is made anew where an answer came or somebody acted, and every few minutes, as some alarms
+come by themselves; not oftener than every ten seconds, however many look at it and however fast answers come.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.core.cache import cache
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.utils.cache import get_conditional_response
+from django.utils.translation import get_language
+from django.views.decorators.http import require_safe
+
+from annotation.campaigns import monitoring
+from annotation.common.roles import RESEARCHER
+from annotation.models import Campaign
+from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.kinds import is_page
+from annotation.protocol.work import UNPAID
+from annotation.selectors.campaign import overview
+from annotation.selectors.campaign.kept import newest_act
+from annotation.selectors.campaign.progress import newest_answer_at
+from annotation.selectors.campaign.series import campaign_series
+from annotation.selectors.controls import unchecked_kinds
+from annotation.web.common.access import BROWSING, account_of, for_roles_on
+from annotation.web.staff.campaign_tables import acts_next, campaign_facts
+from annotation.web.staff.dashboard.charts import campaign_charts
+from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame
+from annotation.web.staff.wording import kind_quoted
+
+#: Seconds for which a part is not made anew whatever happens, and those after which it is in any case.
+HELD, ANEW = 10, 300
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A part as it was made: its tag, when its newest answer came, and when it was made."""
+
+    html: str
+    tag: str
+    newest: datetime | None
+    made: float
+
+
+@require_safe
+@for_roles_on(CAMPAIGN_OF_ADDRESS, *BROWSING)
+def campaign_dashboard(request: HttpRequest, campaign: Campaign) -> HttpResponseBase:
+    """A campaign's charts: a page by itself, or with `part=1` the part alone, for a page that is open."""
+    found = _part(request, campaign)
+    if request.GET.get("part") != "1":
+        about = campaign_frame(request, campaign, "overview", part=found.html)
+        return render(request, "annotation/staff/dashboard.html", about)
+    answer = HttpResponse(found.html)
+    answer["ETag"] = found.tag
+    answer["Cache-Control"] = "private, no-cache"
+    return get_conditional_response(request, etag=found.tag, response=answer) or answer
+
+
+def _part(request: HttpRequest, campaign: Campaign) -> _Kept:
+    """The part as whoever asks may see it, made now or kept."""
+    account = account_of(request)
+    sees = {
+        "runs": account.has_role(RESEARCHER, on=campaign.scope),
+        "opens": account.has_role(RESEARCHER, on=campaign.corpus.scope),
+    }
+    # Ids alone are used again by databases that are thrown away.
+    made = f"{campaign.pk}-{campaign.created_at.timestamp()}-{campaign.revision}-{newest_act(campaign)}"
+    key = f"dashboard-{made}-{get_language()}-{'-'.join(name for name, may in sees.items() if may)}"
+    newest = newest_answer_at(campaign)
+    kept: _Kept | None = cache.get(key)
+    now = time.time()
+    # A clock that was set back makes it anew.
+    if kept is not None and 0 <= now - kept.made < (ANEW if kept.newest == newest else HELD):
+        return kept
+    html = _made(campaign, **sees)
+    tag = f'"{hashlib.sha256(html.encode()).hexdigest()[:32]}"'
+    found = _Kept(html, tag, newest, now)
+    cache.set(key, found, ANEW)
+    return found
+
+
+def _made(campaign: Campaign, *, runs: bool, opens: bool) -> str:
+    settings = settings_of(campaign.settings)
+    seen = overview(campaign, settings.pay)
+    about: dict[str, Any] = {
+        "campaign": campaign,
+        "acts": acts_next(campaign, monitoring.alarms(campaign, named=kind_quoted), runs=runs, opens=opens),
+        "facts": campaign_facts(
+            seen,
+            basis=settings.pay.basis,
+            paged=any(map(is_page, campaign.kinds)),
+            unchecked=unchecked_kinds(campaign),
+            timed=not campaign.simulated,
+        ),
+        "charts": campaign_charts(
+            campaign_series(campaign, settings, seen),
+            paid=settings.pay.basis != UNPAID and not campaign.simulated,
+            timed=not campaign.simulated,
+        ),
+    }
+    return render_to_string("annotation/staff/_dashboard.html", about)

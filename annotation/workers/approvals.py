@@ -1,0 +1,142 @@
+"""What a researcher needs to approve and pay people on a crowd platform: its ids of submissions and people.
+
+They lead to persons, so that each list that is drawn up is a line of the audit.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import IO
+
+from django.db.models import Count, OuterRef, Subquery
+from django.utils.translation import gettext as _
+
+from annotation.audit import record
+from annotation.common import database
+from annotation.common.spreadsheets import escape_formula
+from annotation.models import Account, Assignment, Campaign, Study, Visit
+from annotation.protocol.work import MICROS
+from annotation.selectors.campaign.cost import TEST_ROLE
+from annotation.workers.payments import PaymentError, due_accounts
+from annotation.workers.platform_visits import ENDED, MTURK, PROLIFIC, PROVIDERS
+
+#: What is drawn up of a platform: submissions to approve, or people to give a bonus.
+SUBMISSIONS, BONUSES = "submissions", "bonuses"
+LISTS = (SUBMISSIONS, BONUSES)
+#: A hundredth of a currency's unit, in millionths.
+CENT = MICROS // 100
+#: How many visits are read at once.
+_PAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A visit that can be approved on its platform: its ids there, our pseudonym, and what the worker is due
+    beside it, in millionths of the currency. `answers` were given since it began."""
+
+    submission: str
+    participant: str
+    worker: str
+    study: str
+    answers: int
+    reported: str
+    due: int
+
+
+def platforms_of(campaign: Campaign) -> list[str]:
+    """The platforms on which a campaign is offered."""
+    found = set(Study.objects.filter(campaign=campaign).values_list("provider", flat=True))
+    return [name for name in PROVIDERS if name in found]
+
+
+def submissions_to_approve(*, campaign: Campaign, provider: str) -> list[Submission]:
+    """The visits that were completed and whose people the platform confirmed, or cannot confirm; in the order
+    in which they came. Those that the platform ended are left out.
+
+    Raises PaymentError where the campaign has no study there.
+    """
+    if provider not in platforms_of(campaign):
+        raise PaymentError(_("Campaign “%(name)s” has no study on this platform.") % {"name": campaign.name})
+    due = {account.worker: account.due for account in due_accounts(campaign=campaign) if not account.held}
+    counted = (
+        Assignment.objects.filter(
+            campaign=OuterRef("study__campaign"),
+            worker=OuterRef("identity__worker"),
+            state=Assignment.SUBMITTED,
+            ended_at__gte=OuterRef("begun_at"),
+        )
+        .exclude(role=TEST_ROLE)
+        .order_by()
+        .values("worker")
+        .annotate(n=Count("pk"))
+        .values("n")
+    )
+    rows = (
+        Visit.objects.filter(study__campaign=campaign, study__provider=provider, outcome=Visit.COMPLETE)
+        .filter(verification__in=(Visit.CONFIRMED, Visit.UNVERIFIED))
+        .exclude(reported__in=ENDED)
+        .select_related("study", "identity__worker")
+        .annotate(answers=Subquery(counted))
+        .order_by("pk")
+    )
+    return [
+        Submission(
+            submission=row.external_id,
+            participant=row.identity.external_id or row.participant,
+            worker=row.identity.worker.pseudonym,
+            study=row.study.external_id,
+            answers=row.answers or 0,
+            reported=row.reported,
+            due=due.get(row.identity.worker_id, 0),
+        )
+        for row in rows.iterator(_PAGE)
+    ]
+
+
+def write_approvals(
+    *, campaign: Campaign, provider: str, what: str, file: IO[str], actor: Account | None = None
+) -> int:
+    """Write what a platform's own page takes, and note in the audit that these ids were handed out; how many
+    lines that are, heads left out.
+
+    Of `SUBMISSIONS`, Prolific takes one id a line; of `BONUSES`, "participant,amount". MTurk's are tables
+    with heads: assignments to approve, and for each worker what `SendBonus` takes. Amounts are what is due,
+    cut to whole cents; who is due less has no line.
+    """
+    if what not in LISTS:
+        raise PaymentError(_("Nothing was chosen: use one of the buttons."))
+    found = submissions_to_approve(campaign=campaign, provider=provider)
+    reason = _("Work on %(campaign)s") % {"campaign": campaign.name}
+    lines: list[list[str]]
+    if what == SUBMISSIONS:
+        lines = [[row.submission] for row in found]
+        head = ["AssignmentId"]
+    else:
+        owed = {row.participant: row for row in found if row.due >= CENT}
+        lines = [
+            [row.participant, _cents(row.due)]
+            if provider == PROLIFIC
+            else [row.participant, row.submission, _cents(row.due), reason]
+            for row in owed.values()
+        ]
+        head = ["WorkerId", "AssignmentId", "BonusAmount", "Reason"]
+    writer = csv.writer(file, lineterminator="\n")
+    if provider == MTURK:
+        writer.writerow(head)
+    writer.writerows([*map(escape_formula, line)] for line in lines)
+    with database.writing():
+        record(
+            actor=actor,
+            act="download_identities",
+            campaign=campaign,
+            platform=provider,
+            list=what,
+            number=len(lines),
+        )
+    return len(lines)
+
+
+def _cents(micros: int) -> str:
+    return f"{Decimal(micros // CENT) / 100:.2f}"

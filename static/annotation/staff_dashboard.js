@@ -1,0 +1,35 @@
+// Keeps a campaign's figures and charts up to date: asks for them every twenty seconds, and takes them where they
+// changed. Tables that the reader has opened stay open, and nothing is taken away from under the focus.
+
+const EVERY = 20000;
+const part = document.querySelector("[data-dashboard]");
+let tag = "";
+
+const named = (details) => details.querySelector("summary").textContent;
+const all = () => [...part.querySelectorAll("details")];
+
+const show = (html) => {
+  const open = new Set(all().filter((each) => each.open).map(named));
+  const fresh = new DOMParser().parseFromString(html, "text/html");
+  part.replaceChildren(...[...fresh.body.childNodes].map((node) => document.adoptNode(node)));
+  for (const each of all()) each.open = open.has(named(each));
+};
+
+const look = async () => {
+  const busy = tag && part.contains(document.activeElement);
+  if (!document.hidden && !busy) {
+    try {
+      const headers = tag ? { "If-None-Match": tag } : {};
+      const answer = await fetch(part.dataset.dashboard, { headers, cache: "no-store" });
+      if (answer.status === 200 && !answer.redirected) {
+        show(await answer.text());
+        tag = answer.headers.get("ETag") ?? "";
+      }
+    } catch {
+      // Without a network the page stays as it is, and asks again.
+    }
+  }
+  setTimeout(look, EVERY);
+};
+
+if (part) look();

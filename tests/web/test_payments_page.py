@@ -1,0 +1,292 @@
+"""The page of payments, acts on several workers, messages, and what a worker reads of their own pay."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from django.core import mail
+from django.core.cache import cache
+from django.test import Client
+from django.urls import reverse
+
+from annotation import jobs
+from annotation.models import (
+    Assignment,
+    AuditEntry,
+    Bonus,
+    Identity,
+    Job,
+    Judgment,
+    Payout,
+    Standing,
+    Study,
+    Visit,
+    Worker,
+    WorkerMessage,
+)
+from annotation.protocol import questions as q
+from annotation.selectors.workers import reading_speed
+from annotation.selectors.workers.earnings import earnings_of
+from annotation.workers import bonuses, messages, payments
+from annotation.workers.payments import PaymentError
+from tests import worlds
+from tests.factories import some_images
+from tests.queue.world import TRUSTING, World
+from tests.web import world as people
+from tests.web.staff import press, said, words
+
+pytestmark = pytest.mark.django_db
+
+PAY = {"basis": "item", "currency": "EUR", "per_item": {q.COREF_LINK: 0.02, q.BOX_DRAWING: 0.05}}
+PAGE = "/campaigns/quay/payments/"
+WORKERS = "/campaigns/quay/workers/"
+
+
+def _build() -> World:
+    world = World(some_images(3), settings={**TRUSTING, "pay": PAY})
+    world.submit(0, world.held(0), seconds=9.0, then=False)
+    world.submit(0, world.held(0, q.BOX_DRAWING), seconds=9.0, then=False)
+    world.submit(1, world.held(1, q.BOX_DRAWING), seconds=9.0, then=False)
+    return world
+
+
+@pytest.fixture
+def world(db) -> World:
+    return worlds.again("three answers, paid by item", _build)
+
+
+@pytest.fixture
+def ada():
+    return people.signed_in("ada", "researcher")
+
+
+def worker(world: World, place: int) -> Worker:
+    return Worker.objects.get(pk=world.workers[place])
+
+
+def annotator(world: World, place: int = 0, **account):
+    row, client = people.account("wanda", "annotator"), Client()
+    client.force_login(row)
+    for name, value in account.items():
+        setattr(row, name, value)
+    row.save()
+    Identity.objects.filter(account=row).delete()
+    Identity.objects.update_or_create(worker=worker(world, place), defaults={"account": row})
+    return client
+
+
+def dues(world: World) -> dict[int, int]:
+    return {each.pseudonym: each.due for each in payments.due_accounts(campaign=world.campaign)}
+
+
+def test_those_who_are_ticked_are_paid_under_a_reference_and_the_audit_says_so(world, ada):
+    page = press(ada, PAGE, "Record those chosen as paid", worker=["quay-w0"], reference="march")
+    assert said(page) == ["Recorded: 0.07 EUR paid to 1 worker."]
+    assert dues(world) == {"quay-w0": 0, "quay-w1": 50_000}
+    page = press(ada, PAGE, "Record all as paid", reference="march")
+    assert said(page) == ["Recorded: 0.05 EUR paid to 1 worker."]
+    assert "Nobody is due anything." in words(page) and Payout.objects.count() == 2
+    assert [str(each.actor) for each in AuditEntry.objects.filter(act="pay_worker")] == ["ada", "ada"]
+
+
+def test_nobody_chosen_and_no_reference_change_nothing_and_say_why(world, ada):
+    assert "Choose workers first" in said(press(ada, PAGE, "Record those chosen as paid"))[0]
+    refused = press(ada, PAGE, "Record all as paid", reference=" ")
+    assert "needs a reference" in said(refused)[0]
+    unknown = ada.post(
+        reverse("record_payments", args=["quay"]), {"act": "pay", "worker": "a/b"}, follow=True
+    )
+    assert "has no worker “a/b”" in said(unknown)[0]
+    assert not Payout.objects.exists()
+
+
+def test_a_voided_payment_is_due_again_and_its_reference_is_free(world, ada):
+    press(ada, PAGE, "Record all as paid", reference="march")
+    page = press(ada, PAGE, "Void this payment", reason="the bank sent it back")
+    voided = Payout.objects.get(voided_at__isnull=False)
+    assert "voided: it is due again" in said(page)[0] and voided.void_reason == "the bank sent it back"
+    assert dues(world)[voided.worker.pseudonym] == voided.amount
+    assert str(voided.voided_by) == "ada" and AuditEntry.objects.filter(act="void_payment").count() == 1
+    press(ada, PAGE, "Record all as paid", reference="march")
+    assert set(dues(world).values()) == {0}
+    with pytest.raises(PaymentError, match="Give a reason"):
+        payments.void_payout(campaign=world.campaign, payout=voided.pk, reason=" ")
+    again = payments.void_payout(campaign=world.campaign, payout=voided.pk, reason="twice")
+    assert again.void_reason == "the bank sent it back"
+
+
+def test_a_bonus_is_due_until_it_is_paid_and_may_be_withdrawn_before(world, ada):
+    page = press(
+        ada, PAGE, "Give the bonus", worker=["quay-w0", "quay-w1"], amount="1.50", reason="well done"
+    )
+    assert said(page) == ["Bonus of 1.50 EUR given to each of 2 workers: it is due from now on."]
+    assert dues(world) == {"quay-w0": 1_570_000, "quay-w1": 1_550_000}
+    assert said(press(ada, PAGE, "Withdraw this bonus", reason="wrong person")) == ["Bonus withdrawn."]
+    assert sorted(dues(world).values()) == [50_000, 1_570_000]
+    payments.pay_everybody(campaign=world.campaign, reference="all")
+    paid = Bonus.objects.get(withdrawn_at__isnull=True)
+    with pytest.raises(PaymentError, match="void the payment first"):
+        bonuses.withdraw_bonus(campaign=world.campaign, bonus=paid.pk, reason="no")
+    for amount in (0, -1, bonuses.HIGHEST_BONUS + 1):
+        with pytest.raises(PaymentError, match="is no bonus"):
+            bonuses.give_bonus(campaign=world.campaign, workers=world.workers[:1], amount=amount, reason="x")
+
+
+def test_the_ledger_adds_up_with_bonuses_and_what_was_voided(world, ada):
+    bonuses.give_bonus(campaign=world.campaign, workers=world.workers[:2], amount=500_000, reason="=cmd")
+    kept, gone = Bonus.objects.order_by("pk")
+    bonuses.withdraw_bonus(campaign=world.campaign, bonus=gone.pk, reason="no")
+    made = payments.pay(worker=world.workers[0], campaign=world.campaign, amount=20_000, reference="m")
+    payments.void_payout(campaign=world.campaign, payout=made.pk, reason="not sent")
+    payments.pay(worker=world.workers[0], campaign=world.campaign, amount=30_000, reference="m")
+    text = b"".join(ada.get(reverse("ledger", args=["quay"]))).decode()
+    lines = list(csv.DictReader(io.StringIO(text)))
+    sums: dict[str, float] = {}
+    for line in lines:
+        sums[line["worker"]] = round(sums.get(line["worker"], 0) + float(line["amount"]), 6)
+    assert {name: round(1_000_000 * total) for name, total in sums.items()} == dues(world)
+    assert [line["entry"] for line in lines[3:]] == [
+        *("bonus", "bonus", "bonus withdrawn", "payout", "payout voided", "payout"),
+    ]
+    assert lines[3]["reference"] == "'=cmd"
+
+
+def test_a_worker_reads_what_they_earned_what_is_due_and_what_was_paid(world, ada):
+    wanda = annotator(world)
+    bonuses.give_bonus(campaign=world.campaign, workers=world.workers[:1], amount=500_000, reason="patience")
+    payments.pay(worker=world.workers[0], campaign=world.campaign, amount=70_000, reference="bank 17")
+    page = words(wanda.get(reverse("earnings")))
+    for each in ("due to you 0.50 EUR", "earned 0.07 EUR", "2 answers", "patience", "bank 17"):
+        assert each in page
+    (account,) = earnings_of(worker(world, 0))
+    (due,) = payments.due_accounts(campaign=world.campaign, worker=world.workers[0])
+    assert (account.earned, account.given, account.paid, account.due) == (
+        *(due.earned, due.bonuses, due.paid, due.due),
+    )
+
+
+def test_platforms_get_the_ids_of_confirmed_and_completed_visits_alone_and_the_audit_knows(world, ada):
+    study = Study.objects.create(campaign=world.campaign, provider="prolific", external_id="s1", wanted=1)
+    begun = world.campaign.created_at
+    for place, (verification, outcome) in enumerate(
+        [
+            (Visit.CONFIRMED, Visit.COMPLETE),
+            (Visit.REFUSED, Visit.COMPLETE),
+            (Visit.CONFIRMED, Visit.SCREENED_OUT),
+        ]
+    ):
+        row, _made = Identity.objects.update_or_create(
+            worker=worker(world, place), defaults={"provider": "prolific", "external_id": f"person{place}"}
+        )
+        Visit.objects.create(
+            identity=row,
+            study=study,
+            external_id=f"sub{place}",
+            participant=f"person{place}",
+            begun_at=begun,
+            verification=verification,
+            outcome=outcome,
+            ended_at=begun,
+        )
+    assert press(ada, PAGE, "Submissions to approve").content == b"sub0\n"
+    assert press(ada, PAGE, "What is due, as bonuses").content == b"person0,0.07\n"
+    entries = AuditEntry.objects.filter(act="download_identities").order_by("pk")
+    assert [each.about["list"] for each in entries] == ["submissions", "bonuses"]
+    assert (
+        "no study on this platform"
+        in said(
+            ada.post(
+                reverse("approval_list", args=["quay"]), {"platform": "mturk", "list": "bonuses"}, follow=True
+            )
+        )[0]
+    )
+
+
+def test_several_workers_are_suspended_reinstated_and_withdrawn_at_once(world, ada):
+    page = press(ada, WORKERS, "Suspend", worker=["quay-w0", "quay-w1"], reason="at random")
+    assert said(page) == ["Suspended: 2 workers."]
+    blocked = Standing.objects.filter(blocked=True, reason="at random").values_list("worker", flat=True)
+    assert set(blocked) == set(world.workers[:2])
+    page = press(ada, WORKERS + "?find=quay-w0", "Suspend", worker=["quay-w0"])
+    assert said(page) == ["Suspended: 0 workers. (already suspended: 1)"]
+    assert page.request["QUERY_STRING"] == "find=quay-w0"
+    assert said(press(ada, WORKERS, "Reinstate", worker=["quay-w0"])) == ["Reinstated: 1 worker."]
+    assert "tick the box" in said(press(ada, WORKERS, "Withdraw their answers", worker=["quay-w1"]))[0]
+    press(ada, WORKERS, "Withdraw their answers", worker=["quay-w0", "quay-w1"], sure="yes")
+    assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
+    assert not Judgment.objects.filter(void=False).exists()
+
+
+def test_all_of_a_filtered_list_are_meant_whatever_page_shows_them(world, ada):
+    address = reverse("act_on_workers", args=["quay"])
+    sent = {"act": "suspend", "all": "yes", "query": "find=w1"}
+    assert said(ada.post(address, sent, follow=True)) == ["Suspended: 1 worker."]
+    assert set(Standing.objects.filter(blocked=True).values_list("worker", flat=True)) == {world.workers[1]}
+
+
+def test_the_chosen_workers_are_a_table_for_a_spreadsheet(world, ada):
+    page = press(ada, WORKERS, "Download as CSV", worker=["quay-w0"])
+    (line,) = csv.DictReader(io.StringIO(page.content.decode()))
+    assert (line["worker"], line["answers"], line["earned"], line["due"], line["currency"]) == (
+        *("quay-w0", "2", "0.07", "0.07", "EUR"),
+    )
+
+
+def test_a_message_is_on_every_page_of_a_worker_until_they_have_read_it(world, ada):
+    wanda = annotator(world)
+    page = press(ada, WORKERS, "Send", worker=["quay-w0"], text="Draw tighter boxes, please.\n\n<b>Ada</b>")
+    assert said(page) == ["Message sent to 1 worker: it is on their next page."]
+    task = reverse("task", args=["quay", q.COREF_LINK])
+    for address in (reverse("tasks"), task, reverse("earnings"), reverse("account")):
+        found = wanda.get(address, follow=True).content.decode()
+        assert "Draw tighter boxes, please." in found and "<b>Ada</b>" not in found, address
+    assert words(ada.get(f"{WORKERS}quay-w0/")).count("not read yet") == 1
+    page = press(wanda, reverse("tasks"), "I have read this")
+    assert "Draw tighter" not in words(page) and "Draw tighter" not in words(wanda.get(reverse("earnings")))
+    assert "not read yet" not in words(ada.get(f"{WORKERS}quay-w0/"))
+    assert AuditEntry.objects.get(act="message_workers").about == {"workers": ["quay-w0"]}
+
+
+def test_nobody_reads_or_dismisses_the_message_of_somebody_else(world, ada):
+    wanda = annotator(world, 1)
+    (sent,) = messages.send_messages(campaign=world.campaign, workers=world.workers[:1], text="For w0 alone.")
+    assert "For w0 alone." not in words(wanda.get(reverse("tasks")))
+    assert wanda.post(reverse("read_message", args=[sent.pk])).status_code == 404
+    assert WorkerMessage.objects.get().read_at is None
+
+
+def test_a_message_goes_by_mail_only_to_those_who_asked_for_that(world, ada, settings):
+    settings.SENDS_MAIL = True
+    wanda = annotator(world, email="wanda@example.org")
+    press(ada, WORKERS, "Send", worker=["quay-w0"], text="Hello")
+    assert not Job.objects.filter(kind="mail_messages").exists()
+    wanda.post(reverse("account_mail"), {"email": "wanda@example.org", "messages": "yes"})
+    page = press(ada, WORKERS, "Send", worker=["quay-w0", "quay-w1"], text="Hello again")
+    assert "1 gets it by e-mail too." in said(page)[0]
+    job = Job.objects.get(kind="mail_messages")
+    assert jobs.run_queued_job(job.pk) == Job.DONE and job.campaign is None
+    (letter,) = mail.outbox
+    assert letter.to == ["wanda@example.org"] and "Hello again" in letter.body
+    assert WorkerMessage.objects.filter(mailed_at__isnull=False).count() == 1
+
+
+def test_who_answers_faster_than_people_read_is_flagged_by_answers_that_began_a_picture(
+    world, ada, monkeypatch
+):
+    monkeypatch.setattr(reading_speed, "TELLING_ANSWERS", 2)
+    least = reading_speed.least_reading_seconds(reading_speed.words_in_a_caption(world.campaign))
+    assert 0.2 < least < 5
+    fast = World(some_images(3), settings={**TRUSTING, "link_votes": 3}, name="fast")
+    for place, seconds in ((0, 0.5 * least), (1, 2 * least)):
+        for _turn in range(3):
+            fast.submit(place, fast.held(place, q.COREF_LINK), then=False)
+        Assignment.objects.filter(worker=fast.workers[place]).update(seconds=seconds)
+    cache.clear()
+    paces = reading_speed.reading_paces(fast.campaign, fast.workers[:3])
+    assert paces[fast.workers[0]].flagged and not paces[fast.workers[1]].flagged
+    assert fast.workers[2] not in paces
+    assert "faster than reading" in words(ada.get("/campaigns/fast/workers/?find=w0"))
+    assert "faster than reading" not in words(ada.get("/campaigns/fast/workers/?find=w1"))
+    assert "Brysbaert 2019" in words(ada.get("/campaigns/fast/workers/fast-w0/"))
