@@ -60,6 +60,8 @@ ALLOWED_HOSTS = [
 ]
 #: Whether browsers reach us by TLS. A proxy ends it and says so in X-Forwarded-Proto.
 HTTPS = _one_of("HTTPS", ("1", "0") if PRODUCTION else ("0", "1")) == "1"
+#: Whether webhooks may lead to this machine: for trials alone.
+WEBHOOKS_TO_LOOPBACK = _one_of("WEBHOOKS_TO_LOOPBACK", ("0", "1")) == "1"
 
 
 def _refusals() -> list[str]:
@@ -71,6 +73,8 @@ def _refusals() -> list[str]:
         found.append(f"SECRET_KEY has {len(SECRET_KEY)} characters; use at least {SHORTEST_SECRET}")
     if DEBUG:
         found.append("DEBUG=1 shows internals to visitors; unset it")
+    if WEBHOOKS_TO_LOOPBACK:
+        found.append("WEBHOOKS_TO_LOOPBACK=1 lets webhooks reach this machine's own services; unset it")
     if not os.environ.get("ALLOWED_HOSTS"):
         found.append("ALLOWED_HOSTS is not set; name the hosts of this server, separated by commas")
     elif "*" in ALLOWED_HOSTS:

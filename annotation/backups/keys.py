@@ -23,6 +23,7 @@ BROKEN: dict[str, str] = {
     "annotation.image": "names of images on task pages: half-drawn boxes there are lost",
     "annotation.mturk": "links from a HIT of Mechanical Turk to its tasks: workers open the HIT again",
     "annotation.picture": "addresses of pictures, valid for an hour: reload open pages",
+    "annotation.webhooks": "secrets of webhooks: make new ones, and give them to the receivers",
     "annotation.throttle": "limits to guessing: they count from zero again",
     "django.contrib.auth.tokens": "links to a new password that were sent: ask for another",
 }

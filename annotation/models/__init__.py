@@ -6,6 +6,13 @@ from annotation.models.crowd import Account, Identity, RoleGrant, Worker
 from annotation.models.entry import Attempts, Invitation, PlatformReport, StaffInvitation, Study, Visit
 from annotation.models.layers import Box, BoxChain, Chain, Layer, LayerImage, Mention
 from annotation.models.machines import Machine, MachineProposals
+from annotation.models.notifications import (
+    AlarmSubscription,
+    LastTurn,
+    RaisedAlarm,
+    Webhook,
+    WebhookDelivery,
+)
 from annotation.models.programs import ApiToken, RepeatableCall
 from annotation.models.queue import Assignment, Item, OpenImage, PageControl, Task
 from annotation.models.tags import CorpusTag, ImageTag, TagList
@@ -22,6 +29,7 @@ from annotation.models.work import (
 
 __all__ = [
     "Account",
+    "AlarmSubscription",
     "ApiToken",
     "Assignment",
     "Attempts",
@@ -44,6 +52,7 @@ __all__ = [
     "Item",
     "Job",
     "Judgment",
+    "LastTurn",
     "Layer",
     "LayerImage",
     "Machine",
@@ -54,6 +63,7 @@ __all__ = [
     "PageControl",
     "Payout",
     "PlatformReport",
+    "RaisedAlarm",
     "RepeatableCall",
     "RoleGrant",
     "Ruling",
@@ -64,5 +74,7 @@ __all__ = [
     "TagList",
     "Task",
     "Visit",
+    "Webhook",
+    "WebhookDelivery",
     "Worker",
 ]
