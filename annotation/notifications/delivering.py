@@ -12,7 +12,7 @@ from django.db.models import Count
 
 from annotation.common import database
 from annotation.models import Webhook, WebhookDelivery
-from annotation.notifications.hooks import may_send
+from annotation.notifications.hooks import those_that_send
 from annotation.notifications.sending import ALL_SECONDS, SendOutcome, send
 from annotation.notifications.signing import (
     ID_HEADER,
@@ -77,8 +77,8 @@ def _take() -> list[TakenDelivery]:
                 taken.append(key)
     rows = WebhookDelivery.objects.filter(pk__in=taken).order_by("pk")
     rows = rows.select_related("webhook__owner", "webhook__campaign")
-    may = {row.webhook_id: may_send(row.webhook) for row in rows}
-    return [TakenDelivery(row, may[row.webhook_id]) for row in rows]
+    sending = those_that_send(row.webhook for row in rows)
+    return [TakenDelivery(row, row.webhook_id in sending) for row in rows]
 
 
 def _attempt(taken: TakenDelivery) -> SendOutcome:

@@ -11,7 +11,7 @@ from django.db.models import Q
 
 from annotation.common import database
 from annotation.models import Campaign, Corpus, Webhook, WebhookDelivery
-from annotation.notifications.hooks import TEST_EVENT, may_send
+from annotation.notifications.hooks import TEST_EVENT, those_that_send
 
 
 def announce(
@@ -27,7 +27,9 @@ def announce(
     elif corpus is not None:
         about |= Q(corpus=corpus)
     rows = Webhook.objects.filter(about, active=True).select_related("owner", "campaign")
-    found = [row for row in rows if event in row.events and may_send(row)]
+    wanted = [row for row in rows if event in row.events]
+    sending = those_that_send(wanted) if wanted else set()
+    found = [row for row in wanted if row.pk in sending]
     if not found:
         return 0
     place = campaign.corpus if campaign is not None else corpus

@@ -23,4 +23,7 @@ urlpatterns = [
     path("uploads/", include("annotation.web.staff.corpora.uploading")),
     path("tasks/", include("annotation.web.annotator.urls")),
     path("roles/", include("annotation.web.staff.roles")),
+    path("server/", include("annotation.web.staff.server.state")),
+    path("notifications/", include("annotation.web.staff.server.notifications")),
+    path("notifications/webhooks/", include("annotation.web.staff.server.webhook")),
 ]

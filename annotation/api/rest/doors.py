@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from annotation.api.problems import Problem
 from annotation.common.database import LARGEST_ID
+from annotation.common.roles import WHOLE_SERVER
 from annotation.models import Account
 from annotation.web.common.access import BROWSING, AddressedThing
 
@@ -34,6 +35,19 @@ class Anywhere:
     def admit(self, account: Account, place: dict[str, Any]) -> tuple[Any, ...]:
         """Nothing is named; the operation shows and takes no more than the roles are for."""
         if not account.has_role_somewhere(*self.roles, corpora=self.corpora):
+            raise no_role(*self.roles)
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class OfServer:
+    """Whoever holds one of `roles` for the whole server."""
+
+    roles: tuple[str, ...]
+
+    def admit(self, account: Account, place: dict[str, Any]) -> tuple[Any, ...]:
+        """Nothing is named."""
+        if not account.has_role(*self.roles, on=WHOLE_SERVER):
             raise no_role(*self.roles)
         return ()
 

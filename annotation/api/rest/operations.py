@@ -73,7 +73,8 @@ class Operation:
     where it is `listed`; with `job` it answers 202 and the job. `file` is the type of a file that it
     sends; `uploads` are the fields of a form that carry files. `refuses` are the errors of services that
     are told as 409, `stale` those told as 412. What has `own_transactions` takes long, or several of them:
-    its key is kept before and after, not within one.
+    its key is kept before and after, not within one. `secret` is a field of the answer that is kept nowhere:
+    the same call under the same key gets null there.
     """
 
     route: str
@@ -90,6 +91,7 @@ class Operation:
     file: str = ""
     uploads: tuple[str, ...] = ()
     own_transactions: bool = False
+    secret: str = ""
     refuses: tuple[type[Exception], ...] = ()
     stale: tuple[type[Exception], ...] = ()
     example: Any = None

@@ -10,14 +10,19 @@ from annotation.api.v1 import (
     campaigns,
     corpora,
     me,
+    notifying,
     preparing,
     reviewing,
+    server,
     streams,
     work,
     workers,
 )
 
-_MODULES = (corpora, campaigns, campaign_settings, preparing, workers, reviewing, work, streams, me)
+_MODULES = (
+    *(corpora, campaigns, campaign_settings, preparing, workers, reviewing, work, streams, me),
+    *(notifying, server),
+)
 urlpatterns = [
     path("openapi.json", document.openapi_document, name="v1_openapi"),
     path("docs", document.api_pages, name="v1_docs"),

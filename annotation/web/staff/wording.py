@@ -137,6 +137,13 @@ ACTS = {
     "discard_worker": gettext_lazy("withdrew a worker's answers"),
     "restore_worker": gettext_lazy("restored a worker's answers"),
     "pay_worker": gettext_lazy("paid a worker"),
+    "make_webhook": gettext_lazy("made a webhook"),
+    "change_webhook": gettext_lazy("changed a webhook"),
+    "renew_webhook_secret": gettext_lazy("gave a webhook a new secret"),
+    "remove_webhook": gettext_lazy("removed a webhook"),
+    "send_webhook_again": gettext_lazy("sent a webhook's event again"),
+    "subscribe_to_alarms": gettext_lazy("asked for alarms by e-mail"),
+    "unsubscribe_from_alarms": gettext_lazy("ended alarms by e-mail"),
     "cancel_job": gettext_lazy("cancelled a job"),
     "resume_job": gettext_lazy("resumed a job"),
 }

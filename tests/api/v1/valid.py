@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from annotation import campaigns
-from annotation.models import Account, Campaign, Control, Flag, Invitation, Job, OpenImage
+from annotation.models import Account, Campaign, Control, Flag, Invitation, Job, OpenImage, Webhook
 from annotation.moderation import discarding, rulings
+from annotation.notifications import alarms, events, hooks
 from annotation.protocol.rulings import KeepApart
 from annotation.workers import api_tokens
 from evaluation.models import Batch, CaptionSet, Report, Run, System
@@ -185,6 +186,34 @@ def _vectors() -> bytes:
     return out.getvalue()
 
 
+def _webhook(**more: Any) -> Make:
+    def make() -> ValidCall:
+        owner = Account.objects.get(username="researcher")
+        wanted = hooks.WebhookRequest("bot", "https://hooks.example.org/", hooks.EVENTS)
+        made = hooks.make_webhook(wanted=wanted, account=owner).webhook
+        return ValidCall({"name": made.pk}, **more)
+
+    return make
+
+
+def _line() -> ValidCall:
+    made = _webhook()()
+    line = events.announce_test(Webhook.objects.get(pk=made.place["name"]))
+    return ValidCall({**made.place, "delivery": line.pk})
+
+
+def _log() -> ValidCall:
+    return ValidCall({"name": _line().place["name"]})
+
+
+def _subscription() -> ValidCall:
+    owner = Account.objects.get(username="researcher")
+    row = alarms.subscribe(account=owner, language="en", origin="https://here")
+    return ValidCall({"number": row.pk})
+
+
+#: What admins of the whole server alone may do.
+OF_ADMINS = frozenset({"server_show", "server_test_mail"})
 _RUNS = ["good-annotation", "bad-annotation"]
 _BATCH = {"corpus": "quay", "runs": _RUNS, "depth": 1, "settings": {"trust": {"qualification": False}}}
 
@@ -245,6 +274,22 @@ VALID: dict[str, Make] = {
     "me_show": nothing,
     "tokens_list": nothing,
     "token_revoke": _token,
+    "webhooks_list": nothing,
+    "webhook_make": told(
+        {"name": "bot", "address": "https://hooks.example.org/", "events": ["job.ended"], "corpus": "quay"}
+    ),
+    "webhook_show": _webhook(),
+    "webhook_change": _webhook(body={"active": False, "events": ["alarm.raised"]}),
+    "webhook_remove": _webhook(),
+    "webhook_renew_secret": _webhook(),
+    "webhook_test": _webhook(),
+    "webhook_log_list": _log,
+    "webhook_send_again": _line,
+    "alarm_subscriptions_list": nothing,
+    "alarms_subscribe": told({"campaign": "quay"}),
+    "alarms_unsubscribe": _subscription,
+    "server_show": nothing,
+    "server_test_mail": nothing,
     "systems_list": nothing,
     "system_train": told(
         {
