@@ -268,6 +268,10 @@ def _places_of_the_api(world: Any, campaign: str, job: int) -> dict[str, list[An
         "batches/": ["q-batch"],
         "reports/": ["q-report"],
         "caption-sets/": ["q-captions"],
+        "localization-sets/": ["q-found"],
+        "tag-sets/": ["q-tags"],
+        "uploads/": ["0" * 32],
+        "weak-collections/": ["nothing"],
         "jobs/": [job],
         "tokens/": [1],
         "webhooks/": [line.webhook_id],
@@ -276,6 +280,7 @@ def _places_of_the_api(world: Any, campaign: str, job: int) -> dict[str, list[An
     more: dict[str, Any] = {"<str:key>": "man", "<str:pseudonym>": worker, "<slug:layer>": campaign}
     more |= {"<int:invitation>": Invitation.objects.get().pk, "<int:item>": 1}
     more |= {"<int:flag>": flag.pk, "<int:ruling>": ruling.pk, "<int:delivery>": line.pk}
+    more |= {"<slug:machine>": "nobody", "files/<int:number>": 0}
     found = {}
     for one in served():
         first = next((held for start, held in things.items() if one.about.path.startswith(f"{start}<")), [])

@@ -9,19 +9,21 @@ from annotation.api.v1 import (
     campaign_settings,
     campaigns,
     corpora,
+    machines,
     me,
     notifying,
     preparing,
     reviewing,
     server,
     streams,
+    uploads,
     work,
     workers,
 )
 
 _MODULES = (
     *(corpora, campaigns, campaign_settings, preparing, workers, reviewing, work, streams, me),
-    *(notifying, server),
+    *(machines, uploads, notifying, server),
 )
 urlpatterns = [
     path("openapi.json", document.openapi_document, name="v1_openapi"),
