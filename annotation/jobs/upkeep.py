@@ -144,7 +144,11 @@ def server_alarms(every: Mapping[str, float]) -> list[FoundAlarm]:
         found.append(FoundAlarm("backup_old", "", text % {"days": days}))
     for state in periodic_states(every):
         if state.failed or state.late:
-            text = _("the periodic work %(name)s failed") if state.failed else _("%(name)s is late")
+            text = (
+                _("the periodic work %(name)s failed")
+                if state.failed
+                else _("the periodic work %(name)s is late")
+            )
             found.append(FoundAlarm("periodic", state.name[:40], text % {"name": state.name}))
     return found
 
