@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -40,6 +41,9 @@ _INSTALLED = Path(__file__).resolve().parent / "assets"
 ASSETS = _INSTALLED if _INSTALLED.is_dir() else BASE_DIR
 # Among installed packages nothing can be kept: an upgrade replaces them.
 _HOME = BASE_DIR if ASSETS == BASE_DIR else Path.cwd()
+_SAID = re.search(r'^__version__ = "(.+)"$', (BASE_DIR / "phrasebox" / "__init__.py").read_text(), re.M)
+#: The version of the product, as the library says it, which is not to be imported here.
+VERSION = _SAID.group(1) if _SAID is not None else ""
 DATA_DIR = Path(os.environ.get("DATA_DIR") or _HOME / "var").resolve()
 # matplotlib remembers which fonts there are, and would do so in a home that a server need not have.
 os.environ.setdefault("MPLCONFIGDIR", str(DATA_DIR / "matplotlib"))
@@ -60,6 +64,8 @@ ALLOWED_HOSTS = [
 ]
 #: Whether browsers reach us by TLS. A proxy ends it and says so in X-Forwarded-Proto.
 HTTPS = _one_of("HTTPS", ("1", "0") if PRODUCTION else ("0", "1")) == "1"
+#: Whether webhooks may lead to this machine: for trials alone.
+WEBHOOKS_TO_LOOPBACK = _one_of("WEBHOOKS_TO_LOOPBACK", ("0", "1")) == "1"
 
 
 def _refusals() -> list[str]:
@@ -71,6 +77,8 @@ def _refusals() -> list[str]:
         found.append(f"SECRET_KEY has {len(SECRET_KEY)} characters; use at least {SHORTEST_SECRET}")
     if DEBUG:
         found.append("DEBUG=1 shows internals to visitors; unset it")
+    if WEBHOOKS_TO_LOOPBACK:
+        found.append("WEBHOOKS_TO_LOOPBACK=1 lets webhooks reach this machine's own services; unset it")
     if not os.environ.get("ALLOWED_HOSTS"):
         found.append("ALLOWED_HOSTS is not set; name the hosts of this server, separated by commas")
     elif "*" in ALLOWED_HOSTS:

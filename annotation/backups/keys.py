@@ -25,6 +25,7 @@ BROKEN: dict[str, str] = {
     "annotation.picture": "addresses of pictures, valid for an hour: reload open pages",
     "annotation.second_factor": "second factors: codes of apps are wrong; people sign in by a recovery code "
     "and set up anew, or an admin resets them (reset_second_factor)",
+    "annotation.webhooks": "secrets of webhooks: make new ones, and give them to the receivers",
     "annotation.throttle": "limits to guessing: they count from zero again",
     "django.contrib.auth.tokens": "links to a new password that were sent: ask for another",
 }

@@ -7,15 +7,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 
 from annotation.backups import BackupRefused, archive, contents, keys
 from annotation.backups.database import applied, database
+from annotation.common import database as rows
 from annotation.common.locks import exclusive_folder
 from annotation.images.pictures import picture_path
 from annotation.images.withdrawn import WITHDRAWN, withdrawn_file
-from annotation.models import Image
+from annotation.models import Image, LastTurn
 from annotation.workers import pseudonyms
 
 #: The member that holds the list of erasures.
@@ -49,6 +51,7 @@ def backup(target: Path, *, progress: _Progress = iter) -> MadeBackup:
     if not migrations:
         raise BackupRefused("there is nothing to back up: there is no database (manage.py migrate)")
     kind = database()
+    begun = rows.now()
     about = {
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "database": kind.vendor,
@@ -77,15 +80,24 @@ def backup(target: Path, *, progress: _Progress = iter) -> MadeBackup:
         gone = withdrawn_file().read_bytes() if withdrawn_file().exists() else b""
         if gone:
             writer.put(WITHDRAWN, io.BytesIO(gone), len(gone))
+    size = target.stat().st_size
+    _note(begun, {"file": target.name, "bytes": size})
     return MadeBackup(
         backup=str(target),
-        size=target.stat().st_size,
+        size=size,
         files=files,
         database=kind.vendor,
         migrations=_newest(migrations),
         missing=missing_pictures(),
         unknown=contents.unknown_entries(),
     )
+
+
+def _note(begun: datetime, about: dict[str, Any]) -> None:
+    """Keep that there is a backup, for the page of the server. The copy itself does not know of it."""
+    values = {"begun_at": begun, "ended_at": rows.now(), "failed": False, "about": about}
+    with rows.writing():
+        LastTurn.objects.update_or_create(name=LastTurn.BACKUP, defaults=values)
 
 
 def _newest(migrations: Iterable[str]) -> list[str]:

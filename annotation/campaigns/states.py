@@ -18,6 +18,8 @@ from annotation.campaigns.changing import change_campaign_settings
 from annotation.common import database
 from annotation.common.by_command import by_command
 from annotation.models import Account, Campaign
+from annotation.notifications.events import announce
+from annotation.notifications.hooks import CAMPAIGN_FINISHED
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.work import MICROS
 from annotation.quality.controls.authoring import raise_revision
@@ -80,6 +82,7 @@ def close_campaign(*, campaign: Campaign, reason: str = "", actor: Account | Non
             row.ended_at = database.now()
             row.save(update_fields=["ended_at"])
             _move(row, Campaign.CLOSED, "close_campaign", actor, reason=_short(reason))
+            announce(CAMPAIGN_FINISHED, campaign=row, data={"why": "closed", "reason": row.reason})
     campaign.refresh_from_db()
 
 

@@ -1,5 +1,5 @@
-"""E-mail, sent by jobs: to people who forgot their password, to people who are invited to be staff, and to
-workers whom a researcher has a message for.
+"""E-mail, sent by jobs: to people who forgot their password, who are invited to be staff, who asked for
+alarms, or who try out whether this server sends any; and to workers whom a researcher has a message for.
 
 Asking for a new password tells nobody whether an e-mail was sent. What is asked for is kept as a digest of
 the address, so that no row holds whatever strangers typed. Jobs of invitations name them by number alone.
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import smtplib
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -24,13 +24,27 @@ from django.utils.http import urlsafe_base64_encode
 
 from annotation import jobs
 from annotation.common import database
-from annotation.models import Account, Job, StaffInvitation, WorkerMessage
+from annotation.models import (
+    Account,
+    AlarmSubscription,
+    Campaign,
+    Job,
+    RaisedAlarm,
+    StaffInvitation,
+    WorkerMessage,
+)
+from annotation.notifications.alarms import FoundAlarm, subscribers
 from annotation.workers.accounts import inviting
+
+#: What is wrong with a campaign, or with the server where it is None, now.
+AlarmsNow = Callable[[Campaign | None], Iterable[FoundAlarm]]
 
 #: As rows of jobs have it.
 EMAIL_JOB_KIND = "send_letter"
 INVITATION = "send_staff_invitation"
 MESSAGES = "mail_messages"
+ALARM_MAIL = "send_alarms"
+TEST_MAIL = "send_test_mail"
 _SALT = "annotation.letters"
 
 
@@ -128,6 +142,63 @@ def invitation_jobs(invitations: Iterable[int]) -> dict[int, Job]:
     return {row.arguments["invitation"]: row for row in rows}
 
 
+def request_alarm_mails(raised: Sequence[RaisedAlarm]) -> int:
+    """Have each subscriber of these new alarms, which are of one campaign or of the server, sent one e-mail
+    about them, by a job; how many."""
+    if not raised or not settings.SENDS_MAIL:
+        return 0
+    to = subscribers(raised[0])
+    for row in to:
+        arguments = {"subscription": row.pk, "alarms": [alarm.pk for alarm in raised]}
+        jobs.enqueue(kind=ALARM_MAIL, arguments=arguments)
+    return len(to)
+
+
+def send_alarms(*, subscription: int, alarms: Sequence[int], named: AlarmsNow) -> bool:
+    """Send a subscriber what was raised, in their language: whether it was sent. Raises NotSent.
+
+    `named` says what is wrong with a campaign (None: the server) now, in the language of the moment. Who gave
+    up the subscription, or lost the role, gets nothing.
+    """
+    row = AlarmSubscription.objects.select_related("account").filter(pk=subscription).first()
+    raised = list(RaisedAlarm.objects.filter(pk__in=alarms).select_related("campaign__corpus").order_by("pk"))
+    if row is None or not raised:
+        return False
+    campaign = raised[0].campaign
+    if row.account_id not in {each.account_id for each in subscribers(raised[0])}:
+        return False
+    with translation.override(row.language):
+        texts = {(each.code, each.kind): each.text for each in named(campaign)}
+    about = {
+        "campaign": campaign.name if campaign is not None else "",
+        "texts": [texts.get((each.code, each.kind), each.text) for each in raised],
+        "origin": row.origin,
+    }
+    _send("alarms", row.account.email, row.language, about)
+    return True
+
+
+def request_test_mail(*, account: Account, language: str) -> Job:
+    """Have an e-mail sent to `account` by a job, which says that this server can send some."""
+    return jobs.enqueue(
+        kind=TEST_MAIL, arguments={"account": account.pk, "language": language}, actor=account
+    )
+
+
+def send_test_mail(*, account: int, language: str) -> bool:
+    """Send it, where the account has an address: whether it was sent. Raises NotSent."""
+    found = Account.objects.filter(pk=account, is_active=True).exclude(email="").first()
+    if found is None:
+        return False
+    _send("test", found.email, language, {"user": found})
+    return True
+
+
+def newest_test_mail() -> Job | None:
+    """The newest job that tried out whether e-mail can be sent."""
+    return Job.objects.filter(kind=TEST_MAIL).order_by("-pk").first()
+
+
 def digest(address: str) -> str:
     """What stands for an e-mail address; capitals and full-width letters make no other one."""
     plain = unicodedata.normalize("NFKC", address).strip().casefold()
@@ -137,7 +208,7 @@ def digest(address: str) -> str:
 def prune_emails() -> None:
     """Forget the e-mails that were sent: their rows are of no use to anybody."""
     with database.writing():
-        Job.objects.filter(kind=EMAIL_JOB_KIND, state=Job.DONE).delete()
+        Job.objects.filter(kind__in=(EMAIL_JOB_KIND, ALARM_MAIL), state=Job.DONE).delete()
 
 
 def _send(name: str, to: str, language: str, about: Mapping[str, Any]) -> None:

@@ -27,7 +27,8 @@ F = TypeVar("F", bound=Work)
 class JobKind:
     """One kind of job. `refusals` are what its work raises where the arguments are at fault, not we.
 
-    `request` is the record that the arguments are fields of; without one they are the work's own.
+    `request` is the record that the arguments are fields of; without one they are the work's own. Nobody is
+    told of the end of a `quiet` one: it only sends what somebody else asked for.
     """
 
     key: str
@@ -35,6 +36,7 @@ class JobKind:
     work: Work
     refusals: tuple[type[Exception], ...] = ()
     request: type[Any] | None = None
+    quiet: bool = False
 
     def misfit(self, arguments: Mapping[str, Any]) -> str:
         """Why the work cannot be called with `arguments`, or ""."""
@@ -63,11 +65,12 @@ def job_kind(
     title: str | Promise,
     refusals: tuple[type[Exception], ...] = (),
     request: type[Any] | None = None,
+    quiet: bool = False,
 ) -> Callable[[F], F]:
     """Register the decorated function as the work of jobs of kind `key`, whose arguments make a `request`."""
 
     def register(work: F) -> F:
-        JOB_KINDS.register(key, JobKind(key, title, work, refusals, request))
+        JOB_KINDS.register(key, JobKind(key, title, work, refusals, request, quiet))
         return work
 
     return register

@@ -18,9 +18,12 @@ from django.db.models import Q
 
 from annotation import audit
 from annotation.common import database
+from annotation.common.registry import UnknownName
 from annotation.jobs.delivery import by_broker, deliver
 from annotation.jobs.registry import job_kind_named
 from annotation.models import Account, Campaign, Corpus, Job
+from annotation.notifications.events import announce
+from annotation.notifications.hooks import JOB_ENDED
 
 #: Seconds without a sign of life after which a running job is taken to be lost; it gives one every BEAT.
 LOST = 40.0
@@ -112,6 +115,8 @@ def cancel_job(*, job_id: int, actor: Account | None = None) -> Job:
             raise JobError(f"job {job_id} is {job.state}; only queued and running ones can be cancelled")
         job = job_numbered(job_id)
         audit.record(actor=actor, act="cancel_job", campaign=job.campaign, job=job.pk, kind=job.kind)
+        if job.state == Job.CANCELLED:
+            announce_end(job)
     return job
 
 
@@ -137,6 +142,24 @@ def resume_job(*, job_id: int, actor: Account | None = None) -> Job:
         audit.record(actor=actor, act="resume_job", campaign=job.campaign, job=job.pk, kind=job.kind)
         transaction.on_commit(partial(deliver, job.pk))
     return job
+
+
+def announce_end(job: Job) -> None:
+    """Tell webhooks that a job ended; within the transaction that writes its end.
+
+    What it did and why it failed is not told: whoever asks for the job by its number needs a role for it.
+    """
+    try:
+        if job_kind_named(job.kind).quiet:
+            return
+    except UnknownName:
+        pass  # left from another version, and it ended all the same
+    announce(
+        JOB_ENDED,
+        campaign=job.campaign,
+        corpus=job.corpus,
+        data={"job": job.pk, "kind": job.kind, "state": job.state},
+    )
 
 
 def due_job() -> int | None:
@@ -184,6 +207,8 @@ def _take_back(job: Job) -> list[str]:
             return []
         if name == "again":
             transaction.on_commit(partial(deliver, job.pk))
+        else:
+            announce_end(job_numbered(job.pk))
     return [name]
 
 

@@ -19,7 +19,7 @@ from annotation.common.registry import UnknownName
 from annotation.jobs.delivery import deliver
 from annotation.jobs.progress import Cancelled, JobProgress, Stopping, Superseded
 from annotation.jobs.registry import job_kind_named
-from annotation.jobs.rows import BEAT, JOB_ATTEMPTS, Stopped, given_up, stopped_by_limit
+from annotation.jobs.rows import BEAT, JOB_ATTEMPTS, Stopped, announce_end, given_up, stopped_by_limit
 from annotation.models import Job
 
 _log = logging.getLogger(__name__)
@@ -175,6 +175,8 @@ def _end(progress: JobProgress, state: str, **values: Any) -> str | None:
     """Write how the job ended, if it is still ours."""
     with database.writing():
         ours = progress.row().update(state=state, finished_at=database.now(), **values)
+        if ours:
+            announce_end(Job.objects.select_related("campaign__corpus", "corpus").get(pk=progress.job_id))
     return state if ours else None
 
 

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 
 from annotation import jobs
-from annotation.campaigns import monitoring
+from annotation.common import database
 from annotation.common.locks import Busy, exclusive_folder
 from annotation.datasets import archives, layers, uploads
-from annotation.jobs import emails
+from annotation.jobs import emails, upkeep
 from annotation.models import Campaign
 from annotation.moderation import withdrawing
+from annotation.notifications import delivering
 from annotation.queue import leases, machine_turns, submission
 from annotation.workers import api_tokens, confirmation, rate_limit, repeated_calls, sessions
 
@@ -44,8 +45,8 @@ def expire_leases() -> None:
 
 
 def look_after_campaigns() -> None:
-    """Pause the open campaigns whose stop rules hold."""
-    _each(Campaign.objects.filter(state=Campaign.OPEN), monitoring.tick)
+    """Pause the open campaigns whose stop rules hold, and tell of what is wrong in them."""
+    _each(Campaign.objects.filter(state=Campaign.OPEN), upkeep.look_after_campaign)
 
 
 def let_machines_answer() -> None:
@@ -53,6 +54,11 @@ def let_machines_answer() -> None:
     answers were withdrawn, after verdicts by which they go on."""
     rows = Campaign.objects.filter(state=Campaign.OPEN, machines__isnull=False).distinct()
     _each(rows, lambda row: machine_turns.take_turns(row, submission.submit))
+
+
+def look_after_server() -> None:
+    """Tell of what is wrong with the server itself."""
+    upkeep.look_after_server(PERIODIC)
 
 
 def refresh_layers() -> None:
@@ -81,6 +87,9 @@ PERIODIC: dict[str, Periodic] = {
         Periodic("look_after_campaigns", 60, look_after_campaigns),
         Periodic("let_machines_answer", 15, let_machines_answer),
         Periodic("refresh_layers", 60, refresh_layers),
+        Periodic("deliver_webhooks", 15, delivering.deliver_webhooks),
+        Periodic("look_after_server", 600, look_after_server),
+        Periodic("measure_disk", 3600, upkeep.measure_disk),
         Periodic("confirm_visits", 60, confirmation.ask_waiting),
         Periodic("remove_expired_exports", 3600, archives.remove_expired),
         Periodic("remove_expired_uploads", 3600, uploads.remove_expired_uploads),
@@ -91,6 +100,7 @@ PERIODIC: dict[str, Periodic] = {
         Periodic("forget_sessions", 3600, sessions.prune_sessions),
         Periodic("forget_tokens", 3600, api_tokens.prune_api_tokens),
         Periodic("forget_calls", 3600, repeated_calls.prune_repeated_calls),
+        Periodic("forget_deliveries", 3600, delivering.prune_webhook_log),
     )
 }
 
@@ -102,6 +112,7 @@ def add_schedule_entry(entry: Periodic) -> None:
 
 def do(name: str) -> bool:
     """Do the entry `name` now; whether it was done: not where another is at it, nor where it failed."""
+    begun = database.now()
     try:
         with exclusive_folder(f"periodic.{name}", busy=f"{name} is under way"):
             PERIODIC[name].work()
@@ -114,5 +125,7 @@ def do(name: str) -> bool:
         return False
     except Exception:
         _log.exception("%s failed", name)
+        upkeep.note_turn(name, begun, failed=True)
         return False
+    upkeep.note_turn(name, begun)
     return True

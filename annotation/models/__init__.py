@@ -6,6 +6,13 @@ from annotation.models.crowd import Account, Identity, RoleGrant, Worker
 from annotation.models.entry import Attempts, Invitation, PlatformReport, StaffInvitation, Study, Visit
 from annotation.models.layers import Box, BoxChain, Chain, Layer, LayerImage, Mention
 from annotation.models.machines import Machine, MachineProposals
+from annotation.models.notifications import (
+    AlarmSubscription,
+    LastTurn,
+    RaisedAlarm,
+    Webhook,
+    WebhookDelivery,
+)
 from annotation.models.paying import Bonus, WorkerMessage
 from annotation.models.programs import ApiToken, RepeatableCall
 from annotation.models.queue import Assignment, Item, OpenImage, PageControl, Task
@@ -24,6 +31,7 @@ from annotation.models.work import (
 
 __all__ = [
     "Account",
+    "AlarmSubscription",
     "ApiToken",
     "Assignment",
     "Attempts",
@@ -47,6 +55,7 @@ __all__ = [
     "Item",
     "Job",
     "Judgment",
+    "LastTurn",
     "Layer",
     "LayerImage",
     "Machine",
@@ -57,6 +66,7 @@ __all__ = [
     "PageControl",
     "Payout",
     "PlatformReport",
+    "RaisedAlarm",
     "RecoveryCode",
     "RepeatableCall",
     "RoleGrant",
@@ -70,6 +80,8 @@ __all__ = [
     "TagList",
     "Task",
     "Visit",
+    "Webhook",
+    "WebhookDelivery",
     "Worker",
     "WorkerMessage",
 ]

@@ -2,7 +2,21 @@
 
 from annotation.api.rest.operations import operation_patterns
 from annotation.api.rest.views import operation_view
-from evaluation.api import batches, captions, features, judged, reports, runs, systems
+from evaluation.api import (
+    batches,
+    captions,
+    captions_data,
+    features,
+    judged,
+    localized,
+    reports,
+    runs,
+    systems,
+    tagged,
+)
 
-_MODULES = (systems, features, runs, captions, judged, batches, reports)
+_MODULES = (
+    *(systems, features, captions_data, runs, captions, localized, tagged),
+    *(judged, batches, reports),
+)
 urlpatterns = operation_patterns(_MODULES, operation_view)

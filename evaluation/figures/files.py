@@ -1,7 +1,7 @@
 """Figures as files: SVG that any page can hold, PDF for papers. The same figure is the same bytes.
 
-The SVG is as `annotation.figures.svg` has it. The PDF is black on white, has no date, and holds its letters as
-type.
+The SVG is as `annotation.figures.svg` has it. The PDF is black on white, has no date, and holds its letters
+as type.
 """
 
 from __future__ import annotations

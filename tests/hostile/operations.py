@@ -34,6 +34,7 @@ from annotation.jobs import JobProgress
 from annotation.jobs.kinds.check_upload import check_upload_job
 from annotation.models import (
     Account,
+    AlarmSubscription,
     Campaign,
     Control,
     Corpus,
@@ -43,9 +44,11 @@ from annotation.models import (
     Job,
     OpenImage,
     Ruling,
+    Webhook,
     Worker,
 )
 from annotation.moderation import rulings
+from annotation.notifications import events, hooks
 from annotation.protocol import questions as q
 from annotation.protocol.rulings import KeepApart
 from annotation.queue import leases
@@ -1213,3 +1216,77 @@ post(
     password=web.PASSWORD,
 )
 post("revoke_token", READERS, _own_token)
+
+
+def _webhook(at: At) -> Webhook:
+    """A webhook of the whole server."""
+    owner = Account.objects.get(username=RESEARCHER)
+    return Webhook.objects.create(
+        name=at.new("hook"),
+        address="https://hooks.example.org/",
+        events=list(hooks.EVENTS),
+        salt=at.new(),
+        owner=owner,
+    )
+
+
+def _hook(at: At) -> int:
+    return _webhook(at).pk
+
+
+get("notifications", RUNNERS)
+post(
+    "make_webhook",
+    RUNNERS,
+    name="our bot",
+    address="https://hooks.example.org/a?b=c",
+    events=list(hooks.EVENTS),
+    scope=lambda at: at.one("", "corpus:quay", "campaign:quay"),
+)
+post(
+    "change_alarms",
+    RUNNERS,
+    act="subscribe",
+    scope=lambda at: at.one("", "corpus:quay", "campaign:quay"),
+    called="subscribe",
+)
+post("change_alarms", RUNNERS, act="unsubscribe", subscription=lambda at: _subscription(at), called="end")
+get("webhook", RUNNERS, _hook)
+for _act in ("on", "off", "test", "secret", "remove"):
+    post("act_on_webhook", RUNNERS, _hook, act=_act)
+post(
+    "act_on_webhook",
+    RUNNERS,
+    _hook,
+    act="save",
+    name="another",
+    address="https://hooks.example.org/",
+    events="job.ended",
+)
+
+
+def _subscription(at: At) -> int:
+    """One of theirs, or, of somebody who has none, one that is nobody's."""
+    if at.role == STRANGER:
+        return 1
+    corpus = Corpus.objects.get(name="quay")
+    row, _made = AlarmSubscription.objects.get_or_create(
+        account=at.account, corpus=corpus, defaults={"language": "en", "origin": "https://here"}
+    )
+    return row.pk
+
+
+@by("send_again", "sent", RUNNERS)
+def _send_again(at: At) -> Call:
+    line = events.announce_test(_webhook(at))
+    return Call("POST", reverse("send_again", args=[line.webhook_id, line.pk]))
+
+
+get("server", (ADMIN,), state="failed")
+post("send_test_mail", (ADMIN,))
+post(
+    "steer_any_job",
+    (ADMIN,),
+    lambda at: Job.objects.filter(state=Job.CANCELLED).order_by("pk")[0].pk,
+    act="resume",
+)

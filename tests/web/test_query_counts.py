@@ -18,6 +18,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import (
+    Account,
+    AlarmSubscription,
     AuditEntry,
     Campaign,
     Caption,
@@ -31,6 +33,8 @@ from annotation.models import (
     OpenImage,
     Standing,
     Task,
+    Webhook,
+    WebhookDelivery,
     Worker,
 )
 from annotation.protocol.campaign_settings import settings_of
@@ -55,6 +59,8 @@ LISTS = {
     "roles": "admin",
     "people": "admin",
     "audit": "admin",
+    "server": "admin",
+    "notifications": "researcher",
     "tasks": "annotator",
     "api_tasks": "annotator",
     "evaluation:systems": "researcher",
@@ -93,6 +99,7 @@ def things(first: int, last: int) -> None:
     worker = Worker.objects.get(pseudonym="lists-w")
     now = timezone.now()
     tasks = list(all_tasks())
+    owner = Account.objects.get(username="lists-researcher")
     for n in range(first, last):
         name = f"thing-{n:04}"
         corpus = Corpus.objects.create(
@@ -134,6 +141,14 @@ def things(first: int, last: int) -> None:
         for each in campaign.kinds[::2]:
             Standing.objects.create(campaign=campaign, worker=worker, kind=each, attempt=1, changed_at=now)
         AuditEntry.objects.create(act="campaign_open", campaign=campaign)
+        hook = Webhook.objects.create(
+            name=name, address="https://x.org/", events=[], salt=name, campaign=campaign, owner=owner
+        )
+        for line in range(n + 1):
+            WebhookDelivery.objects.create(
+                webhook=hook, message=f"{n}-{line}", error="timeout", event="x", created_at=now, begun_at=now
+            )
+        AlarmSubscription.objects.create(account=owner, campaign=campaign, language="en", origin="x")
         for made, about in MADE.items():
             Job.objects.create(
                 kind=made, corpus=corpus, state="done", arguments={about: name}, result={about: name}

@@ -19,7 +19,8 @@ from django.urls import URLPattern, URLResolver, get_resolver, resolve, reverse
 from annotation.api.rest.operations import ROUTE_PREFIX, served
 from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER, REVIEWER, ROLES
 from annotation.datasets.tags import keep_tags
-from annotation.models import Campaign, Corpus, Flag, Invitation, Job, Ruling
+from annotation.models import Campaign, Corpus, Flag, Invitation, Job, Ruling, Webhook, WebhookDelivery
+from annotation.notifications import events
 from annotation.protocol import questions as q
 from annotation.protocol.contents import plain_ruling
 from annotation.protocol.rulings import Closure
@@ -154,6 +155,10 @@ def _built() -> dict[str, Any]:
     )
     rank = Job.objects.create(kind="rank", corpus=world.corpus, state="done")
     keep_tags(corpus=world.corpus, images=[("man", [("dog", 1.0)])], unit="nouns", alpha=0.5)
+    hook = Webhook.objects.create(
+        name="q-hook", address="https://hooks.example.org/", events=[], salt="q", campaign=world.campaign
+    )
+    line = events.announce_test(hook)
     name = world.campaign.name
     held = world.held(1)
     kind = q.COREF_LINK
@@ -209,6 +214,10 @@ def _built() -> dict[str, Any]:
                 "read_message": [1],
                 "void_payment": [name, 1],
                 "withdraw_bonus": [name, 1],
+                "webhook": [hook.pk],
+                "act_on_webhook": [hook.pk],
+                "send_again": [hook.pk, line.pk],
+                "steer_any_job": [export.pk],
                 "retire_known_item": [name, 1],
                 "text": [name, "consent"],
                 "steer_job": [name, export.pk],
@@ -255,6 +264,7 @@ def _built() -> dict[str, Any]:
 def _places_of_the_api(world: Any, campaign: str, job: int) -> dict[str, list[Any]]:
     """What the addresses of the REST API need, by route."""
     corpus, worker, flag, ruling = world.corpus.name, "q-review-w0", Flag.objects.get(), Ruling.objects.get()
+    line = WebhookDelivery.objects.get()
     things = {
         "corpora/": [corpus],
         "campaigns/": [campaign],
@@ -264,14 +274,21 @@ def _places_of_the_api(world: Any, campaign: str, job: int) -> dict[str, list[An
         "batches/": ["q-batch"],
         "reports/": ["q-report"],
         "caption-sets/": ["q-captions"],
+        "localization-sets/": ["q-found"],
+        "tag-sets/": ["q-tags"],
+        "uploads/": ["0" * 32],
+        "weak-collections/": ["nothing"],
         "jobs/": [job],
         "tokens/": [1],
         "people/": [1],
         "me/messages/": [1],
+        "webhooks/": [line.webhook_id],
+        "alarm-subscriptions/": [1],
     }
     more: dict[str, Any] = {"<str:key>": "man", "<str:pseudonym>": worker, "<slug:layer>": campaign}
-    more |= {"<int:invitation>": Invitation.objects.get().pk, "<int:item>": 1}
+    more |= {"<int:invitation>": Invitation.objects.get().pk, "<int:item>": 1, "<int:delivery>": line.pk}
     more |= {"<int:flag>": flag.pk, "<int:ruling>": ruling.pk, "<int:payment>": 1, "<int:bonus>": 1}
+    more |= {"<slug:machine>": "nobody", "files/<int:number>": 0}
     found = {}
     for one in served():
         first = next((held for start, held in things.items() if one.about.path.startswith(f"{start}<")), [])
@@ -319,8 +336,8 @@ def tried(client: Client, route: str, world: dict[str, Any]) -> Any:
 
 #: How it is said that what an address names is not there, or not open.
 NOT_THERE = re.compile(
-    r"There (is no (campaign|corpus|system|run|batch|report|job|(caption|localization|tag) set)|are no qrels)"
-    r" \S+( here)?\."
+    r"There (is no (campaign|corpus|system|run|batch|report|job|webhook|(caption|localization|tag) set)"
+    r"|are no qrels) \S+( here)?\."
 )
 
 

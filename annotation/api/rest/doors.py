@@ -40,6 +40,19 @@ class Anywhere:
 
 
 @dataclass(frozen=True, slots=True)
+class OfServer:
+    """Whoever holds one of `roles` for the whole server."""
+
+    roles: tuple[str, ...]
+
+    def admit(self, account: Account, place: dict[str, Any]) -> tuple[Any, ...]:
+        """Nothing is named."""
+        if not account.has_role(*self.roles, on=WHOLE_SERVER):
+            raise no_role(*self.roles)
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
 class On:
     """Whoever holds one of `roles` for the thing that the address names.
 
@@ -63,19 +76,6 @@ class On:
         if account.has_role(*BROWSING, on=found.scope):
             raise no_role(*self.roles)
         raise missing(str(self.thing.none(name)))
-
-
-@dataclass(frozen=True, slots=True)
-class OfServer:
-    """Whoever holds one of `roles` for the whole server."""
-
-    roles: tuple[str, ...]
-
-    def admit(self, account: Account, place: dict[str, Any]) -> tuple[Any, ...]:
-        """Nothing is named."""
-        if not account.has_role(*self.roles, on=WHOLE_SERVER):
-            raise no_role(*self.roles)
-        return ()
 
 
 class SignedIn:

@@ -74,7 +74,8 @@ class Operation:
     sends; `uploads` are the fields of a form that carry files. `refuses` are the errors of services that
     are told as 409, `stale` those told as 412. What has `own_transactions` takes long, or several of them:
     its key is kept before and after, not within one. `confirms` asks callers by session to have given their
-    password within the last minutes; a token was made by a password.
+    password within the last minutes; a token was made by a password. `secret` is a field of the answer that
+    is kept nowhere: the same call under the same key gets null there.
     """
 
     route: str
@@ -92,6 +93,7 @@ class Operation:
     uploads: tuple[str, ...] = ()
     own_transactions: bool = False
     confirms: bool = False
+    secret: str = ""
     refuses: tuple[type[Exception], ...] = ()
     stale: tuple[type[Exception], ...] = ()
     example: Any = None

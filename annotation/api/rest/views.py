@@ -226,13 +226,13 @@ def _done_once(key: CallKey, about: Operation, work: Any) -> HttpResponseBase:
                 except BaseException:
                     give_key_back(key)
                     raise
-                end_call(key, made)
+                end_call(key, _kept(about, made))
         else:
             with database.writing():
                 before = begin_call(key)
                 if before is None:
                     made = work()
-                    end_call(key, made)
+                    end_call(key, _kept(about, made))
     except KeyReused:
         detail = _("This key was sent with another call within the last 24 hours: choose a new one.")
         raise Problem(HTTPStatus.CONFLICT, "key_reused", detail, field=KEY_HEADER) from None
@@ -261,6 +261,13 @@ def _plain(about: Operation, answer: OperationAnswer) -> CallAnswer:
         case HttpResponseBase():
             raise TypeError("a file is no answer to a call under a key")
     return CallAnswer(about.status, "" if body is None else json.dumps(body, default=str), location)
+
+
+def _kept(about: Operation, answer: CallAnswer) -> CallAnswer:
+    """What is kept of an answer for the same call under the same key: all but a secret."""
+    if not about.secret:
+        return answer
+    return answer._replace(body=json.dumps({**json.loads(answer.body), about.secret: None}))
 
 
 def _response(about: Operation, answer: OperationAnswer) -> HttpResponseBase:

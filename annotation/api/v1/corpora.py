@@ -11,7 +11,9 @@ from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import Anywhere, On, missing
 from annotation.api.rest.fields import CallFields, NameField, PlainField, TextField
-from annotation.api.rest.operations import GET, ApiCall, Operation, serves
+from annotation.api.rest.operations import DELETE, GET, ApiCall, Operation, serves
+from annotation.common.roles import RESEARCHER
+from annotation.datasets.deleting import CorpusInUse, delete_corpus
 from annotation.datasets.layers import update_layers, update_layers_of_image
 from annotation.models import Corpus, Image, Layer
 from annotation.selectors import browse
@@ -34,6 +36,21 @@ class CorpusShown(serializers.Serializer[Any]):
     captions = serializers.IntegerField()
     digest = serializers.CharField(help_text="SHA-256 over all records that were read.")
     created_at = serializers.DateTimeField()
+
+
+@serves(
+    Operation(
+        route="corpus",
+        method=DELETE,
+        path="corpora/<slug:name>",
+        tag=_TAG,
+        opens=On(CORPUS_OF_ADDRESS, (RESEARCHER,)),
+        refuses=(CorpusInUse,),
+    )
+)
+def corpus_delete_call(call: ApiCall, corpus: Corpus) -> None:
+    """Delete a corpus with its layers and pictures; refused while anything depends on it."""
+    delete_corpus(corpus=corpus, actor=call.account)
 
 
 class LayerShown(serializers.Serializer[Any]):

@@ -10,21 +10,25 @@ from annotation.api.v1 import (
     campaigns,
     corpora,
     dashboard,
+    machines,
     me,
+    notifying,
     own_work,
     paying,
     people,
     preparing,
     reviewing,
+    server,
     several_workers,
     streams,
+    uploads,
     work,
     workers,
 )
 
 _MODULES = (
     *(corpora, campaigns, dashboard, campaign_settings, preparing, workers, several_workers, paying),
-    *(reviewing, work, streams, me, own_work, people),
+    *(reviewing, work, streams, me, own_work, people, machines, uploads, notifying, server),
 )
 urlpatterns = [
     path("openapi.json", document.openapi_document, name="v1_openapi"),

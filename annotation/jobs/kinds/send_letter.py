@@ -9,7 +9,9 @@ from django.utils.translation import gettext_lazy
 from annotation.jobs import JobProgress, emails, job_kind
 
 
-@job_kind(emails.EMAIL_JOB_KIND, title=gettext_lazy("Sending an e-mail"), refusals=(emails.NotSent,))
+@job_kind(
+    emails.EMAIL_JOB_KIND, title=gettext_lazy("Sending an e-mail"), refusals=(emails.NotSent,), quiet=True
+)
 def send_letter(
     progress: JobProgress, *, digest: str, domain: str, secure: bool, language: str
 ) -> dict[str, Any]:

@@ -9,7 +9,9 @@ from django.utils.translation import gettext_lazy
 from annotation.jobs import JobProgress, emails, job_kind
 
 
-@job_kind(emails.INVITATION, title=gettext_lazy("Sending an invitation"), refusals=(emails.NotSent,))
+@job_kind(
+    emails.INVITATION, title=gettext_lazy("Sending an invitation"), refusals=(emails.NotSent,), quiet=True
+)
 def send_staff_invitation(
     progress: JobProgress, *, invitation: int, domain: str, secure: bool, language: str
 ) -> dict[str, Any]:

@@ -35,6 +35,7 @@ PARTS = [
     NavigationPart("campaign", _("Campaigns"), "campaigns", BROWSING),
     NavigationPart("tasks", _("Tasks"), "tasks", (ANNOTATOR,)),
     NavigationPart(("people", "roles"), _("People"), "people", (ADMIN,), everything=True),
+    NavigationPart("server", _("Server"), "server", (ADMIN,), everything=True),
 ]
 
 

@@ -20,7 +20,8 @@ from annotation.common.registry import UnknownName
 from annotation.models import Job
 from annotation.web.staff.frame import account_of, said
 
-_STATES = {
+#: States of jobs in words.
+JOB_STATES = {
     Job.QUEUED: gettext_lazy("queued"),
     Job.RUNNING: gettext_lazy("running"),
     Job.DONE: gettext_lazy("done"),
@@ -85,7 +86,7 @@ def job_line(
         job=job,
         title=title,
         about=_about(job),
-        state=str(_STATES.get(job.state, job.state)),
+        state=str(JOB_STATES.get(job.state, job.state)),
         left=timesince(timezone.now() - timedelta(seconds=left)) if left is not None else "",
         steer=steer,
         download=download,

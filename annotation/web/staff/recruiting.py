@@ -162,16 +162,19 @@ def study_edit(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     return redirect("entry", campaign.name)
 
 
-def _study(request: HttpRequest, row: Study) -> ShownStudy:
+def study_address(request: HttpRequest, row: Study) -> str:
+    """The address that a study's platform is to open."""
     address = request.build_absolute_uri(reverse(row.provider, args=[row.campaign.name]))
-    if row.provider == PROLIFIC:
-        address += PARAMETERS
+    return address + PARAMETERS if row.provider == PROLIFIC else address
+
+
+def _study(request: HttpRequest, row: Study) -> ShownStudy:
     outcomes = Counter(row.visits.values_list("outcome", flat=True))
     verified = Counter(row.visits.values_list("verification", flat=True))
     return ShownStudy(
         row,
         str(PLATFORMS[row.provider]),
-        address,
+        study_address(request, row),
         sum(outcomes.values()),
         outcomes[Visit.COMPLETE],
         outcomes[Visit.SCREENED_OUT],

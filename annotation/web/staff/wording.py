@@ -173,6 +173,13 @@ ACTS = {
     "message_workers": gettext_lazy("sent a message to workers"),
     "download_identities": gettext_lazy("downloaded ids of a crowd platform"),
     "mark_simulated": gettext_lazy("marked the campaign as simulated"),
+    "make_webhook": gettext_lazy("made a webhook"),
+    "change_webhook": gettext_lazy("changed a webhook"),
+    "renew_webhook_secret": gettext_lazy("gave a webhook a new secret"),
+    "remove_webhook": gettext_lazy("removed a webhook"),
+    "send_webhook_again": gettext_lazy("sent a webhook's event again"),
+    "subscribe_to_alarms": gettext_lazy("asked for alarms by e-mail"),
+    "unsubscribe_from_alarms": gettext_lazy("ended alarms by e-mail"),
     "cancel_job": gettext_lazy("cancelled a job"),
     "resume_job": gettext_lazy("resumed a job"),
 }

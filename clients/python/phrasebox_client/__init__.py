@@ -6,5 +6,6 @@ for campaign in client.rows("campaigns"):
 """
 
 from phrasebox_client.client import Client, JobFailed, Problem
+from phrasebox_client.webhooks import NotSigned, verified_webhook
 
-__all__ = ["Client", "JobFailed", "Problem"]
+__all__ = ["Client", "JobFailed", "NotSigned", "Problem", "verified_webhook"]

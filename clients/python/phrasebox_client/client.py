@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 import uuid
@@ -86,28 +87,43 @@ class Client:
 
     def upload(self, path: str, fields: Mapping[str, Any], **files: Path | str) -> Any:
         """Send files with their fields, as `runs` and `system-uploads` take them; raises Problem."""
-        boundary = uuid.uuid4().hex
-        parts = []
-        for name, value in fields.items():
-            text = (
-                {True: "true", False: "false"}.get(value, str(value))
-                if isinstance(value, bool)
-                else str(value)
-            )
-            parts.append(
-                f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{text}\r\n'.encode()
-            )
-        for name, file in files.items():
-            called = quote(Path(file).name)
-            head = f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"; filename="{called}"\r\n'
-            parts.append(
-                f"{head}Content-Type: application/octet-stream\r\n\r\n".encode()
-                + Path(file).read_bytes()
-                + b"\r\n"
-            )
-        sent = b"".join(parts) + f"--{boundary}--\r\n".encode()
-        kind = f"multipart/form-data; boundary={boundary}"
-        return _read(self._send("POST", path, sent, kind, key=str(uuid.uuid4()))[1])
+        held = {name: (Path(file).name, Path(file).read_bytes()) for name, file in files.items()}
+        return self._form("POST", path, fields, held, key=str(uuid.uuid4()))
+
+    def send_corpus(self, name: str, *sources: Path | str) -> Any:
+        """Send captions and pictures (files, folders, a zip) for a new corpus, in parts; returns the upload.
+
+        Where it was cut off, call it again with the same files: it goes on where it stopped, within a day.
+        Then `post("uploads/KEY/check")` lists all that is wrong, and `post("uploads/KEY/import")` makes the
+        corpus; both are jobs. Raises Problem.
+        """
+        files = [(path, place) for source in sources for path, place in _files_of(Path(source))]
+        told = [{"path": path, "size": place.stat().st_size} for path, place in files]
+        upload = self.post("uploads", {"name": name, "files": told})
+        for one in upload["files"]:
+            self._send_file(upload, one["number"], one["received"], files[one["number"]][1])
+        return self.get(f"uploads/{upload['key']}")
+
+    def _send_file(self, upload: Mapping[str, Any], number: int, received: int, place: Path) -> None:
+        """Send what is missing of a file. Where an answer got lost, the server knows how far it is."""
+        path = f"uploads/{upload['key']}/files/{number}"
+        size, tried = place.stat().st_size, 0
+        with place.open("rb") as file:
+            while received < size:
+                file.seek(received)
+                part = file.read(upload["part_bytes"])
+                fields = {"offset": received, "sha256": hashlib.sha256(part).hexdigest()}
+                try:
+                    # Without a key: a part that came already is refused, as it begins at the wrong place.
+                    received = self._form("POST", path, fields, {"part": ("part", part)})["received"]
+                    tried = 0
+                except (Problem, URLError, TimeoutError, ConnectionError) as error:
+                    tried += 1
+                    told = error if isinstance(error, Problem) else None
+                    if tried > TRIES or (told and told.code != "refused" and told.status not in _AGAIN):
+                        raise
+                    time.sleep((told.wait if told else 0.0) or PAUSE)
+                    received = self.get(f"uploads/{upload['key']}")["files"][number]["received"]
 
     def download(self, path: str, **asked: Any) -> bytes:
         """A file, such as `jobs/12/download`; raises Problem."""
@@ -125,6 +141,31 @@ class Client:
             if time.monotonic() > until:
                 raise TimeoutError(f"job {job['number']} ({job['kind']}) is still {now['state']}")
             time.sleep(every)
+
+    def _form(
+        self,
+        method: str,
+        path: str,
+        fields: Mapping[str, Any],
+        files: Mapping[str, tuple[str, bytes]],
+        *,
+        key: str = "",
+    ) -> Any:
+        """Send a form: its fields, and files by name with what they hold."""
+        boundary = uuid.uuid4().hex
+        parts = []
+        for name, value in fields.items():
+            text = _text(value)
+            parts.append(
+                f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{text}\r\n'.encode()
+            )
+        for name, (called, held) in files.items():
+            place = f'name="{name}"; filename="{quote(called)}"'
+            head = f"--{boundary}\r\nContent-Disposition: form-data; {place}\r\n"
+            parts += [f"{head}Content-Type: application/octet-stream\r\n\r\n".encode(), held, b"\r\n"]
+        sent = b"".join(parts) + f"--{boundary}--\r\n".encode()
+        kind = f"multipart/form-data; boundary={boundary}"
+        return _read(self._send(method, path, sent, kind, key=key)[1])
 
     def _json(
         self,
@@ -183,6 +224,16 @@ def _text(value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
     return [str(each) for each in value] if isinstance(value, (list, tuple)) else str(value)
+
+
+def _files_of(source: Path) -> Iterator[tuple[str, Path]]:
+    """The files of a source, each with the path under which the server knows it."""
+    if not source.is_dir():
+        yield source.name, source
+        return
+    for place in sorted(source.rglob("*")):
+        if place.is_file() and not place.name.startswith("."):
+            yield f"{source.name}/{place.relative_to(source).as_posix()}", place
 
 
 def _read(body: bytes) -> Any:

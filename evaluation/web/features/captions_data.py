@@ -16,6 +16,7 @@ from django.views.decorators.http import require_POST
 
 from annotation import jobs
 from annotation.common.registry import UnknownName
+from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, account_of, for_roles
 from annotation.web.staff.frame import said
 from evaluation.services.common import ImportRefused, check_name
@@ -79,22 +80,54 @@ def parses_of_corpora(corpora: list[Any]) -> list[ParsedCaptions]:
     return [found for corpus in corpora if (found := stored_parses(corpus.name)) is not None]
 
 
+def enqueue_parses(request: HttpRequest, given: Mapping[str, str]) -> Job:
+    """Have a job import the parses of a corpus's captions from a file of the server. Raises NotOffered,
+    JobError, UnknownName."""
+    corpus = offered.offered_corpus(request, text_parameter(given, "corpus"))
+    file, replace = text_parameter(given, "file"), bool(text_parameter(given, "replace"))
+    if file not in server_files("parses"):
+        raise NotOffered(_("There is no file “%(name)s” on the server.") % {"name": file[:60]})
+    if not replace and parses_of_corpora([corpus]):
+        raise NotOffered(
+            _("Corpus %(name)s has parses already: tick “Replace” to have these in their place.")
+            % {"name": corpus.name}
+        )
+    arguments = {"corpus": corpus.name, "path": path_of_file("parses", file), "replace": replace}
+    return jobs.enqueue(kind="import_parses", arguments=arguments, corpus=corpus, actor=account_of(request))
+
+
+def enqueue_word_vectors(request: HttpRequest, given: Mapping[str, str]) -> Job:
+    """Have a job learn word vectors from a corpus's own captions. Raises NotOffered, JobError, ImportRefused,
+    UnknownName."""
+    corpus = offered.offered_corpus(request, text_parameter(given, "corpus"))
+    name = text_parameter(given, "name")
+    check_name(name, "feature set")
+    numbers = {field.name: field.in_form(given) for field in word_training_fields()}
+    arguments = {"corpus": corpus.name, "name": name, **numbers}
+    return jobs.enqueue(
+        kind="train_word_vectors", arguments=arguments, corpus=corpus, actor=account_of(request)
+    )
+
+
+def enqueue_tag_ranking(request: HttpRequest, given: Mapping[str, str]) -> Job:
+    """Have a job rank the tags of a corpus from its captions, and keep them. Raises NotOffered, JobError,
+    UnknownName."""
+    corpus = offered.offered_corpus(request, text_parameter(given, "corpus"))
+    unit, place = text_parameter(given, "unit"), text_parameter(given, "place") or "words"
+    if unit not in get_args(TagUnit) or place not in get_args(TagPlacing):
+        raise NotOffered(_("There are no such tags: choose from the list."))
+    if place == "tree" and not parses_of_corpora([corpus]):
+        raise NotOffered(_("Corpus %(name)s has no parses: import them first.") % {"name": corpus.name})
+    arguments = {"corpus": corpus.name, "unit": unit, "place": place}
+    return jobs.enqueue(kind="rank_tags", arguments=arguments, corpus=corpus, actor=account_of(request))
+
+
 @require_POST
 @for_roles(*RUNNING, corpora=True)
 def parses_import(request: HttpRequest) -> HttpResponse:
     """Have a job import the parses of a corpus's captions from a file of the server."""
     with said(request, jobs.JobError, NotOffered, UnknownName) as tell:
-        corpus = offered.offered_corpus(request, text_parameter(request.POST, "corpus"))
-        file, replace = text_parameter(request.POST, "file"), bool(text_parameter(request.POST, "replace"))
-        if file not in server_files("parses"):
-            raise NotOffered(_("There is no file “%(name)s” on the server.") % {"name": file[:60]})
-        if not replace and parses_of_corpora([corpus]):
-            raise NotOffered(
-                _("Corpus %(name)s has parses already: tick “Replace” to have these in their place.")
-                % {"name": corpus.name}
-            )
-        arguments = {"corpus": corpus.name, "path": path_of_file("parses", file), "replace": replace}
-        jobs.enqueue(kind="import_parses", arguments=arguments, corpus=corpus, actor=account_of(request))
+        enqueue_parses(request, request.POST)
         tell(_("Importing the parses. The progress is shown below."))
     return redirect("evaluation:features")
 
@@ -104,12 +137,7 @@ def parses_import(request: HttpRequest) -> HttpResponse:
 def word_vectors_train(request: HttpRequest) -> HttpResponse:
     """Have a job learn word vectors from a corpus's own captions."""
     with said(request, jobs.JobError, NotOffered, ImportRefused, UnknownName) as tell:
-        corpus = offered.offered_corpus(request, text_parameter(request.POST, "corpus"))
-        name = text_parameter(request.POST, "name")
-        check_name(name, "feature set")
-        numbers = {field.name: field.in_form(request.POST) for field in word_training_fields()}
-        arguments = {"corpus": corpus.name, "name": name, **numbers}
-        jobs.enqueue(kind="train_word_vectors", arguments=arguments, corpus=corpus, actor=account_of(request))
+        enqueue_word_vectors(request, request.POST)
         tell(_("Training the word vectors. The progress is shown below."))
     return redirect("evaluation:features")
 
@@ -119,13 +147,6 @@ def word_vectors_train(request: HttpRequest) -> HttpResponse:
 def tags_rank(request: HttpRequest) -> HttpResponse:
     """Have a job rank the tags of a corpus from its captions, and keep them."""
     with said(request, jobs.JobError, NotOffered, UnknownName) as tell:
-        corpus = offered.offered_corpus(request, text_parameter(request.POST, "corpus"))
-        unit, place = text_parameter(request.POST, "unit"), text_parameter(request.POST, "place") or "words"
-        if unit not in get_args(TagUnit) or place not in get_args(TagPlacing):
-            raise NotOffered(_("There are no such tags: choose from the list."))
-        if place == "tree" and not parses_of_corpora([corpus]):
-            raise NotOffered(_("Corpus %(name)s has no parses: import them first.") % {"name": corpus.name})
-        arguments = {"corpus": corpus.name, "unit": unit, "place": place}
-        jobs.enqueue(kind="rank_tags", arguments=arguments, corpus=corpus, actor=account_of(request))
+        enqueue_tag_ranking(request, request.POST)
         tell(_("Ranking the tags. They are on the corpus’s page when they are done."))
     return redirect("evaluation:features")

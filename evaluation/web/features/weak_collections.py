@@ -6,6 +6,7 @@ the whole server.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ from annotation import jobs
 from annotation.common.registry import UnknownName
 from annotation.common.roles import WHOLE_SERVER
 from annotation.selectors.corpora import corpus_named
+from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, account_of, for_roles
 from annotation.web.staff.frame import said
 from evaluation.services.common import ImportRefused, check_name
@@ -47,7 +49,8 @@ def collection_list(request: HttpRequest) -> HttpResponse:
     wrong, status = "", 200
     if request.method == "POST":
         try:
-            _import(request)
+            enqueue_collection(request, request.POST)
+            messages.success(request, _("Importing the collection. The progress is shown below."))
             return redirect("evaluation:weak_collections")
         except (NotOffered, ImportRefused, jobs.JobError) as error:
             wrong, status = str(error), 409
@@ -77,29 +80,36 @@ def collection_list(request: HttpRequest) -> HttpResponse:
 def collection_features(request: HttpRequest) -> HttpResponse:
     """Have a job import features of a collection's images from a file of the server."""
     with said(request, jobs.JobError, NotOffered, ImportRefused, UnknownName) as tell:
-        _check_role(request)
-        collection, name, file, dtype = (
-            text_parameter(request.POST, key) for key in ("collection", "name", "file", "dtype")
-        )
-        check_name(name, "feature set")
-        if file not in server_files("features"):
-            raise NotOffered(_("There is no file “%(name)s” on the server.") % {"name": file[:60]})
-        if dtype not in NUMBER_TYPES:
-            raise NotOffered(_("Nothing was chosen: use one of the buttons."))
-        arguments = {
-            "corpus": weak_collection(collection).name,
-            "name": name,
-            "path": path_of_file("features", file),
-            "dtype": dtype,
-        }
-        jobs.enqueue(kind="import_features", arguments=arguments, actor=account_of(request))
+        enqueue_collection_features(request, request.POST)
         tell(_("Importing the features. The progress is shown below."))
     return redirect("evaluation:weak_collections")
 
 
-def _import(request: HttpRequest) -> None:
+def enqueue_collection_features(request: HttpRequest, given: Mapping[str, str]) -> Job:
+    """Have a job import features of a collection's images. Raises NotOffered, JobError, ImportRefused,
+    UnknownName."""
     _check_role(request)
-    name, file = (text_parameter(request.POST, key) for key in ("name", "file"))
+    collection, name, file = (text_parameter(given, key) for key in ("collection", "name", "file"))
+    dtype = text_parameter(given, "dtype")
+    check_name(name, "feature set")
+    if file not in server_files("features"):
+        raise NotOffered(_("There is no file “%(name)s” on the server.") % {"name": file[:60]})
+    if dtype not in NUMBER_TYPES:
+        raise NotOffered(_("Nothing was chosen: use one of the buttons."))
+    arguments = {
+        "corpus": weak_collection(collection).name,
+        "name": name,
+        "path": path_of_file("features", file),
+        "dtype": dtype,
+    }
+    return jobs.enqueue(kind="import_features", arguments=arguments, actor=account_of(request))
+
+
+def enqueue_collection(request: HttpRequest, given: Mapping[str, str]) -> Job:
+    """Have a job import a collection from a file of the server. Raises NotOffered, JobError,
+    ImportRefused."""
+    _check_role(request)
+    name, file = (text_parameter(given, key) for key in ("name", "file"))
     check_name(name, "collection")
     if any(one.name == name for one in weak_collections()):
         raise NotOffered(
@@ -111,8 +121,7 @@ def _import(request: HttpRequest) -> None:
     if file not in server_files("collections"):
         raise NotOffered(_("There is no file “%(name)s” on the server.") % {"name": file[:60]})
     arguments = {"name": name, "path": path_of_file("collections", file)}
-    jobs.enqueue(kind="import_weak", arguments=arguments, actor=account_of(request))
-    messages.success(request, _("Importing the collection. The progress is shown below."))
+    return jobs.enqueue(kind="import_weak", arguments=arguments, actor=account_of(request))
 
 
 def _check_role(request: HttpRequest) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import QuerySet
@@ -15,6 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation import jobs
 from annotation.common.locks import Busy
 from annotation.datasets.layers import MOST_IMAGES_UPDATED_FOR_PAGE, LayerBehind, layer_to_read
+from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles_on
 from annotation.web.staff.frame import said
 from evaluation.models import LocalizationSet, System
@@ -37,7 +39,7 @@ def _found(name: str) -> System | None:
 
 
 #: The system, and the localization set, of an address.
-_SYSTEM = AddressedThing(_found, gettext_lazy("There is no system “%(name)s” here."))
+LOCALIZING_SYSTEM = AddressedThing(_found, gettext_lazy("There is no system “%(name)s” here."))
 LOCALIZATION_SET = AddressedThing(
     lambda name: (
         LocalizationSet.objects.filter(name=name, published=True).select_related("corpus", "made_by").first()
@@ -72,29 +74,34 @@ def proposal_sets_of(row: System) -> list[str]:
     ]
 
 
+def enqueue_localizing(request: HttpRequest, row: System, given: Mapping[str, str]) -> Job:
+    """Have a system localize phrases, as a job. Raises NotOffered, JobError."""
+    if not localizes(row):
+        raise NotOffered(_("System “%(name)s” does not localize phrases.") % {"name": row.name})
+    regions = text_parameter(given, "regions")
+    if regions not in proposal_sets_of(row):
+        raise NotOffered(_("There are no such regions: choose from the list."))
+    layer = text_parameter(given, "layer")
+    if layer:
+        _check_layer(row.corpus, layer)
+    arguments: dict[str, Any] = {
+        "system": row.name,
+        "name": text_parameter(given, "name"),
+        "split": which_in(given, "split", row.corpus, or_all=True),
+        "layer": layer,
+        "regions": regions,
+        "limit": whole_in(given, "limit", default=100),
+    }
+    return jobs.enqueue(kind="localize", arguments=arguments, corpus=row.corpus, actor=account_of(request))
+
+
 @require_POST
-@for_roles_on(_SYSTEM, *RUNNING)
+@for_roles_on(LOCALIZING_SYSTEM, *RUNNING)
 def system_localize(request: HttpRequest, row: System) -> HttpResponse:
     """Have a system localize the phrases of a layer, as a job."""
     then = redirect("evaluation:system", row.name)
     with said(request, jobs.JobError, NotOffered) as tell:
-        if not localizes(row):
-            raise NotOffered(_("System “%(name)s” does not localize phrases.") % {"name": row.name})
-        regions = text_parameter(request.POST, "regions")
-        if regions not in proposal_sets_of(row):
-            raise NotOffered(_("There are no such regions: choose from the list."))
-        layer = text_parameter(request.POST, "layer")
-        if layer:
-            _check_layer(row.corpus, layer)
-        arguments: dict[str, Any] = {
-            "system": row.name,
-            "name": text_parameter(request.POST, "name"),
-            "split": which_in(request.POST, "split", row.corpus, or_all=True),
-            "layer": layer,
-            "regions": regions,
-            "limit": whole_in(request.POST, "limit", default=100),
-        }
-        jobs.enqueue(kind="localize", arguments=arguments, corpus=row.corpus, actor=account_of(request))
+        enqueue_localizing(request, row, request.POST)
         tell(_("Localizing phrases. They are on the system’s page when they are done."))
         then = redirect("evaluation:systems")
     return then
@@ -146,24 +153,27 @@ def localization_set_export(request: HttpRequest, row: LocalizationSet) -> HttpR
     return file_download(f"{row.name}.jsonl", lambda path: write_localizations(row, path))
 
 
+def enqueue_localization_scoring(request: HttpRequest, row: LocalizationSet, given: Mapping[str, str]) -> Job:
+    """Score a set against the boxes of a layer, as a job. Raises NotOffered, JobError."""
+    layer = text_parameter(given, "layer")
+    _check_layer(row.corpus, layer)
+    against = text_parameter(given, "against")
+    same = LocalizationSet.objects.filter(corpus=row.corpus_id, published=True)
+    if against and not same.filter(name=against).exists():
+        raise NotOffered(_("There is no such localization set: choose from the list."))
+    arguments: dict[str, Any] = {"name": row.name, "layer": layer, "against": against}
+    actor = account_of(request)
+    return jobs.enqueue(kind="score_localization", arguments=arguments, corpus=row.corpus, actor=actor)
+
+
 @require_POST
 @for_roles_on(LOCALIZATION_SET, *RUNNING)
 def localization_set_score(request: HttpRequest, row: LocalizationSet) -> HttpResponse:
     """Score a set against the boxes of a layer, as a job."""
-    then = redirect("evaluation:localizations", row.name)
     with said(request, jobs.JobError, NotOffered) as tell:
-        layer = text_parameter(request.POST, "layer")
-        _check_layer(row.corpus, layer)
-        against = text_parameter(request.POST, "against")
-        same = LocalizationSet.objects.filter(corpus=row.corpus_id, published=True)
-        if against and not same.filter(name=against).exists():
-            raise NotOffered(_("There is no such localization set: choose from the list."))
-        arguments: dict[str, Any] = {"name": row.name, "layer": layer, "against": against}
-        jobs.enqueue(
-            kind="score_localization", arguments=arguments, corpus=row.corpus, actor=account_of(request)
-        )
+        enqueue_localization_scoring(request, row, request.POST)
         tell(_("Scoring the localizations. The figures are on this page when they are done."))
-    return then
+    return redirect("evaluation:localizations", row.name)
 
 
 @require_POST

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -14,6 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation import jobs
 from annotation.common.locks import Busy
+from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles_on
 from annotation.web.staff.frame import said
 from evaluation.models import System, TaggedImage, TagSet
@@ -53,27 +55,32 @@ def ways_to_rank_tags(row: System) -> tuple[TagScore, ...]:
     return found
 
 
+def enqueue_tagging(request: HttpRequest, row: System, given: Mapping[str, str]) -> Job:
+    """Have a system tag images, as a job. Raises NotOffered, JobError."""
+    ways = ways_to_rank_tags(row)
+    if not ways:
+        raise NotOffered(_("System “%(name)s” does not tag images.") % {"name": row.name})
+    score = text_parameter(given, "score") or ways[0]
+    if score not in get_args(TagScore) or score not in ways:
+        raise NotOffered(_("There is no such score: choose from the list."))
+    arguments: dict[str, Any] = {
+        "system": row.name,
+        "name": text_parameter(given, "name"),
+        "split": which_in(given, "split", row.corpus, or_all=True),
+        "vocabulary": OF_CORPUS if text_parameter(given, "vocabulary") == OF_CORPUS else "",
+        "score": score,
+        "top": whole_in(given, "top", default=LISTED),
+    }
+    return jobs.enqueue(kind="tag", arguments=arguments, corpus=row.corpus, actor=account_of(request))
+
+
 @require_POST
 @for_roles_on(_SYSTEM, *RUNNING)
 def system_tag(request: HttpRequest, row: System) -> HttpResponse:
     """Have a system tag images, as a job."""
     then = redirect("evaluation:system", row.name)
     with said(request, jobs.JobError, NotOffered) as tell:
-        ways = ways_to_rank_tags(row)
-        if not ways:
-            raise NotOffered(_("System “%(name)s” does not tag images.") % {"name": row.name})
-        score = text_parameter(request.POST, "score") or ways[0]
-        if score not in get_args(TagScore) or score not in ways:
-            raise NotOffered(_("There is no such score: choose from the list."))
-        arguments: dict[str, Any] = {
-            "system": row.name,
-            "name": text_parameter(request.POST, "name"),
-            "split": which_in(request.POST, "split", row.corpus, or_all=True),
-            "vocabulary": OF_CORPUS if text_parameter(request.POST, "vocabulary") == OF_CORPUS else "",
-            "score": score,
-            "top": whole_in(request.POST, "top", default=LISTED),
-        }
-        jobs.enqueue(kind="tag", arguments=arguments, corpus=row.corpus, actor=account_of(request))
+        enqueue_tagging(request, row, request.POST)
         tell(_("Tagging the images. The tags are on the system’s page when they are done."))
         then = redirect("evaluation:systems")
     return then
@@ -144,20 +151,24 @@ def tag_set_export(request: HttpRequest, row: TagSet) -> HttpResponseBase:
     return file_download(f"{row.name}.{ending}", lambda path: write_tag_set(row, path))
 
 
+def enqueue_tag_scoring(request: HttpRequest, row: TagSet, given: Mapping[str, str]) -> Job:
+    """Score a tag set, as a job. Raises NotOffered, JobError."""
+    arguments = {
+        "name": row.name,
+        "corpus": row.corpus.name,
+        "split": part_in(given, "split", row.corpus),
+    }
+    return jobs.enqueue(kind="score_tags", arguments=arguments, corpus=row.corpus, actor=account_of(request))
+
+
 @require_POST
 @for_roles_on(TAG_SET, *RUNNING)
 def tag_set_score(request: HttpRequest, row: TagSet) -> HttpResponse:
     """Score a tag set, as a job."""
-    then = redirect("evaluation:tags", row.name)
     with said(request, jobs.JobError, NotOffered) as tell:
-        arguments = {
-            "name": row.name,
-            "corpus": row.corpus.name,
-            "split": part_in(request.POST, "split", row.corpus),
-        }
-        jobs.enqueue(kind="score_tags", arguments=arguments, corpus=row.corpus, actor=account_of(request))
+        enqueue_tag_scoring(request, row, request.POST)
         tell(_("Scoring the tags. The figures will appear here."))
-    return then
+    return redirect("evaluation:tags", row.name)
 
 
 @require_POST

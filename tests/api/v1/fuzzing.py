@@ -99,14 +99,23 @@ def fuzz(document: dict[str, Any], role: str, each: int, *, seed: int = 1) -> Fu
 
     # Not the server's own: that answers workers in a thread of theirs, which sees none of the test's rows.
     application = WSGIHandler()
-    for result in schemathesis.openapi.from_dict(document).get_all_operations():
-        operation: Any = result.ok()  # type: ignore[union-attr]
+    for operation in operations(document):
         operation.app = application
         name = operation.definition.raw["operationId"]
         ways = [AS_DRAWN, AT_A_PLACE, VALID_CALL, VALID_CALL] if name in valid else [AS_DRAWN]
-        run = given(case=operation.as_strategy(), way=st.sampled_from(ways))(sender(name))
-        seeded(seed)(_settings(each)(run))()
+        before, turn = found.calls, 0
+        # Of an operation that can be called in a few ways only, each is drawn once a turn.
+        while (wanted := each - (found.calls - before)) > 0:
+            run = given(case=operation.as_strategy(), way=st.sampled_from(ways))(sender(name))
+            seeded(seed + turn)(_settings(wanted)(run))()
+            turn += 1
     return found
+
+
+def operations(document: dict[str, Any]) -> Iterator[Any]:
+    """All operations of a document, as schemathesis has them."""
+    for result in schemathesis.openapi.from_dict(document).get_all_operations():
+        yield result.ok()  # type: ignore[union-attr]
 
 
 @contextmanager

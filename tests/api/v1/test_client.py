@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,12 @@ import pytest
 
 from annotation import jobs
 from annotation.models import Campaign
+from annotation.notifications.signing import secret_of, signature
 from annotation.workers import api_tokens
 from evaluation.models import Report, Run
 from evaluation.services.reports import building
 from tests.conftest import REPOSITORY
+from tests.intake.uploading import SOUND, forty, zipped
 from tests.web import world as web
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -105,3 +108,57 @@ def test_a_problem_has_all_that_the_server_said(package: Any, secret: str, live_
     with pytest.raises(package.Problem) as told:
         package.Client(live_server.url, "phrasebox_nothing").get("me")
     assert told.value.status == 401
+
+
+def test_a_corpus_is_sent_in_parts_that_go_on_after_a_cut_line(
+    package: Any, secret: str, live_server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dearer than a test may be: a server, the check and the import of forty pictures."""
+    monkeypatch.setattr("annotation.api.v1.uploads.PART_BYTES", 4_000)
+    monkeypatch.setattr(package, "TRIES", 1)
+    source = tmp_path / "forty.zip"
+    source.write_bytes(zipped(forty()))
+    client = package.Client(live_server.url, secret)
+    opened, parts = client._opener.open, 0
+
+    def cut(request: Any, **more: Any) -> Any:
+        nonlocal parts
+        answer = opened(request, **more)
+        if "/files/" in request.full_url:
+            parts += 1
+            if parts in (2, 5, 6):  # the last two in a row, which is one too many
+                raise ConnectionResetError("the line was cut")
+        return answer
+
+    monkeypatch.setattr(client._opener, "open", cut)
+    with pytest.raises(ConnectionResetError):
+        client.send_corpus("forty", source)
+    (half,) = client.rows("uploads")
+    assert 0 < half["received"] < half["size"] and not half["complete"]
+    upload = client.send_corpus("forty", source)
+    assert upload["key"] == half["key"] and upload["complete"]
+    whole = -(-source.stat().st_size // 4_000)
+    assert parts == whole and parts > 6
+    checked = client.finished(client.post(f"uploads/{upload['key']}/check"))
+    assert checked["result"]["problem_count"] == 6 and len(
+        client.download(f"uploads/{upload['key']}/problems")
+    )
+    client.finished(client.post(f"uploads/{upload['key']}/import", {"skip_problems": True}))
+    assert client.get("corpora/forty")["images"] == SOUND
+
+
+def test_the_client_takes_what_the_server_signed_and_nothing_else(package: Any) -> None:
+    webhooks = importlib.import_module("phrasebox_client.webhooks")
+    secret, body, at = secret_of("salt"), b'{"type": "webhook.test"}', int(time.time())
+    signed = signature(secret=secret, message="msg_1", at=at, body=body)
+    headers = {"Webhook-Id": "msg_1", "Webhook-Timestamp": str(at), "Webhook-Signature": f"v1,eA== {signed}"}
+    assert webhooks.verified_webhook(secret, headers, body)["type"] == "webhook.test"
+    old = {**headers, "Webhook-Timestamp": str(at - 600)}
+    other = {**headers, "Webhook-Id": "msg_2"}
+    for wrong in ({}, old, other, {**headers, "Webhook-Signature": "v1,ü"}):
+        with pytest.raises(webhooks.NotSigned):
+            webhooks.verified_webhook(secret, wrong, body)
+    with pytest.raises(webhooks.NotSigned):
+        webhooks.verified_webhook(secret_of("other"), headers, body)
+    with pytest.raises(webhooks.NotSigned):
+        webhooks.verified_webhook(secret, headers, body + b" ")

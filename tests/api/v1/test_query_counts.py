@@ -11,12 +11,16 @@ from django.utils.timezone import now
 
 from annotation.api.rest.operations import served
 from annotation.models import (
+    Account,
+    AlarmSubscription,
     Campaign,
     Corpus,
     Image,
     Job,
     Layer,
     Standing,
+    Webhook,
+    WebhookDelivery,
     Worker,
 )
 from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run, System
@@ -75,6 +79,25 @@ def grow(first: int, end: int) -> None:
         Report(name=f"t{n}", corpus=each.corpus, qrels=each, inputs={"runs": []}, files={})
         for n, each in enumerate(qrels, first)
     )
+    owner = Account.objects.get(username="ada")
+    hooks = Webhook.objects.bulk_create(
+        Webhook(name=f"h{n}", address="https://x.org/", events=[], salt="s", campaign=each, owner=owner)
+        for n, each in enumerate(campaigns, first)
+    )
+    WebhookDelivery.objects.bulk_create(
+        WebhookDelivery(
+            webhook=Webhook.objects.get(name="h0"),
+            message=f"m{each.pk}",
+            event="job.ended",
+            body="{}",
+            created_at=now(),
+            begun_at=now(),
+        )
+        for each in hooks
+    )
+    AlarmSubscription.objects.bulk_create(
+        AlarmSubscription(account=owner, campaign=each, language="en", origin="x") for each in campaigns
+    )
 
 
 #: What stands in the address of a list that is of one thing.
@@ -87,6 +110,7 @@ def counted(caller: Caller) -> dict[str, int]:
     for one in served():
         if one.about.listed:
             path = one.about.path.replace("<slug:name>", PLACES.get(one.about.path.partition("/")[0], ""))
+            path = path.replace("<int:name>", str(Webhook.objects.order_by("pk")[0].pk))
             caller.get(path, limit=200)
             with CaptureQueriesContext(connection) as queries:
                 answer = caller.get(path, limit=200)

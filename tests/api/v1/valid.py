@@ -5,6 +5,7 @@ Rows are looked up when a call is made. What needs another row than the world ha
 
 from __future__ import annotations
 
+import hashlib
 import io
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,11 +14,27 @@ from typing import Any
 import numpy as np
 
 from annotation import campaigns
-from annotation.models import Account, Campaign, Control, Flag, Invitation, Job, OpenImage, WorkerMessage
+from annotation.campaigns import machines
+from annotation.datasets import uploads
+from annotation.datasets.uploaded_source import PROBLEMS_FILE
+from annotation.datasets.uploads import Upload
+from annotation.models import (
+    Account,
+    Campaign,
+    Control,
+    Corpus,
+    Flag,
+    Invitation,
+    Job,
+    OpenImage,
+    Webhook,
+    WorkerMessage,
+)
 from annotation.moderation import discarding, rulings
+from annotation.notifications import alarms, events, hooks
 from annotation.protocol.rulings import KeepApart
 from annotation.workers import api_tokens, bonuses, payments, pseudonyms
-from evaluation.models import Batch, CaptionSet, Report, Run, System
+from evaluation.models import Batch, CaptionSet, LocalizationSet, Report, Run, System, TagSet
 from evaluation.services.features.store import NewSet, write_set
 from evaluation.services.judgments.freezing import freeze_protocol
 from models_core.systems.table11 import TABLE_11
@@ -219,6 +236,113 @@ def _vectors() -> bytes:
     return out.getvalue()
 
 
+def _webhook(**more: Any) -> Make:
+    def make() -> ValidCall:
+        owner = Account.objects.get(username="researcher")
+        wanted = hooks.WebhookRequest("bot", "https://hooks.example.org/", hooks.EVENTS)
+        made = hooks.make_webhook(wanted=wanted, account=owner).webhook
+        return ValidCall({"name": made.pk}, **more)
+
+    return make
+
+
+def _line() -> ValidCall:
+    made = _webhook()()
+    line = events.announce_test(Webhook.objects.get(pk=made.place["name"]))
+    return ValidCall({**made.place, "delivery": line.pk})
+
+
+def _log() -> ValidCall:
+    return ValidCall({"name": _line().place["name"]})
+
+
+def _subscription() -> ValidCall:
+    owner = Account.objects.get(username="researcher")
+    row = alarms.subscribe(account=owner, language="en", origin="https://here")
+    return ValidCall({"number": row.pk})
+
+
+def _machine() -> ValidCall:
+    campaign = Campaign.objects.get(name="quay")
+    made = machines.machine_add(campaign=campaign, name="drawer")
+    return ValidCall({"name": "quay", "machine": made.name})
+
+
+def _method(method: str) -> None:
+    System.objects.filter(name="good").update(settings={"recipe": {"method": method}})
+
+
+def _localizing() -> ValidCall:
+    _method("region-phrase-cca")
+    ids, boxes = ["scene-1.png"], np.array([[1, 1, 9, 9]])
+    about: dict[str, Any] = {"corpus": "quay", "name": "proposals", "kind": "region", "dtype": "float32"}
+    new = NewSet(**about, ids=ids, dimensions=1, origin={"regions": "edges"}, boxes=boxes)
+    made, _written = write_set(new, lambda done: [np.ones((1, 1))][done:])
+    body = {"name": "found-here", "regions": made.label, "split": "test", "layer": "import"}
+    return ValidCall({"name": "good"}, body=body)
+
+
+def _tagging() -> ValidCall:
+    _method("tag-neighbours")
+    return ValidCall({"name": "good"}, body={"name": "tagged-here", "split": "test", "top": 5})
+
+
+def _spare(model: Any, name: str) -> ValidCall:
+    row = model.objects.get(name=name)
+    row.pk, row.name = None, "to-go"
+    row.save()
+    return ValidCall({"name": row.name})
+
+
+def _spare_corpus() -> ValidCall:
+    made = Corpus.objects.create(name="to-go", format="csv", source="x", published=True)
+    return ValidCall({"name": made.name})
+
+
+#: A file that is sent for a new corpus.
+_SENT = b"image,caption\na.png,A boat at a quay .\n"
+
+
+def _begun(received: bytes = b"") -> Upload:
+    owner = Account.objects.get(username="researcher")
+    for old in uploads.uploads_of(owner):
+        uploads.remove_upload(old)
+    made = uploads.begin_upload(account=owner, name="sent", files=[("captions.csv", len(_SENT))])
+    made.place(0).write_bytes(received)
+    return made
+
+
+def _upload(received: bytes = b"", **more: Any) -> Make:
+    return lambda: ValidCall({"key": _begun(received).key}, **more)
+
+
+def _part() -> ValidCall:
+    body = {"offset": 0, "sha256": hashlib.sha256(_SENT).hexdigest()}
+    return ValidCall({"key": _begun().key, "number": 0}, body=body, files={"part": ("part", _SENT)})
+
+
+def _checked() -> ValidCall:
+    made = _begun(_SENT)
+    (made.folder / PROBLEMS_FILE).write_text('{"sort": "no_picture"}\n')
+    Job.objects.create(
+        kind="check_upload",
+        arguments={"upload": made.key},
+        state=Job.DONE,
+        result={"format": "csv", "images": ""},
+        created_by=Account.objects.get(username="researcher"),
+    )
+    return ValidCall({"key": made.key})
+
+
+#: What is of the researcher alone, whose valid call succeeds for nobody else.
+OWN = frozenset(
+    {
+        *("token_revoke", "alarms_unsubscribe", "upload_show", "upload_part", "upload_check"),
+        *("upload_import", "upload_problems", "upload_remove"),
+    }
+)
+#: What admins of the whole server alone may do.
+OF_ADMINS = frozenset({"server_show", "server_test_mail"})
 _RUNS = ["good-annotation", "bad-annotation"]
 _BATCH = {"corpus": "quay", "runs": _RUNS, "depth": 1, "settings": {"trust": {"qualification": False}}}
 
@@ -300,6 +424,54 @@ VALID: dict[str, Make] = {
     "audit_list": asked({"group": "people"}),
     "tokens_list": nothing,
     "token_revoke": _token,
+    "corpus_delete": _spare_corpus,
+    "machines_list": at(name="quay"),
+    "machine_add": told({"name": "drawer"}, name="quay"),
+    "machine_teach": _machine,
+    "studies_list": at(name="quay"),
+    "study_save": told({"provider": "prolific", "study": "another", "wanted": 3}, name="quay"),
+    "uploads_list": nothing,
+    "upload_begin": told({"name": "sent-now", "files": [{"path": "a.csv", "size": 40}]}),
+    "upload_show": _upload(b"x"),
+    "upload_part": _part,
+    "upload_check": _upload(_SENT, body={"format": "csv"}),
+    "upload_import": _checked,
+    "upload_problems": _checked,
+    "upload_remove": _upload(),
+    "system_localize": _localizing,
+    "localization_sets_list": nothing,
+    "localization_set_show": at(name="found"),
+    "localization_set_remove": lambda: _spare(LocalizationSet, "found"),
+    "localization_set_download": at(name="found"),
+    "localization_set_score": told({"layer": "import"}, name="found"),
+    "system_tag": _tagging,
+    "tag_sets_list": nothing,
+    "tag_set_show": at(name="tagged"),
+    "tag_set_remove": lambda: _spare(TagSet, "tagged"),
+    "tag_set_download": at(name="tagged"),
+    "tag_set_score": told({"split": "test"}, name="tagged"),
+    "parses_import": told({"corpus": "quay", "file": "quay.conllu"}),
+    "word_vectors_train": told({"corpus": "quay", "name": "own-words", "dimensions": 4, "epochs": 1}),
+    "tags_rank": told({"corpus": "quay", "unit": "nouns"}),
+    "weak_collections_list": nothing,
+    "weak_collection_import": told({"name": "another", "file": "weak.csv"}),
+    "collection_features_import": told({"name": "cnn", "file": "weak.npz"}, collection="weak"),
+    "webhooks_list": nothing,
+    "webhook_make": told(
+        {"name": "bot", "address": "https://hooks.example.org/", "events": ["job.ended"], "corpus": "quay"}
+    ),
+    "webhook_show": _webhook(),
+    "webhook_change": _webhook(body={"active": False, "events": ["alarm.raised"]}),
+    "webhook_remove": _webhook(),
+    "webhook_renew_secret": _webhook(),
+    "webhook_test": _webhook(),
+    "webhook_log_list": _log,
+    "webhook_send_again": _line,
+    "alarm_subscriptions_list": nothing,
+    "alarms_subscribe": told({"campaign": "quay"}),
+    "alarms_unsubscribe": _subscription,
+    "server_show": nothing,
+    "server_test_mail": nothing,
     "systems_list": nothing,
     "system_train": told(
         {

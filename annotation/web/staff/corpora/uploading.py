@@ -27,7 +27,7 @@ from annotation.datasets.source_problems import BAD_LINE, BAD_PICTURE, NO_CAPTIO
 from annotation.datasets.uploaded_source import PROBLEMS_FILE, preview_picture
 from annotation.datasets.uploads import Upload, UploadRefused, WrongOffset
 from annotation.formats import FORMATS
-from annotation.models import Job
+from annotation.models import Account, Job
 from annotation.web.common.access import account_of, for_roles_of_server
 from annotation.web.common.plain_json import BadJson, read_plain_json
 from annotation.web.staff.job_lines import job_line, steer_as_asked
@@ -84,11 +84,11 @@ def upload_begin(request: HttpRequest) -> JsonResponse:
 @for_roles_of_server(RESEARCHER)
 def upload_detail(request: HttpRequest, key: str) -> HttpResponse:
     """One upload: how far it is, what it holds, all that is wrong with it, and its import."""
-    job = _newest_job(request, key)
+    job = newest_upload_job(account_of(request), key)
     if job is not None and job.kind == IMPORT_UPLOAD and job.state == Job.DONE:
         return redirect("corpus", job.result["corpus"])
     upload = _own(request, key)
-    checked = _checked(request, key)
+    checked = checked_upload(account_of(request), key)
     shown = job_line(job, reverse("act_on_upload", args=[key])) if job is not None else None
     waits = job is not None and job.state in Job.LIVE
     about: dict[str, Any] = {
@@ -141,37 +141,66 @@ def upload_part(request: HttpRequest, key: str, number: int) -> JsonResponse:
 def upload_act(request: HttpRequest, key: str) -> HttpResponse:
     """Check an upload, import it with or without its problems, remove it; stop its job, or go on with it."""
     act = request.POST.get("act", "")
-    job = _newest_job(request, key)
+    job = newest_upload_job(account_of(request), key)
     if act in ("cancel", "resume") and job is not None:
         steer_as_asked(request, job)
         return redirect("upload", key)
     upload = _own(request, key)
-    asked: dict[str, Any] = {"upload": key, "name": upload.name}
-    if act == "remove":
-        if job is not None and job.state in Job.LIVE:
-            messages.warning(request, _("Its job is under way: cancel that first."))
-            return redirect("upload", key)
-        uploads.remove_upload(upload)
-        messages.success(request, _("Upload removed."))
-        return redirect("uploads")
-    if job is not None and job.state in Job.LIVE:
-        messages.info(request, _("This upload is being worked on already."))
-    elif not upload.complete:
-        messages.warning(request, _("Some files have not come yet: choose them again to resume."))
-    elif act == "check":
-        format = request.POST.get("format", "")
-        asked["format"] = format if format in FORMATS else ""
-        jobs.enqueue(kind=CHECK, arguments=asked, actor=account_of(request))
-    elif act in ("import", "skip") and (checked := _checked(request, key)) is not None:
-        asked |= {
-            "format": checked.result["format"],
-            "images": checked.result["images"],
-            "skip_problems": act == "skip",
-        }
-        jobs.enqueue(kind=IMPORT_UPLOAD, arguments=asked, actor=account_of(request))
-    else:
-        messages.warning(request, _("Nothing was chosen: use one of the buttons."))
+    account = account_of(request)
+    try:
+        if act == "remove":
+            drop_upload(upload, account)
+            messages.success(request, _("Upload removed."))
+            return redirect("uploads")
+        if act == "check":
+            enqueue_check(upload, account, request.POST.get("format", ""))
+        elif act in ("import", "skip"):
+            enqueue_import(upload, account, skip_problems=act == "skip")
+        else:
+            messages.warning(request, _("Nothing was chosen: use one of the buttons."))
+    except UploadRefused as error:
+        messages.warning(request, str(error))
     return redirect("upload", key)
+
+
+def drop_upload(upload: Upload, account: Account) -> None:
+    """Remove an upload that nothing works on. Raises UploadRefused."""
+    job = newest_upload_job(account, upload.key)
+    if job is not None and job.state in Job.LIVE:
+        raise UploadRefused(_("Its job is under way: cancel that first."))
+    uploads.remove_upload(upload)
+
+
+def enqueue_check(upload: Upload, account: Account, format: str = "") -> Job:
+    """Have an upload read as `format`, or as what it looks like, as a job. Raises UploadRefused."""
+    _check_ready(upload, account)
+    arguments = {"upload": upload.key, "name": upload.name, "format": format if format in FORMATS else ""}
+    return jobs.enqueue(kind=CHECK, arguments=arguments, actor=account)
+
+
+def enqueue_import(upload: Upload, account: Account, *, skip_problems: bool) -> Job:
+    """Have an upload that was checked become a corpus, without what is wrong where that is to be skipped, as
+    a job. Raises UploadRefused."""
+    _check_ready(upload, account)
+    checked = checked_upload(account, upload.key)
+    if checked is None:
+        raise UploadRefused(_("The upload is not checked yet: check it first."))
+    arguments = {
+        "upload": upload.key,
+        "name": upload.name,
+        "format": checked.result["format"],
+        "images": checked.result["images"],
+        "skip_problems": skip_problems,
+    }
+    return jobs.enqueue(kind=IMPORT_UPLOAD, arguments=arguments, actor=account)
+
+
+def _check_ready(upload: Upload, account: Account) -> None:
+    job = newest_upload_job(account, upload.key)
+    if job is not None and job.state in Job.LIVE:
+        raise UploadRefused(_("This upload is being worked on already."))
+    if not upload.complete:
+        raise UploadRefused(_("Some files have not come yet: choose them again to resume."))
 
 
 @require_safe
@@ -204,15 +233,15 @@ def _own(request: HttpRequest, key: str) -> Upload:
         raise Http404(said) from None
 
 
-def _newest_job(request: HttpRequest, key: str) -> Job | None:
+def newest_upload_job(account: Account, key: str) -> Job | None:
     """The newest job about an upload that this account asked for."""
     found = Job.objects.filter(kind__in=(CHECK, IMPORT_UPLOAD), arguments__upload=key)
-    return found.filter(created_by=account_of(request)).select_related("created_by").order_by("-pk").first()
+    return found.filter(created_by_id=account.pk).select_related("created_by").order_by("-pk").first()
 
 
-def _checked(request: HttpRequest, key: str) -> Job | None:
-    """The newest check of an upload that came to its end."""
-    found = Job.objects.filter(kind=CHECK, arguments__upload=key, created_by=account_of(request))
+def checked_upload(account: Account, key: str) -> Job | None:
+    """The newest check of an upload, if it came to its end."""
+    found = Job.objects.filter(kind=CHECK, arguments__upload=key, created_by_id=account.pk)
     newest = found.order_by("-pk").first()
     return newest if newest is not None and newest.state == Job.DONE else None
 

@@ -1,0 +1,210 @@
+"""Machines of a campaign, and its studies on crowd platforms, by API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.urls import reverse
+from rest_framework import serializers
+
+from annotation import jobs
+from annotation.api.contents import json_time
+from annotation.api.rest.cursors import CursorPage
+from annotation.api.rest.fields import CallFields, NameField, TextField, WholeField
+from annotation.api.rest.operations import GET, POST, ApiCall, Created, Operation, serves
+from annotation.api.v1.addressed import CAMPAIGN_PATH, RUNS_CAMPAIGN
+from annotation.campaigns import CampaignError, machines
+from annotation.models import Campaign, Job, Study
+from annotation.selectors.machines import MachineReport, machine_reports
+from annotation.web.staff.recruiting import study_address
+from annotation.workers import platform_visits
+from annotation.workers.platform_visits import PROVIDERS, VisitError
+
+_MACHINES = "machines"
+
+
+class CategoryOfMachine(serializers.Serializer[Any]):
+    """Boxes of a category since a machine last learned; `left` says that people draw it."""
+
+    category = serializers.CharField()
+    judged = serializers.IntegerField()
+    good = serializers.IntegerField()
+    left = serializers.BooleanField()
+
+
+class MachineShown(serializers.Serializer[Any]):
+    """A machine that proposes boxes: how its worker stands, and what people said of its boxes."""
+
+    name = serializers.CharField()
+    worker = serializers.CharField()
+    version = serializers.IntegerField()
+    learnt = serializers.IntegerField(
+        allow_null=True, help_text="Finished images that it learned from; null before it has."
+    )
+    source = serializers.CharField()
+    state = serializers.CharField()
+    judged = serializers.IntegerField()
+    good = serializers.IntegerField()
+    waiting = serializers.IntegerField()
+    categories = CategoryOfMachine(many=True)
+
+
+class MachineWanted(CallFields):
+    """A machine of this name."""
+
+    name = NameField(max_length=30)
+
+
+class StudyShown(serializers.Serializer[Any]):
+    """A campaign as a crowd platform offers it. `address` is what the platform is to open."""
+
+    provider = serializers.CharField()
+    study = serializers.CharField(help_text="The platform's id of it; empty where it has none.")
+    wanted = serializers.IntegerField()
+    completion_code = serializers.CharField()
+    screen_out_code = serializers.CharField()
+    address = serializers.CharField()
+    created_at = serializers.DateTimeField()
+
+
+class StudyWanted(CallFields):
+    """A study: the platform, its id there (of Prolific), how many answers a visit takes, and the codes for
+    those who finish and those who are screened out. The same one again is changed."""
+
+    provider = serializers.ChoiceField(PROVIDERS)
+    study = TextField(required=False, max_length=100)
+    wanted = WholeField()
+    completion_code = TextField(required=False, max_length=50)
+    screen_out_code = TextField(required=False, max_length=50)
+
+
+@serves(
+    Operation(
+        route="machines",
+        method=GET,
+        path=f"{CAMPAIGN_PATH}/machines",
+        tag=_MACHINES,
+        opens=RUNS_CAMPAIGN,
+        answers=MachineShown,
+        listed=True,
+    )
+)
+def machines_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
+    """List a campaign's machines, by name, and what people said of their boxes."""
+    return call.rows.of_values(machine_reports(campaign), lambda one: one.name, _machine_plain)
+
+
+@serves(
+    Operation(
+        route="machines",
+        method=POST,
+        path=f"{CAMPAIGN_PATH}/machines",
+        tag=_MACHINES,
+        opens=RUNS_CAMPAIGN,
+        body=MachineWanted,
+        makes=True,
+        answers=MachineShown,
+        refuses=(CampaignError,),
+        example={"name": "drawer"},
+    )
+)
+def machine_add_call(call: ApiCall, campaign: Campaign) -> Created:
+    """Add a machine to a campaign that asks for boxes. It proposes some once it has learned."""
+    made = machines.machine_add(campaign=campaign, name=call.data["name"], actor=call.account)
+    shown = next(one for one in machine_reports(campaign) if one.name == made.name)
+    return Created(_machine_plain(shown), reverse("v1_machines", args=[campaign.name]))
+
+
+@serves(
+    Operation(
+        route="machine_teach",
+        method=POST,
+        path=f"{CAMPAIGN_PATH}/machines/<slug:machine>/teach",
+        tag=_MACHINES,
+        opens=RUNS_CAMPAIGN,
+        job=True,
+        refuses=(CampaignError,),
+    )
+)
+def machine_teach_call(call: ApiCall, campaign: Campaign, machine: str) -> Job:
+    """Have a machine learn from the campaign's finished images now, as a job."""
+    found = machines.machine_named(campaign, machine)
+    return jobs.enqueue(
+        kind=machines.TEACH_JOB, arguments={"machine": found.name}, campaign=campaign, actor=call.account
+    )
+
+
+@serves(
+    Operation(
+        route="studies",
+        method=GET,
+        path=f"{CAMPAIGN_PATH}/studies",
+        tag="preparing",
+        opens=RUNS_CAMPAIGN,
+        answers=StudyShown,
+        listed=True,
+    )
+)
+def studies_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
+    """List a campaign's studies on crowd platforms."""
+    rows = Study.objects.filter(campaign=campaign).select_related("campaign")
+    return call.rows.of_rows(rows, "pk", lambda row: _study_plain(call, row))
+
+
+@serves(
+    Operation(
+        route="studies",
+        method=POST,
+        path=f"{CAMPAIGN_PATH}/studies",
+        tag="preparing",
+        opens=RUNS_CAMPAIGN,
+        body=StudyWanted,
+        makes=True,
+        answers=StudyShown,
+        refuses=(VisitError,),
+        example={"provider": "prolific", "study": "60d9aadeb86739de712faee0", "wanted": 20},
+    )
+)
+def study_save_call(call: ApiCall, campaign: Campaign) -> Created:
+    """Tell of a study on a crowd platform, or change one."""
+    given = call.data
+    row = platform_visits.save_study(
+        campaign=campaign,
+        provider=given["provider"],
+        external_id=given.get("study", ""),
+        wanted=given["wanted"],
+        completion_code=given.get("completion_code", ""),
+        screen_out_code=given.get("screen_out_code", ""),
+        actor=call.account,
+    )
+    return Created(_study_plain(call, row), reverse("v1_studies", args=[campaign.name]))
+
+
+def _machine_plain(one: MachineReport) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "worker": one.worker,
+        "version": one.version,
+        "learnt": one.learnt,
+        "source": one.source,
+        "state": one.state,
+        "judged": one.judged,
+        "good": one.good,
+        "waiting": one.waiting,
+        "categories": [
+            {"category": each.category, "judged": each.judged, "good": each.good, "left": each.left}
+            for each in one.categories
+        ],
+    }
+
+
+def _study_plain(call: ApiCall, row: Study) -> dict[str, Any]:
+    return {
+        "provider": row.provider,
+        "study": row.external_id,
+        "wanted": row.wanted,
+        "completion_code": row.completion_code,
+        "screen_out_code": row.screen_out_code,
+        "address": study_address(call.request, row),
+        "created_at": json_time(row.created_at),
+    }

@@ -1,0 +1,186 @@
+"""The server's own state: when the periodic work was done, what the disk holds, what is wrong with either.
+
+What is wrong is an alarm, of a campaign or of the server, that is told once (`notifications.alarms`).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+from time import monotonic
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from annotation import jobs
+from annotation.campaigns import monitoring
+from annotation.common import database
+from annotation.jobs import emails
+from annotation.models import Account, Campaign, LastTurn
+from annotation.notifications.alarms import FoundAlarm, note_alarms
+
+_log = logging.getLogger(__name__)
+
+#: Seconds within which an entry that goes on as before is not written again: some are done every 15 seconds.
+_NOTED_EVERY = 60.0
+#: An alarm comes when less is free than so many times DISK_RESERVE, below which the server is not ready.
+_RESERVES = 10
+#: Days without a backup after which an alarm comes.
+BACKUP_DAYS = 7
+#: How often an entry may be missed, and for how long besides, before it counts as late.
+_TURNS_MISSED, _LATE_SECONDS = 3, 300
+
+_noted: dict[str, tuple[float, bool]] = {}
+
+
+class Disk(NamedTuple):
+    """The disk of DATA_DIR, in bytes."""
+
+    total: int
+    free: int
+
+
+class PeriodicState(NamedTuple):
+    """An entry of the periodic work: seconds from one turn to the next, its last turn and the next one, if it
+    was ever done; whether the last one failed, and whether the next is late."""
+
+    name: str
+    every: float
+    last: datetime | None
+    next: datetime | None
+    failed: bool
+    late: bool
+
+
+def note_turn(name: str, begun: datetime, *, failed: bool = False) -> None:
+    """Keep that an entry of the periodic work was done; once a minute at most while nothing changes."""
+    at, before = _noted.get(name, (-_NOTED_EVERY, failed))
+    if before == failed and monotonic() - at < _NOTED_EVERY:
+        return
+    values = {"begun_at": begun, "ended_at": database.now(), "failed": failed}
+    try:
+        with database.writing():
+            LastTurn.objects.update_or_create(name=name, defaults=values)
+    except jobs.DATABASE_LOST as error:
+        _log.warning("that %s was done is not kept: %s", name, error)
+        jobs.mend_connection()
+        return
+    _noted[name] = (monotonic(), failed)
+
+
+def periodic_states(every: Mapping[str, float]) -> list[PeriodicState]:
+    """How the entries of the periodic work stand; `every` has each one's seconds from turn to turn."""
+    now = database.now()
+    rows = {row.name: row for row in LastTurn.objects.filter(name__in=every)}
+    found = []
+    for name, seconds in every.items():
+        row = rows.get(name)
+        due = row.begun_at + timedelta(seconds=seconds) if row is not None else None
+        spare = timedelta(seconds=_TURNS_MISSED * seconds + _LATE_SECONDS)
+        late = due is not None and now > due + spare
+        found.append(
+            PeriodicState(
+                name, seconds, row.begun_at if row else None, due, row.failed if row else False, late
+            )
+        )
+    return found
+
+
+def disk() -> Disk:
+    """How large the disk of DATA_DIR is, and how much of it is free."""
+    found = shutil.disk_usage(settings.DATA_DIR)
+    return Disk(found.total, found.free)
+
+
+def measure_disk() -> None:
+    """Keep how many bytes each folder of DATA_DIR takes."""
+    begun = database.now()
+    used = {}
+    for entry in sorted(os.scandir(settings.DATA_DIR), key=lambda each: each.name):
+        used[entry.name] = _bytes_of(Path(entry.path))
+    values = {"begun_at": begun, "ended_at": database.now(), "failed": False, "about": {"bytes": used}}
+    with database.writing():
+        LastTurn.objects.update_or_create(name=LastTurn.MEASURE_DISK, defaults=values)
+
+
+def last_turn(name: str) -> LastTurn | None:
+    """When something was done last; None where it never was."""
+    return LastTurn.objects.filter(name=name).first()
+
+
+def _bytes_of(place: Path) -> int:
+    """The bytes that a file, or all files of a folder, take; what goes away meanwhile counts as nothing."""
+    total = 0
+    try:
+        if place.is_symlink():
+            return 0
+        if not place.is_dir():
+            return place.stat().st_blocks * 512
+        for entry in os.scandir(place):
+            if entry.is_dir(follow_symlinks=False):
+                total += _bytes_of(Path(entry.path))
+            elif entry.is_file(follow_symlinks=False):
+                total += entry.stat(follow_symlinks=False).st_blocks * 512
+    except OSError as error:
+        _log.info("%s is not measured: %s", place, error.strerror)
+    return total
+
+
+def server_alarms(every: Mapping[str, float]) -> list[FoundAlarm]:
+    """What is wrong with the server now: its disk, its backups, its periodic work."""
+    found = []
+    free = disk().free
+    if free < _RESERVES * settings.DISK_RESERVE:
+        text = _("only %(free)d MB are free on the disk of DATA_DIR")
+        found.append(FoundAlarm("disk_low", "", text % {"free": free // 10**6}))
+    days = _days_without_backup()
+    if days is not None and days > BACKUP_DAYS:
+        text = _("nobody has made a backup for %(days)d days")
+        found.append(FoundAlarm("backup_old", "", text % {"days": days}))
+    for state in periodic_states(every):
+        if state.failed or state.late:
+            text = (
+                _("the periodic work %(name)s failed")
+                if state.failed
+                else _("the periodic work %(name)s is late")
+            )
+            found.append(FoundAlarm("periodic", state.name[:40], text % {"name": state.name}))
+    return found
+
+
+def _days_without_backup() -> int | None:
+    """Days since the last backup, or, where there is none, since the first account; None without any."""
+    last = last_turn(LastTurn.BACKUP)
+    since = last.ended_at if last is not None else None
+    if since is None:
+        since = Account.objects.order_by("date_joined").values_list("date_joined", flat=True).first()
+    return (database.now() - since).days if since is not None else None
+
+
+def look_after_server(entries: Mapping[str, Any]) -> None:
+    """Tell of what is wrong with the server that was not before."""
+    every = {name: entry.every for name, entry in entries.items()}
+    emails.request_alarm_mails(note_alarms(server_alarms(every)))
+
+
+def look_after_campaign(campaign: Campaign) -> None:
+    """Pause a campaign whose stop rule holds, and tell of what is wrong in it that was not before."""
+    tick = monitoring.tick(campaign)
+    found = _found(tick.alarms)
+    if tick.stopped is not None:
+        found.append(FoundAlarm("stopped", "", tick.stopped.text))
+    emails.request_alarm_mails(note_alarms(found, campaign=campaign))
+
+
+def campaign_alarms(campaign: Campaign) -> list[FoundAlarm]:
+    """What is wrong in a campaign now, in the language of the moment."""
+    return _found(monitoring.alarms(campaign))
+
+
+def _found(alarms: Iterable[monitoring.Alarm]) -> list[FoundAlarm]:
+    return [FoundAlarm(each.code, each.kind, each.text) for each in alarms]

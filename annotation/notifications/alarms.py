@@ -1,0 +1,141 @@
+"""Alarms that are told once: to webhooks, and by e-mail to those who asked for them.
+
+A look at a campaign, or at the server, finds what is wrong now. What it did not find before is raised: that
+is told. What comes and goes within an hour counts as one alarm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import NamedTuple
+
+from django.db.models import Q, QuerySet
+from django.utils.translation import gettext as _
+
+from annotation.audit import record
+from annotation.common import database
+from annotation.common.roles import ADMIN, RESEARCHER, WHOLE_SERVER, Scope
+from annotation.models import Account, AlarmSubscription, Campaign, Corpus, RaisedAlarm
+from annotation.notifications.events import announce
+from annotation.notifications.hooks import ALARM_RAISED, CAMPAIGN_FINISHED
+
+#: The alarm by which a campaign says that there is nothing left to ask.
+COMPLETE = "complete"
+#: An alarm that was not seen for so long is over, and is told again when it comes back.
+OVER_AFTER = timedelta(hours=1)
+#: How exactly it is kept when an alarm was seen last: not a row a minute.
+_SEEN_STEP = timedelta(minutes=10)
+
+
+class SubscriptionRefused(ValueError):
+    """A subscription that cannot be; one line with the remedy."""
+
+
+class FoundAlarm(NamedTuple):
+    """Something wrong that a look found: what, of which kind of question (or ""), and in words."""
+
+    code: str
+    kind: str
+    text: str
+
+
+def note_alarms(found: Iterable[FoundAlarm], *, campaign: Campaign | None = None) -> list[RaisedAlarm]:
+    """Keep what a look at a campaign, or at the server, found; those that are new, which webhooks are told.
+
+    Looks at one campaign come one after another.
+    """
+    now = database.now()
+    held = {(row.code, row.kind): row for row in RaisedAlarm.objects.filter(campaign=campaign)}
+    seen = {(each.code, each.kind): each for each in found}
+    over = [row.pk for key, row in held.items() if key not in seen and row.seen_at < now - OVER_AFTER]
+    again = [row.pk for key, row in held.items() if key in seen and row.seen_at < now - _SEEN_STEP]
+    fresh = [each for key, each in seen.items() if key not in held or held[key].seen_at < now - OVER_AFTER]
+    if not (over or again or fresh):
+        return []
+    with database.writing():
+        RaisedAlarm.objects.filter(pk__in=over).delete()
+        RaisedAlarm.objects.filter(pk__in=again).update(seen_at=now)
+        return [_raise(each, campaign) for each in fresh]
+
+
+def _raise(found: FoundAlarm, campaign: Campaign | None) -> RaisedAlarm:
+    now = database.now()
+    row, _made = RaisedAlarm.objects.update_or_create(
+        campaign=campaign,
+        code=found.code,
+        kind=found.kind,
+        defaults={"text": found.text, "raised_at": now, "seen_at": now},
+    )
+    if found.code == COMPLETE:
+        announce(CAMPAIGN_FINISHED, campaign=campaign, data={"why": COMPLETE})
+    else:
+        data = {"code": found.code, "kind": found.kind, "text": found.text}
+        announce(ALARM_RAISED, campaign=campaign, data=data)
+    return row
+
+
+def subscribers(alarm: RaisedAlarm) -> list[AlarmSubscription]:
+    """Who gets an alarm by e-mail: once each, with an address, and of a campaign only its researchers, of the
+    server only its admins."""
+    about, role, scope = Q(campaign=None, corpus=None), ADMIN, WHOLE_SERVER
+    if alarm.campaign is not None:
+        about |= Q(campaign=alarm.campaign) | Q(corpus=alarm.campaign.corpus_id)
+        role, scope = RESEARCHER, alarm.campaign.scope
+    rows = AlarmSubscription.objects.filter(about).exclude(account__email="").select_related("account")
+    found: dict[int, AlarmSubscription] = {}
+    for row in rows.order_by("pk"):
+        if row.account_id not in found and row.account.has_role(role, on=scope):
+            found[row.account_id] = row
+    return list(found.values())
+
+
+def subscriptions_of(account: Account) -> QuerySet[AlarmSubscription]:
+    """What an account gets alarms of."""
+    rows = AlarmSubscription.objects.filter(account_id=account.pk)
+    return rows.select_related("corpus", "campaign").order_by("pk")
+
+
+def subscribe(
+    *,
+    account: Account,
+    language: str,
+    origin: str,
+    corpus: Corpus | None = None,
+    campaign: Campaign | None = None,
+) -> AlarmSubscription:
+    """Send an account alarms of a campaign, of a corpus's campaigns, or of all and of the server itself.
+
+    Raises SubscriptionRefused.
+    """
+    scope = campaign.scope if campaign is not None else Scope(corpus.pk if corpus else None)
+    if not account.has_role(RESEARCHER, on=scope):
+        raise SubscriptionRefused(_("This takes the role researcher for what the alarms are about."))
+    if not account.email:
+        raise SubscriptionRefused(_("Your account has no e-mail address: add one on “My account” first."))
+    with database.writing():
+        row, made = AlarmSubscription.objects.get_or_create(
+            account_id=account.pk,
+            corpus=corpus,
+            campaign=campaign,
+            defaults={"language": language, "origin": origin},
+        )
+        if made:
+            _note(row, account, "subscribe_to_alarms")
+    return row
+
+
+def unsubscribe(*, account: Account, subscription: int) -> bool:
+    """Send an account no more of these alarms; False where it has no such subscription."""
+    with database.writing():
+        row = subscriptions_of(account).filter(pk=subscription).first()
+        if row is None:
+            return False
+        _note(row, account, "unsubscribe_from_alarms")
+        row.delete()
+    return True
+
+
+def _note(row: AlarmSubscription, actor: Account, act: str) -> None:
+    corpus = row.corpus.name if row.corpus else None
+    record(actor=actor, act=act, campaign=row.campaign, corpus=corpus)

@@ -1,0 +1,144 @@
+"""Sending what waits for webhooks: in turns of the periodic work, each of which is soon over."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from django.db.models import Count
+
+from annotation.common import database
+from annotation.models import Webhook, WebhookDelivery
+from annotation.notifications.hooks import those_that_send
+from annotation.notifications.sending import ALL_SECONDS, SendOutcome, send
+from annotation.notifications.signing import (
+    ID_HEADER,
+    SIGNATURE_HEADER,
+    TIME_HEADER,
+    secret_of,
+    signature,
+)
+
+#: Seconds until a second attempt; each next one waits twice as long, an hour at most.
+FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 30, 3600
+#: For how long a delivery is tried, and how long its line is kept once it has ended.
+GIVEN_UP_AFTER, LOG_KEPT = timedelta(days=3), timedelta(days=30)
+#: Deliveries of one turn, of one webhook in one, and requests at a time: a receiver that is slow must hold up
+#: neither the others nor the rest of the periodic work.
+_MOST, _MOST_OF_ONE, _AT_ONCE = 64, 4, 16
+#: Rows that are looked at for those, and rows deleted at once.
+_MOST_LOOKED_AT, _MOST_PRUNED = 1_000, 5_000
+#: A delivery that was taken is not taken again before this, should its process die.
+_TAKEN_SECONDS = 60
+#: Why nothing was sent at all.
+OFF = "off"
+
+
+class TakenDelivery(NamedTuple):
+    """A delivery of this turn, and whether it may be sent: to a webhook that is on, whose owner still is a
+    researcher."""
+
+    row: WebhookDelivery
+    allowed: bool
+
+
+def deliver_webhooks() -> int:
+    """Send what is due; how many attempts were made. What fails is tried again, ever less often."""
+    taken = _take()
+    if not taken:
+        return 0
+    with ThreadPoolExecutor(min(_AT_ONCE, len(taken))) as pool:
+        outcomes = list(pool.map(_attempt, taken))
+    with database.writing():
+        for each, outcome in zip(taken, outcomes, strict=True):
+            _keep(each.row, outcome)
+    return len(taken)
+
+
+def _take() -> list[TakenDelivery]:
+    """The deliveries of this turn; nobody else takes them meanwhile."""
+    now = database.now()
+    waiting = WebhookDelivery.objects.filter(state=WebhookDelivery.WAITING, next_at__lte=now)
+    found, of_one = [], Counter[int]()
+    for row in waiting.order_by("next_at", "pk").values_list("pk", "webhook")[:_MOST_LOOKED_AT]:
+        if len(found) < _MOST and of_one[row[1]] < _MOST_OF_ONE:
+            of_one[row[1]] += 1
+            found.append(row[0])
+    if not found:
+        return []
+    later = now + timedelta(seconds=ALL_SECONDS + _TAKEN_SECONDS)
+    taken = []
+    with database.writing():
+        for key in found:
+            if waiting.filter(pk=key).update(next_at=later):
+                taken.append(key)
+    rows = WebhookDelivery.objects.filter(pk__in=taken).order_by("pk")
+    rows = rows.select_related("webhook__owner", "webhook__campaign")
+    sending = those_that_send(row.webhook for row in rows)
+    return [TakenDelivery(row, row.webhook_id in sending) for row in rows]
+
+
+def _attempt(taken: TakenDelivery) -> SendOutcome:
+    """Send one delivery; in a thread of its own, so it asks the database nothing."""
+    if not taken.allowed:
+        return SendOutcome(None, OFF)
+    row = taken.row
+    body = row.body.encode()
+    at = int(database.now().timestamp())
+    sent = signature(secret=secret_of(row.webhook.salt), message=row.message, at=at, body=body)
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": "Phrasebox-Webhooks/1",
+        ID_HEADER: row.message,
+        TIME_HEADER: str(at),
+        SIGNATURE_HEADER: sent,
+    }
+    return send(row.webhook.address, headers, body)
+
+
+def _keep(row: WebhookDelivery, outcome: SendOutcome) -> None:
+    """Write what came of an attempt, and when the next is due, if one is."""
+    now = database.now()
+    attempts = row.attempts + 1
+    values = {
+        "attempts": attempts,
+        "status": outcome.status,
+        "error": ": ".join(filter(None, (outcome.why, outcome.detail)))[:300],
+        "tried_at": now,
+    }
+    if not outcome.why:
+        values |= {"state": WebhookDelivery.DELIVERED, "next_at": None, "ended_at": now}
+    elif outcome.why == OFF or (due := next_attempt(row, now)) is None:
+        values |= {"state": WebhookDelivery.GIVEN_UP, "next_at": None, "ended_at": now}
+    else:
+        values |= {"next_at": due}
+    # One that somebody had sent again meanwhile, or whose webhook is gone, is not ours any more.
+    WebhookDelivery.objects.filter(pk=row.pk, begun_at=row.begun_at).update(**values)
+
+
+def next_attempt(row: WebhookDelivery, now: datetime) -> datetime | None:
+    """When a delivery whose attempt has just failed is tried next; None where it is given up."""
+    wait = min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2 ** min(row.attempts, 20))
+    due = now + timedelta(seconds=wait)
+    return due if due <= row.begun_at + GIVEN_UP_AFTER else None
+
+
+def undelivered(webhooks: Iterable[Webhook]) -> dict[int, int]:
+    """How many deliveries of each webhook wait after a failure or were given up, as far as its log goes."""
+    rows = WebhookDelivery.objects.filter(webhook__in=list(webhooks)).exclude(error="")
+    rows = rows.exclude(state=WebhookDelivery.DELIVERED)
+    return dict(rows.values_list("webhook").annotate(Count("pk")).order_by())
+
+
+def prune_webhook_log() -> None:
+    """Delete the lines of deliveries that ended a month ago, some at a time."""
+    while True:
+        with database.writing():
+            old = WebhookDelivery.objects.filter(ended_at__lt=database.now() - LOG_KEPT)
+            found = list(old.values_list("pk", flat=True)[:_MOST_PRUNED])
+            WebhookDelivery.objects.filter(pk__in=found).delete()
+        if len(found) < _MOST_PRUNED:
+            return

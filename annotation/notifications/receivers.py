@@ -1,0 +1,180 @@
+"""Addresses of receivers: which may be asked for, and which of their numbers may be connected to.
+
+Anybody who may make a webhook could otherwise have this server ask its neighbours: databases, routers, and
+the metadata of cloud machines, which holds keys. So an address is checked as a text when it is given, and at
+every attempt its name is resolved and each of its numbers checked; the connection goes to a number that was
+checked, never to the name (`sending`), so that a name that changes its number meanwhile gains nothing.
+
+Sources: IANA's registries of special-purpose addresses for IPv4 and IPv6 (RFC 6890 and later).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+LONGEST_ADDRESS = 500
+#: Names that mean this machine or this network, whatever they resolve to.
+_LOCAL_NAMES = ("localhost", "local", "internal", "intranet", "lan", "home.arpa")
+_HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
+_VISIBLE = re.compile(r"[!-~]+")
+#: IPv4 addresses that are not somebody's server on the internet.
+_SPECIAL_V4 = [
+    ipaddress.IPv4Network(network)
+    for network in (
+        "0.0.0.0/8",  # this network
+        "10.0.0.0/8",  # private
+        "100.64.0.0/10",  # shared by providers; metadata of some clouds
+        "127.0.0.0/8",  # loopback
+        "169.254.0.0/16",  # link-local; metadata of most clouds
+        "168.63.129.16/32",  # what Azure's machines ask
+        "172.16.0.0/12",  # private
+        "192.0.0.0/24",  # protocol assignments; metadata of some clouds
+        "192.0.2.0/24",  # documentation
+        "192.88.99.0/24",  # relays of 6to4
+        "192.168.0.0/16",  # private
+        "198.18.0.0/15",  # benchmarks
+        "198.51.100.0/24",  # documentation
+        "203.0.113.0/24",  # documentation
+        "224.0.0.0/4",  # multicast
+        "240.0.0.0/4",  # reserved, broadcast
+    )
+]
+#: Of IPv6 only this is given to servers on the internet; loopback, link-local, private, multicast and what
+#: maps IPv4 lie outside.
+_GLOBAL_V6 = ipaddress.IPv6Network("2000::/3")
+_SPECIAL_V6 = [
+    ipaddress.IPv6Network(network)
+    for network in (
+        "2001::/23",  # protocol assignments, Teredo among them
+        "2001:db8::/32",  # documentation
+        "2002::/16",  # 6to4: it holds an IPv4 address
+        "3fff::/20",  # documentation
+    )
+]
+#: IPv4 behind a translator of one's own network (RFC 6052); the last 32 bits say whose.
+_TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")
+
+
+class AddressRefused(ValueError):
+    """An address that nothing is sent to; one line with the reason."""
+
+
+class Receiver(NamedTuple):
+    """An address in its parts; `host` is a name or a number, `target` path and query."""
+
+    host: str
+    port: int
+    target: str
+
+    @property
+    def authority(self) -> str:
+        """What the header `Host` says."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == 443 else f"{host}:{self.port}"
+
+
+def receiver_of(address: str) -> Receiver:
+    """The parts of an address as it was given. Raises AddressRefused.
+
+    It must be https, of visible ASCII, and name neither user nor fragment. A host that is a number, however
+    it is written, is checked here too; names are resolved when something is sent.
+    """
+    if not 0 < len(address) <= LONGEST_ADDRESS or not _VISIBLE.fullmatch(address) or "\\" in address:
+        raise AddressRefused(
+            _("Give an address of at most %(most)d characters, without spaces.") % {"most": LONGEST_ADDRESS}
+        )
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        raise AddressRefused(_("This is not an address; expected https://HOST/PATH.")) from None
+    if parts.scheme != "https" or not parts.hostname or port == 0:
+        raise AddressRefused(_("The address must begin with https://HOST."))
+    if "@" in parts.netloc or parts.fragment or "#" in address:
+        raise AddressRefused(_("The address must hold neither a user nor a fragment (@, #)."))
+    host = parts.hostname.rstrip(".")
+    if not _HOST.fullmatch(host) and ("%" in host or not _is_v6(host)):
+        raise AddressRefused(_("The host of the address is neither a name nor a number."))
+    if any(host == name or host.endswith(f".{name}") for name in _LOCAL_NAMES) and not _loopback_allowed():
+        raise AddressRefused(_("The address is of this machine or a private network."))
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    found = Receiver(host, port or 443, target)
+    for number in _numbers(found, numeric=True):
+        _check(number)
+    return found
+
+
+def checked_numbers(receiver: Receiver) -> list[str]:
+    """The numbers of a receiver's host as they are now, every one of them public. Raises AddressRefused.
+
+    Where one of several is not public, the whole name is refused: whoever owns it plays tricks.
+    """
+    found = _numbers(receiver, numeric=False)
+    if not found:
+        raise AddressRefused(_("The name of the host is not known."))
+    for number in found:
+        _check(number)
+    return found
+
+
+def is_public(number: str) -> bool:
+    """Whether an IP address, as text, is one of a server on the internet."""
+    try:
+        found = ipaddress.ip_address(number)
+    except ValueError:
+        return False
+    if isinstance(found, ipaddress.IPv4Address):
+        return not any(found in network for network in _SPECIAL_V4)
+    if found.scope_id is not None:
+        return False
+    if found in _TRANSLATED:
+        return is_public(str(ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)))
+    return found in _GLOBAL_V6 and not any(found in network for network in _SPECIAL_V6)
+
+
+def _numbers(receiver: Receiver, *, numeric: bool) -> list[str]:
+    """The numbers of a host in the resolver's order; where it is `numeric`, those of numbers alone.
+
+    The resolver reads numbers as everything does that connects: 2130706433, 0177.1 and 0x7f.1 are 127.0.0.1.
+    """
+    flags = socket.AI_NUMERICHOST if numeric else 0
+    try:
+        found = socket.getaddrinfo(
+            receiver.host, receiver.port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP, flags=flags
+        )
+    except (OSError, UnicodeError):
+        return []
+    return list(dict.fromkeys(str(place[0]) for *_kind, place in found))
+
+
+def _check(number: str) -> None:
+    if is_public(number) or (_loopback_allowed() and _is_loopback(number)):
+        return
+    raise AddressRefused(
+        _("The address leads to %(number)s, which is not on the internet.") % {"number": number}
+    )
+
+
+def _loopback_allowed() -> bool:
+    return bool(settings.WEBHOOKS_TO_LOOPBACK)
+
+
+def _is_loopback(number: str) -> bool:
+    try:
+        return ipaddress.ip_address(number).is_loopback
+    except ValueError:
+        return False
+
+
+def _is_v6(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).version == 6
+    except ValueError:
+        return False

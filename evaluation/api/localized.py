@@ -1,0 +1,184 @@
+"""Where systems find phrases, by API: localizing, the sets that came of it, their files and figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import FileResponse
+from rest_framework import serializers
+
+from annotation.api.contents import json_time
+from annotation.api.rest.cursors import CursorPage
+from annotation.api.rest.doors import On
+from annotation.api.rest.fields import CallFields, NameField, PlainField, TextField, WholeField
+from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Operation, serves
+from annotation.common.roles import RESEARCHER
+from annotation.selectors.jobs import Job
+from annotation.selectors.scopes import within_scope
+from evaluation.api.given import as_form, as_plain_json
+from evaluation.api.systems import RESEARCHES, OfCorpus
+from evaluation.models import LocalizationSet, System
+from evaluation.services.localizations.files import write_localizations
+from evaluation.services.localizations.sets import remove_localization_set
+from evaluation.web.frame import file_download
+from evaluation.web.splits import NotOffered
+from evaluation.web.systems.localizations import (
+    LOCALIZATION_SET,
+    LOCALIZING_SYSTEM,
+    enqueue_localization_scoring,
+    enqueue_localizing,
+)
+
+_TAG = "localizations"
+_ON_SET = On(LOCALIZATION_SET, (RESEARCHER,))
+_ONE = "localization-sets/<slug:name>"
+
+
+class LocalizationSetShown(serializers.Serializer[Any]):
+    """The regions in which a system finds the mentions of a layer. `system`, `layer` and `regions` are empty
+    of a set that was read from a file."""
+
+    name = NameField()
+    corpus = NameField()
+    system = serializers.CharField()
+    split = serializers.CharField()
+    layer = serializers.CharField()
+    regions = serializers.CharField(help_text="The feature set whose regions were ranked.")
+    images = serializers.IntegerField()
+    mentions = serializers.IntegerField()
+    unknown = serializers.IntegerField(help_text="Mentions without a word that the system knows.")
+    digest = serializers.CharField()
+    created_at = serializers.DateTimeField()
+
+
+class LocalizationSetDetailShown(LocalizationSetShown):
+    """A localization set with its figures, by the layer that they are against."""
+
+    scores = PlainField()
+
+
+class LocalizingWanted(CallFields):
+    """Phrases to be localized: the set's name, of a split or fold (all without it), of the mentions of a
+    layer (the system's own without it), among the regions of a feature set that nobody drew."""
+
+    name = NameField()
+    regions = TextField()
+    split = TextField(required=False)
+    layer = TextField(required=False)
+    limit = WholeField(required=False, min_value=1, max_value=1000)
+
+
+class LocalizationScoring(CallFields):
+    """The layer whose boxes a set is scored by, and another set that it is compared with."""
+
+    layer = TextField()
+    against = NameField(required=False)
+
+
+@serves(
+    Operation(
+        route="system_localizations",
+        method=POST,
+        path="systems/<slug:name>/localizations",
+        tag=_TAG,
+        opens=On(LOCALIZING_SYSTEM, (RESEARCHER,)),
+        body=LocalizingWanted,
+        job=True,
+        refuses=(NotOffered,),
+        example={"name": "found", "regions": "proposals:1", "split": "test"},
+    )
+)
+def system_localize_call(call: ApiCall, system: System) -> Job:
+    """Have a system localize the phrases of a layer, as a job."""
+    return enqueue_localizing(call.request, system, as_form(call.data))
+
+
+@serves(
+    Operation(
+        route="localization_sets",
+        method=GET,
+        path="localization-sets",
+        tag=_TAG,
+        opens=RESEARCHES,
+        asked=OfCorpus,
+        answers=LocalizationSetShown,
+        listed=True,
+    )
+)
+def localization_sets_list_call(call: ApiCall) -> CursorPage:
+    """List localization sets, by name."""
+    mine = within_scope(call.account, RESEARCHER, corpus="corpus")
+    found = LocalizationSet.objects.filter(mine, published=True).defer("scores")
+    if "corpus" in call.asked:
+        found = found.filter(corpus__name=call.asked["corpus"])
+    return call.rows.of_rows(found.select_related("corpus", "made_by"), "name", _set_plain)
+
+
+@serves(
+    Operation(
+        route="localization_set",
+        method=GET,
+        path=_ONE,
+        tag=_TAG,
+        opens=_ON_SET,
+        answers=LocalizationSetDetailShown,
+    )
+)
+def localization_set_show_call(call: ApiCall, row: LocalizationSet) -> dict[str, Any]:
+    """Show a localization set with the figures that were scored."""
+    return {**_set_plain(row), "scores": as_plain_json(row.scores)}
+
+
+@serves(Operation(route="localization_set", method=DELETE, path=_ONE, tag=_TAG, opens=_ON_SET))
+def localization_set_remove_call(call: ApiCall, row: LocalizationSet) -> None:
+    """Remove a localization set."""
+    remove_localization_set(name=row.name, actor=call.account)
+
+
+@serves(
+    Operation(
+        route="localization_set_file",
+        method=GET,
+        path=f"{_ONE}/jsonl",
+        tag=_TAG,
+        opens=_ON_SET,
+        file="application/octet-stream",
+    )
+)
+def localization_set_download_call(call: ApiCall, row: LocalizationSet) -> FileResponse:
+    """Download a localization set, as JSON lines."""
+    return file_download(f"{row.name}.jsonl", lambda path: write_localizations(row, path))
+
+
+@serves(
+    Operation(
+        route="localization_set_score",
+        method=POST,
+        path=f"{_ONE}/score",
+        tag=_TAG,
+        opens=_ON_SET,
+        body=LocalizationScoring,
+        job=True,
+        refuses=(NotOffered,),
+        example={"layer": "import"},
+    )
+)
+def localization_set_score_call(call: ApiCall, row: LocalizationSet) -> Job:
+    """Score a localization set against the boxes of a layer, as a job; the figures stand with the set."""
+    return enqueue_localization_scoring(call.request, row, as_form(call.data))
+
+
+def _set_plain(row: LocalizationSet) -> dict[str, Any]:
+    return {
+        "name": row.name,
+        "corpus": row.corpus.name,
+        "system": row.made_by.name if row.made_by is not None else "",
+        "split": row.split,
+        "layer": row.layer,
+        "regions": row.regions,
+        "images": row.image_count,
+        "mentions": row.mention_count,
+        "unknown": row.unknown_count,
+        "digest": row.digest,
+        "created_at": json_time(row.created_at),
+    }

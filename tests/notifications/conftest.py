@@ -1,0 +1,53 @@
+"""A server that may send to this machine, and trusts the certificate of the tests' receiver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from annotation.common import database
+from annotation.models import Account, RoleGrant
+from annotation.notifications.hooks import EVENTS, MadeWebhook, WebhookRequest, make_webhook
+from tests.notifications.receiver import make_certificate
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_certificate(tmp_path_factory.mktemp("receiver"))
+
+
+@pytest.fixture
+def to_loopback(settings, monkeypatch, certificate: Path) -> None:
+    settings.WEBHOOKS_TO_LOOPBACK = True
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+
+
+@pytest.fixture
+def turn(monkeypatch) -> Callable[..., None]:
+    """Sets the server's clock on."""
+    clock = [database.now()]
+    monkeypatch.setattr(database, "now", lambda: clock[0])
+
+    def on(**later: float) -> None:
+        clock[0] += timedelta(**later)
+
+    return on
+
+
+@pytest.fixture
+def researcher(db: None) -> Account:
+    account = Account.objects.create_user("ada", email="ada@example.org", password="p")
+    RoleGrant.objects.create(account=account, role="researcher")
+    return account
+
+
+def hook(account: Account, address: str, **about: object) -> MadeWebhook:
+    wanted = WebhookRequest(name="tests", address=address, events=EVENTS, **about)  # type: ignore[arg-type]
+    return make_webhook(wanted=wanted, account=account)
+
+
+def seconds(at: datetime) -> int:
+    return int(at.timestamp())

@@ -1,0 +1,194 @@
+"""Webhooks are delivered at least once, signed, and given up after three days."""
+
+from __future__ import annotations
+
+import base64
+import json
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives import hashes, hmac
+
+from annotation import jobs
+from annotation.common import database
+from annotation.models import Account, RoleGrant, Webhook, WebhookDelivery
+from annotation.notifications import delivering, hooks
+from annotation.notifications.delivering import deliver_webhooks, prune_webhook_log, undelivered
+from annotation.notifications.events import announce, announce_test
+from annotation.notifications.sending import ADDRESS, NO_ANSWER, STATUS
+from tests.notifications.conftest import hook, seconds
+from tests.notifications.receiver import Got, listening
+
+pytestmark = pytest.mark.django_db
+
+
+def check_signature(got: Got, secret: str) -> None:
+    """As a receiver does it with a library of its own; raises InvalidSignature."""
+    headers = got.headers
+    check = hmac.HMAC(base64.b64decode(secret.removeprefix("whsec_")), hashes.SHA256())
+    check.update(headers["webhook-id"].encode() + b"." + headers["webhook-timestamp"].encode() + b".")
+    check.update(got.body)
+    version, _comma, sent = headers["webhook-signature"].partition(",")
+    assert version == "v1"
+    check.verify(base64.b64decode(sent))
+
+
+def tell(about: str = "e") -> None:
+    assert announce(hooks.JOB_ENDED, data={"job": 1, "kind": about, "state": "done"})
+
+
+def test_a_receiver_that_is_down_for_an_hour_gets_it_once_it_is_back(
+    researcher: Account, to_loopback: None, certificate: Path, turn: Callable[..., None]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        port = held.getsockname()[1]
+    secret = hook(researcher, f"https://localhost:{port}/hook").secret
+    tell("ü")
+    row = WebhookDelivery.objects.get()
+    begun = database.now()
+    for _minute in range(60):
+        deliver_webhooks()
+        turn(minutes=1)
+    row.refresh_from_db()
+    assert row.state == row.WAITING and row.error == f"{NO_ANSWER}: ConnectionRefusedError"
+    # The first after none, then 30 seconds, 1, 2, 4, 8, 16 and 32 minutes later, as turns come by the minute.
+    assert row.attempts == 7
+    with listening(certificate, port) as receiver:
+        for _minute in range(60):
+            deliver_webhooks()
+            turn(minutes=1)
+    (got,) = receiver.got
+    check_signature(got, secret)
+    row.refresh_from_db()
+    assert (row.state, row.attempts, row.status, row.error) == (row.DELIVERED, 8, 204, "")
+    assert got.body == row.body.encode() and got.headers["webhook-id"] == row.message
+    assert got.headers["content-type"] == "application/json"
+    assert seconds(begun) + 3600 <= int(got.headers["webhook-timestamp"]) <= seconds(begun) + 7200
+    assert json.loads(got.body)["data"]["kind"] == "ü" and json.loads(got.body)["type"] == "job.ended"
+
+
+def test_what_nobody_takes_is_given_up_after_three_days_and_can_be_sent_again(
+    researcher: Account, to_loopback: None, certificate: Path, turn: Callable[..., None]
+) -> None:
+    with listening(certificate) as receiver:
+        receiver.status = 500
+        made = hook(researcher, receiver.address).webhook
+        tell()
+        row = WebhookDelivery.objects.get()
+        for _hour in range(71):
+            deliver_webhooks()
+            turn(hours=1)
+        row.refresh_from_db()
+        assert (row.state, row.error, row.status) == (row.WAITING, STATUS, 500)
+        turn(hours=1)
+        deliver_webhooks()
+        row.refresh_from_db()
+        assert row.state == row.GIVEN_UP and row.attempts == 72
+        assert undelivered([made]) == {made.pk: 1}
+        turn(days=1)
+        assert not deliver_webhooks()
+        receiver.status = 200
+        hooks.send_again(delivery=row, actor=researcher)
+        deliver_webhooks()
+    row.refresh_from_db()
+    assert row.state == row.DELIVERED and not undelivered([made])
+    assert {got.headers["webhook-id"] for got in receiver.got} == {row.message}
+    assert len({got.headers["webhook-timestamp"] for got in receiver.got}) == 73
+
+
+def test_what_was_sent_by_a_process_that_died_then_is_sent_again(
+    researcher: Account, to_loopback: None, certificate: Path, turn: Callable[..., None], monkeypatch
+) -> None:
+    def die(row: WebhookDelivery, outcome: object) -> None:
+        raise KeyboardInterrupt
+
+    with listening(certificate) as receiver:
+        hook(researcher, receiver.address)
+        tell()
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(delivering, "_keep", die)
+            deliver_webhooks()
+        assert not deliver_webhooks()  # taken, as far as anybody knows
+        turn(minutes=2)
+        assert deliver_webhooks() == 1
+    assert len({got.headers["webhook-id"] for got in receiver.got}) == 1 and len(receiver.got) == 2
+
+
+def test_a_name_that_leads_to_this_machine_is_refused_at_the_attempt(
+    researcher: Account, certificate: Path, monkeypatch, turn: Callable[..., None]
+) -> None:
+    real = socket.getaddrinfo
+
+    def rebound(host, port, *rest, **about):
+        return real("127.0.0.1" if host == "hooks.example.org" else host, port, *rest, **about)
+
+    with listening(certificate) as receiver:
+        hook(researcher, f"https://hooks.example.org:{receiver.port}/")
+        monkeypatch.setattr(socket, "getaddrinfo", rebound)
+        tell()
+        deliver_webhooks()
+        assert not receiver.got
+    row = WebhookDelivery.objects.get()
+    assert row.state == row.WAITING and row.error.startswith(f"{ADDRESS}: ") and "127.0.0.1" in row.error
+
+
+@pytest.mark.parametrize("end", ["role", "account", "owner", "off"])
+def test_nothing_is_sent_for_an_owner_who_is_no_researcher_any_more(
+    end: str, researcher: Account, to_loopback: None, certificate: Path
+) -> None:
+    with listening(certificate) as receiver:
+        made = hook(researcher, receiver.address).webhook
+        tell()
+        if end == "role":
+            RoleGrant.objects.all().delete()
+        elif end == "account":
+            Account.objects.update(is_active=False)
+        elif end == "owner":
+            researcher.delete()
+        else:
+            Webhook.objects.update(active=False)
+        deliver_webhooks()
+        assert not receiver.got and not announce(hooks.JOB_ENDED, data={})
+    row = WebhookDelivery.objects.get(webhook=made)
+    assert (row.state, row.error) == (row.GIVEN_UP, delivering.OFF)
+
+
+def test_one_slow_webhook_does_not_fill_a_turn(researcher: Account, monkeypatch) -> None:
+    sent: list[str] = []
+    monkeypatch.setattr(delivering, "send", lambda address, *rest: sent.append(address) or (200, "", ""))
+    monkeypatch.setattr(delivering, "_keep", lambda row, outcome: None)
+    first = hook(researcher, "https://slow.example.org/").webhook
+    for _ in range(50):
+        announce_test(first)
+    announce_test(hook(researcher, "https://other.example.org/").webhook)
+    deliver_webhooks()
+    assert sent.count("https://slow.example.org/") == 4 and sent.count("https://other.example.org/") == 1
+
+
+def test_the_log_forgets_after_a_month(
+    researcher: Account, to_loopback: None, certificate: Path, turn: Callable[..., None]
+) -> None:
+    with listening(certificate) as receiver:
+        announce_test(hook(researcher, receiver.address).webhook)
+        deliver_webhooks()
+    turn(days=29)
+    prune_webhook_log()
+    assert WebhookDelivery.objects.count() == 1
+    turn(days=2)
+    prune_webhook_log()
+    assert not WebhookDelivery.objects.exists()
+
+
+def test_a_job_that_ended_is_told_with_its_number_and_an_email_is_not(researcher: Account) -> None:
+    hook(researcher, "https://hooks.example.org/")
+    job = jobs.enqueue(kind="refresh_layer")
+    jobs.cancel_job(job_id=job.pk)
+    mail = jobs.enqueue(kind="send_test_mail", arguments={"account": researcher.pk, "language": "en"})
+    assert jobs.run_queued_job(mail.pk) == "done"
+    failing = jobs.enqueue(kind="refresh_layer")
+    assert jobs.run_queued_job(failing.pk) == "failed"
+    told = [json.loads(row.body)["data"] for row in WebhookDelivery.objects.order_by("pk")]
+    assert [(each["job"], each["state"]) for each in told] == [(job.pk, "cancelled"), (failing.pk, "failed")]
+    assert set(told[0]) == {"corpus", "campaign", "job", "kind", "state"}

@@ -1,0 +1,180 @@
+"""What is told, to which webhooks and by e-mail to whom, and that it is told once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.core import mail
+from django.core.cache import cache
+
+from annotation import campaigns, jobs
+from annotation.common import database
+from annotation.jobs import emails, schedule, upkeep
+from annotation.models import Account, AlarmSubscription, LastTurn, RoleGrant, WebhookDelivery
+from annotation.notifications import alarms
+from annotation.notifications.alarms import FoundAlarm, note_alarms
+from annotation.notifications.hooks import ALARM_RAISED, CAMPAIGN_FINISHED, WebhookRefused
+from tests.factories import a_corpus, some_images
+from tests.notifications.conftest import hook
+from tests.queue.world import TRUSTING, World
+
+pytestmark = pytest.mark.django_db
+ADDRESS = "https://hooks.example.org/"
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept(tmp_path, settings, monkeypatch) -> None:
+    cache.clear()
+    settings.DATA_DIR = tmp_path
+    monkeypatch.setattr(upkeep, "_noted", {})
+
+
+def told(event: str) -> list[dict]:
+    rows = WebhookDelivery.objects.filter(event=event).order_by("pk")
+    return [json.loads(row.body)["data"] for row in rows]
+
+
+def test_a_webhook_is_told_of_what_it_is_for_and_nothing_else(researcher: Account) -> None:
+    first, second = World(some_images(1), name="first"), World(some_images(1), name="second")
+    own = {
+        "server": hook(researcher, ADDRESS),
+        "corpus": hook(researcher, ADDRESS, corpus=first.corpus),
+        "campaign": hook(researcher, ADDRESS, campaign=first.campaign),
+        "other corpus": hook(researcher, ADDRESS, corpus=second.corpus),
+        "other campaign": hook(researcher, ADDRESS, campaign=second.campaign),
+    }
+    campaigns.close_campaign(campaign=first.campaign, reason="enough")
+    names = {made.webhook.pk: name for name, made in own.items()}
+    rows = WebhookDelivery.objects.filter(event=CAMPAIGN_FINISHED)
+    assert {names[row.webhook_id] for row in rows} == {"server", "corpus", "campaign"}
+    assert told(CAMPAIGN_FINISHED)[0] == {
+        "corpus": "first",
+        "campaign": "first",
+        "why": "closed",
+        "reason": "enough",
+    }
+    campaigns.close_campaign(campaign=first.campaign)
+    assert len(told(CAMPAIGN_FINISHED)) == 3  # closed already
+
+
+def test_a_webhook_takes_the_role_for_what_it_tells_of(researcher: Account) -> None:
+    corpus = a_corpus("photos", some_images(1))
+    RoleGrant.objects.update(role="reviewer")
+    reviewer = Account.objects.get(pk=researcher.pk)
+    with pytest.raises(WebhookRefused, match="role researcher"):
+        hook(reviewer, ADDRESS, corpus=corpus)
+
+
+def test_a_campaign_whose_last_image_is_complete_is_told_once(researcher: Account) -> None:
+    world = World(some_images(2), settings=TRUSTING)
+    hook(researcher, ADDRESS, campaign=world.campaign)
+    world.work()
+    for _turn in range(2):
+        cache.clear()
+        assert schedule.do("look_after_campaigns")
+    assert [each["why"] for each in told(CAMPAIGN_FINISHED)] == ["complete"]
+    assert "complete" not in {each["code"] for each in told(ALARM_RAISED)}
+
+
+def test_an_alarm_is_told_once_while_it_lasts_and_again_when_it_comes_back(
+    researcher: Account, turn: Callable[..., None]
+) -> None:
+    campaign = World(some_images(1)).campaign
+    hook(researcher, ADDRESS)
+    low = FoundAlarm("controls_low", "coref_link", "few are left")
+    for minute in range(120):
+        # It comes and goes, as alarms near their limit do.
+        note_alarms([low] if minute % 2 else [], campaign=campaign)
+        turn(minutes=1)
+    assert [each["code"] for each in told(ALARM_RAISED)] == ["controls_low"]
+    assert told(ALARM_RAISED)[0]["text"] == "few are left"
+    for _minute in range(70):
+        note_alarms([], campaign=campaign)
+        turn(minutes=1)
+    note_alarms([low], campaign=campaign)
+    assert len(told(ALARM_RAISED)) == 2
+
+
+def test_a_stop_rule_that_pauses_a_campaign_is_an_alarm(researcher: Account) -> None:
+    world = World(some_images(3), settings={**TRUSTING, "stop": {"images": 1}})
+    hook(researcher, ADDRESS, corpus=world.corpus)
+    world.work()
+    assert schedule.do("look_after_campaigns")
+    assert "stopped" in {each["code"] for each in told(ALARM_RAISED)}
+
+
+def test_subscribers_get_one_email_in_their_language_and_only_with_the_role(researcher: Account) -> None:
+    campaign = World(some_images(1)).campaign
+    other = World(some_images(1), name="other").campaign
+    here = {"language": "de", "origin": "https://here"}
+    alarms.subscribe(account=researcher, campaign=campaign, **here)
+    alarms.subscribe(account=researcher, corpus=campaign.corpus, **here)
+    assert not emails.request_alarm_mails(note_alarms([FoundAlarm("x", "", "y")], campaign=other))
+    raised = note_alarms([FoundAlarm("x", "", "something"), FoundAlarm("z", "", "else")], campaign=campaign)
+    assert emails.request_alarm_mails(raised) == 1
+    _work()
+    (sent,) = mail.outbox
+    assert sent.to == ["ada@example.org"] and campaign.name in sent.subject
+    assert "- something\n- else" in sent.body and f"https://here/campaigns/{campaign.name}/" in sent.body
+    assert emails.request_alarm_mails(raised) == 1
+    RoleGrant.objects.all().delete()
+    _work()
+    assert len(mail.outbox) == 1 and not emails.request_alarm_mails(raised)
+
+
+def test_alarms_of_the_server_are_for_its_admins(researcher: Account, settings) -> None:
+    alarms.subscribe(account=researcher, language="en", origin="https://here")
+    settings.DISK_RESERVE = 2**60
+    assert schedule.do("look_after_server")
+    assert not emails.request_alarm_mails(note_alarms([FoundAlarm("a", "", "b")]))
+    RoleGrant.objects.update(role="admin")
+    settings.DISK_RESERVE = 0
+    LastTurn.objects.create(
+        name=LastTurn.BACKUP,
+        begun_at=database.now() - timedelta(days=9),
+        ended_at=database.now() - timedelta(days=9),
+    )
+    assert schedule.do("look_after_server")
+    _work()
+    (sent,) = mail.outbox
+    assert "nobody has made a backup for 9 days" in sent.body and "disk" not in sent.body
+
+
+def _work() -> None:
+    while (due := jobs.due_job()) is not None:
+        assert jobs.run_queued_job(due) == "done"
+
+
+def test_whoever_has_no_address_is_told_to_add_one(researcher: Account) -> None:
+    researcher.email = ""
+    with pytest.raises(alarms.SubscriptionRefused, match="My account"):
+        alarms.subscribe(account=researcher, language="en", origin="https://here")
+    assert not AlarmSubscription.objects.exists()
+
+
+def test_the_periodic_work_keeps_when_it_was_done_and_that_it_failed(monkeypatch) -> None:
+    def fail() -> None:
+        raise RuntimeError("the roof fell in")
+
+    assert schedule.do("sweep_jobs") and schedule.do("sweep_jobs")
+    row = LastTurn.objects.get(name="sweep_jobs")
+    assert not row.failed and row.ended_at >= row.begun_at
+    monkeypatch.setitem(schedule.PERIODIC, "sweep_jobs", schedule.Periodic("sweep_jobs", 15, fail))
+    assert not schedule.do("sweep_jobs")
+    (state,) = upkeep.periodic_states({"sweep_jobs": 15})
+    assert state.failed and state.next == LastTurn.objects.get().begun_at + timedelta(seconds=15)
+    assert [(a.code, a.kind) for a in upkeep.server_alarms({"sweep_jobs": 15})] == [
+        ("periodic", "sweep_jobs")
+    ]
+
+
+def test_the_disk_is_measured_folder_by_folder(tmp_path) -> None:
+    (tmp_path / "pictures" / "a").mkdir(parents=True)
+    (tmp_path / "pictures" / "a" / "b").write_bytes(bytes(100_000))
+    (tmp_path / "pictures" / "link").symlink_to("/")
+    assert schedule.do("measure_disk")
+    used = LastTurn.objects.get(name=LastTurn.MEASURE_DISK).about["bytes"]
+    assert 100_000 <= used["pictures"] < 120_000

@@ -1,0 +1,204 @@
+"""The pages of notifications, of a webhook and of the server."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.test import Client
+from django.urls import reverse
+
+from annotation import jobs
+from annotation.jobs import schedule, upkeep
+from annotation.models import (
+    Account,
+    AlarmSubscription,
+    AuditEntry,
+    Corpus,
+    Job,
+    LastTurn,
+    RoleGrant,
+    Webhook,
+    WebhookDelivery,
+)
+from annotation.notifications import delivering
+from annotation.notifications.sending import SendOutcome
+from tests.factories import a_corpus, some_images
+from tests.queue.world import World
+from tests.web import world as web
+
+pytestmark = pytest.mark.django_db
+FORM = {"name": "our bot", "address": "https://hooks.example.org/x", "events": ["job.ended"]}
+
+
+def signed_in(name: str, role: str, **scope: Any) -> Client:
+    account = web.account(name)
+    Account.objects.filter(pk=account.pk).update(email=f"{name}@example.org")
+    RoleGrant.objects.create(account=account, role=role, **scope)
+    client = Client()
+    client.force_login(account)
+    return client
+
+
+@pytest.fixture
+def ada() -> Client:
+    return signed_in("ada", "researcher")
+
+
+def page(client: Client, route: str, *args: Any) -> str:
+    answer = client.get(reverse(route, args=args))
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def test_a_webhook_is_made_by_page_and_its_secret_shown_once(ada: Client) -> None:
+    made = ada.post(reverse("make_webhook"), FORM).content.decode()
+    (secret,) = set(re.findall(r"whsec_[A-Za-z0-9+/=]{44}", made))
+    row = Webhook.objects.get()
+    assert secret not in page(ada, "notifications") + page(ada, "webhook", row.pk)
+    assert not AuditEntry.objects.filter(about__icontains=secret).exists()
+    renewed = ada.post(reverse("act_on_webhook", args=[row.pk]), {"act": "secret"}).content.decode()
+    assert secret not in renewed and len(set(re.findall(r"whsec_[A-Za-z0-9+/=]{44}", renewed))) == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"address": "http://hooks.example.org/"}, "must begin with https"),
+        ({"address": "https://2130706433/"}, "127.0.0.1, which is not on the internet"),
+        ({"events": []}, "Choose at least one event"),
+        ({"name": " "}, "Say what the webhook is for"),
+        ({"scope": "corpus:nowhere"}, "no corpus or campaign “nowhere” here"),
+    ],
+)
+def test_what_is_wrong_with_a_webhook_is_said_and_what_was_typed_stays(
+    wrong: dict[str, Any], told: str, ada: Client
+) -> None:
+    answer = ada.post(reverse("make_webhook"), {**FORM, **wrong})
+    assert answer.status_code == 409 and told in answer.content.decode()
+    assert "address" in wrong or FORM["address"] in answer.content.decode()
+    assert not Webhook.objects.exists()
+
+
+def test_a_researcher_of_a_corpus_has_webhooks_of_that_corpus_alone(ada: Client) -> None:
+    corpus, other = a_corpus("photos", some_images(1)), a_corpus("other", some_images(1))
+    bob = signed_in("bob", "researcher", corpus=corpus)
+    ada.post(reverse("make_webhook"), {**FORM, "name": "all"})
+    ada.post(reverse("make_webhook"), {**FORM, "name": "theirs", "scope": "corpus:other"})
+    assert bob.post(reverse("make_webhook"), {**FORM, "name": "own"}).status_code == 409
+    answer = bob.post(reverse("make_webhook"), {**FORM, "name": "own", "scope": "corpus:other"})
+    assert answer.status_code == 409
+    assert (
+        bob.post(reverse("make_webhook"), {**FORM, "name": "own", "scope": "corpus:photos"}).status_code
+        == 200
+    )
+    shown = page(bob, "notifications")
+    assert ">own</a>" in shown and ">all</a>" not in shown and ">theirs</a>" not in shown
+    for row in Webhook.objects.exclude(corpus=corpus):
+        assert bob.get(reverse("webhook", args=[row.pk])).status_code == 404
+        assert bob.post(reverse("act_on_webhook", args=[row.pk]), {"act": "remove"}).status_code == 404
+    assert Webhook.objects.count() == 3 and Corpus.objects.get(name="other") == other
+
+
+def test_the_log_says_what_came_of_each_event_and_sends_it_again(ada: Client, monkeypatch) -> None:
+    ada.post(reverse("make_webhook"), FORM)
+    row = Webhook.objects.get()
+    outcomes = [SendOutcome(None, "certificate", "self-signed certificate"), SendOutcome(204)]
+    monkeypatch.setattr(delivering, "send", lambda *what: outcomes.pop(0))
+    ada.post(reverse("act_on_webhook", args=[row.pk]), {"act": "test"})
+    assert "waiting" in page(ada, "webhook", row.pk)
+    delivering.deliver_webhooks()
+    shown = page(ada, "webhook", row.pk)
+    assert "the certificate is not valid (self-signed certificate)" in shown and "next attempt at" in shown
+    assert "1 not delivered" in page(ada, "notifications")
+    line = WebhookDelivery.objects.get()
+    ada.post(reverse("send_again", args=[row.pk, line.pk]))
+    delivering.deliver_webhooks()
+    assert "204" in page(ada, "webhook", row.pk) and "delivered" in page(ada, "webhook", row.pk)
+    other = Webhook.objects.create(name="x", address="https://x.org/", events=[], salt="x")
+    assert ada.post(reverse("send_again", args=[other.pk, line.pk])).status_code == 404
+
+
+def test_a_webhook_whose_owner_lost_the_role_says_so_and_can_be_taken_over(ada: Client) -> None:
+    ada.post(reverse("make_webhook"), FORM)
+    row = Webhook.objects.get()
+    eve = signed_in("eve", "researcher")
+    RoleGrant.objects.filter(account__username="ada").delete()
+    assert "its owner is no longer a researcher" in page(eve, "webhook", row.pk)
+    eve.post(reverse("act_on_webhook", args=[row.pk]), {"act": "test"})
+    assert not WebhookDelivery.objects.exists()
+    eve.post(reverse("act_on_webhook", args=[row.pk]), {"act": "on"})
+    eve.post(reverse("act_on_webhook", args=[row.pk]), {"act": "test"})
+    assert WebhookDelivery.objects.count() == 1
+    row.refresh_from_db()
+    assert row.owner is not None and row.owner.username == "eve"
+
+
+def test_alarms_by_email_are_begun_and_ended_by_page(ada: Client) -> None:
+    campaign = World(some_images(1)).campaign
+    scope = f"campaign:{campaign.name}"
+    ada.post(reverse("change_alarms"), {"act": "subscribe", "scope": scope})
+    row = AlarmSubscription.objects.get()
+    assert row.campaign == campaign and row.origin == "http://testserver"
+    signed_in("eve", "researcher").post(
+        reverse("change_alarms"), {"act": "unsubscribe", "subscription": row.pk}
+    )
+    assert AlarmSubscription.objects.exists()
+    ada.post(reverse("change_alarms"), {"act": "unsubscribe", "subscription": row.pk})
+    assert not AlarmSubscription.objects.exists()
+
+
+@pytest.fixture
+def root(tmp_path, settings, monkeypatch) -> Client:
+    settings.DATA_DIR = tmp_path
+    monkeypatch.setattr(upkeep, "_noted", {})
+    return signed_in("root", "admin")
+
+
+def test_the_server_page_shows_jobs_periodic_work_disk_and_backup(root: Client, tmp_path) -> None:
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "pictures" / "x").write_bytes(bytes(3_000_000))
+    empty = page(root, "server")
+    assert "make one: manage.py backup FILE" in empty and "not yet" in empty and "All clear" in empty
+    schedule.do("measure_disk")
+    LastTurn.objects.create(
+        name=LastTurn.BACKUP,
+        begun_at="2020-02-02T00:00Z",
+        ended_at="2020-02-02T00:00Z",
+        about={"file": "monday.tar", "bytes": 5_000_000},
+    )
+    failed = Job.objects.create(kind="refresh_layer", state=Job.FAILED, error="the roof fell in")
+    shown = page(root, "server")
+    assert "monday.tar" in shown and "2.9" in shown and "the roof fell in" in shown
+    assert "nobody has made a backup for" in shown
+    root.post(reverse("steer_any_job", args=[failed.pk]), {"act": "resume"})
+    failed.refresh_from_db()
+    assert failed.state == Job.QUEUED
+
+
+def test_all_jobs_are_paged_by_key_and_chosen_by_state(root: Client) -> None:
+    Job.objects.bulk_create(Job(kind="refresh_layer", state=Job.DONE) for _ in range(45))
+    Job.objects.create(kind="rank", state=Job.FAILED, error="alone")
+    first = page(root, "server")
+    assert first.count("<progress") == 0 and first.count("alone") == 1
+    seen, later = 20, re.search(r'href="(\?before=\d+)"', first)
+    while later:
+        shown = root.get(reverse("server") + later.group(1)).content.decode()
+        seen += len(re.findall(r'<th scope="row">[A-Z]', shown))
+        later = re.search(r'href="(\?before=\d+)"', shown)
+    assert seen == 46
+    failed = root.get(reverse("server"), {"state": "failed"}).content.decode()
+    assert len(re.findall(r'<th scope="row">[A-Z]', failed)) == 1
+
+
+def test_a_test_email_is_sent_and_the_page_says_so(root: Client) -> None:
+    root.post(reverse("send_test_mail"))
+    due = jobs.due_job()
+    assert due is not None and jobs.run_queued_job(due) == Job.DONE
+    (sent,) = mail.outbox
+    assert sent.to == ["root@example.org"] and "The last one was sent on" in page(root, "server")
+    Account.objects.update(email="")
+    answer = root.post(reverse("send_test_mail"), follow=True)
+    assert "no e-mail address" in answer.content.decode() and len(mail.outbox) == 1
