@@ -225,12 +225,13 @@ def _agreement(questions: Mapping[str, Any]) -> Iterator[str]:
         found = one["agreement"]
         if found is None:
             why = "answers are texts" if one["written_in_own_words"] else "nobody was asked twice"
-            rows.append([kind, "0", "–", f"– ({why})", "–"])
+            rows.append([kind, "0", "0", "–", f"– ({why})", "–"])
             continue
         rows.append(
             [
                 kind,
                 f"{found['pairs']:,}",
+                f"{found['images']:,}",
                 _interval(found["equal"], percent=True),
                 "undefined (all gave one answer)"
                 if found["kappa"] is None
@@ -238,7 +239,10 @@ def _agreement(questions: Mapping[str, Any]) -> Iterator[str]:
                 "–" if found["mean_iou"] is None else _interval(found["mean_iou"], percent=False),
             ]
         )
-    yield from _table(["question", "pairs", "same answer", "Cohen's kappa", "mean IoU of boxes"], rows)
+    heads = ["question", "pairs", "images", "same answer", "Cohen's kappa", "mean IoU of boxes"]
+    yield from _table(heads, rows)
+    yield ""
+    yield "An interval over fewer than ten images is rough."
 
 
 def _versions(campaign: Mapping[str, Any]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from annotation.formats.base import DatasetAbout
 from annotation.formats.hugging_face.features import features_in_yaml
@@ -23,13 +24,20 @@ _SIZES = (
 )
 
 
-def card_text(about: DatasetAbout, *, splits: Mapping[str, int], boxes: bool) -> str:
-    """The whole file. `splits` maps each split, as `datasets` calls it, to its number of images; `boxes`
-    says whether any image has one."""
+class SplitSize(NamedTuple):
+    """How many images a split has, and how many bytes its rows have before they are packed."""
+
+    images: int
+    size: int
+
+
+def card_text(about: DatasetAbout, *, splits: Mapping[str, SplitSize], boxes: bool) -> str:
+    """The whole file. `splits` are by the name that `datasets` has for each; `boxes` says whether any image
+    has one."""
     return "\n".join(["---", *_front(about, splits, boxes), "---", "", about.text])
 
 
-def _front(about: DatasetAbout, splits: Mapping[str, int], boxes: bool) -> Iterator[str]:
+def _front(about: DatasetAbout, splits: Mapping[str, SplitSize], boxes: bool) -> Iterator[str]:
     yield f"pretty_name: {_quoted(about.name)}"
     yield from _licence(about.licence)
     yield "task_categories:"
@@ -37,7 +45,7 @@ def _front(about: DatasetAbout, splits: Mapping[str, int], boxes: bool) -> Itera
     if boxes:
         yield "- object-detection"
         yield "- zero-shot-object-detection"
-    images = sum(splits.values())
+    images = sum(split.images for split in splits.values())
     yield "size_categories:"
     yield f"- {next((name for most, name in _SIZES if images < most), 'n>10M')}"
     yield "configs:"
@@ -51,9 +59,10 @@ def _front(about: DatasetAbout, splits: Mapping[str, int], boxes: bool) -> Itera
     for line in features_in_yaml():
         yield f"  {line}"
     yield "  splits:"
-    for split, number in splits.items():
+    for split, size in splits.items():
         yield f"  - name: {split}"
-        yield f"    num_examples: {number}"
+        yield f"    num_bytes: {size.size}"
+        yield f"    num_examples: {size.images}"
 
 
 def _licence(licence: str) -> Iterator[str]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from annotation.formats.base import FORMATS, DatasetAbout, Format, Written
 from annotation.formats.checks import writable
 from annotation.formats.contents import ALL_CONTENTS
-from annotation.formats.hugging_face.card import card_text
+from annotation.formats.hugging_face.card import SplitSize, card_text
 from annotation.formats.hugging_face.features import FEATURES, shard_schema
 from annotation.protocol.terms import ImageRecord, LayerRecord
 
@@ -66,10 +66,13 @@ class HuggingFace(Format):
     def add_card(self, about: DatasetAbout, written: Written, out: Path) -> None:
         import pyarrow.parquet as pq
 
-        splits: dict[str, int] = {}
+        splits: dict[str, SplitSize] = {}
         for file in written.files:
             if found := _SHARD.fullmatch(file.name):
-                splits[found[1]] = splits.get(found[1], 0) + pq.read_metadata(file).num_rows
+                told = pq.read_metadata(file)
+                size = sum(told.row_group(n).total_byte_size for n in range(told.num_row_groups))
+                before = splits.get(found[1], SplitSize(0, 0))
+                splits[found[1]] = SplitSize(before.images + told.num_rows, before.size + size)
         text = card_text(about, splits=splits, boxes=written.counts["boxes"] > 0)
         (out / _CARD).write_text(text, encoding="utf-8")
         written.files.append(out / _CARD)

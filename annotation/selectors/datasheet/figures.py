@@ -176,7 +176,8 @@ def _agreed(one: QuestionAgreement) -> dict[str, Any]:
     def told(estimate: Any) -> dict[str, Any] | None:
         if estimate is None:
             return None
-        return {key: None if end is None else round(end, 4) for key, end in asdict(estimate).items()}
+        # A zero below zero is none.
+        return {key: None if end is None else round(end, 4) + 0.0 for key, end in asdict(estimate).items()}
 
     return {
         "pairs": one.pairs,
