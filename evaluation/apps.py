@@ -32,7 +32,8 @@ class EvaluationConfig(AppConfig):
         from annotation.checks import REGISTRIES
         from annotation.datasets import deleting
         from annotation.jobs import schedule  # its rows are there only now
-        from annotation.web.common import access, parts
+        from annotation.web.common import access, first_steps, parts
+        from evaluation.selectors import runs_exist
         from evaluation.services.batches import scheduler
         from evaluation.services.features import store
         from evaluation.services.machines.schedule import teach_machines
@@ -52,6 +53,14 @@ class EvaluationConfig(AppConfig):
                 "evaluation", _("Evaluation"), "evaluation:systems", access.RUNNING, corpora=True
             ),
             after="campaign",
+        )
+        first_steps.add_first_use(
+            first_steps.FirstUse(
+                _("To compare systems that exist, no campaign is needed: bring their runs."),
+                "evaluation:bring",
+                _("Add a system"),
+                runs_exist,
+            )
         )
         deleting.add_corpus_use(store.sets_in_words)
         contents.add_folders(

@@ -21,8 +21,9 @@ from django.db.models import Case, Count, F, Q, QuerySet, When
 from numpy.typing import NDArray
 
 from annotation.common.registry import UnknownName
+from annotation.common.roles import RESEARCHER
 from annotation.selectors.corpora import corpus_named
-from annotation.selectors.scopes import Corpus
+from annotation.selectors.scopes import Account, Corpus, within_scope
 from evaluation.models import JudgmentSet, QrelsRow, QrelsSnapshot, Ranking, Run
 from evaluation.relevance.pairs import JudgedPair
 from evaluation.relevance.qrels import Qrel, Qrels, QrelsSettings, rule_named
@@ -244,6 +245,11 @@ def run_named(name: str) -> Run:
         known = ", ".join(published.values_list("name", flat=True)) or "none"
         raise UnknownName(f"unknown run {name!r}; known: {known}")
     return found
+
+
+def runs_exist(account: Account) -> bool:
+    """Whether there are published runs of a corpus in which an account may run evaluations."""
+    return Run.objects.filter(within_scope(account, RESEARCHER, corpus="corpus"), published=True).exists()
 
 
 def rankings_of(run: Run) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float32]]]:

@@ -7,10 +7,12 @@ pause, resume, close, set_stop_rules        acts of staff
 set_open_to_all                             who may work on it
 prioritise_images                           which images come first
 duplicate                                   one like another
+archive                                     one that lists leave out from now on
 delete, why_kept                            one that nobody has come to
 reached                                     whether a stop rule holds
 """
 
+from annotation.campaigns.archiving import archive_campaign
 from annotation.campaigns.changing import (
     WHEN,
     SettingsChange,
@@ -64,6 +66,7 @@ __all__ = [
     "OpenedPairs",
     "StaleSettings",
     "StopRule",
+    "archive_campaign",
     "begin_campaign",
     "work_has_begun",
     "campaign_named",

@@ -125,7 +125,9 @@ def _locked(campaign: Campaign) -> Campaign:
 
 def _move(row: Campaign, state: str, act: str, actor: Account | None, *, reason: str, **about: Any) -> None:
     row.state, row.reason = state, reason
-    row.save(update_fields=["state", "reason"])
+    if state == Campaign.OPEN:
+        row.archived_at = None  # people work on it: lists show it
+    row.save(update_fields=["state", "reason", "archived_at"])
     raise_revision(row)
     record(actor=actor, act=act, campaign=row, **({"reason": reason} if reason else {}), **about)
 

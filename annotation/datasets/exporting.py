@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from django.db.models import Count, Exists, OuterRef, QuerySet
@@ -15,6 +15,7 @@ from django.utils.translation import ngettext
 
 from annotation.common.registry import UnknownName
 from annotation.datasets import layers
+from annotation.datasets.datasheets import add_datasheet
 from annotation.datasets.layer_rows import SIMULATION_SOURCE
 from annotation.formats import FORMATS, Format, FormatError, Written
 from annotation.images.pictures import picture_path
@@ -24,6 +25,7 @@ from annotation.protocol.state import CLOSED_STAGES
 from annotation.protocol.terms import ImageRecord
 from annotation.selectors.controls import unchecked_answers, unchecked_kinds
 from annotation.selectors.corpora import corpus_named, layer_named
+from annotation.selectors.datasheet.figures import datasheet_figures
 from annotation.selectors.left_out import unsaid_stages
 from annotation.selectors.records import stream_records
 from annotation.selectors.settings_versions import images_by_version
@@ -73,10 +75,11 @@ def export_dataset(
     answers make it now; the mentions of excluded chains are plain words. A layer that is not finished is
     refused, unless its unfinished images go with it (`include_unfinished`) or are left out
     (`only_finished`). `with_pictures` puts the pictures under out/images, as hard links where the file
-    system allows. What is to be known of it is in `Written.notes` and in `NOTES.md`; `left_out` of the result
-    counts what is not in the files, and `selectors.left_out.lacks` tells it in sentences. Everything is
-    written beside `out` first, so `out` is complete as soon as it exists. Raises UnknownName for a corpus, a
-    layer or a format that is none, AmbiguousLayer, else ExportError.
+    system allows, or into the files of a format that holds them. What is to be known of it is in
+    `Written.notes` and in `NOTES.md`, how it was made in `DATASHEET.md` and `datasheet.json`; `left_out` of
+    the result counts what is not in the files, and `selectors.left_out.lacks` tells it in sentences.
+    Everything is written beside `out` first, so `out` is complete as soon as it exists. Raises UnknownName
+    for a corpus, a layer or a format that is none, AmbiguousLayer, else ExportError.
     """
     layers.layer_to_read(corpus_named(corpus), layer)
     chosen = check_export(
@@ -95,10 +98,12 @@ def export_dataset(
     partial = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.", suffix=".partial"))
     try:
         records = stream_records(corpus=chosen.corpus, layer=chosen.layer, images=chosen.images)
+        if writer.holds_pictures:
+            records = _with_pictures(records) if with_pictures else _without_pictures(records)
         written = writer.write(progress(records), partial)
         for word, number in unsaid_stages(chosen.layer, chosen.images).items():
             written.leave_out(word, number)
-        if with_pictures:
+        if with_pictures and not writer.holds_pictures:
             written.add("pictures", _link_pictures(chosen, partial / _IMAGES))
         if done and (lost := done - _done(chosen)):
             told = ngettext(
@@ -111,6 +116,8 @@ def export_dataset(
         if written.notes:
             (partial / NOTES).write_text("".join(f"{note}\n" for note in written.notes), encoding="utf-8")
             written.files.append(partial / NOTES)
+        figures = datasheet_figures(chosen.corpus, chosen.layer, chosen.images, chosen.made_by)
+        add_datasheet(figures, written, writer=writer, out=partial, with_pictures=with_pictures)
         os.chmod(partial, 0o755)
         os.replace(partial, out)
     except FormatError as error:
@@ -151,7 +158,7 @@ def check_export(
         )
     _check_format(writer, chosen.images.order_by("position"))
     if with_pictures:
-        _check_pictures(chosen)
+        _check_pictures(chosen, named=not writer.holds_pictures)
     return chosen
 
 
@@ -274,13 +281,16 @@ def _done(chosen: Chosen) -> set[int]:
     return set(done.values_list("image", flat=True)) if chosen.made_by else set()
 
 
-def _check_pictures(chosen: Chosen) -> None:
+def _check_pictures(chosen: Chosen, *, named: bool) -> None:
+    """Raise ExportError where there are no pictures, or where two would be `named` alike in one folder."""
     shown = chosen.images.exclude(picture="")
     if not shown.exists():
         raise ExportError(
             _("Corpus “%(name)s” has no pictures. Export it without pictures, or import it with them.")
             % {"name": chosen.corpus.name}
         )
+    if not named:
+        return
     twice = shown.values("filename").annotate(n=Count("id")).filter(n__gt=1)
     if (again := twice.values_list("filename", flat=True).order_by("filename").first()) is not None:
         raise ExportError(_twice(again))
@@ -288,6 +298,18 @@ def _check_pictures(chosen: Chosen) -> None:
 
 def _twice(filename: str) -> str:
     return _("Two images have the file name “%(name)s”: export without pictures.") % {"name": filename}
+
+
+def _with_pictures(records: Iterable[ImageRecord]) -> Iterator[ImageRecord]:
+    """The records without pictures that are being withdrawn."""
+    withdrawn = withdrawn_pictures()
+    for record in records:
+        gone = record.picture is not None and record.picture.name in withdrawn
+        yield replace(record, picture=None) if gone else record
+
+
+def _without_pictures(records: Iterable[ImageRecord]) -> Iterator[ImageRecord]:
+    return (replace(record, picture=None) for record in records)
 
 
 def _link_pictures(chosen: Chosen, folder: Path) -> int:

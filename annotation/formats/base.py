@@ -58,6 +58,16 @@ class Written:
             self.left_out[word] = self.left_out.get(word, 0) + number
 
 
+@dataclass(frozen=True, slots=True)
+class DatasetAbout:
+    """What a card says of a dataset: its name, its licence ("" where nobody said), and the datasheet, in
+    Markdown."""
+
+    name: str
+    licence: str
+    text: str
+
+
 class Format(ABC):
     """One corpus format. A subclass sets `key` and `title` and overrides what it can do."""
 
@@ -73,6 +83,8 @@ class Format(ABC):
     #: What of `contents.RECORD_CONTENTS` its files can say; the rest is counted as left out. A format that
     #: says a part of a thing names it here, and counts itself what it leaves out.
     says: frozenset[str] = frozenset()
+    #: Whether pictures are among what its files say; else they lie beside the files, where they are wanted.
+    holds_pictures = False
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
         """Stream the records of `path` (a file or a folder, as the format has it).
@@ -90,6 +102,12 @@ class Format(ABC):
         image, for what the format would say wrongly.
         """
         raise FormatError(f"format {self.key!r} cannot be written", file=out)
+
+    def add_card(self, about: DatasetAbout, written: Written, out: Path) -> None:  # noqa: B027
+        """Add to `out`, and to `written`, the file in which the format's readers look for what a dataset is.
+
+        Most have none: the datasheet beside the files says it.
+        """
 
 
 FORMATS: Registry[Format] = Registry("format")

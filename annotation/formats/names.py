@@ -62,10 +62,14 @@ def find_picture(folder: Path | None, *names: str) -> Path | None:
     return None
 
 
+#: What lies beside the files of every export, and is no part of a corpus.
+DATASHEET_FIGURES = "datasheet.json"
+
+
 def only_file(path: Path, *patterns: str) -> Path:
     """`path` where it is a file; in a folder, its one file that matches one of `patterns`.
 
-    Hidden files and the folders that macOS puts into archives do not count.
+    Hidden files, the folders that macOS puts into archives, and the figures of a datasheet do not count.
     """
     expected = "one file " + " or ".join(patterns)
     if path.is_file():
@@ -78,6 +82,7 @@ def only_file(path: Path, *patterns: str) -> Path:
             for pattern in patterns
             for file in path.rglob(pattern)
             if file.is_file()
+            and file.name != DATASHEET_FIGURES
             and not any(part.startswith((".", "__MACOSX")) for part in file.parts[len(path.parts) :])
         }
     )

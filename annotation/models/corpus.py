@@ -17,6 +17,9 @@ class Corpus(models.Model):
     format = models.CharField(max_length=40)
     source = models.TextField(help_text="Where it was read from")
     digest = models.CharField(max_length=64, blank=True, help_text="SHA-256 over all records read")
+    licence = models.CharField(
+        max_length=200, blank=True, default="", db_default="", help_text="As its owner says; empty: unknown"
+    )
     image_count = models.PositiveIntegerField(default=0)
     caption_count = models.PositiveIntegerField(default=0)
     published = models.BooleanField(default=False)

@@ -51,6 +51,9 @@ class Campaign(models.Model):
     )
     opened_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
+    archived_at = models.DateTimeField(
+        null=True, blank=True, help_text="Since when lists leave it out, unless they are asked for it"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(
         Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"

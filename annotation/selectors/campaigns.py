@@ -9,6 +9,9 @@ from django.db.models import Count, Sum
 
 from annotation.models import Campaign, OpenImage
 
+#: What state a campaign can be in.
+CAMPAIGN_STATES = Campaign.STATES
+
 
 @dataclass(frozen=True, slots=True)
 class CampaignRow:

@@ -20,15 +20,16 @@ from annotation.api.rest.fields import (
     WholeField,
     decimal_text,
 )
-from annotation.api.rest.operations import GET, POST, ApiCall, Operation, serves
+from annotation.api.rest.operations import GET, PATCH, POST, ApiCall, Operation, serves
 from annotation.common.roles import RESEARCHER
 from annotation.protocol.campaign_settings import settings_of
 from annotation.selectors.campaign import costs
 from annotation.selectors.jobs import Job
-from evaluation.api.given import as_plain_json
+from evaluation.api.given import ArchiveChange, ArchivedFilter, as_plain_json
 from evaluation.api.systems import RESEARCHES, OfCorpus
 from evaluation.models import Batch
 from evaluation.relevance.pair_tasks import USUAL_TASKS, all_pair_tasks
+from evaluation.services.archiving import set_archived
 from evaluation.services.batches.planning import BATCH_DEPTH
 from evaluation.services.batches.pooled_runs import WIDEST
 from evaluation.services.batches.scheduler import round_after
@@ -59,6 +60,7 @@ class BatchShown(serializers.Serializer[Any]):
     judgments = serializers.CharField(allow_null=True, help_text="The newest set that was collected.")
     digest = serializers.CharField()
     created_at = serializers.DateTimeField()
+    archived = serializers.BooleanField(help_text="Whether lists leave it out.")
 
 
 class BatchJudgeShown(serializers.Serializer[Any]):
@@ -145,6 +147,10 @@ _EXAMPLE = {
 }
 
 
+class BatchFilter(OfCorpus, ArchivedFilter):
+    """Which batches."""
+
+
 @serves(
     Operation(
         route="batches",
@@ -152,7 +158,7 @@ _EXAMPLE = {
         path="batches",
         tag=_TAG,
         opens=RESEARCHES,
-        asked=OfCorpus,
+        asked=BatchFilter,
         answers=BatchShown,
         listed=True,
     )
@@ -160,6 +166,7 @@ _EXAMPLE = {
 def batches_list_call(call: ApiCall) -> CursorPage:
     """List batches, the newest first."""
     found = offered.offered_batches(call.request).select_related("campaign", "corpus", "judgments")
+    found = found.filter(archived_at__isnull=not call.asked.get("archived", False))
     if "corpus" in call.asked:
         found = found.filter(corpus__name=call.asked["corpus"])
     return call.rows.of_rows(found, "-pk", _batch_plain)
@@ -243,6 +250,24 @@ def batch_show_call(call: ApiCall, batch: Batch) -> dict[str, Any]:
             {key: value for key, value in seen.numbers.items() if key not in ("amount", "price")}
         ),
     }
+
+
+@serves(
+    Operation(
+        route="batch",
+        method=PATCH,
+        path=_ONE,
+        tag=_TAG,
+        opens=_ON_BATCH,
+        body=ArchiveChange,
+        answers=BatchShown,
+        example={"archived": True},
+    )
+)
+def batch_change_call(call: ApiCall, batch: Batch) -> dict[str, Any]:
+    """Archive a batch, or bring it back: lists leave archived ones out, unless they are asked for."""
+    set_archived(batch, archived=call.data["archived"], actor=call.account)
+    return _batch_plain(batch)
 
 
 @serves(
@@ -355,4 +380,5 @@ def _batch_plain(row: Batch) -> dict[str, Any]:
         "judgments": row.judgments.name if row.judgments is not None else None,
         "digest": row.digest,
         "created_at": json_time(row.created_at),
+        "archived": row.archived_at is not None,
     }

@@ -7,6 +7,24 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.http import QueryDict
+from rest_framework import serializers
+
+from annotation.api.rest.fields import CallFields
+
+
+class ArchivedFilter(CallFields):
+    """Those that are archived, or, without it, those that are not."""
+
+    archived = serializers.BooleanField(
+        required=False, help_text="true: those that are archived; without it, those that are not."
+    )
+
+
+class ArchiveChange(CallFields):
+    """Whether lists leave it out. Nothing else changes."""
+
+    archived = serializers.BooleanField()
+
 
 #: What a form says of a box that is ticked.
 _TICKED = {True: "1", False: ""}

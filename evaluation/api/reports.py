@@ -11,13 +11,14 @@ from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import On
 from annotation.api.rest.fields import CallFields, NameField, PlainField, TextField, WholeField
-from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Operation, serves
+from annotation.api.rest.operations import DELETE, GET, PATCH, POST, ApiCall, Operation, serves
 from annotation.common.roles import RESEARCHER
 from annotation.selectors.jobs import Job
-from evaluation.api.given import as_form
+from evaluation.api.given import ArchiveChange, ArchivedFilter, as_form
 from evaluation.api.systems import RESEARCHES, OfCorpus
 from evaluation.comparison.ranked_runs import MISSING
 from evaluation.models import Report
+from evaluation.services.archiving import set_archived
 from evaluation.services.reports import building
 from evaluation.services.reports.request import ReportRefused
 from evaluation.web import offered
@@ -39,6 +40,7 @@ class ReportShown(serializers.Serializer[Any]):
     runs = serializers.ListField(child=serializers.CharField())
     digest = serializers.CharField()
     built_at = serializers.DateTimeField()
+    archived = serializers.BooleanField(help_text="Whether lists leave it out.")
 
 
 class ReportDetailShown(ReportShown):
@@ -67,6 +69,10 @@ class ReportWanted(CallFields):
     replace = serializers.BooleanField(required=False)
 
 
+class ReportFilter(OfCorpus, ArchivedFilter):
+    """Which reports."""
+
+
 @serves(
     Operation(
         route="reports",
@@ -74,7 +80,7 @@ class ReportWanted(CallFields):
         path="reports",
         tag=_TAG,
         opens=RESEARCHES,
-        asked=OfCorpus,
+        asked=ReportFilter,
         answers=ReportShown,
         listed=True,
     )
@@ -82,6 +88,7 @@ class ReportWanted(CallFields):
 def reports_list_call(call: ApiCall) -> CursorPage:
     """List reports, by name."""
     found = offered.offered_reports(call.request).select_related("corpus", "qrels", "batch")
+    found = found.filter(archived_at__isnull=not call.asked.get("archived", False))
     if "corpus" in call.asked:
         found = found.filter(corpus__name=call.asked["corpus"])
     return call.rows.of_rows(found, "name", _report_plain)
@@ -118,6 +125,24 @@ def report_show_call(call: ApiCall, report: Report) -> dict[str, Any]:
     return {**_report_plain(report), "inputs": report.inputs, "files": report.files}
 
 
+@serves(
+    Operation(
+        route="report",
+        method=PATCH,
+        path=_ONE,
+        tag=_TAG,
+        opens=_ON_REPORT,
+        body=ArchiveChange,
+        answers=ReportShown,
+        example={"archived": True},
+    )
+)
+def report_change_call(call: ApiCall, report: Report) -> dict[str, Any]:
+    """Archive a report, or bring it back: lists leave archived ones out, unless they are asked for."""
+    set_archived(report, archived=call.data["archived"], actor=call.account)
+    return _report_plain(report)
+
+
 @serves(Operation(route="report", method=DELETE, path=_ONE, tag=_TAG, opens=_ON_REPORT))
 def report_delete_call(call: ApiCall, report: Report) -> None:
     """Remove a report; runs and qrels stay."""
@@ -150,4 +175,5 @@ def _report_plain(row: Report) -> dict[str, Any]:
         "runs": [one["run"] for one in row.inputs.get("runs", [])],
         "digest": row.digest,
         "built_at": json_time(row.built_at),
+        "archived": row.archived_at is not None,
     }

@@ -15,16 +15,17 @@ from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import On
 from annotation.api.rest.fields import CallFields, NameField, PlainField, TextField, WholeField
-from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Created, Operation, serves
+from annotation.api.rest.operations import DELETE, GET, PATCH, POST, ApiCall, Created, Operation, serves
 from annotation.common.roles import RESEARCHER
 from annotation.formats.base import FormatError
-from evaluation.api.given import as_form, as_plain_json
+from evaluation.api.given import ArchiveChange, ArchivedFilter, as_form, as_plain_json
 from evaluation.api.systems import RESEARCHES
 from evaluation.comparison.comparisons import compare_runs, compare_single_run, score_run
 from evaluation.comparison.ranked_runs import LEFT_OUT, MISSING
 from evaluation.comparison.subsets import subset_named
 from evaluation.formats.figure_tables import finite_or_none
 from evaluation.models import QrelsSnapshot, Run
+from evaluation.services.archiving import set_archived
 from evaluation.services.runs.files import (
     KEEP,
     RUN_DEPTH,
@@ -64,6 +65,7 @@ class RunShown(serializers.Serializer[Any]):
     depth = serializers.IntegerField()
     digest = serializers.CharField()
     created_at = serializers.DateTimeField()
+    archived = serializers.BooleanField(help_text="Whether lists leave it out.")
 
 
 class FigureShown(serializers.Serializer[Any]):
@@ -105,7 +107,7 @@ class ComparisonShown(serializers.Serializer[Any]):
     remarks = serializers.ListField(child=serializers.CharField())
 
 
-class RunFilter(CallFields):
+class RunFilter(ArchivedFilter):
     """Which runs."""
 
     corpus = NameField(required=False)
@@ -171,6 +173,7 @@ def runs_list_call(call: ApiCall) -> CursorPage:
     """List runs, by name."""
     registry.register_unlisted_systems()
     found = offered.published_runs(call.request).select_related("corpus", "made_by")
+    found = found.filter(archived_at__isnull=not call.asked.get("archived", False))
     asked = call.asked
     if "corpus" in asked:
         found = found.filter(corpus__name=asked["corpus"])
@@ -225,6 +228,24 @@ def run_upload_call(call: ApiCall) -> Created:
 @serves(Operation(route="run", method=GET, path=_ONE, tag=_TAG, opens=_ON_RUN, answers=RunShown))
 def run_show_call(call: ApiCall, run: Run) -> dict[str, Any]:
     """Show a run."""
+    return _run_plain(run)
+
+
+@serves(
+    Operation(
+        route="run",
+        method=PATCH,
+        path=_ONE,
+        tag=_TAG,
+        opens=_ON_RUN,
+        body=ArchiveChange,
+        answers=RunShown,
+        example={"archived": True},
+    )
+)
+def run_change_call(call: ApiCall, run: Run) -> dict[str, Any]:
+    """Archive a run, or bring it back: lists leave archived ones out, unless they are asked for."""
+    set_archived(run, archived=call.data["archived"], actor=call.account)
     return _run_plain(run)
 
 
@@ -363,4 +384,5 @@ def _run_plain(run: Run) -> dict[str, Any]:
         "depth": run.depth,
         "digest": run.digest,
         "created_at": json_time(run.created_at),
+        "archived": run.archived_at is not None,
     }

@@ -12,11 +12,12 @@ from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import Anywhere, On
 from annotation.api.rest.fields import CallFields, NameField, PlainField, TextField, WholeField
-from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Created, Operation, serves
+from annotation.api.rest.operations import DELETE, GET, PATCH, POST, ApiCall, Created, Operation, serves
 from annotation.common.roles import RESEARCHER
 from annotation.selectors.jobs import Job
-from evaluation.api.given import as_form
+from evaluation.api.given import ArchiveChange, ArchivedFilter, as_form
 from evaluation.models import System
+from evaluation.services.archiving import set_archived
 from evaluation.services.common import ImportRefused, check_name
 from evaluation.services.systems import registry
 from evaluation.services.systems.upload import UPLOAD_FORMATS
@@ -45,6 +46,7 @@ class SystemShown(serializers.Serializer[Any]):
     recipe = serializers.CharField()
     digest = serializers.CharField()
     created_at = serializers.DateTimeField()
+    archived = serializers.BooleanField(help_text="Whether lists leave it out.")
 
 
 class SystemDetailShown(SystemShown):
@@ -68,6 +70,10 @@ class OfCorpus(CallFields):
     """Those of one corpus alone."""
 
     corpus = NameField(required=False)
+
+
+class SystemFilter(OfCorpus, ArchivedFilter):
+    """Which systems."""
 
 
 class TrainingWanted(CallFields):
@@ -148,7 +154,7 @@ class SystemSent(CallFields):
         path="systems",
         tag=_TAG,
         opens=RESEARCHES,
-        asked=OfCorpus,
+        asked=SystemFilter,
         answers=SystemShown,
         listed=True,
     )
@@ -157,6 +163,7 @@ def systems_list_call(call: ApiCall) -> CursorPage:
     """List systems, by name."""
     registry.register_unlisted_systems()
     found = offered.offered_systems(call.request).select_related("corpus")
+    found = found.filter(archived_at__isnull=not call.asked.get("archived", False))
     if "corpus" in call.asked:
         found = found.filter(corpus__name=call.asked["corpus"])
     return call.rows.of_rows(found, "name", _system_plain)
@@ -201,6 +208,24 @@ def system_show_call(call: ApiCall, system: System) -> dict[str, Any]:
         "versions": system.versions,
         "runs": list(system.runs.filter(published=True).order_by("name").values_list("name", flat=True)),
     }
+
+
+@serves(
+    Operation(
+        route="system",
+        method=PATCH,
+        path=_ONE,
+        tag=_TAG,
+        opens=_ON_SYSTEM,
+        body=ArchiveChange,
+        answers=SystemShown,
+        example={"archived": True},
+    )
+)
+def system_change_call(call: ApiCall, system: System) -> dict[str, Any]:
+    """Archive a system, or bring it back: lists leave archived ones out, unless they are asked for."""
+    set_archived(system, archived=call.data["archived"], actor=call.account)
+    return _system_plain(system)
 
 
 @serves(
@@ -329,4 +354,5 @@ def _system_plain(row: System) -> dict[str, Any]:
         "recipe": row.recipe,
         "digest": row.digest,
         "created_at": json_time(row.created_at),
+        "archived": row.archived_at is not None,
     }

@@ -38,6 +38,9 @@ class Batch(models.Model):
         JudgmentSet, on_delete=models.PROTECT, null=True, blank=True, related_name="batches"
     )
     created_at = models.DateTimeField(auto_now_add=True)
+    archived_at = models.DateTimeField(
+        null=True, blank=True, help_text="Since when lists leave it out, unless they are asked for it"
+    )
 
     class Meta:
         verbose_name_plural = "batches"
@@ -90,6 +93,9 @@ class Report(models.Model):
     digest = models.CharField(max_length=64)
     files = models.JSONField()
     built_at = models.DateTimeField(auto_now=True)
+    archived_at = models.DateTimeField(
+        null=True, blank=True, help_text="Since when lists leave it out, unless they are asked for it"
+    )
 
     class Meta:
         ordering = ["name"]

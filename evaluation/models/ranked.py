@@ -33,6 +33,9 @@ class System(models.Model):
         "annotation.Account", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
     created_at = models.DateTimeField(default=timezone.now)
+    archived_at = models.DateTimeField(
+        null=True, blank=True, help_text="Since when lists leave it out, unless they are asked for it"
+    )
 
     class Meta:
         ordering = ["name"]
@@ -76,6 +79,9 @@ class Run(models.Model):
     entry_count = models.PositiveBigIntegerField(default=0)
     published = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
+    archived_at = models.DateTimeField(
+        null=True, blank=True, help_text="Since when lists leave it out, unless they are asked for it"
+    )
 
     class Meta:
         ordering = ["name"]

@@ -21,9 +21,11 @@ from annotation.common.registry import UnknownName
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.work import UNPAID
 from annotation.selectors.campaign import earned_in_campaigns, money, open_tasks_of_campaigns
+from annotation.selectors.campaigns import CAMPAIGN_STATES
 from annotation.selectors.jobs import Job
 from annotation.selectors.pair_judgments import Judge, judges_left_out
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
+from annotation.web.common.lists import SortColumn, list_page
 from annotation.web.staff.frame import said
 from evaluation.models import Batch, QrelsSnapshot
 from evaluation.relevance.grades import GRADED_RULES
@@ -37,11 +39,17 @@ from evaluation.services.batches.stored_answers import BatchRefused, counted_by_
 from evaluation.services.common import ImportRefused, check_name
 from evaluation.services.judgments.freezing import is_made_of
 from evaluation.web import offered
-from evaluation.web.frame import evaluation_frame, newest_page, text_parameter
+from evaluation.web.frame import evaluation_frame, text_parameter
 from evaluation.web.job_lines import NEWEST_JOBS, job_lines, pages_of_made
 
 #: Batches on a page, and judges on a batch's.
 _PAGE, MOST_JUDGES = 30, 100
+#: By what the list is sorted.
+_SORTS = {
+    "new": SortColumn(gettext_lazy("newest"), "id", down=True),
+    "name": SortColumn(gettext_lazy("name"), "name"),
+    "depth": SortColumn(gettext_lazy("depth"), "depth", down=True),
+}
 #: Kinds of jobs about batches, and how many of the newest are looked through for one batch's.
 OPENING = ("open_batch",)
 ABOUT_ONE = ("settle_batch", "collect_judgments", "top_up_batch", "next_wave", "open_batch")
@@ -62,6 +70,11 @@ class _Line:
     cost: str
     qrels: str
     left_out: int
+
+    @property
+    def percent(self) -> int:
+        """The share of answers in whole per cent, rounded down."""
+        return int(100 * self.share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +107,18 @@ BATCH = AddressedThing(
 @require_safe
 @for_roles(*RUNNING, corpora=True)
 def batch_list(request: HttpRequest) -> HttpResponse:
-    """All batches, the newest first, and the newest that are being opened."""
+    """Batches, searched, sorted and paged by the address, and the newest that are being opened."""
     found = offered.offered_batches(request).select_related("campaign__corpus", "corpus", "judgments")
-    page = newest_page(found, request.GET, number=_PAGE)
+    state = request.GET.get("state", "")
+    state = state if state in CAMPAIGN_STATES else ""
+    page = list_page(
+        found.filter(campaign__state=state) if state else found,
+        request.GET,
+        sorts=_SORTS,
+        number=_PAGE,
+        also={"state": state},
+        archive=True,
+    )
     lines = job_lines(request, OPENING, leads=_leads)
     return render(
         request,
@@ -105,6 +127,9 @@ def batch_list(request: HttpRequest) -> HttpResponse:
             "batches",
             lines=_lines(page.rows),
             page=page,
+            state=state,
+            states=CAMPAIGN_STATES,
+            any=bool(page.rows) or found.exists(),
             jobs=lines,
             live=any(job.live for job in lines),
         ),

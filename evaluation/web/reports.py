@@ -23,6 +23,7 @@ from annotation.common.registry import UnknownName
 from annotation.selectors.corpora import split_names
 from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
+from annotation.web.common.lists import SortColumn, list_page
 from annotation.web.staff.frame import said
 from evaluation.comparison.ranked_runs import LEFT_OUT, NotComparable
 from evaluation.metrics.table import METRICS, UnknownMeasure
@@ -34,13 +35,17 @@ from evaluation.services.reports.request import RESAMPLES, ReportRefused, Report
 from evaluation.services.reports.request import report_rows as resolved
 from evaluation.significance.randomisation import ROUNDS
 from evaluation.web import offered
-from evaluation.web.frame import evaluation_frame, newest_page, text_parameter, text_parameters
+from evaluation.web.frame import evaluation_frame, text_parameter, text_parameters
 from evaluation.web.job_lines import job_lines, pages_of_made
 from evaluation.web.splits import NotOffered, part_in, whole_in
 
 _KINDS = ("build_report",)
 #: Reports on a page, and runs that are offered at once, by name.
 REPORTS_PER_PAGE, _MOST_RUNS = 30, 200
+_SORTS = {
+    "new": SortColumn(gettext_lazy("newest"), "built_at", down=True),
+    "name": SortColumn(gettext_lazy("name"), "name"),
+}
 #: What a request can be wrong about.
 REPORT_REFUSALS = (
     *(Busy, ImportRefused, NotComparable, NotOffered, ReportRefused, UnknownMeasure, UnknownName),
@@ -67,9 +72,9 @@ REPORT = AddressedThing(
 @require_safe
 @for_roles(*RUNNING, corpora=True)
 def report_list(request: HttpRequest) -> HttpResponse:
-    """All reports, the newest first, and those that are being built."""
+    """Reports, searched, sorted and paged by the address, and those that are being built."""
     found = offered.offered_reports(request).select_related("corpus", "qrels", "batch__campaign")
-    page = newest_page(found, request.GET, number=REPORTS_PER_PAGE)
+    page = list_page(found, request.GET, sorts=_SORTS, number=REPORTS_PER_PAGE, archive=True)
     outdated = building.outdated_reports(page.rows)
     lines = job_lines(request, _KINDS, leads=_leads)
     return render(
@@ -79,6 +84,7 @@ def report_list(request: HttpRequest) -> HttpResponse:
             "reports",
             reports=[(row, len(row.inputs["runs"]), outdated[row.pk]) for row in page.rows],
             page=page,
+            any=bool(page.rows) or found.exists(),
             jobs=lines,
             live=any(line.live for line in lines),
         ),

@@ -63,12 +63,14 @@ class _Asked:
     find: str = ""
     sort: str = "name"
     down: bool = False
+    archived: bool = False
     after: str = ""
 
     def address(self) -> str:
         """`?...`, without what is as it is by itself."""
         held = {**asdict(self), "sort": "" if self.sort == "name" else self.sort}
-        return query_string(**{**held, "down": "1" if self.down else ""}) or "?"
+        flags = {"down": "1" if self.down else "", "archived": "1" if self.archived else ""}
+        return query_string(**{**held, **flags}) or "?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +112,15 @@ def run_list(request: HttpRequest) -> HttpResponse:
             rows=rows,
             total=found.count(),
             wanted=wanted,
-            narrowed=bool(wanted.corpus or wanted.direction or wanted.system or wanted.find),
+            narrowed=bool(
+                wanted.corpus or wanted.direction or wanted.system or wanted.find or wanted.archived
+            ),
             heads=[_head(wanted, sort) for sort in _SORTS],
             corpora=published.order_by("corpus__name").values_list("corpus__name", flat=True).distinct(),
             directions=RUN_DIRECTIONS,
             later=replace(wanted, after=_mark(rows[-1], wanted)).address() if more else "",
             first=replace(wanted, after="").address() if wanted.after else "",
+            archive=_other_side(published, wanted),
         ),
     )
 
@@ -284,11 +289,13 @@ def _asked_in(given: Mapping[str, str]) -> _Asked:
         find=text_parameter(given, "find"),
         sort=sort if sort in _SORTS else "name",
         down=text_parameter(given, "down") == "1",
+        archived=text_parameter(given, "archived") == "1",
         after=text_parameter(given, "after"),
     )
 
 
 def _filtered(runs: QuerySet[Run], wanted: _Asked) -> QuerySet[Run]:
+    runs = runs.filter(archived_at__isnull=not wanted.archived)
     if wanted.corpus:
         runs = runs.filter(corpus__name=wanted.corpus)
     if wanted.direction:
@@ -309,6 +316,13 @@ def _after(runs: QuerySet[Run], wanted: _Asked) -> QuerySet[Run]:
         beyond = Q(**{f"{column}__{side}": value}) | Q(**{column: value, f"pk__{side}": key})
         runs = runs.filter(beyond)
     return runs.order_by(f"{sign}{column}", f"{sign}pk")
+
+
+def _other_side(runs: QuerySet[Run], wanted: _Asked) -> str:
+    """The address of what is archived, or back from it; "" where nothing is."""
+    if not wanted.archived and not runs.filter(archived_at__isnull=False).exists():
+        return ""
+    return replace(_Asked(), archived=not wanted.archived).address()
 
 
 def _mark(row: Run, wanted: _Asked) -> str:

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from evaluation.web import (
+    archiving,
     batch_builder,
     batches,
     comparing,
@@ -24,6 +25,7 @@ urlpatterns = [
     path("systems/<slug:name>/", systems.system_detail, name="system"),
     path("systems/<slug:name>/rank/", systems.system_rank, name="rank"),
     path("systems/<slug:name>/segments/", systems.system_decode, name="decode"),
+    path("systems/<slug:name>/put-away/", archiving.system_archive, name="archive_system"),
     path("systems/<slug:name>/remove/", systems.system_delete, name="remove_system"),
     path("systems/<slug:name>/captions/", captions.system_write, name="write_captions"),
     path("captions/<slug:name>/", captions.caption_set_detail, name="captions"),
@@ -63,6 +65,7 @@ urlpatterns = [
     path("runs/", runs.run_list, name="runs"),
     path("runs/<slug:name>/", runs.run_detail, name="run"),
     path("runs/<slug:name>/trec", runs.run_export, name="trec"),
+    path("runs/<slug:name>/put-away/", archiving.run_archive, name="archive_run"),
     path("runs/<slug:name>/remove/", runs.run_delete, name="remove_run"),
     path("runs/<slug:name>/queries/", queries.query_list, name="queries"),
     path("runs/<slug:name>/queries/<int:query>/", queries.query_detail, name="query"),
@@ -77,10 +80,12 @@ urlpatterns = [
     path("new-batch/", batch_builder.batch_build, name="new_batch"),
     path("batches/<slug:name>/", batches.batch_detail, name="batch"),
     path("batches/<slug:name>/act/", batches.batch_act, name="act_on_batch"),
+    path("batches/<slug:name>/put-away/", archiving.batch_archive, name="archive_batch"),
     path("reports/", reports.report_list, name="reports"),
     path("new-report/", reports.report_build, name="new_report"),
     path("reports/<slug:name>/", reports.report_detail, name="report"),
     path("reports/<slug:name>/archive", reports.report_archive, name="report_archive"),
+    path("reports/<slug:name>/put-away/", archiving.report_put_away, name="archive_report"),
     path("reports/<slug:name>/remove/", reports.report_delete, name="remove_report"),
     path("reports/<slug:name>/files/<path:path>", reports.report_file, name="report_file"),
     path("jobs/<int:job>/", job_lines.job_steer, name="steer_job"),

@@ -47,8 +47,8 @@ def rounded(text: str) -> Any:
 
 
 def is_prose(name: str) -> bool:
-    """Whether a file is sentences for people, which newer versions may word better."""
-    return name.endswith("NOTES.md")
+    """Whether a file tells people about the others: newer versions may say more, and say it better."""
+    return name.endswith(("NOTES.md", "DATASHEET.md", "datasheet.json"))
 
 
 def links(html: str, page: str) -> set[str]:

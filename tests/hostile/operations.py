@@ -542,7 +542,7 @@ def _chain(at: At) -> str:
     return " ".join(next((c["m"] for c in row.state["chains"] if c["s"] == "REVIEW"), [MAN, THE_MAN]))
 
 
-get("campaigns", READERS)
+get("campaigns", READERS, find="qua", sort="name", down=1, archived=lambda at: at.one("", "1"))
 get("campaign", READERS, _campaign)
 get("campaign_settings", READERS, _campaign)
 post("campaign_settings", RUNNERS, "quay", budget="12.5", until="2031-01-01", images="5", version=_settings)
@@ -593,6 +593,8 @@ post(
     unpaid="yes",
 )
 post("move_campaign", RUNNERS, "graded", act="pause", reason="=why")
+post("move_campaign", RUNNERS, "paused", act="archive")
+post("move_campaign", RUNNERS, "paused", act="unarchive")
 post("move_campaign", RUNNERS, "paused", act="resume")
 post("move_campaign", RUNNERS, "paused", act="close", sure="yes", reason="over")
 get("workers", RUNNERS, _campaign, sort="accuracy", way="up", kind="", state="", find="w", after=0)
@@ -688,7 +690,9 @@ FORM_OF_REPORT: dict[str, Any] = {"qrels": "own", "measures": "MRR, R@1", "seed"
     "missing": "worst",
 }
 
-get("evaluation:systems", RUNNERS)
+get("evaluation:systems", RUNNERS, find="go", sort="origin", down=1, after="trained,1", archived="")
+for _kind, _name in (("system", SYSTEM), ("run", RUN), ("batch", "batch"), ("report", "spring")):
+    post(f"evaluation:archive_{_kind}", RUNNERS, _name, undo=lambda at: at.one("", "1"))
 get("evaluation:system", RUNNERS, SYSTEM)
 post(
     "evaluation:rank",
@@ -984,14 +988,14 @@ def compared(at: At) -> Call:
     return Call("GET", reverse("evaluation:compare"), asked)
 
 
-get("evaluation:batches", RUNNERS, before=10**6)
+get("evaluation:batches", RUNNERS, find="ba", sort="depth", down=1, after="3,1", state="open", archived="")
 get("evaluation:new_batch", RUNNERS, run=RUN, **FORM_OF_BATCH)
 post("evaluation:new_batch", RUNNERS, name=lambda at: at.new("b"), run=[RUN, OTHER], **FORM_OF_BATCH)
 get("evaluation:batch", RUNNERS, "batch", fresh=lambda at: at.one(1, 0))
 post("evaluation:act_on_batch", RUNNERS, "batch", act="collect")
 post("evaluation:act_on_batch", RUNNERS, "batch", act="settle", qrels=lambda at: at.new("q"), rule="")
 post("evaluation:act_on_batch", RUNNERS, "batch", act="top_up")
-get("evaluation:reports", RUNNERS, before=10**6)
+get("evaluation:reports", RUNNERS, find="sp", sort="name", down=1, after="spring,1", archived="1")
 get("evaluation:new_report", RUNNERS, runs=RUN, **FORM_OF_REPORT)
 post(
     "evaluation:new_report",
@@ -1159,6 +1163,9 @@ get("withdraw_picture", RUNNERS, "quay", image="scene-1")
 def picture_withdrawn(at: At) -> Call:
     name = _spare_corpus(at)
     return Call("POST", reverse("withdraw_picture", args=[name]), fields=[("image", "a")])
+
+
+post("set_licence", RUNNERS, "quay", licence="CC BY 4.0")
 
 
 @by("delete_corpus", "sent", RUNNERS)

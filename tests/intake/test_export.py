@@ -29,7 +29,9 @@ pytestmark = pytest.mark.django_db
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    return {str(f.relative_to(folder)): f.read_bytes() for f in folder.rglob("*") if f.is_file()}
+    """The files of a dataset, without the datasheet that lies beside those of an export."""
+    files = [file for file in folder.rglob("*") if file.is_file() and "datasheet" not in file.name.lower()]
+    return {str(file.relative_to(folder)): file.read_bytes() for file in files}
 
 
 def staged(corpus: Corpus, name: str = "crowd", **stages: str) -> Layer:

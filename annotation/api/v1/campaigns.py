@@ -54,6 +54,7 @@ class CampaignShown(serializers.Serializer[Any]):
     settings_version = serializers.IntegerField()
     opened_at = serializers.DateTimeField(allow_null=True)
     ended_at = serializers.DateTimeField(allow_null=True)
+    archived = serializers.BooleanField(help_text="Whether lists leave it out.")
     created_at = serializers.DateTimeField()
 
 
@@ -137,6 +138,9 @@ class CampaignFilter(CallFields):
 
     corpus = NameField(required=False)
     state = serializers.ChoiceField(Campaign.STATES, required=False)
+    archived = serializers.BooleanField(
+        required=False, help_text="true: those that are archived; without it, those that are not."
+    )
 
 
 class CampaignPlanned(CallFields):
@@ -161,9 +165,10 @@ class Reasoned(CallFields):
 
 
 class CampaignChange(CallFields):
-    """What can be changed at any time."""
+    """What can be changed at any time, one of it at least. An open campaign is not archived."""
 
-    open_to_all = serializers.BooleanField()
+    open_to_all = serializers.BooleanField(required=False)
+    archived = serializers.BooleanField(required=False, help_text="Whether lists leave it out.")
 
 
 class Priority(CallFields):
@@ -206,6 +211,7 @@ def campaigns_list_call(call: ApiCall) -> CursorPage:
     Those that are open to you, by name. How far each is, its own address tells.
     """
     found = campaigns_of(call.account, *BROWSING).select_related("corpus")
+    found = found.filter(archived_at__isnull=not call.asked.get("archived", False))
     if "corpus" in call.asked:
         found = found.filter(corpus__name=call.asked["corpus"])
     if "state" in call.asked:
@@ -329,8 +335,14 @@ def campaign_show_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
     )
 )
 def campaign_change_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
-    """Say whether every annotator of the server may work on a campaign."""
-    campaigns.set_open_to_all(campaign=campaign, open_to_all=call.data["open_to_all"], actor=call.account)
+    """Say whether every annotator of the server may work on a campaign, or archive it."""
+    if not call.data:
+        raise CampaignError(_("Nothing was chosen: send open_to_all, archived or both."))
+    # What may be refused comes first.
+    if "archived" in call.data:
+        campaigns.archive_campaign(campaign=campaign, archived=call.data["archived"], actor=call.account)
+    if "open_to_all" in call.data:
+        campaigns.set_open_to_all(campaign=campaign, open_to_all=call.data["open_to_all"], actor=call.account)
     campaign.refresh_from_db()
     return campaign_plain(campaign)
 
@@ -443,6 +455,7 @@ def campaign_plain(campaign: Campaign) -> dict[str, Any]:
         "settings_version": campaign.settings_version,
         "opened_at": json_time(campaign.opened_at),
         "ended_at": json_time(campaign.ended_at),
+        "archived": campaign.archived_at is not None,
         "created_at": json_time(campaign.created_at),
     }
 

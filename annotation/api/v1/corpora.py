@@ -11,10 +11,12 @@ from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import Anywhere, On, missing
 from annotation.api.rest.fields import CallFields, NameField, PlainField, TextField
-from annotation.api.rest.operations import DELETE, GET, ApiCall, Operation, serves
+from annotation.api.rest.operations import DELETE, GET, PATCH, ApiCall, Operation, serves
 from annotation.common.roles import RESEARCHER
-from annotation.datasets.deleting import CorpusInUse, delete_corpus
+from annotation.datasets.deleting import CorpusInUse
 from annotation.datasets.layers import update_layers, update_layers_of_image
+from annotation.datasets.licences import LONGEST_LICENCE, BadLicence, set_licence
+from annotation.jobs.kinds.delete_corpus import begin_deleting_corpus
 from annotation.models import Corpus, Image, Layer
 from annotation.selectors import browse
 from annotation.selectors.browse import Filter
@@ -34,23 +36,9 @@ class CorpusShown(serializers.Serializer[Any]):
     format = serializers.CharField()
     images = serializers.IntegerField()
     captions = serializers.IntegerField()
+    licence = serializers.CharField(help_text="As its owner says; empty where nobody said.")
     digest = serializers.CharField(help_text="SHA-256 over all records that were read.")
     created_at = serializers.DateTimeField()
-
-
-@serves(
-    Operation(
-        route="corpus",
-        method=DELETE,
-        path="corpora/<slug:name>",
-        tag=_TAG,
-        opens=On(CORPUS_OF_ADDRESS, (RESEARCHER,)),
-        refuses=(CorpusInUse,),
-    )
-)
-def corpus_delete_call(call: ApiCall, corpus: Corpus) -> None:
-    """Delete a corpus with its layers and pictures; refused while anything depends on it."""
-    delete_corpus(corpus=corpus, actor=call.account)
 
 
 class LayerShown(serializers.Serializer[Any]):
@@ -142,6 +130,12 @@ class ImageDetailShown(ImageShown):
     layers = LayerOfImageShown(many=True)
 
 
+class CorpusChange(CallFields):
+    """Under which licence it may be used; empty says that nobody knows."""
+
+    licence = TextField(allow_blank=True, max_length=LONGEST_LICENCE)
+
+
 class ImageFilter(CallFields):
     """Which images: of a split, with a text in a caption; of a layer, with a category or unfinished
     chains."""
@@ -167,6 +161,7 @@ class ImageFilter(CallFields):
             "format": "jsonl",
             "images": 40,
             "captions": 200,
+            "licence": "CC BY 4.0",
             "digest": "9f2c...",
             "created_at": "2026-11-02T09:30:00.000Z",
         },
@@ -198,6 +193,25 @@ def corpus_show_call(call: ApiCall, corpus: Corpus) -> dict[str, Any]:
         "splits": browse.splits_in_order(corpus),
         "layers": layers_plain(corpus, browse.layers_of(corpus)),
     }
+
+
+@serves(
+    Operation(
+        route="corpus",
+        method=PATCH,
+        path="corpora/<slug:name>",
+        tag=_TAG,
+        opens=On(CORPUS_OF_ADDRESS, (RESEARCHER,)),
+        body=CorpusChange,
+        answers=CorpusShown,
+        refuses=(BadLicence,),
+        example={"licence": "CC BY 4.0"},
+    )
+)
+def corpus_change_call(call: ApiCall, corpus: Corpus) -> dict[str, Any]:
+    """Say under which licence a corpus may be used: datasheets and dataset cards repeat it."""
+    set_licence(corpus=corpus, licence=call.data["licence"], actor=call.account)
+    return corpus_plain(corpus)
 
 
 @serves(
@@ -273,6 +287,7 @@ def corpus_plain(corpus: Corpus) -> dict[str, Any]:
         "format": corpus.format,
         "images": corpus.image_count,
         "captions": corpus.caption_count,
+        "licence": corpus.licence,
         "digest": corpus.digest,
         "created_at": json_time(corpus.created_at),
     }
@@ -354,3 +369,21 @@ def _layer(corpus: Corpus, name: str) -> Layer:
             _("Corpus “%(corpus)s” has no layer “%(name)s”.") % {"corpus": corpus.name, "name": name}
         )
     return found
+
+
+@serves(
+    Operation(
+        route="corpus",
+        method=DELETE,
+        path="corpora/<slug:name>",
+        tag=_TAG,
+        opens=On(CORPUS_OF_ADDRESS, (RESEARCHER,)),
+        refuses=(CorpusInUse,),
+    )
+)
+def corpus_delete_call(call: ApiCall, corpus: Corpus) -> None:
+    """Delete a corpus with its layers and pictures; refused while anything depends on it.
+
+    It is out of sight at once. A job takes away what it had.
+    """
+    begin_deleting_corpus(corpus=corpus, actor=call.account)

@@ -25,17 +25,25 @@ class SortColumn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ListQuery:
-    """What an address asks of a list: names that contain `find`, sorted, after the page before."""
+    """What an address asks of a list: names that contain `find`, sorted, after the page before; with
+    `archived` what is archived, and nothing else."""
 
     find: str = ""
     sort: str = ""
     down: bool = False
     after: str = ""
+    archived: bool = False
     also: tuple[tuple[str, str], ...] = ()
 
     def address(self) -> str:
         """`?...`, without what is empty."""
-        asked = {"find": self.find, "sort": self.sort, "down": "1" if self.down else "", **dict(self.also)}
+        asked = {
+            "find": self.find,
+            "sort": self.sort,
+            "down": "1" if self.down else "",
+            "archived": "1" if self.archived else "",
+            **dict(self.also),
+        }
         held = {name: value for name, value in {**asked, "after": self.after}.items() if value}
         return f"?{urlencode(held)}"
 
@@ -50,7 +58,8 @@ class ListHead(NamedTuple):
 
 class ListPage(NamedTuple):
     """A page of a list. `first` and `later` lead to the first and to the next page, "" where there is none;
-    `total` counts all that match."""
+    `total` counts all that match. `archive` leads from what is in use to what is archived, and back; "" where
+    nothing is."""
 
     rows: list[Any]
     total: int
@@ -58,6 +67,7 @@ class ListPage(NamedTuple):
     heads: list[ListHead]
     first: str
     later: str
+    archive: str = ""
 
 
 def list_page(
@@ -68,18 +78,33 @@ def list_page(
     number: int,
     also: Mapping[str, str] | None = None,
     searched: Sequence[str] = ("name",),
+    archive: bool = False,
 ) -> ListPage:
-    """The page of `number` rows that an address asks for; two queries.
+    """The page of `number` rows that an address asks for; two queries, three with an `archive`.
 
     `sorts` are the ways to sort by their names, the usual one first; what an address says that is unknown
     counts as not said. `also` is what else of the address stays in links. `searched` are the fields of which
-    one contains what is looked for.
+    one contains what is looked for. With `archive`, archived rows are left out, unless the address asks for
+    them.
     """
     usual = next(iter(sorts))
     sort = _said(given, "sort")
     sort = sort if sort in sorts else usual
     down = _said(given, "down") == "1" if "down" in given or "sort" in given else sorts[sort].down
-    query = ListQuery(_said(given, "find"), sort, down, _said(given, "after"), tuple((also or {}).items()))
+    query = ListQuery(
+        find=_said(given, "find"),
+        sort=sort,
+        down=down,
+        after=_said(given, "after"),
+        archived=archive and _said(given, "archived") == "1",
+        also=tuple((also or {}).items()),
+    )
+    other = ""
+    if archive:
+        put_away = found.filter(archived_at__isnull=False)
+        if query.archived or put_away.exists():
+            other = replace(query, archived=not query.archived, find="", after="").address()
+        found = put_away if query.archived else found.filter(archived_at__isnull=True)
     if query.find:
         found = found.filter(Q.create([(f"{each}__icontains", query.find) for each in searched], Q.OR))
     rows = list(_after(found, query, sorts[sort].field)[: number + 1])
@@ -92,6 +117,7 @@ def list_page(
         heads=[_head(query, name, column) for name, column in sorts.items()],
         first=replace(query, after="").address() if query.after else "",
         later=replace(query, after=mark).address() if more else "",
+        archive=other,
     )
 
 

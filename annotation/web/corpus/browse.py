@@ -24,6 +24,7 @@ from annotation.selectors.scopes import corpora_of
 from annotation.selectors.tags.kept import tag_list_of, tags_of_image
 from annotation.web.common.access import BROWSING, CORPUS_OF_ADDRESS, account_of, for_roles, for_roles_on
 from annotation.web.common.filters import filter_in, filter_query, layer_in, query_number
+from annotation.web.common.first_steps import first_steps
 from annotation.web.common.lists import SortColumn, list_page
 from annotation.web.corpus.inspection import inspect
 from annotation.web.corpus.tagged import tag_address, unfound_tags
@@ -53,6 +54,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "corpora": browse.corpus_rows(page.rows),
         "page": page,
         "any": bool(page.rows) or found.exists(),
+        "first": first_steps(account),
         "works": account.has_role_somewhere(ANNOTATOR),
         "adds": account.has_role(RESEARCHER, on=WHOLE_SERVER),
     }

@@ -64,6 +64,7 @@ def campaign_list(request: HttpRequest) -> HttpResponse:
         sorts=_SORTS,
         number=CAMPAIGNS_PER_PAGE,
         also={"state": state},
+        archive=True,
     )
     about = {
         "rows": campaigns_listed(page.rows),
@@ -121,7 +122,7 @@ def campaign_detail(request: HttpRequest, shown: Campaign) -> HttpResponse:
 @require_POST
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def campaign_move(request: HttpRequest, shown: Campaign) -> HttpResponse:
-    """Pause, resume or close a campaign, as the button says."""
+    """Pause, resume, close or archive a campaign, as the button says."""
     actor = account_of(request)
     reason = request.POST.get("reason", "").strip()
     with said(request, CampaignError) as tell:
@@ -137,6 +138,13 @@ def campaign_move(request: HttpRequest, shown: Campaign) -> HttpResponse:
                     raise CampaignError(_("Closing cannot be undone: tick the box to confirm."))
                 campaigns.close_campaign(campaign=shown, reason=reason, actor=actor)
                 tell(_("Campaign closed."))
+            case "archive" | "unarchive" as act:
+                campaigns.archive_campaign(campaign=shown, archived=act == "archive", actor=actor)
+                tell(
+                    _("Campaign archived: lists leave it out.")
+                    if act == "archive"
+                    else _("Campaign brought back into the lists.")
+                )
             case _other:
                 raise CampaignError(_("Nothing was chosen: use one of the buttons."))
     return redirect("campaign", shown.name)

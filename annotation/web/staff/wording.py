@@ -151,6 +151,8 @@ ACTS = {
     "revoke_token": gettext_lazy("revoked an API token"),
     "resume_campaign": gettext_lazy("resumed the campaign"),
     "close_campaign": gettext_lazy("closed the campaign"),
+    "archive_campaign": gettext_lazy("archived the campaign"),
+    "unarchive_campaign": gettext_lazy("brought the campaign back into the lists"),
     "duplicate_campaign": gettext_lazy("duplicated another campaign"),
     "delete_campaign": gettext_lazy("deleted the campaign"),
     "set_stop_rules": gettext_lazy("changed the stop rules"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from django.db.models import Count, Q
+from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -17,9 +17,10 @@ from annotation.common.locks import Busy
 from annotation.selectors.corpora import split_names
 from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
+from annotation.web.common.lists import SortColumn, list_page
 from annotation.web.staff.frame import said
 from evaluation.metrics.protocols import PROTOCOLS
-from evaluation.models import System
+from evaluation.models import Run, System
 from evaluation.services.runs.ranking import ONE_CAPTION
 from evaluation.services.systems import registry
 from evaluation.services.systems.folders import system_folder
@@ -42,6 +43,13 @@ from models_core import storage
 from models_core.estimators.base import METHODS
 from models_core.estimators.captioners import WritingSettings
 
+#: Systems on a page of the list, and the ways to sort it.
+SYSTEMS_PER_PAGE = 50
+_SORTS = {
+    "name": SortColumn(gettext_lazy("name"), "name"),
+    "new": SortColumn(gettext_lazy("newest"), "id", down=True),
+    "origin": SortColumn(gettext_lazy("origin"), "origin"),
+}
 #: Kinds of jobs that systems are made by, or rank by.
 _KINDS = (
     "train_system",
@@ -69,26 +77,36 @@ SYSTEM = AddressedThing(_found, gettext_lazy("There is no system “%(name)s” 
 @require_safe
 @for_roles(*RUNNING, corpora=True)
 def system_list(request: HttpRequest) -> HttpResponse:
-    """All systems by name, and the newest jobs about any."""
+    """Systems, searched, sorted and paged by the address, and the newest jobs about any."""
     registry.register_unlisted_systems()
-    rows = (
-        offered.offered_systems(request)
-        .select_related("corpus")
-        .annotate(run_count=Count("runs", filter=Q(runs__published=True)))
+    found = offered.offered_systems(request)
+    page = list_page(
+        found.select_related("corpus"), request.GET, sorts=_SORTS, number=SYSTEMS_PER_PAGE, archive=True
     )
+    runs = run_counts(page.rows)
     lines = job_lines(request, _KINDS, leads=_leads)
     return render(
         request,
         "evaluation/systems.html",
         evaluation_frame(
             "systems",
-            systems=[(row, ORIGINS.get(row.origin).title, _gone(row)) for row in rows],
+            systems=[
+                (row, ORIGINS.get(row.origin).title, _gone(row), runs.get(row.pk, 0)) for row in page.rows
+            ],
+            page=page,
+            any=bool(page.rows) or found.exists(),
             localized=offered.offered_localizations(request).filter(made_by=None),
             jobs=lines,
             curves=curves_of_trainings(request),
             live=any(job.live for job in lines),
         ),
     )
+
+
+def run_counts(systems: Sequence[System]) -> dict[int, int]:
+    """System (its id) -> how many published runs it made; those without any are not there. One query."""
+    made = Run.objects.filter(made_by__in=systems, published=True).order_by()
+    return dict(made.values("made_by").annotate(n=Count("pk")).values_list("made_by", "n"))
 
 
 @require_safe

@@ -350,6 +350,7 @@ _BATCH = {"corpus": "quay", "runs": _RUNS, "depth": 1, "settings": {"trust": {"q
 VALID: dict[str, Make] = {
     "corpora_list": nothing,
     "corpus_show": at(name="quay"),
+    "corpus_change": told({"licence": "CC BY 4.0"}, name="quay"),
     "images_list": asked({"layer": "import", "limit": 2}, name="quay"),
     "image_show": at(name="quay", key="scene-1"),
     "layers_list": at(name="quay"),
@@ -483,6 +484,7 @@ VALID: dict[str, Make] = {
         }
     ),
     "system_show": at(name="good"),
+    "system_change": told({"archived": True}, name="good"),
     "system_delete": _unused_system,
     "system_rank": told({"split": "test"}, name="spare"),
     "system_upload": lambda: ValidCall(
@@ -512,6 +514,7 @@ VALID: dict[str, Make] = {
         files={"file": ("x.trec", TREC)},
     ),
     "run_show": at(name="good-annotation"),
+    "run_change": told({"archived": True}, name="good-annotation"),
     "run_delete": lambda: ValidCall({"name": _spare_run()}),
     "run_download": at(name="good-annotation"),
     "run_scores": asked({"qrels": "own"}, name="good-annotation"),
@@ -533,6 +536,7 @@ VALID: dict[str, Make] = {
     "batch_open": told({**_BATCH, "name": "another"}),
     "batch_plan": told(_BATCH),
     "batch_show": at(name="batch"),
+    "batch_change": told({"archived": True}, name="batch"),
     "batch_collect": at(name="batch"),
     "batch_settle": told({"qrels": "settled"}, name="batch"),
     "batch_reassign": at(name="batch"),
@@ -540,6 +544,7 @@ VALID: dict[str, Make] = {
     "reports_list": nothing,
     "report_build": told({"name": "summer", "qrels": "own", "runs": _RUNS, "rounds": 50, "resamples": 20}),
     "report_show": at(name="spring"),
+    "report_change": told({"archived": True}, name="spring"),
     "report_delete": _report,
     "report_download": at(name="spring"),
 }

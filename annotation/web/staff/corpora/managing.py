@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation.common.roles import ADMIN, RESEARCHER, WHOLE_SERVER
 from annotation.datasets.deleting import CorpusInUse, why_corpus_kept
+from annotation.datasets.licences import LONGEST_LICENCE, BadLicence, set_licence
 from annotation.jobs.kinds.delete_corpus import begin_deleting_corpus
 from annotation.models import Account, Corpus, Image
 from annotation.moderation.withdrawing import CannotWithdraw, withdraw_picture
@@ -22,9 +23,24 @@ from annotation.web.staff.frame import said
 @require_safe
 @for_roles_on(CORPUS_OF_ADDRESS, RESEARCHER)
 def corpus_manage(request: HttpRequest, corpus: Corpus) -> HttpResponse:
-    """What can be taken away of a corpus: all of it where nothing uses it, or one picture."""
-    about = {"corpus": corpus, "kept": why_corpus_kept(corpus), "key": request.GET.get("image", "")}
+    """Its licence, and what can be taken away: all of it where nothing uses it, or one picture."""
+    about = {
+        "corpus": corpus,
+        "kept": why_corpus_kept(corpus),
+        "key": request.GET.get("image", ""),
+        "longest": LONGEST_LICENCE,
+    }
     return render(request, "annotation/manage_corpus.html", about)
+
+
+@require_POST
+@for_roles_on(CORPUS_OF_ADDRESS, RESEARCHER)
+def corpus_license(request: HttpRequest, corpus: Corpus) -> HttpResponse:
+    """Say under which licence a corpus may be used."""
+    with said(request, BadLicence) as tell:
+        set_licence(corpus=corpus, licence=request.POST.get("licence", ""), actor=account_of(request))
+        tell(_("Licence saved: datasheets of exports have it from now on."))
+    return redirect("manage_corpus", corpus.name)
 
 
 @require_POST
@@ -92,6 +108,7 @@ def _named(account: Account, corpora: list[str]) -> str:
 
 urlpatterns = [
     path("", corpus_manage, name="manage_corpus"),
+    path("licence", corpus_license, name="set_licence"),
     path("delete", corpus_delete, name="delete_corpus"),
     path("withdraw", picture_withdraw, name="withdraw_picture"),
 ]

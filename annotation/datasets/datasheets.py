@@ -1,0 +1,350 @@
+"""The datasheet beside an export: DATASHEET.md for people, datasheet.json with its figures for programs.
+
+Its sections are those of Gebru et al. (2021), "Datasheets for datasets", as far as the server knows an
+answer; what it cannot know it names, so that the owner of the dataset adds it. It is in English, in whichever
+language somebody asked for the export, and equal rows make equal bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from django.utils import translation
+
+from annotation.formats.base import DatasetAbout, Format, Written
+from annotation.formats.names import DATASHEET_FIGURES
+from annotation.selectors.left_out import missing_from_export
+
+DATASHEET = "DATASHEET.md"
+#: By what pay is reckoned, in English.
+_PAID_BY = {
+    "item": "by the answer",
+    "hour": "by the hour of work",
+    "none": "nothing; people worked without pay, or were paid elsewhere",
+}
+_MADE_BY = {
+    "import": "It was imported with the corpus. How its authors made it, this server does not know.",
+    "gold": "It is the truth of a generated corpus: a program drew the scenes and knows what is in them.",
+    "simulation": "It was simulated: no person answered anything. Use it to try things out, not as data.",
+    "campaign": "People made it here, by answering one small question at a time.",
+}
+
+
+def add_datasheet(
+    figures: dict[str, Any], written: Written, *, writer: Format, out: Path, with_pictures: bool
+) -> None:
+    """Write the datasheet of an export to its folder `out`, and the card of its format if that has one."""
+    with translation.override("en"):
+        lacks = missing_from_export(written.left_out)
+    export = {
+        "format": writer.key,
+        "pictures": with_pictures,
+        "counts": dict(sorted(written.counts.items())),
+        "left_out": dict(sorted(written.left_out.items())),
+        "notes": list(written.notes),
+    }
+    figures = {**figures, "export": export}
+    text = datasheet_text(figures, lacks)
+    files = {
+        DATASHEET: text,
+        DATASHEET_FIGURES: json.dumps(figures, ensure_ascii=False, indent=1) + "\n",
+    }
+    for name, content in files.items():
+        (out / name).write_text(content, encoding="utf-8")
+        written.files.append(out / name)
+    corpus = figures["corpus"]
+    writer.add_card(DatasetAbout(corpus["name"], corpus["licence"], text), written, out)
+
+
+def datasheet_text(figures: Mapping[str, Any], lacks: list[str]) -> str:
+    """The datasheet in Markdown; `lacks` are sentences about what the files do not hold."""
+    corpus, layer, campaign = figures["corpus"], figures["layer"], figures["campaign"]
+    parts: list[tuple[str, Iterator[str]]] = [
+        ("Motivation", _motivation()),
+        ("Composition", _composition(corpus, layer, figures["export"], lacks)),
+        ("Collection", _collection(layer, campaign)),
+    ]
+    if campaign is not None:
+        parts += [
+            ("People and pay", _people(campaign)),
+            ("Agreement", _agreement(campaign["questions"])),
+            ("Settings and instructions", _versions(campaign)),
+        ]
+    parts += [
+        ("Uses and limits", _limits(layer, campaign, figures["export"])),
+        ("Distribution", _distribution(corpus, figures["export"])),
+        ("Maintenance", _maintenance(corpus)),
+    ]
+    title = corpus["name"] if layer is None else f"{corpus['name']}, layer {layer['name']}"
+    head = [
+        f"# Datasheet: {_plain(title)}",
+        "",
+        "The sections follow Gebru et al., *Datasheets for datasets* (2021).",
+        f"Every figure is in `{DATASHEET_FIGURES}` beside this file.",
+    ]
+    lines = [*head]
+    for name, body in parts:
+        lines += ["", f"## {name}", "", *body]
+    return "\n".join(lines) + "\n"
+
+
+def _motivation() -> Iterator[str]:
+    yield "*The server does not know why the dataset was made, nor who paid for it: say so here.*"
+
+
+def _composition(
+    corpus: Mapping[str, Any], layer: Mapping[str, Any] | None, export: Mapping[str, Any], lacks: list[str]
+) -> Iterator[str]:
+    yield (
+        f"- {_many(corpus['exported_images'], 'image')} of the corpus “{_plain(corpus['name'])}”, which has "
+        f"{_many(corpus['images'], 'image')} and {_many(corpus['captions'], 'caption')}. "
+        f"{_many(corpus['with_picture'], 'image')} {_have(corpus['with_picture'])} a picture on the server."
+    )
+    splits = {name: n for name, n in corpus["splits"].items() if name}
+    if splits:
+        yield f"- Splits: {', '.join(f'{name} ({n:,})' for name, n in splits.items())}."
+    if layer is not None:
+        yield (
+            f"- The layer “{_plain(layer['name'])}” covers {_many(layer['images'], 'image')}, with "
+            f"{_many(layer['mentions'], 'mention')}, {_many(layer['chains'], 'chain')} and "
+            f"{_boxes(layer['boxes'])}."
+        )
+        if layer["machine_boxes"]:
+            yield (
+                f"- A machine drew {_boxes(layer['machine_boxes'])} ({_percent(layer['machine_share'])}); "
+                f"people judged whether they are good."
+            )
+    yield f"- {'Pictures are in the export.' if export['pictures'] else 'Pictures are not in the export.'}"
+    if export["counts"]:
+        yield f"- In the files: {', '.join(f'{n:,} {word}' for word, n in export['counts'].items())}."
+    yield from (f"- {sentence}" for sentence in lacks)
+    yield (
+        "- Captions are what people wrote, and pictures may show people. The server looks for neither "
+        "personal nor offensive content."
+    )
+
+
+def _collection(layer: Mapping[str, Any] | None, campaign: Mapping[str, Any] | None) -> Iterator[str]:
+    if layer is None:
+        yield "The export holds the corpus alone: nothing in it was annotated here."
+        return
+    yield _MADE_BY.get(layer["source"], f"Its source is “{_plain(layer['source'])}”.")
+    if campaign is None:
+        return
+    yield ""
+    began, ended = campaign["first_answer"], campaign["last_answer"]
+    when = f" from {began} to {ended}" if began and ended else ""
+    yield (
+        f"The campaign “{_plain(campaign['name'])}” ({campaign['tasks']}) asked the questions below{when}. "
+        f"It is {campaign['state']} now. Answers of machines are counted apart."
+    )
+    yield ""
+    rows = [
+        [
+            kind,
+            f"{one['answers']:,}",
+            f"{one['control_answers']:,}",
+            f"{one['test_answers']:,}",
+            f"{one['double_checks']:,}",
+            f"{one['machine_answers']:,}",
+            "–" if one["seconds_an_answer"] is None else f"{one['seconds_an_answer']:.1f}",
+        ]
+        for kind, one in campaign["questions"].items()
+    ]
+    yield from _table(
+        [
+            *("question", "answers", "of these to control items", "in tests", "double checks"),
+            *("by machines", "seconds an answer"),
+        ],
+        rows,
+    )
+    yield ""
+    yield (
+        f"{_many(campaign['discarded_answers'], 'answer')} {_were(campaign['discarded_answers'])} discarded. "
+        f"{_many(campaign['reviewers'], 'reviewer')} made {_many(campaign['rulings'], 'ruling')}, which "
+        f"stand above answers."
+    )
+    for machine in campaign["machines"]:
+        learnt = machine["learnt_from_images"]
+        yield (
+            f"\nThe machine “{_plain(machine['name'])}” (version {machine['version']}) answered too"
+            f"{'' if learnt is None else f'; it last learnt from {learnt:,} images'}."
+        )
+
+
+def _people(campaign: Mapping[str, Any]) -> Iterator[str]:
+    people, cost = campaign["people"], campaign["cost"]
+    yield (
+        f"{_many(people['workers'], 'person')} worked under pseudonyms. No names, addresses or ids are in "
+        f"the export."
+    )
+    if people["by_source"]:
+        came = ", ".join(f"{name} {n:,}" for name, n in people["by_source"].items())
+        yield f"Where they came from: {came}."
+    yield ""
+    rows = [
+        [
+            kind,
+            f"{one['test_items']:,}",
+            f"{one['control_items']:,}",
+            "yes" if one["accuracy_is_measured"] else "no",
+            ", ".join(f"{n:,} {name}" for name, n in one["workers_by_standing"].items()) or "–",
+        ]
+        for kind, one in campaign["questions"].items()
+    ]
+    yield from _table(
+        ["question", "test items", "control items", "accuracy is measured", "workers by standing"], rows
+    )
+    yield ""
+    basis = _PAID_BY.get(cost["basis"], cost["basis"])
+    yield f"Pay: {basis}." if cost["basis"] == "none" else f"Pay was reckoned {basis}, in {cost['currency']}."
+    if cost["basis"] == "item" and cost["per_item"]:
+        rates = ", ".join(f"{kind} {amount}" for kind, amount in cost["per_item"].items())
+        yield f"An answer earns: {rates}."
+    if cost["basis"] == "hour":
+        yield f"An hour earns {cost['hourly']}."
+    worked = f"People worked {cost['hours']:,.1f} hours"
+    if cost["basis"] != "none":
+        yield f"Earned: {cost['earned']}; paid: {cost['paid']}."
+        if cost["earned_an_hour"] is not None:
+            worked += f", which earned {cost['earned_an_hour']} an hour"
+    yield f"{worked}."
+
+
+def _agreement(questions: Mapping[str, Any]) -> Iterator[str]:
+    yield (
+        "Of each question that two people answered, their first two answers are compared. Intervals are at "
+        "95 %, with images as clusters, since answers about one image are not independent."
+    )
+    yield ""
+    rows = []
+    for kind, one in questions.items():
+        found = one["agreement"]
+        if found is None:
+            why = "answers are texts" if one["written_in_own_words"] else "nobody was asked twice"
+            rows.append([kind, "0", "0", "–", f"– ({why})", "–"])
+            continue
+        rows.append(
+            [
+                kind,
+                f"{found['pairs']:,}",
+                f"{found['images']:,}",
+                _interval(found["equal"], percent=True),
+                "undefined (all gave one answer)"
+                if found["kappa"] is None
+                else _interval(found["kappa"], percent=False),
+                "–" if found["mean_iou"] is None else _interval(found["mean_iou"], percent=False),
+            ]
+        )
+    heads = ["question", "pairs", "images", "same answer", "Cohen's kappa", "mean IoU of boxes"]
+    yield from _table(heads, rows)
+    yield ""
+    yield "An interval over fewer than ten images is rough."
+
+
+def _versions(campaign: Mapping[str, Any]) -> Iterator[str]:
+    told = ", ".join(
+        f"version {one['version']} (since {one['since']}, {_many(one['images'], 'image')} opened under it)"
+        for one in campaign["settings"]
+    )
+    yield f"Settings: {told or 'one version, with which the campaign was opened'}."
+    texts = ", ".join(
+        f"{one['text']} version {one['version']} (since {one['since']})" for one in campaign["instructions"]
+    )
+    yield f"Instructions: {texts or 'the built-in ones of this release'}."
+    yield f"Each setting of each version is in `{DATASHEET_FIGURES}`."
+
+
+def _limits(
+    layer: Mapping[str, Any] | None, campaign: Mapping[str, Any] | None, export: Mapping[str, Any]
+) -> Iterator[str]:
+    limits = [_plain(note) for note in export["notes"]]
+    if layer is not None and layer["source"] == "simulation":
+        limits.append("The answers are simulated: they say nothing about people, and nobody was paid.")
+    if layer is not None and layer["machine_boxes"]:
+        limits.append(
+            "Boxes that a machine drew and people accepted may lie closer to what that machine draws than "
+            "boxes that people draw: leave them out where you evaluate a detector that learnt likewise."
+        )
+    if campaign is not None:
+        unmeasured = [kind for kind, one in campaign["questions"].items() if not one["accuracy_is_measured"]]
+        if unmeasured:
+            limits.append(f"How right answers are is not measured for: {', '.join(unmeasured)}.")
+        alone = [kind for kind, one in campaign["questions"].items() if one["agreement"] is None]
+        if alone:
+            limits.append(f"No agreement is known for: {', '.join(alone)}.")
+    if layer is not None and layer["images"] < export["counts"].get("images", 0):
+        limits.append(
+            "Images that the layer does not cover were not looked at: nothing is marked there, and that says "
+            "nothing about them."
+        )
+    limits.append(
+        "Workers are a crowd, not a sample of any population; captions and categories carry their views."
+    )
+    yield from (f"- {limit}" for limit in limits)
+
+
+def _distribution(corpus: Mapping[str, Any], export: Mapping[str, Any]) -> Iterator[str]:
+    yield f"- Format: {export['format']}."
+    if corpus["licence"]:
+        yield f"- Licence: {_plain(corpus['licence'])}."
+    else:
+        yield "- Licence: not recorded. Ask the owner of the corpus before you pass anything on."
+    came = f"“{_plain(corpus['source'])}” ({corpus['format']}) on {corpus['imported']}"
+    yield f"- The corpus was imported from {came}."
+    if corpus["digest"]:
+        yield f"- SHA-256 over all records that were read: `{corpus['digest']}`."
+
+
+def _maintenance(corpus: Mapping[str, Any]) -> Iterator[str]:
+    yield (
+        "Export again for the newest state: equal answers make equal files. If somebody in a picture "
+        "objects, the picture is withdrawn on the server, and new exports are without it. Copies that were "
+        "handed out still hold it."
+    )
+    yield "*Add who looks after the dataset, and how to reach them.*"
+
+
+def _table(heads: list[str], rows: list[list[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(heads)} |"
+    yield f"|{'---|' * len(heads)}"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+
+
+def _interval(estimate: Mapping[str, Any], *, percent: bool) -> str:
+    def told(value: float) -> str:
+        return f"{100 * value:.1f} %" if percent else f"{value:.3f}"
+
+    if estimate["low"] is None:
+        return f"{told(estimate['value'])} (one image: no interval)"
+    return f"{told(estimate['value'])} ({told(estimate['low'])} to {told(estimate['high'])})"
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f} %"
+
+
+def _many(number: int, word: str) -> str:
+    plural = "people" if word == "person" else f"{word}s"
+    return f"{number:,} {word if number == 1 else plural}"
+
+
+def _boxes(number: int) -> str:
+    return f"{number:,} {'box' if number == 1 else 'boxes'}"
+
+
+def _have(number: int) -> str:
+    return "has" if number == 1 else "have"
+
+
+def _were(number: int) -> str:
+    return "was" if number == 1 else "were"
+
+
+def _plain(text: str) -> str:
+    """A name or a sentence of somebody's, on one line and without what Markdown would read in it."""
+    return "".join(f"\\{each}" if each in "\\`*_[]<>|#" else each for each in " ".join(text.split()))

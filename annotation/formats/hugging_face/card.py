@@ -1,0 +1,81 @@
+"""README.md of a dataset: the front matter that the hub and `datasets` read, and the datasheet below it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from annotation.formats.base import DatasetAbout
+from annotation.formats.hugging_face.features import features_in_yaml
+
+#: Licences that the hub has an identifier for, by the letters and digits of their usual names. Any other is
+#: `other`, with its name beside it.
+_KNOWN = (
+    *("apache-2.0", "mit", "odbl", "odc-by", "pddl", "cc0-1.0"),
+    *(f"cc-{terms}-{version}" for terms in ("by", "by-sa", "by-nc") for version in ("2.0", "3.0", "4.0")),
+    *(f"cc-{terms}-{version}" for terms in ("by-nc-sa", "by-nc-nd", "by-nd") for version in ("3.0", "4.0")),
+)
+_IDENTIFIERS = {re.sub(r"[^a-z0-9]", "", name): name for name in _KNOWN}
+_SIZES = (
+    *((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M")),
+    (10_000_000, "1M<n<10M"),
+)
+
+
+class SplitSize(NamedTuple):
+    """How many images a split has, and how many bytes its rows have before they are packed."""
+
+    images: int
+    size: int
+
+
+def card_text(about: DatasetAbout, *, splits: Mapping[str, SplitSize], boxes: bool) -> str:
+    """The whole file. `splits` are by the name that `datasets` has for each; `boxes` says whether any image
+    has one."""
+    return "\n".join(["---", *_front(about, splits, boxes), "---", "", about.text])
+
+
+def _front(about: DatasetAbout, splits: Mapping[str, SplitSize], boxes: bool) -> Iterator[str]:
+    yield f"pretty_name: {_quoted(about.name)}"
+    yield from _licence(about.licence)
+    yield "task_categories:"
+    yield "- image-to-text"
+    if boxes:
+        yield "- object-detection"
+        yield "- zero-shot-object-detection"
+    images = sum(split.images for split in splits.values())
+    yield "size_categories:"
+    yield f"- {next((name for most, name in _SIZES if images < most), 'n>10M')}"
+    yield "configs:"
+    yield "- config_name: default"
+    yield "  data_files:"
+    for split in splits:
+        yield f"  - split: {split}"
+        yield f"    path: data/{split}-*"
+    yield "dataset_info:"
+    yield "  features:"
+    for line in features_in_yaml():
+        yield f"  {line}"
+    yield "  splits:"
+    for split, size in splits.items():
+        yield f"  - name: {split}"
+        yield f"    num_bytes: {size.size}"
+        yield f"    num_examples: {size.images}"
+
+
+def _licence(licence: str) -> Iterator[str]:
+    identifier = _IDENTIFIERS.get(re.sub(r"[^a-z0-9]", "", licence.lower()))
+    if identifier is not None:
+        yield f"license: {identifier}"
+    elif licence:
+        yield "license: other"
+        yield f"license_name: {_quoted(licence)}"
+    else:
+        yield "license: unknown"
+
+
+def _quoted(text: str) -> str:
+    """A text in quotation marks; what JSON writes so is YAML too."""
+    return json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,206 @@
+"""Hugging Face export: one row an image, its picture inside, in shards of Parquet by split.
+
+Rows are written in small groups, so that memory holds a few pictures of each split and never a shard. The
+bytes of a picture are those of its file: nothing is encoded anew.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from annotation.formats.base import FORMATS, DatasetAbout, Format, Written
+from annotation.formats.checks import writable
+from annotation.formats.contents import ALL_CONTENTS
+from annotation.formats.hugging_face.card import SplitSize, card_text
+from annotation.formats.hugging_face.features import FEATURES, shard_schema
+from annotation.protocol.terms import ImageRecord, LayerRecord
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+#: A row group is written at this many rows, or this many bytes of pictures.
+GROUP_ROWS, GROUP_BYTES = 100, 8 * 2**20
+#: Bytes of pictures from which a split begins a new shard.
+SHARD_BYTES = 400 * 2**20
+#: What `datasets` calls a split; the column `split` keeps our name. "all" names the union of all there.
+SPLIT_NAMES = {"": "unsplit", "val": "validation", "dev": "validation", "all": "all_images"}
+_DATA = "data"
+_CARD = "README.md"
+_SHARD = re.compile(r"(.+)-\d{5}-of-\d{5}\.parquet")
+
+
+def split_called(split: str) -> str:
+    """What `datasets` calls a split of ours: letters, digits and underscores."""
+    return SPLIT_NAMES.get(split) or split.replace("-", "_")
+
+
+class HuggingFace(Format):
+    """Export only: what `datasets.load_dataset(FOLDER)` reads, and what is pushed to the hub as it is."""
+
+    key = "huggingface"
+    title = "Hugging Face dataset (Parquet shards with the pictures, and a dataset card); export only"
+    writes = True
+    holds_pictures = True
+    says = ALL_CONTENTS
+
+    def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
+        written = Written()
+        written.counts = dict.fromkeys(("images", "captions", "mentions", "chains", "boxes"), 0)
+        (out / _DATA).mkdir()
+        with ExitStack() as stack:
+            splits: dict[str, _Split] = {}
+            for position, record in enumerate(writable(records, out, format=self, written=written)):
+                called = split_called(record.split)
+                if called not in splits:
+                    splits[called] = stack.enter_context(_Split(out / _DATA, called))
+                splits[called].add(_row(record, position, written))
+        for split in splits.values():
+            written.files += split.shards()
+        return written
+
+    def add_card(self, about: DatasetAbout, written: Written, out: Path) -> None:
+        import pyarrow.parquet as pq
+
+        splits: dict[str, SplitSize] = {}
+        for file in written.files:
+            if found := _SHARD.fullmatch(file.name):
+                told = pq.read_metadata(file)
+                size = sum(told.row_group(n).total_byte_size for n in range(told.num_row_groups))
+                before = splits.get(found[1], SplitSize(0, 0))
+                splits[found[1]] = SplitSize(before.images + told.num_rows, before.size + size)
+        text = card_text(about, splits=splits, boxes=written.counts["boxes"] > 0)
+        (out / _CARD).write_text(text, encoding="utf-8")
+        written.files.append(out / _CARD)
+
+
+def _row(record: ImageRecord, position: int, written: Written) -> list[Any]:
+    """The cells of an image, in the order of FEATURES; counts what they hold."""
+    layer = record.layer or LayerRecord()
+    picture = None
+    if record.picture is not None:
+        picture = {"bytes": record.picture.read_bytes(), "path": record.filename}
+        written.add("pictures")
+    flags = {thing.chains[0]: thing for thing in layer.objects if thing.box is None}
+    phrases = [
+        {
+            "caption": m.caption,
+            "start": m.start,
+            "end": m.end,
+            "text": m.text,
+            "categories": list(m.categories),
+            "chain": chain.id,
+        }
+        for chain in layer.chains
+        for m in chain.mentions
+    ]
+    chains = [
+        {
+            "id": chain.id,
+            "categories": list(chain.categories),
+            "scene": flags[chain.id].scene if chain.id in flags else None,
+            "nobndbox": flags[chain.id].nobndbox if chain.id in flags else None,
+        }
+        for chain in layer.chains
+    ]
+    boxes = [
+        {
+            # As in COCO: left, top, width, height, counted from 0.
+            "bbox": [box.xmin - 1, box.ymin - 1, box.xmax - box.xmin + 1, box.ymax - box.ymin + 1],
+            "chains": list(thing.chains),
+            "machine": thing.machine,
+        }
+        for thing in layer.objects
+        if (box := thing.box) is not None
+    ]
+    written.add("images")
+    counted = (("captions", record.captions), ("mentions", phrases), ("chains", chains), ("boxes", boxes))
+    for word, found in counted:
+        written.add(word, len(found))
+    return [
+        record.id,
+        picture,
+        record.filename,
+        position,
+        record.split,
+        record.width,
+        record.height,
+        record.external_id,
+        [
+            {"text": c.text, "words": list(c.words), "id": c.id, "unrelated": c.unrelated}
+            for c in record.captions
+        ],
+        record.layer is not None,
+        phrases,
+        chains,
+        boxes,
+    ]
+
+
+class _Split:
+    """The shards of one split, named `SPLIT-00000-of-00002.parquet` once it is known how many there are."""
+
+    def __init__(self, folder: Path, called: str) -> None:
+        self._folder, self._called = folder, called
+        self._schema = shard_schema()
+        self._columns: list[list[Any]] = [[] for _ in FEATURES]
+        self._waiting = self._in_shard = self._number = 0
+        self._writer: pq.ParquetWriter | None = None
+
+    def add(self, cells: list[Any]) -> None:
+        """Add an image; a group of rows is written where enough wait."""
+        for column, cell in zip(self._columns, cells, strict=True):
+            column.append(cell)
+        self._waiting += len(cells[1]["bytes"]) if cells[1] else 0
+        if len(self._columns[0]) >= GROUP_ROWS or self._waiting >= GROUP_BYTES:
+            self._flush()
+
+    def shards(self) -> list[Path]:
+        """The files of the split, under their names."""
+        found = []
+        for number in range(self._number):
+            file = self._folder / f"{self._called}-{number:05}-of-{self._number:05}.parquet"
+            os.replace(self._unnamed(number), file)
+            found.append(file)
+        return found
+
+    def _unnamed(self, number: int) -> Path:
+        return self._folder / f"{self._called}-{number:05}.partial"
+
+    def _flush(self) -> None:
+        if not self._columns[0]:
+            return
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        if self._writer is None:
+            # Pictures do not shrink; the words beside them do.
+            self._writer = pq.ParquetWriter(
+                self._unnamed(self._number), self._schema, compression="zstd", use_dictionary=False
+            )
+            self._number += 1
+        self._writer.write_batch(pa.record_batch(self._columns, schema=self._schema))
+        self._in_shard += self._waiting
+        self._columns, self._waiting = [[] for _ in FEATURES], 0
+        if self._in_shard >= SHARD_BYTES:
+            self._close()
+
+    def _close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+        self._writer, self._in_shard = None, 0
+
+    def __enter__(self) -> _Split:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if error[0] is None:
+            self._flush()
+        self._close()
+
+
+FORMATS.register(HuggingFace.key, HuggingFace())

@@ -1,0 +1,1 @@
+"""What a datasheet says of a dataset in figures: how it was made, by whom, and how far people agreed."""

@@ -1,0 +1,234 @@
+"""The figures of a datasheet as plain data, in a fixed order: what stands in datasheet.json.
+
+Counts only, and workers nowhere by name or pseudonym. Equal rows give equal data: no clock is read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from decimal import Decimal
+from pathlib import PurePath
+from typing import Any
+
+from django.db.models import Count, Max, Min, Q, QuerySet
+
+from annotation.models import (
+    Assignment,
+    Box,
+    Campaign,
+    Chain,
+    Control,
+    Corpus,
+    Identity,
+    Image,
+    Instructions,
+    Judgment,
+    Layer,
+    LayerImage,
+    Machine,
+    Mention,
+    Ruling,
+    Standing,
+    Worker,
+)
+from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.kinds import kind_of, kind_order
+from annotation.protocol.trust import trust_reading
+from annotation.protocol.work import MICROS
+from annotation.selectors.campaign import CampaignCost, costs
+from annotation.selectors.controls import control_facts, control_item_counts
+from annotation.selectors.datasheet.agreement import QuestionAgreement, agreement_by_question
+from annotation.selectors.settings_versions import images_by_version, settings_versions
+
+#: Rises when a key of the figures changes its meaning.
+DATASHEET_VERSION = 1
+#: A worker whose identity was deleted: nobody can tell any more where they came from.
+_ERASED = "erased"
+
+
+def datasheet_figures(
+    corpus: Corpus, layer: Layer | None, images: QuerySet[Image], made_by: Campaign | None
+) -> dict[str, Any]:
+    """What is known of these images of a corpus, of a layer of it, and of the campaign that makes it."""
+    return {
+        "version": DATASHEET_VERSION,
+        "corpus": _corpus(corpus, images),
+        "layer": _layer(layer, images) if layer is not None else None,
+        "campaign": _campaign(made_by) if made_by is not None else None,
+    }
+
+
+def _corpus(corpus: Corpus, images: QuerySet[Image]) -> dict[str, Any]:
+    splits = images.order_by("split").values("split").annotate(n=Count("pk")).values_list("split", "n")
+    return {
+        "name": corpus.name,
+        "licence": corpus.licence,
+        "format": corpus.format,
+        # Where it lay on the server is nobody's business.
+        "source": PurePath(corpus.source).name,
+        "digest": corpus.digest,
+        "imported": _day(corpus.created_at),
+        "images": corpus.image_count,
+        "captions": corpus.caption_count,
+        "exported_images": images.count(),
+        "with_picture": images.exclude(picture="").count(),
+        "splits": dict(splits),
+    }
+
+
+def _layer(layer: Layer, images: QuerySet[Image]) -> dict[str, Any]:
+    boxes = Box.objects.filter(layer=layer, image__in=images)
+    counts = boxes.aggregate(all=Count("pk"), machine=Count("pk", filter=Q(machine=True)))
+    return {
+        "name": layer.name,
+        "source": layer.source,
+        "images": LayerImage.objects.filter(layer=layer, image__in=images).count(),
+        "chains": Chain.objects.filter(layer=layer, image__in=images).count(),
+        "mentions": Mention.objects.filter(layer=layer, caption__image__in=images).count(),
+        "boxes": counts["all"],
+        "machine_boxes": counts["machine"],
+        "machine_share": _share(counts["machine"], counts["all"]),
+        "settings": layer.settings,
+        "cost": layer.cost,
+    }
+
+
+def _campaign(campaign: Campaign) -> dict[str, Any]:
+    pay = settings_of(campaign.settings).pay
+    cost = costs(campaign, pay)
+    handed_in = Assignment.objects.filter(campaign=campaign, state=Assignment.SUBMITTED)
+    when = handed_in.aggregate(first=Min("ended_at"), last=Max("ended_at"))
+    agreed = agreement_by_question(campaign)
+    rulings = Ruling.objects.filter(image__campaign=campaign, withdrawn_at=None)
+    return {
+        "name": campaign.name,
+        "tasks": campaign.tasks,
+        "state": campaign.state,
+        "opened": _day(campaign.opened_at),
+        "ended": _day(campaign.ended_at),
+        "first_answer": _day(when["first"]),
+        "last_answer": _day(when["last"]),
+        "questions": {
+            kind: _question(campaign, kind, cost, agreed.get(kind))
+            for kind in sorted(campaign.kinds, key=kind_order)
+        },
+        "discarded_answers": Judgment.objects.filter(campaign=campaign, void=True).count(),
+        "rulings": rulings.count(),
+        "reviewers": rulings.exclude(made_by=None).values("made_by").distinct().count(),
+        "people": _people(campaign, handed_in),
+        "machines": [
+            {"name": one.name, "version": one.version, "learnt_from_images": one.learnt, "source": one.source}
+            for one in Machine.objects.filter(campaign=campaign).order_by("pk")
+        ],
+        "cost": {
+            "basis": pay.basis,
+            "currency": cost.currency,
+            "earned": _money(cost.earned),
+            "paid": _money(cost.paid),
+            "hours": round(cost.seconds / 3600, 3),
+            "earned_an_hour": _money(cost.hourly),
+            "per_item": {kind: str(amount) for kind, amount in sorted(pay.per_item.items())},
+            "hourly": str(pay.hourly),
+        },
+        "settings": _settings(campaign),
+        "instructions": [
+            {"text": text.kind, "version": text.version, "since": _day(text.created_at)}
+            for text in Instructions.objects.filter(campaign=campaign).order_by("kind", "version")
+        ],
+    }
+
+
+def _question(
+    campaign: Campaign, kind: str, cost: CampaignCost, agreed: QuestionAgreement | None
+) -> dict[str, Any]:
+    known = control_facts(campaign.pk, campaign.revision).known[kind]
+    done = cost.kinds.get(kind)
+    in_use = control_item_counts(campaign)
+
+    def items(purpose: str) -> int:
+        return sum(n for (of, why, _), n in in_use.items() if (of, why) == (kind, purpose))
+
+    read: dict[str, int] = {}
+    standings = Standing.objects.filter(campaign=campaign, kind=kind, worker__kind=Worker.PERSON)
+    rows = standings.order_by().values_list("state", "blocked", "withdrawn_at", "examined_asked")
+    for state, blocked, withdrawn, asked in rows:
+        reading = trust_reading(kind, state, known, examined=asked is not None)
+        read_as = "withdrawn" if withdrawn else "blocked" if blocked else reading
+        read[read_as] = read.get(read_as, 0) + 1
+    return {
+        "answers": done.answers if done else 0,
+        "control_answers": done.controls if done else 0,
+        "test_answers": done.tests if done else 0,
+        "double_checks": done.double_checks if done else 0,
+        "machine_answers": done.machines if done else 0,
+        "seconds_an_answer": round(done.seconds / done.answers, 2) if done and done.answers else None,
+        "written_in_own_words": kind_of(kind).writes,
+        "test_items": items(Control.QUALIFICATION),
+        "control_items": items(Control.CONTROL),
+        "accuracy_is_measured": known.accuracy,
+        "workers_by_standing": dict(sorted(read.items())),
+        "agreement": _agreed(agreed) if agreed is not None else None,
+    }
+
+
+def _agreed(one: QuestionAgreement) -> dict[str, Any]:
+    def told(estimate: Any) -> dict[str, Any] | None:
+        if estimate is None:
+            return None
+        # A zero below zero is none.
+        return {key: None if end is None else round(end, 4) + 0.0 for key, end in asdict(estimate).items()}
+
+    return {
+        "pairs": one.pairs,
+        "images": one.images,
+        "equal": told(one.equal),
+        "kappa": told(one.kappa),
+        "mean_iou": told(one.overlap),
+    }
+
+
+def _people(campaign: Campaign, handed_in: QuerySet[Assignment]) -> dict[str, Any]:
+    who = handed_in.filter(worker__kind=Worker.PERSON).values("worker").distinct()
+    came = dict(
+        Identity.objects.filter(worker__in=who)
+        .order_by("provider")
+        .values("provider")
+        .annotate(n=Count("pk"))
+        .values_list("provider", "n")
+    )
+    total = who.count()
+    if (gone := total - sum(came.values())) > 0:
+        came[_ERASED] = gone
+    return {"workers": total, "by_source": came, "open_to_all": campaign.open_to_all}
+
+
+def _settings(campaign: Campaign) -> list[dict[str, Any]]:
+    """The versions of the settings, the oldest first, each with how many images were opened under it."""
+    opened = dict(images_by_version(campaign))
+    return [
+        {
+            "version": row.number,
+            "since": _day(row.created_at),
+            "images": opened.get(row.number, 0),
+            "settings": row.settings,
+        }
+        for row in reversed(settings_versions(campaign))
+    ]
+
+
+def _day(at: datetime | None) -> str | None:
+    return at.date().isoformat() if at is not None else None
+
+
+def _money(micros: int | None) -> str | None:
+    """An amount of millionths as a decimal text, of two digits at least behind the point."""
+    if micros is None:
+        return None
+    amount = Decimal(micros) / MICROS
+    whole = amount.quantize(Decimal("0.01"))
+    return f"{whole if whole == amount else amount.normalize():f}"
+
+
+def _share(part: int, whole: int) -> float | None:
+    return round(part / whole, 4) if whole else None

@@ -1,0 +1,153 @@
+"""The datasheet beside an export says how the data was made, in figures that a recount gives too."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from django.utils import translation
+from PIL import Image as Picture
+
+from annotation.datasets.exporting import export_dataset
+from annotation.datasets.importing import import_corpus
+from annotation.formats import FORMATS
+from annotation.images.pictures import picture_path
+from annotation.models import Assignment, Corpus, Judgment
+from annotation.selectors.datasheet.intervals import cohen_kappa, equal_share, mean_overlap
+from tests.factories import a_corpus, some_images
+from tests.queue.world import TRUSTING, World
+
+PAID = {**TRUSTING, "link_votes": 3, "pay": {"basis": "hour", "hourly": 12.5, "currency": "EUR"}}
+
+
+@pytest.fixture
+def world(db: None) -> World:
+    made = World(some_images(3), settings=PAID)
+    made.work()
+    return made
+
+
+def sheet(world: World, folder: Path, format: str = "jsonl", **how: Any) -> tuple[dict[str, Any], str]:
+    """The figures and the text of an export's datasheet."""
+    corpus, layer = world.corpus.name, world.campaign.name
+    written = export_dataset(corpus=corpus, layer=layer, format=format, out=folder, **how)
+    assert {folder / "DATASHEET.md", folder / "datasheet.json"} <= set(written.files)
+    return json.loads((folder / "datasheet.json").read_text()), (folder / "DATASHEET.md").read_text()
+
+
+def test_figures_are_those_of_a_recount(world: World, tmp_path: Path) -> None:
+    Corpus.objects.update(licence="CC BY 4.0")
+    # One worker contradicts the others about some links.
+    of_one = Judgment.objects.filter(campaign=world.campaign, kind="coref_link", worker=world.workers[0])
+    for row in of_one.order_by("pk")[::2]:
+        Judgment.objects.filter(pk=row.pk).update(answer="no" if row.answer == "yes" else "yes")
+    figures, text = sheet(world, tmp_path / "out", include_unfinished=True)
+    by_question = defaultdict(list)
+    for row in Judgment.objects.filter(campaign=world.campaign).order_by("pk"):
+        by_question[row.kind, row.image_id, row.key].append(row.answer)
+    for kind, told in figures["campaign"]["questions"].items():
+        two = [found[:2] for (of, *_), found in by_question.items() if of == kind and len(found) > 1]
+        handed_in = Assignment.objects.filter(campaign=world.campaign, kind=kind, state="submitted")
+        assert told["answers"] == handed_in.count() > 0
+        if not two:
+            assert told["agreement"] is None
+            continue
+        assert told["agreement"]["pairs"] == len(two)
+        equal = sum(first == second for first, second in two) / len(two)
+        assert told["agreement"]["equal"]["value"] == round(equal, 4)
+        assert told["agreement"]["equal"]["low"] < equal
+    link = figures["campaign"]["questions"]["coref_link"]["agreement"]
+    assert link["equal"]["value"] < 1 and link["kappa"]["low"] <= link["kappa"]["value"] < 1
+    assert figures["campaign"]["people"]["workers"] == len(world.workers)
+    assert figures["layer"]["boxes"] == figures["export"]["counts"]["boxes"] > 0
+    earned = sum(Assignment.objects.values_list("pay", flat=True))
+    assert round(float(figures["campaign"]["cost"]["earned"]) * 1e6) == earned
+    assert "- Licence: CC BY 4.0." in text and "in EUR" in text
+    assert "| coref_link |" in text
+
+
+def test_equal_answers_make_equal_bytes_in_every_format_and_language(world: World, tmp_path: Path) -> None:
+    for entry in (entry for entry in FORMATS if entry.writes):
+        first = sheet(world, tmp_path / entry.key, entry.key)
+        with translation.override("de"):
+            again = sheet(world, tmp_path / f"{entry.key}-again", entry.key)
+        assert first == again, entry.key
+        assert f"- Format: {entry.key}." in first[1]
+
+
+def test_people_are_counted_and_never_named(world: World, tmp_path: Path) -> None:
+    _, text = sheet(world, tmp_path / "out")
+    told = text + (tmp_path / "out" / "datasheet.json").read_text()
+    assert "4 people worked under pseudonyms" in text
+    who = Judgment.objects.filter(campaign=world.campaign).values_list("worker__pseudonym", flat=True)
+    assert who and not any(name in told for name in who)
+
+
+@pytest.mark.django_db
+def test_a_folder_with_a_datasheet_is_read_again(tmp_path: Path) -> None:
+    a_corpus("harbour", some_images(2))
+    for entry in (entry for entry in FORMATS if entry.reads and entry.writes):
+        export_dataset(corpus="harbour", format=entry.key, out=tmp_path / entry.key)
+        done = import_corpus(name=f"again-{entry.key}", path=tmp_path / entry.key, format=entry.key)
+        assert (done.images, done.problems) == (2, ()), entry.key
+
+
+@pytest.mark.django_db
+def test_the_hugging_face_layout_has_pictures_only_where_they_are_wanted(tmp_path: Path) -> None:
+    Picture.new("RGB", (500, 375), "navy").save(tmp_path / "night.png")
+    first, second = some_images(2)
+    a_corpus("harbour", [replace(first, picture=tmp_path / "night.png"), second])
+    kept = {row.key: row for row in Corpus.objects.get(name="harbour").images.all()}
+    for wanted in (True, False):
+        out = tmp_path / str(wanted)
+        export_dataset(corpus="harbour", format="huggingface", out=out, with_pictures=wanted)
+        assert not (out / "images").exists()
+        assert (out / "README.md").read_text().endswith((out / "DATASHEET.md").read_text())
+        rows = [row for file in (out / "data").iterdir() for row in pq.read_table(file).to_pylist()]
+        assert len(rows) == 2
+        for row in rows:
+            stored = kept[row["image_id"]].picture
+            held = row["image"]["bytes"] if row["image"] else None
+            assert held == (picture_path(stored).read_bytes() if wanted and stored else None)
+
+
+def test_intervals_are_as_wide_as_a_bootstrap_over_images_says() -> None:
+    draw = np.random.default_rng(3)
+    pairs, overlaps = {}, {}
+    for image in range(400):
+        lean = draw.random()  # images differ, so that answers about one belong together
+        found: dict[tuple[str, str], int] = defaultdict(int)
+        for _ in range(draw.integers(1, 6)):
+            first = "yes" if draw.random() < lean else "no"
+            second = first if draw.random() < 0.5 + lean / 2 else "no"
+            found[first, second] += 1
+        pairs[image] = dict(found)
+        overlaps[image] = list(np.clip(draw.normal(lean, 0.1, draw.integers(1, 4)), 0, 1))
+    figures = {
+        "equal": (pairs, equal_share),
+        "kappa": (pairs, cohen_kappa),
+        "overlap": (overlaps, mean_overlap),
+    }
+    for name, (given, figure) in figures.items():
+        values = []
+        for _ in range(300):
+            drawn = draw.integers(0, 400, 400)
+            values.append(figure({place: given[image] for place, image in enumerate(drawn)}).value)
+        low, high = np.quantile(values, [0.025, 0.975])
+        told = figure(given)
+        assert told.low < told.value < told.high
+        assert abs((told.high - told.low) / (high - low) - 1) < 0.2, name
+
+
+def test_where_all_agree_there_is_an_interval_and_no_kappa() -> None:
+    alike = {image: {("yes", "yes"): 2} for image in range(20)}
+    told = equal_share(alike)
+    assert told.value == told.high == 1 and 0.8 < told.low < 0.9  # Wilson's, of 20 images
+    assert cohen_kappa(alike) is None
+    assert equal_share({1: {("yes", "no"): 1, ("yes", "yes"): 1}}).low is None

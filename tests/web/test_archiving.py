@@ -1,0 +1,126 @@
+"""What is archived leaves the lists unless asked for, by page, API and command; and it comes back."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+
+from annotation import campaigns
+from annotation.models import AuditEntry, Campaign
+from evaluation.models import Batch, Report, Run, System
+from tests.web.test_query_counts import readers, things
+
+pytestmark = pytest.mark.django_db
+
+#: What there is -> its model, the page of the list, the API's list.
+LISTED: dict[str, tuple[Any, str, str]] = {
+    "campaign": (Campaign, "campaigns", "/api/v1/campaigns"),
+    "system": (System, "evaluation:systems", "/api/v1/systems"),
+    "run": (Run, "evaluation:runs", "/api/v1/runs"),
+    "batch": (Batch, "evaluation:batches", "/api/v1/batches"),
+    "report": (Report, "evaluation:reports", "/api/v1/reports"),
+}
+NAME = "thing-0001"
+
+
+@pytest.fixture
+def researcher() -> Client:
+    client = readers()["researcher"]
+    things(0, 3)
+    return client
+
+
+def listed(client: Client, what: str, query: str = "") -> set[bool]:
+    """Whether the page and the API list the thing, where they are asked so."""
+    _, page, call = LISTED[what]
+    told = client.get(reverse(page) + query).context
+    shown = told["rows"] if what == "run" else told["page"].rows
+    rows = client.get(call + query.replace("archived=1", "archived=true")).json()["results"]
+    return {NAME in [row.name for row in shown], NAME in [row["name"] for row in rows]}
+
+
+@pytest.mark.parametrize("what", LISTED)
+def test_what_is_archived_leaves_its_list_and_comes_back(researcher: Client, what: str) -> None:
+    model = LISTED[what][0]
+    Campaign.objects.update(state=Campaign.CLOSED)
+    assert listed(researcher, what) == {True}
+    page = researcher.get(reverse(LISTED[what][1])).content.decode()
+    assert "archived=1" not in page
+    route = "move_campaign" if what == "campaign" else f"evaluation:archive_{what}"
+    researcher.post(reverse(route, args=[NAME]), {"act": "archive"})
+    assert model.objects.get(name=NAME).archived_at is not None
+    assert listed(researcher, what) == {False}
+    assert listed(researcher, what, "?archived=1") == {True}
+    assert "archived=1" in researcher.get(reverse(LISTED[what][1])).content.decode()
+    if what not in ("batch", "report"):  # theirs need more than bare rows
+        own = what if what == "campaign" else f"evaluation:{what}"
+        assert "Bring back into the lists" in researcher.get(reverse(own, args=[NAME])).content.decode()
+    researcher.post(reverse(route, args=[NAME]), {"act": "unarchive", "undo": "1"})
+    assert listed(researcher, what) == {True}
+    done = AuditEntry.objects.filter(act__in=[f"archive_{what}", f"unarchive_{what}"])
+    assert [entry.act for entry in done.order_by("pk")] == [f"archive_{what}", f"unarchive_{what}"]
+
+
+@pytest.mark.parametrize("what", LISTED)
+def test_the_api_and_a_command_archive_too(researcher: Client, what: str) -> None:
+    Campaign.objects.update(state=Campaign.CLOSED)
+    one = f"{LISTED[what][2]}/{NAME}"
+    sent = researcher.patch(one, {"archived": True}, content_type="application/json")
+    assert (sent.status_code, sent.json()["archived"]) == (200, True)
+    out = StringIO()
+    call_command("archive", what, NAME, "--undo", "--json", stdout=out)
+    assert json.loads(out.getvalue()) == {"what": what, "name": NAME, "archived": False, "changed": True}
+    assert LISTED[what][0].objects.get(name=NAME).archived_at is None
+    with pytest.raises(CommandError, match="nobody"):
+        call_command("archive", what, "nobody")
+
+
+def test_an_open_campaign_is_not_archived_and_an_archived_one_that_is_resumed_comes_back(
+    researcher: Client,
+) -> None:
+    shown = Campaign.objects.get(name="thing-0000")
+    answer = researcher.post(reverse("move_campaign", args=[shown.name]), {"act": "archive"}, follow=True)
+    assert "pause or close it before you archive it" in answer.content.decode()
+    refused = researcher.patch(
+        f"/api/v1/campaigns/{shown.name}", {"archived": True}, content_type="application/json"
+    )
+    assert refused.status_code == 409
+    campaigns.pause_campaign(campaign=shown, reason="lunch")
+    assert campaigns.archive_campaign(campaign=shown) is True
+    assert campaigns.archive_campaign(campaign=shown) is False
+    campaigns.resume_campaign(campaign=shown)
+    shown.refresh_from_db()
+    assert (shown.state, shown.archived_at) == (Campaign.OPEN, None)
+
+
+@pytest.mark.parametrize("what", ["system", "batch", "report"])
+def test_lists_of_evaluation_are_searched_sorted_and_paged_by_the_address(
+    researcher: Client, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from evaluation.web import batches, reports
+    from evaluation.web.systems import pages
+
+    monkeypatch.setattr(batches, "_PAGE", 2)
+    monkeypatch.setattr(reports, "REPORTS_PER_PAGE", 2)
+    monkeypatch.setattr(pages, "SYSTEMS_PER_PAGE", 2)
+    page = LISTED[what][1]
+
+    def names(query: str) -> list[str]:
+        found: list[str] = []
+        while query:
+            shown = researcher.get(reverse(page) + query).context["page"]
+            found += [row.name for row in shown.rows]
+            query = shown.later
+        return found
+
+    assert names("?sort=name") == ["thing-0000", "thing-0001", "thing-0002"]
+    assert names("?sort=new&down=1") == ["thing-0002", "thing-0001", "thing-0000"]
+    assert names("?find=0001") == [NAME]
+    assert "matches." in researcher.get(f"{reverse(page)}?find=zulu").content.decode()
+    assert researcher.get(f"{reverse(page)}?sort=name&after=%00,x&down=1").status_code == 200
