@@ -44,6 +44,9 @@ class Campaign(models.Model):
         db_default=False,
         help_text="Whether every annotator of the server may work on it, not only who came for it",
     )
+    pilot = models.JSONField(
+        null=True, blank=True, help_text="What is still to be opened where it began as a pilot"
+    )
     opened_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
