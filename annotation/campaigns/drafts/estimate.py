@@ -1,9 +1,9 @@
 """What a campaign will take: answers, hours and money, each with an interval, before anybody was asked.
 
 Questions that are only counted are counted. Of questions about chains the protocol is rehearsed on some
-images (`protocol.rehearsal`), a few more with each look, until there are enough; the interval is that of their
-mean (95 %), widened by how sure one is of the seconds. Left out are the test, which is not paid, and the control
-items of the warm-up, which depend on how many people come.
+images (`protocol.rehearsal`), a few more with each look, until there are enough; the interval is that of
+their mean (95 %), widened by how sure one is of the seconds. Left out are the test, which is not paid, and
+the control items of the warm-up, which depend on how many people come.
 """
 
 from __future__ import annotations

@@ -164,8 +164,8 @@ def _of_work(plan: DraftPlan) -> list[ReadinessLine]:
     if not lacking:
         return [ReadinessLine(DONE, title, _("Each question has some."), step)]
     text = _(
-        "None for %(kinds)s: accuracy is not measured there, and more answers are asked twice. Mark some with "
-        "the use “mixed into the work”, or add them later."
+        "None for %(kinds)s: accuracy is not measured there, and more answers are asked twice. Mark some "
+        "for the use “mixed into the work”, or add them later."
     ) % {"kinds": _and(lacking)}
     return [ReadinessLine(ADVICE, title, text, step)]
 
