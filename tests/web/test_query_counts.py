@@ -52,6 +52,7 @@ LISTS = {
     "home": "researcher",
     "campaigns": "researcher",
     "open_campaign": "researcher",
+    "campaign_drafts": "researcher",
     "roles": "admin",
     "tasks": "annotator",
     "api_tasks": "annotator",

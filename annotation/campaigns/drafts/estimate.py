@@ -35,7 +35,7 @@ from annotation.protocol.work import MICROS
 
 #: Images that the protocol is rehearsed on, in all; and the seconds that one look may take, after which it
 #: ends, but not before the first few.
-SAMPLE, SECONDS_A_LOOK, FIRST = 30, 0.7, 3
+SAMPLE, SECONDS_A_LOOK, FIRST = 30, 0.7, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +125,9 @@ def estimate_from(
             for one in sample
         ]
         left = sqrt(max(0.0, 1 - len(each) / images))  # what was looked at is known
-        unsure = left * SPREAD * stdev(each) / sqrt(len(each)) if sampled and len(each) > 1 else 0.0
-        return fmean(each), unsure
+        if not sampled or len(each) < 2:
+            return fmean(each), 0.0
+        return fmean(each), left * _student(len(each) - 1) * stdev(each) / sqrt(len(each))
 
     def over(weights: Sequence[Mapping[str, float]]) -> Range:
         (mean, _), (low, below), (high, above) = (of(each) for each in weights)
@@ -155,6 +156,15 @@ def estimate_from(
         guessed=guessed,
         whole=not sampled or sampled >= min(SAMPLE, images),
     )
+
+
+def _student(freedom: int) -> float:
+    """The 97.5 % point of Student's distribution, within 1 % from 4 degrees of freedom on (an expansion by
+    Cornish and Fisher)."""
+    z = SPREAD
+    one = (z**3 + z) / 4
+    two = (5 * z**5 + 16 * z**3 + 3 * z) / 96
+    return z + one / freedom + two / freedom**2
 
 
 def _counted(plan: DraftPlan, images: int) -> dict[str, float]:

@@ -47,12 +47,16 @@ def duplicate_to_draft(*, campaign: Campaign, owner: Account) -> CampaignDraft:
     )
 
 
-def save_step(*, draft: CampaignDraft, step: str, data: Mapping[str, str], corpus: Corpus | None) -> None:
-    """Keep what a step's form sent, right or wrong; `corpus` takes the place of the draft's where given."""
+def save_step(
+    *, draft: CampaignDraft, step: str, data: Mapping[str, str], tasks: str, corpus: Corpus | None = None
+) -> None:
+    """Keep what a step's form sent, right or wrong.
+
+    `tasks`: what the draft asks so far. `corpus` takes the place of the draft's where it is given.
+    """
     with database.writing():
         row = _locked(draft)
-        tasks = data.get("tasks") or row.fields.get("tasks") or ""
-        names = fields.fields_of_step(step, tasks)
+        names = fields.fields_of_step(step, data.get("tasks") or tasks)
         # A field that the form did not show is left as it is: of other tasks than it was made for.
         shown = set(data.get("shown", "").split()) or set(names)
         row.fields = {**row.fields, **fields.typed_in(data, [name for name in names if name in shown])}

@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from annotation.campaigns.drafts import fields
 from annotation.campaigns.drafts.posing import PosedQuestion, worse_box
 from annotation.campaigns.drafts.reading import DraftPlan
 from annotation.common import database
@@ -84,7 +85,10 @@ def is_about(mark: Mark, posed: PosedQuestion) -> bool:
 
 
 def keep_marks(*, draft: CampaignDraft, marks: Iterable[Mark], cleared: Iterable[MarkPlace] = ()) -> None:
-    """Keep marks, each in the place of an older one; those of `cleared` places go."""
+    """Keep marks, each in the place of an older one; those of `cleared` places go.
+
+    Who marks items of a test means to have one: it becomes the way in.
+    """
     marks = list(marks)
     with database.writing():
         row = CampaignDraft.objects.select_for_update(of=("self",)).get(pk=draft.pk)
@@ -92,7 +96,9 @@ def keep_marks(*, draft: CampaignDraft, marks: Iterable[Mark], cleared: Iterable
         gone |= {(_place(mark), mark["corpus"]) for mark in marks}
         kept = [mark for mark in row.marks if (_place(mark), mark["corpus"]) not in gone]
         row.marks = [*kept, *marks][-MOST_MARKS:]
-        row.save(update_fields=["marks", "changed_at"])
+        if any(mark["purpose"] == Control.QUALIFICATION for mark in marks):
+            row.fields = {**row.fields, "entry": fields.ENTRY_MARKED}
+        row.save(update_fields=["marks", "fields", "changed_at"])
     draft.refresh_from_db()
 
 
@@ -123,21 +129,21 @@ def _of_drawing(plan: DraftPlan, kind: Kind, mark: Mark) -> Iterator[ControlItem
     boxes = tuple(sorted(Box(*box) for box in mark["known"]))
     mentions, image, purpose = tuple(mark["mentions"]), mark["image"], mark["purpose"]
     yield ControlItem(kind.key, purpose, image, mentions, boxes)
-    if not boxes:
+    judging = judged_by(kind.key)
+    if not boxes or not judging:
         return
     yield ControlItem(kind.key, purpose, image, mentions, (), boxes=boxes)
-    judging = judged_by(kind.key)
-    if judging in plan.kinds:
+    # One for the test, another for the work: of which answer, the picture decides.
+    for turn, use in enumerate(purposes_of(judging)):
+        wrong = (draw_number("fits", image, mark["mentions"]) < 0.5) != bool(turn)
         fits, fails = kind_of(judging).strata
-        wrong = draw_number("fits", image, mark["mentions"]) < 0.5
         pending = worse_box(boxes[0], boxes) if wrong else boxes[0]
-        yield ControlItem(judging, purpose, image, mentions, fails if wrong else fits, pending=pending)
-    for key in plan.kinds:
-        if kind_of(key).needs_boxes:
-            missing, complete = kind_of(key).strata
-            lacking = len(boxes) > 1 and draw_number("complete", image, mark["mentions"]) < 0.5
-            shown, known = (boxes[:-1], missing) if lacking else (boxes, complete)
-            yield ControlItem(key, purpose, image, mentions, known, boxes=shown)
+        yield ControlItem(judging, use, image, mentions, fails if wrong else fits, pending=pending)
+        for key in plan.kinds:
+            if kind_of(key).needs_boxes:
+                missing, complete = kind_of(key).strata
+                shown, known = (boxes[:-1], missing) if wrong and len(boxes) > 1 else (boxes, complete)
+                yield ControlItem(key, use, image, mentions, known, boxes=shown)
 
 
 def _balanced(plan: DraftPlan, items: list[Item]) -> list[Item]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
-from django.db.models import Count
+from django.db.models import Count, Exists, OuterRef
 from django.utils.translation import gettext as _
 
 from annotation.audit import record
+from annotation.campaigns.counted import asks_pairs
 from annotation.campaigns.drafts import fields
 from annotation.campaigns.drafts.estimate import Estimate, EstimateTerms, estimate_from
 from annotation.campaigns.drafts.marks import items_of_marks
@@ -19,12 +20,13 @@ from annotation.campaigns.duplicating import duplicate_campaign
 from annotation.campaigns.opening import ENTITIES, create_campaign, images_chosen
 from annotation.common import database
 from annotation.datasets.layers import layer_to_read
-from annotation.models import Account, Campaign, CampaignDraft, Control, Judgment
+from annotation.models import Account, Campaign, CampaignDraft, Control, Image, Judgment, OpenImage
 from annotation.moderation import control_items
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.questions import DOUBLE_CHECK, VOTE
 from annotation.quality import controls
 
+_T = TypeVar("_T")
 #: Has the images of a campaign opened, with these arguments of the job `open_images`.
 Enqueue = Callable[[Campaign, dict[str, Any]], object]
 #: Finished images of a pilot from which on it says what all will take.
@@ -61,11 +63,7 @@ def open_draft(*, draft: CampaignDraft, enqueue: Enqueue) -> Campaign:
             raise CampaignError(str(error)) from error
         whole = {"split": plan.split, "images": plan.images, "tags": list(plan.tags)}
         known = {"known": plan.known} if plan.entry == fields.ENTRY_KNOWN else {}
-        if plan.pilot and plan.chosen_images().count() > PILOT_IMAGES:
-            Campaign.objects.filter(pk=campaign.pk).update(pilot=whole)
-            enqueue(campaign, {**whole, "images": PILOT_IMAGES, **known})
-        else:
-            enqueue(campaign, {**whole, **known})
+        enqueue(campaign, {**(pilot_of(campaign=campaign, whole=whole) if plan.pilot else whole), **known})
         row.delete()
     campaign.refresh_from_db()
     return campaign
@@ -86,6 +84,16 @@ def _made(plan: DraftPlan) -> Campaign:
     return duplicate_campaign(campaign=like, **asked) if like is not None else create_campaign(**asked)
 
 
+def pilot_of(*, campaign: Campaign, whole: Mapping[str, Any]) -> dict[str, Any]:
+    """Make a campaign without images a pilot of those that `whole` names (split, images, tags), and say which
+    it opens first; all of them, where they are no more than a pilot has."""
+    if images_chosen(campaign, **_choice(whole)).count() <= PILOT_IMAGES:
+        return dict(whole)
+    Campaign.objects.filter(pk=campaign.pk).update(pilot=dict(whole))
+    campaign.refresh_from_db(fields=["pilot"])
+    return {**whole, "images": PILOT_IMAGES}
+
+
 def add_known_items(*, campaign: Campaign, known: str, actor: Account | None = None) -> int:
     """Add control items and a test from what is known: a layer of that name, or the captions of a split.
 
@@ -98,19 +106,23 @@ def add_known_items(*, campaign: Campaign, known: str, actor: Account | None = N
     return controls.from_split(campaign=campaign, split=known, seed=campaign.seed, actor=actor).added
 
 
-def go_on_with_all(*, campaign: Campaign, enqueue: Enqueue, actor: Account | None = None) -> None:
-    """Open the images that a pilot left out. Raises CampaignError where there is no pilot any more."""
+def go_on_with_all(
+    *, campaign: Campaign, enqueue: Callable[[Campaign, dict[str, Any]], _T], actor: Account | None = None
+) -> _T:
+    """Open the images that a pilot left out; returns what `enqueue` does. Raises CampaignError where there is
+    no pilot any more."""
     with database.writing():
         row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         if row.pilot is None or row.state not in (Campaign.OPEN, Campaign.PAUSED):
             raise CampaignError(
                 _("campaign “%(name)s” is no pilot that could go on, or not open") % {"name": row.name}
             )
-        enqueue(row, {**row.pilot, "after": PILOT_IMAGES})
+        queued = enqueue(row, {**row.pilot, "after": PILOT_IMAGES})
         row.pilot = None
         row.save(update_fields=["pilot"])
         record(actor=actor, act="go_on_with_all", campaign=row)
     campaign.refresh_from_db()
+    return queued
 
 
 def images_after_pilot(campaign: Campaign) -> int:
@@ -118,7 +130,10 @@ def images_after_pilot(campaign: Campaign) -> int:
     if campaign.pilot is None:
         return 0
     chosen = images_chosen(campaign, **_choice(campaign.pilot))
-    return max(0, chosen.count() - PILOT_IMAGES)
+    if asks_pairs(campaign.tasks):  # an image may stand on another one's page
+        return max(0, chosen.count() - PILOT_IMAGES)
+    opened = OpenImage.objects.filter(campaign=campaign, image=OuterRef("pk"))
+    return Image.objects.filter(pk__in=chosen.values("pk")).exclude(Exists(opened)).count()
 
 
 def pilot_estimate(campaign: Campaign, *, reader: Account) -> Estimate | None:

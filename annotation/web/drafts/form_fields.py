@@ -13,6 +13,7 @@ from annotation.campaigns.drafts.reading import DraftPlan
 from annotation.task_types.base import TranslatableText
 from annotation.web.staff.campaign_settings import INPUTS
 from annotation.web.staff.wording import kind_in_words
+from models_core.checked_fields import FieldRule
 
 #: What choices of settings are called, by the setting's name; others are shown as they are.
 CHOICES_IN_WORDS: Mapping[str, Mapping[str, TranslatableText]] = {
@@ -27,6 +28,15 @@ CHOICES_IN_WORDS: Mapping[str, Mapping[str, TranslatableText]] = {
         "none": gettext_lazy("not at all"),
     },
 }
+#: Settings whose line of help is no name for a field.
+LABELS: Mapping[str, TranslatableText] = {
+    "boxes": gettext_lazy("Boxes are asked for"),
+    "pay.basis": gettext_lazy("Workers are paid"),
+    "pay.currency": gettext_lazy("Currency"),
+    "pay.hourly": gettext_lazy("An hour earns"),
+}
+#: Bounds from which on a number has none to speak of.
+_ENDLESS = 10**6
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +53,6 @@ class FormField:
     wrong: str = ""
     hint: TranslatableText = ""
     choices: tuple[tuple[str, TranslatableText], ...] = ()
-    least: str = ""
-    most: str = ""
-    any_step: str = ""
     needed: bool = False
 
 
@@ -60,9 +67,11 @@ def setting_form_fields(plan: DraftPlan, step: str) -> dict[str, FormField]:
 
 def _of_setting(plan: DraftPlan, field: fields.SettingField) -> FormField:
     name, rule = field.name, field.rule
-    label = _(field.help) if field.help else kind_in_words(name.removeprefix(fields.PER_ITEM))
+    label = LABELS.get(name) or (
+        _(field.help) if field.help else kind_in_words(name.removeprefix(fields.PER_ITEM))
+    )
     words = CHOICES_IN_WORDS.get(name, {})
-    input_, step = ("select", "") if rule.choices else INPUTS.get(rule.sort, ("text", ""))
+    input_ = "select" if rule.choices else INPUTS.get(rule.sort, ("text", ""))[0]
     return FormField(
         name,
         label,
@@ -70,11 +79,16 @@ def _of_setting(plan: DraftPlan, field: fields.SettingField) -> FormField:
         own_value(plan, name, fields.shown_value(plan.settings, name)),
         plan.problems.get(name, ""),
         choices=tuple((choice, words.get(choice, choice)) for choice in rule.choices),
-        least="" if rule.least is None else f"{rule.least:.15g}",
-        most="" if rule.most is None else f"{rule.most:.15g}",
-        any_step=step,
+        hint=_expected(rule),
         needed=not rule.optional and not name.startswith(fields.PER_ITEM) and name != "pay.hourly",
     )
+
+
+def _expected(rule: FieldRule) -> str:
+    """The bounds of a number, where they say something."""
+    if rule.least is None or rule.most is None or rule.most >= _ENDLESS:
+        return ""
+    return f"{rule.least:.15g} – {rule.most:.15g}"
 
 
 def own_value(plan: DraftPlan, name: str, otherwise: str = "") -> str:

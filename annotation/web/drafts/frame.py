@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec, cast
 
 from django.http import Http404, HttpRequest, HttpResponseBase
 from django.utils import timezone
@@ -20,8 +20,10 @@ from annotation.common.roles import RESEARCHER
 from annotation.instructions import CampaignText
 from annotation.models import CampaignDraft, Worker
 from annotation.queue.leases import Lease
-from annotation.task_types.base import TASK_TYPES, BadAnswer, TranslatableText
-from annotation.task_types.shown import shown_image
+from annotation.task_types.base import TASK_TYPES, BadAnswer, TaskType, TranslatableText
+from annotation.task_types.practice import PRACTICE
+from annotation.task_types.shown import ShownImage, shown_image
+from annotation.web.annotator.practice import GivenPageType
 from annotation.web.annotator.task_page import RefusedForm, TaskPage, WorkSoFar, build_task_page
 from annotation.web.annotator.task_place import TaskPlace
 from annotation.web.common.access import account_of, for_roles
@@ -97,13 +99,39 @@ def shown_task(
     wrong: BadAnswer | None = None,
 ) -> TaskPage:
     """A question laid out as its task page has it; nobody holds it."""
-    place = TaskPlace(Worker(pk=0), plan.unsaved(), TASK_TYPES.get(posed.kind))
+    return _laid_out(
+        plan, TASK_TYPES.get(posed.kind), posed.content, shown_image(posed.image), entered, wrong
+    )
+
+
+def shown_scene(
+    plan: DraftPlan, kind: str, number: int, entered: dict[str, str], wrong: BadAnswer | None
+) -> TaskPage | None:
+    """An item of practice laid out as a task page has it, in the place of what the corpus cannot show; None
+    where the kind has none."""
+    items = PRACTICE.get(kind).items if kind in PRACTICE else ()
+    if not items:
+        return None
+    page, image = PRACTICE.get(kind).posed(items[number % len(items)])
+    given = cast(TaskType, GivenPageType(TASK_TYPES.get(kind), page))
+    return _laid_out(plan, given, {}, image, entered, wrong)
+
+
+def _laid_out(
+    plan: DraftPlan,
+    type_: TaskType,
+    content: dict[str, Any],
+    image: ShownImage,
+    entered: dict[str, str] | None,
+    wrong: BadAnswer | None,
+) -> TaskPage:
+    place = TaskPlace(Worker(pk=0), plan.unsaved(), type_)
     refused = RefusedForm(entered or {}, str(wrong), wrong.field) if wrong else RefusedForm(entered or {})
     return build_task_page(
         place,
-        lease=Lease(0, posed.kind, "", posed.image, posed.content, "", timezone.now(), None, None),
-        image=shown_image(posed.image),
-        text=text_of_draft(plan, posed.kind),
+        lease=Lease(0, type_.key, "", image.id, content, "", timezone.now(), None, None),
+        image=image,
+        text=text_of_draft(plan, type_.key),
         settings=plan.settings,
         done=WorkSoFar(),
         sent=refused,

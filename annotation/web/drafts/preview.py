@@ -19,7 +19,7 @@ from annotation.selectors.campaign import money
 from annotation.task_types.base import TASK_TYPES, BadAnswer
 from annotation.web.annotator.task_parts import parts_of_task
 from annotation.web.common.filters import query_number
-from annotation.web.drafts.frame import draft_frame, for_draft, kind_of_draft, shown_task
+from annotation.web.drafts.frame import draft_frame, for_draft, kind_of_draft, shown_scene, shown_task
 from annotation.web.staff.wording import FLAGS_IN_WORDS, answer_in_words, kind_in_words
 
 
@@ -35,21 +35,25 @@ def preview_task(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpRespon
         "kind": kind,
         "kind_name": kind_in_words(kind),
         "kinds": [(each, kind_in_words(each)) for each in plan.kinds],
+        "scene": posed is None,
         "needs_boxes": posed_without_boxes(plan, kind),
         "next": (number + 1) % GRID,
     }
-    status = HTTPStatus.OK
-    if posed is not None:
-        entered, wrong = dict[str, str](), None
-        if request.method == "POST":
-            entered = request.POST.dict()
-            type_ = TASK_TYPES.get(kind)
-            try:
-                answer = type_.parse(type_.from_form(entered))
-                about["sent"] = _in_words(kind, answer)
-            except BadAnswer as error:
-                status, wrong = HTTPStatus.UNPROCESSABLE_ENTITY, error
-        desk = shown_task(plan, posed, entered, wrong)
+    status, entered, wrong = HTTPStatus.OK, dict[str, str](), None
+    if request.method == "POST":
+        entered = request.POST.dict()
+        type_ = TASK_TYPES.get(kind)
+        try:
+            answer = type_.parse(type_.from_form(entered))
+            about["sent"] = _in_words(kind, answer)
+        except BadAnswer as error:
+            status, wrong = HTTPStatus.UNPROCESSABLE_ENTITY, error
+    desk = (
+        shown_task(plan, posed, entered, wrong)
+        if posed is not None
+        else shown_scene(plan, kind, number, entered, wrong)
+    )
+    if desk is not None:
         each, by_hour = desk.earns
         currency = plan.settings.pay.currency
         about |= {

@@ -42,6 +42,7 @@ from annotation.selectors.scopes import corpora_of
 from annotation.selectors.tags.kept import tag_list_of
 from annotation.task_types.base import TASK_TYPES, TranslatableText
 from annotation.task_types.practice import PRACTICE, practice_scene
+from annotation.task_types.practice.scenes import SCENE_DESCRIPTIONS
 from annotation.task_types.shown import ShownImage
 from annotation.web.common.access import account_of
 from annotation.web.drafts.form_fields import FormField, own_field, own_value, setting_form_fields
@@ -68,7 +69,6 @@ class TasksCard:
     says: TranslatableText
     yields: TranslatableText
     picture: ShownImage | None
-    shows: TranslatableText
     kinds: tuple[TranslatableText, ...]
     chosen: bool
 
@@ -146,7 +146,9 @@ def _save(request: HttpRequest, plan: DraftPlan, step: str) -> None:
     if step == fields.CORPUS_STEP:
         corpus = _corpora(request).filter(name=request.POST.get("corpus", "").replace("\0", "")).first()
     if step != fields.PREVIEW_STEP:
-        keeping.save_step(draft=plan.draft, step=step, data=request.POST.dict(), corpus=corpus)
+        keeping.save_step(
+            draft=plan.draft, step=step, data=request.POST.dict(), tasks=plan.tasks, corpus=corpus
+        )
 
 
 def _opened(request: HttpRequest, plan: DraftPlan) -> HttpResponse:
@@ -200,28 +202,33 @@ def _of_corpus(request: HttpRequest, plan: DraftPlan) -> dict[str, Any]:
 
 def _of_questions(request: HttpRequest, plan: DraftPlan) -> dict[str, Any]:
     return {
-        "cards": [_card(tasks, chosen=tasks == plan.tasks) for tasks in all_tasks()],
+        "cards": _cards(plan.tasks),
         "settings": setting_form_fields(plan, fields.QUESTIONS_STEP),
     }
 
 
-def _card(tasks: str, *, chosen: bool) -> TasksCard:
-    kinds = kinds_of_tasks(tasks)
-    chain = tasks == ENTITIES
-    one = TASK_TYPES.get(kinds[0])
-    sample = next((kind for kind in kinds if kind_of(kind).draws), kinds[0])
-    item = PRACTICE.get(sample).items[0] if sample in PRACTICE else None
-    scene = practice_scene(item.scene) if item is not None else None
-    return TasksCard(
-        tasks,
-        _CHAIN_TITLE if chain else one.title,
-        _CHAIN_SAYS if chain else one.summary,
-        _CHAIN_YIELDS if chain else one.yields,
-        scene.image if scene is not None else None,
-        "",
-        tuple(kind_in_words(kind) for kind in kinds) if len(kinds) > 1 else (),
-        chosen,
-    )
+def _cards(chosen: str) -> list[TasksCard]:
+    """A card for everything that campaigns may ask; each with another scene of practice, while they last."""
+    found, used = [], set[str]()
+    for tasks in all_tasks():
+        kinds, chain = kinds_of_tasks(tasks), tasks == ENTITIES
+        one = TASK_TYPES.get(kinds[0])
+        sample = next((kind for kind in kinds if kind_of(kind).draws), kinds[0])
+        scenes = [item.scene for item in PRACTICE.get(sample).items] if sample in PRACTICE else []
+        scene = next((name for name in (*scenes, *SCENE_DESCRIPTIONS) if name not in used), "")
+        used.add(scene)
+        found.append(
+            TasksCard(
+                tasks,
+                _CHAIN_TITLE if chain else one.title,
+                _CHAIN_SAYS if chain else one.summary,
+                _CHAIN_YIELDS if chain else one.yields,
+                practice_scene(scene).image if scene else None,
+                tuple(kind_in_words(kind) for kind in kinds) if len(kinds) > 1 else (),
+                tasks == chosen,
+            )
+        )
+    return found
 
 
 def _of_pay(request: HttpRequest, plan: DraftPlan) -> dict[str, Any]:

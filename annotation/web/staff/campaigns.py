@@ -123,8 +123,11 @@ def _pilot(request: HttpRequest, shown: Campaign, currency: str) -> dict[str, An
     """Of a pilot: how many images it left out, and what they will take."""
     if shown.pilot is None or shown.state not in (Campaign.OPEN, Campaign.PAUSED):
         return None
+    left = images_after_pilot(shown)
+    if not left:  # opened by command meanwhile
+        return None
     return {
-        "left": images_after_pilot(shown),
+        "left": left,
         "estimate": pilot_estimate(shown, reader=account_of(request)),
         "currency": currency,
     }
