@@ -161,6 +161,7 @@ def open_campaign_images(
     split: str | None = None,
     images: int | None = None,
     tags: Sequence[str] = (),
+    after: int = 0,
     actor: Account | None = None,
     progress: _Progress = lambda done, total: None,
 ) -> OpenedImages:
@@ -170,10 +171,11 @@ def open_campaign_images(
     included. With queries for `tags` they are drawn instead, `images` of them with equal shares of each
     query (`selectors.tags.samples`); a further call with a larger number opens those that are lacking.
     Mentions are those of the corpus's gold layer; images that it does not cover are left out. Without such
-    a layer the chunker finds them. Of images without a picture no boxes are asked, unless the settings say
-    always. What `progress` raises stops it between two chunks. Raises CampaignError where the campaign is
-    closed, or was closed meanwhile, and for queries that cannot be read; UnknownName for a split or tag that
-    the corpus lacks.
+    a layer the chunker finds them. Where a pilot asked about pairs of the first `after` of these images,
+    pairs of the others are drawn and asked. Of images without a picture no boxes are asked, unless the
+    settings say always. What `progress` raises stops it between two chunks. Raises CampaignError where the
+    campaign is closed, or was closed meanwhile, and for queries that cannot be read; UnknownName for a split
+    or tag that the corpus lacks.
     """
     if split is not None:
         check_split(campaign.corpus, split)
@@ -182,7 +184,8 @@ def open_campaign_images(
     chosen = _choice(campaign, split, images, tags)
     there = OpenImage.objects.filter(campaign=campaign).count()
     if campaign.tasks != ENTITIES:
-        return _open_counted(campaign, chosen, there, actor, progress)
+        rest = _after_pilot(campaign, chosen, split, after, tags) if after and there else None
+        return _open_counted(campaign, chosen, there, actor, progress, rest=rest)
     layer = gold_layer(campaign.corpus)
     missing = _not_open(campaign, chosen.images)
     total = missing.count()
@@ -233,20 +236,49 @@ def _choice(campaign: Campaign, split: str | None, images: int | None, tags: Seq
     return _Choice(wanted if split is None else wanted.filter(split=split), images)
 
 
+def images_chosen(
+    campaign: Campaign, *, split: str | None, images: int | None, tags: Sequence[str]
+) -> QuerySet[Image]:
+    """The images that `open_campaign_images` would have open in all. Raises CampaignError and UnknownName."""
+    chosen = _choice(campaign, split, images, tags)
+    return chosen.images if chosen.most is None else chosen.images[: chosen.most]
+
+
+def _after_pilot(
+    campaign: Campaign, chosen: _Choice, split: str | None, after: int, tags: Sequence[str]
+) -> list[Image]:
+    """The images chosen without the first `after`, which a pilot had; none where they are open already."""
+    pilot = images_chosen(campaign, split=split, images=after, tags=tags)
+    had = set(pilot.values_list("pk", flat=True))
+    rest = [row for row in chosen.images[: chosen.most] if row.pk not in had]
+    done = OpenImage.objects.filter(campaign=campaign).exclude(image__in=had).exists()
+    return [] if done else rest
+
+
 def _not_open(campaign: Campaign, images: QuerySet[Image]) -> QuerySet[Image]:
     """Those of the images that the campaign has not opened."""
     return images.exclude(Exists(OpenImage.objects.filter(campaign=campaign, image=OuterRef("pk"))))
 
 
 def _open_counted(
-    campaign: Campaign, chosen: _Choice, there: int, actor: Account | None, progress: _Progress
+    campaign: Campaign,
+    chosen: _Choice,
+    there: int,
+    actor: Account | None,
+    progress: _Progress,
+    *,
+    rest: list[Image] | None = None,
 ) -> OpenedImages:
-    """Open images about which questions are only counted; their pairs are drawn where nobody named any."""
+    """Open images about which questions are only counted; their pairs are drawn where nobody named any.
+
+    `rest`: what a pilot left out.
+    """
     if counted.asks_pairs(campaign.tasks):
-        if there:
+        if there and not rest:
             return OpenedImages(0, there, 0)
-        pairs = counted.trial_pairs(campaign, list(chosen.images[: chosen.most]))
-        done = counted.open_pairs(campaign=campaign, pairs=pairs, actor=actor)
+        images = rest or list(chosen.images[: chosen.most])
+        pairs = counted.trial_pairs(campaign, images)
+        done = counted.open_pairs(campaign=campaign, pairs=pairs, wave=2 if rest else 1, actor=actor)
         progress(1, 1)
         return OpenedImages(done.images, 0, 0)
     missing = _not_open(campaign, chosen.images)

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0027_messages_and_bonuses'),
+        ('annotation', '0028_campaign_drafts'),
     ]
 
     operations = [

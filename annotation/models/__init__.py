@@ -3,6 +3,7 @@
 from annotation.models.answers import Flag, Judgment, Move, Ruling
 from annotation.models.corpus import Caption, Corpus, Image
 from annotation.models.crowd import Account, Identity, RoleGrant, Worker
+from annotation.models.drafts import CampaignDraft
 from annotation.models.entry import Attempts, Invitation, PlatformReport, StaffInvitation, Study, Visit
 from annotation.models.layers import Box, BoxChain, Chain, Layer, LayerImage, Mention
 from annotation.models.machines import Machine, MachineProposals
@@ -40,6 +41,7 @@ __all__ = [
     "Box",
     "BoxChain",
     "Campaign",
+    "CampaignDraft",
     "Caption",
     "Chain",
     "Consent",

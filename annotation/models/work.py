@@ -49,6 +49,9 @@ class Campaign(models.Model):
         db_default=False,
         help_text="Whether simulated workers answer it: no person works on it, and nobody is paid for it",
     )
+    pilot = models.JSONField(
+        null=True, blank=True, help_text="What is still to be opened where it began as a pilot"
+    )
     opened_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
     archived_at = models.DateTimeField(

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from annotation.common.registry import Registry
+from annotation.protocol.words import gettext_noop as _
 
 #: What a question is about: a chain of mentions (its answers settle what is asked next), an image, a pair of
 #: image and caption, or a page of several images with captions. The last three are only counted.
@@ -98,6 +99,23 @@ class PairBatch:
     published: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Seconds that an answer takes while nobody has measured it: a figure, and from how few to how many.
+
+    `source` says where they come from, marked for translators by `words.gettext_noop`.
+    """
+
+    seconds: float
+    least: float
+    most: float
+    source: str
+
+
+#: Where nobody says how long an answer takes: this long, or by so much less or more.
+_UNKNOWN_SECONDS, _UNSURE = 10.0, 2.0
+
+
 def _same(value: Any) -> Any:
     return value
 
@@ -158,6 +176,7 @@ class Kind:
     - `told(key, content)`: what an answer says beside its word, in exports.
     - `usual`: by table, the settings of its campaigns that differ from those of all others.
     - `batch`: how batches of pooled pairs ask it; None where they do not.
+    - `pace`: the seconds that an answer takes while nobody has measured it; None: `pace_of` assumes some.
     - `built_in`: it comes with the product, and its numbers stand in every campaign's stored settings.
     """
 
@@ -197,6 +216,7 @@ class Kind:
     told: Callable[[str, Mapping[str, Any]], dict[str, Any]] = _as_kept
     usual: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     batch: PairBatch | None = None
+    pace: Pace | None = None
     built_in: bool = False
 
     @property
@@ -252,6 +272,16 @@ def is_counted(key: str) -> bool:
 def draws(key: str) -> bool:
     """Whether there is such a kind, and its answers carry boxes."""
     return key in KINDS and kind_of(key).draws
+
+
+def pace_of(key: str) -> Pace:
+    """How long an answer of a kind takes while nobody has measured it: what its folder says, else an
+    assumption, from half of it to twice as much."""
+    kind = kind_of(key)
+    if kind.pace is not None:
+        return kind.pace
+    seconds = kind.batch.seconds if kind.batch is not None else _UNKNOWN_SECONDS
+    return Pace(seconds, seconds / _UNSURE, seconds * _UNSURE, _("assumed; nobody has measured it"))
 
 
 def machine_kinds(among: Iterable[str]) -> tuple[str, ...]:

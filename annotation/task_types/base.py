@@ -75,9 +75,10 @@ class TaskType:
 
     `key` is its name in the protocol, `title` what a worker's list calls it, `summary` one
     sentence on what one does. Staff read `name` (a noun, for tables), `question_words` (what is asked, in
-    short) and `answer_words` (what was answered, by the protocol's word). `schema_version` rises when the
-    form of the answer changes, and is kept with each judgment. `annotation.instructions` holds what workers
-    are told of it, in versions, under the same key.
+    short), `yields` (what a campaign that asks it gives; "" where nobody says) and `answer_words` (what was
+    answered, by the protocol's word). `schema_version` rises when the form of the answer changes, and is kept
+    with each judgment. `annotation.instructions` holds what workers are told of it, in versions, under the
+    same key.
     """
 
     key: ClassVar[str]
@@ -85,6 +86,7 @@ class TaskType:
     summary: ClassVar[TranslatableText]
     name: ClassVar[TranslatableText]
     question_words: ClassVar[TranslatableText]
+    yields: ClassVar[TranslatableText] = ""
     answer_words: ClassVar[Mapping[str, TranslatableText]]
     choices: ClassVar[tuple[Choice, ...]]
     schema_version: ClassVar[int] = 1

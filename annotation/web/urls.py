@@ -14,6 +14,7 @@ urlpatterns = [
     path("sign-in/code/", second_factor_step, name="second_factor"),
     path("sign-out/", SignOut.as_view(), name="sign_out"),
     path("language/", choose_language, name="choose_language"),
+    path("", include("annotation.web.drafts.urls")),
     path("", include("annotation.web.staff.urls")),
     path("corpora/<slug:name>/", corpus_detail, name="corpus"),
     path("corpora/<slug:name>/tags/", corpus_tags, name="tags"),

@@ -27,6 +27,9 @@ from PIL import Image as Pillow
 from rest_framework.authtoken.models import Token
 
 from annotation import campaigns, instructions
+from annotation.campaigns.drafts import keeping, posing
+from annotation.campaigns.drafts.fields import STEPS
+from annotation.campaigns.drafts.reading import read_draft
 from annotation.datasets import uploads
 from annotation.datasets.uploaded_source import preview_picture
 from annotation.images.pictures import store_picture
@@ -36,6 +39,7 @@ from annotation.models import (
     Account,
     AlarmSubscription,
     Campaign,
+    CampaignDraft,
     Control,
     Corpus,
     Flag,
@@ -592,6 +596,79 @@ post(
     settings=SETTINGS,
     unpaid="yes",
 )
+
+
+def _draft(at: At) -> int:
+    """A draft of whoever asks."""
+    found = CampaignDraft.objects.filter(owner=at.account).order_by("pk").first()
+    quay = Corpus.objects.get(name="quay")
+    return (found or keeping.begin_draft(owner=at.account, corpus=quay)).pk
+
+
+get("campaign_drafts", RUNNERS, corpus="quay")
+post("campaign_drafts", RUNNERS, corpus="quay")
+for _step in STEPS:
+    get("draft_step", RUNNERS, _draft, _step, called=_step)
+post(
+    "draft_step",
+    RUNNERS,
+    _draft,
+    "corpus",
+    called="corpus",
+    corpus="quay",
+    split="test",
+    images="2",
+    go="next",
+)
+post(
+    "draft_step", RUNNERS, _draft, "questions", called="questions", tasks="entities", boxes="always", go="pay"
+)
+post(
+    "draft_step",
+    RUNNERS,
+    _draft,
+    "pay",
+    called="pay",
+    go="next",
+    **{"pay.basis": "item", "pay.currency": "EUR", "pay.per_item.coref_link": "0.02", "unpaid": "yes"},
+)
+post("draft_step", RUNNERS, _draft, "test", called="test", entry="practice", known="import", go="next")
+post(
+    "draft_step",
+    RUNNERS,
+    _draft,
+    "votes",
+    called="votes",
+    go="stay",
+    **{"link_votes": "3", "verification_votes": "1", "flags_to_review": "2", "stop.until": "2099-01-31"},
+)
+get("draft_settings", RUNNERS, _draft)
+post("draft_settings", RUNNERS, _draft, settings=SETTINGS)
+get("mark_items", RUNNERS, _draft, q.COREF_LINK, purpose="control", turn=0)
+post("mark_items", RUNNERS, _draft, q.COREF_LINK, go="done", **{"mark-0": "yes", "mark-1": "no"})
+get("preview_task", RUNNERS, _draft, q.COREF_LINK, n=1)
+post("preview_task", RUNNERS, _draft, q.COREF_LINK, answer="yes")
+
+
+@by("mark_boxes", "shown", RUNNERS)
+def boxes_marked(at: At) -> Call:
+    draft = CampaignDraft.objects.get(pk=_draft(at))
+    posed = posing.posed_questions(read_draft(draft), q.BOX_DRAWING)
+    address = reverse("mark_boxes", args=[draft.pk, q.BOX_DRAWING])
+    return Call("GET", address, [("image", posed[0].key), ("turn", "0")])
+
+
+post("draft_step", RUNNERS, _draft, "open", called="opened", pilot="yes", open_to_all="", go="open-now")
+post("delete_draft", RUNNERS, _draft)
+post("duplicate_campaign", RUNNERS, "graded")
+
+
+@by("go_on_with_all", "sent", RUNNERS)
+def gone_on(at: At) -> Call:
+    Campaign.objects.filter(name="quay").update(pilot={"split": None, "images": None, "tags": []})
+    return Call("POST", reverse("go_on_with_all", args=["quay"]))
+
+
 post("move_campaign", RUNNERS, "graded", act="pause", reason="=why")
 post("move_campaign", RUNNERS, "paused", act="archive")
 post("move_campaign", RUNNERS, "paused", act="unarchive")

@@ -56,6 +56,7 @@ LISTS = {
     "home": "researcher",
     "campaigns": "researcher",
     "open_campaign": "researcher",
+    "campaign_drafts": "researcher",
     "roles": "admin",
     "people": "admin",
     "audit": "admin",

@@ -177,6 +177,10 @@ def _built() -> dict[str, Any]:
                     for route in ("upload", "upload_state", "act_on_upload", "upload_problems")
                 },
                 **{route: ["0" * 32, 0] for route in ("upload_part", "upload_preview")},
+                # Nobody's: a draft is open to whoever began it, and to nobody else.
+                **{route: [0] for route in ("draft_settings", "delete_draft")},
+                "draft_step": [0, "corpus"],
+                **{route: [0, kind] for route in ("mark_items", "mark_boxes", "preview_task")},
                 "image": [world.corpus.name, "man"],
                 "tags": [world.corpus.name],
                 "export_tags": [world.corpus.name, "csv"],
@@ -198,6 +202,7 @@ def _built() -> dict[str, Any]:
                         *("new_known_item", "texts", "jobs", "start_job", "task_consent", "api_consent"),
                         *("machines", "act_on_machines", "act_on_workers", "payments", "record_payments"),
                         *("ledger", "approval_list", "dashboard"),
+                        *("machines", "act_on_machines", "duplicate_campaign", "go_on_with_all"),
                     )
                 },
                 "review_image": [name, "man"],

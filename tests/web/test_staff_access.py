@@ -31,6 +31,7 @@ PAGES = {
     "review": (OF_IT, READERS),
     "review_image": (OF_IMAGE, READERS),
     "open_campaign": ([], RUNNERS),
+    "campaign_drafts": ([], RUNNERS),
     "workers": (OF_IT, RUNNERS),
     "worker": (OF_WORKER, RUNNERS),
     "entry": (OF_IT, RUNNERS),
@@ -47,6 +48,8 @@ ACTS = {
     "resolve_flag": (["review", "FLAG"], READERS),
     "move_campaign": (OF_IT, RUNNERS),
     "delete_campaign": (OF_IT, RUNNERS),
+    "duplicate_campaign": (OF_IT, RUNNERS),
+    "go_on_with_all": (OF_IT, RUNNERS),
     "act_on_worker": (OF_WORKER, RUNNERS),
     "make_invitation": (OF_IT, RUNNERS),
     "revoke_invitation": (["review", "INVITATION"], RUNNERS),
@@ -59,6 +62,7 @@ ACTS = {
 #: Pages that also take a POST, and who may do it.
 BOTH = {
     "open_campaign": RUNNERS,
+    "campaign_drafts": RUNNERS,
     "campaign_settings": RUNNERS,
     "change_settings": RUNNERS,
     "image_order": RUNNERS,

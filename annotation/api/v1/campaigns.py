@@ -27,6 +27,7 @@ from annotation.api.rest.operations import DELETE, GET, PATCH, POST, ApiCall, Op
 from annotation.api.v1.addressed import CAMPAIGN_PATH, CAMPAIGNS_TAG, READS_CAMPAIGN, RUNS_CAMPAIGN
 from annotation.api.v1.campaign_settings import check_pay
 from annotation.campaigns import monitoring
+from annotation.campaigns.drafts.opening import go_on_with_all, pilot_of
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.layer_rows import LayerError
 from annotation.models import Campaign, Job
@@ -156,6 +157,7 @@ class CampaignPlanned(CallFields):
     split = TextField(required=False, max_length=40)
     images = WholeField(required=False, min_value=1, max_value=10**9)
     unpaid = serializers.BooleanField(required=False)
+    pilot = serializers.BooleanField(required=False)
 
 
 class Reasoned(CallFields):
@@ -235,7 +237,8 @@ def campaigns_list_call(call: ApiCall) -> CursorPage:
 def campaign_open_call(call: ApiCall) -> Job:
     """Open a campaign.
 
-    The draft is written at once, and a job opens its images and lets workers in.
+    The draft is written at once, and a job opens its images and lets workers in. A `pilot` opens 20 of them
+    first; `go-on` opens the others.
     """
     asked = dict(call.data)
     if not corpora_of(call.account, RESEARCHER).filter(published=True, name=asked["corpus"]).exists():
@@ -253,6 +256,8 @@ def campaign_open_call(call: ApiCall) -> Job:
     else:
         made = campaigns.create_campaign(actor=call.account, **draft)
     which = {"split": asked.get("split") or None, "images": asked.get("images")}
+    if asked.get("pilot"):
+        which = pilot_of(campaign=made, whole=which)
     return jobs.enqueue(kind="open_images", arguments=which, campaign=made, actor=call.account)
 
 
@@ -360,6 +365,31 @@ def campaign_change_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
 def campaign_delete_call(call: ApiCall, campaign: Campaign) -> None:
     """Delete a campaign that nobody has come to."""
     campaigns.delete_campaign(campaign=campaign, actor=call.account)
+
+
+@serves(
+    Operation(
+        route="campaign_go_on",
+        method=POST,
+        path=f"{CAMPAIGN_PATH}/go-on",
+        tag=CAMPAIGNS_TAG,
+        opens=RUNS_CAMPAIGN,
+        job=True,
+        refuses=(CampaignError,),
+    )
+)
+def campaign_go_on_call(call: ApiCall, campaign: Campaign) -> Job:
+    """Go on with all images after a pilot.
+
+    A job opens those that the pilot left out; refused where there is no pilot.
+    """
+    return go_on_with_all(
+        campaign=campaign,
+        actor=call.account,
+        enqueue=lambda row, arguments: jobs.enqueue(
+            kind="open_images", arguments=arguments, campaign=row, actor=call.account
+        ),
+    )
 
 
 @serves(

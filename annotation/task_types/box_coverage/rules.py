@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from annotation.protocol.grading import one_of
-from annotation.protocol.kinds import KINDS, Kind
+from annotation.protocol.kinds import KINDS, Kind, Pace
 from annotation.protocol.questions import ANSWERS, BOX_COVERAGE
+from annotation.protocol.words import gettext_noop as _
 
 RULES = Kind(
     key=BOX_COVERAGE,
@@ -16,6 +17,7 @@ RULES = Kind(
     needs_boxes=True,
     grader=one_of(ANSWERS[BOX_COVERAGE]),
     strata=ANSWERS[BOX_COVERAGE],
+    pace=Pace(5.15, 2.5, 7.8, _("between Papadopoulos et al. 2016 and Su et al. 2012, for coverage")),
     built_in=True,
 )
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from annotation.protocol.grading import one_of
-from annotation.protocol.kinds import KINDS, Kind
+from annotation.protocol.kinds import KINDS, Kind, Pace
 from annotation.protocol.questions import ANSWERS, BOX_DRAWING, BOX_QUALITY
+from annotation.protocol.words import gettext_noop as _
 
 RULES = Kind(
     key=BOX_QUALITY,
@@ -16,6 +17,9 @@ RULES = Kind(
     judges=BOX_DRAWING,
     grader=one_of(ANSWERS[BOX_QUALITY]),
     strata=ANSWERS[BOX_QUALITY],
+    pace=Pace(
+        5.75, 2.5, 9.0, _("between Papadopoulos et al. 2016 and Su et al. 2012, for answers by looking")
+    ),
     built_in=True,
 )
 

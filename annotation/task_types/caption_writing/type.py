@@ -32,6 +32,7 @@ class CaptionWriting(TaskType):
     summary = gettext_lazy("A picture: write one sentence that says what it shows.")
     name = gettext_lazy("caption writing")
     question_words = gettext_lazy("describe the picture")
+    yields = gettext_lazy("new sentences about each picture, in English")
     answer_words = {
         "written": gettext_lazy("wrote a sentence"),
         "correct": gettext_lazy("well written"),

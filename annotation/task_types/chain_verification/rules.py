@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from annotation.protocol.grading import one_of
-from annotation.protocol.kinds import KINDS, Kind
+from annotation.protocol.kinds import KINDS, Kind, Pace
 from annotation.protocol.questions import ANSWERS, CHAIN_VERIFICATION
+from annotation.protocol.words import gettext_noop as _
 
 RULES = Kind(
     key=CHAIN_VERIFICATION,
@@ -14,6 +15,9 @@ RULES = Kind(
     mentions=(2, None),
     grader=one_of(ANSWERS[CHAIN_VERIFICATION]),
     strata=ANSWERS[CHAIN_VERIFICATION],
+    pace=Pace(
+        5.75, 2.5, 9.0, _("between Papadopoulos et al. 2016 and Su et al. 2012, for answers by looking")
+    ),
     built_in=True,
 )
 

@@ -23,6 +23,7 @@ class GradedRelevance(TaskType):
     summary = _("A picture and one sentence: how well does the sentence describe it?")
     name = _("grading")
     question_words = _("how well does it fit?")
+    yields = _("a grade from 1 to 4 for each pair of picture and sentence")
     answer_words = {
         "4": _("4: without errors"),
         "3": _("3: minor errors"),

@@ -41,6 +41,7 @@ class RegionDescription(TaskType):
     )
     name = gettext_lazy("region description")
     question_words = gettext_lazy("describe its parts")
+    yields = gettext_lazy("boxes around parts of each picture, each with a few words")
     answer_words = {
         "described": gettext_lazy("described regions"),
     }

@@ -17,6 +17,7 @@ class RelevancePages(TickedPages):
     summary = _("Pictures with sentences beside them: tick those that describe the picture.")
     name = _("relevance")
     question_words = _("which sentences fit?")
+    yields = _("for each pair of picture and sentence whether it fits: relevance judgments for search")
     answer_words = {
         "judged": _("ticked a page"),
     }

@@ -17,6 +17,7 @@ class TagRelevance(TickedPages):
     summary = _("A picture with tags beside it: tick those that name something in the picture.")
     name = _("tag relevance")
     question_words = _("which tags fit?")
+    yields = _("for each pair of picture and tag whether it fits")
     answer_words = {"judged": _("ticked the tags")}
     choices = (Choice("judged", _("Send these tags"), _("unticked tags do not fit")),)
 

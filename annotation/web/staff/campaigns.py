@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation import campaigns, jobs
 from annotation.campaigns import monitoring
+from annotation.campaigns.drafts.opening import images_after_pilot, pilot_estimate
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.layer_rows import LayerError
@@ -114,9 +115,24 @@ def campaign_detail(request: HttpRequest, shown: Campaign) -> HttpResponse:
             counted_at=seen.counted_at,
             since=seen.since,
             history=told_acts(history[:HISTORY]),
+            pilot=_pilot(request, shown, settings.pay.currency),
             deletable=not campaigns.why_kept(shown),
         ),
     )
+
+
+def _pilot(request: HttpRequest, shown: Campaign, currency: str) -> dict[str, Any] | None:
+    """Of a pilot: how many images it left out, and what they will take."""
+    if shown.pilot is None or shown.state not in (Campaign.OPEN, Campaign.PAUSED):
+        return None
+    left = images_after_pilot(shown)
+    if not left:  # opened by command meanwhile
+        return None
+    return {
+        "left": left,
+        "estimate": pilot_estimate(shown, reader=account_of(request)),
+        "currency": currency,
+    }
 
 
 @require_POST

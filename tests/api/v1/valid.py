@@ -87,6 +87,11 @@ def _draft() -> ValidCall:
     return ValidCall({"name": made.name})
 
 
+def _pilot() -> ValidCall:
+    Campaign.objects.filter(name="quay").update(pilot={"split": None, "images": None, "tags": []})
+    return ValidCall({"name": "quay"})
+
+
 def _ruling() -> ValidCall:
     image = OpenImage.objects.get(campaign__name="review")
     made = rulings.make_ruling(image=image.pk, ruling=KeepApart(MAN, HAT))
@@ -361,6 +366,7 @@ VALID: dict[str, Make] = {
     "campaign_show": at(name="quay"),
     "campaign_change": told({"open_to_all": True}, name="quay"),
     "campaign_delete": _draft,
+    "campaign_go_on": _pilot,
     "campaign_pause": told({"reason": "We look at it."}, name="quay"),
     "campaign_resume": at(name="paused"),
     "campaign_close": told({}, name="quay"),

@@ -1,0 +1,243 @@
+"""What a campaign will take: answers, hours and money, each with an interval, before anybody was asked.
+
+Questions that are only counted are counted. Of questions about chains the protocol is rehearsed on some
+images (`protocol.rehearsal`), a few more with each look, until there are enough; the interval is that of
+their mean (95 %), widened by how sure one is of the seconds. Left out are the test, which is not paid, and
+the control items of the warm-up, which depend on how many people come.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from math import ceil, sqrt
+from statistics import fmean, stdev
+from typing import Any
+
+from annotation.campaigns.drafts.paces import SPREAD, KindPace
+from annotation.campaigns.drafts.posing import layers_of_images
+from annotation.campaigns.drafts.reading import DraftPlan
+from annotation.campaigns.opening import ENTITIES
+from annotation.common import database
+from annotation.common.batching import chunks
+from annotation.models import CampaignDraft, Caption, Image
+from annotation.protocol.campaign_settings import CampaignSettings
+from annotation.protocol.controls import draw_number
+from annotation.protocol.kinds import ABOUT_IMAGE, is_page, kind_of
+from annotation.protocol.rehearsal import answers_for
+from annotation.protocol.state import settled_by_one_answer
+from annotation.protocol.terms import NOT_VISUAL, LayerRecord
+from annotation.protocol.work import MICROS
+
+#: Images that the protocol is rehearsed on, in all; and the seconds that one look may take, after which it
+#: ends, but not before the first few.
+SAMPLE, SECONDS_A_LOOK, FIRST = 30, 0.7, 4
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A figure with its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Answers, hours and money (currency units) for `images`, and for a pilot of `pilot` of them.
+
+    `sampled`: images that the protocol was rehearsed on, 0 where all is counted; `guessed`: what they show
+    was guessed from their captions; `whole`: there are no more to look at. `by_kind`: answers of each kind.
+    """
+
+    images: int
+    answers: Range
+    hours: Range
+    cost: Range
+    pilot: int
+    pilot_cost: float
+    by_kind: Mapping[str, float]
+    sampled: int
+    guessed: bool
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateTerms:
+    """What an estimate weighs answers by: pay and shares of `settings`, and `paces` by kind.
+
+    `counted_twice`: the answers that it is made from hold double checks already.
+    """
+
+    kinds: tuple[str, ...]
+    settings: CampaignSettings
+    paces: Mapping[str, KindPace]
+    counted_twice: bool = False
+
+    def extra(self, kind: str) -> float:
+        """How many answers are paid for one that is wanted: double checks, and control items of trusted
+        workers."""
+        trust = self.settings.trust
+        twice = settled_by_one_answer(kind, self.settings.protocol) and not self.counted_twice
+        return (
+            1
+            + (trust.double_check_share if twice else 0.0)
+            + (trust.control_share if kind_of(kind).strata else 0.0)
+        )
+
+
+def estimate(plan: DraftPlan, *, pilot: int) -> Estimate | None:
+    """The estimate of a draft; None where it has no image. Keeps with the draft what it has counted."""
+    images = plan.chosen_images().count()
+    if not images or plan.corpus is None:
+        return None
+    terms = EstimateTerms(plan.kinds, plan.settings, plan.paces)
+    if plan.tasks != ENTITIES:
+        return estimate_from(terms, images, [_counted(plan, images)], pilot=pilot)
+    sample, guessed = _rehearsed(plan)
+    if not sample:
+        return None
+    return estimate_from(terms, images, sample, pilot=pilot, sampled=len(sample), guessed=guessed)
+
+
+def estimate_from(
+    terms: EstimateTerms,
+    images: int,
+    sample: Sequence[Mapping[str, float]],
+    *,
+    pilot: int = 0,
+    sampled: int = 0,
+    guessed: bool = False,
+) -> Estimate:
+    """Sums over `images` from the answers that each image of a sample takes, by kind. Where `sampled` is 0
+    the sample is no sample, but the mean of all."""
+    extra = {kind: terms.extra(kind) for kind in terms.kinds}
+
+    def of(weigh: Mapping[str, float]) -> tuple[float, float]:
+        """The mean over images of a weighted sum of answers, and half of its interval."""
+        each = [
+            sum(weigh[kind] * extra[kind] * number for kind, number in one.items() if kind in extra)
+            for one in sample
+        ]
+        left = sqrt(max(0.0, 1 - len(each) / images))  # what was looked at is known
+        if not sampled or len(each) < 2:
+            return fmean(each), 0.0
+        return fmean(each), left * _student(len(each) - 1) * stdev(each) / sqrt(len(each))
+
+    def over(weights: Sequence[Mapping[str, float]]) -> Range:
+        (mean, _), (low, below), (high, above) = (of(each) for each in weights)
+        return Range(images * mean, images * max(0.0, low - below), images * (high + above))
+
+    paces = [
+        {kind: pace.seconds for kind, pace in terms.paces.items()},
+        {kind: pace.least for kind, pace in terms.paces.items()},
+        {kind: pace.most for kind, pace in terms.paces.items()},
+    ]
+    pay = terms.settings.pay
+    cost = over([{kind: pay.amount(kind, s) / MICROS for kind, s in each.items()} for each in paces])
+    few = min(pilot, images)
+    return Estimate(
+        images=images,
+        answers=over([dict.fromkeys(terms.kinds, 1.0)] * 3),
+        hours=over([{kind: seconds / 3600 for kind, seconds in each.items()} for each in paces]),
+        cost=cost,
+        pilot=few,
+        pilot_cost=cost.value * few / images,
+        by_kind={
+            kind: images * extra[kind] * fmean([each.get(kind, 0.0) for each in sample])
+            for kind in terms.kinds
+        },
+        sampled=sampled,
+        guessed=guessed,
+        whole=not sampled or sampled >= min(SAMPLE, images),
+    )
+
+
+def _student(freedom: int) -> float:
+    """The 97.5 % point of Student's distribution, within 1 % from 4 degrees of freedom on (an expansion by
+    Cornish and Fisher)."""
+    z = SPREAD
+    one = (z**3 + z) / 4
+    two = (5 * z**5 + 16 * z**3 + 3 * z) / 96
+    return z + one / freedom + two / freedom**2
+
+
+def _counted(plan: DraftPlan, images: int) -> dict[str, float]:
+    """Answers of the one kind that is asked, for each image on average: these are counted, not guessed."""
+    (kind,) = plan.kinds
+    wanted = plan.settings.answers.wanted(kind)
+    if kind_of(kind).about == ABOUT_IMAGE:
+        return {kind: float(wanted)}
+    captions = 0
+    for part in chunks(list(plan.chosen_images().values_list("pk", flat=True)), 500):
+        captions += Caption.objects.filter(image__in=part).count()
+    pairs = 2 * captions  # each image's own, and as many of others (`campaigns.counted.trial_pairs`)
+    if not is_page(kind):
+        return {kind: wanted * pairs / images}
+    page = plan.settings.page
+    blocks = images * ceil(pairs / images / page.captions)
+    return {kind: wanted * ceil(blocks / (page.images - page.controls)) / images}
+
+
+def _rehearsed(plan: DraftPlan) -> tuple[list[dict[str, float]], bool]:
+    """What some images take, by kind, and whether what they show is guessed; more with each call."""
+    assert plan.corpus is not None
+    protocol = plan.settings.protocol
+    choice = [plan.corpus.pk, plan.split, plan.images, plan.tags, asdict(protocol)]
+    mark = blake2b(json.dumps(choice, sort_keys=True).encode(), digest_size=9).hexdigest()
+    kept: dict[str, Any] = plan.draft.sample if plan.draft.sample.get("of") == mark else {}
+    done: dict[str, dict[str, float]] = dict(kept.get("images", {}))
+    guessed = bool(kept.get("guessed"))
+    ids = list(plan.chosen_images().values_list("pk", flat=True))
+    places = sorted(range(len(ids)), key=lambda place: draw_number("sample", plan.draft.pk, place))[:SAMPLE]
+    wanted = [ids[place] for place in places if str(ids[place]) not in done]
+    began, new = time.monotonic(), 0
+    for few in chunks(wanted, FIRST):
+        if new >= FIRST and time.monotonic() - began > SECONDS_A_LOOK:
+            break
+        rows = {row.key: row for row in Image.objects.filter(pk__in=few)}
+        for record, layer, known in layers_of_images(plan, list(rows.values())):
+            row = rows[record.id]
+            told = _to_ask(layer)
+            settings = protocol.of_image(pictured=bool(row.picture))
+            size = (record.width, record.height)
+            asked: Counter[str] = answers_for((record.id, size, told), settings, seed=plan.draft.pk)
+            done[str(row.pk)] = {kind: float(number) for kind, number in asked.items()}
+            guessed = not known
+        new += len(few)
+    if new:
+        sample = {"of": mark, "images": done, "guessed": guessed}
+        with database.writing():
+            CampaignDraft.objects.filter(pk=plan.draft.pk).update(sample=sample)
+        plan.draft.sample = sample
+    return list(done.values()), guessed
+
+
+def _to_ask(layer: LayerRecord) -> LayerRecord:
+    """What is asked about: a layer's mentions without chain are not, for nobody knows what they are."""
+    return LayerRecord(
+        tuple(chain for chain in layer.chains if chain.mentions and chain.id != NOT_VISUAL), layer.objects
+    )
+
+
+def hourly_rate(plan: DraftPlan, kind: str) -> tuple[float, float, float]:
+    """What an hour of answers of a kind earns, in currency units: at the usual pace, the slowest one, the
+    fastest one."""
+    pay, pace = plan.settings.pay, plan.paces[kind]
+    return (
+        _hourly(pay.amount(kind, pace.seconds), pace.seconds),
+        _hourly(pay.amount(kind, pace.most), pace.most),
+        _hourly(pay.amount(kind, pace.least), pace.least),
+    )
+
+
+def _hourly(micros: int, seconds: float) -> float:
+    return micros / MICROS * 3600 / seconds if seconds else 0.0
+
+
+__all__ = ["Estimate", "KindPace", "Range", "estimate", "hourly_rate"]

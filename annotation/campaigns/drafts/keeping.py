@@ -1,0 +1,114 @@
+"""Drafts as rows: begun, typed into step by step, filled from TOML or from another campaign, thrown away."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from itertools import count
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from annotation.campaigns.drafts import fields
+from annotation.common import database
+from annotation.models import Account, Campaign, CampaignDraft, Corpus
+from annotation.protocol.campaign_settings import CampaignError, settings_of, settings_of_tasks
+
+#: Drafts that one account may have; nobody works on more at a time.
+MOST_DRAFTS = 50
+
+
+def drafts_of(account: Account) -> QuerySet[CampaignDraft]:
+    """The drafts of an account, the newest first."""
+    return CampaignDraft.objects.filter(owner=account).select_related("corpus")
+
+
+def begin_draft(*, owner: Account, corpus: Corpus) -> CampaignDraft:
+    """A draft over `corpus`, with a name that is free and everything else as it usually is.
+
+    Raises CampaignError where the account has as many as it may.
+    """
+    return _made(owner, corpus=corpus, fields={"name": _free_name(corpus.name)})
+
+
+def duplicate_to_draft(*, campaign: Campaign, owner: Account) -> CampaignDraft:
+    """A draft of a campaign like another: its corpus, tasks and settings; its texts and control items follow
+    when it is opened. Raises CampaignError where the account has as many as it may."""
+    return _made(
+        owner,
+        corpus=campaign.corpus,
+        like=campaign,
+        settings=settings_of(campaign.settings).as_dict(),
+        fields={
+            "name": _free_name(campaign.name),
+            "tasks": campaign.tasks,
+            "open_to_all": "yes" if campaign.open_to_all else "",
+        },
+    )
+
+
+def save_step(
+    *, draft: CampaignDraft, step: str, data: Mapping[str, str], tasks: str, corpus: Corpus | None = None
+) -> None:
+    """Keep what a step's form sent, right or wrong.
+
+    `tasks`: what the draft asks so far. `corpus` takes the place of the draft's where it is given.
+    """
+    with database.writing():
+        row = _locked(draft)
+        names = fields.fields_of_step(step, data.get("tasks") or tasks)
+        # A field that the form did not show is left as it is: of other tasks than it was made for.
+        shown = set(data.get("shown", "").split()) or set(names)
+        row.fields = {**row.fields, **fields.typed_in(data, [name for name in names if name in shown])}
+        if corpus is not None and corpus.pk != row.corpus_id:
+            row.corpus, row.sample = corpus, {}
+        row.save()
+    draft.refresh_from_db()
+
+
+def import_settings(*, draft: CampaignDraft, text: str, tasks: str) -> None:
+    """Take all settings from a TOML text; what was typed for settings before gives way.
+
+    Raises CampaignError where they cannot be; nothing changes then.
+    """
+    try:
+        given = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise CampaignError(_("The settings are not valid TOML: %(error)s") % {"error": error}) from error
+    found = settings_of_tasks(tasks, given)
+    names = {field.name for field in fields.setting_fields(tasks)}
+    with database.writing():
+        row = _locked(draft)
+        kept = {name: value for name, value in row.fields.items() if name not in names}
+        if not found.trust.qualification:
+            kept["entry"] = fields.ENTRY_NONE
+        elif kept.get("entry") == fields.ENTRY_NONE:
+            del kept["entry"]
+        row.fields, row.settings = kept, found.as_dict()
+        row.save()
+    draft.refresh_from_db()
+
+
+def throw_away(*, draft: CampaignDraft) -> None:
+    """Delete a draft; a campaign that was opened from it stays."""
+    CampaignDraft.objects.filter(pk=draft.pk).delete()
+
+
+def _made(owner: Account, **values: object) -> CampaignDraft:
+    if drafts_of(owner).count() >= MOST_DRAFTS:
+        raise CampaignError(
+            _("You have %(n)d drafts, the most allowed: open or delete some of them first.")
+            % {"n": MOST_DRAFTS}
+        )
+    return CampaignDraft.objects.create(owner=owner, **values)
+
+
+def _free_name(like: str) -> str:
+    """A name that no campaign has: `like` with the next number behind it."""
+    stem = like[:80]
+    taken = set(Campaign.objects.filter(name__startswith=stem).values_list("name", flat=True))
+    return next(name for number in count(1) if (name := f"{stem}-{number}") not in taken)
+
+
+def _locked(draft: CampaignDraft) -> CampaignDraft:
+    return CampaignDraft.objects.select_for_update(of=("self",)).get(pk=draft.pk)

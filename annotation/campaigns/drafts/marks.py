@@ -1,0 +1,217 @@
+"""Control items that the owner of a draft answers: kept with it, and stored like any others when it opens.
+
+The boxes that somebody draws answer more questions than the one that they were asked: a drawn box fits, one
+beside it does not, and all together are complete. `items_of_marks` makes these items too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from annotation.campaigns.drafts import fields
+from annotation.campaigns.drafts.posing import PosedQuestion, worse_box
+from annotation.campaigns.drafts.reading import DraftPlan
+from annotation.common import database
+from annotation.models import CampaignDraft, Control
+from annotation.protocol.contents import corners
+from annotation.protocol.controls import draw_number
+from annotation.protocol.kinds import MEASURED_ON_CONTROLS, Kind, is_counted, judged_by, kind_of
+from annotation.protocol.terms import Box
+from annotation.quality.controls import BadItem, ControlItem, CountedControlItem
+from annotation.quality.controls.counted import counted_row
+from annotation.quality.controls.items import Images, control_row
+
+#: Marks that one draft may hold.
+MOST_MARKS = 2000
+#: A mark as its row holds it: plain data.
+Mark = Mapping[str, Any]
+Item = ControlItem | CountedControlItem
+
+
+class MarkPlace(NamedTuple):
+    """Where a mark stands: a kind of question, what its items are for, and the image."""
+
+    kind: str
+    purpose: str
+    image: str
+
+
+def purposes_of(kind: str) -> tuple[str, ...]:
+    """What items of a kind can be for: the test, and the work where accuracy is measured on them."""
+    measured = kind_of(kind).measured_on == MEASURED_ON_CONTROLS
+    return (Control.QUALIFICATION, Control.CONTROL) if measured else (Control.QUALIFICATION,)
+
+
+def marks_of(plan: DraftPlan) -> dict[MarkPlace, Mark]:
+    """The marks of the draft's corpus and tasks, by their place."""
+    return {
+        MarkPlace(mark["kind"], mark["purpose"], mark["image"]): mark
+        for mark in plan.draft.marks
+        if plan.corpus is not None and mark["corpus"] == plan.corpus.pk and mark["kind"] in plan.kinds
+    }
+
+
+def mark_for(plan: DraftPlan, posed: PosedQuestion, purpose: str, known: Any, *, done: bool = True) -> Mark:
+    """The mark that says that `known` is the answer to a question: its word, boxes, or ticks.
+
+    `done`: of a drawing, whether no further box is missing. Raises BadItem where it cannot be a control item.
+    """
+    assert plan.corpus is not None
+    mark = {
+        "corpus": plan.corpus.pk,
+        "kind": posed.kind,
+        "purpose": purpose,
+        "image": posed.key,
+        "mentions": list(posed.mentions),
+        "boxes": [corners(box) for box in posed.boxes],
+        "pending": corners(posed.pending) if posed.pending else None,
+        "captions": [list(caption) for caption in posed.captions],
+        "known": [corners(box) for box in known] if kind_of(posed.kind).draws else known,
+        "done": done,
+    }
+    check_items(plan, [_item(mark)])
+    return mark
+
+
+def is_about(mark: Mark, posed: PosedQuestion) -> bool:
+    """Whether a mark answers this very question."""
+    return (
+        tuple(mark["mentions"]) == posed.mentions
+        and [list(each) for each in mark["captions"]] == [list(each) for each in posed.captions]
+        and [tuple(box) for box in mark["boxes"]] == [tuple(corners(box)) for box in posed.boxes]
+    )
+
+
+def keep_marks(*, draft: CampaignDraft, marks: Iterable[Mark], cleared: Iterable[MarkPlace] = ()) -> None:
+    """Keep marks, each in the place of an older one; those of `cleared` places go.
+
+    Who marks items of a test means to have one: it becomes the way in.
+    """
+    marks = list(marks)
+    with database.writing():
+        row = CampaignDraft.objects.select_for_update(of=("self",)).get(pk=draft.pk)
+        gone = {(place, row.corpus_id) for place in cleared}
+        gone |= {(_place(mark), mark["corpus"]) for mark in marks}
+        kept = [mark for mark in row.marks if (_place(mark), mark["corpus"]) not in gone]
+        row.marks = [*kept, *marks][-MOST_MARKS:]
+        if any(mark["purpose"] == Control.QUALIFICATION for mark in marks):
+            row.fields = {**row.fields, "entry": fields.ENTRY_MARKED}
+        row.save(update_fields=["marks", "fields", "changed_at"])
+    draft.refresh_from_db()
+
+
+def _place(mark: Mark) -> MarkPlace:
+    return MarkPlace(mark["kind"], mark["purpose"], mark["image"])
+
+
+def items_of_marks(plan: DraftPlan) -> list[Item]:
+    """The control items that the marks make, those that follow from drawn boxes among them."""
+    found: list[Item] = []
+    given = marks_of(plan)
+    for place, mark in given.items():
+        kind = kind_of(place.kind)
+        if kind.draws:
+            if mark["done"]:
+                found += [
+                    item
+                    for item in _of_drawing(plan, kind, mark)
+                    if item.kind == kind.key or MarkPlace(item.kind, item.purpose, item.image) not in given
+                ]
+        else:
+            found.append(_item(mark))
+    return _balanced(plan, found)
+
+
+def _of_drawing(plan: DraftPlan, kind: Kind, mark: Mark) -> Iterator[ControlItem]:
+    """What the boxes that somebody drew say: for drawing, and for the kinds that show them."""
+    boxes = tuple(sorted(Box(*box) for box in mark["known"]))
+    mentions, image, purpose = tuple(mark["mentions"]), mark["image"], mark["purpose"]
+    yield ControlItem(kind.key, purpose, image, mentions, boxes)
+    judging = judged_by(kind.key)
+    if not boxes or not judging:
+        return
+    yield ControlItem(kind.key, purpose, image, mentions, (), boxes=boxes)
+    # One for the test, another for the work: of which answer, the picture decides.
+    for turn, use in enumerate(purposes_of(judging)):
+        wrong = (draw_number("fits", image, mark["mentions"]) < 0.5) != bool(turn)
+        fits, fails = kind_of(judging).strata
+        pending = worse_box(boxes[0], boxes) if wrong else boxes[0]
+        yield ControlItem(judging, use, image, mentions, fails if wrong else fits, pending=pending)
+        for key in plan.kinds:
+            if kind_of(key).needs_boxes:
+                missing, complete = kind_of(key).strata
+                shown, known = (boxes[:-1], missing) if wrong and len(boxes) > 1 else (boxes, complete)
+                yield ControlItem(key, use, image, mentions, known, boxes=shown)
+
+
+def _balanced(plan: DraftPlan, items: list[Item]) -> list[Item]:
+    """The items without those of kinds that follow from drawn boxes and have one answer alone: nobody could
+    begin such a test."""
+    marked = {place.kind for place in marks_of(plan)}
+    answers: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for item in items:
+        answers[item.kind, item.purpose].add(str(item.known))
+    return [item for item in items if item.kind in marked or len(answers[item.kind, item.purpose]) > 1]
+
+
+def strata_of_marks(plan: DraftPlan) -> dict[tuple[str, str], Counter[str]]:
+    """(kind, purpose) -> the answers that its items have, counted; what cannot be an item is left out."""
+    found: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for item in items_of_marks(plan):
+        kind = kind_of(item.kind)
+        if kind.draws:
+            answer = kind.strata[0] if item.known else kind.strata[1]
+        elif isinstance(item.known, tuple):
+            answer = str(sum(map(bool, item.known)))
+        else:
+            answer = item.known
+        found[item.kind, item.purpose][answer] += 1
+    return dict(found)
+
+
+def check_items(plan: DraftPlan, items: Iterable[Item]) -> None:
+    """Raise BadItem where one of the items cannot be a control item of the campaign; nothing is stored."""
+    assert plan.corpus is not None
+    items = list(items)
+    images = Images(plan.corpus.pk, {item.image for item in items})
+    campaign = plan.unsaved()
+    for item in items:
+        if isinstance(item, CountedControlItem):
+            counted_row(item, campaign=campaign, images=images)
+        else:
+            control_row(item, campaign=campaign, images=images)
+
+
+def _item(mark: Mark) -> Item:
+    """The control item of a mark."""
+    if is_counted(mark["kind"]):
+        known = tuple(mark["known"]) if isinstance(mark["known"], list) else mark["known"]
+        captions = tuple((key, number) for key, number in mark["captions"])
+        return CountedControlItem(mark["kind"], mark["purpose"], mark["image"], known, captions)
+    known = mark["known"]
+    return ControlItem(
+        mark["kind"],
+        mark["purpose"],
+        mark["image"],
+        tuple(mark["mentions"]),
+        known if isinstance(known, str) else tuple(Box(*box) for box in known),
+        boxes=tuple(Box(*box) for box in mark["boxes"]),
+        pending=Box(*mark["pending"]) if mark["pending"] else None,
+    )
+
+
+__all__ = [
+    "BadItem",
+    "Mark",
+    "MarkPlace",
+    "check_items",
+    "is_about",
+    "items_of_marks",
+    "keep_marks",
+    "mark_for",
+    "marks_of",
+    "purposes_of",
+    "strata_of_marks",
+]

@@ -1,0 +1,160 @@
+"""A draft becomes a campaign: at once, or as a pilot on a few images, after which one goes on with all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from django.db.models import Count, Exists, OuterRef
+from django.utils.translation import gettext as _
+
+from annotation.audit import record
+from annotation.campaigns.counted import asks_pairs
+from annotation.campaigns.drafts import fields
+from annotation.campaigns.drafts.estimate import Estimate, EstimateTerms, estimate_from
+from annotation.campaigns.drafts.marks import items_of_marks
+from annotation.campaigns.drafts.paces import kind_paces
+from annotation.campaigns.drafts.readiness import MISSING, readiness
+from annotation.campaigns.drafts.reading import PILOT_IMAGES, DraftPlan, read_draft
+from annotation.campaigns.duplicating import duplicate_campaign
+from annotation.campaigns.opening import ENTITIES, create_campaign, images_chosen
+from annotation.common import database
+from annotation.datasets.layers import layer_to_read
+from annotation.models import Account, Campaign, CampaignDraft, Control, Image, Judgment, OpenImage
+from annotation.moderation import control_items
+from annotation.protocol.campaign_settings import CampaignError, settings_of
+from annotation.protocol.questions import DOUBLE_CHECK, VOTE
+from annotation.quality import controls
+
+_T = TypeVar("_T")
+#: Has the images of a campaign opened, with these arguments of the job `open_images`.
+Enqueue = Callable[[Campaign, dict[str, Any]], object]
+#: Finished images of a pilot from which on it says what all will take.
+_TELLING = 5
+
+
+def open_draft(*, draft: CampaignDraft, enqueue: Enqueue) -> Campaign:
+    """Make the campaign of a draft, with its control items, and have its images opened; the draft goes.
+
+    All or nothing. Raises CampaignError where anything is missing.
+    """
+    with database.writing():
+        row = CampaignDraft.objects.select_for_update(of=("self",)).filter(pk=draft.pk).first()
+        if row is None:
+            raise CampaignError(_("This draft was opened or deleted already."))
+        plan = read_draft(row)
+        missing = [line for line in readiness(plan) if line.state == MISSING]
+        if missing or plan.corpus is None:
+            raise CampaignError(
+                _("It cannot be opened yet: %(what)s")
+                % {"what": " ".join(f"{line.title}: {line.text}" for line in missing)}
+            )
+        campaign = _made(plan)
+        items = [
+            item
+            for item in items_of_marks(plan)
+            if item.purpose == Control.CONTROL or plan.entry == fields.ENTRY_MARKED
+        ]
+        try:
+            controls.add_control_items(
+                campaign=campaign, items=enumerate(items, 1), source="page", actor=row.owner
+            )
+        except controls.BadItems as error:
+            raise CampaignError(str(error)) from error
+        whole = {"split": plan.split, "images": plan.images, "tags": list(plan.tags)}
+        known = {"known": plan.known} if plan.entry == fields.ENTRY_KNOWN else {}
+        enqueue(campaign, {**(pilot_of(campaign=campaign, whole=whole) if plan.pilot else whole), **known})
+        row.delete()
+    campaign.refresh_from_db()
+    return campaign
+
+
+def _made(plan: DraftPlan) -> Campaign:
+    """The campaign of a plan, without images; with the texts and items of the one that it is like."""
+    assert plan.corpus is not None
+    asked: dict[str, Any] = {
+        "name": plan.name,
+        "corpus": plan.corpus.name,
+        "tasks": plan.tasks,
+        "settings": plan.settings.as_dict(),
+        "open_to_all": plan.open_to_all,
+        "actor": plan.draft.owner,
+    }
+    like = plan.draft.like
+    return duplicate_campaign(campaign=like, **asked) if like is not None else create_campaign(**asked)
+
+
+def pilot_of(*, campaign: Campaign, whole: Mapping[str, Any]) -> dict[str, Any]:
+    """Make a campaign without images a pilot of those that `whole` names (split, images, tags), and say which
+    it opens first; all of them, where they are no more than a pilot has."""
+    if images_chosen(campaign, **_choice(whole)).count() <= PILOT_IMAGES:
+        return dict(whole)
+    Campaign.objects.filter(pk=campaign.pk).update(pilot=dict(whole))
+    campaign.refresh_from_db(fields=["pilot"])
+    return {**whole, "images": PILOT_IMAGES}
+
+
+def add_known_items(*, campaign: Campaign, known: str, actor: Account | None = None) -> int:
+    """Add control items and a test from what is known: a layer of that name, or the captions of a split.
+
+    Returns how many were added. Raises NoGold, BadItem, LayerBehind and UnknownName.
+    """
+    if campaign.tasks == ENTITIES:
+        layer = layer_to_read(campaign.corpus, known)
+        assert layer is not None  # A name was given.
+        return control_items.from_gold(campaign=campaign, layer=layer, actor=actor).added
+    return controls.from_split(campaign=campaign, split=known, seed=campaign.seed, actor=actor).added
+
+
+def go_on_with_all(
+    *, campaign: Campaign, enqueue: Callable[[Campaign, dict[str, Any]], _T], actor: Account | None = None
+) -> _T:
+    """Open the images that a pilot left out; returns what `enqueue` does. Raises CampaignError where there is
+    no pilot any more."""
+    with database.writing():
+        row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        if row.pilot is None or row.state not in (Campaign.OPEN, Campaign.PAUSED):
+            raise CampaignError(
+                _("campaign “%(name)s” is no pilot that could go on, or not open") % {"name": row.name}
+            )
+        queued = enqueue(row, {**row.pilot, "after": PILOT_IMAGES})
+        row.pilot = None
+        row.save(update_fields=["pilot"])
+        record(actor=actor, act="go_on_with_all", campaign=row)
+    campaign.refresh_from_db()
+    return queued
+
+
+def images_after_pilot(campaign: Campaign) -> int:
+    """How many images a pilot left out; 0 for what is no pilot."""
+    if campaign.pilot is None:
+        return 0
+    chosen = images_chosen(campaign, **_choice(campaign.pilot))
+    if asks_pairs(campaign.tasks):  # an image may stand on another one's page
+        return max(0, chosen.count() - PILOT_IMAGES)
+    opened = OpenImage.objects.filter(campaign=campaign, image=OuterRef("pk"))
+    return Image.objects.filter(pk__in=chosen.values("pk")).exclude(Exists(opened)).count()
+
+
+def pilot_estimate(campaign: Campaign, *, reader: Account) -> Estimate | None:
+    """What the images that a pilot left out will take, by those that it finished; None before there are
+    enough of them."""
+    left = images_after_pilot(campaign)
+    rows = Judgment.objects.filter(
+        image__campaign=campaign, image__complete=True, void=False, role__in=(VOTE, DOUBLE_CHECK)
+    )
+    sample: dict[int, dict[str, float]] = {}
+    for image, kind, number in rows.values_list("image", "kind").annotate(n=Count("pk")).order_by():
+        sample.setdefault(image, {})[kind] = float(number)
+    if not left or len(sample) < _TELLING:
+        return None
+    if campaign.tasks != ENTITIES:  # a page stands with the first of its images
+        share = campaign.images.count() / PILOT_IMAGES
+        sample = {image: {kind: n * share for kind, n in of.items()} for image, of in sample.items()}
+    settings, kinds = settings_of(campaign.settings), campaign.kinds
+    terms = EstimateTerms(kinds, settings, kind_paces(reader, kinds), counted_twice=True)
+    return estimate_from(terms, left, list(sample.values()), sampled=len(sample))
+
+
+def _choice(pilot: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: pilot.get(name) for name in ("split", "images")} | {"tags": tuple(pilot.get("tags") or ())}

@@ -1,0 +1,74 @@
+"""How long an answer takes: as people on this server were measured, else by published figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import sqrt
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotation.common.roles import RESEARCHER, REVIEWER
+from annotation.models import Account, Campaign
+from annotation.protocol.kinds import pace_of
+from annotation.selectors.campaign.cost import TEST_ROLE
+from annotation.selectors.campaign.sums import earned_in_campaigns
+from annotation.selectors.pair_judgments import LEAST_SECONDS
+from annotation.selectors.scopes import campaigns_of
+
+#: Campaigns that are looked at, the newest first; and answers of a kind from which on they count.
+_CAMPAIGNS, _ANSWERS = 10, 50
+#: Standard errors on either side of a figure that make a 95 % interval.
+SPREAD = 1.96
+
+
+@dataclass(frozen=True, slots=True)
+class KindPace:
+    """Seconds of an answer of a kind, from how few to how many, and where that comes from, in words.
+
+    Measured: the mean with its 95 % interval over workers. Published: a figure between two of the literature.
+    """
+
+    seconds: float
+    least: float
+    most: float
+    source: str
+    measured: bool
+
+
+def kind_paces(account: Account, kinds: Iterable[str]) -> dict[str, KindPace]:
+    """Kind -> how long an answer of it takes, by the campaigns that `account` may see, else as published."""
+    kinds = tuple(kinds)
+    seen = campaigns_of(account, RESEARCHER, REVIEWER).exclude(state=Campaign.DRAFT).order_by("-pk")
+    newest = [campaign for campaign in seen[:_CAMPAIGNS] if set(campaign.kinds) & set(kinds)]
+    lines: dict[str, dict[tuple[int, int], tuple[int, float]]] = {kind: {} for kind in kinds}
+    for campaign, earned in earned_in_campaigns(newest).items() if newest else ():
+        for line in earned:
+            # A simulated crowd and a machine take no time.
+            if line.kind in lines and line.role != TEST_ROLE and line.seconds >= LEAST_SECONDS * line.answers:
+                answers, seconds = lines[line.kind].get((campaign, line.worker), (0, 0.0))
+                place = (campaign, line.worker)
+                lines[line.kind][place] = (answers + line.answers, seconds + line.seconds)
+    return {kind: _measured(lines[kind]) or _published(kind) for kind in kinds}
+
+
+def _published(kind: str) -> KindPace:
+    pace = pace_of(kind)
+    return KindPace(pace.seconds, pace.least, pace.most, _(pace.source), False)
+
+
+def _measured(lines: Mapping[tuple[int, int], tuple[int, float]]) -> KindPace | None:
+    """The mean over all answers, its interval over those who gave them; None where there are too few."""
+    answers = sum(number for number, _seconds in lines.values())
+    if answers < _ANSWERS or len(lines) < 2:
+        return None
+    mean = sum(seconds for _number, seconds in lines.values()) / answers
+    # A ratio of sums: its variance by the residuals of those who were asked.
+    residuals = sum((seconds - mean * number) ** 2 for number, seconds in lines.values())
+    error = sqrt(residuals * len(lines) / (len(lines) - 1)) / answers
+    text = ngettext(
+        "measured on this server: %(n)d answer", "measured on this server: %(n)d answers", answers
+    )
+    low, high = max(0.0, mean - SPREAD * error), mean + SPREAD * error
+    return KindPace(mean, low, high, text % {"n": answers}, True)

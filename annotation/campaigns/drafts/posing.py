@@ -1,0 +1,271 @@
+"""Questions about images of a draft's corpus, as workers would get them: for its preview, and to be marked.
+
+Where the corpus has a layer that is taken for the truth, chains and boxes are its; else what belongs together
+is guessed by head nouns, and nothing is asked about boxes that nobody drew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+from django.db.models import QuerySet
+
+from annotation.campaigns.drafts.reading import DraftPlan
+from annotation.campaigns.opening import ENTITIES, gold_layer, mentions_of
+from annotation.models import Image
+from annotation.protocol.contents import corners
+from annotation.protocol.controls import draw_number, draw_sample
+from annotation.protocol.coreference import may_corefer
+from annotation.protocol.kinds import ABOUT_IMAGE, ABOUT_PAIR, Kind, kind_of
+from annotation.protocol.rehearsal import guessed_layer
+from annotation.protocol.terms import NOT_VISUAL, SCENE, Box, Chain, ImageRecord, LayerRecord, Mention
+from annotation.selectors.records import stream_records
+from annotation.task_types.shown import shown_image
+
+#: Pictures on a grid of questions to be marked.
+GRID = 12
+#: A box that overlaps a right one by less plainly does not fit (`moderation.control_items.from_layer`).
+_FAILS = 0.45
+
+
+@dataclass(frozen=True, slots=True)
+class PosedQuestion:
+    """A question about an image: the row's id, its key, and what the page shows (a lease's content).
+
+    `mentions`, `boxes` and `pending` of questions about chains; `captions` (image key, place) of the others.
+    """
+
+    kind: str
+    image: int
+    key: str
+    content: dict[str, Any]
+    mentions: tuple[str, ...] = ()
+    boxes: tuple[Box, ...] = ()
+    pending: Box | None = None
+    captions: tuple[tuple[str, int], ...] = field(default=())
+
+
+def posed_questions(plan: DraftPlan, kind: str, *, turn: int = 0, number: int = GRID) -> list[PosedQuestion]:
+    """`number` questions of a kind about as many images, the same ones for each `turn`; fewer where the
+    corpus has no more, or where nothing can be asked about an image."""
+    rows = images_to_show(plan, turn=turn, number=number)
+    about = kind_of(kind)
+    if plan.tasks == ENTITIES:
+        return list(_about_chains(plan, about, rows))
+    found = []
+    for place, row in enumerate(rows):
+        others = [other for other in rows if other.pk != row.pk]
+        posed = _counted(plan, about, row, others, place)
+        if posed is not None:
+            found.append(posed)
+    return found
+
+
+def images_to_show(plan: DraftPlan, *, turn: int, number: int) -> list[Image]:
+    """Images with pictures in a drawn order, those first that the campaign will not ask about: nobody judges
+    as a task what they met as a control item."""
+    if plan.corpus is None:
+        return []
+    pool = Image.objects.filter(corpus=plan.corpus)
+    if pool.exclude(picture="").exists():
+        pool = pool.exclude(picture="")
+    if plan.split is not None or plan.images is not None or plan.tags:
+        apart = pool.exclude(pk__in=plan.chosen_images().values("pk"))
+        if apart[:number].count() == number:
+            pool = apart
+    ids = _ids(pool.order_by("position"))
+    drawn = _drawn(len(ids), number * (turn + 1), plan)[number * turn :]
+    rows = {row.pk: row for row in Image.objects.filter(pk__in=[ids[place] for place in drawn])}
+    return [rows[ids[place]] for place in drawn]
+
+
+def _ids(images: QuerySet[Image]) -> list[int]:
+    return list(images.values_list("pk", flat=True))
+
+
+def _drawn(there: int, wanted: int, plan: DraftPlan) -> list[int]:
+    """`wanted` different places among so many, in a drawn order that a larger number only continues."""
+    found: dict[int, None] = {}
+    turn = 0
+    while len(found) < min(wanted, there):
+        found.setdefault(int(draw_number("draft", plan.draft.pk, turn) * there))
+        turn += 1
+        if turn > 20 * there + 100:  # few are left to be hit: take the rest in their order
+            found.update(dict.fromkeys(range(there)))
+    return list(found)[:wanted]
+
+
+def layers_of_images(
+    plan: DraftPlan, rows: Sequence[Image]
+) -> Iterator[tuple[ImageRecord, LayerRecord, bool]]:
+    """Of images of the corpus the record, what it shows, and whether that is known rather than guessed.
+
+    They come in the corpus's order; those that a layer of truth does not cover are left out, as a campaign
+    leaves them out.
+    """
+    assert plan.corpus is not None
+    layer = gold_layer(plan.corpus)
+    wanted = Image.objects.filter(pk__in=[row.pk for row in rows])
+    for record in stream_records(corpus=plan.corpus, layer=layer, images=wanted):
+        if layer is None:
+            yield record, guessed_layer(mentions_of(record), (record.width, record.height)), False
+        elif record.layer is not None:
+            yield record, record.layer, True
+
+
+def _about_chains(plan: DraftPlan, kind: Kind, rows: Sequence[Image]) -> Iterator[PosedQuestion]:
+    ids = {row.key: row.pk for row in rows}
+    found: dict[str, PosedQuestion] = {}
+    for record, layer, known in layers_of_images(plan, rows):
+        # By the name of the image, so that a question stays the same whatever else is shown.
+        turn = int(draw_number("turn", plan.draft.pk, record.id) * 2)
+        asked = _of_chains(kind, layer, known, record.id, turn)
+        if asked is not None:
+            mentions, boxes, pending = asked
+            names = tuple(mention.id for mention in sorted(mentions, key=lambda each: each.place))
+            content = {
+                "mentions": list(names),
+                "boxes": [corners(box) for box in boxes],
+                "pending": corners(pending) if pending else None,
+            }
+            found[record.id] = PosedQuestion(
+                kind.key, ids[record.id], record.id, content, names, boxes, pending
+            )
+    return (found[row.key] for row in rows if row.key in found)
+
+
+_Asked = tuple[Sequence[Mention], tuple[Box, ...], Box | None]
+
+
+def _of_chains(kind: Kind, layer: LayerRecord, known: bool, image: str, turn: int) -> _Asked | None:
+    """What a question of the chain asks about an image: mentions, boxes, the box in question. `turn` 0 or 1
+    asks for either answer, as far as one can tell."""
+    chains = [chain for chain in layer.chains if chain.mentions and chain.id != NOT_VISUAL]
+    chains.sort(key=lambda chain: draw_number("chain", image, chain.mentions[0].id))
+    if kind.mentions == (2, 2):
+        return _linked(chains, turn)
+    if kind.mentions[0] > 1:
+        long = next((chain for chain in chains if len(chain.mentions) > 1), None)
+        mixed = _linked(chains, 1) if turn else None
+        return mixed or ((long.mentions, (), None) if long is not None else None)
+    boxed = [chain for chain in chains if known and layer.boxes_of(chain.id)]
+    if kind.judges:
+        if not boxed:
+            return None
+        box = layer.boxes_of(boxed[0].id)[0]
+        return boxed[0].mentions, (), (worse_box(box, layer.boxes_of(boxed[0].id)) if turn else box)
+    if kind.needs_boxes:
+        several = [chain for chain in boxed if len(layer.boxes_of(chain.id)) > 1] if turn else []
+        for chain in several or boxed:
+            boxes = tuple(sorted(layer.boxes_of(chain.id)))
+            return chain.mentions, boxes[:-1] if several else boxes, None
+        return None
+    scenes = [chain for chain in chains if SCENE in chain.categories]
+    things = [chain for chain in chains if SCENE not in chain.categories]
+    first = (things or scenes) if kind.draws or not turn else (scenes or things)
+    return (first[0].mentions, (), None) if first else None
+
+
+def _linked(chains: Sequence[Chain], turn: int) -> _Asked | None:
+    """Two mentions that workers may be asked to link: of one chain, or (`turn` 1) of two; of the other where
+    there are none."""
+    of = {mention.id: number for number, chain in enumerate(chains) for mention in chain.mentions}
+    mentions = [mention for chain in chains for mention in chain.mentions]
+    pairs = [(a, b) for a, b in combinations(mentions, 2) if may_corefer(b, [a])]
+    fitting = [pair for pair in pairs if (of[pair[0].id] != of[pair[1].id]) == bool(turn)] or pairs
+    return (fitting[0], (), None) if fitting else None
+
+
+def worse_box(box: Box, right: Sequence[Box]) -> Box:
+    """A box like `box` that plainly does not fit any of the `right` ones: half of it, or moved aside."""
+    half = Box(box.xmin, box.ymin, box.xmin + max(0, (box.width * 2) // 5 - 1), box.ymax)
+    left = max(1, box.xmin - (box.width * 7) // 10)
+    moved = Box(left, box.ymin, left + box.width - 1, box.ymax)
+    for candidate in (moved, half):
+        if max(map(candidate.iou, right), default=0.0) < _FAILS:
+            return candidate
+    return Box(box.xmin, box.ymin, box.xmin + box.width // 4, box.ymin + box.height // 4)
+
+
+def _counted(
+    plan: DraftPlan, kind: Kind, row: Image, others: Sequence[Image], place: int
+) -> PosedQuestion | None:
+    """A question that is only counted about an image; others lend their captions."""
+    if kind.about == ABOUT_IMAGE:
+        return PosedQuestion(kind.key, row.pk, row.key, kind.content(plan.settings.answers.number))
+    own = [(row, number) for number in range(len(shown_image(row.pk).captions))]
+    lent = [(other, number) for other in others for number in range(len(shown_image(other.pk).captions))]
+    if kind.about == ABOUT_PAIR:
+        pool = lent if place % 2 and lent else own or lent
+        if not pool:
+            return None
+        owner, number = pool[int(draw_number("pair", plan.draft.pk, row.key) * len(pool))]
+        return PosedQuestion(
+            kind.key, row.pk, row.key, {"caption": [owner.pk, number]}, captions=((owner.key, number),)
+        )
+    names = _block(plan, kind, row, own, lent)
+    if not names:
+        return None
+    block = {"image": row.pk, "captions": [[owner.pk, number] for owner, number in names]}
+    return PosedQuestion(
+        kind.key,
+        row.pk,
+        row.key,
+        {"blocks": [block]},
+        captions=tuple((owner.key, number) for owner, number in names),
+    )
+
+
+def _block(
+    plan: DraftPlan,
+    kind: Kind,
+    row: Image,
+    own: Sequence[tuple[Image, int]],
+    lent: Sequence[tuple[Image, int]],
+) -> list[tuple[Image, int]]:
+    """Captions beside an image of a page: some of its own, the others of other images, in a drawn order."""
+    size = plan.settings.page.captions
+    true = list(own[: 1 + int(draw_number("own", plan.draft.pk, row.key) * max(1, kind.most_true))])
+    by_name = {f"{owner.key}#{number}": (owner, number) for owner, number in (*true, *lent)}
+    theirs = draw_sample(
+        (name for name, (owner, _) in by_name.items() if owner.pk != row.pk),
+        max(0, size - len(true)),
+        *("lent", plan.draft.pk, row.key),
+    )
+    names = [f"{owner.key}#{number}" for owner, number in true] + theirs
+    return [by_name[name] for name in draw_sample(names, size, "order", plan.draft.pk, row.key)]
+
+
+def posed_page(plan: DraftPlan, kind: str, *, turn: int) -> PosedQuestion | None:
+    """The question that a preview shows: of pages a whole one, else one about one image."""
+    blocks = posed_questions(plan, kind, turn=0)
+    if not blocks:
+        return None
+    turn %= len(blocks)
+    if "blocks" not in blocks[0].content:
+        return blocks[turn]
+    turned = [*blocks[turn:], *blocks[:turn]][: plan.settings.page.images]
+    whole = [each.content["blocks"][0] for each in turned]
+    return PosedQuestion(kind, turned[0].image, turned[0].key, {"blocks": whole})
+
+
+def posed_without_boxes(plan: DraftPlan, kind: str) -> bool:
+    """Whether questions of a kind are about boxes, and nobody has drawn any."""
+    about = kind_of(kind)
+    asks = bool(about.judges) or about.needs_boxes
+    return asks and (plan.corpus is None or gold_layer(plan.corpus) is None)
+
+
+__all__ = [
+    "GRID",
+    "PosedQuestion",
+    "images_to_show",
+    "layers_of_images",
+    "posed_page",
+    "posed_questions",
+    "posed_without_boxes",
+    "worse_box",
+]

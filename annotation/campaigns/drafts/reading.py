@@ -1,0 +1,238 @@
+"""A draft as it stands: what its steps say, and what is wrong with it, field by field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from annotation.campaigns.drafts import fields
+from annotation.campaigns.drafts.paces import KindPace, kind_paces
+from annotation.campaigns.opening import ENTITIES, GOLD_LAYERS, gold_layer
+from annotation.common.registry import UnknownName
+from annotation.common.roles import RESEARCHER
+from annotation.datasets.layer_rows import LayerError, check_layer_name
+from annotation.models import Campaign, CampaignDraft, Corpus, Image
+from annotation.protocol.campaign_settings import CampaignSettings
+from annotation.protocol.kinds import Kind, all_tasks, kind_of, kinds_of_tasks, only_kind
+from annotation.protocol.work import PER_ITEM as BY_ANSWER
+from annotation.selectors.corpora import split_names
+from annotation.selectors.scopes import corpora_of
+from annotation.selectors.tags.queries import BadTagQuery
+from annotation.selectors.tags.samples import draw_by_tags
+
+#: What an hour of work is suggested to earn, in the currency of the campaign.
+SUGGESTED_HOURLY = 12.0
+#: Images of a pilot.
+PILOT_IMAGES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class DraftPlan:
+    """What a draft says. `corpus` is None where it is gone, or not open to its owner any more.
+
+    `known` names the layer, or the split, that a test comes from. `problems`: what is wrong, by field.
+    `paces`: how long answers take, by kind.
+    """
+
+    draft: CampaignDraft
+    corpus: Corpus | None
+    name: str
+    tasks: str
+    settings: CampaignSettings
+    split: str | None
+    images: int | None
+    tags: tuple[str, ...]
+    entry: str
+    known: str
+    unpaid: bool
+    pilot: bool
+    open_to_all: bool
+    problems: Mapping[str, str]
+    paces: Mapping[str, KindPace]
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of question that the campaign will ask."""
+        return kinds_of_tasks(self.tasks)
+
+    def unsaved(self) -> Campaign:
+        """The campaign that would be, for what shows or checks one; it is not stored."""
+        return Campaign(
+            name=self.name or "-", corpus=self.corpus, tasks=self.tasks, settings=self.settings.as_dict()
+        )
+
+    def chosen_images(self) -> QuerySet[Image]:
+        """The images that the campaign will ask about, all of them, in their order."""
+        found = Image.objects.filter(corpus=self.corpus).order_by("position")
+        if self.corpus is None or "tags" in self.problems or "split" in self.problems:
+            return found if self.corpus is not None else found.none()
+        if self.tags:
+            sample = draw_by_tags(
+                self.corpus, self.tags, seed=Campaign().seed, number=self.images, split=self.split
+            )
+            return found.filter(pk__in=sample.images)
+        if self.split is not None:
+            found = found.filter(split=self.split)
+        return found if self.images is None else found[: self.images]
+
+    def problems_of(self, step: str) -> dict[str, str]:
+        """What is wrong in one step."""
+        names = fields.fields_of_step(step, self.tasks)
+        found = {name: text for name, text in self.problems.items() if name in names}
+        if step == fields.CORPUS_STEP and "corpus" in self.problems:
+            found["corpus"] = self.problems["corpus"]
+        if step == fields.VOTES_STEP and "settings" in self.problems:
+            found["settings"] = self.problems["settings"]
+        return found
+
+
+def read_draft(draft: CampaignDraft) -> DraftPlan:
+    """What a draft says, with everything that is wrong with it; it never fails."""
+    typed: Mapping[str, str] = draft.fields
+    problems: dict[str, str] = {}
+    corpus = _corpus(draft)
+    if corpus is None:
+        problems["corpus"] = _("This corpus is not there any more, or not open to you: choose another one.")
+    tasks = typed.get("tasks") or _usual_tasks()
+    if tasks not in all_tasks():
+        problems["tasks"] = _("Choose what the campaign asks.")
+        tasks = _usual_tasks()
+    name = typed.get("name", "").strip()
+    if wrong := _wrong_name(name):
+        problems["name"] = wrong
+    split, images, tags = _which_images(typed, corpus, problems)
+    known = typed.get("known", "") or next(iter(known_sources(corpus, tasks, split)), "")
+    entry = typed.get("entry") or _usual_entry(corpus, tasks, known)
+    if entry not in fields.ENTRIES:
+        problems["entry"] = _("Choose how workers begin.")
+        entry = fields.ENTRY_PRACTICE
+    if entry == fields.ENTRY_KNOWN and known not in known_sources(corpus, tasks, split):
+        problems["known"] = _("Choose where the answers are known from.")
+    kinds = kinds_of_tasks(tasks)
+    paces = kind_paces(draft.owner, kinds)
+    read = fields.read_settings(
+        tasks,
+        draft.settings,
+        typed,
+        tested=entry != fields.ENTRY_NONE,
+        suggested={} if draft.settings else suggested_pay(paces),
+    )
+    problems |= read.problems
+    unpaid = typed.get("unpaid") == "yes"
+    if not unpaid and read.settings.pay.unpaid(kinds):
+        problems.setdefault(
+            "unpaid", _("Some answers would earn nothing. Set their pay, or tick that this is meant.")
+        )
+    return DraftPlan(
+        draft=draft,
+        corpus=corpus,
+        name=name,
+        tasks=tasks,
+        settings=read.settings,
+        split=split,
+        images=images,
+        tags=tags,
+        entry=entry,
+        known=known,
+        unpaid=unpaid,
+        pilot=typed.get("pilot", "yes") == "yes",
+        open_to_all=typed.get("open_to_all") == "yes",
+        problems=problems,
+        paces=paces,
+    )
+
+
+def suggested_pay(paces: Mapping[str, KindPace]) -> dict[str, Any]:
+    """Pay by the answer, by field, so that an hour earns SUGGESTED_HOURLY; rounded up to a hundredth."""
+    found: dict[str, Any] = {"pay.basis": BY_ANSWER}
+    for kind, pace in paces.items():
+        found[f"{fields.PER_ITEM}{kind}"] = ceil(SUGGESTED_HOURLY * pace.seconds / 36 - 1e-9) / 100
+    return found
+
+
+def known_sources(corpus: Corpus | None, tasks: str, split: str | None) -> list[str]:
+    """Where a test may come from: layers that are taken for the truth, or splits that are not asked about."""
+    if corpus is None:
+        return []
+    kind = only_kind(tasks)
+    if tasks == ENTITIES:
+        found = corpus.layers.filter(published=True).values_list("name", flat=True)
+        return sorted(found, key=lambda name: (name not in GOLD_LAYERS, name))
+    if kind is not None and made_from_captions(kind) and split is not None:
+        return [name for name in split_names(corpus) if name != split]
+    return []
+
+
+def made_from_captions(kind: Kind) -> bool:
+    """Whether control items of a kind are made from captions that are known to be an image's own."""
+    return kind.pair_known is not None or bool(kind.most_true)
+
+
+def _usual_tasks() -> str:
+    return ENTITIES if ENTITIES in all_tasks() else all_tasks()[0]
+
+
+def _usual_entry(corpus: Corpus | None, tasks: str, known: str) -> str:
+    """A test where the answers are known already, else practice."""
+    if corpus is None or not known:
+        return fields.ENTRY_PRACTICE
+    if tasks == ENTITIES and gold_layer(corpus) is None:
+        return fields.ENTRY_PRACTICE
+    return fields.ENTRY_KNOWN
+
+
+def marked_kinds(tasks: str) -> tuple[str, ...]:
+    """The kinds of these tasks whose test can be marked by hand: those that have one, without sentences of
+    their own."""
+    return tuple(
+        key
+        for key in kinds_of_tasks(tasks)
+        if (kind := kind_of(key)).tested and kind.grader is not None and kind.test_sentences is None
+    )
+
+
+def _corpus(draft: CampaignDraft) -> Corpus | None:
+    open_to_them = corpora_of(draft.owner, RESEARCHER).filter(published=True)
+    return open_to_them.filter(pk=draft.corpus_id).first() if draft.corpus_id else None
+
+
+def _wrong_name(name: str) -> str:
+    """What is wrong with a campaign's name, "" where nothing is."""
+    if not name:
+        return _("Give the campaign a name.")
+    try:
+        check_layer_name(name)
+    except (LayerError, ValueError) as error:
+        return str(error)
+    if name in GOLD_LAYERS:
+        return _("A campaign called “%(name)s” would be taken for the corpus's own layer.") % {"name": name}
+    if Campaign.objects.filter(name=name).exists():
+        return _("There is a campaign “%(name)s” already: choose another name.") % {"name": name}
+    return ""
+
+
+def _which_images(
+    typed: Mapping[str, str], corpus: Corpus | None, problems: dict[str, str]
+) -> tuple[str | None, int | None, tuple[str, ...]]:
+    """Split, number and tags, with what is wrong entered in `problems`."""
+    split = typed.get("split", "").strip() or None
+    if corpus is not None and split is not None and split not in split_names(corpus):
+        problems["split"] = _("The corpus has no split “%(name)s”.") % {"name": split[:60]}
+        split = None
+    text = typed.get("images", "").strip()
+    images = int(text) if text.isascii() and text.isdigit() and len(text) < 10 and int(text) else None
+    if text and images is None:
+        problems["images"] = _("“%(given)s” is not a number of images.") % {"given": text[:60]}
+    tags = tuple(line.strip() for line in typed.get("tags", "").splitlines() if line.strip())
+    if tags and corpus is not None:
+        try:
+            draw_by_tags(corpus, tags, seed=0, number=1, split=split)
+        except (BadTagQuery, UnknownName) as error:
+            problems["tags"] = str(error)
+            tags = ()
+    return split, images, tags

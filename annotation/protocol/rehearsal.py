@@ -1,0 +1,69 @@
+"""How many answers an image takes: the protocol run over it once, with people who are nearly always right.
+
+It serves estimates, before anybody was asked. Without gold, what the image shows is guessed from its mentions
+(`guessed_layer`). The simulator of crowds is another matter: it knows workers, time and control items.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from annotation.protocol.dice import Dice
+from annotation.protocol.gold import Gold, Truth, erring
+from annotation.protocol.image import Fold
+from annotation.protocol.questions import Judgment
+from annotation.protocol.state import ImageSettings
+from annotation.protocol.terms import SCENE, Box, Chain, LayerObject, LayerRecord, Mention
+
+#: How often each answer is wrong, and the standard deviation of each side of a box, as a share of its extent.
+SLIPS, SLACK = 0.03, 0.03
+#: People who are there to be asked, and rounds of questions after which an image is left to a reviewer.
+_PEOPLE, _ROUNDS = 24, 400
+#: Boxes of a guess stand on a grid of so many columns and rows, so that no two overlap.
+_GRID = 8
+
+
+def answers_for(gold: Gold, settings: ImageSettings, *, seed: int) -> Counter[str]:
+    """Kind of question -> the answers that one image takes until it is complete, or a reviewer must rule."""
+    image, size, layer = gold
+    truth = Truth(layer, image=image, size=size)
+    fold = Fold(layer.mentions, settings)
+    people = [f"person-{number}" for number in range(_PEOPLE)]
+    judgments: list[Judgment] = []
+    asked: Counter[str] = Counter()
+    for _ in range(_ROUNDS):
+        before = len(judgments)
+        for question in fold(judgments).questions:
+            free = [name for name in people if name not in question.barred][: question.wanted]
+            for name in free:
+                dice = Dice(seed, name, image, question.key)
+                answer, box = erring(question, truth, dice, error=SLIPS, jitter=SLACK)
+                judgments.append(Judgment(f"{len(judgments)}", question.key, name, answer, box))
+            asked[question.kind] += len(free)
+        if len(judgments) == before:
+            break
+    return asked
+
+
+def guessed_layer(mentions: tuple[Mention, ...], size: tuple[int, int] = (0, 0)) -> LayerRecord:
+    """What an image may show, as far as its mentions tell: those of one head noun and category are one thing,
+    which has one box unless it is a scene.
+
+    The boxes stand on a grid; nobody may be shown them.
+    """
+    groups: dict[tuple[str, str], list[Mention]] = {}
+    for mention in sorted(mentions, key=lambda each: each.place):
+        groups.setdefault((mention.head, mention.categories[0]), []).append(mention)
+    width, height = (size[0] or 500), (size[1] or 375)
+    wide, high = max(2, width // _GRID), max(2, height // _GRID)
+    chains, objects = [], []
+    for number, ((_, category), held) in enumerate(groups.items()):
+        name = str(number + 1)
+        chains.append(Chain(name, tuple(held)))
+        if category == SCENE:
+            objects.append(LayerObject((name,), scene=True))
+            continue
+        row, column = divmod(number % _GRID**2, _GRID)
+        left, top = 1 + column * wide, 1 + row * high
+        objects.append(LayerObject((name,), Box(left, top, left + wide - 2, top + high - 2)))
+    return LayerRecord(tuple(chains), tuple(objects))

@@ -1,0 +1,106 @@
+"""What is done with drafts as wholes: begun, listed, deleted, their settings taken in and out, a campaign
+duplicated; and a pilot that goes on with all images."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotation import jobs
+from annotation.campaigns.drafts import fields, keeping
+from annotation.campaigns.drafts.opening import go_on_with_all
+from annotation.campaigns.drafts.reading import DraftPlan
+from annotation.common.roles import RESEARCHER
+from annotation.models import Campaign
+from annotation.protocol.campaign_settings import CampaignError, as_toml
+from annotation.selectors.scopes import corpora_of
+from annotation.web.common.access import account_of, for_roles, for_roles_on
+from annotation.web.drafts.frame import draft_frame, for_draft
+from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, said
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@for_roles(RESEARCHER, corpora=True)
+def draft_list(request: HttpRequest) -> HttpResponse:
+    """One's drafts, and the beginning of another: its corpus."""
+    account = account_of(request)
+    corpora = corpora_of(account, RESEARCHER).filter(published=True).order_by("name")
+    if request.method == "POST":
+        corpus = corpora.filter(name=request.POST.get("corpus", "").replace("\0", "")).first()
+        with said(request, CampaignError):
+            if corpus is None:
+                raise CampaignError(_("Choose a corpus of the list."))
+            draft = keeping.begin_draft(owner=account, corpus=corpus)
+            return redirect("draft_step", draft.pk, fields.CORPUS_STEP)
+        return redirect("campaign_drafts")
+    about = {
+        "drafts": keeping.drafts_of(account),
+        "corpora": corpora,
+        "chosen": request.GET.get("corpus", ""),
+    }
+    return render(request, "annotation/drafts/list.html", about)
+
+
+@require_POST
+@for_draft
+def draft_delete(request: HttpRequest, plan: DraftPlan) -> HttpResponse:
+    """Throw a draft away."""
+    keeping.throw_away(draft=plan.draft)
+    messages.success(request, _("Draft “%(name)s” deleted.") % {"name": plan.name})
+    return redirect("campaign_drafts")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@for_draft
+def draft_settings(request: HttpRequest, plan: DraftPlan) -> HttpResponse:
+    """All settings of a draft as TOML: copied from here, or taken in; they then stand in the steps."""
+    wrong, status = "", 200
+    text = request.POST.get("settings", as_toml(plan.settings))
+    if request.method == "POST":
+        try:
+            keeping.import_settings(draft=plan.draft, text=text, tasks=plan.tasks)
+            messages.success(request, _("The settings are taken over into the steps."))
+            return redirect("draft_step", plan.draft.pk, fields.OPEN_STEP)
+        except CampaignError as error:
+            wrong, status = str(error), 409
+    return render(
+        request,
+        "annotation/drafts/settings.html",
+        draft_frame(plan, fields.VOTES_STEP, text=text, wrong=wrong),
+        status=status,
+    )
+
+
+@require_POST
+@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
+def campaign_duplicate(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """A new draft with the settings of a campaign."""
+    with said(request, CampaignError) as tell:
+        draft = keeping.duplicate_to_draft(campaign=campaign, owner=account_of(request))
+        tell(_("A draft with the settings of “%(name)s”: change what differs.") % {"name": campaign.name})
+        return redirect("draft_step", draft.pk, fields.OPEN_STEP)
+    return redirect("campaign", campaign.name)
+
+
+@require_POST
+@for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
+def pilot_go_on(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """After a pilot: the other images."""
+    actor = account_of(request)
+    with said(request, CampaignError, jobs.JobError) as tell:
+        go_on_with_all(
+            campaign=campaign,
+            actor=actor,
+            enqueue=lambda row, arguments: jobs.enqueue(
+                kind="open_images", arguments=arguments, campaign=row, actor=actor
+            ),
+        )
+        tell(_("Opening the other images."))
+        return redirect("jobs", campaign.name)
+    return redirect("campaign", campaign.name)

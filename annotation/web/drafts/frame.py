@@ -1,0 +1,149 @@
+"""What the pages of drafts share: whose draft it is, its steps, and how a task is shown without being one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, cast
+
+from django.http import Http404, HttpRequest, HttpResponseBase
+from django.utils import timezone
+from django.utils.translation import get_language, gettext_lazy
+from django.utils.translation import gettext as _
+
+from annotation import instructions
+from annotation.campaigns.drafts import fields
+from annotation.campaigns.drafts.posing import PosedQuestion
+from annotation.campaigns.drafts.reading import DraftPlan, read_draft
+from annotation.common.roles import RESEARCHER
+from annotation.instructions import CampaignText
+from annotation.models import CampaignDraft, Worker
+from annotation.queue.leases import Lease
+from annotation.task_types.base import TASK_TYPES, BadAnswer, TaskType, TranslatableText
+from annotation.task_types.practice import PRACTICE
+from annotation.task_types.shown import ShownImage, shown_image
+from annotation.web.annotator.practice import GivenPageType
+from annotation.web.annotator.task_page import RefusedForm, TaskPage, WorkSoFar, build_task_page
+from annotation.web.annotator.task_place import TaskPlace
+from annotation.web.common.access import account_of, for_roles
+
+P = ParamSpec("P")
+STEP_TITLES: dict[str, TranslatableText] = {
+    fields.CORPUS_STEP: gettext_lazy("Corpus"),
+    fields.QUESTIONS_STEP: gettext_lazy("Questions"),
+    fields.PAY_STEP: gettext_lazy("Pay"),
+    fields.TEST_STEP: gettext_lazy("Entry test"),
+    fields.VOTES_STEP: gettext_lazy("Votes and stop rules"),
+    fields.PREVIEW_STEP: gettext_lazy("Preview"),
+    fields.OPEN_STEP: gettext_lazy("Check and open"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownStep:
+    """A step in the list of steps: its title, whether it is this one, whether something is wrong in it."""
+
+    key: str
+    title: TranslatableText
+    here: bool
+    wrong: bool
+
+
+def for_draft(
+    view: Callable[Concatenate[HttpRequest, DraftPlan, P], HttpResponseBase],
+) -> Callable[..., HttpResponseBase]:
+    """Let a view be opened by researchers for drafts of their own; the view gets what the draft says."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, draft: int, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        row = CampaignDraft.objects.filter(pk=draft, owner=account_of(request)).first()
+        if row is None:
+            raise Http404(_("This draft is not there: it was opened or deleted, or is somebody else's."))
+        return view(request, read_draft(row), *args, **kwargs)
+
+    return for_roles(RESEARCHER, corpora=True)(guarded)
+
+
+def draft_frame(plan: DraftPlan, step: str, **more: Any) -> dict[str, Any]:
+    """What every page of a draft needs."""
+    steps = [
+        ShownStep(key, STEP_TITLES[key], key == step, bool(plan.problems_of(key))) for key in fields.STEPS
+    ]
+    place = fields.STEPS.index(step)
+    return {
+        "draft": plan.draft,
+        "plan": plan,
+        "step": step,
+        "step_title": STEP_TITLES[step],
+        "steps": steps,
+        "number": place + 1,
+        "all": len(steps),
+        "before": fields.STEPS[place - 1] if place else "",
+        "after": fields.STEPS[place + 1] if place + 1 < len(steps) else "",
+        **more,
+    }
+
+
+def kind_of_draft(plan: DraftPlan, kind: str) -> str:
+    """A kind of question that the draft asks; raises Http404 on any other."""
+    if kind not in plan.kinds:
+        raise Http404(_("This draft does not ask “%(kind)s”.") % {"kind": kind[:60]})
+    return kind
+
+
+def shown_task(
+    plan: DraftPlan,
+    posed: PosedQuestion,
+    entered: dict[str, str] | None = None,
+    wrong: BadAnswer | None = None,
+) -> TaskPage:
+    """A question laid out as its task page has it; nobody holds it."""
+    return _laid_out(
+        plan, TASK_TYPES.get(posed.kind), posed.content, shown_image(posed.image), entered, wrong
+    )
+
+
+def shown_scene(
+    plan: DraftPlan, kind: str, number: int, entered: dict[str, str], wrong: BadAnswer | None
+) -> TaskPage | None:
+    """An item of practice laid out as a task page has it, in the place of what the corpus cannot show; None
+    where the kind has none."""
+    items = PRACTICE.get(kind).items if kind in PRACTICE else ()
+    if not items:
+        return None
+    page, image = PRACTICE.get(kind).posed(items[number % len(items)])
+    given = cast(TaskType, GivenPageType(TASK_TYPES.get(kind), page))
+    return _laid_out(plan, given, {}, image, entered, wrong)
+
+
+def _laid_out(
+    plan: DraftPlan,
+    type_: TaskType,
+    content: dict[str, Any],
+    image: ShownImage,
+    entered: dict[str, str] | None,
+    wrong: BadAnswer | None,
+) -> TaskPage:
+    place = TaskPlace(Worker(pk=0), plan.unsaved(), type_)
+    refused = RefusedForm(entered or {}, str(wrong), wrong.field) if wrong else RefusedForm(entered or {})
+    return build_task_page(
+        place,
+        lease=Lease(0, type_.key, "", image.id, content, "", timezone.now(), None, None),
+        image=image,
+        text=text_of_draft(plan, type_.key),
+        settings=plan.settings,
+        done=WorkSoFar(),
+        sent=refused,
+    )
+
+
+def text_of_draft(plan: DraftPlan, kind: str) -> CampaignText:
+    """What workers will read of a kind: the text of the campaign that the draft is like, else ours."""
+    like = plan.draft.like
+    text = (
+        instructions.current_text(campaign=like, kind=kind)
+        if like is not None
+        else instructions.built_in_text(kind)
+    )
+    return instructions.text_in_language(text, get_language())

@@ -1,0 +1,86 @@
+"""A task of a draft as a worker will see it: the real page of its kind. Nothing of it is stored."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from annotation.campaigns.drafts import fields
+from annotation.campaigns.drafts.posing import GRID, posed_page, posed_without_boxes
+from annotation.campaigns.drafts.reading import DraftPlan
+from annotation.protocol.questions import Answer
+from annotation.selectors.campaign import money
+from annotation.task_types.base import TASK_TYPES, BadAnswer
+from annotation.web.annotator.task_parts import parts_of_task
+from annotation.web.common.filters import query_number
+from annotation.web.drafts.frame import draft_frame, for_draft, kind_of_draft, shown_scene, shown_task
+from annotation.web.staff.wording import FLAGS_IN_WORDS, answer_in_words, kind_in_words
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@for_draft
+def preview_task(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpResponse:
+    """Question `n` of a kind about the draft's corpus; POST says what would be stored, and stores nothing."""
+    kind = kind_of_draft(plan, kind)
+    number = min(query_number(request.GET, "n") or 0, 1000)
+    posed = posed_page(plan, kind, turn=number)
+    about: dict[str, Any] = {
+        "kind": kind,
+        "kind_name": kind_in_words(kind),
+        "kinds": [(each, kind_in_words(each)) for each in plan.kinds],
+        "scene": posed is None,
+        "needs_boxes": posed_without_boxes(plan, kind),
+        "next": (number + 1) % GRID,
+    }
+    status, entered, wrong = HTTPStatus.OK, dict[str, str](), None
+    if request.method == "POST":
+        entered = request.POST.dict()
+        type_ = TASK_TYPES.get(kind)
+        try:
+            answer = type_.parse(type_.from_form(entered))
+            about["sent"] = _in_words(kind, answer)
+        except BadAnswer as error:
+            status, wrong = HTTPStatus.UNPROCESSABLE_ENTITY, error
+    desk = (
+        shown_task(plan, posed, entered, wrong)
+        if posed is not None
+        else shown_scene(plan, kind, number, entered, wrong)
+    )
+    if desk is not None:
+        each, by_hour = desk.earns
+        currency = plan.settings.pay.currency
+        about |= {
+            "desk": desk,
+            "parts": parts_of_task(request, desk),
+            "earns": money(each, currency) if each else "",
+            "earns_hourly": money(by_hour, currency) if by_hour and not each else "",
+        }
+    return render(
+        request,
+        "annotation/drafts/preview_task.html",
+        draft_frame(plan, fields.PREVIEW_STEP, **about),
+        status=status.value,
+    )
+
+
+def _in_words(kind: str, answer: Answer) -> str:
+    """What would be stored of an answer."""
+    if answer.flag:
+        return str(FLAGS_IN_WORDS.get(answer.flag, answer.flag))
+    told = str(answer_in_words(kind, answer.answer))
+    if answer.box is not None:
+        size = {"width": answer.box.width, "height": answer.box.height}
+        told += " · " + _("a box of %(width)d × %(height)d pixels") % size
+    content = answer.content or {}
+    if "text" in content:
+        told += f" · “{content['text']}”"
+    if "ticked" in content:
+        told += " · " + _("%(n)d ticked") % {"n": sum(sum(row) for row in content["ticked"])}
+    return told

@@ -1,0 +1,321 @@
+"""The steps of a draft: each is shown, kept as it was typed, and looked at; the last one opens it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from annotation import jobs
+from annotation.campaigns.drafts import fields, keeping
+from annotation.campaigns.drafts.estimate import estimate, hourly_rate
+from annotation.campaigns.drafts.marks import purposes_of, strata_of_marks
+from annotation.campaigns.drafts.opening import open_draft
+from annotation.campaigns.drafts.paces import KindPace
+from annotation.campaigns.drafts.posing import posed_without_boxes
+from annotation.campaigns.drafts.readiness import can_open, readiness
+from annotation.campaigns.drafts.reading import (
+    PILOT_IMAGES,
+    SUGGESTED_HOURLY,
+    DraftPlan,
+    known_sources,
+    marked_kinds,
+    read_draft,
+)
+from annotation.campaigns.opening import ENTITIES, SMALLEST_CROWD
+from annotation.common.roles import RESEARCHER
+from annotation.models import Corpus
+from annotation.protocol.campaign_settings import CampaignError
+from annotation.protocol.kinds import all_tasks, kind_of, kinds_of_tasks
+from annotation.selectors.corpora import split_names
+from annotation.selectors.scopes import corpora_of
+from annotation.selectors.tags.kept import tag_list_of
+from annotation.task_types.base import TASK_TYPES, TranslatableText
+from annotation.task_types.practice import PRACTICE, practice_scene
+from annotation.task_types.practice.scenes import SCENE_DESCRIPTIONS
+from annotation.task_types.shown import ShownImage
+from annotation.web.common.access import account_of
+from annotation.web.drafts.form_fields import FormField, own_field, own_value, setting_form_fields
+from annotation.web.drafts.frame import draft_frame, for_draft
+from annotation.web.staff.wording import PURPOSES, answer_in_words, kind_in_words
+
+#: Where the form of a step leads besides to another step: nowhere, or to the campaign.
+STAY, OPEN = "stay", "open-now"
+#: The chain's tasks are of several kinds, which no type describes as a whole.
+_CHAIN_TITLE = gettext_lazy("Phrases and boxes")
+_CHAIN_SAYS = gettext_lazy(
+    "Which phrases of the captions mean the same thing, and where it is in the picture. Six small questions, "
+    "each asked as the answers before it require."
+)
+_CHAIN_YIELDS = gettext_lazy("chains of phrases, each with its boxes, as in Flickr30k Entities")
+
+
+@dataclass(frozen=True, slots=True)
+class TasksCard:
+    """What a campaign may ask, as a card: a sample picture, what workers do, and what it yields."""
+
+    tasks: str
+    title: TranslatableText
+    says: TranslatableText
+    yields: TranslatableText
+    picture: ShownImage | None
+    kinds: tuple[TranslatableText, ...]
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PayRow:
+    """A kind of question with its pay, how long an answer takes, and what an hour of it comes to."""
+
+    kind: str
+    name: TranslatableText
+    field: FormField
+    pace: KindPace
+    hourly: float
+    slow: float
+    fast: float
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedRow:
+    """A kind of question whose items are marked by hand: how many there are, by use."""
+
+    kind: str
+    name: TranslatableText
+    uses: tuple[tuple[str, TranslatableText, str], ...]
+    derived: bool
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@for_draft
+def draft_step(request: HttpRequest, plan: DraftPlan, step: str) -> HttpResponse:
+    """One step. A POST keeps what was typed and goes where its button says; where this step is wrong, "next"
+    stays."""
+    if step not in fields.STEPS:
+        raise Http404(_("There is no step “%(step)s”.") % {"step": step[:40]})
+    status, tried = HTTPStatus.OK, request.method == "POST"
+    if request.method == "POST":
+        _save(request, plan, step)
+        plan = read_draft(plan.draft)
+        go = request.POST.get("go", "")
+        if go == OPEN:
+            try:
+                return _opened(request, plan)
+            except (CampaignError, jobs.JobError) as error:
+                messages.error(request, str(error))
+                return redirect("draft_step", plan.draft.pk, fields.OPEN_STEP)
+        if go in fields.STEPS:
+            return redirect("draft_step", plan.draft.pk, go)
+        wrong = plan.problems_of(step)
+        if not wrong and go != STAY:
+            following = fields.STEPS[min(fields.STEPS.index(step) + 1, len(fields.STEPS) - 1)]
+            return redirect("draft_step", plan.draft.pk, following)
+        if not wrong:
+            return redirect("draft_step", plan.draft.pk, step)
+        status = HTTPStatus.CONFLICT
+    about = _ABOUT[step](request, plan)
+    # What nobody has typed yet is not reproached with being wrong.
+    told = tried or any(name in plan.draft.fields for name in plan.problems_of(step))
+    return render(
+        request,
+        f"annotation/drafts/{step}.html",
+        draft_frame(
+            plan,
+            step,
+            wrongs=plan.problems_of(step) if told else {},
+            saves=step != fields.PREVIEW_STEP,
+            **about,
+        ),
+        status=status.value,
+    )
+
+
+def _save(request: HttpRequest, plan: DraftPlan, step: str) -> None:
+    corpus: Corpus | None = None
+    if step == fields.CORPUS_STEP:
+        corpus = _corpora(request).filter(name=request.POST.get("corpus", "").replace("\0", "")).first()
+    if step != fields.PREVIEW_STEP:
+        keeping.save_step(
+            draft=plan.draft, step=step, data=request.POST.dict(), tasks=plan.tasks, corpus=corpus
+        )
+
+
+def _opened(request: HttpRequest, plan: DraftPlan) -> HttpResponse:
+    """The campaign of the draft, its images being opened. Raises CampaignError and JobError."""
+    actor = account_of(request)
+    campaign = open_draft(
+        draft=plan.draft,
+        enqueue=lambda row, arguments: jobs.enqueue(
+            kind="open_images", arguments=arguments, campaign=row, actor=actor
+        ),
+    )
+    messages.success(request, _("Opening the images. The campaign opens when all are open."))
+    return redirect("jobs", campaign.name)
+
+
+def _corpora(request: HttpRequest) -> QuerySet[Corpus]:
+    return corpora_of(account_of(request), RESEARCHER).filter(published=True).order_by("name")
+
+
+def _of_corpus(request: HttpRequest, plan: DraftPlan) -> dict[str, Any]:
+    splits = [name for name in split_names(plan.corpus) if name] if plan.corpus is not None else []
+    return {
+        "corpora": _corpora(request),
+        "name": own_field(
+            plan, "name", _("Name"), _("Letters, digits, - and _. The campaign’s layer gets the same name.")
+        ),
+        "images": own_field(plan, "images", _("Images at most"), _("Empty: all of them.")),
+        "tags": own_field(
+            plan,
+            "tags",
+            _("Only images with these tags"),
+            _(
+                "One query a line, for example: frisbee and dog. The images are drawn by chance, the same "
+                "number for each line."
+            ),
+            input_="area",
+        ),
+        "split": FormField(
+            "split",
+            _("Only the split"),
+            "select",
+            own_value(plan, "split"),
+            plan.problems.get("split", ""),
+            choices=(("", _("all images")), *((name, name) for name in splits)),
+        ),
+        "splits": splits,
+        "tagged": plan.corpus is not None and (tag_list_of(plan.corpus) is not None or bool(plan.tags)),
+        "chosen": plan.chosen_images().count(),
+    }
+
+
+def _of_questions(request: HttpRequest, plan: DraftPlan) -> dict[str, Any]:
+    return {
+        "cards": _cards(plan.tasks),
+        "settings": setting_form_fields(plan, fields.QUESTIONS_STEP),
+    }
+
+
+def _cards(chosen: str) -> list[TasksCard]:
+    """A card for everything that campaigns may ask; each with another scene of practice, while they last."""
+    found, used = [], set[str]()
+    for tasks in all_tasks():
+        kinds, chain = kinds_of_tasks(tasks), tasks == ENTITIES
+        one = TASK_TYPES.get(kinds[0])
+        sample = next((kind for kind in kinds if kind_of(kind).draws), kinds[0])
+        scenes = [item.scene for item in PRACTICE.get(sample).items] if sample in PRACTICE else []
+        scene = next((name for name in (*scenes, *SCENE_DESCRIPTIONS) if name not in used), "")
+        used.add(scene)
+        found.append(
+            TasksCard(
+                tasks,
+                _CHAIN_TITLE if chain else one.title,
+                _CHAIN_SAYS if chain else one.summary,
+                _CHAIN_YIELDS if chain else one.yields,
+                practice_scene(scene).image if scene else None,
+                tuple(kind_in_words(kind) for kind in kinds) if len(kinds) > 1 else (),
+                tasks == chosen,
+            )
+        )
+    return found
+
+
+def _of_pay(request: HttpRequest, plan: DraftPlan) -> dict[str, Any]:
+    inputs = setting_form_fields(plan, fields.PAY_STEP)
+    return {
+        "basis": inputs["pay.basis"],
+        "currency": inputs["pay.currency"],
+        "hourly": inputs["pay.hourly"],
+        "rows": [
+            PayRow(
+                kind,
+                kind_in_words(kind),
+                inputs[f"{fields.PER_ITEM}{kind}"],
+                plan.paces[kind],
+                *hourly_rate(plan, kind),
+            )
+            for kind in plan.kinds
+        ],
+        "unpaid": own_field(
+            plan, "unpaid", _("Unpaid work is meant: answers without pay earn nothing"), input_="tick"
+        ),
+        "suggested": SUGGESTED_HOURLY,
+    }
+
+
+def _of_test(request: HttpRequest, plan: DraftPlan) -> dict[str, Any]:
+    there = strata_of_marks(plan)
+    kinds = marked_kinds(plan.tasks)
+
+    def told(kind: str, purpose: str) -> str:
+        found = there.get((kind, purpose), {})
+        return ", ".join(
+            f"{answer_in_words(kind, answer)} {number}" for answer, number in sorted(found.items())
+        )
+
+    return {
+        "sources": known_sources(plan.corpus, plan.tasks, plan.split),
+        "chained": plan.tasks == ENTITIES,
+        "sentences": any(kind_of(kind).test_sentences is not None for kind in plan.kinds),
+        "like": plan.draft.like,
+        "rows": [
+            MarkedRow(
+                kind,
+                kind_in_words(kind),
+                tuple((purpose, PURPOSES[purpose], told(kind, purpose)) for purpose in purposes_of(kind)),
+                posed_without_boxes(plan, kind),
+            )
+            for kind in kinds
+        ],
+    }
+
+
+def _of_votes(request: HttpRequest, plan: DraftPlan) -> dict[str, Any]:
+    inputs = setting_form_fields(plan, fields.VOTES_STEP)
+    return {
+        "votes": [field for name, field in inputs.items() if not name.startswith("stop.")],
+        "stops": [field for name, field in inputs.items() if name.startswith("stop.")],
+    }
+
+
+def _of_preview(request: HttpRequest, plan: DraftPlan) -> dict[str, Any]:
+    return {"types": [TASK_TYPES.get(kind) for kind in plan.kinds]}
+
+
+def _of_opening(request: HttpRequest, plan: DraftPlan) -> dict[str, Any]:
+    lines = readiness(plan)
+    found = estimate(plan, pilot=PILOT_IMAGES)
+    return {
+        "lines": lines,
+        "ready": can_open(lines),
+        "estimate": found,
+        "by_kind": [(kind_in_words(kind), found.by_kind[kind], plan.paces[kind]) for kind in plan.kinds]
+        if found
+        else [],
+        "currency": plan.settings.pay.currency,
+        "pilot_images": PILOT_IMAGES,
+        "pilots": found is not None and found.images > PILOT_IMAGES,
+        "smallest": SMALLEST_CROWD,
+    }
+
+
+_ABOUT: dict[str, Callable[[HttpRequest, DraftPlan], dict[str, Any]]] = {
+    fields.CORPUS_STEP: _of_corpus,
+    fields.QUESTIONS_STEP: _of_questions,
+    fields.PAY_STEP: _of_pay,
+    fields.TEST_STEP: _of_test,
+    fields.VOTES_STEP: _of_votes,
+    fields.PREVIEW_STEP: _of_preview,
+    fields.OPEN_STEP: _of_opening,
+}

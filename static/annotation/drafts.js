@@ -1,0 +1,21 @@
+// Pay: what an hour comes to, while an amount is typed. The server says the same once it is saved.
+
+const basis = document.getElementById("pay.basis");
+const hourly = document.getElementById("pay.hourly");
+const number = (text) => Number.parseFloat(text.replace(",", ".")) || 0;
+const told = (amount) => amount.toLocaleString(document.documentElement.lang, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+
+function reckon() {
+  for (const output of document.querySelectorAll("output[data-seconds]")) {
+    const amount = number(document.getElementById(output.htmlFor[0]).value);
+    const hour = (seconds) => {
+      if (basis.value === "hour") return number(hourly.value);
+      return basis.value === "item" ? (amount * 3600) / seconds : 0;
+    };
+    const { seconds, least, most } = output.dataset;
+    output.querySelector("b").textContent = told(hour(Number(seconds)));
+    output.querySelector(".hint").textContent = `${told(hour(Number(most)))} – ${told(hour(Number(least)))}`;
+  }
+}
+
+document.getElementById("step").addEventListener("input", reckon);

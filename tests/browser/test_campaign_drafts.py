@@ -1,0 +1,81 @@
+"""A campaign opened step by step in a browser: marked with mouse and keys, and every page passes axe."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotation import jobs
+from annotation.models import Campaign, CampaignDraft, Control, Job
+from annotation.protocol import questions as q
+from tests.browser.conftest import Open, sign_in
+from tests.browser.looks import assert_accessible, overflow
+
+pytestmark = [
+    pytest.mark.usefixtures("scenes"),
+    # Some twenty pages, each looked at by axe at two widths; web/test_campaign_drafts.py is by requests.
+    pytest.mark.slow,
+]
+
+
+def good(page: Page) -> None:
+    """Every rule of axe, and nothing wider than a phone or a screen."""
+    for width in (390, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert overflow(page) == 0, (page.url, width)
+        assert_accessible(page)
+
+
+def test_a_researcher_opens_a_campaign_by_the_steps(open_page: Open) -> None:
+    page = open_page()
+    sign_in(page, "ada", then="/campaign-drafts/")
+    good(page)
+    page.get_by_role("button", name="Begin").click()
+    for title in ("Corpus", "Questions", "Pay"):
+        expect(page.get_by_role("heading", level=1, name=title)).to_be_visible()
+        good(page)
+        if title == "Pay":
+            page.get_by_label("drawing", exact=True).fill("0.29")
+            # 29 seconds an answer: what an hour comes to is said while one types.
+            expect(page.locator('output[for="pay.per_item.box_drawing"] b')).to_have_text("36.00")
+        page.get_by_role("button", name="Next").last.click()
+    good(page)
+    page.get_by_role("link", name="Mark: links, for the test").click()
+    good(page)
+    page.get_by_role("group").first.get_by_label("The same").check()
+    page.get_by_role("group").nth(1).get_by_label("Different").check()
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_role("status")).to_contain_text("2 items of links are marked")
+    page.get_by_role("link", name="Mark: drawing, for the test").click()
+    good(page)
+    page.get_by_role("link", name="Draw: picture 1").click()
+    good(page)
+    shown = page.locator("[data-frame]").bounding_box()
+    assert shown
+    page.mouse.move(shown["x"] + shown["width"] * 0.2, shown["y"] + shown["height"] * 0.2)
+    page.mouse.down()
+    page.mouse.move(shown["x"] + shown["width"] * 0.5, shown["y"] + shown["height"] * 0.6)
+    page.mouse.move(shown["x"] + shown["width"] * 0.6, shown["y"] + shown["height"] * 0.7)
+    page.mouse.up()
+    page.get_by_role("button", name="Send this box").click()
+    expect(page.get_by_role("heading", name="that has none yet")).to_be_visible()
+    page.keyboard.press("2")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("picture 2 of")
+    draft = CampaignDraft.objects.get()
+    assert [len(mark["known"]) for mark in draft.marks if mark["kind"] == q.BOX_DRAWING] == [1]
+    page.goto(f"/campaign-drafts/{draft.pk}/votes/")
+    good(page)
+    page.get_by_role("button", name="Next").last.click()
+    good(page)
+    page.get_by_role("link", name="Same thing?").or_(page.locator(".previews a")).first.click()
+    good(page)
+    page.keyboard.press("1")
+    expect(page.get_by_role("status")).to_contain_text("would now be stored")
+    page.get_by_role("link", name="Check and open").last.click()
+    good(page)
+    expect(page.get_by_role("heading", name="Ready to open")).to_be_visible()
+    page.get_by_role("button", name="Open the campaign").click()
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    jobs.run_queued_job(Job.objects.get().pk)
+    assert Campaign.objects.filter(state="open").count() == 1
+    assert Control.objects.filter(source="page", purpose="qualification").count() >= 4

@@ -1,0 +1,91 @@
+"""Seconds of an answer: measured where people were, published elsewhere."""
+
+from __future__ import annotations
+
+import pytest
+from django.utils import timezone
+
+from annotation.campaigns.drafts.paces import kind_paces
+from annotation.models import Account, Assignment, Campaign, Control, Standing, Worker
+from annotation.protocol import questions as q
+from annotation.workers.accounts import granting
+from tests.factories import a_corpus, some_images
+
+pytestmark = pytest.mark.django_db
+
+
+def answered(campaign: Campaign, pseudonym: str, number: int, seconds: float, role: str = "vote") -> None:
+    """Some answers of one worker, each of so many seconds."""
+    worker, _ = Worker.objects.get_or_create(pseudonym=pseudonym)
+    at = timezone.now()
+    control, _ = Control.objects.get_or_create(
+        campaign=campaign,
+        kind=q.COREF_LINK,
+        key="known",
+        image=campaign.corpus.images.all()[0],
+        defaults={"content": {}, "known": "yes", "stratum": "yes", "source": "page"},
+    )
+    Standing.objects.get_or_create(
+        campaign=campaign, worker=worker, kind=q.COREF_LINK, defaults={"changed_at": at}
+    )
+    Assignment.objects.bulk_create(
+        Assignment(
+            campaign=campaign,
+            worker=worker,
+            kind=q.COREF_LINK,
+            control=control,
+            attempt=Assignment.objects.filter(worker=worker).count() + each,
+            role=role,
+            state=Assignment.SUBMITTED,
+            leased_at=at,
+            expires_at=at,
+            ended_at=at,
+            seconds=seconds,
+            token=f"{pseudonym}-{role}-{seconds}-{each}",
+        )
+        for each in range(number)
+    )
+
+
+def researcher(name: str, **scope: object) -> Account:
+    account = Account.objects.create(username=name)
+    granting.grant(account=account, role="researcher", **scope)  # type: ignore[arg-type]
+    return account
+
+
+def campaign(name: str) -> Campaign:
+    return Campaign.objects.create(
+        name=name, corpus=a_corpus(name, some_images(1)), tasks="entities", state="open"
+    )
+
+
+def test_without_answers_the_seconds_are_published_ones_and_named():
+    found = kind_paces(researcher("ada"), (q.COREF_LINK,))[q.COREF_LINK]
+    assert (found.seconds, found.least, found.most, found.measured) == (5.75, 2.5, 9.0, False)
+    assert "Papadopoulos" in found.source
+
+
+def test_answers_of_two_workers_are_a_mean_with_its_interval():
+    made = campaign("quay")
+    answered(made, "w-slow", 30, 6.0)
+    answered(made, "w-fast", 30, 4.0)
+    found = kind_paces(researcher("ada"), (q.COREF_LINK,))[q.COREF_LINK]
+    assert found.measured and found.seconds == pytest.approx(5.0)
+    # Residuals of 30 seconds on either side, of two workers: 60 over 60 answers, on either side 1.96 of it.
+    assert found.most - found.seconds == pytest.approx(1.96)
+    assert "60" in found.source
+
+
+def test_a_simulated_crowd_the_test_and_one_worker_alone_measure_nothing():
+    made = campaign("quay")
+    answered(made, "w-simulated", 90, 0.0)
+    answered(made, "w-tested", 90, 5.0, role="qualification")
+    answered(made, "w-alone", 90, 5.0)
+    assert not kind_paces(researcher("ada"), (q.COREF_LINK,))[q.COREF_LINK].measured
+
+
+def test_campaigns_of_others_say_nothing():
+    made, other = campaign("quay"), campaign("other")
+    answered(made, "w-slow", 30, 6.0)
+    answered(made, "w-fast", 30, 4.0)
+    assert not kind_paces(researcher("bob", corpus=other.corpus), (q.COREF_LINK,))[q.COREF_LINK].measured

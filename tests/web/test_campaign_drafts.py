@@ -1,0 +1,393 @@
+"""Opening a campaign step by step: drafts, a test marked on a grid, a preview, the check, a pilot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+
+from annotation import campaigns, instructions, jobs
+from annotation.campaigns.drafts import estimate, posing
+from annotation.campaigns.drafts.reading import read_draft
+from annotation.models import (
+    Account,
+    Assignment,
+    Campaign,
+    CampaignDraft,
+    Control,
+    Item,
+    Job,
+    Judgment,
+    OpenImage,
+    Task,
+)
+from annotation.protocol import questions as q
+from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.kinds import kinds_of_tasks
+from annotation.task_types.caption_writing.rules import CAPTION_WRITING
+from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
+from annotation.task_types.relevance.rules import RELEVANCE
+from tests.factories import a_corpus, an_image, some_images
+from tests.web import world as people
+from tests.web.staff import press, said, words
+
+pytestmark = pytest.mark.django_db
+START = "/campaign-drafts/"
+STEPS = ("corpus", "questions", "pay", "test", "votes")
+
+
+@pytest.fixture
+def ada() -> Client:
+    return people.signed_in("ada", "researcher")
+
+
+def begun(client: Client, corpus: str) -> CampaignDraft:
+    press(client, START, "Begin", corpus=corpus)
+    return CampaignDraft.objects.latest("pk")
+
+
+def at(draft: CampaignDraft, step: str) -> str:
+    return reverse("draft_step", args=[draft.pk, step])
+
+
+def plain_corpus(name: str, number: int = 14) -> Any:
+    """Images with captions and without any layer, so that nothing is known."""
+    return a_corpus(
+        name,
+        [
+            an_image(
+                f"{n:03}", "A man in a red hat crosses the street .", "A man walks a dog .", layered=False
+            )
+            for n in range(number)
+        ],
+    )
+
+
+def run_jobs() -> None:
+    for job in Job.objects.filter(state=Job.QUEUED).order_by("pk"):
+        jobs.run_queued_job(job.pk)
+
+
+def test_who_presses_next_throughout_gets_a_campaign_with_pay_and_a_test(ada):
+    a_corpus("streets", some_images(24))
+    draft = begun(ada, "streets")
+    for step in STEPS:
+        page = press(ada, at(draft, step), "Next")
+        assert page.status_code == 200 and "not complete" not in words(page), step
+    assert page.request["PATH_INFO"] == at(draft, "preview")
+    page = press(ada, at(draft, "open"), "Open the campaign")
+    assert said(page) == ["Opening the images. The campaign opens when all are open."]
+    run_jobs()
+    campaign = Campaign.objects.get()
+    assert (campaign.name, campaign.state, str(campaign.created_by)) == ("streets-1", "open", "ada")
+    assert not CampaignDraft.objects.exists()
+    pay = settings_of(campaign.settings).pay
+    assert pay.basis == "item" and not pay.unpaid(campaign.kinds)
+    # 29 seconds of drawing at 12 an hour are 0.0967, rounded up.
+    assert pay.per_item[q.BOX_DRAWING] == 0.1
+    assert set(Control.objects.values_list("source", "purpose")) == {
+        ("gold", "control"),
+        ("gold", "qualification"),
+    }
+    assert OpenImage.objects.count() == 20
+
+
+def test_a_pilot_goes_on_with_all_images_by_one_button(ada):
+    a_corpus("streets", some_images(24))
+    draft = begun(ada, "streets")
+    press(ada, at(draft, "open"), "Open the campaign")
+    run_jobs()
+    page = ada.get("/campaigns/streets-1/")
+    assert "This is a pilot 4 other images are not asked about yet." in words(page)
+    page = press(ada, "/campaigns/streets-1/", "Go on with all images")
+    assert said(page) == ["Opening the other images."]
+    run_jobs()
+    assert OpenImage.objects.count() == 24
+    page = ada.get("/campaigns/streets-1/")
+    assert "This is a pilot" not in words(page) and "went on with all images after a pilot" in words(page)
+    again = ada.post(reverse("go_on_with_all", args=["streets-1"]), follow=True)
+    assert "is no pilot that could go on" in said(again)[0] and OpenImage.objects.count() == 24
+
+
+@pytest.mark.parametrize(("tasks", "kind"), [("graded", GRADED_RELEVANCE), ("relevance", RELEVANCE)])
+def test_a_pilot_of_pairs_goes_on_with_pairs_of_the_other_images(ada, tasks, kind):
+    a_corpus("streets", some_images(24))
+    draft = begun(ada, "streets")
+    press(ada, at(draft, "questions"), "Next", tasks=tasks)
+    press(ada, at(draft, "test"), "Next", entry="none")
+    press(ada, at(draft, "open"), "Open the campaign")
+    run_jobs()
+
+    def pairs() -> set[tuple[int, int, int]]:
+        """(image, caption's image, caption's place) that are asked about."""
+        found = set()
+        for content, image in Item.objects.values_list("content", "task__image__image"):
+            asked = content["captions"] if "captions" in content else [content["caption"]]
+            found |= {(content.get("image", image), *caption) for caption in asked}
+        return found
+
+    first, keys = pairs(), set(Task.objects.values_list("key", flat=True))
+    assert len({image for image, _, _ in first}) == 20
+    press(ada, "/campaigns/streets-1/", "Go on with all images")
+    run_jobs()
+    more = pairs() - first
+    assert len({image for image, _, _ in pairs()}) == 24 and first < pairs()
+    assert {image for image, _, _ in more}.isdisjoint({image for image, _, _ in first})
+    assert keys < set(Task.objects.values_list("key", flat=True))
+    assert set(Task.objects.values_list("kind", flat=True)) == {kind}
+
+
+def test_captions_are_asked_as_the_steps_say(ada):
+    plain_corpus("photos")
+    draft = begun(ada, "photos")
+    press(ada, at(draft, "corpus"), "Next", name="written", images="6")
+    press(ada, at(draft, "questions"), "Next", tasks="captions")
+    press(ada, at(draft, "pay"), "Next", **{f"pay.per_item.{CAPTION_WRITING}": "0.25"})
+    press(ada, at(draft, "votes"), "Next", **{f"answers.{CAPTION_WRITING}": "2", "stop.budget": "40"})
+    page = words(ada.get(at(draft, "open")))
+    # Six images, two sentences each: counted, not guessed.
+    assert "answers 12 12 – 12" in page and "cost 3.00 USD 3.00 – 3.00" in page
+    assert "The test of sentences that comes with caption writing." in page
+    press(ada, at(draft, "open"), "Open the campaign", open_to_all="yes")
+    run_jobs()
+    campaign = Campaign.objects.get()
+    settings = settings_of(campaign.settings)
+    assert (campaign.name, campaign.tasks, campaign.open_to_all) == ("written", "captions", True)
+    assert settings.answers.wanted(CAPTION_WRITING) == 2 and settings.stop.budget == 40
+    assert settings.pay.per_item == {CAPTION_WRITING: 0.25}
+    assert OpenImage.objects.count() == 6
+    assert Control.objects.filter(purpose="qualification").count() == 36
+
+
+@pytest.mark.parametrize(
+    ("step", "given", "field", "told"),
+    [
+        ("corpus", {"name": "a b"}, "name", "letters, digits"),
+        ("corpus", {"name": "gold"}, "name", "taken for the corpus"),
+        ("corpus", {"images": "many"}, "images", "is not a number of images"),
+        ("pay", {"pay.per_item.coref_link": "-1"}, "pay.per_item.coref_link", "0 to"),
+        ("pay", {"pay.per_item.coref_link": "dear"}, "pay.per_item.coref_link", "is no number"),
+        ("pay", {"pay.per_item.coref_link": "0"}, "unpaid", "would earn nothing"),
+        ("votes", {"link_votes": "2"}, "link_votes", "expected an odd number"),
+        ("votes", {"stop.until": "2026-02-30"}, "stop.until", "there is no such day"),
+        ("votes", {"verification_votes": ""}, "verification_votes", "This is needed"),
+    ],
+)
+def test_what_cannot_be_is_said_at_its_field_and_kept_as_typed(ada, step, given, field, told):
+    plain_corpus("photos", 2)
+    draft = begun(ada, "photos")
+    page = press(ada, at(draft, step), "Next", **given)
+    assert page.status_code == 409 and told in words(page)
+    assert f'id="{field}-wrong"' in page.content.decode() or f'href="#{field}"' in page.content.decode()
+    # It is there after signing in again, and the campaign does not open.
+    again = Client()
+    again.force_login(Account.objects.get(username="ada"))
+    shown = again.get(at(draft, step)).content.decode()
+    for value in filter(None, given.values()):
+        assert f'value="{value}"' in shown
+    check = words(again.get(at(draft, "open")))
+    assert "Not ready yet" in check and told.casefold() in check.casefold()
+    refused = again.post(at(draft, "open"), {"go": "open-now"}, follow=True)
+    assert "It cannot be opened yet" in said(refused)[0] and not Campaign.objects.exists()
+
+
+def test_a_step_that_is_wrong_does_not_keep_anybody_from_another(ada):
+    plain_corpus("photos", 2)
+    draft = begun(ada, "photos")
+    page = ada.post(at(draft, "votes"), {"link_votes": "2", "shown": "link_votes", "go": "corpus"})
+    assert page.status_code == 302 and page["Location"] == at(draft, "corpus")
+    draft.refresh_from_db()
+    assert draft.fields["link_votes"] == "2"
+
+
+def test_a_test_that_is_marked_on_the_grid_is_stored_as_control_items(ada):
+    plain_corpus("photos")
+    draft = begun(ada, "photos")
+    grid = reverse("mark_items", args=[draft.pk, q.COREF_LINK])
+    posed = posing.posed_questions(read_draft(draft), q.COREF_LINK)
+    assert len(posed) == 12 and len({each.image for each in posed}) == 12
+    answers = {f"mark-{n}": ("yes", "no")[n % 2] for n in range(11)}
+    page = press(ada, grid, "Save", **answers)
+    assert said(page) == ["11 items of links are marked."]
+    page = press(ada, f"{grid}?purpose=control", "Save", **{"mark-0": "yes"})
+    check = words(ada.get(at(draft, "open")))
+    assert "Test of links 11 of 12 items." in check
+    assert "Test of verification Nothing is marked: it begins with practice." in check
+    # A second look shows what was marked, and takes one back.
+    press(ada, grid, "Save", **{"mark-10": ""})
+    press(ada, at(draft, "open"), "Open the campaign")
+    run_jobs()
+    campaign = Campaign.objects.get()
+    assert campaign.state == "open"
+    rows = Control.objects.filter(campaign=campaign, purpose="qualification").select_related("image")
+    by_image = {row.image.key: row for row in rows}
+    assert len(by_image) == 10
+    for number, each in enumerate(posed[:10]):
+        row = by_image[each.key]
+        assert (row.known, row.source, row.kind) == (answers[f"mark-{number}"], "page", q.COREF_LINK)
+        assert tuple(row.content["mentions"]) == each.mentions and row.key.startswith(q.COREF_LINK)
+    assert Control.objects.get(purpose="control").image.key == posed[0].key
+
+
+def test_marks_that_all_have_one_answer_keep_the_campaign_shut(ada):
+    plain_corpus("photos")
+    draft = begun(ada, "photos")
+    grid = reverse("mark_items", args=[draft.pk, q.COREF_LINK])
+    press(ada, grid, "Save", **{f"mark-{n}": "yes" for n in range(12)})
+    check = words(ada.get(at(draft, "open")))
+    assert "Not ready yet" in check and "All marks have one answer, so nobody could begin" in check
+    press(ada, grid, "Save", **{"mark-3": "no"})
+    assert "Ready to open" in words(ada.get(at(draft, "open")))
+
+
+def test_boxes_that_are_drawn_answer_the_other_questions_about_boxes_too(ada):
+    plain_corpus("photos")
+    draft = begun(ada, "photos")
+    posed = posing.posed_questions(read_draft(draft), q.BOX_DRAWING)
+    place = reverse("mark_boxes", args=[draft.pk, q.BOX_DRAWING])
+    drawn = {"answer": "drawn", "xmin": "100", "ymin": "50", "xmax": "220", "ymax": "300", "way": "drag"}
+    for number, each in enumerate(posed[:8]):
+        address = f"{place}?purpose=qualification&image={each.key}"
+        page = ada.post(address, drawn)
+        assert page.status_code == 302, page.content.decode()[:500]
+        if number % 2:
+            ada.post(address, {**drawn, "xmin": "300", "xmax": "400"})
+        page = ada.post(address, {"answer": "none"})
+        assert page.status_code == 302
+    small = ada.post(f"{place}?image={posed[9].key}", {**drawn, "xmax": "9000"})
+    assert small.status_code == 422 and "leaves image" in words(small)
+    press(ada, at(draft, "open"), "Open the campaign")
+    run_jobs()
+    assert Campaign.objects.get().state == "open"
+    found = Control.objects.order_by("pk").values_list("kind", "purpose", "stratum")
+    strata = {(kind, purpose): set[str]() for kind, purpose, _ in found}
+    for kind, purpose, stratum in found:
+        strata[kind, purpose].add(stratum)
+    assert strata[q.BOX_DRAWING, "qualification"] == {"drawn", "none"}
+    assert strata[q.BOX_QUALITY, "qualification"] == {"good", "bad"}
+    assert strata[q.BOX_QUALITY, "control"] == {"good", "bad"}
+    for row in Control.objects.filter(kind=q.BOX_QUALITY):
+        assert (row.content["pending"] == [100, 50, 220, 300]) == (row.known == "good")
+
+
+def test_relevance_is_marked_by_ticks(ada):
+    a_corpus("streets", some_images(14))
+    draft = begun(ada, "streets")
+    press(ada, at(draft, "questions"), "Next", tasks="relevance")
+    grid = reverse("mark_items", args=[draft.pk, RELEVANCE])
+    page = press(ada, grid, "Save", **{"mark-0-0": "on", "mark-1-0": "on", "mark-1-1": "on"})
+    assert "2 items of relevance are marked." in said(page)[0]
+    every = {f"mark-2-{n}": "on" for n in range(8)}
+    page = press(ada, grid, "Save", **every)
+    assert page.status_code == 409 and "with 8 true captions: expected 1 to 3" in words(page)
+    draft.refresh_from_db()
+    assert sorted(sum(mark["known"]) for mark in draft.marks) == [1, 2]
+
+
+def test_a_preview_shows_the_workers_page_and_stores_nothing(ada):
+    a_corpus("streets", some_images(14))
+    draft = begun(ada, "streets")
+    for tasks in ("entities", "relevance", "graded", "captions", "regions", "tags"):
+        press(ada, at(draft, "questions"), "Next", tasks=tasks)
+        for kind in kinds_of_tasks(tasks):
+            page = ada.get(reverse("preview_task", args=[draft.pk, kind]))
+            shown = page.content.decode()
+            assert page.status_code == 200 and "Nothing is stored" in shown, kind
+            assert 'class="question"' in shown and 'name="answer"' in shown, kind
+    press(ada, at(draft, "questions"), "Next", tasks="entities")
+    address = reverse("preview_task", args=[draft.pk, q.COREF_LINK])
+    page = ada.post(address, {"answer": "yes"})
+    assert "A worker’s answer would now be stored: yes" in words(page)
+    assert ada.post(address, {"answer": "perhaps"}).status_code == 422
+    assert not any(model.objects.exists() for model in (Campaign, Judgment, Assignment, Task, Control))
+
+
+def test_a_draft_belongs_to_who_began_it(ada):
+    plain_corpus("photos", 2)
+    draft = begun(ada, "photos")
+    bob = people.signed_in("bob", "researcher")
+    assert "photos-1" not in words(bob.get(START)) and "photos-1" in words(ada.get(START))
+    for route in ("draft_settings", "delete_draft"):
+        assert bob.post(reverse(route, args=[draft.pk])).status_code == 404
+    assert bob.get(at(draft, "open")).status_code == 404
+    page = press(ada, START, "Delete")
+    assert said(page) == ["Draft “photos-1” deleted."] and not CampaignDraft.objects.exists()
+
+
+def test_settings_come_and_go_as_toml(ada):
+    plain_corpus("photos", 2)
+    draft = begun(ada, "photos")
+    address = reverse("draft_settings", args=[draft.pk])
+    text = "link_votes = 3\n[trust]\nbar = 0.9\nqualification = false\n[pay]\nbasis = 'hour'\nhourly = 11.5"
+    press(ada, address, "Take these settings", settings=text)
+    draft.refresh_from_db()
+    plan = read_draft(draft)
+    assert (plan.settings.protocol.link_votes, plan.settings.trust.bar, plan.entry) == (3, 0.9, "none")
+    assert (plan.settings.pay.basis, plan.settings.pay.hourly) == ("hour", 11.5)
+    shown = ada.get(at(draft, "pay")).content.decode()
+    assert 'value="11.5"' in shown
+    assert "bar = 0.9" in ada.get(address).content.decode()
+    wrong = press(ada, address, "Take these settings", settings="link_votes = 2")
+    assert wrong.status_code == 409 and "link_votes = 2" in wrong.content.decode()
+    # What a step sets holds above what was brought.
+    press(ada, at(draft, "votes"), "Next", link_votes="5")
+    draft.refresh_from_db()
+    assert read_draft(draft).settings.protocol.link_votes == 5
+    assert read_draft(draft).settings.trust.bar == 0.9
+
+
+def test_a_campaign_is_duplicated_into_a_draft_with_its_texts_and_items(ada):
+    plain_corpus("photos", 3)
+    settings = {"verification_votes": 3, "pay": {"basis": "hour", "hourly": 9.0}}
+    made = campaigns.create_campaign(name="first", corpus="photos", tasks="entities", settings=settings)
+    instructions.publish_text(campaign=made, kind=q.COREF_LINK, text="Look twice.")
+    page = press(ada, "/campaigns/first/", "Duplicate this campaign")
+    assert said(page) == ["A draft with the settings of “first”: change what differs."]
+    draft = CampaignDraft.objects.get()
+    plan = read_draft(draft)
+    assert plan.name == "first-1" and plan.settings == settings_of(settings)
+    preview = ada.get(reverse("preview_task", args=[draft.pk, q.COREF_LINK]))
+    assert "Look twice." in words(preview)
+    press(ada, at(draft, "open"), "Open the campaign")
+    run_jobs()
+    copy = Campaign.objects.get(name="first-1")
+    assert settings_of(copy.settings) == settings_of(settings) and copy.state == "open"
+    assert instructions.current_text(campaign=copy, kind=q.COREF_LINK).text == "Look twice."
+
+
+def test_the_estimate_of_chains_has_an_interval_and_keeps_what_it_counted(ada, monkeypatch):
+    plain_corpus("photos", 9)
+    draft = begun(ada, "photos")
+    monkeypatch.setattr(estimate, "SECONDS_A_LOOK", 0.0)
+    found = estimate.estimate(read_draft(draft), pilot=20)
+    assert found is not None and (found.sampled, found.whole, found.guessed) == (estimate.FIRST, False, True)
+    assert 0 < found.hours.low < found.hours.value < found.hours.high
+    assert 0 < found.cost.low <= found.cost.value <= found.cost.high
+    draft.refresh_from_db()
+    assert len(draft.sample["images"]) == estimate.FIRST
+    more = estimate.estimate(read_draft(draft), pilot=20)
+    assert more is not None and more.sampled == 2 * estimate.FIRST
+    # Other settings of the protocol are another rehearsal: three votes take more answers.
+    press(ada, at(draft, "votes"), "Next", link_votes="3")
+    draft.refresh_from_db()
+    thrice = estimate.estimate(read_draft(draft), pilot=20)
+    assert thrice is not None and thrice.sampled == estimate.FIRST
+    assert thrice.by_kind[q.COREF_LINK] > 1.5 * more.by_kind[q.COREF_LINK]
+
+
+def test_queries_of_a_step_do_not_grow_with_the_images(ada, django_assert_max_num_queries):
+    counts = []
+    for name, number in (("few", 4), ("many", 60)):
+        a_corpus(name, some_images(number))
+        draft = begun(ada, name)
+        with django_assert_max_num_queries(200):
+            before = len(connection.queries_log)
+            connection.force_debug_cursor = True
+            for step in ("corpus", "questions", "pay", "test", "votes", "preview"):
+                assert ada.get(at(draft, step)).status_code == 200
+            connection.force_debug_cursor = False
+            counts.append(len(connection.queries_log) - before)
+    assert counts[0] == counts[1]
