@@ -37,8 +37,9 @@ _CLOSE_TOGETHER = 256
 _FIRST_WEIGHT = 0.5
 #: How the names of a stored second network begin.
 _REFINER = "refiner."
-#: Held-out phrases that there must be for the chance to be set right.
-_LEAST_HELD_OUT = 30
+#: Held-out phrases by which the chance is set right, at least; fewer than that are in few pictures, of which
+#: no more than such a share is held out. With fewer than the second number nothing is held out.
+_HELD_OUT, _LARGEST_SHARE, _LEAST_HELD_OUT = 60, 0.25, 30
 
 
 class NothingToLearn(ValueError):
@@ -71,7 +72,7 @@ class BoxProposer:
     ) -> BoxProposer:
         """Learn from `pictures`, from the weights and words of `begin` on where it is given.
 
-        The last `held_out` of them set the chance right. Raises NothingToLearn.
+        The last `held_out` of them set the chance right: more, where they are few. Raises NothingToLearn.
         """
         taught = [picture for picture in pictures if picture.phrases]
         if not taught:
@@ -80,15 +81,11 @@ class BoxProposer:
             )
         for picture in taught:
             self._check(picture.colours)
-        held = int(len(taught) * self.settings.held_out)
-        held_out = taught[len(taught) - held :]
-        if sum(len(picture.phrases) for picture in held_out) < _LEAST_HELD_OUT:
-            held_out = []
-        learned = taught[: len(taught) - held] if held_out else taught
+        held_out = self._held_out(taught)
+        learned = taught[: len(taught) - len(held_out)]
         said = [one for picture in learned for phrase in picture.phrases for one in phrase.said]
         begun = begin if begin is not None and begin.network_ is not None else None
         self.words_ = begun.words_.with_more(said) if begun else Words.of(said)
-        dice = np.random.default_rng([seed, len(learned)])
         epochs = (self.settings.epochs, self.settings.close_epochs if self.settings.looks else 0)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
@@ -100,12 +97,13 @@ class BoxProposer:
                 self.words_,
                 learned,
                 self.settings,
-                dice,
+                np.random.default_rng([seed, len(learned)]),
                 lambda done, of: told(done, of * sum(epochs) // epochs[0]),
             )
             self.network_, self.refiner_ = network, None
             self.first_weight_, self.chance_ = _FIRST_WEIGHT, (1.0, 0.0)
             if self.settings.looks:
+                torch.manual_seed(seed + 1)
                 refiner = RefinerNetwork(len(self.words_.numbers) + 1)
                 if begun is not None and begun.refiner_ is not None:
                     refiner.take_over(begun.refiner_)
@@ -113,9 +111,8 @@ class BoxProposer:
                     refiner,
                     self.words_,
                     learned,
-                    self._found(learned),
                     self.settings,
-                    dice,
+                    np.random.default_rng([seed, len(learned), 2]),
                     lambda done, of: told(done + of * epochs[0] // epochs[1], of * sum(epochs) // epochs[1]),
                 )
                 self.refiner_ = refiner
@@ -167,7 +164,8 @@ class BoxProposer:
             if name.startswith(_REFINER)
         }
         network = ProposerNetwork(len(words.numbers) + 1)
-        # Those stored before there was a second look have none.
+        # Those stored before there was a second look have none, and their first was at the whole picture.
+        plain.setdefault("overview", plain["side"])
         refiner = RefinerNetwork(len(words.numbers) + 1) if second else None
         try:
             network.load_state_dict(arrays)
@@ -191,6 +189,15 @@ class BoxProposer:
             raise ValueError(
                 f"a picture of shape {colours.shape} and type {colours.dtype}; expected {expected} and uint8"
             )
+
+    def _held_out(self, taught: Sequence[TaughtPicture]) -> Sequence[TaughtPicture]:
+        """The last pictures, by which the chance is set right; none where they have too few phrases."""
+        held = int(len(taught) * self.settings.held_out)
+        most = int(len(taught) * _LARGEST_SHARE) if held else 0
+        phrases = [len(picture.phrases) for picture in reversed(taught)]
+        while held < most and sum(phrases[:held]) < _HELD_OUT:
+            held += 1
+        return taught[len(taught) - held :] if sum(phrases[:held]) >= _LEAST_HELD_OUT else []
 
     def _logits(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Of boxes with the logits of their looks the logit of both, (boxes,)."""
@@ -257,15 +264,6 @@ class BoxProposer:
                 every[some, 5] = logits.double().numpy()
         parts = iter(np.split(every, np.cumsum(counts)[:-1]))
         return [[next(parts) for _ in own] for own in first]
-
-    def _found(self, pictures: Sequence[TaughtPicture]) -> list[list[NDArray[np.float64]]]:
-        """What the first look finds for each phrase, (boxes, 4), by the first way of saying it."""
-        found: list[list[NDArray[np.float64]]] = []
-        for start in range(0, len(pictures), _TOGETHER):
-            some = pictures[start : start + _TOGETHER]
-            told = self._first([p.colours for p in some], [[t.said[0] for t in p.phrases] for p in some])
-            found += [[rows[:, :4] for rows in own] for own in told]
-        return found
 
     def _calibrate(self, pictures: Sequence[TaughtPicture]) -> None:
         """Weigh the two looks by all boxes of held-out pictures, and set the chance of each phrase's best

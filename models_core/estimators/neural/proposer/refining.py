@@ -1,11 +1,13 @@
-"""How the second look at boxes is learned: from boxes that are moved, and from what the first look finds.
+"""How the second look at boxes is learned: from accepted boxes that are moved, and from other places.
 
 A phrase gives two close-ups in each step. One is of an accepted box whose middle and extent were moved by
-chance, by little or by much. The other is of what the first look took for the phrase's thing, or of a thing
-of another phrase of the picture: so the chance of being accepted is learned of wrong things too. Where a
-close-up overlaps a box of the phrase, its sides are to be that box's (logarithm of IoU, and cross-entropy of
-the two cells beside each side). The chance is that of the network's own box: whether it is as tight as people
-demand (IoU `ACCEPTED_IOU`). Half of the pictures are mirrored.
+chance, by little or by much. The other is of a thing of another phrase of the picture, or of a place anywhere
+that is as large as the phrase's thing: so the chance of being accepted is learned of wrong things too. Where
+a close-up overlaps a box of the phrase, its sides are to be that box's (logarithm of IoU, and cross-entropy
+of the two cells beside each side). The chance is that of the network's own box: whether it is as tight as
+people demand (IoU `ACCEPTED_IOU`). Half of the pictures are mirrored.
+
+Nothing that the first look finds is needed: the two are learned apart from each other.
 """
 
 from __future__ import annotations
@@ -25,13 +27,11 @@ from models_core.estimators.neural.proposer.network import overlap
 from models_core.estimators.neural.proposer.refiner import CELLS, RefinerNetwork, cell_places, refined_boxes
 from models_core.estimators.neural.proposer.training import ACCEPTED_IOU, ProposerSettings
 
-#: Of each picture and phrase the boxes that the first look finds, (boxes, 4), as shares.
-Found = Sequence[Sequence[NDArray[np.float64]]]
 #: Standard deviations by which a box is moved, of its middle as a share of its extent and of the logarithm of
 #: its extent; one of them by chance.
 _MOVES = ((0.06, 0.10), (0.15, 0.25), (0.25, 0.45))
-#: How often the second close-up is of what the first look found; else of another phrase's thing.
-_OF_FOUND = 0.7
+#: How often the second close-up is of another phrase's thing; else of any place.
+_OF_OTHERS = 0.6
 #: A close-up learns the sides of a box that the box in its middle overlaps by so much.
 _LEAST_IOU = 0.1
 _WEIGHTS = {"overlap": 2.0, "sides": 0.5, "accepted": 1.0}
@@ -42,13 +42,11 @@ def train_refiner(
     network: RefinerNetwork,
     words: Words,
     pictures: Sequence[TaughtPicture],
-    found: Found,
     settings: ProposerSettings,
     dice: np.random.Generator,
     told: Callable[[int, int], object] = lambda done, of: None,
 ) -> None:
-    """Learn from `pictures`, and what the first look finds in each, for so many epochs; `told` is called
-    after each step."""
+    """Learn from `pictures` for so many epochs; `told` is called after each step."""
     batches = max(1, len(pictures) // settings.batch)
     steps = settings.close_epochs * batches
     optimizer = torch.optim.AdamW(network.parameters(), settings.rate, weight_decay=1e-4)
@@ -59,8 +57,7 @@ def train_refiner(
     for epoch in range(settings.close_epochs):
         order = dice.permutation(len(pictures))
         for place, chosen in enumerate(np.array_split(order, batches)):
-            some = [(pictures[i], found[i]) for i in chosen]
-            loss = _batch_loss(network, words, some, dice)
+            loss = _batch_loss(network, words, [pictures[i] for i in chosen], dice)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             nn.utils.clip_grad_norm_(network.parameters(), _CLIP)
@@ -73,21 +70,21 @@ def train_refiner(
 def _batch_loss(
     network: RefinerNetwork,
     words: Words,
-    pictures: Sequence[tuple[TaughtPicture, Sequence[NDArray[np.float64]]]],
+    pictures: Sequence[TaughtPicture],
     dice: np.random.Generator,
 ) -> Tensor:
     colours, said, accepted = [], [], []
     boxes: list[NDArray[np.float64]] = []
     of: list[int] = []
     pictures_of: list[int] = []
-    for place, (picture, found) in enumerate(pictures):
+    for place, picture in enumerate(pictures):
         turn = dice.random() < 0.5
         colours.append(np.ascontiguousarray(picture.colours[:, ::-1]) if turn else picture.colours)
         own = [mirrored(phrase.boxes) if turn else phrase.boxes for phrase in picture.phrases]
         for number, phrase in enumerate(picture.phrases):
-            looked = mirrored(found[number]) if turn else found[number]
             others = [each for other, each in enumerate(own) if other != number]
-            boxes += [_moved(_one_of(own[number], dice), dice), _elsewhere(looked, others, dice)]
+            box = _one_of(own[number], dice)
+            boxes += [_moved(box, dice), _elsewhere(box, others, dice)]
             of += [len(said)] * 2
             pictures_of += [place] * 2
             said.append(phrase.said[int(dice.integers(len(phrase.said)))])
@@ -149,13 +146,10 @@ def _moved(box: NDArray[np.float64], dice: np.random.Generator, most: int = 3) -
 
 
 def _elsewhere(
-    found: NDArray[np.float64], others: Sequence[NDArray[Any]], dice: np.random.Generator
+    box: NDArray[np.float64], others: Sequence[NDArray[Any]], dice: np.random.Generator
 ) -> NDArray[np.float64]:
-    """What the first look found, or a thing of another phrase."""
-    if others and (not len(found) or dice.random() >= _OF_FOUND):
+    """A thing of another phrase, or a place anywhere that is as large as `box`."""
+    if others and dice.random() < _OF_OTHERS:
         return _moved(_one_of(others[int(dice.integers(len(others)))], dice), dice, 1)
-    if len(found):
-        return _one_of(found, dice)
-    size = dice.uniform(0.05, 0.5, 2)
-    at = dice.random(2) * (1 - size)
-    return np.concatenate([at, at + size])
+    size = box[2:] - box[:2]
+    return _moved(np.concatenate([at := dice.random(2) * (1 - size), at + size]), dice)
