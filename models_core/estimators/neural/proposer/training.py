@@ -14,7 +14,7 @@ part two numbers are fitted by which logits are multiplied and moved (Platt 1999
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -52,6 +52,8 @@ _CLIP = 5.0
 _OF_MIDDLES, _OF_ALL = 24, 128
 #: Held-out phrases accepted, and refused, from which both numbers are fitted.
 _LEAST_OF_EITHER = 5
+#: Epochs that few pictures are learned for, at most.
+_MOST_EPOCHS = 200
 #: Steps of the fit of two numbers, which is a logistic regression by Newton's method.
 _NEWTON = 25
 
@@ -80,6 +82,17 @@ class ProposerSettings:
 
     def __post_init__(self) -> None:
         check_fields(self)
+
+    def for_pictures(self, pictures: int, *, least_steps: int) -> ProposerSettings:
+        """The same for so many pictures, with more epochs where they make fewer steps than that."""
+        epochs = -(-least_steps // max(1, pictures // self.batch))
+        return self.lasting(max(self.epochs, min(_MOST_EPOCHS, epochs)))
+
+    def lasting(self, epochs: int) -> ProposerSettings:
+        """The same with so many epochs, and as many times more or fewer for the second look."""
+        return replace(
+            self, epochs=epochs, close_epochs=max(1, round(self.close_epochs * epochs / self.epochs))
+        )
 
 
 def train_network(

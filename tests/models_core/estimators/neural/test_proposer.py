@@ -202,6 +202,24 @@ def test_what_cannot_be_taught_is_refused_in_one_line() -> None:
         ProposerSettings(side=100)
 
 
+def test_few_pictures_are_learned_for_more_epochs() -> None:
+    settings = ProposerSettings(epochs=8, close_epochs=6, batch=4)
+    assert settings.for_pictures(2000, least_steps=800) == settings
+    few = settings.for_pictures(40, least_steps=800)
+    assert (few.epochs, few.close_epochs) == (80, 60)
+    assert settings.for_pictures(1, least_steps=800).epochs == 200
+    assert settings.lasting(4).close_epochs == 3 and settings.lasting(1).close_epochs == 1
+
+
+def test_more_is_held_out_of_few_pictures_and_nothing_of_very_few() -> None:
+    proposer = BoxProposer(ProposerSettings(side=SIDE))
+    phrase = scenes(1, 1)[0].phrases[0]
+    pictures = [TaughtPicture(np.zeros((SIDE, SIDE, 3), np.uint8), (phrase,) * 7) for _ in range(200)]
+    # A tenth; as many as have 60 phrases; a quarter at most; none below 30 phrases.
+    for count, held in ((200, 20), (60, 9), (40, 9), (20, 5), (16, 0)):
+        assert len(proposer._held_out(pictures[:count])) == held
+
+
 def test_overlap_is_that_of_loops() -> None:
     dice = np.random.default_rng(4)
     boxes = np.sort(dice.random((6, 2, 2)), axis=1).reshape(6, 4)
