@@ -1,6 +1,7 @@
 """What a machine saves a campaign: people alone against a machine from nothing, a taught one, and a bad one.
 
-    python -m benchmarks.machines [--images N] [--seeds N] [--taught N | --proposer FOLDER] [--arms a,b,bad]
+    python -m benchmarks.machines [--images N] [--seeds N] [--arms a,b,bad]
+        [--taught N [--save FOLDER] | --proposer FOLDER]
     python -m benchmarks.machines --arms savings[,b+savings]
     python -m benchmarks.machines --boxes --proposer FOLDER
 
@@ -65,7 +66,7 @@ from models_core.estimators.neural.proposer.training import ProposerSettings
 #: The seed of the scenes that are annotated, and of those that a machine is taught on.
 ANNOTATED, TAUGHT = 1, 7
 _SETTINGS = MachineSettings(share=1.0, retrain_each=80)
-_STEPS_ANEW, _STEPS_ON = 500, 150
+_STEPS_ANEW, _STEPS_ON = 800, 250
 Shown = tuple[Gold, NDArray[np.uint8]]
 
 
@@ -136,13 +137,11 @@ def arm_a(
             if done == len(shown) or not learns_now(settings, finished=done, learnt=state["learnt"]):
                 return
             begin, pictures = state["proposer"], [p for p in state["pictures"] if p.phrases]
-            least = _STEPS_ON if begin else _STEPS_ANEW
-            steps = max(1, len(pictures) // ProposerSettings().batch)
-            epochs = min(200, max(ProposerSettings().epochs, -(-least // steps)))
-            began = time.process_time()
-            proposer = BoxProposer(ProposerSettings(epochs=epochs)).fit(
-                pictures, seed=seed + done, begin=begin
+            lesson = ProposerSettings().for_pictures(
+                len(pictures), least_steps=_STEPS_ON if begin else _STEPS_ANEW
             )
+            began = time.process_time()
+            proposer = BoxProposer(lesson).fit(pictures, seed=seed + done, begin=begin)
             state["learnt"], state["proposer"] = done, proposer
             machine.learnt()
             proposals.update(proposed(proposer, shown[done:]))
@@ -204,6 +203,15 @@ def report_boxes(proposals: dict[str, Proposals], images: Sequence[Gold]) -> Non
         print(f"  chance {least} or more: {covered:.0%} of them, {right:.0%} right")
 
 
+def _taught_before(scenes: int, side: int, save: Path | None) -> BoxProposer:
+    began = time.process_time()
+    proposer = BoxProposer().fit([taught(scene(n, TAUGHT, side)) for n in range(scenes)])
+    print(f"taught on {scenes} scenes in {time.process_time() - began:.0f} s of CPU", flush=True)
+    if save is not None:
+        proposer.save(save, {"scenes": scenes, "seed": TAUGHT})
+    return proposer
+
+
 def main() -> None:
     """Run the arms, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0] if __doc__ else "")
@@ -212,6 +220,7 @@ def main() -> None:
     parser.add_argument("--seeds-a", type=int, help="Seeds of arm a, which learns in each (default: --seeds)")
     parser.add_argument("--taught", type=int, default=2000, help="Other scenes that arm b is taught on")
     parser.add_argument("--proposer", type=Path, help="A stored proposer for arm b, in place of teaching one")
+    parser.add_argument("--save", type=Path, help="Store the proposer that --taught teaches here")
     parser.add_argument("--least-chance", type=float, default=_SETTINGS.least_chance)
     parser.add_argument("--bar", type=float, default=_SETTINGS.bar)
     parser.add_argument("--arms", default="a,b,bad")
@@ -223,11 +232,14 @@ def main() -> None:
     settings = MachineSettings(
         share=1.0, retrain_each=_SETTINGS.retrain_each, least_chance=given.least_chance, bar=given.bar
     )
-    side = ProposerSettings().side
+    stored = BoxProposer.load(given.proposer) if given.proposer else None
+    side = stored.settings.side if stored else ProposerSettings().side
     shown = [scene(n, ANNOTATED, side) for n in range(given.images)]
     images = [gold for gold, _ in shown]
     if given.boxes:
-        report_boxes(proposed(BoxProposer.load(given.proposer), shown), images)
+        if stored is None:
+            parser.error("--boxes says how good the boxes of a stored proposer are; give --proposer FOLDER")
+        report_boxes(proposed(stored, shown), images)
         return
     seeds = range(given.seeds)
     people = run_arm(PEOPLE_ALONE, images, people_alone, seeds=seeds)
@@ -238,12 +250,7 @@ def main() -> None:
         chances = learn_chances(scene(n, TAUGHT, 1)[0][2] for n in range(given.learn_from))
     proposals: dict[str, Proposals] = {}
     if "b" in names or "b+savings" in names:
-        proposer = (
-            BoxProposer.load(given.proposer)
-            if given.proposer
-            else BoxProposer().fit([taught(scene(n, TAUGHT, side)) for n in range(given.taught)])
-        )
-        proposals = proposed(proposer, shown)
+        proposals = proposed(stored or _taught_before(given.taught, side, given.save), shown)
     for name in names:
         if name in ("b", "b+savings"):
             own_settings: ImageSettings | None = None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,6 +56,27 @@ def taught_pictures(
         )
         if phrases and (picture := _readable(record, side, unreadable)) is not None:
             yield TaughtPicture(picture, phrases)
+
+
+@contextmanager
+def pictures_on_disk(pictures: Iterable[TaughtPicture]) -> Iterator[list[TaughtPicture]]:
+    """The same pictures with their colours in a temporary file, which is read as they are looked at.
+
+    So memory does not grow with them. They are gone where the block ends.
+    """
+    from models_core.estimators.neural.proposer.examples import TaughtPicture
+
+    kept = []
+    with tempfile.TemporaryFile(prefix="phrasebox-pictures-") as file:
+        for picture in pictures:
+            kept.append((file.tell(), picture.colours.shape, picture.phrases))
+            file.write(picture.colours.tobytes())
+        file.flush()
+        colours = np.asarray(np.memmap(file, np.uint8, "r")) if kept else np.empty(0, np.uint8)
+        yield [
+            TaughtPicture(colours[start : start + int(np.prod(shape))].reshape(shape), phrases)
+            for start, shape, phrases in kept
+        ]
 
 
 def proposals_of(

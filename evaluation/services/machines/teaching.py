@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,14 +26,19 @@ from annotation.selectors.corpora import corpus_named
 from annotation.selectors.machines import machine_at_work
 from annotation.selectors.records import stream_records
 from evaluation.services.common import ImportRefused
-from evaluation.services.machines.examples import Unreadable, proposals_of, taught_pictures
+from evaluation.services.machines.examples import (
+    Unreadable,
+    pictures_on_disk,
+    proposals_of,
+    taught_pictures,
+)
 
 if TYPE_CHECKING:
     from annotation.campaigns.machines import Campaign
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 
 #: Steps that a training from nothing has at least, and a training that goes on.
-_STEPS_ANEW, _STEPS_ON = 500, 150
+_STEPS_ANEW, _STEPS_ON = 800, 250
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,60}")
 LessonTold = Callable[[str, int, int], object]
 
@@ -105,13 +110,13 @@ def train_proposer(
     source = layer_to_read(found, layer)
     if source is None:
         raise ImportRefused(f"corpus {corpus!r} has no layer; import or draw boxes first")
-    settings = ProposerSettings() if epochs is None else ProposerSettings(epochs=epochs)
+    settings = ProposerSettings() if epochs is None else ProposerSettings().lasting(epochs)
     records = stream_records(corpus=found, layer=source, split=split)
     unreadable: list[str] = []
-    pictures = list(taught_pictures(records, settings.side, unreadable=unreadable.append))
-    proposer = BoxProposer(settings).fit(
-        pictures, seed=seed, told=lambda done, of: told("learning", done, of)
-    )
+    with pictures_on_disk(taught_pictures(records, settings.side, unreadable=unreadable.append)) as pictures:
+        proposer = BoxProposer(settings).fit(
+            pictures, seed=seed, told=lambda done, of: told("learning", done, of)
+        )
     if folder.exists():
         shutil.rmtree(folder)
     proposer.save(folder, {"corpus": corpus, "layer": source.name, "images": len(pictures), "seed": seed})
@@ -179,10 +184,9 @@ def _learnt(
 
     settings = begin.settings if begin is not None else ProposerSettings()
     records = machines.finished_records(row)
-    pictures = list(taught_pictures(records, settings.side, unreadable=unreadable))
     least = _STEPS_ON if begin is not None else _STEPS_ANEW
-    steps = max(1, len(pictures) // settings.batch)
-    settings = replace(settings, epochs=min(200, max(settings.epochs, -(-least // steps))))
-    return BoxProposer(settings).fit(
-        pictures, seed=seed, begin=begin, told=lambda done, of: told("learning", done, of)
-    )
+    with pictures_on_disk(taught_pictures(records, settings.side, unreadable=unreadable)) as pictures:
+        settings = settings.for_pictures(len(pictures), least_steps=least)
+        return BoxProposer(settings).fit(
+            pictures, seed=seed, begin=begin, told=lambda done, of: told("learning", done, of)
+        )

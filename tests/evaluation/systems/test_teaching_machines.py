@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
@@ -20,7 +21,7 @@ from annotation.queue import machine_turns, submission
 from annotation.queue.leases import Lease
 from annotation.synthetic_corpus.generate import generate
 from evaluation.services.common import ImportRefused
-from evaluation.services.machines.examples import proposals_of, taught_pictures
+from evaluation.services.machines.examples import pictures_on_disk, proposals_of, taught_pictures
 from evaluation.services.machines.schedule import teach_machines
 from evaluation.services.machines.teaching import machines_to_teach, stored_proposer, teach_machine
 from models_core.estimators.neural.proposer.training import ProposerSettings
@@ -140,6 +141,18 @@ def test_what_is_taught_is_what_was_accepted(world: World) -> None:
         record = next(r for r in records if r.id == box.image.key)
         pure = PureBox(box.xmin, box.ymin, box.xmax, box.ymax)
         assert _pixels(_shares(pure, record), record) == pure
+
+
+def test_pictures_that_are_learned_from_are_the_same_on_disk(world: World) -> None:
+    world.work()
+    pictures = list(taught_pictures(machines.finished_records(world.campaign), 64))
+    with pictures_on_disk(iter(pictures)) as kept:
+        assert len(kept) == len(pictures) == 3
+        for one, other in zip(kept, pictures, strict=True):
+            assert one.phrases == other.phrases and one.colours.dtype == np.uint8
+            assert (one.colours == other.colours).all()
+    with pictures_on_disk([]) as kept:
+        assert kept == []
 
 
 def test_a_lesson_that_fails_leaves_the_machine_as_it_was(

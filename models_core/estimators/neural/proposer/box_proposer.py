@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,16 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from models_core.estimators.neural.proposer.examples import TaughtPicture, Words, pictures_tensor
-from models_core.estimators.neural.proposer.network import ProposerNetwork, cell_boxes
+from models_core.estimators.neural.proposer.close_ups import close_ups
+from models_core.estimators.neural.proposer.examples import TaughtPicture, Words, pictures_tensor, smaller
+from models_core.estimators.neural.proposer.network import CELL, ProposerNetwork, cell_boxes, centres_of
+from models_core.estimators.neural.proposer.refiner import RefinerNetwork, refined_boxes
+from models_core.estimators.neural.proposer.refining import train_refiner
 from models_core.estimators.neural.proposer.training import (
     ACCEPTED_IOU,
     ProposerSettings,
     fit_chance,
+    fit_weights,
     train_network,
 )
 from models_core.storage import BadModel, load_model, save_model
@@ -27,8 +31,15 @@ PROPOSER_KIND = "box-proposer"
 _PROPOSALS, _SAME = 5, 0.5
 #: Pictures that are looked at together.
 _TOGETHER = 16
-#: Held-out phrases that there must be for the chance to be set right.
-_LEAST_HELD_OUT = 30
+#: Close-ups that are looked at together.
+_CLOSE_TOGETHER = 256
+#: How much the first look's logit counts beside the second's, until it is fitted.
+_FIRST_WEIGHT = 0.5
+#: How the names of a stored second network begin.
+_REFINER = "refiner."
+#: Held-out phrases by which the chance is set right, at least; fewer than that are in few pictures, of which
+#: no more than such a share is held out. With fewer than the second number nothing is held out.
+_HELD_OUT, _LARGEST_SHARE, _LEAST_HELD_OUT = 60, 0.25, 30
 
 
 class NothingToLearn(ValueError):
@@ -37,11 +48,18 @@ class NothingToLearn(ValueError):
 
 @dataclass(slots=True)
 class BoxProposer:
-    """A proposer: its settings; once it has learned, its words, its network and what sets chances right."""
+    """A proposer: its settings; once it has learned, its words, its networks and what sets chances right.
+
+    `network_` takes the first look, at the whole picture, and `refiner_` looks at the boxes that were found,
+    close up; None: the first look is all. Of a box's two logits the first counts `first_weight_` times the
+    second.
+    """
 
     settings: ProposerSettings = field(default_factory=ProposerSettings)
     words_: Words = field(default_factory=Words)
     network_: ProposerNetwork | None = None
+    refiner_: RefinerNetwork | None = None
+    first_weight_: float = _FIRST_WEIGHT
     chance_: tuple[float, float] = (1.0, 0.0)
 
     def fit(
@@ -54,7 +72,7 @@ class BoxProposer:
     ) -> BoxProposer:
         """Learn from `pictures`, from the weights and words of `begin` on where it is given.
 
-        The last `held_out` of them set the chance right. Raises NothingToLearn.
+        The last `held_out` of them set the chance right: more, where they are few. Raises NothingToLearn.
         """
         taught = [picture for picture in pictures if picture.phrases]
         if not taught:
@@ -63,27 +81,43 @@ class BoxProposer:
             )
         for picture in taught:
             self._check(picture.colours)
-        held = int(len(taught) * self.settings.held_out)
-        held_out = taught[len(taught) - held :]
-        if sum(len(picture.phrases) for picture in held_out) < _LEAST_HELD_OUT:
-            held_out = []
-        learned = taught[: len(taught) - held] if held_out else taught
+        held_out = self._held_out(taught)
+        learned = taught[: len(taught) - len(held_out)]
+        said = [one for picture in learned for phrase in picture.phrases for one in phrase.said]
+        begun = begin if begin is not None and begin.network_ is not None else None
+        self.words_ = begun.words_.with_more(said) if begun else Words.of(said)
+        epochs = (self.settings.epochs, self.settings.close_epochs if self.settings.looks else 0)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            if begin is not None and begin.network_ is not None:
-                said = [one for picture in learned for phrase in picture.phrases for one in phrase.said]
-                self.words_ = begin.words_.with_more(said)
-                network = ProposerNetwork(len(self.words_.numbers) + 1)
-                network.take_over(begin.network_)
-            else:
-                said = [one for picture in learned for phrase in picture.phrases for one in phrase.said]
-                self.words_ = Words.of(said)
-                network = ProposerNetwork(len(self.words_.numbers) + 1)
-            dice = np.random.default_rng([seed, len(learned)])
-            train_network(network, self.words_, learned, self.settings, dice, told)
-        self.network_, self.chance_ = network, (1.0, 0.0)
+            network = ProposerNetwork(len(self.words_.numbers) + 1)
+            if begun is not None and begun.network_ is not None:
+                network.take_over(begun.network_)
+            train_network(
+                network,
+                self.words_,
+                learned,
+                self.settings,
+                np.random.default_rng([seed, len(learned)]),
+                lambda done, of: told(done, of * sum(epochs) // epochs[0]),
+            )
+            self.network_, self.refiner_ = network, None
+            self.first_weight_, self.chance_ = _FIRST_WEIGHT, (1.0, 0.0)
+            if self.settings.looks:
+                torch.manual_seed(seed + 1)
+                refiner = RefinerNetwork(len(self.words_.numbers) + 1)
+                if begun is not None and begun.refiner_ is not None:
+                    refiner.take_over(begun.refiner_)
+                train_refiner(
+                    refiner,
+                    self.words_,
+                    learned,
+                    self.settings,
+                    np.random.default_rng([seed, len(learned), 2]),
+                    lambda done, of: told(done + of * epochs[0] // epochs[1], of * sum(epochs) // epochs[1]),
+                )
+                self.refiner_ = refiner
         if held_out:
-            self.chance_ = self._calibrated(held_out)
+            self._calibrate(held_out)
         return self
 
     def propose(
@@ -95,22 +129,24 @@ class BoxProposer:
         """
         slope, move = self.chance_
         found = []
-        for start in range(0, len(colours), _TOGETHER):
-            some = slice(start, start + _TOGETHER)
-            for boxes, logits in self._told(colours[some], phrases[some]):
-                found.append(
-                    [
-                        _distinct(b, 1 / (1 + np.exp(-np.clip(slope * x + move, -30, 30))))
-                        for b, x in zip(boxes, logits, strict=True)
-                    ]
-                )
+        for own in self._looked(colours, phrases):
+            logits = [slope * self._logits(rows) + move for rows in own]
+            found.append(
+                [
+                    _distinct(rows[:, :4], 1 / (1 + np.exp(-np.clip(x, -30, 30))))
+                    for rows, x in zip(own, logits, strict=True)
+                ]
+            )
         return found
 
     def save(self, folder: Path, facts: dict[str, Any] | None = None) -> None:
         """Store it as a new folder; FileExistsError where there is one."""
         arrays = {name: own.numpy() for name, own in self._network().state_dict().items()}
+        if self.refiner_ is not None:
+            arrays |= {_REFINER + name: own.numpy() for name, own in self.refiner_.state_dict().items()}
         ordered = sorted(self.words_.numbers, key=lambda word: self.words_.numbers[word])
         settings = {**asdict(self.settings), "words": ordered, "chance": list(self.chance_)}
+        settings["first_weight"] = self.first_weight_
         save_model(folder, PROPOSER_KIND, arrays, settings, facts)
 
     @classmethod
@@ -120,13 +156,27 @@ class BoxProposer:
         plain = dict(stored.settings)
         words = Words({word: number for number, word in enumerate(plain.pop("words"), 1)})
         slope, move = plain.pop("chance")
+        first_weight = float(plain.pop("first_weight", _FIRST_WEIGHT))
+        arrays = {name: torch.from_numpy(own) for name, own in stored.arrays.items()}
+        second = {
+            name.removeprefix(_REFINER): arrays.pop(name)
+            for name in list(arrays)
+            if name.startswith(_REFINER)
+        }
         network = ProposerNetwork(len(words.numbers) + 1)
+        # Those stored before there was a second look have none, and their first was at the whole picture.
+        plain.setdefault("overview", plain["side"])
+        refiner = RefinerNetwork(len(words.numbers) + 1) if second else None
         try:
-            network.load_state_dict({name: torch.from_numpy(own) for name, own in stored.arrays.items()})
+            network.load_state_dict(arrays)
+            if refiner is not None:
+                refiner.load_state_dict(second)
+                refiner.eval()
         except RuntimeError as error:
             raise BadModel(f"{folder} is no proposer of this version; teach it again") from error
         network.eval()
-        return cls(ProposerSettings(**plain), words, network, (float(slope), float(move)))
+        chance = (float(slope), float(move))
+        return cls(ProposerSettings(**plain), words, network, refiner, first_weight, chance)
 
     def _network(self) -> ProposerNetwork:
         if self.network_ is None:
@@ -140,35 +190,103 @@ class BoxProposer:
                 f"a picture of shape {colours.shape} and type {colours.dtype}; expected {expected} and uint8"
             )
 
-    def _told(
+    def _held_out(self, taught: Sequence[TaughtPicture]) -> Sequence[TaughtPicture]:
+        """The last pictures, by which the chance is set right; none where they have too few phrases."""
+        held = int(len(taught) * self.settings.held_out)
+        most = int(len(taught) * _LARGEST_SHARE) if held else 0
+        phrases = [len(picture.phrases) for picture in reversed(taught)]
+        while held < most and sum(phrases[:held]) < _HELD_OUT:
+            held += 1
+        return taught[len(taught) - held :] if sum(phrases[:held]) >= _LEAST_HELD_OUT else []
+
+    def _logits(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Of boxes with the logits of their looks the logit of both, (boxes,)."""
+        return np.asarray(rows[:, 5] + self.first_weight_ * rows[:, 4] if self.refiner_ else rows[:, 4])
+
+    def _looked(
         self, colours: Sequence[NDArray[np.uint8]], phrases: Sequence[Sequence[Sequence[str]]]
-    ) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-        """Of each picture the boxes of all cells, (phrases, cells, 4), and their logits, (phrases, cells)."""
+    ) -> Iterator[list[NDArray[np.float64]]]:
+        """Of each picture and each of its phrases what both looks find, (boxes, 6): a box, and the logit of
+        each look. The first look alone leaves the last one 0."""
+        for start in range(0, len(colours), _TOGETHER):
+            own, said = colours[start : start + _TOGETHER], phrases[start : start + _TOGETHER]
+            first = self._first(own, said)
+            yield from self._refined(own, said, first) if self.refiner_ is not None else first
+
+    def _first(
+        self, colours: Sequence[NDArray[np.uint8]], phrases: Sequence[Sequence[Sequence[str]]]
+    ) -> list[list[NDArray[np.float64]]]:
+        """What the first look finds, as `_looked` says it."""
         for own in colours:
             self._check(own)
         said = [phrase for own in phrases for phrase in own]
         of = [place for place, own in enumerate(phrases) for _ in own]
         if not said:
-            return [(np.empty((0, 0, 4)), np.empty((0, 0)))] * len(colours)
+            return [[] for _ in colours]
+        small = [smaller(own, self.settings.overview) for own in colours]
         with torch.inference_mode():
-            out = self._network()(pictures_tensor(colours), self.words_.batch(said, of))
-            boxes = cell_boxes(out).clamp(0, 1).flatten(1, 2).double().numpy()
-            logits = out[:, 1].flatten(1).double().numpy()
-        counts = np.cumsum([0, *map(len, phrases)])
-        return [(boxes[a:b], logits[a:b]) for a, b in zip(counts, counts[1:], strict=False)]
+            out = self._network()(pictures_tensor(small), self.words_.batch(said, of))
+            side = small[0].shape[0] // CELL
+            boxes = cell_boxes(out, centres_of(torch.arange(side * side), side)).clamp(0, 1).double().numpy()
+            logits = out[..., 1].double().numpy()
+        rows = [_distinct(b, x) for b, x in zip(boxes, logits, strict=True)]
+        found = iter([np.column_stack([each, np.zeros(len(each))]) for each in rows])
+        return [[next(found) for _ in own] for own in phrases]
 
-    def _calibrated(self, pictures: Sequence[TaughtPicture]) -> tuple[float, float]:
-        """What sets the chance of each phrase's best box right."""
-        logits, accepted = [], []
-        for start in range(0, len(pictures), _TOGETHER):
-            some = pictures[start : start + _TOGETHER]
-            told = self._told([p.colours for p in some], [[t.said[0] for t in p.phrases] for p in some])
-            for picture, (boxes, own) in zip(some, told, strict=True):
-                for phrase, of_phrase, each in zip(picture.phrases, boxes, own, strict=True):
-                    best = int(each.argmax())
-                    logits.append(each[best])
-                    accepted.append(box_overlap(of_phrase[best], phrase.boxes).max() >= ACCEPTED_IOU)
-        return fit_chance(np.asarray(logits), np.asarray(accepted, bool))
+    def _refined(
+        self,
+        colours: Sequence[NDArray[np.uint8]],
+        phrases: Sequence[Sequence[Sequence[str]]],
+        first: list[list[NDArray[np.float64]]],
+    ) -> list[list[NDArray[np.float64]]]:
+        """What the second look makes of what the first found, as `_looked` says it."""
+        assert self.refiner_ is not None
+        flat = [rows for own in first for rows in own]
+        if not flat:
+            return first
+        said = [phrase for own in phrases for phrase in own]
+        counts = [len(rows) for rows in flat]
+        of = np.repeat(np.arange(len(flat)), counts)
+        pictures = np.repeat([place for place, own in enumerate(first) for _ in own], counts)
+        every = np.concatenate(flat)
+        for _ in range(self.settings.looks):
+            for start in range(0, len(every), _CLOSE_TOGETHER):
+                some = slice(start, start + _CLOSE_TOGETHER)
+                phrase, whose = np.unique(of[some], return_inverse=True)
+                shown, windows = close_ups(colours, every[some, :4], pictures[some])
+                seen = torch.from_numpy(windows.astype(np.float32))
+                batch = self.words_.batch([said[i] for i in phrase], list(range(len(phrase))))
+                with torch.inference_mode():
+                    sides, logits = self.refiner_(
+                        pictures_tensor(list(shown)), seen, batch, torch.from_numpy(whose)
+                    )
+                    every[some, :4] = refined_boxes(sides, seen).double().numpy()
+                every[some, 5] = logits.double().numpy()
+        parts = iter(np.split(every, np.cumsum(counts)[:-1]))
+        return [[next(parts) for _ in own] for own in first]
+
+    def _calibrate(self, pictures: Sequence[TaughtPicture]) -> None:
+        """Weigh the two looks by all boxes of held-out pictures, and set the chance of each phrase's best
+        box right."""
+        rows: list[NDArray[np.float64]] = []
+        accepted: list[NDArray[np.bool_]] = []
+        said = [[t.said[0] for t in p.phrases] for p in pictures]
+        for picture, own in zip(pictures, self._looked([p.colours for p in pictures], said), strict=True):
+            for phrase, each in zip(picture.phrases, own, strict=True):
+                rows.append(each)
+                accepted.append(
+                    np.array([box_overlap(one, phrase.boxes).max() >= ACCEPTED_IOU for one in each])
+                )
+        if self.refiner_ is not None:
+            first, second = fit_weights(np.concatenate(rows)[:, 4:6], np.concatenate(accepted))
+            if second > 0:
+                self.first_weight_ = float(np.clip(first / second, 0, 2))
+        logits = [self._logits(each) for each in rows]
+        best = [int(each.argmax()) for each in logits]
+        self.chance_ = fit_chance(
+            np.array([each[i] for each, i in zip(logits, best, strict=True)]),
+            np.array([each[i] for each, i in zip(accepted, best, strict=True)]),
+        )
 
 
 def box_overlap(box: NDArray[Any], others: NDArray[Any]) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import cv2
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -70,3 +71,15 @@ class Words:
 def pictures_tensor(colours: Sequence[NDArray[np.uint8]]) -> Any:
     """Colours as the network takes them, (pictures, 3, side, side) from -0.5 to 0.5."""
     return torch.from_numpy(np.stack(colours)).permute(0, 3, 1, 2).float() / 255 - 0.5
+
+
+def mirrored(boxes: ShareBoxes) -> ShareBoxes:
+    """The boxes (n, 4) of a picture in its mirror image."""
+    return np.stack([1 - boxes[:, 2], boxes[:, 1], 1 - boxes[:, 0], boxes[:, 3]], 1)
+
+
+def smaller(colours: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
+    """A square picture with a side of at most `side` pixels."""
+    if colours.shape[0] <= side:
+        return colours
+    return np.asarray(cv2.resize(colours, (side, side), interpolation=cv2.INTER_AREA), np.uint8)

@@ -23,6 +23,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+#: Pixels of a cell's side.
+CELL = 8
 #: Numbers of a cell: in the middle or not, accepted or not, and the four distances.
 _OUTPUTS = 6
 #: Share of the picture's side that a distance of softplus(1) stands for, roughly.
@@ -41,7 +43,8 @@ class PhraseBatch:
     picture: Tensor
 
 
-def _block(inputs: int, outputs: int, step: int) -> nn.Sequential:
+def convolved(inputs: int, outputs: int, step: int) -> nn.Sequential:
+    """Maps become other maps, `step` times smaller."""
     return nn.Sequential(
         nn.Conv2d(inputs, outputs, 3, step, 1, bias=False), nn.GroupNorm(8, outputs), nn.ReLU(inplace=True)
     )
@@ -52,11 +55,11 @@ class ProposerNetwork(nn.Module):
 
     def __init__(self, words: int) -> None:
         super().__init__()
-        self.first = nn.Sequential(_block(3, 24, 2), _block(24, 48, 2), _block(48, _WIDE, 2))
-        self.second = _block(_WIDE, _DEEP, 2)
-        self.third = nn.Sequential(_block(_DEEP, _DEEP, 2), _block(_DEEP, _DEEP, 1))
+        self.first = nn.Sequential(convolved(3, 24, 2), convolved(24, 48, 2), convolved(48, _WIDE, 2))
+        self.second = convolved(_WIDE, _DEEP, 2)
+        self.third = nn.Sequential(convolved(_DEEP, _DEEP, 2), convolved(_DEEP, _DEEP, 1))
         self.from_third, self.from_second = nn.Conv2d(_DEEP, _DEEP, 1), nn.Conv2d(_DEEP, _WIDE, 1)
-        self.joined = _block(_WIDE + 4, _DEEP, 1)
+        self.joined = convolved(_WIDE + 4, _DEEP, 1)
         self.word_means = nn.EmbeddingBag(words, _WORD, mode="mean")
         self.last_words = nn.Embedding(words, _WORD)
         self.phrases = nn.Sequential(
@@ -64,8 +67,12 @@ class ProposerNetwork(nn.Module):
         )
         self.mixed, self.told = nn.Conv2d(_DEEP, _DEEP, 1), nn.Conv2d(_DEEP, _OUTPUTS, 1)
 
-    def forward(self, pictures: Tensor, phrases: PhraseBatch) -> Tensor:
-        """What each cell says of each phrase, (phrases, 6, cells, cells); pictures are (n, 3, side, side)."""
+    def forward(self, pictures: Tensor, phrases: PhraseBatch, cells: Tensor | None = None) -> Tensor:
+        """What each cell says of each phrase, (phrases, cells, 6); pictures are (n, 3, side, side).
+
+        `cells`: those of the side / 8 squared cells, row by row, that are to speak of each phrase, (phrases,
+        cells); all by default.
+        """
         first = self.first(pictures)
         second = self.second(first)
         third = self.third(second)
@@ -74,21 +81,32 @@ class ProposerNetwork(nn.Module):
         across, down = cell_centres(first.shape[-1], first.device)
         place = torch.stack([across, down, (across - 0.5) ** 2, (down - 0.5) ** 2])
         maps = self.joined(torch.cat([first, place.expand(len(first), -1, -1, -1)], 1))
+        maps = maps.flatten(2).transpose(1, 2)
         said = self.phrases(
             torch.cat([self.word_means(phrases.words, phrases.begins), self.last_words(phrases.last)], 1)
         )
-        gain, shift, gain_2, shift_2 = said[:, :, None, None].split(_DEEP, 1)
-        of_phrase = functional.relu(maps[phrases.picture] * (1 + gain) + shift)
-        of_phrase = functional.relu(self.mixed(of_phrase) * (1 + gain_2) + shift_2)
-        out: Tensor = self.told(of_phrase)
-        return out
+        gain, shift, gain_2, shift_2 = said[:, None].split(_DEEP, 2)
+        if cells is None:
+            of_phrase = maps[phrases.picture]
+        else:
+            rows = phrases.picture[:, None] * maps.shape[1] + cells
+            of_phrase = functional.embedding(rows, maps.reshape(-1, _DEEP))
+        of_phrase = functional.relu(of_phrase * (1 + gain) + shift)
+        mixed = functional.linear(of_phrase, self.mixed.weight[:, :, 0, 0], self.mixed.bias)
+        of_phrase = functional.relu(mixed * (1 + gain_2) + shift_2)
+        return functional.linear(of_phrase, self.told.weight[:, :, 0, 0], self.told.bias)
 
     def take_over(self, other: ProposerNetwork) -> None:
         """Take the weights of a network that knows the first of these words, or all; new words stay new."""
-        own = self.state_dict()
-        for name, weights in other.state_dict().items():
-            own[name][: len(weights)] = weights
-        self.load_state_dict(own)
+        take_weights(self, other)
+
+
+def take_weights(network: nn.Module, other: nn.Module) -> None:
+    """Give a network the weights of another of its kind that knows the first of its words, or all."""
+    own = network.state_dict()
+    for name, weights in other.state_dict().items():
+        own[name][: len(weights)] = weights
+    network.load_state_dict(own)
 
 
 def cell_centres(cells: int, device: Any = None) -> tuple[Tensor, Tensor]:
@@ -98,12 +116,16 @@ def cell_centres(cells: int, device: Any = None) -> tuple[Tensor, Tensor]:
     return across, down
 
 
-def cell_boxes(told: Tensor) -> Tensor:
-    """The box that each cell says, (phrases, cells, cells, 4): left, top, right, bottom as shares."""
-    across, down = cell_centres(told.shape[-1], told.device)
-    distances = functional.softplus(told[:, 2:6]) * _DISTANCE
-    left, top, right, bottom = distances.unbind(1)
-    return torch.stack([across - left, down - top, across + right, down + bottom], -1)
+def centres_of(cells: Tensor, side: int) -> Tensor:
+    """The centres, (..., 2), of cells by their number, row by row, where a row has `side` cells."""
+    return torch.stack([cells % side, cells // side], -1).add(0.5) / side
+
+
+def cell_boxes(told: Tensor, centres: Tensor) -> Tensor:
+    """The box that each cell says, (..., 4): left, top, right, bottom as shares; of what cells say, (..., 6),
+    and their centres, (..., 2)."""
+    distances = functional.softplus(told[..., 2:6]) * _DISTANCE
+    return torch.cat([centres - distances[..., :2], centres + distances[..., 2:]], -1)
 
 
 def overlap(one: Tensor, two: Tensor) -> Tensor:

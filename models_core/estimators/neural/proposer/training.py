@@ -2,9 +2,10 @@
 
 The loss of a phrase has three parts. Cells within a fifth of a thing's extent from its middle are to say so
 (binary cross-entropy), and their box is to be the thing's (logarithm of IoU, and the difference of sides).
-Every cell is to say whether its own box is as tight as people demand, IoU `ACCEPTED_IOU` with any box of the
-phrase: so the chance of acceptance is learned for whatever box would be proposed. Half of the pictures are
-mirrored.
+Every cell is to say how good its own box is: 0 up to an IoU of 0.2 with any box of the phrase, 1 from 0.8 on.
+Half of the pictures are mirrored. In each step a phrase asks some cells only, drawn by chance from the
+middles of its things and from the whole picture; each counts for as many as it stands for, but small things
+teach boxes as much as large ones.
 
 The chance is learned on pictures that were seen many times, so it is too high for new ones. On a held-out
 part two numbers are fitted by which logits are multiplied and moved (Platt 1999, from memory).
@@ -13,7 +14,7 @@ part two numbers are fitted by which logits are multiplied and moved (Platt 1999
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -24,22 +25,35 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from models_core.checked_fields import check_fields
-from models_core.estimators.neural.proposer.examples import TaughtPicture, Words, pictures_tensor
+from models_core.estimators.neural.proposer.examples import (
+    TaughtPicture,
+    Words,
+    mirrored,
+    pictures_tensor,
+    smaller,
+)
 from models_core.estimators.neural.proposer.network import (
+    CELL,
     ProposerNetwork,
     cell_boxes,
-    cell_centres,
+    centres_of,
     overlap,
 )
 
 #: A box is tight, and accepted, from this IoU on (`annotation.protocol.gold.TIGHT`).
 ACCEPTED_IOU = 0.7
+#: IoU of a box that is of no use even to a second look, and of one that is as good as can be.
+_USELESS, _TIGHT = 0.2, 0.8
 #: Share of a thing's extent, from its middle, within which cells learn its box; in cells, at least.
 _MIDDLE, _LEAST_CELLS = 0.2, 0.6
 _WEIGHTS = {"middle": 0.3, "accepted": 0.3, "overlap": 9.0, "sides": 15.0}
 _CLIP = 5.0
+#: Cells that are asked of a phrase in a step: in the middle of its things, and anywhere.
+_OF_MIDDLES, _OF_ALL = 24, 128
 #: Held-out phrases accepted, and refused, from which both numbers are fitted.
 _LEAST_OF_EITHER = 5
+#: Epochs that few pictures are learned for, at most.
+_MOST_EPOCHS = 200
 #: Steps of the fit of two numbers, which is a logistic regression by Newton's method.
 _NEWTON = 25
 
@@ -48,9 +62,19 @@ _NEWTON = 25
 class ProposerSettings:
     """How a proposer learns. Raises BadField."""
 
-    side: Annotated[int, Field(ge=64, le=512, multiple_of=32, description="Pixels of a picture's side")] = 192
-    epochs: Annotated[int, Field(ge=1, le=1000, description="Times that each picture is learned from")] = 14
-    batch: Annotated[int, Field(ge=1, le=256, description="Pictures of a step")] = 8
+    side: Annotated[int, Field(ge=64, le=512, multiple_of=32, description="Pixels of a picture's side")] = 384
+    overview: Annotated[
+        int,
+        Field(ge=64, le=512, multiple_of=32, description="Pixels of its side, at most, at the first look"),
+    ] = 128
+    epochs: Annotated[int, Field(ge=1, le=1000, description="Times that each picture is learned from")] = 8
+    looks: Annotated[
+        int, Field(ge=0, le=5, description="Times that a box is looked at close up, and refined")
+    ] = 2
+    close_epochs: Annotated[
+        int, Field(ge=1, le=1000, description="Times that the second look learns from each picture")
+    ] = 6
+    batch: Annotated[int, Field(ge=1, le=256, description="Pictures of a step")] = 4
     rate: Annotated[float, Field(gt=0, le=1, description="Largest learning rate")] = 3e-3
     held_out: Annotated[
         float, Field(ge=0, lt=1, description="Share of the pictures by which the chance is set right")
@@ -58,6 +82,17 @@ class ProposerSettings:
 
     def __post_init__(self) -> None:
         check_fields(self)
+
+    def for_pictures(self, pictures: int, *, least_steps: int) -> ProposerSettings:
+        """The same for so many pictures, with more epochs where they make fewer steps than that."""
+        epochs = -(-least_steps // max(1, pictures // self.batch))
+        return self.lasting(max(self.epochs, min(_MOST_EPOCHS, epochs)))
+
+    def lasting(self, epochs: int) -> ProposerSettings:
+        """The same with so many epochs, and as many times more or fewer for the second look."""
+        return replace(
+            self, epochs=epochs, close_epochs=max(1, round(self.close_epochs * epochs / self.epochs))
+        )
 
 
 def train_network(
@@ -79,7 +114,7 @@ def train_network(
     for epoch in range(settings.epochs):
         order = dice.permutation(len(pictures))
         for place, chosen in enumerate(np.array_split(order, batches)):
-            loss = _batch_loss(network, words, [pictures[i] for i in chosen], dice)
+            loss = _batch_loss(network, words, [pictures[i] for i in chosen], settings.overview, dice)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             nn.utils.clip_grad_norm_(network.parameters(), _CLIP)
@@ -90,65 +125,95 @@ def train_network(
 
 
 def _batch_loss(
-    network: ProposerNetwork, words: Words, pictures: Sequence[TaughtPicture], dice: np.random.Generator
+    network: ProposerNetwork,
+    words: Words,
+    pictures: Sequence[TaughtPicture],
+    overview: int,
+    dice: np.random.Generator,
 ) -> Tensor:
-    mirrored = dice.random(len(pictures)) < 0.5
-    colours = [p.colours[:, ::-1] if turn else p.colours for p, turn in zip(pictures, mirrored, strict=True)]
+    turned = dice.random(len(pictures)) < 0.5
+    small = [smaller(p.colours, overview) for p in pictures]
+    colours = [own[:, ::-1] if turn else own for own, turn in zip(small, turned, strict=True)]
     said: list[tuple[str, ...]] = []
     of: list[int] = []
-    things: list[int] = []
     boxes: list[NDArray[Any]] = []
-    for place, (picture, turn) in enumerate(zip(pictures, mirrored, strict=True)):
+    for place, (picture, turn) in enumerate(zip(pictures, turned, strict=True)):
         for phrase in picture.phrases:
-            own = (
-                phrase.boxes
-                if not turn
-                else np.stack(
-                    [1 - phrase.boxes[:, 2], phrase.boxes[:, 1], 1 - phrase.boxes[:, 0], phrase.boxes[:, 3]],
-                    1,
-                )
-            )
-            # The largest first, so that a cell in the middle of two learns the smaller.
-            order = np.argsort(-(own[:, 2] - own[:, 0]) * (own[:, 3] - own[:, 1]), kind="stable")
-            things += [len(said)] * len(own)
-            boxes.append(own[order])
+            boxes.append(mirrored(phrase.boxes) if turn else phrase.boxes)
             said.append(phrase.said[int(dice.integers(len(phrase.said)))])
             of.append(place)
-    out = network(pictures_tensor([np.ascontiguousarray(c) for c in colours]), words.batch(said, of))
-    gold = torch.from_numpy(np.concatenate(boxes).astype(np.float32))
-    return phrase_loss(out, torch.tensor(things), gold)
+    side = colours[0].shape[0] // CELL
+    asked = cells_asked(boxes, side, dice)
+    told = network(
+        pictures_tensor([np.ascontiguousarray(c) for c in colours]), words.batch(said, of), asked.cells
+    )
+    return phrase_loss(told, asked, side)
 
 
-def phrase_loss(out: Tensor, things: Tensor, gold: Tensor) -> Tensor:
-    """The loss of what cells say (phrases, 6, cells, cells), with boxes (n, 4) of the phrases `things`."""
-    phrases, _, cells, _ = out.shape
-    proposed = cell_boxes(out)
+@dataclass(frozen=True, slots=True)
+class CellsAsked:
+    """Cells that are asked of each phrase, (phrases, cells). The first `_OF_MIDDLES` are in the middle of a
+    thing of the phrase, whose box is `target`, (phrases, `_OF_MIDDLES`, 4).
+
+    `weight`: for how many cells each stands; `gold`: all boxes of each phrase, filled with empty ones,
+    (phrases, most, 4).
+    """
+
+    cells: Tensor
+    target: Tensor
+    weight: Tensor
+    gold: Tensor
+
+
+def cells_asked(boxes: Sequence[NDArray[Any]], side: int, dice: np.random.Generator) -> CellsAsked:
+    """Draw cells for phrases with these boxes, each (n, 4), where a row has `side` cells."""
+    phrases, most = len(boxes), max(map(len, boxes))
+    gold = np.zeros((phrases, most, 4))
+    for row, own in zip(gold, boxes, strict=True):
+        row[: len(own)] = own
+    middle, extent = (gold[..., :2] + gold[..., 2:]) / 2, gold[..., 2:] - gold[..., :2]
+    there = extent.min(-1) > 0
+    reach = np.maximum(extent * _MIDDLE, _LEAST_CELLS / side)
+    counts = np.array([len(own) for own in boxes])
+    which = (dice.random((phrases, _OF_MIDDLES)) * counts[:, None]).astype(int)
+    each = np.arange(phrases)[:, None]
+    at = middle[each, which] + dice.uniform(-1, 1, (phrases, _OF_MIDDLES, 2)) * reach[each, which]
+    inside = np.clip((at * side).astype(int), 0, side - 1)
+    anywhere = dice.integers(0, side * side, (phrases, _OF_ALL))
+    centres = np.stack([anywhere % side, anywhere // side], -1) / side + 0.5 / side
+    apart = np.abs(centres[:, :, None] - middle[:, None]) <= reach[:, None]
+    in_middle = (apart.all(-1) & there[:, None]).any(-1)
+    stands = np.where(there, np.maximum((2 * reach * side).prod(-1), 1), 0).sum(1)
+    weight = np.concatenate(
+        [
+            np.repeat(stands[:, None] / _OF_MIDDLES, _OF_MIDDLES, 1),
+            np.where(in_middle, 0.0, side * side / _OF_ALL),
+        ],
+        1,
+    )
+    return CellsAsked(
+        torch.from_numpy(np.concatenate([inside[..., 1] * side + inside[..., 0], anywhere], 1)),
+        torch.from_numpy(gold[each, which].astype(np.float32)),
+        torch.from_numpy(weight.astype(np.float32)),
+        torch.from_numpy(gold.astype(np.float32)),
+    )
+
+
+def phrase_loss(told: Tensor, asked: CellsAsked, side: int) -> Tensor:
+    """The loss of what the cells asked say, (phrases, cells, 6), where a row has `side` cells."""
+    phrases = len(told)
+    proposed = cell_boxes(told, centres_of(asked.cells, side))
     with torch.no_grad():
-        tight = torch.zeros((phrases, cells, cells))
-        for thing, box in zip(things.tolist(), gold, strict=True):
-            tight[thing] = torch.maximum(tight[thing], overlap(proposed[thing], box))
-        tight = (tight >= ACCEPTED_IOU).float()
-        middle, target = _middles(things, gold, phrases, cells)
+        best = overlap(proposed[:, :, None], asked.gold[:, None]).amax(2)
+        good = ((best - _USELESS) / (_TIGHT - _USELESS)).clamp(0, 1)
+        middle = torch.zeros_like(good)
+        middle[:, :_OF_MIDDLES] = 1
     cross = functional.binary_cross_entropy_with_logits
-    loss = _WEIGHTS["middle"] * cross(out[:, 0], middle.float(), reduction="sum") / phrases
-    loss = loss + _WEIGHTS["accepted"] * cross(out[:, 1], tight, reduction="sum") / phrases
-    own, wanted = proposed[middle], target[middle]
-    loss = loss - _WEIGHTS["overlap"] * (overlap(own, wanted) + 1e-3).log().mean()
-    return loss + _WEIGHTS["sides"] * (own - wanted).abs().mean()
-
-
-def _middles(things: Tensor, gold: Tensor, phrases: int, cells: int) -> tuple[Tensor, Tensor]:
-    """Which cells are in the middle of a thing, (phrases, cells, cells), and its box, (..., 4)."""
-    across, down = cell_centres(cells)
-    middle = torch.zeros((phrases, cells, cells), dtype=torch.bool)
-    target = torch.zeros((phrases, cells, cells, 4))
-    for thing, box in zip(things.tolist(), gold, strict=True):
-        centre, extent = (box[:2] + box[2:]) / 2, box[2:] - box[:2]
-        reach = (extent * _MIDDLE).clamp(min=_LEAST_CELLS / cells)
-        near = ((across - centre[0]).abs() <= reach[0]) & ((down - centre[1]).abs() <= reach[1])
-        middle[thing] |= near
-        target[thing][near] = box
-    return middle, target
+    loss = _WEIGHTS["middle"] * cross(told[..., 0], middle, asked.weight, reduction="sum") / phrases
+    loss = loss + _WEIGHTS["accepted"] * cross(told[..., 1], good, asked.weight, reduction="sum") / phrases
+    own = proposed[:, :_OF_MIDDLES]
+    loss = loss - _WEIGHTS["overlap"] * (overlap(own, asked.target) + 1e-3).log().mean()
+    return loss + _WEIGHTS["sides"] * (own - asked.target).abs().mean()
 
 
 def fit_chance(logits: NDArray[Any], accepted: NDArray[np.bool_]) -> tuple[float, float]:
@@ -164,13 +229,35 @@ def fit_chance(logits: NDArray[Any], accepted: NDArray[np.bool_]) -> tuple[float
     bad = len(accepted) - good
     if good < _LEAST_OF_EITHER or bad < _LEAST_OF_EITHER:
         return 1.0, float(np.log((good + 1) / (bad + 1)) - np.mean(logits))
-    target = np.where(accepted, (good + 1) / (good + 2), 1 / (bad + 2))
-    features = np.column_stack([np.asarray(logits, float), np.ones(len(logits))])
-    found = np.array([1.0, 0.0])
-    for _ in range(_NEWTON):
-        chance = 1 / (1 + np.exp(-np.clip(features @ found, -30, 30)))
-        gradient = features.T @ (chance - target) + 1e-3 * (found - (1.0, 0.0))
-        curvature = (features * (chance * (1 - chance))[:, None]).T @ features + 1e-3 * np.eye(2)
-        found = found - np.linalg.solve(curvature, gradient)
+    found = _logistic(
+        np.column_stack([np.asarray(logits, float), np.ones(len(logits))]), accepted, (1.0, 0.0)
+    )
     slope, move = float(found[0]), float(found[1])
     return (slope, move) if slope > 0 and np.isfinite(slope + move) else (1.0, 0.0)
+
+
+def fit_weights(logits: NDArray[Any], accepted: NDArray[np.bool_]) -> tuple[float, float]:
+    """How much each of two logits, (n, 2), counts for the chance of acceptance; (0, 0) where too few were
+    accepted or refused to say."""
+    if min(int(accepted.sum()), int((~accepted).sum())) < _LEAST_OF_EITHER:
+        return 0.0, 0.0
+    features = np.column_stack([np.asarray(logits, float), np.ones(len(logits))])
+    found = _logistic(features, accepted, (0.5, 1.0, 0.0))
+    return (float(found[0]), float(found[1])) if np.isfinite(found).all() else (0.0, 0.0)
+
+
+def _logistic(
+    features: NDArray[Any], accepted: NDArray[np.bool_], start: tuple[float, ...]
+) -> NDArray[np.float64]:
+    """The weights of a logistic regression, drawn a little towards `start`."""
+    good = int(accepted.sum())
+    bad = len(accepted) - good
+    target = np.where(accepted, (good + 1) / (good + 2), 1 / (bad + 2))
+    begun = np.array(start)
+    found = begun.copy()
+    for _ in range(_NEWTON):
+        chance = 1 / (1 + np.exp(-np.clip(features @ found, -30, 30)))
+        gradient = features.T @ (chance - target) + 1e-3 * (found - begun)
+        curvature = (features * (chance * (1 - chance))[:, None]).T @ features + 1e-3 * np.eye(len(found))
+        found = found - np.linalg.solve(curvature, gradient)
+    return found

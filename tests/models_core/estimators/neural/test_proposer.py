@@ -1,4 +1,4 @@
-"""The proposer of boxes: it learns squares by their colour's name, rates its chances, and is stored."""
+"""The proposer of boxes: it learns squares by their colours, refines boxes, rates chances, and is stored."""
 
 from __future__ import annotations
 
@@ -9,21 +9,36 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from models_core.estimators.neural.proposer.box_proposer import BoxProposer, NothingToLearn, box_overlap
+from models_core.estimators.neural.proposer.box_proposer import (
+    PROPOSER_KIND,
+    BoxProposer,
+    NothingToLearn,
+    box_overlap,
+)
+from models_core.estimators.neural.proposer.close_ups import CLOSE_SIDE, close_ups
 from models_core.estimators.neural.proposer.examples import (
     TaughtPhrase,
     TaughtPicture,
     Words,
     pictures_tensor,
 )
-from models_core.estimators.neural.proposer.network import cell_boxes, overlap
+from models_core.estimators.neural.proposer.network import cell_boxes, centres_of, overlap
+from models_core.estimators.neural.proposer.refiner import (
+    CELLS,
+    RefinerNetwork,
+    cell_places,
+    refined_boxes,
+)
+from models_core.estimators.neural.proposer.refining import close_loss, train_refiner
 from models_core.estimators.neural.proposer.training import (
     ACCEPTED_IOU,
     ProposerSettings,
+    cells_asked,
     fit_chance,
+    fit_weights,
     phrase_loss,
 )
-from models_core.storage import BadModel
+from models_core.storage import BadModel, load_model, save_model
 
 SIDE = 64
 COLOURS = {"red": (220, 30, 30), "blue": (30, 30, 220)}
@@ -91,16 +106,47 @@ def test_it_finds_what_a_phrase_names() -> None:
 
 def test_its_loss_falls_as_it_learns() -> None:
     picture = scenes(1, 8)[0]
-    gold = torch.from_numpy(np.concatenate([t.boxes for t in picture.phrases]).astype(np.float32))
+    asked = cells_asked([t.boxes for t in picture.phrases], SIDE // 8, np.random.default_rng(0))
 
     def loss(proposer: BoxProposer) -> float:
         assert proposer.network_ is not None
         said = proposer.words_.batch([t.said[0] for t in picture.phrases], [0, 0])
         with torch.inference_mode():
-            out = proposer.network_(pictures_tensor([picture.colours]), said)
-        return float(phrase_loss(out, torch.arange(2), gold))
+            told = proposer.network_(pictures_tensor([picture.colours]), said, asked.cells)
+        return float(phrase_loss(told, asked, SIDE // 8))
 
     assert loss(learned(16, 4)) < loss(learned(16, 1))
+
+
+def test_some_cells_say_what_they_say_among_all(taught: BoxProposer) -> None:
+    assert taught.network_ is not None
+    picture = scenes(1, 8)[0]
+    said = taught.words_.batch([("red",), ("blue",)], [0, 0])
+    some = torch.tensor([[3, 40, 63], [0, 1, 2]])
+    with torch.inference_mode():
+        every = taught.network_(pictures_tensor([picture.colours]), said)
+        own = taught.network_(pictures_tensor([picture.colours]), said, some)
+    assert every.shape == (2, 64, 6)
+    for phrase in range(2):
+        assert torch.allclose(own[phrase], every[phrase, some[phrase]], atol=1e-5)
+
+
+def test_cells_asked_stand_for_all_cells_and_those_of_middles_are_in_middles() -> None:
+    boxes = [np.array([[0.2, 0.2, 0.6, 0.8]]), np.array([[0.0, 0.0, 0.05, 0.05], [0.5, 0.5, 1.0, 1.0]])]
+    asked = cells_asked(boxes, 24, np.random.default_rng(2))
+    middles = asked.target.shape[1]
+    for phrase, own in enumerate(boxes):
+        centres = centres_of(asked.cells[phrase, :middles], 24).numpy()
+        target = asked.target[phrase].numpy()
+        for centre, box in zip(centres, target, strict=True):
+            assert any(np.allclose(box, one, atol=1e-6) for one in own)
+            reach = np.maximum((box[2:] - box[:2]) * 0.2, 0.6 / 24) + 0.5 / 24
+            assert (np.abs(centre - (box[:2] + box[2:]) / 2) <= reach + 1e-6).all()
+        # Of the rest those in a middle count nothing: the others stand for the cells that are in none.
+        assert float(asked.weight[phrase].sum()) == pytest.approx(24 * 24, rel=0.2)
+    # Either box of a phrase teaches as often, the small one too.
+    small = (asked.target[1, :, 2] < 0.1).float().mean()
+    assert 0.2 < float(small) < 0.8
 
 
 def test_its_proposals_are_within_the_picture_and_apart_with_falling_chances(taught: BoxProposer) -> None:
@@ -156,6 +202,24 @@ def test_what_cannot_be_taught_is_refused_in_one_line() -> None:
         ProposerSettings(side=100)
 
 
+def test_few_pictures_are_learned_for_more_epochs() -> None:
+    settings = ProposerSettings(epochs=8, close_epochs=6, batch=4)
+    assert settings.for_pictures(2000, least_steps=800) == settings
+    few = settings.for_pictures(40, least_steps=800)
+    assert (few.epochs, few.close_epochs) == (80, 60)
+    assert settings.for_pictures(1, least_steps=800).epochs == 200
+    assert settings.lasting(4).close_epochs == 3 and settings.lasting(1).close_epochs == 1
+
+
+def test_more_is_held_out_of_few_pictures_and_nothing_of_very_few() -> None:
+    proposer = BoxProposer(ProposerSettings(side=SIDE))
+    phrase = scenes(1, 1)[0].phrases[0]
+    pictures = [TaughtPicture(np.zeros((SIDE, SIDE, 3), np.uint8), (phrase,) * 7) for _ in range(200)]
+    # A tenth; as many as have 60 phrases; a quarter at most; none below 30 phrases.
+    for count, held in ((200, 20), (60, 9), (40, 9), (20, 5), (16, 0)):
+        assert len(proposer._held_out(pictures[:count])) == held
+
+
 def test_overlap_is_that_of_loops() -> None:
     dice = np.random.default_rng(4)
     boxes = np.sort(dice.random((6, 2, 2)), axis=1).reshape(6, 4)
@@ -171,18 +235,112 @@ def test_overlap_is_that_of_loops() -> None:
 
 
 def test_the_loss_falls_where_a_cell_says_the_truth() -> None:
-    gold = torch.tensor([[0.25, 0.25, 0.75, 0.75]])
-    wrong = torch.zeros((1, 6, 8, 8))
+    box = np.array([[0.25, 0.25, 0.75, 0.75]])
+    asked = cells_asked([box], 8, np.random.default_rng(0))
+    wrong = torch.zeros((1, asked.cells.shape[1], 6))
     right = wrong.clone()
     # softplus(x) * 0.3 = 0.25 where x = log(exp(0.25 / 0.3) - 1): near the middle that is the box.
-    right[:, 2:6] = float(np.log(np.exp(0.25 / 0.3) - 1))
-    middle = cell_boxes(right)[0, 3:5, 3:5].mean((0, 1))
-    assert torch.allclose(middle, gold[0], atol=1e-5)
-    right[:, :2] = -4.0
-    right[:, :2, 3:5, 3:5] = 4.0
-    assert float(phrase_loss(right, torch.tensor([0]), gold)) < float(
-        phrase_loss(wrong, torch.tensor([0]), gold)
-    )
+    right[..., 2:] = float(np.log(np.exp(0.25 / 0.3) - 1))
+    middles = asked.target.shape[1]
+    said = cell_boxes(right, centres_of(asked.cells, 8))[0, :middles]
+    assert torch.allclose(said.mean(0), torch.from_numpy(box[0].astype(np.float32)), atol=0.05)
+    right[..., :2] = -4.0
+    right[:, :middles, :2] = 4.0
+    assert float(phrase_loss(right, asked, 8)) < float(phrase_loss(wrong, asked, 8))
+
+
+def test_a_close_up_shows_the_box_in_its_middle_however_large_it_is() -> None:
+    colours: NDArray[np.uint8] = np.full((128, 128, 3), 20, np.uint8)
+    colours[40:56, 40:72] = (250, 0, 0)
+    colours[100:108, 0:8] = (0, 250, 0)
+    boxes = np.array([[40, 40, 72, 56], [0, 100, 8, 108]]) / 128
+    shown, windows = close_ups([np.zeros_like(colours), colours], boxes, [1, 1])
+    assert shown.shape == (2, CLOSE_SIDE, CLOSE_SIDE, 3)
+    quarter = CLOSE_SIDE // 4
+    for one, channel in zip(shown, (0, 1), strict=True):
+        assert (one[quarter + 1 : -quarter - 1, quarter + 1 : -quarter - 1, channel] > 200).all()
+        assert (one[: quarter - 2, :, channel] < 130).all() and (one[-quarter + 2 :, :, channel] < 130).all()
+    # What is outside of the picture is grey, and the windows say what is shown.
+    assert (shown[1, :, : quarter - 2] == 128).all()
+    assert windows[0] == pytest.approx(np.array([24, 32, 88, 64]) / 128)
+    assert windows[1, 0] < 0
+
+
+def test_sides_are_at_the_mean_of_their_likelihoods() -> None:
+    dice = np.random.default_rng(1)
+    sides, windows = dice.normal(0, 2, (3, 4, CELLS)), np.array([[0.1, 0.2, 0.5, 0.4]] * 3)
+    found = refined_boxes(torch.from_numpy(sides), torch.from_numpy(windows)).numpy()
+    places = cell_places().double().numpy()
+    for row in range(3):
+        for side in range(4):
+            chance = np.exp(sides[row, side]) / np.exp(sides[row, side]).sum()
+            low, high = windows[row, side % 2], windows[row, 2 + side % 2]
+            expected = np.clip(low + float(chance @ places) * (high - low), 0, 1)
+            assert found[row, side] == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_loss_of_a_close_up_is_least_where_its_sides_and_chance_are_true() -> None:
+    windows = torch.tensor([[0.0, 0.0, 1.0, 1.0]] * 2)
+    gold = torch.tensor([[[0.25, 0.25, 0.75, 0.75], [0.0, 0.0, 0.0, 0.0]]] * 2)
+    looked_at = torch.tensor([[0.2, 0.2, 0.7, 0.7], [0.9, 0.9, 1.0, 1.0]])
+    at = cell_places()
+    true = torch.stack([-((at - side) ** 2) * 200 for side in (0.25, 0.25, 0.75, 0.75)]).expand(2, 4, CELLS)
+    sure, unsure = torch.tensor([4.0, 4.0]), torch.zeros(2)
+
+    def loss(sides: torch.Tensor, logits: torch.Tensor) -> float:
+        return float(close_loss(sides, logits, windows, looked_at, gold))
+
+    assert loss(true, sure) < loss(true, unsure) < loss(true.flip(1), unsure)
+    # The second overlaps no box of its phrase: it teaches the chance alone.
+    moved = true.clone()
+    moved[1] = moved[1].flip(-1)
+    assert loss(moved, unsure) == pytest.approx(loss(true, unsure))
+
+
+def test_the_second_look_makes_boxes_tighter() -> None:
+    pictures, words = scenes(24, 1), Words.of([("red",), ("blue",), ("a",), ("square",)])
+    settings = ProposerSettings(side=SIDE, close_epochs=12, batch=8)
+    torch.manual_seed(0)
+    network = RefinerNetwork(len(words.numbers) + 1)
+    train_refiner(network, words, pictures, settings, np.random.default_rng(0))
+    before, after = [], []
+    for picture in scenes(12, 2):
+        boxes = np.concatenate([t.boxes for t in picture.phrases])
+        moved = np.clip(boxes + [-0.06, 0.05, 0.07, 0.06], 0, 1)
+        shown, windows = close_ups([picture.colours], moved, [0, 0])
+        seen = torch.from_numpy(windows.astype(np.float32))
+        said = words.batch([t.said[0] for t in picture.phrases], [0, 1])
+        with torch.inference_mode():
+            sides, _ = network(pictures_tensor(list(shown)), seen, said, torch.arange(2))
+            found = refined_boxes(sides, seen).numpy()
+        before += [box_overlap(a, b[None])[0] for a, b in zip(moved, boxes, strict=True)]
+        after += [box_overlap(a, b[None])[0] for a, b in zip(found, boxes, strict=True)]
+    assert np.mean(after) > np.mean(before) + 0.1
+
+
+def test_a_proposer_stored_before_there_was_a_second_look_proposes_by_its_first(
+    taught: BoxProposer, tmp_path: Path
+) -> None:
+    taught.save(tmp_path / "new")
+    stored = load_model(tmp_path / "new", PROPOSER_KIND)
+    arrays = {name: own for name, own in stored.arrays.items() if not name.startswith("refiner.")}
+    new = ("overview", "looks", "close_epochs", "first_weight")
+    settings = {name: own for name, own in stored.settings.items() if name not in new}
+    save_model(tmp_path / "old", PROPOSER_KIND, arrays, settings)
+    old, pictures = BoxProposer.load(tmp_path / "old"), scenes(3, 9)
+    assert old.refiner_ is None and taught.refiner_ is not None and old.settings.overview == SIDE
+    assert best(old, pictures) != best(taught, pictures)
+    # It goes on from there, and then it has one.
+    on = BoxProposer(ProposerSettings(side=SIDE, epochs=1, close_epochs=1)).fit(scenes(8, 1), begin=old)
+    assert on.refiner_ is not None and len(best(on, pictures)) == 6
+
+
+def test_the_two_looks_are_weighed_by_what_was_accepted() -> None:
+    dice = np.random.default_rng(3)
+    logits = dice.normal(0, 2, (4000, 2))
+    accepted = dice.random(4000) < 1 / (1 + np.exp(-(0.3 * logits[:, 0] + 1.2 * logits[:, 1] - 0.5)))
+    assert fit_weights(logits, accepted) == pytest.approx((0.3, 1.2), abs=0.12)
+    assert fit_weights(logits[:20], np.zeros(20, bool)) == (0.0, 0.0)
 
 
 def test_chances_are_set_right_on_what_was_not_learned_from() -> None:

@@ -1,0 +1,103 @@
+"""A network that looks at a box close up: where the phrase's thing ends, and whether people would accept it.
+
+A close-up becomes maps of 16, 8 and 4 cells by convolutions, and the coarser ones are added back into the
+finer ones. The phrase, and where and how large the box is, give a gain and a shift for each map, twice. For
+each side of the box the finest maps are drawn together along that side, by their mean and their maximum, to a
+row of cells; each cell says how likely the side is there, and the side is at the mean. Beside that the
+network says the chance that the box it has found would be accepted.
+
+Sources: a second look at each box, each look from where the last one ended: Cai and Vasconcelos 2018 (Cascade
+R-CNN), from memory; sides as likelihoods over rows and columns: Gidaris and Komodakis 2016 (LocNet), from
+memory, and Li et al. 2020 (Generalized Focal Loss), from memory; gain and shift by a sentence: Perez et al.
+2018 (FiLM), from memory. Its size is decided.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from models_core.estimators.neural.proposer.network import PhraseBatch, convolved, take_weights
+
+#: Cells of a row or column in which a side may be; the outermost lie a little outside of what is shown.
+CELLS = 16
+_REACH = 1.1
+_LINES, _NEAR, _WIDE, _WORD = 24, 48, 96, 64
+#: Where the sides of a box are that is in the middle of its close-up, and how sure of that it begins.
+_SIDES, _SPREAD = (0.25, 0.75), 0.15
+
+
+class RefinerNetwork(nn.Module):
+    """The network; `words` is how many words it knows, number 0 being any other."""
+
+    def __init__(self, words: int) -> None:
+        super().__init__()
+        self.lines = convolved(3, _LINES, 2)
+        self.near = nn.Sequential(convolved(_LINES, _NEAR, 2), convolved(_NEAR, _NEAR, 1))
+        self.wide = nn.Sequential(convolved(_NEAR, _WIDE, 2), nn.Conv2d(_WIDE, _WIDE, 3, 1, 1))
+        self.from_wide, self.joined = nn.Conv2d(_WIDE, _NEAR, 1), nn.Conv2d(_NEAR, _NEAR, 3, 1, 1)
+        self.from_lines = nn.Conv2d(_LINES, _NEAR, 1)
+        self.word_means = nn.EmbeddingBag(words, _WORD, mode="mean")
+        self.last_words = nn.Embedding(words, _WORD)
+        self.phrases = nn.Sequential(nn.Linear(2 * _WORD + 4, 128), nn.ReLU(inplace=True))
+        self.gains = nn.Linear(128, 2 * (_WIDE + _NEAR))
+        self.across, self.down = _side_net(), _side_net()
+        self.chance = nn.Sequential(
+            nn.Linear(2 * (_WIDE + _NEAR) + 128, 96), nn.ReLU(inplace=True), nn.Linear(96, 1)
+        )
+        places = cell_places()
+        prior = torch.stack([-(((places - side) / _SPREAD) ** 2) / 2 for side in _SIDES])
+        self.prior = nn.Parameter(prior.repeat(2, 1).view(2, 2, CELLS))
+
+    def forward(
+        self, shown: Tensor, windows: Tensor, phrases: PhraseBatch, of: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Of each close-up, (n, 3, side, side), the likelihoods of sides as logits, (n, 4, cells): left, top,
+        right, bottom; and the logit of being accepted, (n,).
+
+        `windows`: what each shows, (n, 4), as shares; `of`: which of the phrases each is of, (n,).
+        """
+        extent = windows[:, 2:] - windows[:, :2]
+        place = torch.cat([(windows[:, :2] + windows[:, 2:]) / 2 - 0.5, extent.clamp(min=1e-3).log() / 2], 1)
+        said = torch.cat([self.word_means(phrases.words, phrases.begins), self.last_words(phrases.last)], 1)
+        said = self.phrases(torch.cat([said[of], place], 1))
+        gain, shift, gain_2, shift_2 = self.gains(said)[:, :, None, None].split(
+            [_WIDE, _WIDE, _NEAR, _NEAR], 1
+        )
+        lines = self.lines(shown)
+        near = self.near(lines)
+        wide = functional.relu(self.wide(near) * (1 + gain) + shift)
+        near = near + functional.interpolate(self.from_wide(wide), size=near.shape[-2:])
+        near = functional.relu(self.joined(near) * (1 + gain_2) + shift_2)
+        fine = functional.interpolate(near, size=lines.shape[-2:]) + self.from_lines(lines)
+        fine = functional.relu(fine)
+        across = self.across(torch.cat([fine.mean(2), fine.amax(2)], 1)) + self.prior[0]
+        down = self.down(torch.cat([fine.mean(3), fine.amax(3)], 1)) + self.prior[1]
+        sides = torch.stack([across[:, 0], down[:, 0], across[:, 1], down[:, 1]], 1)
+        seen = [each.mean((2, 3)) for each in (wide, near)] + [each.amax((2, 3)) for each in (wide, near)]
+        return sides, self.chance(torch.cat([*seen, said], 1))[:, 0]
+
+    def take_over(self, other: RefinerNetwork) -> None:
+        """Take the weights of a network that knows the first of these words, or all; new words stay new."""
+        take_weights(self, other)
+
+
+def _side_net() -> nn.Sequential:
+    return nn.Sequential(
+        nn.Conv1d(2 * _NEAR, _NEAR, 3, 1, 1), nn.ReLU(inplace=True), nn.Conv1d(_NEAR, 2, 3, 1, 1)
+    )
+
+
+def cell_places(device: Any = None) -> Tensor:
+    """Where the cells of a side are, as shares of what a close-up shows, (cells,)."""
+    return ((torch.arange(CELLS, device=device) + 0.5) / CELLS - 0.5) * _REACH + 0.5
+
+
+def refined_boxes(sides: Tensor, windows: Tensor) -> Tensor:
+    """The boxes whose sides are at the means, (n, 4), as shares; within the picture."""
+    at = (sides.softmax(-1) * cell_places(sides.device)).sum(-1)
+    extent = (windows[:, 2:] - windows[:, :2]).repeat(1, 2)
+    return (windows[:, :2].repeat(1, 2) + at * extent).clamp(0, 1)

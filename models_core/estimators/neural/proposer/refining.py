@@ -1,0 +1,155 @@
+"""How the second look at boxes is learned: from accepted boxes that are moved, and from other places.
+
+A phrase gives two close-ups in each step. One is of an accepted box whose middle and extent were moved by
+chance, by little or by much. The other is of a thing of another phrase of the picture, or of a place anywhere
+that is as large as the phrase's thing: so the chance of being accepted is learned of wrong things too. Where
+a close-up overlaps a box of the phrase, its sides are to be that box's (logarithm of IoU, and cross-entropy
+of the two cells beside each side). The chance is that of the network's own box: whether it is as tight as
+people demand (IoU `ACCEPTED_IOU`). Half of the pictures are mirrored.
+
+Nothing that the first look finds is needed: the two are learned apart from each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from models_core.estimators.neural.proposer.close_ups import close_ups
+from models_core.estimators.neural.proposer.examples import TaughtPicture, Words, mirrored, pictures_tensor
+from models_core.estimators.neural.proposer.network import overlap
+from models_core.estimators.neural.proposer.refiner import CELLS, RefinerNetwork, cell_places, refined_boxes
+from models_core.estimators.neural.proposer.training import ACCEPTED_IOU, ProposerSettings
+
+#: Standard deviations by which a box is moved, of its middle as a share of its extent and of the logarithm of
+#: its extent; one of them by chance.
+_MOVES = ((0.06, 0.10), (0.15, 0.25), (0.25, 0.45))
+#: How often the second close-up is of another phrase's thing; else of any place.
+_OF_OTHERS = 0.6
+#: A close-up learns the sides of a box that the box in its middle overlaps by so much.
+_LEAST_IOU = 0.1
+_WEIGHTS = {"overlap": 2.0, "sides": 0.5, "accepted": 1.0}
+_CLIP = 5.0
+
+
+def train_refiner(
+    network: RefinerNetwork,
+    words: Words,
+    pictures: Sequence[TaughtPicture],
+    settings: ProposerSettings,
+    dice: np.random.Generator,
+    told: Callable[[int, int], object] = lambda done, of: None,
+) -> None:
+    """Learn from `pictures` for so many epochs; `told` is called after each step."""
+    batches = max(1, len(pictures) // settings.batch)
+    steps = settings.close_epochs * batches
+    optimizer = torch.optim.AdamW(network.parameters(), settings.rate, weight_decay=1e-4)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, settings.rate, total_steps=max(2, steps + 1), pct_start=0.1
+    )
+    network.train()
+    for epoch in range(settings.close_epochs):
+        order = dice.permutation(len(pictures))
+        for place, chosen in enumerate(np.array_split(order, batches)):
+            loss = _batch_loss(network, words, [pictures[i] for i in chosen], dice)
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()
+            nn.utils.clip_grad_norm_(network.parameters(), _CLIP)
+            optimizer.step()
+            schedule.step()
+            told(epoch * batches + place + 1, steps)
+    network.eval()
+
+
+def _batch_loss(
+    network: RefinerNetwork,
+    words: Words,
+    pictures: Sequence[TaughtPicture],
+    dice: np.random.Generator,
+) -> Tensor:
+    colours, said, accepted = [], [], []
+    boxes: list[NDArray[np.float64]] = []
+    of: list[int] = []
+    pictures_of: list[int] = []
+    for place, picture in enumerate(pictures):
+        turn = dice.random() < 0.5
+        colours.append(np.ascontiguousarray(picture.colours[:, ::-1]) if turn else picture.colours)
+        own = [mirrored(phrase.boxes) if turn else phrase.boxes for phrase in picture.phrases]
+        for number, phrase in enumerate(picture.phrases):
+            others = [each for other, each in enumerate(own) if other != number]
+            box = _one_of(own[number], dice)
+            boxes += [_moved(box, dice), _elsewhere(box, others, dice)]
+            of += [len(said)] * 2
+            pictures_of += [place] * 2
+            said.append(phrase.said[int(dice.integers(len(phrase.said)))])
+            accepted.append(own[number])
+    shown, windows = close_ups(colours, np.stack(boxes), pictures_of)
+    gold = np.zeros((len(said), max(map(len, accepted)), 4), np.float32)
+    for row, each in zip(gold, accepted, strict=True):
+        row[: len(each)] = each
+    whose = torch.tensor(of)
+    seen = torch.from_numpy(windows.astype(np.float32))
+    sides, logits = network(
+        pictures_tensor(list(shown)), seen, words.batch(said, list(range(len(said)))), whose
+    )
+    looked_at = torch.from_numpy(np.stack(boxes).astype(np.float32))
+    return close_loss(sides, logits, seen, looked_at, torch.from_numpy(gold)[whose])
+
+
+def close_loss(sides: Tensor, logits: Tensor, windows: Tensor, boxes: Tensor, gold: Tensor) -> Tensor:
+    """The loss of what the network says of close-ups of `boxes`, (n, 4), that show `windows`; `gold` are the
+    accepted boxes of each one's phrase, (n, most, 4), filled with empty ones."""
+    overlaps = overlap(boxes[:, None], gold)
+    best, which = overlaps.max(1)
+    target = gold[torch.arange(len(gold)), which]
+    found = refined_boxes(sides, windows)
+    with torch.no_grad():
+        tight = (overlap(found[:, None], gold).amax(1) >= ACCEPTED_IOU).float()
+    loss = _WEIGHTS["accepted"] * functional.binary_cross_entropy_with_logits(logits, tight)
+    near = best >= _LEAST_IOU
+    if near.any():
+        loss = loss - _WEIGHTS["overlap"] * (overlap(found[near], target[near]) + 1e-3).log().mean()
+        loss = loss + _WEIGHTS["sides"] * _sides_loss(sides[near], windows[near], target[near])
+    return loss
+
+
+def _sides_loss(sides: Tensor, windows: Tensor, target: Tensor) -> Tensor:
+    """Cross-entropy of the two cells beside each side, each by how near it is."""
+    places = cell_places()
+    extent = (windows[:, 2:] - windows[:, :2]).repeat(1, 2)
+    at = (target - windows[:, :2].repeat(1, 2)) / extent
+    cell = ((at - places[0]) / (places[1] - places[0])).clamp(0, CELLS - 1.001)
+    low = cell.floor()
+    chances = sides.log_softmax(-1)
+    near = chances.gather(-1, low.long()[..., None])[..., 0]
+    far = chances.gather(-1, low.long()[..., None] + 1)[..., 0]
+    return -((1 - (cell - low)) * near + (cell - low) * far).mean()
+
+
+def _one_of(boxes: NDArray[np.float64], dice: np.random.Generator) -> NDArray[np.float64]:
+    return np.asarray(boxes[int(dice.integers(len(boxes)))])
+
+
+def _moved(box: NDArray[np.float64], dice: np.random.Generator, most: int = 3) -> NDArray[np.float64]:
+    """The box elsewhere and of another extent, by chance; within the picture."""
+    middle, extent = _MOVES[int(dice.integers(most))]
+    size = np.maximum(box[2:] - box[:2], 1e-3)
+    at = (box[:2] + box[2:]) / 2 + dice.normal(0, middle, 2) * size
+    size = size * np.exp(dice.normal(0, extent, 2))
+    return np.clip(np.concatenate([at - size / 2, at + size / 2]), 0, 1)
+
+
+def _elsewhere(
+    box: NDArray[np.float64], others: Sequence[NDArray[Any]], dice: np.random.Generator
+) -> NDArray[np.float64]:
+    """A thing of another phrase, or a place anywhere that is as large as `box`."""
+    if others and dice.random() < _OF_OTHERS:
+        return _moved(_one_of(others[int(dice.integers(len(others)))], dice), dice, 1)
+    size = box[2:] - box[:2]
+    return _moved(np.concatenate([at := dice.random(2) * (1 - size), at + size]), dice)
