@@ -3,6 +3,7 @@
 
 import { beat } from "./tasks/beat.js";
 import { Breaks } from "./tasks/breaks.js";
+import "./tasks/captions.js";
 import { Clock } from "./tasks/clock.js";
 import { Drafts } from "./tasks/drafts.js";
 import { Flow } from "./tasks/flow.js";
