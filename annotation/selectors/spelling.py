@@ -2,8 +2,8 @@
 
 English, from a dictionary that comes with pyspellchecker: a word is unknown where neither the dictionary nor
 the captions of a corpus have it. Suggestions are the known words that are fewest edits away, two at most,
-the most frequent first. The server loads the dictionary before it forks, where a campaign asks for sentences; else a
-process does when it is asked for the first time. It keeps it.
+the most frequent first. The server loads the dictionary before it forks, where a campaign asks for sentences;
+else a process does when it is asked for the first time, and keeps it.
 
 Source: Hodosh et al. 2013, section 2.3, for the care about spelling; Damerau 1964, for one edit.
 """
@@ -32,8 +32,8 @@ MOST_EDITS = 2
 LONGEST_WORD = 30
 #: Captions of a corpus that are read, and how many of them have a word that counts as known.
 CAPTIONS_READ, _OFTEN = 5_000, 3
-#: Corpora whose words a process keeps, and words whose suggestions it does: while somebody types, a word comes
-#: again and again.
+#: Corpora whose words a process keeps, and words whose suggestions it does: somebody who types asks again and
+#: again.
 CORPORA_KEPT, SUGGESTIONS_KEPT = 8, 2048
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")

@@ -171,7 +171,7 @@ def _first_token() -> str:
 
 
 def _load_dictionary() -> None:
-    """Before the fork, where sentences are written: processes share the dictionary, and no writer waits for it."""
+    """Before the fork, where sentences are written: processes share it, and no writer waits for it."""
     try:
         if spelling.is_needed():
             spelling.load_dictionary()

@@ -13,10 +13,8 @@ from typing import Any, cast
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.http import urlencode
-from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -28,26 +26,14 @@ from annotation.task_types.base import BadAnswer, Page, TaskType
 from annotation.task_types.practice import PRACTICE, NamedBox, PracticeItem, Verdict, practice_scene
 from annotation.task_types.shown import ShownImage
 from annotation.web.annotator.task_page import RefusedForm, TaskPage, WorkSoFar, boxes_of, build_task_page
+from annotation.web.annotator.task_parts import template_parts
 from annotation.web.annotator.task_place import TaskPlace, place_of_request
 from annotation.web.annotator.task_texts import note_practice, practice_due, text_of
 from annotation.web.common.access import for_roles
 from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay
 
-#: The parts of a kind's own template that practice shows in a frame of its own, as `_parts.html` has them.
-_PARTS, BETWEEN = "annotation/tasks/_parts.html", "<!-- next part -->"
 #: In the picture of a described one: our regions are A, B, C, in this colour; theirs 1, 2, 3 in that.
 _OURS, THEIRS = 1, 2
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What a kind's own template says: scripts and styles, picture, question, fields, buttons."""
-
-    modules: SafeString
-    picture: SafeString
-    question: SafeString
-    editor: SafeString
-    choices: SafeString
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +97,14 @@ def practice(request: HttpRequest, name: str, kind: str) -> HttpResponse:
         except BadAnswer as error:
             status, wrong = HTTPStatus.UNPROCESSABLE_ENTITY, error
     shown = _desk(place, page, image, entered, wrong)
-    parts = _parts(request, place, shown)
+    parts = template_parts(request, place, shown)
     if answer is not None:
         verdict, named = practice.judged(item, answer), practice.named_boxes(item, answer)
         told = _told(item, page, answer, verdict, named)
         right += told.verdict.right is True
         note_practice(request, place, number, told.verdict.right is True)
         judged_desk = replace(shown, boxes=_boxes(item, page, answer, verdict, named))
-        parts = replace(parts, picture=_parts(request, place, judged_desk).picture)
+        parts = replace(parts, picture=template_parts(request, place, judged_desk).picture)
         about["told"] = told
     about |= {
         "sentence": item.sentence,
@@ -142,13 +128,6 @@ def _desk(
         done=WorkSoFar(),
         sent=RefusedForm(entered, str(wrong), wrong.field) if wrong else RefusedForm(entered),
     )
-
-
-def _parts(request: HttpRequest, place: TaskPlace, shown: TaskPage) -> Parts:
-    """The parts of the kind's template, which its author wrote for a task's frame."""
-    whole = render_to_string(place.type.template, {"desk": shown, "around": _PARTS}, request)
-    # The template escaped what is not its own.
-    return Parts(*(mark_safe(part.strip()) for part in whole.split(BETWEEN)))
 
 
 def _told(

@@ -70,7 +70,7 @@ class TaskPage:
     the items of a test that this worker's page has in hand before this one. `earned` is what today's
     answers came to, "" without pay. `token` is the idempotency key of this page's answer; `idle`, `beat`
     and `hold` (how long the lease lasts) are in seconds. `entered` and `wrong` are what was sent in vain,
-    and why; `field` the one to blame.
+    and why; `field` the one to blame. `left` says how much there is to do, "" where nobody is told.
     """
 
     owner: int
@@ -97,6 +97,12 @@ class TaskPage:
     entered: Mapping[str, str]
     wrong: str = ""
     field: str = ""
+    left: str = ""
+
+    @property
+    def minutes(self) -> int:
+        """Whole minutes of work today."""
+        return int(self.today.seconds // 60)
 
     @property
     def edges(self) -> list[tuple[str, str, int | None]]:
@@ -150,6 +156,7 @@ def build_task_page(
     settings: CampaignSettings,
     done: WorkSoFar,
     sent: RefusedForm,
+    left: str = "",
 ) -> TaskPage:
     """Lay out a lease's question over its image; `settings` are those that the lease carries."""
     page = place.type.page(lease.content, image)
@@ -189,6 +196,7 @@ def build_task_page(
         entered=sent.entered,
         wrong=sent.wrong,
         field=sent.field,
+        left=left,
     )
 
 

@@ -58,6 +58,4 @@ function fill(desk, fields) {
     field.dispatchEvent(new Event("input", { bubbles: true }));
   }
   desk.querySelector("[data-editor]")?.dispatchEvent(new CustomEvent("restored", { detail: fields }));
-  const report = desk.querySelector("details.report");
-  if (report && (fields.flag || fields.comment)) report.open = true;
 }

@@ -23,7 +23,6 @@ function makeSheet(details) {
   sheet.classList.add(...details.classList);
   sheet.dataset.key = summary.dataset.key;
   sheet.ariaLabel = sheet.querySelector("h2").textContent = details.dataset.sheet;
-  const unfolded = details.open;
   summary.remove();
   sheet.append(...details.childNodes);
   details.replaceWith(button, sheet);
@@ -36,7 +35,6 @@ function makeSheet(details) {
     const within = event.clientX >= left && event.clientX <= right && event.clientY >= top && event.clientY <= bottom;
     if (event.target === sheet && !within) sheet.close();
   });
-  if (unfolded) openSheet(sheet);
 }
 
 // The focus goes to what is to be filled in, else to the beginning; closed, it is again where it was.
