@@ -28,9 +28,9 @@ export function mountZoom(desk) {
 export function makeViewer(frame, { tools, keys = document, counts = meant }) {
   const stop = new AbortController();
   const { signal } = stop;
-  const shape = frame.querySelector(".shape");
-  const size = shape ? [shape.width, shape.height] : [1, 1];
-  const asked = frame.dataset.asked?.split(",").map(Number);
+  const numbers = (text) => text?.split(",").map(Number);
+  const size = numbers(frame.dataset.size) ?? [1, 1];
+  const asked = numbers(frame.dataset.asked);
   const zoomed = tools.querySelector("[data-zoom]");
   const fill = tools.querySelector("[data-do='fill']");
   const on = (type, act, more) => frame.addEventListener(type, act, { signal, ...more });
