@@ -10,6 +10,8 @@ const PANS = { a: [1, 0], w: [0, 1], d: [-1, 0], s: [0, -1] };
 const PANNED = 0.125;
 // What a double click zooms to.
 const CLOSE = 2;
+// The share of the frame that the box in question takes where it fills it: what is around it shows too.
+const FILLED = 0.8;
 const TYPED = "input:not([type='checkbox'], [type='radio']), select, textarea";
 // Whether the box that is asked about fills the frame, as the worker chose last.
 const FILLS = "box-fills-the-frame";
@@ -49,7 +51,7 @@ export function makeViewer(frame, { tools, keys = document, counts = meant }) {
   };
   const close = () => {
     pressed(true);
-    view.show(asked);
+    view.show(asked, FILLED);
   };
   const acts = {
     closer: () => view.step(1, over),
