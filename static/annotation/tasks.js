@@ -87,6 +87,12 @@ function work() {
   });
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-undo]")) flow.undo();
+    const answers = event.target.closest("[data-answers]");
+    if (answers && outbox.entries.length && !event.metaKey && !event.ctrlKey) {
+      // The list is to have the answer just given.
+      event.preventDefault();
+      sender.again().finally(() => location.assign(answers.href));
+    }
     const button = event.target.closest("[data-tell] [data-do]");
     if (!button) return;
     acts[button.dataset.do](button.closest("[data-tell] > *"));

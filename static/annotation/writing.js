@@ -6,7 +6,7 @@
 
 // Milliseconds for which nobody types before what is written is looked at, and for which an answer is waited for.
 const PAUSE = 300;
-const PATIENCE = 4_000;
+const PATIENCE = 10_000;
 const WORD = /[^\s]*\p{L}[^\s]*/gu;
 
 const mounted = new WeakMap();

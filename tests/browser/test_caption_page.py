@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from annotation.models import Campaign, Judgment
 from annotation.quality import controls
+from annotation.selectors import spelling
 from annotation.task_types.caption_writing import rules
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from tests.browser.at_work import (
@@ -36,6 +37,7 @@ WRONG = "Two peopel walk with two doggs."
 
 @pytest.fixture
 def work(transactional_db: None, tmp_path: Path) -> Campaign:
+    spelling.load_dictionary()  # as the server has it from its start
     return counted_desk.campaign(tmp_path / "drawn", "captions", images=4)
 
 
