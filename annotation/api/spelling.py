@@ -15,8 +15,8 @@ from annotation.selectors import spelling
 from annotation.task_types.caption_writing.type import LONGEST_CAPTION
 from annotation.workers.rate_limit import Limit, Try, attempt
 
-#: Texts that a worker may have looked at in a minute; a sentence takes longer to write.
-LOOKS = Limit("spelling", 60, 60)
+#: Texts that a worker may have looked at in a minute: a page asks at each pause of whoever types.
+LOOKS = Limit("spelling", 240, 60)
 
 
 @for_workers("POST")

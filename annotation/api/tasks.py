@@ -21,7 +21,8 @@ from annotation.api.requests import (
     word_in,
 )
 from annotation.common import database
-from annotation.models import Assignment, Campaign, Worker
+from annotation.models import Account, Assignment, Campaign, Worker
+from annotation.moderation.reopening import CannotReopen, change_answer
 from annotation.protocol.kinds import all_kinds
 from annotation.protocol.questions import Answer
 from annotation.protocol.trust import Refusal
@@ -30,6 +31,7 @@ from annotation.queue import leases, submission
 from annotation.queue.available_tasks import available_tasks, kinds_of, no_consent, today
 from annotation.queue.dispatch import NoTask
 from annotation.selectors.scopes import campaigns_to_work_on
+from annotation.selectors.workers.recent_answers import recent_answers
 from annotation.task_types.base import TASK_TYPES, answer_in
 
 
@@ -104,6 +106,44 @@ def answer_endpoint(
         "today": _today(worker, assignment) if receipt.repeated else None,
         "next": task_or_nothing(request, receipt.next) if receipt.next else None,
     }
+
+
+@for_workers("POST")
+def recent_answers_endpoint(request: HttpRequest, worker: int, data: dict[str, Any]) -> dict[str, Any]:
+    """The worker's last answers of a kind, which they may come back to."""
+    campaign = _campaign(worker, word_in(data, "campaign"))
+    kind = _kind(campaign, word_in(data, "kind"))
+    found = recent_answers(worker=worker, campaign=campaign.pk, kind=kind)
+    return {
+        "answers": [
+            {
+                "id": each.assignment,
+                "answer": each.answer.answer or None,
+                "flag": each.answer.flag or None,
+                "at": json_time(each.at),
+            }
+            for each in found
+        ]
+    }
+
+
+@for_workers("POST")
+def change_endpoint(
+    request: HttpRequest, worker: int, data: dict[str, Any], assignment: int
+) -> dict[str, Any]:
+    """Change an answer that nobody has built on."""
+    given, schema = _given(data)
+    try:
+        changed = change_answer(
+            worker=worker,
+            assignment=_real(assignment),
+            answer=given,
+            schema=schema,
+            actor=Account.objects.filter(identity__worker=worker).first(),
+        )
+    except CannotReopen as error:
+        raise Problem(HTTPStatus.CONFLICT, "stands", str(error)) from error
+    return {"changed": changed}
 
 
 @for_workers("POST")

@@ -92,7 +92,7 @@ _PROBLEMS = {
     401: "No session, no token, or one that is not valid.",
     403: "Not an annotator; or a session's write without its CSRF token.",
     404: "No such campaign, or no such kind in it.",
-    409: "Answered before under another token; or the text is not the newest any more.",
+    409: "Answered before under another token; an answer that stands; or a text that is not the newest.",
     410: "No such task in this worker's hands.",
     422: "The question does not take this answer; nothing was stored.",
     429: "Asked for too often: wait as long as `Retry-After` says.",
@@ -143,6 +143,9 @@ def _call(
 #: A kind of question, for examples.
 _KIND = next(iter(names()))
 _KIND_OF_CAMPAIGN = _object("campaign kind", campaign=_NAME, kind=_NAME)
+#: What an answer is said by, or a report.
+_ANSWER = {"answer": _TEXT, "box": _BOX, "way": _TEXT, "flag": _TEXT, "comment": _TEXT}
+_OR_NONE: dict[str, Any] = {"type": ["string", "null"]}
 _CONSENT = _object("version text needed", version=_WHOLE, text=_TEXT, needed=_FLAG)
 CALLS_OF_WORKERS: dict[str, Any] = {
     "/api/tasks": {
@@ -165,6 +168,21 @@ CALLS_OF_WORKERS: dict[str, Any] = {
             "worker_test",
             "Begin the qualification test of a kind, or go on with it",
             {"anyOf": [_object("asked answered", asked=_WHOLE, answered=_WHOLE), _of("WorkerNothing")]},
+            *(400, 404),
+            body=_KIND_OF_CAMPAIGN,
+            example={"campaign": "quay", "kind": _KIND},
+        )
+    },
+    "/api/tasks/answers": {
+        "post": _call(
+            "worker_recent_answers",
+            "List your last answers of a kind, which you may change",
+            _object(
+                "answers",
+                answers=_list(
+                    _object("id answer flag at", id=_WHOLE, answer=_OR_NONE, flag=_OR_NONE, at=_TIME)
+                ),
+            ),
             *(400, 404),
             body=_KIND_OF_CAMPAIGN,
             example={"campaign": "quay", "kind": _KIND},
@@ -209,11 +227,7 @@ CALLS_OF_WORKERS: dict[str, Any] = {
             *(400, 404, 409, 410, 422),
             body=_object(
                 "token",
-                answer=_TEXT,
-                box=_BOX,
-                way=_TEXT,
-                flag=_TEXT,
-                comment=_TEXT,
+                **_ANSWER,
                 token={
                     **_TEXT,
                     "minLength": 1,
@@ -226,6 +240,17 @@ CALLS_OF_WORKERS: dict[str, Any] = {
             ),
             place="assignment",
             example={"answer": "yes", "token": "f3a1", "seconds": 4.2},
+        )
+    },
+    "/api/assignments/{assignment}/change": {
+        "post": _call(
+            "worker_change",
+            "Change one of your last answers, where nobody has built on it",
+            _object("changed", changed=_FLAG),
+            *(400, 404, 409, 410, 422),
+            body=_object("", **_ANSWER),
+            place="assignment",
+            example={"answer": "no"},
         )
     },
     "/api/assignments/{assignment}/return": {

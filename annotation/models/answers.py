@@ -15,7 +15,7 @@ from annotation.models.work import Campaign
 
 
 class Judgment(models.Model):
-    """One worker's answer; only `void` is ever changed.
+    """One worker's answer; only `void` is changed, and by the worker what they said (`moderation.reopening`).
 
     `name` is a digest of image, worker and key, by which the fold knows it. Ours have an
     assignment; foreign ones have a `source` and none. Control answers have no image of the

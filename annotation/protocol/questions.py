@@ -73,7 +73,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Judgment:
-    """One worker's answer to one question; never edited.
+    """One worker's answer to one question.
 
     `answer` is one of ANSWERS of the key's question, with `box` where it is "drawn"; or it is
     empty and `flag` is one of FLAGS. Only votes enter the fold, and not when `void`; control

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import NamedTuple
 
 from django.db import connection
@@ -28,6 +29,9 @@ from annotation.queue import dispatch, lease_terms
 from annotation.queue.dispatch import NoTask, WorkerState
 from annotation.selectors.controls import facts_of_campaigns
 from annotation.selectors.scopes import campaigns_to_work_on
+
+#: Seconds for which a process keeps how much is left, the most that it counts, and for how many places.
+LEFT_KEPT, MOST_LEFT, LEFT_REMEMBERED = 300, 1000, 256
 
 
 class Today(NamedTuple):
@@ -245,6 +249,28 @@ def today(*, worker: int, campaign: int, kind: str) -> Today:
     )
     sums = done.aggregate(answers=Count("pk"), seconds=Sum("seconds"), pay=Sum("pay"))
     return Today(sums["answers"], sums["seconds"] or 0.0, sums["pay"] or 0)
+
+
+def about_left(*, campaign: int, kind: str) -> int:
+    """About how many questions of a kind wait: whole tens, MOST_LEFT at most, as of LEFT_KEPT seconds ago or
+    less. A query in so many seconds.
+
+    Never to the question, nor as of now: it would fall with an answer to one of them, and not with one on a
+    control item.
+    """
+    return _about_left(campaign, kind, int(database.now().timestamp()) // LEFT_KEPT)
+
+
+@lru_cache(maxsize=LEFT_REMEMBERED)
+def _about_left(campaign: int, kind: str, turn: int) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT count(*) FROM (SELECT 1 FROM annotation_task WHERE campaign_id = %s AND kind = %s
+                   AND state = 'open' AND live < wanted LIMIT %s) AS waiting""",
+            [campaign, kind, MOST_LEFT],
+        )
+        (waiting,) = cursor.fetchone()
+    return int(waiting) // 10 * 10
 
 
 def _held(worker: Worker) -> defaultdict[tuple[int, str], int]:

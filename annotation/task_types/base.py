@@ -172,6 +172,10 @@ class TaskType:
         """What a page's form sends, as `parse` takes it. Raises BadAnswer."""
         return {name: form.get(name, "") for name in ("answer", "flag", "comment")}
 
+    def to_form(self, answer: Answer) -> dict[str, str]:
+        """The fields of a page's form that say `answer`, whose content is as its judgment keeps it."""
+        return {"answer": answer.answer, "flag": answer.flag, "comment": answer.comment}
+
 
 TASK_TYPES: Registry[TaskType] = Registry("task type")
 

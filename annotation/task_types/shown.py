@@ -5,8 +5,9 @@ A corpus never changes once it is published, so a process remembers what it has 
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import connection
 from django.utils.crypto import salted_hmac
@@ -49,16 +50,30 @@ class ShownImage(NamedTuple):
 @lru_cache(maxsize=IMAGES_KEPT)
 def shown_image(image: int) -> ShownImage:
     """The image with this id, in one query. Raises LookupError where there is none."""
+    found = shown_images([image])
+    if image not in found:
+        raise LookupError(f"there is no image with the id {image}")
+    return found[image]
+
+
+def shown_images(images: Collection[int]) -> dict[int, ShownImage]:
+    """The images with these ids, by id, in one query; ids that no image has are left out."""
+    if not images:
+        return {}
+    rows: dict[int, list[tuple[Any, ...]]] = {}
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT i.key, i.width, i.height, i.picture, c.text, c.tokens
+            f"""SELECT i.id, i.key, i.width, i.height, i.picture, c.text, c.tokens
                FROM annotation_image i LEFT JOIN annotation_caption c ON c.image_id = i.id
-               WHERE i.id = %s ORDER BY c.number""",
-            [image],
+               WHERE i.id IN ({", ".join(["%s"] * len(images))}) ORDER BY i.id, c.number""",
+            list(images),
         )
-        rows = cursor.fetchall()
-    if not rows:
-        raise LookupError(f"there is no image with the id {image}")
+        for image, *row in cursor.fetchall():
+            rows.setdefault(image, []).append(tuple(row))
+    return {image: _from_rows(image, found) for image, found in rows.items()}
+
+
+def _from_rows(image: int, rows: Sequence[tuple[Any, ...]]) -> ShownImage:
     key, width, height, picture = rows[0][:4]
     if picture and not (width and height):
         width, height = picture_size(picture) or (0, 0)

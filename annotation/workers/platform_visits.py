@@ -139,14 +139,11 @@ def current_visit(session: Mapping[str, Any], account: Any) -> Visit | None:
     return visits.filter(pk=number, identity__account_id=account.pk).first()
 
 
-def visit_over(visit: Visit, *, holding: int = 0) -> bool:
-    """Whether no more is handed out: all is answered, or will be with what is in hand, or it ended."""
-    return (
-        bool(visit.outcome)
-        or visit.reported in ENDED
-        or visit.verification == Visit.REFUSED
-        or answers_of_visit(visit) + holding >= visit.study.wanted
-    )
+def left_of_visit(visit: Visit, *, holding: int = 0) -> int:
+    """How many answers are still wanted, besides what is in hand; 0 where no more is handed out."""
+    if visit.outcome or visit.reported in ENDED or visit.verification == Visit.REFUSED:
+        return 0
+    return max(0, visit.study.wanted - answers_of_visit(visit) - holding)
 
 
 def answers_of_visit(visit: Visit) -> int:

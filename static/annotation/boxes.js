@@ -5,6 +5,7 @@
 // hold pixels of the picture, 1-based and inclusive. All that is made beside them is taken away again by what
 // `mount` returns, so that a page may go on to its next task without being loaded anew.
 
+import { foldCorners } from "./boxes/corners.js";
 import { EXTREMES, centre, hull } from "./boxes/geometry.js";
 import { makeFields } from "./boxes/fields.js";
 import { makeHistory } from "./boxes/history.js";
@@ -164,6 +165,7 @@ function start(editor, frame) {
   const pointer = listen(frame, board, signal);
   makeKeys(board, pointer, signal);
   form.attach?.(board, frame, signal);
+  const corners = foldCorners(editor.querySelector("[data-corners]"), signal);
   const list = makeList(find("taken"), { light: sheet.halo, show: view.show }, signal);
 
   const acts = {
@@ -207,7 +209,7 @@ function start(editor, frame) {
     stop.abort();
     clearTimeout(later);
     resized.disconnect();
-    for (const each of [form, sheet, loupe, list, view]) each.away();
+    for (const each of [form, sheet, loupe, list, view, corners]) each.away();
     for (const help of helps) help.hidden = true;
     frame.classList.remove("is-drawn-on", "is-pannable", "is-pushed");
     delete frame.dataset.draws;

@@ -4,11 +4,14 @@
 // `mount(root)` makes the page of `root` work, and returns what takes everything away again. Ticks are the
 // form's own: what stands here only leads from picture to picture.
 
+import { makeViewer } from "./tasks/zoom.js";
+
 const DIGITS = "1234567890";
 const STEPS = { ArrowLeft: -1, ArrowRight: 1 };
 // Where arrows and Enter mean something else.
 const ELSEWHERE = "dialog, .beside, select, textarea, input:not([type='checkbox'])";
 
+const singleKeys = () => document.querySelector("[data-keys] input")?.checked ?? true;
 const mounted = new WeakMap();
 
 export function mount(root = document) {
@@ -101,17 +104,26 @@ function start(blocks, form) {
   }, { signal });
   blocks.addEventListener("change", () => { asked.hidden = true; }, { signal });
 
-  // A picture, as large as the window takes it.
+  // A picture, as large as the window takes it, and closer.
   const large = enlarged.querySelector("img");
+  const frame = enlarged.querySelector("[data-large]");
+  const tools = enlarged.querySelector("[data-zoom-tools]");
+  // Keys are heard by the dialog alone: none answers what lies behind it.
+  const viewer = makeViewer(frame, { tools, keys: enlarged, counts: () => singleKeys() });
   blocks.addEventListener("click", (event) => {
     const link = event.target.closest(".larger");
     if (!link || event.metaKey || event.ctrlKey || event.shiftKey) return;
     event.preventDefault();
     large.src = link.href;
     large.alt = link.ariaLabel;
+    viewer.fit();
     enlarged.showModal();
   }, { signal });
-  enlarged.addEventListener("click", () => enlarged.close(), { signal });
+  // A click closes it, unless one looks closer at the picture.
+  enlarged.addEventListener("click", (event) => {
+    const looking = frame.contains(event.target) && viewer.view.zoom > 1;
+    if (!looking && !tools.contains(event.target)) enlarged.close();
+  }, { signal });
   // No key answers what lies behind it.
   enlarged.addEventListener("keydown", (event) => event.stopPropagation(), { signal });
 
@@ -119,6 +131,7 @@ function start(blocks, form) {
   return () => {
     stop.abort();
     enlarged.close();
+    viewer.away();
     for (const key of keys.flat()) key.remove();
     for (const block of all) digits(block, false);
   };

@@ -3,6 +3,7 @@
 
 import { beat } from "./tasks/beat.js";
 import { Breaks } from "./tasks/breaks.js";
+import "./tasks/captions.js";
 import { Clock } from "./tasks/clock.js";
 import { Drafts } from "./tasks/drafts.js";
 import { Flow } from "./tasks/flow.js";
@@ -88,6 +89,12 @@ function work() {
   });
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-undo]")) flow.undo();
+    const answers = event.target.closest("[data-answers]");
+    if (answers && outbox.entries.length && !event.metaKey && !event.ctrlKey) {
+      // The list is to have the answer just given.
+      event.preventDefault();
+      sender.again().finally(() => location.assign(answers.href));
+    }
     const button = event.target.closest("[data-tell] [data-do]");
     if (!button) return;
     acts[button.dataset.do](button.closest("[data-tell] > *"));

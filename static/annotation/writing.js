@@ -1,11 +1,12 @@
-// A sentence about a picture: its words are counted while one writes, and those that look misspelt are shown
-// before it is sent. Enter sends, as the sentence is one.
+// A sentence about a picture: its words are counted while one writes, and those that look misspelt are shown as
+// soon as they are written. Enter sends, as the sentence is one.
 //
-// `mount(root)` makes the page of `root` work, and returns what takes everything away again. Without a network,
-// or where the server does not say, the sentence goes as it is.
+// `mount(root)` makes the page of `root` work, and returns what takes everything away again. The page always says
+// how far the spelling is checked. Where nobody can say, a sentence is sent unchecked only by who says so.
 
-// Milliseconds for which the server's word about the spelling is waited for.
-const PATIENCE = 4_000;
+// Milliseconds for which nobody types before what is written is looked at, and for which an answer is waited for.
+const PAUSE = 300;
+const PATIENCE = 10_000;
 const WORD = /[^\s]*\p{L}[^\s]*/gu;
 
 const mounted = new WeakMap();
@@ -21,37 +22,95 @@ export function mount(root = document) {
   };
 }
 
+// Letters, also within words, at the end of what is written.
+const UNFINISHED = /[\p{L}'’-]+$/u;
+// A word that is known, to have the dictionary loaded; whether this page has asked for that.
+const LOADING = "the";
+let loaded = false;
+
 const wordsOf = (text) => text.match(WORD) ?? [];
 const escaped = (word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 const whole = (word) => new RegExp(`(?<![\\p{L}'’])${escaped(word)}(?![\\p{L}])`, "gu");
 
 function start(writing, form) {
   const find = (name) => writing.querySelector(`[data-${name}]`);
-  const [now, short, odd, list, row, swap, anyway] = ["words", "short", "odd", "list", "row", "swap", "anyway"].map(find);
+  const [now, short, odd, list, row, swap] = ["words", "short", "odd", "list", "row", "swap"].map(find);
+  const [spelling, state, heard, recheck, unchecked, why] = ["spelling", "state-of-it", "heard", "recheck", "unchecked", "why"].map(find);
   const field = writing.querySelector("textarea");
   const send = form.querySelector(".choice");
   const stop = new AbortController();
   const { signal } = stop;
-  // The text that may go: looked at, or sent as it is.
+  // The text that may go; the one whose unknown words are shown.
   let passed = null;
-  let asking = false;
+  let checked = null;
+  let later = 0;
+  let looking = null;
 
   const count = () => { now.textContent = now.dataset.words.replace("%n", wordsOf(field.value).length); };
   const enough = () => wordsOf(field.value).length >= Number(writing.dataset.fewest);
 
-  // The unknown words of `text`, [] where nobody can say.
-  const unknownIn = async (text) => {
+  // How far the check is: "idle", "checking", "fine", "odd", "unchecked". Screen readers hear what was found, and
+  // not that somebody looks.
+  const say = (name, n = 0, why = "") => {
+    spelling.dataset.state = name;
+    const words = spelling.getAttribute(`data-say-${name}`).replace("%n", n).replace("%s", why);
+    state.textContent = words;
+    if (name !== "checking" && heard.textContent !== words) heard.textContent = name === "idle" ? "" : words;
+    recheck.hidden = name !== "unchecked";
+  };
+
+  // The unknown words of `text`; throws what is in the way, in words.
+  const unknownIn = async (text, signal) => {
+    let response;
     try {
-      const response = await fetch(writing.dataset.check, {
+      response = await fetch(writing.dataset.check, {
         method: "POST",
         headers: { "Content-Type": "application/json", "X-CSRFToken": form.elements.csrfmiddlewaretoken.value },
         body: JSON.stringify({ text, campaign: form.closest("[data-campaign]")?.dataset.campaign }),
-        signal: AbortSignal.timeout(PATIENCE),
+        signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]),
       });
-      return response.ok ? (await response.json()).unknown : [];
-    } catch {
-      return [];
+      if (response.ok) return (await response.json()).unknown;
+    } catch (error) {
+      if (error.name === "AbortError") throw error;
     }
+    const reason = response?.status === 429 ? "often" : navigator.onLine ? "failing" : "offline";
+    throw new Error(spelling.getAttribute(`data-say-${reason}`));
+  };
+  const failed = (error) => { if (error.name !== "AbortError") say("unchecked", 0, error.message); };
+  // Look at `text`, unless that is done: whether it is known by now what it holds. What is looked at meanwhile
+  // comes to nothing.
+  const look = async (text) => {
+    clearTimeout(later);
+    looking?.abort();
+    if (text === checked) return true;
+    const mine = new AbortController();
+    looking = mine;
+    say("checking");
+    try {
+      const unknown = await unknownIn(text, AbortSignal.any([mine.signal, signal]));
+      checked = text;
+      show(unknown);
+      unchecked.hidden = true;
+      return true;
+    } catch (error) {
+      failed(error);
+      return false;
+    }
+  };
+  // What is written so far, without the word that somebody is in the middle of.
+  const settled = () => {
+    const text = field.value;
+    const within = document.activeElement === field && field.selectionEnd === text.length;
+    return (within ? text.replace(UNFINISHED, "") : text).trim();
+  };
+  const soon = () => {
+    clearTimeout(later);
+    looking?.abort();
+    later = setTimeout(() => {
+      const text = settled();
+      if (text) look(text);
+      else if (!field.value.trim()) say("idle");
+    }, PAUSE);
   };
 
   const replaced = (word, by) => {
@@ -71,8 +130,11 @@ function start(writing, form) {
         made.remove();
         if (list.children.length) odd.focus();
         else {
-          passed = field.value.trim();
+          // Every word is known: it needs no second look.
+          checked = passed = field.value.trim();
+          clearTimeout(later);
           odd.hidden = true;
+          say("fine");
           send.focus();
         }
       }, { signal });
@@ -80,23 +142,30 @@ function start(writing, form) {
     }));
     return made;
   };
-  const point = (unknown) => {
-    list.replaceChildren(...unknown.map(rowOf));
-    odd.hidden = false;
-    odd.focus();
-    odd.scrollIntoView({ block: "nearest" });
+  // The words that are not known, each as long as it is written. Rows that are there stay, with the focus.
+  const show = (unknown) => {
+    const rows = new Map([...list.children].map((each) => [each.querySelector(".word").textContent, each]));
+    list.replaceChildren(...unknown.map((each) => rows.get(each.word) ?? rowOf(each)));
+    odd.hidden = !unknown.length;
+    say(unknown.length ? "odd" : "fine", unknown.length);
+  };
+  const pointAt = (section) => {
+    section.hidden = false;
+    section.focus();
+    section.scrollIntoView({ block: "nearest" });
   };
 
-  const look = async (button) => {
+  // Send it where every word is known; else show what is not, or that nobody can say.
+  const give = async (button) => {
     const text = field.value.trim();
-    asking = true;
-    const unknown = await unknownIn(text);
-    asking = false;
-    if (signal.aborted) return;
+    const known = await look(text);
     // Written on meanwhile: it is not what was meant to be sent.
-    if (field.value.trim() !== text) return;
-    if (unknown.length) point(unknown);
-    else {
+    if (signal.aborted || field.value.trim() !== text) return;
+    if (!known && spelling.dataset.state === "unchecked") {
+      why.textContent = state.textContent;
+      pointAt(unchecked);
+    } else if (known && list.children.length) pointAt(odd);
+    else if (known) {
       passed = text;
       form.requestSubmit(button);
     }
@@ -104,13 +173,12 @@ function start(writing, form) {
 
   form.addEventListener("submit", (event) => {
     const text = field.value.trim();
-    if (event.submitter === anyway) passed = text;
+    if (event.submitter?.matches("[data-anyway]")) passed = text;
     if (passed === text || event.submitter?.ariaDisabled) return;
     event.preventDefault();
     event.stopPropagation();
-    if (asking) return;
     short.hidden = enough();
-    if (enough()) look(event.submitter ?? send);
+    if (enough()) give(event.submitter ?? send);
     else field.focus();
   }, { signal });
   field.addEventListener("input", () => {
@@ -121,7 +189,18 @@ function start(writing, form) {
       if (!whole(each.querySelector(".word").textContent).test(field.value)) each.remove();
     }
     odd.hidden = odd.hidden || !list.children.length;
+    unchecked.hidden = true;
+    if (field.value.trim() !== checked) soon();
   }, { signal });
+  for (const button of writing.querySelectorAll("[data-again]")) {
+    button.addEventListener("click", async () => {
+      const text = field.value.trim();
+      if (!await look(text || LOADING)) return;
+      if (text) send.focus();
+      else say("idle");
+    }, { signal });
+  }
+  addEventListener("online", soon, { signal });
   field.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
@@ -132,9 +211,17 @@ function start(writing, form) {
     // Where there is a keyboard, one writes at once.
     begin() {
       count();
+      say("idle");
+      // The dictionary is loaded before the first word is written.
+      if (field.value.trim()) soon();
+      else if (!loaded) unknownIn(LOADING, signal).catch(failed);
+      loaded = true;
       if (matchMedia("(pointer: fine)").matches) field.focus({ preventScroll: true });
     },
-    away: () => stop.abort(),
+    away() {
+      clearTimeout(later);
+      stop.abort();
+    },
   };
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from playwright.sync_api import Error, Page, expect
+from playwright.sync_api import Error, Locator, Page, expect
 
 from annotation import instructions
 from annotation.models import Campaign, Judgment
@@ -64,6 +64,26 @@ def read(page: Page) -> None:
     """Let the time go by in which nobody can have read a question that came without a page of its own, and no
     answer counts. Nothing on the page says when that is over."""
     page.wait_for_timeout(READING)
+
+
+def open_sheet(page: Page, name: str) -> Locator:
+    """Open what the button `name` opens beside the question; the sheet."""
+    page.get_by_role("button", name=name).first.click()
+    sheet = page.get_by_role("dialog", name=name)
+    expect(sheet).to_be_visible()
+    return sheet
+
+
+def close_sheet(page: Page) -> None:
+    """Close the sheet that is open."""
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+
+
+def unfold_edges(page: Page) -> None:
+    """Unfold the number fields of the box editor."""
+    page.get_by_text("Edges of the box, in pixels").click()
+    expect(page.get_by_label("Left", exact=True)).to_be_visible()
 
 
 def in_hand(page: Page) -> int:

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.protocol import questions as q
-from tests.browser.at_work import at, shown
+from tests.browser.at_work import at, open_sheet, shown, unfold_edges
 from tests.browser.box_editor import EDGES, box, by_points, click, drag
 from tests.browser.conftest import Open
 from tests.queue.world import World
@@ -55,6 +55,7 @@ def test_undo_and_redo_return_to_the_same_states(editor: Page):
         editor.keyboard.down("ArrowDown")
     editor.keyboard.up("ArrowDown")
     done()
+    unfold_edges(editor)
     editor.get_by_label("Right", exact=True).fill("200")
     editor.get_by_label("Right", exact=True).blur()
     done()
@@ -96,6 +97,7 @@ def test_what_is_drawn_after_an_undo_is_what_redo_does_not_know(editor: Page):
 
 def test_undo_in_a_number_field_takes_back_what_was_typed_there(editor: Page):
     drag(editor, (59, 79), (130, 330))
+    unfold_edges(editor)
     right = editor.get_by_label("Right", exact=True)
     right.fill("140")
     right.press("Control+z")
@@ -106,7 +108,7 @@ def test_undo_in_a_number_field_takes_back_what_was_typed_there(editor: Page):
 
 def test_undo_elsewhere_is_the_texts_own(editor: Page):
     drag(editor, (59, 79), (130, 330))
-    editor.locator("summary", has_text="Report a problem").click()
+    open_sheet(editor, "Report a problem")
     comment = editor.get_by_label("Anything else")
     comment.press_sequentially("words")
     comment.press("Control+z")
@@ -115,6 +117,7 @@ def test_undo_elsewhere_is_the_texts_own(editor: Page):
 
 
 def test_a_box_that_was_typed_says_so(editor: Page):
+    unfold_edges(editor)
     for name, edge in zip(EDGES, (11, 21, 110, 220), strict=True):
         editor.get_by_label(name, exact=True).fill(str(edge))
     way = editor.locator("[name=way]")

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.protocol import questions as q
-from tests.browser.at_work import answered, at, eventually, shown
+from tests.browser.at_work import answered, at, eventually, shown, unfold_edges
 from tests.browser.box_editor import (
     Fingers,
     box,
@@ -270,6 +270,7 @@ def test_what_is_seen_follows_a_box_that_is_moved_by_keys(editor: Page):
 
 
 def test_letters_count_only_where_single_keys_do_and_never_while_one_types(editor: Page):
+    unfold_edges(editor)
     editor.get_by_label("Left", exact=True).press("0")
     editor.get_by_label("Answer with single keys").uncheck()
     editor.keyboard.press("+")

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from annotation.models import Judgment
 from annotation.protocol import questions as q
-from tests.browser.at_work import answered, ask_for_a_second_box, at, shown
+from tests.browser.at_work import answered, ask_for_a_second_box, at, shown, unfold_edges
 from tests.browser.box_editor import EDGES, box, drag, kept, place
 from tests.browser.conftest import Open
 from tests.queue.world import World
@@ -145,6 +145,7 @@ def test_the_keyboard_alone_draws_and_sends_a_box(editor: Page):
 
 
 def test_fields_and_picture_show_the_same_box(editor: Page):
+    unfold_edges(editor)
     for name, value in zip(EDGES, (11, 21, 110, 220), strict=True):
         editor.get_by_label(name, exact=True).fill(str(value))
     edge = editor.locator(".sheet .edge")
@@ -155,6 +156,7 @@ def test_fields_and_picture_show_the_same_box(editor: Page):
 
 
 def test_arrows_in_a_field_change_the_field(editor: Page):
+    unfold_edges(editor)
     drag(editor, (99, 99), (200, 200))
     editor.get_by_label("Right", exact=True).press("ArrowUp")
     assert box(editor) == [100, 100, 201, 200]
@@ -164,10 +166,21 @@ def test_sending_without_a_box_says_what_is_missing(editor: Page):
     editor.get_by_role("button", name="Send this box").click()
     left = editor.get_by_label("Left", exact=True)
     assert left.evaluate("field => field.validationMessage") == "Draw a box first."
+    expect(left).to_be_visible()
     assert not Judgment.objects.filter(worker__pseudonym="w-ann").exists()
     for name, edge in zip(EDGES, (50, 21, 40, 220), strict=True):
         editor.get_by_label(name, exact=True).fill(str(edge))
     assert "Left must come before right" in left.evaluate("field => field.validationMessage")
+
+
+def test_number_fields_stay_as_one_left_them_over_a_reload(editor: Page):
+    left = editor.get_by_label("Left", exact=True)
+    expect(left).to_be_hidden()
+    unfold_edges(editor)
+    editor.keyboard.press("Escape")
+    editor.reload()
+    shown(editor)
+    expect(left).to_be_visible()
 
 
 def test_escape_takes_a_box_back_that_is_being_drawn(editor: Page):

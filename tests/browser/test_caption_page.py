@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from annotation.models import Campaign, Judgment
 from annotation.quality import controls
+from annotation.selectors import spelling
 from annotation.task_types.caption_writing import rules
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from tests.browser.at_work import (
@@ -35,6 +37,7 @@ WRONG = "Two peopel walk with two doggs."
 
 @pytest.fixture
 def work(transactional_db: None, tmp_path: Path) -> Campaign:
+    spelling.load_dictionary()  # as the server has it from its start
     return counted_desk.campaign(tmp_path / "drawn", "captions", images=4)
 
 
@@ -162,8 +165,34 @@ def test_too_few_words_are_said_before_anything_is_sent(work: Campaign, open_pag
     expect(said).to_be_hidden()
 
 
+def test_words_are_looked_at_while_one_writes_and_the_focus_stays(work: Campaign, open_page: Open):
+    page = open_page()
+    opened(page)
+    asked: list[str] = []
+    page.on(
+        "request",
+        lambda request: asked.append(request.post_data or "") if "spelling" in request.url else None,
+    )
+    expect(page.locator("[data-spelling]")).to_contain_text("The spelling is checked while you write.")
+    page.keyboard.type("Two peopel wal")
+    expect(page.locator("[data-spelling]")).to_have_text(re.compile("Words to look at: 1"))
+    assert page.locator(".odd .word").all_text_contents() == ["peopel"]
+    expect(field(page)).to_be_focused()
+    # The word that somebody is in the middle of is not looked at.
+    assert not any("peopel wal" in text for text in asked)
+    page.keyboard.type("k with two dogs. ")
+    for _ in range(len("Two peopel walk with two dogs. ") - len("Two peop")):
+        page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Delete")
+    page.keyboard.press("Delete")
+    page.keyboard.type("le")
+    expect(page.locator("[data-spelling]")).to_contain_text("all words are known")
+    expect(page.locator(".odd .word")).to_have_count(0)
+    expect(field(page)).to_be_focused()
+
+
 @pytest.mark.parametrize("trouble", ["no network", "a failing server"])
-def test_what_cannot_be_looked_at_goes_as_it_is(work: Campaign, open_page: Open, trouble: str):
+def test_what_cannot_be_looked_at_is_sent_by_who_says_so_alone(work: Campaign, open_page: Open, trouble: str):
     page = open_page(faults=True)
     held = opened(page)
     if trouble == "no network":
@@ -171,7 +200,18 @@ def test_what_cannot_be_looked_at_goes_as_it_is(work: Campaign, open_page: Open,
     else:
         page.route("**/api/spelling", lambda route: route.fulfill(status=503))
     field(page).fill(WRONG)
+    expect(page.locator("[data-spelling]")).to_contain_text("not checked: the server does not answer")
     send(page)
+    said = page.get_by_role("region", name="Spelling not checked")
+    expect(said).to_be_focused()
+    assert in_hand(page) == held and stored(CAPTION_WRITING) == []
+    if trouble == "no network":
+        page.unroute("**/api/spelling")
+        said.get_by_role("button", name="Check again").click()
+        expect(page.locator(".odd .word")).to_have_count(2)
+        page.get_by_role("button", name="Send it as it is").click()
+    else:
+        said.get_by_role("button", name="Send it unchecked").click()
     moved_on(page, held)
     answered(page, CAPTION_WRITING, 1)
     assert written() == WRONG

@@ -19,10 +19,12 @@ from tests.browser.at_work import (
     WORKING,
     at,
     both_in_hand,
+    close_sheet,
     eventually,
     in_hand,
     let_go,
     moved_on,
+    open_sheet,
     read,
     shown,
     stored,
@@ -30,7 +32,7 @@ from tests.browser.at_work import (
 )
 from tests.browser.box_editor import Fingers
 from tests.browser.conftest import Open, sign_in, sign_in_by_form
-from tests.browser.looks import assert_accessible, for_everybody
+from tests.browser.looks import assert_accessible, fits, for_everybody
 from tests.browser.test_staff import PAGES, walks  # noqa: F401
 from tests.queue.world import TRUSTING, World
 from tests.web import counted_desk, desk, world
@@ -102,9 +104,7 @@ def test_a_question_in_german_fits_and_is_for_everybody(work: World, open_page: 
     instructions.record_consent(worker=work.workers[0], campaign=work.campaign, version=text.version)
     at(page, kind)
     shown(page)
-    page.locator("summary", has_text="Anleitung").click()
-    page.locator("summary", has_text="Problem melden").click()
-    for_everybody(page)
+    all_open_fits(page)
 
 
 @pytest.mark.parametrize(
@@ -127,8 +127,12 @@ def asked(page: Page, kind: str) -> None:
 
 def all_open_fits(page: Page) -> None:
     """Open what is folded, and see that the page is for everybody, at every width."""
-    page.locator("summary", has_text="Anleitung").click()
-    page.locator("summary", has_text="Problem melden").click()
+    open_sheet(page, "Anleitung")
+    fits(page)
+    close_sheet(page)
+    open_sheet(page, "Problem melden")
+    fits(page)
+    close_sheet(page)
     for_everybody(page)
 
 

@@ -155,8 +155,8 @@ def test_escape_gives_up_a_box_in_the_making_before_it_closes_the_help(work: Wor
     # On the next task, whose editor came after the page's own keys.
     moved_on(page, answer_next(page, "No box"))
     shown(page)
-    how = page.locator("[data-help]")
-    page.keyboard.press("?")
+    how = page.locator(".box-keys")
+    how.locator("summary").click()
     expect(how).to_have_attribute("open", "")
     page.mouse.move(*place(page, 59, 79))
     page.mouse.down()

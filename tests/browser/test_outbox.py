@@ -16,10 +16,12 @@ from tests.browser.at_work import (
     answered,
     at,
     both_in_hand,
+    close_sheet,
     eventually,
     in_hand,
     let_go,
     moved_on,
+    open_sheet,
     read,
     shown,
     stored,
@@ -135,12 +137,13 @@ def test_a_report_and_a_return_are_taken_back_too(page: Page):
     page.get_by_role("button", name=UNDO).click()
     read(page)
     assert in_hand(page) == held
-    page.locator("summary", has_text="Report a problem").click()
+    open_sheet(page, "Report a problem")
     page.get_by_label("This is offensive").check()
     page.get_by_role("button", name="Report instead of answering").click()
     moved_on(page, held)
     page.get_by_role("button", name=UNDO).click()
     expect(page.get_by_label("This is offensive")).to_be_checked()
+    close_sheet(page)
     read(page)
     answer_next(page)
     answered(page, q.COREF_LINK, 1)
@@ -195,7 +198,7 @@ def test_what_was_drawn_and_not_sent_is_there_after_a_reload(work: World, open_p
     at(page, q.BOX_DRAWING)
     shown(page)
     page.keyboard.press("ArrowUp")
-    page.locator("summary", has_text="Report a problem").click()
+    open_sheet(page, "Report a problem")
     page.get_by_label("Anything else").fill("a dog behind the dog")
     edges = [page.get_by_label(name, exact=True).input_value() for name in ("Left", "Top", "Right", "Bottom")]
     page.reload()
@@ -217,7 +220,7 @@ def test_what_was_entered_after_a_return_is_there_after_a_reload(work: World, op
     page.get_by_role("button", name="Skip").click()
     moved_on(page, returned)
     held = in_hand(page)
-    page.locator("summary", has_text="Report a problem").click()
+    open_sheet(page, "Report a problem")
     page.get_by_label("Anything else").fill("cut off")
     page.reload()
     page.wait_for_function(

@@ -15,6 +15,7 @@ from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from annotation.task_types.practice import PRACTICE, PracticeItem, practice_scene
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.relevance.rules import RELEVANCE
+from tests.browser.at_work import unfold_edges
 from tests.browser.conftest import Open, sign_in
 from tests.browser.looks import assert_accessible, for_everybody, overflow
 from tests.web import counted_desk, desk
@@ -114,6 +115,7 @@ def test_the_pages_of_the_chain_are_for_everybody(open_page: Open, tmp_path: Pat
         ready(page)
         for_everybody(page)
         if kind == q.BOX_DRAWING:
+            unfold_edges(page)
             for name, edge in zip(EDGES, (1, 1, 90, 90), strict=True):
                 page.get_by_label(name, exact=True).fill(str(edge))
         page.locator("[data-key='1']").click()

@@ -20,15 +20,17 @@ from tests.browser.at_work import (
     answered,
     at,
     both_in_hand,
+    close_sheet,
     eventually,
     in_hand,
     let_go,
     moved_on,
+    open_sheet,
     shown,
     stored,
 )
 from tests.browser.conftest import Open, sign_in
-from tests.browser.looks import assert_accessible, for_everybody
+from tests.browser.looks import assert_accessible, fits, for_everybody
 from tests.queue.world import TRUSTING, World
 from tests.web import desk
 
@@ -58,9 +60,13 @@ def test_a_question_is_for_everybody(work: World, open_page: Open, kind: str):
     at(page, kind)
     shown(page)
     assert_accessible(page)
-    page.locator("summary", has_text="Instructions").click()
-    page.locator("summary", has_text="Report a problem").click()
     for_everybody(page)
+    open_sheet(page, "Instructions")
+    assert_accessible(page)
+    close_sheet(page)
+    open_sheet(page, "Report a problem")
+    fits(page)
+    assert_accessible(page)
 
 
 def test_what_one_reads_before_is_for_everybody(work: World, open_page: Open):

@@ -38,6 +38,7 @@ from annotation.jobs.kinds.check_upload import check_upload_job
 from annotation.models import (
     Account,
     AlarmSubscription,
+    Assignment,
     Campaign,
     CampaignDraft,
     Control,
@@ -54,8 +55,9 @@ from annotation.models import (
 from annotation.moderation import rulings
 from annotation.notifications import events, hooks
 from annotation.protocol import questions as q
+from annotation.protocol.questions import Answer
 from annotation.protocol.rulings import KeepApart
-from annotation.queue import leases
+from annotation.queue import leases, submission
 from annotation.queue.leases import Lease
 from annotation.recruitment import mturk, prolific
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING
@@ -405,12 +407,31 @@ for _name, _asked in ASKED.items():
     api("api_answer", f"{_asked} by form", _handed_in(_name, True))
 
 
+def _given(at: At) -> int:
+    """An answer to change, made now."""
+    lease = _held(at, "quay")
+    if lease is not None:
+        assignment = Assignment.objects.get(pk=lease.id)
+        given = Answer("yes")
+        submission.submit(
+            worker=assignment.worker_id, assignment=lease.id, answer=given, token=at.new("t"), then=False
+        )
+    return _number(lease)
+
+
+def _recent(at: At) -> tuple[list[Any], Any]:
+    name = at.one(*ASKED)
+    return [], {"campaign": name, "kind": ASKED[name]}
+
+
 def _reported(at: At) -> tuple[list[Any], Any]:
     lease = _held(at, at.one(*ASKED))
     return [_number(lease)], {"flag": "offensive", "comment": "=cmd", "token": at.new("t"), "next": False}
 
 
 api("api_answer", "reported", _reported)
+api("api_change", "changed", lambda at: ([_given(at)], {"answer": at.one("yes", "no")}))
+api("api_recent_answers", "listed", _recent)
 api("api_return", "returned", lambda at: ([_number(_held(at, at.one(*ASKED)))], {}))
 api("api_heartbeat", "alive", lambda at: ([_number(_held(at, at.one(*ASKED)))], {}))
 api("api_test", "begun", lambda at: ([], {"campaign": "tested", "kind": q.COREF_LINK}))
@@ -442,6 +463,9 @@ for _name, _asked in ASKED.items():
         n=lambda at: at.one(1, 2, 3, 99),
         right=lambda at: at.one(0, 1),
     )
+get("task_answers", SIGNED_IN, "quay", q.COREF_LINK)
+get("task_answer_again", SIGNED_IN, "quay", q.COREF_LINK, _given)
+post("task_answer_again", SIGNED_IN, "quay", q.COREF_LINK, _given, answer="no")
 get("task_consent", SIGNED_IN, "tested", kind=q.COREF_LINK)
 post("task_consent", SIGNED_IN, "tested", version="1")
 post("task_test", SIGNED_IN, "tested", q.COREF_LINK)

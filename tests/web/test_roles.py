@@ -229,9 +229,10 @@ def _built() -> dict[str, Any]:
                 "download": [name, export.pk],
                 **{
                     route: [name, kind]
-                    for route in ("task", "task_instructions", "task_practice", "task_test")
+                    for route in ("task", "task_instructions", "task_practice", "task_test", "task_answers")
                 },
-                **{f"api_{act}": [held.id] for act in ("answer", "return", "heartbeat")},
+                "task_answer_again": [name, kind, held.id],
+                **{f"api_{act}": [held.id] for act in ("answer", "change", "return", "heartbeat")},
                 **{
                     f"evaluation:{route}": ["q-system"]
                     for route in (

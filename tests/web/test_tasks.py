@@ -53,7 +53,7 @@ def test_a_link_question_marks_one_phrase_in_each_of_two_captions(work: World):
     page = desk.at_work(work).get(desk.address()).content.decode()
     captions = re.findall(r"<li><p>(.*?)</p></li>", page)
     assert len(captions) == 2
-    assert [re.findall(r'<b class="chip">(\d)</b>', caption) for caption in captions] == [["1"], ["2"]]
+    assert [re.findall(r'<b class="chip">(\w)</b>', caption) for caption in captions] == [["A"], ["B"]]
 
 
 def test_a_box_question_shows_the_caption_of_the_chains_longest_phrase(work: World):

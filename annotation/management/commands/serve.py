@@ -22,6 +22,7 @@ from gunicorn.arbiter import Arbiter
 
 from annotation.common import schema
 from annotation.common.locks import Busy, at_work
+from annotation.selectors import spelling
 from annotation.workers.accounts import first
 
 log = logging.getLogger(__name__)
@@ -134,6 +135,7 @@ def run_server(host: str = HOST, port: int = PORT, *, workers: int = 1) -> None:
     except (DatabaseError, InterfaceError) as error:
         log.warning("served without it for now, as the database cannot be used: %s", str(error).strip())
     token = _first_token()
+    _load_dictionary()
     # A connection must not be shared with the processes that are forked below.
     connections.close_all()
     server = Server(
@@ -166,6 +168,15 @@ def _first_token() -> str:
         return first.token()
     except (DatabaseError, InterfaceError):
         return ""
+
+
+def _load_dictionary() -> None:
+    """Before the fork, where sentences are written: processes share it, and no writer waits for it."""
+    try:
+        if spelling.is_needed():
+            spelling.load_dictionary()
+    except (DatabaseError, InterfaceError):
+        return  # Each process then loads it when it is asked for the first time.
 
 
 def _ready(address: str, token: str) -> None:

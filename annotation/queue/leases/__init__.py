@@ -4,6 +4,7 @@ take_lease, take_next_lease        what a worker holds, or something new; the se
                                    answer's transaction
 take_machine_lease                 one named task, for a machine
 why_no_machine_lease               why it would get none, asked without a lock
+ended_lease                        what was shown with an answer that was given
 renew_lease                        a sign of life
 return_lease, end_expired_leases   an end without an answer; submission ends those that have one
 return_leases_of, ..._of_controls  of all that show an image, whoever holds them
@@ -27,6 +28,7 @@ from annotation.queue.leases.ending import (
 from annotation.queue.leases.taking import (
     TAKEN,
     Lease,
+    ended_lease,
     take_lease,
     take_machine_lease,
     take_next_lease,
@@ -37,6 +39,7 @@ __all__ = [
     "TAKEN",
     "Lease",
     "NoTask",
+    "ended_lease",
     "end_expired_leases",
     "take_next_lease",
     "return_lease",

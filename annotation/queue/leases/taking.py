@@ -22,9 +22,11 @@ from annotation.queue import dispatch, relevance_pages
 from annotation.queue.dispatch import NoTask, WorkerState
 from annotation.queue.lease_terms import (
     CARRIED_SETTINGS_COLUMNS,
+    TERMS_COLUMNS,
     WORKER_STATE_COLUMNS,
     CarriedSettings,
     Terms,
+    terms_from,
     terms_of,
     terms_of_lease,
     terms_trust_rules,
@@ -55,6 +57,12 @@ class _InHand(NamedTuple):
     task: int | None
     control: int | None
     expires_at: Any
+
+
+class _Kind(NamedTuple):
+    """The kind of an assignment."""
+
+    kind: str
 
 
 #: The columns of `_InHand`, of an assignment `a`.
@@ -365,6 +373,27 @@ def _held(
         assignment, kind, role, image, json.loads(content), key, expires, task, None, carried.version
     )
     return _shown(lease, terms)
+
+
+def ended_lease(*, worker: int, assignment: int) -> Lease | None:
+    """What this worker once had in hand and has answered, as it was shown; None where there is no such thing.
+
+    Nothing is leased again by it.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT {_IN_HAND}, a.kind, {TERMS_COLUMNS}, {CARRIED_SETTINGS_COLUMNS}
+               FROM annotation_assignment a JOIN annotation_campaign c ON c.id = a.campaign_id
+               WHERE a.id = %s AND a.worker_id = %s AND a.state = 'submitted'""",
+            [assignment, worker],
+        )
+        row = cursor.fetchone()
+        if row is None:
+            return None
+        held, (kind,), terms, carried = database.split_row(row, _InHand, _Kind, Terms, CarriedSettings)
+        # It has no end to be put off.
+        at = database.time_from_sql(held.expires_at) - timedelta(seconds=1)
+        return _held(cursor, terms_from(terms), kind, held, carried, at)
 
 
 def _test(

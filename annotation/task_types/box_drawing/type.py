@@ -8,7 +8,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotation.protocol.questions import BOX_DRAWING, DRAWING_WAYS
+from annotation.protocol.contents import corners
+from annotation.protocol.questions import BOX_DRAWING, DRAWING_WAYS, Answer
 from annotation.task_types.base import TASK_TYPES, BadAnswer, Choice, TaskType
 
 #: Pixels of a side: what is drawn by hand and smaller was a slip. Programs do not slip.
@@ -82,6 +83,10 @@ class BoxDrawing(TaskType):
         # An editor that says something new is no reason to lose a box.
         way = form.get("way", "")
         return {**data, "box": box, "way": way if way in DRAWING_WAYS else ""}
+
+    def to_form(self, answer: Answer) -> dict[str, str]:
+        drawn = dict(zip(EDGES, map(str, corners(answer.box)), strict=True)) if answer.box else {}
+        return {**super().to_form(answer), **drawn, "way": answer.way}
 
 
 TASK_TYPES.register(BoxDrawing.key, BoxDrawing())

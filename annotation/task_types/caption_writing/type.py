@@ -92,5 +92,8 @@ class CaptionWriting(TaskType):
     def from_form(self, form: Mapping[str, str]) -> dict[str, Any]:
         return {**super().from_form(form), "text": form.get("text", "")}
 
+    def to_form(self, answer: Answer) -> dict[str, str]:
+        return {**super().to_form(answer), "text": (answer.content or {}).get("text", "")}
+
 
 TASK_TYPES.register(CaptionWriting.key, CaptionWriting())

@@ -120,6 +120,14 @@ class RegionDescription(TaskType):
             regions.append({"box": box, "text": text, "way": way if way in DRAWING_WAYS else ""})
         return {**data, "regions": regions}
 
+    def to_form(self, answer: Answer) -> dict[str, str]:
+        form = super().to_form(answer)
+        for number, region in enumerate((answer.content or {}).get("regions", ())):
+            fields = {**dict(zip(EDGES, map(str, region["box"]), strict=True)), "text": region["text"]}
+            fields["way"] = region.get("way", "")
+            form |= {region_field_name(number, name): value for name, value in fields.items()}
+        return form
+
 
 def region_field_name(number: int, name: str) -> str:
     """The name of a field of region `number` (from 0)."""

@@ -94,6 +94,13 @@ class TickedPages(TaskType):
         ]
         return {**data, "ticked": ticked}
 
+    def to_form(self, answer: Answer) -> dict[str, str]:
+        form = super().to_form(answer)
+        for place, block in enumerate((answer.content or {}).get("blocks", ())):
+            ticked = [number for number, yes in enumerate(block.get("yes", ())) if yes]
+            form |= {checkbox_name(place, number): "on" for number in ticked}
+        return form
+
 
 def checkbox_name(block: int, caption: int) -> str:
     """The name of a checkbox."""

@@ -25,6 +25,9 @@ from annotation.web.common.palette import letters
 
 #: The number of the phrase, where there is one; the colour and the name of the box that is asked about.
 PHRASE, ASKED_OF_WORKER, MARK = 1, 2, "?"
+#: Characters from which on a caption is clipped, those that stay on either side of a phrase, and the fewest
+#: that are worth hiding.
+LONG_CAPTION, CONTEXT, WORTH_HIDING = 220, 80, 40
 #: Signs of life in the time that a lease lasts, and seconds between two of them at most.
 BEATS, LONGEST_BEAT = 4, 300
 
@@ -32,13 +35,20 @@ BEATS, LONGEST_BEAT = 4, 300
 class CaptionPiece(NamedTuple):
     """A stretch of a caption; `number` is 0 where nothing is marked.
 
-    `tail` is the punctuation behind it, which must not begin a line; neither may the number end one.
+    `tail` is the punctuation behind it, which must not begin a line; neither may the name end one. `cut` is
+    what a long caption shows on request only; screen readers have it in any case.
     """
 
     text: str
     number: int = 0
     hue: int = 0
     tail: str = ""
+    cut: bool = False
+
+    @property
+    def name(self) -> str:
+        """What the page calls a marked phrase: A, B, ..., since digits are the keys of answers."""
+        return letters(self.number - 1).upper() if self.number else ""
 
     @property
     def first(self) -> str:
@@ -60,7 +70,7 @@ class TaskPage:
     the items of a test that this worker's page has in hand before this one. `earned` is what today's
     answers came to, "" without pay. `token` is the idempotency key of this page's answer; `idle`, `beat`
     and `hold` (how long the lease lasts) are in seconds. `entered` and `wrong` are what was sent in vain,
-    and why; `field` the one to blame.
+    and why; `field` the one to blame. `left` says how much there is to do, "" where nobody is told.
     """
 
     owner: int
@@ -87,6 +97,12 @@ class TaskPage:
     entered: Mapping[str, str]
     wrong: str = ""
     field: str = ""
+    left: str = ""
+
+    @property
+    def minutes(self) -> int:
+        """Whole minutes of work today."""
+        return int(self.today.seconds // 60)
 
     @property
     def edges(self) -> list[tuple[str, str, int | None]]:
@@ -140,12 +156,15 @@ def build_task_page(
     settings: CampaignSettings,
     done: WorkSoFar,
     sent: RefusedForm,
+    left: str = "",
 ) -> TaskPage:
     """Lay out a lease's question over its image; `settings` are those that the lease carries."""
     page = place.type.page(lease.content, image)
     captions = [
-        caption_pieces(
-            image.captions[number], [each for each in page.pointed if each.mention.caption == number]
+        clipped(
+            caption_pieces(
+                image.captions[number], [each for each in page.pointed if each.mention.caption == number]
+            )
         )
         for number in page.captions
     ]
@@ -177,6 +196,7 @@ def build_task_page(
         entered=sent.entered,
         wrong=sent.wrong,
         field=sent.field,
+        left=left,
     )
 
 
@@ -209,17 +229,39 @@ def caption_pieces(caption: ShownCaption, pointed: Sequence[Pointed]) -> list[Ca
     return found + late
 
 
+def clipped(pieces: Sequence[CaptionPiece]) -> list[CaptionPiece]:
+    """A long caption with what is far from its phrases cut out, at the ends of words; others as they are."""
+    if sum(len(piece.text) for piece in pieces) <= LONG_CAPTION:
+        return list(pieces)
+    marked = [place for place, piece in enumerate(pieces) if piece.number]
+    found: list[CaptionPiece] = []
+    for place, piece in enumerate(pieces):
+        behind = CONTEXT if marked and marked[0] < place else 0
+        before = CONTEXT if marked and place < marked[-1] else 0
+        if piece.number or len(piece.text) < behind + before + WORTH_HIDING:
+            found.append(piece)
+            continue
+        text = piece.text
+        start = max(text.rfind(" ", 0, behind + 1), 0)
+        end = text.find(" ", len(text) - before) if before else len(text)
+        end = end if end >= 0 else len(text)
+        parts = (piece._replace(text=text[:start]), CaptionPiece(text[start:end], cut=True))
+        found += [part for part in (*parts, CaptionPiece(text[end:])) if part.text]
+    return found
+
+
 def as_printed(text: str) -> str:
     """`text` as print has it: corpora come with a space before each full stop."""
     return POINT.sub(lambda point: point[0].lstrip(), text)
 
 
 def boxes_of(page: Page, frame: Frame) -> list[DrawnBox]:
-    """The boxes accepted so far, 1 or 1a, 1b, ..., and the one in question."""
+    """The boxes accepted so far, A or A1, A2, ..., as the phrase is called, and the one in question."""
+    name = letters(PHRASE - 1).upper()
     several = len(page.boxes) > 1
     tagged: list[tuple[Any, list[Tag]]] = [
-        (box, [Tag(PHRASE, f"{PHRASE}{letters(index)}" if several else str(PHRASE))])
-        for index, box in enumerate(page.boxes)
+        (box, [Tag(PHRASE, f"{name}{number}" if several else name)])
+        for number, box in enumerate(page.boxes, 1)
     ]
     if page.pending:
         tagged.append((page.pending, [Tag(ASKED_OF_WORKER, MARK)]))

@@ -10,7 +10,7 @@ from django.utils.translation import ngettext
 
 from annotation.protocol.trust import PROBATION, TRUSTED, UNCHECKED
 from annotation.protocol.work import MICROS, PER_HOUR, PER_ITEM
-from annotation.queue.available_tasks import AvailableTask
+from annotation.queue.available_tasks import MOST_LEFT, AvailableTask, about_left
 from annotation.queue.dispatch import NoTask
 from annotation.selectors.campaign import money
 from annotation.task_types.base import TASK_TYPES, TaskType
@@ -59,6 +59,18 @@ def line(offer: AvailableTask) -> Line:
         _pay(offer),
         _today(offer),
     )
+
+
+def left_in_words(campaign: int, kind: str, of_visit: int | None = None) -> str:
+    """How much there is to do: to the answer in a visit from a platform, else about as many as wait."""
+    if of_visit is not None:
+        return ngettext("%(n)d left", "%(n)d left", of_visit) % {"n": of_visit}
+    waiting = about_left(campaign=campaign, kind=kind)
+    if waiting >= MOST_LEFT:
+        return _("more than %(n)d left") % {"n": MOST_LEFT}
+    if not waiting:
+        return _("fewer than %(n)d left") % {"n": 10}
+    return _("about %(n)d left") % {"n": waiting}
 
 
 def whole_campaign_reason(offers: Sequence[AvailableTask]) -> NoTask | None:

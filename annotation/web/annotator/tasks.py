@@ -36,7 +36,7 @@ from annotation.web.annotator.task_place import (
     worker_at,
 )
 from annotation.web.annotator.task_texts import has_read, text_of
-from annotation.web.annotator.task_words import line, whole_campaign_reason
+from annotation.web.annotator.task_words import left_in_words, line, whole_campaign_reason
 from annotation.web.common.access import for_roles
 from annotation.workers import platform_visits
 
@@ -90,7 +90,8 @@ def task(request: HttpRequest, name: str, kind: str) -> HttpResponse:
         consent_first = f"{reverse('task_consent', args=[name])}?{urlencode({'kind': kind})}"
         return JsonResponse({"nothing": refused.code}) if part else SeeOther(consent_first)
     visit = platform_visits.current_visit(request.session, request.user)
-    if visit is not None and platform_visits.visit_over(visit, holding=len(holding)):
+    of_visit = platform_visits.left_of_visit(visit, holding=len(holding)) if visit is not None else None
+    if of_visit == 0:
         return JsonResponse({"nothing": "done"}) if part else SeeOther(reverse("visit"))
     found = leases.take_lease(worker=place.worker.pk, campaign=place.campaign, kind=kind, holding=holding)
     if isinstance(found, NoTask):
@@ -104,7 +105,7 @@ def task(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     if not has_read(request, place, text):
         unread = reverse("task_instructions", args=[name, kind])
         return JsonResponse({"nothing": "instructions"}) if part else SeeOther(unread)
-    shown = _desk(place, found, text, holding=holding)
+    shown = _desk(place, found, text, holding=holding, of_visit=of_visit)
     return render(request, place.type.template, {"desk": shown, "around": PART if part else _WHOLE})
 
 
@@ -210,6 +211,7 @@ def _desk(
     text: CampaignText,
     *,
     holding: Sequence[int] = (),
+    of_visit: int | None = None,
     request: HttpRequest | None = None,
     error: ValueError | None = None,
 ) -> TaskPage:
@@ -238,6 +240,7 @@ def _desk(
             str(error) if error else "",
             getattr(error, "field", "answer") if error else "",
         ),
+        left="" if test else left_in_words(place.campaign.pk, place.kind, of_visit),
     )
 
 

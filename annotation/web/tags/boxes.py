@@ -13,5 +13,5 @@ register = template.Library()
 
 @register.filter
 def by_name(boxes: Iterable[DrawnBox]) -> list[DrawnBox]:
-    """Boxes in the order of their names, 1a, 1b, ...; they are drawn the largest first."""
+    """Boxes in the order of their names, A1, A2, ...; they are drawn the largest first."""
     return sorted(boxes, key=lambda one: (len(one.tags[0].name), one.tags[0].name))

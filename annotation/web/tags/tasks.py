@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from django import template
@@ -21,15 +22,21 @@ register.filter(as_printed)
 
 @register.filter
 def phrase(bit: CaptionPiece) -> SafeString:
-    """A marked phrase with its number and colour, as the captions show it."""
+    """A marked phrase with its name and colour, as the captions show it."""
     return format_html(
         '<mark class="mention hue-{}"><span class="words">'
         '<span class="bound"><b class="chip">{}</b>{}</span>{}</span></mark>',
         bit.hue,
-        bit.number,
+        bit.name,
         bit.first,
         bit.rest,
     )
+
+
+@register.filter
+def is_clipped(caption: Sequence[CaptionPiece]) -> bool:
+    """Whether some of a caption is shown on request only."""
+    return any(bit.cut for bit in caption)
 
 
 @register.simple_tag

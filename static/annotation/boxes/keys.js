@@ -75,7 +75,7 @@ export function makeKeys(board, pointer, signal) {
   };
 
   document.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented) return;
+    if (event.defaultPrevented || event.target.closest?.("dialog")) return;
     if (pointer.busy) {
       if (event.key !== "Escape") return;
       pointer.drop();

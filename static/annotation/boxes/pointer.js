@@ -5,24 +5,17 @@
 // also zoom. `board` is what they work on: see boxes.js.
 
 import { changed, dragged, measure, pixelAt } from "./geometry.js";
+import { listenToWheel, makePinch } from "./zooming.js";
 
-// Of the wheel: how much closer a notch of 100 gets, and a pinch on a touchpad, which comes as small steps.
-const NOTCH = 0.0025;
-const PINCH = 0.01;
-const LINE = 33;
 // CSS pixels within which a pointer that was pressed and let go has not moved.
 const STILL = 3;
-// Milliseconds for which a wheel that zooms goes on zooming.
-const MOMENTUM = 300;
 
 export function listen(frame, board, signal) {
   const { sheet, view, loupe, size, smallest } = board;
-  const fingers = new Map();
+  const pinch = makePinch(frame, view);
   // What the pressed pointer does: {move, end, drop}, and whether the cross-hair shows where.
   let stroke = null;
-  let pinch = null;
   let panning = false;
-  let spun = -Infinity;
   const on = (type, act, more) => frame.addEventListener(type, act, { signal, ...more });
 
   const glass = (event) => {
@@ -101,27 +94,11 @@ export function listen(frame, board, signal) {
     over();
   };
 
-  const spread = () => {
-    const [[x1, y1], [x2, y2]] = [...fingers.values()];
-    return { far: Math.max(1, Math.hypot(x2 - x1, y2 - y1)), spot: view.share((x1 + x2) / 2, (y1 + y2) / 2) };
-  };
-  const pinched = () => {
-    const { far, spot } = spread();
-    view.zoomTo((view.zoom * far) / pinch.far, pinch.spot, spot);
-    pinch = { far, spot };
-  };
-
   on("pointerdown", (event) => {
     if (event.pointerType === "touch") {
-      fingers.set(event.pointerId, [event.clientX, event.clientY]);
-      if (fingers.size === 2) {
-        drop();
-        pinch = spread();
-      }
-      if (fingers.size > 1) {
-        frame.setPointerCapture(event.pointerId);
-        return;
-      }
+      const fingers = pinch.down(event);
+      if (fingers === 2) drop();
+      if (fingers > 1) return;
     }
     const pans = event.button === 1 || (event.button === 0 && panning);
     if (!event.isPrimary || stroke || (event.button && !pans)) return;
@@ -136,11 +113,8 @@ export function listen(frame, board, signal) {
     if (stroke.aims) glass(event);
   });
   on("pointermove", (event) => {
-    if (fingers.has(event.pointerId)) {
-      fingers.set(event.pointerId, [event.clientX, event.clientY]);
-      if (pinch) pinched();
-    }
-    if (!event.isPrimary || pinch) return;
+    pinch.move(event);
+    if (!event.isPrimary || pinch.going) return;
     board.seen(event);
     stroke?.move(event);
     if (stroke?.aims) glass(event);
@@ -148,8 +122,7 @@ export function listen(frame, board, signal) {
     sheet.cross(stroke ? stroke.aims && sheet.at(event) : hovers && sheet.at(event));
   });
   const lifted = (event, ended) => {
-    fingers.delete(event.pointerId);
-    if (fingers.size < 2) pinch = null;
+    pinch.up(event);
     if (event.pointerType === "touch") sheet.cross(null);
     if (stroke && event.isPrimary) {
       if (ended) stroke.end(event);
@@ -167,19 +140,7 @@ export function listen(frame, board, signal) {
   on("mousedown", (event) => { if (event.button === 1) event.preventDefault(); });
   on("auxclick", (event) => { if (event.button === 1) event.preventDefault(); });
 
-  // The wheel zooms at the pointer. Where the whole picture is shown already and the page can be scrolled, the
-  // page is scrolled, unless Ctrl is held; so nobody is caught in the picture on their way down the page.
-  on("wheel", (event) => {
-    const closer = event.deltaY < 0;
-    const scrolls = !closer || scrollY > 0;
-    if (!event.ctrlKey && view.zoom <= 1 && scrolls && event.timeStamp - spun > MOMENTUM) return;
-    event.preventDefault();
-    spun = event.timeStamp;
-    const pixels = event.deltaMode ? event.deltaY * LINE : event.deltaY;
-    const step = Math.abs(pixels) < 50 && event.ctrlKey ? PINCH : NOTCH;
-    const least = event.ctrlKey ? 0 : Math.min(1, view.zoom);
-    view.zoomTo(Math.max(least, view.zoom * Math.exp(-pixels * step)), view.share(event.clientX, event.clientY));
-  }, { passive: false });
+  listenToWheel(frame, view, signal);
 
   return {
     get busy() { return stroke !== null; },

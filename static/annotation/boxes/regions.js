@@ -169,7 +169,7 @@ export function makeRegions(editor, size, smallest) {
       // Enter, where one draws by keys, goes on to the words.
       document.addEventListener("keydown", (event) => {
         if (event.key !== "Enter" || event.defaultPrevented || !now.fields.box()) return;
-        if (event.target.closest?.("a, button, summary, input, select, textarea")) return;
+        if (event.target.closest?.("a, button, summary, input, select, textarea, dialog")) return;
         event.preventDefault();
         now.text.focus();
       }, { signal });

@@ -66,9 +66,9 @@ export function makeView(frame, size, told) {
       }
       show();
     },
-    // A box, as large as the frame takes it with something of what is around.
-    show([left, top, right, bottom]) {
-      zoom = between(1, FILLED * Math.min(size[0] / (right - left + 1), size[1] / (bottom - top + 1)), MOST);
+    // A box, as large as the frame takes it with something of what is around: it takes the share `filled`.
+    show([left, top, right, bottom], filled = FILLED) {
+      zoom = between(1, filled * Math.min(size[0] / (right - left + 1), size[1] / (bottom - top + 1)), MOST);
       corner = [(left - 1 + right) / 2, (top - 1 + bottom) / 2].map((at, axis) => 0.5 - (zoom * at) / size[axis]);
       show();
     },

@@ -58,5 +58,4 @@ function fill(desk, fields) {
     field.dispatchEvent(new Event("input", { bubbles: true }));
   }
   desk.querySelector("[data-editor]")?.dispatchEvent(new CustomEvent("restored", { detail: fields }));
-  if (fields.flag || fields.comment) desk.querySelector(".report").open = true;
 }

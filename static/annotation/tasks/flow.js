@@ -6,7 +6,8 @@
 import { entered } from "./drafts.js";
 import { allDecoded, fetchNext } from "./next.js";
 import { pause } from "./sender.js";
-import { mountEditor, swap } from "./swap.js";
+import { openSheet } from "./sheets.js";
+import { furnish, mountEditor, swap } from "./swap.js";
 
 // Milliseconds in which nobody can have read a question: what is pressed then was meant for the one before.
 const UNREAD = 250;
@@ -45,6 +46,7 @@ export class Flow {
     // After a reload the server may show what was answered and is on its way, and arrives while the picture comes.
     const answered = this.outbox.has(idOf(this.shown));
     this.drafts.restore(this.shown);
+    furnish(this.shown);
     setBusy(this.shown, true);
     const slow = setTimeout(() => this.wait("waiting_picture"), WORTH_A_WORD);
     await allDecoded(this.shown);
@@ -88,6 +90,7 @@ export class Flow {
   // What a form of the task says, by the button that was pressed.
   give(form, button) {
     if (!this.ready) return;
+    form.closest("dialog")?.close();
     const desk = this.shown;
     const fields = entered(form, button);
     const act = fields.act === "return" ? "return" : fields.flag ? "report" : "answer";
@@ -128,6 +131,7 @@ export class Flow {
     this.notice = "taken_back";
     this.show(desk, taken.seconds);
     this.drafts.save(desk);
+    if (taken.act === "report") openSheet(desk.querySelector(".side-sheet.report"));
   }
 
   // Go on to the next task, as soon as there is one.

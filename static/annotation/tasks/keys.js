@@ -4,7 +4,9 @@
 import { storage } from "./storage.js";
 
 const KEPT = "answer-by-keys";
-const TYPING = "input:not([type='checkbox'], [type='radio']), select, textarea, .report form";
+const TYPING = "input:not([type='checkbox'], [type='radio']), select, textarea";
+// What stays as it is left, from question to question.
+const STAYS = ":not([data-stays])";
 
 const on = () => storage.get(KEPT, true);
 
@@ -17,7 +19,7 @@ export function showSwitch(desk) {
 
 const close = (from) => {
   const desk = document.querySelector("[data-desk]");
-  const open = from.closest?.("details[open]") ?? desk.querySelector("details[open]");
+  const open = from.closest?.(`details[open]${STAYS}`) ?? desk.querySelector(`details[open]${STAYS}`);
   if (!open) return false;
   open.open = false;
   open.querySelector("summary").focus();
@@ -32,6 +34,14 @@ export function listen(ready) {
   // On the window, after the editor: Escape gives up half a box before it closes what was opened.
   addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.repeat || event.metaKey || event.ctrlKey || event.altKey) return;
+    // A sheet is closed by Escape, or by the key that opened it; no other key means what lies behind.
+    const sheet = document.querySelector("dialog[open]");
+    if (sheet) {
+      if (!on() || event.target.closest?.(TYPING) || event.key.toLowerCase() !== sheet.dataset.key) return;
+      event.preventDefault();
+      sheet.close();
+      return;
+    }
     if (event.key === "Escape") {
       if (close(event.target)) event.preventDefault();
       return;
@@ -42,8 +52,5 @@ export function listen(ready) {
     if (!meant || !ready(meant)) return;
     event.preventDefault();
     meant.click();
-    if (meant.localName === "summary" && meant.parentElement.open) {
-      (meant.parentElement.querySelector("input:not([type='hidden'])") ?? meant).focus();
-    }
   });
 }

@@ -31,8 +31,8 @@ export class Pace {
     this.addAll(kept);
   }
 
-  // The first word of the server's is where the count begins: `count` and `earned` (millionths) until then,
-  // `each` for an answer, `hour` for an hour.
+  // The first word of the server's is where the count begins: `count`, `earned` (millionths) and `worked` (seconds)
+  // until then, `each` for an answer, `hour` for an hour.
   know(said) {
     if (!this.said && said) Object.assign(this, said, { said });
   }
@@ -41,6 +41,7 @@ export class Pace {
     if (act === "return" || !this.said) return;
     this.count += one;
     this.earned += one * (this.each + (this.hour * seconds) / 3600);
+    this.worked += one * seconds;
   }
 
   addAll(entries) {
@@ -61,9 +62,9 @@ export class Pace {
 
   // An answer had arrived before, and nobody here can know whether before the count began: the server's count
   // of now, which has it, and what is `kept`, which it has not.
-  recount({ answers, pay }, kept) {
+  recount({ answers, pay, seconds }, kept) {
     if (!this.said) return;
-    Object.assign(this, { count: answers, earned: Math.round(pay * MICROS) });
+    Object.assign(this, { count: answers, earned: Math.round(pay * MICROS), worked: seconds });
     this.addAll(kept);
   }
 
@@ -80,6 +81,9 @@ export class Pace {
     const pay = desk.querySelector("[data-pay]");
     pay.hidden = this.earned < 1;
     pay.textContent = sum(this.earned, line.dataset.currency);
+    const time = desk.querySelector("[data-time]");
+    time.hidden = this.worked < 60;
+    time.querySelector("[data-minutes]").textContent = Math.floor(this.worked / 60);
     const pace = desk.querySelector("[data-pace]");
     const all = this.seconds.reduce((a, b) => a + b, 0);
     pace.hidden = this.seconds.length < ENOUGH || !all;
@@ -93,6 +97,6 @@ export class Pace {
 export const dayOf = (desk) => {
   const line = desk.querySelector("[data-today]");
   if (!line) return null;
-  const { today: count, earned, each, hour } = line.dataset;
-  return { count: Number(count), earned: Number(earned), each: Number(each), hour: Number(hour) };
+  const { today: count, earned, worked, each, hour } = line.dataset;
+  return { count: Number(count), earned: Number(earned), worked: Number(worked), each: Number(each), hour: Number(hour) };
 };

@@ -1,6 +1,10 @@
 // Puts one task in another's place. Where both are about one picture, the picture stays.
 
+import { mountSheets } from "./sheets.js";
+import { mountZoom } from "./zoom.js";
+
 let unmount = () => {};
+let strip = () => {};
 // Editors that are here. One works from the moment its task is shown: a key that is pressed then counts.
 const editors = new Map();
 
@@ -14,6 +18,13 @@ export async function mountEditor(desk) {
   if (desk.isConnected) unmount = editors.get(editorModule)(desk);
 }
 
+// What every task has besides an editor.
+export function furnish(desk) {
+  strip();
+  const undone = [mountZoom(desk), mountSheets(desk)];
+  strip = () => undone.forEach((undo) => undo());
+}
+
 export function swap(shown, fresh) {
   unmount();
   unmount = () => {};
@@ -23,6 +34,7 @@ export function swap(shown, fresh) {
     is.replaceWith(was);
   }
   shown.replaceWith(fresh);
+  furnish(fresh);
   // Whoever listens hears the question; Tab goes on to its answers.
   fresh.querySelector(".question").focus({ preventScroll: true });
   if (fresh.getBoundingClientRect().top < 0) fresh.scrollIntoView();

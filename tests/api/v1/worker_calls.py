@@ -7,7 +7,8 @@ from rest_framework.authtoken.models import Token
 
 from annotation.models import Account, Campaign, Worker
 from annotation.protocol import questions as q
-from annotation.queue import leases
+from annotation.protocol.questions import Answer
+from annotation.queue import leases, submission
 from annotation.queue.leases import Lease
 from tests.api.v1.valid import Make, ValidCall, at, nothing, told
 
@@ -33,6 +34,19 @@ def _answer() -> ValidCall:
     return call
 
 
+def _change() -> ValidCall:
+    call = _assignment()
+    submission.submit(
+        worker=Worker.objects.get(identity__account__username="annotator").pk,
+        assignment=int(call.place["assignment"]),
+        answer=Answer("yes"),
+        token=f"c{call.place['assignment']}",
+        then=False,
+    )
+    call.body = {"answer": "no"}
+    return call
+
+
 VALID_OF_WORKERS: dict[str, Make] = {
     "worker_tasks": nothing,
     "worker_next": told(_KIND),
@@ -41,6 +55,8 @@ VALID_OF_WORKERS: dict[str, Make] = {
     "worker_agree": told({"version": 1}, name="tested"),
     "worker_spelling": told({"text": "Two dgos run."}),
     "worker_answer": _answer,
+    "worker_recent_answers": told(_KIND),
+    "worker_change": _change,
     "worker_return": _assignment,
     "worker_heartbeat": _assignment,
 }

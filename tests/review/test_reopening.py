@@ -1,0 +1,256 @@
+"""A worker changes one of their last answers: all is as if they had said so at once, or the answer stands."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from random import Random
+from unittest import mock
+
+import pytest
+
+from annotation.common import database
+from annotation.models import Assignment, AuditEntry, Campaign, Control, Flag, Judgment, Standing, Task
+from annotation.moderation.reopening import CannotReopen, change_answer, reopen_answer
+from annotation.moderation.trust_replay import replay_row
+from annotation.protocol import questions as q
+from annotation.protocol.questions import BadJudgment
+from annotation.protocol.terms import Box
+from annotation.quality import controls, worker_trust
+from annotation.queue.leases import Lease, ended_lease
+from annotation.queue.submission import Answer
+from annotation.selectors.workers.recent_answers import RECENT_ANSWERS, SITTING, recent_answers
+from tests.queue.world import TRUSTING, World
+from tests.rehearsal.play import Play, check_database
+from tests.rehearsal.script import Script, pictured
+from tests.review.world import HAT, MAN, THE_MAN, answer, chain, held, image, report, the_world
+from tests.sizes import sized
+
+pytestmark = pytest.mark.django_db
+
+
+def change(world: World, lease: Lease, given: Answer, *, worker: int = 0) -> bool:
+    return change_answer(worker=world.workers[worker], assignment=lease.id, answer=given)
+
+
+def stands(world: World, lease: Lease, why: str, *, worker: int = 0) -> None:
+    """The answer cannot be changed, nor is it shown to be; nothing changes by trying."""
+    before = list(Judgment.objects.order_by("pk").values())
+    other = Answer("none" if lease.kind == q.BOX_DRAWING else "no")
+    for attempt in (
+        lambda: reopen_answer(worker=world.workers[worker], assignment=lease.id),
+        lambda: change(world, lease, other, worker=worker),
+    ):
+        with pytest.raises(CannotReopen, match=why):
+            attempt()
+    assert list(Judgment.objects.order_by("pk").values()) == before
+
+
+def test_a_changed_answer_leaves_what_the_answer_given_at_once_would_have():
+    slip, steady = the_world(name="slip"), the_world(name="steady")
+    lease = answer(slip, q.COREF_LINK, "no")
+    answer(steady, q.COREF_LINK, "yes")
+    assert change(slip, lease, Answer("yes"))
+    of_slip, of_steady = image(slip), image(steady)
+    assert of_slip.state == of_steady.state
+    open_tasks = Task.objects.filter(state=Task.OPEN).order_by("kind", "key")
+    assert [*open_tasks.filter(image=of_slip).values("kind", "wanted", "live")] == [
+        *open_tasks.filter(image=of_steady).values("kind", "wanted", "live")
+    ]
+    assert change(slip, lease, Answer("no"))
+    assert chain(image(slip), MAN)["m"] == [MAN]
+
+
+def test_a_change_is_audited_and_saying_the_same_again_is_none():
+    world = the_world()
+    lease = answer(world, q.COREF_LINK, "no")
+    assert not change(world, lease, Answer("no"))
+    assert change(world, lease, Answer("yes"))
+    assert not change(world, lease, Answer("yes"))
+    entry = AuditEntry.objects.get(act="change_answer")
+    assert entry.about["before"] == {"answer": "no"} and entry.about["after"] == {"answer": "yes"}
+    assert entry.about["assignment"] == lease.id
+
+
+def test_what_the_question_does_not_take_is_refused():
+    world = the_world()
+    lease = answer(world, q.COREF_LINK, "no")
+    with pytest.raises(BadJudgment):
+        change(world, lease, Answer("good"))
+    assert Judgment.objects.get(assignment=lease.id).answer == "no"
+
+
+def test_pay_and_time_stay():
+    world = the_world(pay={"basis": "item", "per_item": {q.COREF_LINK: 0.5}})
+    lease = answer(world, q.COREF_LINK, "no")
+    before = Assignment.objects.values("pay", "seconds", "state", "token", "ended_at").get(pk=lease.id)
+    change(world, lease, Answer("yes"))
+    assert before["pay"] == 500_000
+    assert (
+        Assignment.objects.values("pay", "seconds", "state", "token", "ended_at").get(pk=lease.id) == before
+    )
+
+
+def test_an_answer_that_others_built_on_stands():
+    world = the_world()
+    lease = answer(world, q.COREF_LINK, "yes")
+    answer(world, q.CHAIN_VERIFICATION, "true", worker=1)
+    stands(world, lease, "built on")
+
+
+def test_an_answer_stands_while_somebody_has_in_hand_what_it_opened():
+    world = the_world()
+    lease = answer(world, q.COREF_LINK, "yes")
+    waiting = held(world, 1, q.CHAIN_VERIFICATION)
+    with pytest.raises(CannotReopen, match="built on"):
+        change(world, lease, Answer("no"))
+    Assignment.objects.filter(pk=waiting.id).update(state=Assignment.RETURNED, ended_at=database.now())
+    Task.objects.filter(pk=waiting.task).update(live=0)
+    assert change(world, lease, Answer("no"))
+
+
+def test_a_box_is_drawn_anew_until_somebody_judges_it():
+    world = the_world()
+    lease = held(world, 0, q.BOX_DRAWING, mention=HAT)
+    world.submit(0, lease, then=False)
+    assert change(world, lease, Answer("drawn", Box(1, 2, 30, 40), way="drag"))
+    assert chain(image(world), HAT)["p"] == [1, 2, 30, 40]
+    answer(world, q.BOX_QUALITY, "bad", worker=1, mention=HAT)
+    stands(world, lease, "built on")
+
+
+def test_votes_of_others_on_the_same_question_do_not_hold_an_answer():
+    world = the_world(link_votes=3)
+    lease = answer(world, q.COREF_LINK, "no")
+    answer(world, q.COREF_LINK, "yes", worker=1)
+    assert change(world, lease, Answer("yes"))
+    assert sorted(chain(image(world), MAN, THE_MAN)["m"]) == [MAN, THE_MAN]
+
+
+def test_a_report_becomes_an_answer_and_an_answer_a_report():
+    world = the_world(flags_to_review=2)
+    lease = report(world, q.COREF_LINK, comment="odd")
+    assert change(world, lease, Answer("yes"))
+    assert not Flag.objects.exists()
+    assert change(world, lease, Answer(flag="chunk_wrong", comment="odd, really"))
+    assert Flag.objects.get().comment == "odd, really"
+    assert "odd" not in str(AuditEntry.objects.filter(act="change_answer").values("about"))
+    Flag.objects.update(resolved_at=database.now())
+    stands(world, lease, "handled")
+
+
+def test_only_the_last_answers_of_a_sitting_are_offered_and_may_be_changed():
+    world = the_world(trust={**TRUSTING["trust"]})
+    lease = answer(world, q.COREF_LINK, "no")
+    [recent] = recent_answers(worker=world.workers[0], campaign=world.campaign.pk, kind=q.COREF_LINK)
+    assert (recent.assignment, recent.answer.answer, recent.image) == (lease.id, "no", lease.image)
+    shown = ended_lease(worker=world.workers[0], assignment=lease.id)
+    assert shown is not None and (shown.content, shown.key) == (lease.content, lease.key)
+    assert ended_lease(worker=world.workers[1], assignment=lease.id) is None
+    stands(world, lease, "no such answer", worker=1)
+    row = Assignment.objects.get(pk=lease.id)
+    with mock.patch.object(database, "now", lambda: row.ended_at + SITTING + timedelta(seconds=1)):
+        stands(world, lease, "last answers")
+    # So many answers later it is none of the last.
+    row.pk, row.task, row.token = None, None, ""
+    for number in range(RECENT_ANSWERS):
+        known = Control.objects.create(
+            campaign=world.campaign, kind=q.COREF_LINK, image_id=lease.image, key=f"k{number}", content={},
+            known="no", stratum="no", source="page",
+        )  # fmt: skip
+        row.pk, row.control, row.role = None, known, "control"
+        row.ended_at = row.ended_at + timedelta(seconds=1)
+        row.save(force_insert=True)
+    stands(world, lease, "last answers")
+
+
+def test_answers_of_a_test_of_the_suspended_and_of_a_campaign_that_is_not_open_stand():
+    world = the_world()
+    lease = answer(world, q.COREF_LINK, "no")
+    Assignment.objects.filter(pk=lease.id).update(role="qualification")
+    stands(world, lease, "not those of a test")
+    Assignment.objects.filter(pk=lease.id).update(role="vote")
+    Standing.objects.filter(worker=world.workers[0], kind=q.COREF_LINK).update(blocked=True)
+    stands(world, lease, "suspended")
+    Standing.objects.filter(worker=world.workers[0]).update(blocked=False)
+    Campaign.objects.filter(pk=world.campaign.pk).update(state=Campaign.PAUSED)
+    stands(world, lease, "not open")
+    Campaign.objects.filter(pk=world.campaign.pk).update(state=Campaign.OPEN)
+    Judgment.objects.filter(assignment=lease.id).update(void=True)
+    stands(world, lease, "does not count")
+
+
+def test_a_changed_verdict_is_told_to_who_drew_the_box():
+    world = the_world()
+    world.measure_verdicts()
+    drawn = held(world, 0, q.BOX_DRAWING, mention=HAT)
+    world.submit(0, drawn, then=False)
+    lease = answer(world, q.BOX_QUALITY, "bad", worker=1, mention=HAT)
+    drawer = Standing.objects.get(worker=world.workers[0], kind=q.BOX_DRAWING)
+    bad = worker_trust.trust_from_row(drawer)
+    assert change(world, lease, Answer("good"), worker=1)
+    drawer.refresh_from_db()
+    assert worker_trust.trust_from_row(drawer) == replay_row(drawer) != bad
+
+
+def known_item(world: World) -> controls.ControlItem:
+    return controls.ControlItem(q.COREF_LINK, Control.CONTROL, "man", (MAN, THE_MAN), "yes")
+
+
+def test_a_control_item_keeps_its_grade_and_may_be_changed_as_the_answer_before_may():
+    world = the_world(trust={**TRUSTING["trust"], "control_share": 1.0})
+    lease = answer(world, q.COREF_LINK, "yes")
+    controls.add_control_items(campaign=world.campaign, items=[(1, known_item(world))], source="page")
+    item = Control.objects.get()
+    row = Assignment.objects.get(pk=lease.id)
+    row.pk, row.task, row.control, row.role, row.token, row.right = None, None, item, "control", "k", False
+    row.save(force_insert=True)
+    Judgment.objects.create(
+        campaign=world.campaign, assignment=row, worker_id=world.workers[0], kind=q.COREF_LINK, key=item.key,
+        name="k", role="control", answer="no", created_at=database.now(),
+    )  # fmt: skip
+    graded = Lease(
+        row.pk, q.COREF_LINK, "control", item.image_id, {}, item.key, row.expires_at, None, item.pk
+    )
+    assert change(world, graded, Answer("yes"))
+    row.refresh_from_db()
+    assert row.right is False and Judgment.objects.get(assignment=row).answer == "yes"
+    answer(world, q.CHAIN_VERIFICATION, "true", worker=1)
+    stands(world, lease, "built on")
+    stands(world, graded, "built on")
+
+
+@pytest.mark.parametrize("seed", range(sized(1, 12)))
+def test_whatever_is_changed_in_between_the_fold_stays_right_and_nobody_loses_work(seed: int):
+    """Dearer than others: a whole play, looked at after every change."""
+    dice = Random(seed)
+    trust = {"qualification": False, "control_share": 0.0, "double_check_share": 0.3}
+    play = Play([pictured(seed)], Script(seed), {"link_votes": 1 + 2 * (seed % 2), "trust": trust})
+    changed = 0
+    with play.time():
+        for _ in range(sized(70, 150)):
+            number = dice.randrange(4)
+            if dice.random() < 0.7 or not play.past.get(number):
+                play.answer(number, dice.randrange(40))
+                play.at += timedelta(seconds=20)
+                continue
+            lease, given, _token = dice.choice(play.past[number][-6:])
+            other = dice.choice([one for one in q.ANSWERS[lease.kind] if one != "drawn"])
+            useless = moot(play)
+            try:
+                done = change_answer(worker=play.worker(number), assignment=lease.id, answer=Answer(other))
+            except CannotReopen:
+                assert moot(play) == useless
+                continue
+            changed += done
+            mine = set(Judgment.objects.filter(assignment=lease.id).values_list("name", flat=True))
+            assert moot(play) - useless <= mine
+            play.check_fold()
+            check_database()
+        assert changed > 2
+        play.check_fold()
+        play.finish()
+        assert all(state.complete for state in play.check_fold())
+
+
+def moot(play: Play) -> set[str]:
+    return {name for state in play.check_fold() for name in state.moot}
