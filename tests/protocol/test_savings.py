@@ -148,7 +148,8 @@ def test_no_more_boxes_are_asked_for_than_a_chain_may_have():
 def answered(mentions, settings, truth, choose):
     """All judgments until nothing is open, where `choose` says which open question is answered next; who
     answers, and what, depends on the question alone."""
-    fold, judgments = Fold(mentions, settings), []
+    fold = Fold(mentions, settings)
+    judgments: list[Judgment] = []
     while True:
         state = fold(judgments)
         open_now = []
