@@ -48,7 +48,7 @@ def widened_for_redirect(view: Callable[..., HttpResponseBase]) -> Callable[...,
         answer: Any = view(*args, **kwargs)
         if settings.OIDC is not None:
             answer._csp_update = {"form-action": [settings.OIDC["login_origin"]]}
-        return answer  # type: ignore[no-any-return]
+        return answer
 
     return widened
 
@@ -120,7 +120,7 @@ def enter_with_rule(request: HttpRequest, account: Account) -> None:
 @require_http_methods(["GET", "HEAD", "POST"])
 def second_factor_step(request: HttpRequest) -> HttpResponse:
     """Where a sign-in asks for a code: one of the app's, or a recovery code."""
-    pending = request.session.get(PENDING)
+    pending: Any = request.session.get(PENDING)
     account = _pending_account(pending)
     if account is None:
         request.session.pop(PENDING, None)
