@@ -51,6 +51,7 @@ BOTH = (
     "tests/review/",
     "tests/running/",
     "tests/trust/",
+    "tests/web/test_dashboard.py",
     "tests/web/test_tag_pages.py",
 )
 #: What uses no database, or is the same on either: what a browser does.

@@ -54,6 +54,7 @@ LISTS = {
     "open_campaign": "researcher",
     "roles": "admin",
     "tasks": "annotator",
+    "earnings": "annotator",
     "api_tasks": "annotator",
     "evaluation:systems": "researcher",
     "evaluation:train": "researcher",
@@ -75,6 +76,7 @@ LISTS = {
 #: to them.
 PAGES = dict.fromkeys(
     [
+        *("dashboard", "payments"),
         *("corpus", "campaign", "campaign_settings", "change_settings", "image_order", "workers", "review"),
         *("entry", "new_known_item", "texts", "jobs"),
         *("evaluation:system", "evaluation:run", "evaluation:queries", "evaluation:qrels"),
