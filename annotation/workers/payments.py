@@ -190,17 +190,22 @@ def pay(
                     "campaign": campaign.name,
                 }
             )
-        payout = Payout.objects.create(
-            campaign=campaign, worker_id=worker, amount=amount, reference=reference, paid_by=actor
+        return _paid_out(
+            Payout(campaign=campaign, worker_id=worker, amount=amount, reference=reference, paid_by=actor)
         )
-        record(
-            actor=actor,
-            act="pay_worker",
-            campaign=campaign,
-            worker=worker,
-            amount=amount,
-            reference=reference,
-        )
+
+
+def _paid_out(payout: Payout) -> Payout:
+    """Store a payout that was checked, with its line of the audit."""
+    payout.save()
+    record(
+        actor=payout.paid_by,
+        act="pay_worker",
+        campaign=payout.campaign,
+        worker=payout.worker_id,
+        amount=payout.amount,
+        reference=payout.reference,
+    )
     return payout
 
 
@@ -223,12 +228,19 @@ def pay_all_due(
     """`pay_everybody`, of these workers alone where any are named."""
     if not reference:
         raise PaymentError(_("Paying several workers needs a reference that identifies the payment."))
+    _check_reference(reference)
     with database.writing():
         check_real(Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk))
         before = set(standing_payouts(campaign).filter(reference=reference).values_list("worker", flat=True))
         return [
-            pay(
-                worker=account.worker, campaign=campaign, amount=account.due, reference=reference, actor=actor
+            _paid_out(
+                Payout(
+                    campaign=campaign,
+                    worker_id=account.worker,
+                    amount=account.due,
+                    reference=reference,
+                    paid_by=actor,
+                )
             )
             for account in due_accounts(campaign=campaign)
             if account.due > 0

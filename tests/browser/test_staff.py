@@ -12,6 +12,8 @@ from playwright.sync_api import Page, expect
 from annotation import jobs
 from annotation.models import Campaign, Control, Job, OpenImage, Ruling
 from annotation.protocol import questions as q
+from annotation.web.staff.dashboard import part
+from annotation.workers import bonuses, messages, payments
 from annotation.workers.accounts import first, granting, inviting
 from tests.browser.conftest import Open, sign_in
 from tests.browser.looks import for_everybody
@@ -34,6 +36,8 @@ PAGES = (
     "/campaigns/walks/images/scene-0/",
     "/campaigns/walks/workers/",
     "/campaigns/walks/workers/walks-w0/",
+    "/campaigns/walks/payments/",
+    "/campaigns/walks/dashboard/",
     "/campaigns/walks/control-items/",
     "/campaigns/walks/control-items/new/?image=scene-1&kind=coref_link",
     "/campaigns/walks/control-items/new/?image=scene-1&kind=box_quality",
@@ -66,6 +70,9 @@ def walks(transactional_db: None, tmp_path: Path) -> World:
             world, q.BOX_REQUIREMENT, "offensive", worker=worker, place=1, mention=PARK, comment="rude words"
         )
     jobs.enqueue(kind="refresh_layer", campaign=world.campaign)
+    bonuses.give_bonus(campaign=world.campaign, workers=world.workers[:2], amount=500_000, reason="Thanks")
+    payments.pay(worker=world.workers[1], campaign=world.campaign, amount=500_000, reference="bank 17")
+    messages.send_messages(campaign=world.campaign, workers=world.workers[:1], text="Draw tighter boxes.")
     for name, role in (("ada", "researcher"), ("rev", "reviewer"), ("boss", "admin")):
         people.account(name, role)
     granting.grant(account=people.account("bob"), role="researcher", campaign=world.campaign)
@@ -87,6 +94,33 @@ def test_every_page_is_for_everybody(walks: World, open_page: Open):
         page.goto(address)
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         for_everybody(page)
+
+
+def test_a_campaigns_page_draws_its_charts_and_takes_new_figures_by_itself(
+    walks: World, open_page: Open, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(part, "HELD", 0)
+    page = open_page()
+    page.clock.install()
+    sign_in(page, "ada")
+    page.goto("/campaigns/walks/")
+    expect(page.locator(".charts svg").first).to_be_visible()
+    for_everybody(page)
+    before = page.locator(".facts").inner_text()
+    answer(walks, q.COREF_LINK, "yes", worker=2, place=2)
+    page.clock.fast_forward(20_000)
+    expect(page.locator(".facts")).not_to_have_text(before, use_inner_text=True)
+
+
+def test_ticking_the_head_of_a_table_ticks_its_rows(walks: World, open_page: Open):
+    page = open_page()
+    sign_in(page, "ada")
+    page.goto("/campaigns/walks/workers/")
+    rows = page.locator('tbody input[type="checkbox"]')
+    page.get_by_label("Choose all on this page").check()
+    assert rows.count() > 1 and all(rows.nth(row).is_checked() for row in range(rows.count()))
+    rows.first.uncheck()
+    assert page.get_by_label("Choose all on this page").evaluate("box => box.indeterminate")
 
 
 def test_the_first_account_is_made_by_the_link_that_the_server_printed(

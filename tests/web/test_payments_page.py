@@ -7,13 +7,11 @@ import io
 
 import pytest
 from django.core import mail
-from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 
 from annotation import jobs
 from annotation.models import (
-    Assignment,
     AuditEntry,
     Bonus,
     Identity,
@@ -27,13 +25,13 @@ from annotation.models import (
     WorkerMessage,
 )
 from annotation.protocol import questions as q
-from annotation.selectors.workers import reading_speed
 from annotation.selectors.workers.earnings import earnings_of
 from annotation.workers import bonuses, messages, payments
 from annotation.workers.payments import PaymentError
 from tests import worlds
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
+from tests.web import desk
 from tests.web import world as people
 from tests.web.staff import press, said, words
 
@@ -249,6 +247,13 @@ def test_a_message_is_on_every_page_of_a_worker_until_they_have_read_it(world, a
     assert AuditEntry.objects.get(act="message_workers").about == {"workers": ["quay-w0"]}
 
 
+def test_a_message_comes_with_the_next_task_of_a_page_that_is_open(work):
+    ann = desk.at_work(work)
+    messages.send_messages(campaign=work.campaign, workers=work.workers[:1], text="Draw tighter boxes.")
+    part = ann.get(desk.address() + "?part=desk").content.decode()
+    assert part.strip().startswith('<div class="desk" data-desk') and "Draw tighter boxes." in part
+
+
 def test_nobody_reads_or_dismisses_the_message_of_somebody_else(world, ada):
     wanda = annotator(world, 1)
     (sent,) = messages.send_messages(campaign=world.campaign, workers=world.workers[:1], text="For w0 alone.")
@@ -270,23 +275,3 @@ def test_a_message_goes_by_mail_only_to_those_who_asked_for_that(world, ada, set
     (letter,) = mail.outbox
     assert letter.to == ["wanda@example.org"] and "Hello again" in letter.body
     assert WorkerMessage.objects.filter(mailed_at__isnull=False).count() == 1
-
-
-def test_who_answers_faster_than_people_read_is_flagged_by_answers_that_began_a_picture(
-    world, ada, monkeypatch
-):
-    monkeypatch.setattr(reading_speed, "TELLING_ANSWERS", 2)
-    least = reading_speed.least_reading_seconds(reading_speed.words_in_a_caption(world.campaign))
-    assert 0.2 < least < 5
-    fast = World(some_images(3), settings={**TRUSTING, "link_votes": 3}, name="fast")
-    for place, seconds in ((0, 0.5 * least), (1, 2 * least)):
-        for _turn in range(3):
-            fast.submit(place, fast.held(place, q.COREF_LINK), then=False)
-        Assignment.objects.filter(worker=fast.workers[place]).update(seconds=seconds)
-    cache.clear()
-    paces = reading_speed.reading_paces(fast.campaign, fast.workers[:3])
-    assert paces[fast.workers[0]].flagged and not paces[fast.workers[1]].flagged
-    assert fast.workers[2] not in paces
-    assert "faster than reading" in words(ada.get("/campaigns/fast/workers/?find=w0"))
-    assert "faster than reading" not in words(ada.get("/campaigns/fast/workers/?find=w1"))
-    assert "Brysbaert 2019" in words(ada.get("/campaigns/fast/workers/fast-w0/"))

@@ -63,6 +63,7 @@ LISTS = {
     "server": "admin",
     "notifications": "researcher",
     "tasks": "annotator",
+    "earnings": "annotator",
     "api_tasks": "annotator",
     "evaluation:systems": "researcher",
     "evaluation:train": "researcher",
@@ -84,6 +85,7 @@ LISTS = {
 #: to them.
 PAGES = dict.fromkeys(
     [
+        *("dashboard", "payments"),
         *("corpus", "campaign", "campaign_settings", "change_settings", "image_order", "workers", "review"),
         *("entry", "new_known_item", "texts", "jobs"),
         *("evaluation:system", "evaluation:run", "evaluation:queries", "evaluation:qrels"),

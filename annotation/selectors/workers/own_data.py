@@ -14,7 +14,11 @@ from typing import Any
 from allauth.socialaccount.models import SocialAccount
 from django.db.models import Count, Max, Min
 
+<<<<<<< HEAD
 from annotation.models import Account, Consent, Flag, Identity, Judgment, Payout, SecondFactor, Worker
+=======
+from annotation.models import Account, Bonus, Consent, Flag, Identity, Judgment, Payout, Worker, WorkerMessage
+>>>>>>> h-d
 from annotation.protocol.kinds import is_page
 from annotation.protocol.work import MICROS
 from annotation.selectors.answers import answer_details
@@ -96,8 +100,28 @@ def own_data_json(account: Account, worker: Worker) -> Iterator[str]:
             for each in consents(worker)
         ],
         "payments": [
-            {"campaign": row.campaign.name, "amount": row.amount / MICROS, "paid": row.paid_at}
+            {
+                "campaign": row.campaign.name,
+                "amount": row.amount / MICROS,
+                "paid": row.paid_at,
+                "reference": row.reference,
+                "voided": row.voided_at,
+            }
             for row in Payout.objects.filter(worker=worker).select_related("campaign").order_by("pk")
+        ],
+        "bonuses": [
+            {
+                "campaign": row.campaign.name,
+                "amount": row.amount / MICROS,
+                "given": row.given_at,
+                "reason": row.reason,
+                "withdrawn": row.withdrawn_at,
+            }
+            for row in Bonus.objects.filter(worker=worker).select_related("campaign").order_by("pk")
+        ],
+        "messages": [
+            {"campaign": row.campaign.name, "text": row.text, "sent": row.sent_at, "read": row.read_at}
+            for row in WorkerMessage.objects.filter(worker=worker).select_related("campaign").order_by("pk")
         ],
     }
     yield _text(about)[:-1] + ', "answers": ['
