@@ -1,0 +1,237 @@
+"""The researcher's pages where there is much: how long each takes, cold and warm.
+
+    [DATABASE_URL=postgresql://...] python -m benchmarks.workbench [--images 31783] [--workers 200]
+                                    [--queries 1000] [--campaigns 50] [--warm 30] [--cold 5]
+
+Generated scenes are annotated by simulated workers through the queue, and their rows copied under new ids
+until there are as many images, with all answers and the layer of all of them. To that come runs of two
+systems in both directions, qrels, a batch that pools them, more campaigns, and a thousand jobs. Then each
+page is asked for in one process, as a signed-in person does.
+
+Cold: what the process and Django's cache remember of the data is dropped before each request (the database's
+own pages stay in memory). Warm: the same again. Prints p50 and p95 of both in ms, how many queries a cold one
+asks, and whether the page is within 300 ms warm and 1 s cold at p95. On SQLite in a temporary folder, or on a
+database of its own beside the one that DATABASE_URL names; both are gone afterwards.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import django
+import numpy as np
+
+from annotation.management.base import plain_table
+from benchmarks.intake import FLICKR30K, database
+from benchmarks.refresh import NAME
+
+#: What a page may take at p95, in ms.
+WARM_LIMIT, COLD_LIMIT = 300.0, 1_000.0
+SYSTEMS = ("near", "far")
+DIRECTIONS = ("annotation", "search")
+#: Items of each ranking, pairs that a query is pooled to, and jobs.
+DEPTH, POOLED, JOBS = 100, 3, 1_000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--images", type=int, default=FLICKR30K)
+    parser.add_argument("--workers", type=int, default=200)
+    parser.add_argument("--queries", type=int, default=1_000, help="images that runs rank, with one caption")
+    parser.add_argument("--campaigns", type=int, default=50, help="further campaigns in the list")
+    parser.add_argument("--warm", type=int, default=30)
+    parser.add_argument("--cold", type=int, default=5)
+    parser.add_argument("--role", choices=["fill", "ask"], help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.role:
+        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+        django.setup()
+        print(json.dumps((_fill if given.role == "fill" else _ask)(given)))
+        return
+    with tempfile.TemporaryDirectory() as name, database(Path(name)) as environment:
+        environment["DJANGO_SETTINGS_MODULE"] = "config.settings"
+
+        def result(role: str) -> Any:
+            command = [sys.executable, "-m", "benchmarks.workbench", "--role", role, *sys.argv[1:]]
+            told = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+            return json.loads(told.stdout.splitlines()[-1])
+
+        filled = result("fill")
+        print(plain_table(list(filled), [list(filled.values())]), flush=True)
+        pages = result("ask")
+    print(plain_table(["page", "queries", "cold p50", "cold p95", "warm p50", "warm p95", "within"], pages))
+
+
+def _fill(given: argparse.Namespace) -> dict[str, Any]:
+    """All rows; counts of what there is."""
+    from annotation.models import Caption, Image, Judgment, Layer
+    from benchmarks import refresh
+
+    began = time.perf_counter()
+    told = refresh._fill(given)
+    _evaluate(given)
+    _surround(given)
+    return {
+        "images": Image.objects.filter(corpus__name=NAME).count(),
+        "captions": Caption.objects.count(),
+        "judgments": Judgment.objects.count(),
+        "covered": Layer.objects.get(name=NAME).covers.count(),
+        "seconds": round(time.perf_counter() - began),
+        "of these layer": round(told["seconds"]),
+    }
+
+
+def _evaluate(given: argparse.Namespace) -> None:
+    """Runs of two systems in both directions over the first images, qrels of first captions, a batch."""
+    from annotation.models import Image
+    from evaluation.comparison.subsets import subset_named
+    from evaluation.selectors import names_of
+    from evaluation.services.batches.launching import launch
+    from evaluation.services.batches.planning import BatchRequest, plan
+    from evaluation.services.judgments.freezing import freeze_protocol
+    from evaluation.services.runs.files import RunFacts, store_run
+
+    Image.objects.filter(corpus__name=NAME).update(split="train")
+    chosen = Image.objects.filter(corpus__name=NAME).order_by("position").values_list("pk", flat=True)
+    chosen = list(chosen[: given.queries])
+    Image.objects.filter(pk__in=chosen).update(split="test")
+    names = names_of(NAME)
+    first = {owner: pk for pk, owner in names.owner.items() if names.number[pk] == 0}
+    images = [names.image_name[pk] for pk in chosen]
+    captions = [names.caption_name[first[pk]] for pk in chosen]
+    draw = np.random.default_rng(1)
+    for system, skill in zip(SYSTEMS, (2.0, 1.0), strict=True):
+        for direction in DIRECTIONS:
+            asking, items = (images, captions) if direction == "annotation" else (captions, images)
+
+            def rankings(asking: list[str] = asking, items: list[str] = items, skill: float = skill) -> Any:
+                for number, query in enumerate(asking):
+                    scores = draw.standard_normal(len(items)).astype(np.float32)
+                    scores[number] += skill
+                    best = np.argsort(-scores, kind="stable")[:DEPTH]
+                    yield query, [items[place] for place in best], scores[best]
+
+            facts = RunFacts(f"{system}-{direction}", direction, system, "trec", "made up", "", DEPTH)
+            store_run(facts, rankings(), NAME)
+    test = subset_named(NAME, "test")
+    freeze_protocol(name="own", corpus=NAME, protocol="first caption", subset=test)
+    runs = [f"{system}-{direction}" for system in SYSTEMS for direction in DIRECTIONS]
+    asked = BatchRequest(corpus=NAME, runs=runs, depth=POOLED, threshold=None)
+    launch(plan(asked), "pooled")
+
+
+def _surround(given: argparse.Namespace) -> None:
+    """What lists have besides: campaigns and jobs; a researcher, and an annotator of the campaign."""
+    from annotation.models import Account, Campaign, Corpus, Job, RoleGrant
+    from annotation.protocol.campaign_settings import settings_of
+    from benchmarks import queue_fill
+
+    corpus = Corpus.objects.get(name=NAME)
+    corpus.image_count = corpus.images.count()
+    corpus.save()
+    settings = settings_of({}).as_dict()
+    Campaign.objects.bulk_create(
+        Campaign(
+            name=f"other-{n}", corpus=corpus, tasks="relevance", state=Campaign.CLOSED, settings=settings
+        )
+        for n in range(given.campaigns)
+    )
+    campaign = Campaign.objects.get(name=NAME)
+    Job.objects.bulk_create(
+        Job(campaign=campaign, corpus=corpus, kind="refresh_layer", state=Job.DONE) for _ in range(JOBS)
+    )
+    researcher = Account.objects.create(username="researcher", password="!")
+    RoleGrant.objects.create(account=researcher, role="researcher")
+    queue_fill.enrol(1)
+    queue_fill.vacuum()
+
+
+def _ask(given: argparse.Namespace) -> list[list[Any]]:
+    """Each page's line of the table."""
+    from django.conf import settings
+    from django.db import connection
+    from django.test import Client
+    from django.test.utils import CaptureQueriesContext
+    from django.urls import reverse
+
+    from annotation.models import Account, Image
+
+    settings.ALLOWED_HOSTS = ["testserver"]
+    clients = {}
+    for name in ("researcher", "bench-000"):
+        clients[name] = Client(raise_request_exception=True)
+        clients[name].force_login(Account.objects.get(username=name))
+    some = Image.objects.filter(corpus__name=NAME).order_by("position").values_list("key", flat=True)
+    middle = some[some.count() // 2]
+    runs = [f"run={system}-annotation" for system in SYSTEMS]
+    pages = {
+        "campaigns": ("researcher", reverse("campaigns")),
+        "overview": ("researcher", reverse("campaign", args=[NAME])),
+        "workers": ("researcher", reverse("workers", args=[NAME])),
+        "review": ("researcher", reverse("review", args=[NAME])),
+        "corpus": ("researcher", f"{reverse('corpus', args=[NAME])}?layer={NAME}"),
+        "inspector": ("researcher", reverse("image", args=[NAME, middle]) + f"?layer={NAME}"),
+        "review of an image": ("researcher", reverse("review_image", args=[NAME, middle])),
+        "tasks": ("bench-000", reverse("tasks")),
+        "a task": ("bench-000", reverse("task", args=[NAME, "box_quality"])),
+        "runs": ("researcher", reverse("evaluation:runs")),
+        "compare": ("researcher", f"{reverse('evaluation:compare')}?qrels=own&{'&'.join(runs)}"),
+        "batches": ("researcher", reverse("evaluation:batches")),
+        "batch": ("researcher", reverse("evaluation:batch", args=["pooled"])),
+        "jobs": ("researcher", reverse("jobs", args=[NAME])),
+    }
+    clients["researcher"].get(reverse("roles"))  # what is loaded once for all pages
+    lines = []
+    for page, (who, address) in pages.items():
+
+        def once(who: str = who, address: str = address) -> float:
+            began = time.perf_counter()
+            answer = clients[who].get(address, follow=True)
+            took = 1000 * (time.perf_counter() - began)
+            if answer.status_code != 200:
+                raise SystemExit(f"{address}: {answer.status_code}")
+            return took
+
+        _forget()
+        with CaptureQueriesContext(connection) as asked:
+            once()
+        cold = []
+        for _ in range(given.cold):
+            _forget()
+            cold.append(once())
+        warm = [once() for _ in range(given.warm)]
+        cold95, warm95 = _p95(cold), _p95(warm)
+        within = "yes" if cold95 <= COLD_LIMIT and warm95 <= WARM_LIMIT else "NO"
+        figures = [float(np.median(cold)), cold95, float(np.median(warm)), warm95]
+        lines.append([page, len(asked), *(round(figure, 1) for figure in figures), within])
+        print(plain_table(["page"], [lines[-1]]), file=sys.stderr, flush=True)
+    return lines
+
+
+def _forget() -> None:
+    """Drop what this process and the cache remember of the data."""
+    from django.core.cache import cache
+
+    from annotation.quality.controls import pools
+    from annotation.selectors import controls
+
+    cache.clear()
+    pools.control_pool.cache_clear()
+    controls.control_facts.cache_clear()
+
+
+def _p95(times: Sequence[float]) -> float:
+    return float(np.quantile(times, 0.95))
+
+
+if __name__ == "__main__":
+    main()
