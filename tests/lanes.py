@@ -51,11 +51,8 @@ BOTH = (
     "tests/review/",
     "tests/running/",
     "tests/trust/",
-<<<<<<< HEAD
-    "tests/web/test_second_factor.py",
-=======
     "tests/web/test_dashboard.py",
->>>>>>> h-d
+    "tests/web/test_second_factor.py",
     "tests/web/test_tag_pages.py",
 )
 #: What uses no database, or is the same on either: what a browser does.

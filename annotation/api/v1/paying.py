@@ -152,6 +152,7 @@ def payments_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
     Operation(
         route="payments",
         method=POST,
+        confirms=True,
         path=f"{_PATH}/payments",
         tag=_TAG,
         opens=RUNS_CAMPAIGN,
@@ -191,6 +192,7 @@ def payments_record_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
     Operation(
         route="payment_void",
         method=POST,
+        confirms=True,
         path=f"{_PATH}/payments/<int:payment>/void",
         tag=_TAG,
         opens=RUNS_CAMPAIGN,
@@ -231,6 +233,7 @@ def bonuses_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
     Operation(
         route="bonuses",
         method=POST,
+        confirms=True,
         path=f"{_PATH}/bonuses",
         tag=_TAG,
         opens=RUNS_CAMPAIGN,
@@ -257,6 +260,7 @@ def bonus_give_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
     Operation(
         route="bonus_withdraw",
         method=POST,
+        confirms=True,
         path=f"{_PATH}/bonuses/<int:bonus>/withdraw",
         tag=_TAG,
         opens=RUNS_CAMPAIGN,

@@ -14,11 +14,18 @@ from typing import Any
 from allauth.socialaccount.models import SocialAccount
 from django.db.models import Count, Max, Min
 
-<<<<<<< HEAD
-from annotation.models import Account, Consent, Flag, Identity, Judgment, Payout, SecondFactor, Worker
-=======
-from annotation.models import Account, Bonus, Consent, Flag, Identity, Judgment, Payout, Worker, WorkerMessage
->>>>>>> h-d
+from annotation.models import (
+    Account,
+    Bonus,
+    Consent,
+    Flag,
+    Identity,
+    Judgment,
+    Payout,
+    SecondFactor,
+    Worker,
+    WorkerMessage,
+)
 from annotation.protocol.kinds import is_page
 from annotation.protocol.work import MICROS
 from annotation.selectors.answers import answer_details

@@ -41,23 +41,31 @@ def confirmed(view: _View) -> _View:
     a password passes where it has no role of staff: there is nothing to ask it for, and it can only act on
     itself.
     """
+    return confirmed_where(lambda request: True)(view)
 
-    @wraps(view)
-    def asking(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        if request.method in _SAFE:
+
+def confirmed_where(asks: Callable[[HttpRequest], bool]) -> Callable[[_View], _View]:
+    """As `confirmed`, for a view with several acts: it is asked for where `asks` says so of the request."""
+
+    def decorated(view: _View) -> _View:
+        @wraps(view)
+        def asking(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            if request.method in _SAFE or not asks(request):
+                return view(request, *args, **kwargs)
+            if sessions.by_address(request.session):
+                return render(request, "annotation/only_work.html", {}, status=403)
+            sent = request.POST.copy()
+            given = sent.pop(PASSWORD_FIELD, [""])[-1]
+            if not recently_confirmed(request):
+                refused = _refused(request, sent, str(given))
+                if refused is not None:
+                    return refused
+            request.POST = sent  # type: ignore[assignment]
             return view(request, *args, **kwargs)
-        if sessions.by_address(request.session):
-            return render(request, "annotation/only_work.html", {}, status=403)
-        sent = request.POST.copy()
-        given = sent.pop(PASSWORD_FIELD, [""])[-1]
-        if not recently_confirmed(request):
-            refused = _refused(request, sent, str(given))
-            if refused is not None:
-                return refused
-        request.POST = sent  # type: ignore[assignment]
-        return view(request, *args, **kwargs)
 
-    return asking
+        return asking
+
+    return decorated
 
 
 def mark_confirmed(request: HttpRequest) -> None:

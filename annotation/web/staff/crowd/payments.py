@@ -23,6 +23,7 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.work import UNPAID
 from annotation.selectors.campaign.cost import cents
 from annotation.web.common.access import account_of, for_roles_on
+from annotation.web.common.confirm import confirmed
 from annotation.web.staff.crowd.chosen import chosen_workers, page_of_worker
 from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame, query_string, said
 from annotation.workers import approvals, bonuses, payments
@@ -87,6 +88,7 @@ def payments_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 @require_POST
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
+@confirmed
 def payments_record(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Record that workers were paid, or give them a bonus: the ticked ones, or all, as the button says."""
     sent, actor = request.POST, account_of(request)
@@ -137,6 +139,7 @@ def payments_record(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 @require_POST
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
+@confirmed
 def payment_void(request: HttpRequest, campaign: Campaign, payout: int) -> HttpResponse:
     """Note that a payment was not made after all."""
     with said(request, PaymentError) as tell:
@@ -150,6 +153,7 @@ def payment_void(request: HttpRequest, campaign: Campaign, payout: int) -> HttpR
 
 @require_POST
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
+@confirmed
 def bonus_withdraw(request: HttpRequest, campaign: Campaign, bonus: int) -> HttpResponse:
     """Take back a bonus that has not been paid."""
     with said(request, PaymentError) as tell:
