@@ -1,7 +1,7 @@
 """What a machine saves a campaign: people alone against a machine from nothing, a taught one, and a bad one.
 
     python -m benchmarks.machines [--images N] [--seeds N] [--arms a,b,bad]
-        [--taught N [--save FOLDER] | --proposer FOLDER]
+        [--taught N [--epochs N] [--save FOLDER] | --proposer FOLDER]
     python -m benchmarks.machines --boxes --proposer FOLDER
 
 Generated scenes go through a simulated crowd (60 % careful, 30 % average, 10 % sloppy) by the printed
@@ -160,9 +160,11 @@ def report_boxes(proposals: dict[str, Proposals], images: Sequence[Gold]) -> Non
         print(f"  chance {least} or more: {covered:.0%} of them, {right:.0%} right")
 
 
-def _taught_before(scenes: int, side: int, save: Path | None) -> BoxProposer:
+def _taught_before(scenes: int, side: int, epochs: int | None, save: Path | None) -> BoxProposer:
+    settings = ProposerSettings().lasting(epochs) if epochs else ProposerSettings()
+    pictures = [taught(scene(n, TAUGHT, side)) for n in range(scenes)]
     began = time.process_time()
-    proposer = BoxProposer().fit([taught(scene(n, TAUGHT, side)) for n in range(scenes)])
+    proposer = BoxProposer(settings).fit(pictures)
     print(f"taught on {scenes} scenes in {time.process_time() - began:.0f} s of CPU", flush=True)
     if save is not None:
         proposer.save(save, {"scenes": scenes, "seed": TAUGHT})
@@ -177,6 +179,7 @@ def main() -> None:
     parser.add_argument("--seeds-a", type=int, help="Seeds of arm a, which learns in each (default: --seeds)")
     parser.add_argument("--taught", type=int, default=2000, help="Other scenes that arm b is taught on")
     parser.add_argument("--proposer", type=Path, help="A stored proposer for arm b, in place of teaching one")
+    parser.add_argument("--epochs", type=int, help="Times that --taught learns from each scene")
     parser.add_argument("--save", type=Path, help="Store the proposer that --taught teaches here")
     parser.add_argument("--least-chance", type=float, default=_SETTINGS.least_chance)
     parser.add_argument("--bar", type=float, default=_SETTINGS.bar)
@@ -202,7 +205,7 @@ def main() -> None:
     arms: list[StudiedArm] = []
     for name in given.arms.split(","):
         if name == "b":
-            proposer = stored or _taught_before(given.taught, side, given.save)
+            proposer = stored or _taught_before(given.taught, side, given.epochs, given.save)
             arms.append(
                 run_arm(
                     "b: taught before",
