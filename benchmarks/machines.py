@@ -1,7 +1,7 @@
 """What a machine saves a campaign: people alone against a machine from nothing, a taught one, and a bad one.
 
     python -m benchmarks.machines [--images N] [--seeds N] [--arms a,b,bad]
-        [--taught N [--save FOLDER] | --proposer FOLDER]
+        [--taught N [--epochs N] [--save FOLDER] | --proposer FOLDER]
     python -m benchmarks.machines --arms savings[,b+savings]
     python -m benchmarks.machines --boxes --proposer FOLDER
 
@@ -203,9 +203,11 @@ def report_boxes(proposals: dict[str, Proposals], images: Sequence[Gold]) -> Non
         print(f"  chance {least} or more: {covered:.0%} of them, {right:.0%} right")
 
 
-def _taught_before(scenes: int, side: int, save: Path | None) -> BoxProposer:
+def _taught_before(scenes: int, side: int, epochs: int | None, save: Path | None) -> BoxProposer:
+    settings = ProposerSettings().lasting(epochs) if epochs else ProposerSettings()
+    pictures = [taught(scene(n, TAUGHT, side)) for n in range(scenes)]
     began = time.process_time()
-    proposer = BoxProposer().fit([taught(scene(n, TAUGHT, side)) for n in range(scenes)])
+    proposer = BoxProposer(settings).fit(pictures)
     print(f"taught on {scenes} scenes in {time.process_time() - began:.0f} s of CPU", flush=True)
     if save is not None:
         proposer.save(save, {"scenes": scenes, "seed": TAUGHT})
@@ -220,6 +222,7 @@ def main() -> None:
     parser.add_argument("--seeds-a", type=int, help="Seeds of arm a, which learns in each (default: --seeds)")
     parser.add_argument("--taught", type=int, default=2000, help="Other scenes that arm b is taught on")
     parser.add_argument("--proposer", type=Path, help="A stored proposer for arm b, in place of teaching one")
+    parser.add_argument("--epochs", type=int, help="Times that --taught learns from each scene")
     parser.add_argument("--save", type=Path, help="Store the proposer that --taught teaches here")
     parser.add_argument("--least-chance", type=float, default=_SETTINGS.least_chance)
     parser.add_argument("--bar", type=float, default=_SETTINGS.bar)
@@ -250,7 +253,7 @@ def main() -> None:
         chances = learn_chances(scene(n, TAUGHT, 1)[0][2] for n in range(given.learn_from))
     proposals: dict[str, Proposals] = {}
     if "b" in names or "b+savings" in names:
-        proposals = proposed(stored or _taught_before(given.taught, side, given.save), shown)
+        proposals = proposed(stored or _taught_before(given.taught, side, given.epochs, given.save), shown)
     for name in names:
         if name in ("b", "b+savings"):
             own_settings: ImageSettings | None = None

@@ -34,7 +34,9 @@ def close_ups(
         side = picture.shape[0]
         # A window is as wide as two pictures at most, and its middle is in the picture.
         margin = side + _LEAST
-        wider = cv2.copyMakeBorder(picture, *[margin] * 4, cv2.BORDER_CONSTANT, value=_OUTSIDE)
+        wider = cv2.copyMakeBorder(
+            picture, margin, margin, margin, margin, cv2.BORDER_CONSTANT, value=_OUTSIDE
+        )
         for row in np.flatnonzero(of == place):
             left, top, right, bottom = _window(np.clip(boxes[row], 0, 1) * side)
             windows[row] = np.array([left, top, right, bottom]) / side

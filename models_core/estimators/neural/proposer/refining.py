@@ -73,7 +73,9 @@ def _batch_loss(
     pictures: Sequence[TaughtPicture],
     dice: np.random.Generator,
 ) -> Tensor:
-    colours, said, accepted = [], [], []
+    colours: list[NDArray[np.uint8]] = []
+    said: list[tuple[str, ...]] = []
+    accepted: list[NDArray[np.float64]] = []
     boxes: list[NDArray[np.float64]] = []
     of: list[int] = []
     pictures_of: list[int] = []

@@ -67,13 +67,13 @@ class ProposerSettings:
         int,
         Field(ge=64, le=512, multiple_of=32, description="Pixels of its side, at most, at the first look"),
     ] = 128
-    epochs: Annotated[int, Field(ge=1, le=1000, description="Times that each picture is learned from")] = 8
+    epochs: Annotated[int, Field(ge=1, le=1000, description="Times that each picture is learned from")] = 16
     looks: Annotated[
         int, Field(ge=0, le=5, description="Times that a box is looked at close up, and refined")
     ] = 2
     close_epochs: Annotated[
         int, Field(ge=1, le=1000, description="Times that the second look learns from each picture")
-    ] = 6
+    ] = 8
     batch: Annotated[int, Field(ge=1, le=256, description="Pictures of a step")] = 4
     rate: Annotated[float, Field(gt=0, le=1, description="Largest learning rate")] = 3e-3
     held_out: Annotated[
