@@ -164,11 +164,11 @@ def wrong_counts(share: float) -> Iterator[None]:
             return named
         return named + 1 if named == 1 or dice.chance(0.5) else named - 1
 
-    image_fold.likely_count = count  # type: ignore[attr-defined]
+    image_fold.likely_count = count
     try:
         yield
     finally:
-        image_fold.likely_count = likely_count  # type: ignore[attr-defined]
+        image_fold.likely_count = likely_count
 
 
 def run_savings(images: Sequence[Gold], chances: LinkChances, seeds: range) -> Iterator[StudiedArm]:

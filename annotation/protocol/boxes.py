@@ -87,8 +87,7 @@ class BoxState:
     """Where a chain stands in the loop.
 
     `opening` are the votes with which the present round opens; `flags` the workers who flagged
-    the chain; `kind` is "scene" or "none" once it is closed without boxes. `count` is the number of boxes
-    that its phrases name, 0 where that is unknown or not to matter: as printed, it is 0.
+    the chain; `kind` is "scene" or "none" once it is closed without boxes.
     """
 
     chain: str
@@ -99,7 +98,6 @@ class BoxState:
     kind: str = ""
     opening: tuple[str, ...] = ()
     flags: frozenset[str] = frozenset()
-    count: int = 0
 
     @property
     def closed(self) -> bool:
@@ -132,7 +130,6 @@ _GUARDS: dict[str, Callable[[BoxState, BoxLimits], bool]] = {
     "f = L": lambda state, limits: state.fruitless >= limits.fruitless,
     "n = 0": lambda state, limits: not state.boxes,
     "n > 0": lambda state, limits: bool(state.boxes),
-    "n + 1 < k": lambda state, limits: len(state.boxes) + 1 < min(state.count, limits.boxes),
     "n < cap": lambda state, limits: len(state.boxes) < limits.boxes,
     "n > 0, none pending": lambda state, limits: bool(state.boxes) and state.pending is None,
     "n = 0, none pending": lambda state, limits: not state.boxes and state.pending is None,
@@ -166,7 +163,6 @@ TRANSITIONS: tuple[Transition, ...] = (
     Transition(DRAWING, NONE, "f = L", REVIEW),
     Transition(DRAWING, NONE, "n = 0", REQUIREMENT, ("f + 1", "open with one no")),
     Transition(DRAWING, NONE, "n > 0", COVERAGE, ("f + 1",)),
-    Transition(QUALITY, BOX_GOOD, "n + 1 < k", DRAWING, ("accept, f := 0",)),
     Transition(QUALITY, BOX_GOOD, "", COVERAGE, ("accept, f := 0",)),
     Transition(QUALITY, BOX_BAD, "f = L", REVIEW, ("discard pending",)),
     Transition(QUALITY, BOX_BAD, "", DRAWING, ("discard pending", "f + 1")),
@@ -226,7 +222,6 @@ def _changed(state: BoxState, changes: Changes) -> BoxState:
         new("kind", state.kind),
         new("opening", state.opening),
         new("flags", state.flags),
-        state.count,
     )
 
 

@@ -232,8 +232,6 @@ class Fold:
             return ChainState(mentions, UNSEEN, moves=tuple(moves))
         name = q.mention_set(mentions)
         state = BoxState(chain.id, loop.REVIEW) if held else loop.enter_box_loop(chain.id, chain.categories)
-        if self.settings.saving.coverage_by_count:
-            state = replace(state, count=likely_count(mentions))
         resumes = self.rulings.resumes.get(named, 0)
         reason = held
         while not state.closed:
@@ -278,8 +276,9 @@ class Fold:
             key = q.set_key(kind, named, accepted)
             if state.stage == loop.COVERAGE:
                 barred = frozenset((state.boxes[-1].worker,))
-        if state.stage == loop.COVERAGE and 0 < state.count <= len(state.boxes):
-            rule = _COVERAGE_AT_COUNT
+        if state.stage == loop.COVERAGE and self.settings.saving.coverage_by_count:
+            if 0 < likely_count(mentions) <= len(state.boxes):
+                rule = _COVERAGE_AT_COUNT
         votes = list(state.opening)
         flags = set(state.flags)
         name, last = reading.take(key, rule, votes, flags, self.settings.flags_to_review, barred)

@@ -69,8 +69,8 @@ class SavingSettings:
         bool,
         Field(
             description=_(
-                "Whether the number that phrases name (“two men”) decides when boxes are asked for, and how "
-                "many workers must say that all are there"
+                "Whether one worker may confirm that all boxes are there, where there are as many as the "
+                "phrases name (“two men”)"
             )
         ),
     ] = field(default=False, metadata={"source": "Plummer et al. 2015, section 2.2: two workers, always"})

@@ -123,26 +123,16 @@ def test_more_than_the_phrases_name_needs_two_workers():
     assert play.say("w5", "more").question().kind == "box_drawing"
 
 
-def test_what_the_phrases_name_is_drawn_without_asking_whether_it_is_missing():
-    play = Play(mentions("two men/people"), BY_COUNT).say("w1", "drawn", ONE)
-    asked = play.say("w2", "good").question()
-    assert (asked.kind, asked.boxes) == ("box_drawing", (ONE,))
+def test_with_fewer_boxes_than_the_phrases_name_coverage_goes_as_printed():
+    play = Play(mentions("two men/people"), BY_COUNT).say("w1", "drawn", ONE).say("w2", "good")
+    two_agreed = Play(mentions("two men/people"), BY_COUNT)
+    two_agreed.judgments = list(play.judgments)
+    assert play.say("w3", "more").question().kind == "box_drawing"
+    assert two_agreed.say("w3", "complete").question().kind == "box_coverage"
+    assert two_agreed.say("w4", "complete").state.chains[0].stage == loop.BOXED
     play.say("w1", "drawn", TWO).say("w2", "good").say("w3", "complete")
     (chain,) = play.state.chains
     assert (chain.stage, [drawn.box for drawn in chain.boxes]) == (loop.BOXED, [ONE, TWO])
-
-
-def test_where_nothing_is_left_to_draw_two_workers_decide_as_printed():
-    play = Play(mentions("two men/people"), BY_COUNT).say("w1", "drawn", ONE).say("w2", "good")
-    assert play.say("w3", "none").question().kind == "box_coverage"
-    assert play.say("w3", "complete").question().kind == "box_coverage"
-    assert play.say("w4", "complete").state.chains[0].stage == loop.BOXED
-
-
-def test_no_more_boxes_are_asked_for_than_a_chain_may_have():
-    settings = ImageSettings(limits=loop.BoxLimits(boxes=1), saving=BY_COUNT.saving)
-    play = Play(mentions("two men/people"), settings).say("w1", "drawn", ONE).say("w2", "good")
-    assert play.question().kind == "box_coverage"
 
 
 def answered(mentions, settings, truth, choose):

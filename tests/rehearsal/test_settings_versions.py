@@ -19,6 +19,7 @@ from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 from annotation.protocol.contents import mention_from
 from annotation.quality import worker_trust
 from annotation.queue import image_rows, image_state
+from tests.protocol.strategies import CHANCES
 from tests.queue.world import TRUSTING
 from tests.rehearsal.play import Play, by_first_mention, check_database
 from tests.rehearsal.script import Script, pictured
@@ -28,12 +29,14 @@ pytestmark = pytest.mark.django_db
 
 PEOPLE = 4
 ACTS = ("answer", "answer", "answer", "answer", "take", "change", "withdraw", "open", "wait", "sweep")
-#: One setting each: of images and of leases.
+#: One setting each, but for what needs another: of images and of leases.
 CHANGES: tuple[dict[str, Any], ...] = (
     {"link_votes": 3},
     {"link_votes": 1},
     {"verification_votes": 3},
     {"order": "as_printed"},
+    {"order": "learned", "saving": {"link_chances": CHANCES.as_text(), "coverage_by_count": True}},
+    {"saving": {"fullest_caption_first": True}, "order": "likely_first"},
     {"limits": {"fruitless": 1}},
     {"merging": {"iou": 0.5}},
     {"flags_to_review": 1},

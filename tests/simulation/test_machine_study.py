@@ -133,3 +133,50 @@ def test_study_cost_prints_the_table(images: list[Gold], tmp_path: Path) -> None
     file.write_text('{"image": "elsewhere", "boxes": {}}\n')
     with pytest.raises(CommandError, match="proposes boxes of none of these 4 images"):
         call()
+
+
+def test_the_economy_table_has_each_saving_alone_all_together_and_with_each_machine(
+    images: list[Gold], tmp_path: Path
+) -> None:
+    files = [tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
+    for file in files:
+        write_proposals(file, gold_boxes(images).items())
+
+    def call(*more: str) -> dict[str, Any]:
+        out = StringIO()
+        small = ["--economy", "--images", "2", "--learn-from", "1", "--seeds", "1", "--resamples", "5"]
+        call_command("study_cost", *small, *more, "--json", stdout=out)
+        found: dict[str, Any] = json.loads(out.getvalue())
+        return found
+
+    report = call("--machine", str(files[0]), "--machine", str(files[1]))
+    value = {(row["arm"], row["figure"]): row for row in report["machine"]}
+    assert list(dict.fromkeys(row["arm"] for row in report["machine"])) == [
+        PEOPLE_ALONE,
+        "chains by age (as printed)",
+        "chains by learned chance",
+        "fullest caption first",
+        "coverage by count",
+        "all savings",
+        "machine one",
+        "machine one, all savings",
+        "machine two",
+        "machine two, all savings",
+        "bad machine",
+    ]
+    assert [row["arm"] for row in report["boxes"]] == [
+        "machine one",
+        "machine one, all savings",
+        "machine two",
+        "machine two, all savings",
+        "bad machine",
+    ]
+    for arm in ("coverage by count", "all savings"):
+        assert value[arm, "coverage_answers"]["change"] < -0.2
+        assert value[arm, "published_seconds"]["change"] < 0
+    assert value["coverage by count", "links"]["change"] == 0
+    assert value["fullest caption first", "coverage_answers"]["value"] > 0
+    with pytest.raises(CommandError, match="--learn-from 0: expected 1 or more"):
+        call("--learn-from", "0")
+    with pytest.raises(CommandError, match="two files are called one.jsonl"):
+        call("--machine", str(files[0]), "--machine", str(files[0]))

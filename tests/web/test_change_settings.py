@@ -64,7 +64,7 @@ def test_the_page_shows_the_beginning_of_a_learned_table_and_the_form_has_all_of
     assert "Fewer questions than the paper asks" in told
     assert f"{table[:30]}…" in told and table not in told
     (form,) = [one for one in forms(ada.get(CHANGE)) if "settings" in one.fields]
-    assert settings_of(tomllib.loads(form.fields["settings"])) == settings_of(world.campaign.settings)
+    assert settings_of(tomllib.loads(form.fields["settings"][0])) == settings_of(world.campaign.settings)
 
 
 def test_images_are_reopened_before_anybody_works_and_not_after(ada):
