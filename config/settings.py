@@ -194,12 +194,15 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 def _oidc() -> dict[str, str] | None:
     """The server by which people may sign in (OpenID Connect); None where OIDC_ISSUER is unset."""
-    names = ("OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET")
-    issuer, client, secret = (os.environ.get(name, "").strip() for name in names)
+    issuer = os.environ.get("OIDC_ISSUER", "").strip()
+    client = os.environ.get("OIDC_CLIENT_ID", "").strip()
+    secret = os.environ.get("OIDC_CLIENT_SECRET", "").strip()
     if not (issuer or client or secret):
         return None
     if not (issuer and client and secret):
-        raise ImproperlyConfigured(f"set all of {', '.join(names)}, or none of them")
+        raise ImproperlyConfigured(
+            "set all of OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET, or none of them"
+        )
     login = os.environ.get("OIDC_LOGIN_ORIGIN", "").strip() or issuer
     origins = []
     for name, address in (("OIDC_ISSUER", issuer), ("OIDC_LOGIN_ORIGIN", login)):

@@ -12,13 +12,12 @@ from django.utils.translation import gettext as _
 from annotation import instructions
 from annotation.models import Account, Campaign
 from annotation.web.common import limits
+from annotation.web.common.sign_in import BACKEND
 from annotation.workers import confirmation, rate_limit, sessions
 from annotation.workers.confirmation import Arrival
 from annotation.workers.platform_visits import VisitError
 from annotation.workers.rate_limit import Try
 
-#: By which accounts are signed in without a password.
-BACKEND = "django.contrib.auth.backends.ModelBackend"
 #: An id as platforms write them.
 ID = re.compile(r"[0-9A-Za-z_-]{4,64}")
 

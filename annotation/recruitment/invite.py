@@ -23,10 +23,10 @@ from annotation.common.roles import ANNOTATOR
 from annotation.models import Account, Invitation
 from annotation.queue.available_tasks import kinds_of
 from annotation.recruitment import return_code
-from annotation.recruitment.arrival import BACKEND
 from annotation.task_types.base import TASK_TYPES
 from annotation.web.common import limits
 from annotation.web.common.access import for_roles
+from annotation.web.common.sign_in import BACKEND
 from annotation.workers import invitations, pseudonyms, rate_limit
 from annotation.workers.invitations import InvitationError
 from annotation.workers.rate_limit import Try

@@ -29,6 +29,13 @@ NAMED_BY_NOBODY = {
     **dict.fromkeys(
         ("TokenScheme", "get_security_definition", "get_security_requirement"), "drf-spectacular finds it"
     ),
+    **dict.fromkeys(
+        (
+            *("authenticate_by_email", "is_open_for_signup", "list_apps"),
+            *("on_authentication_error", "pre_social_login"),
+        ),
+        "allauth calls it",
+    ),
     "served": "tests hold the tables of roles and of commands, and the OpenAPI document, to it",
     "on_epoch_end": "gensim calls it",
     "forward": "torch calls it",

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import functools
 import io
-import time
 from pathlib import Path
 
 from django.test import Client
 from PIL import Image as Pillow
 from PIL import ImageDraw
 
+from annotation.common import database
 from annotation.datasets.importing import import_records
 from annotation.datasets.layer_rows import LayerShare, write_layer
 from annotation.models import Account, Corpus, RoleGrant
@@ -164,6 +164,6 @@ def signed_in(name: str, *roles: str) -> Client:
 def confirm(client: Client) -> Client:
     """Let somebody who is signed in have given their password just now."""
     session = client.session
-    session[CONFIRMED_AT] = int(time.time())
+    session[CONFIRMED_AT] = int(database.now().timestamp())
     session.save()
     return client

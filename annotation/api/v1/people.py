@@ -15,8 +15,8 @@ from annotation.api.rest.operations import GET, POST, ApiCall, Operation, serves
 from annotation.api.v1.me import RoleShown
 from annotation.common.roles import ADMIN
 from annotation.models import Account, AuditEntry
-from annotation.selectors.audit import AUDIT_GROUPS, audit_found, group_of_act
-from annotation.selectors.people import EVERYBODY, PEOPLE_KINDS, PEOPLE_STATES, people_found
+from annotation.selectors.people.accounts import EVERYBODY, PEOPLE_KINDS, PEOPLE_STATES, people_found
+from annotation.selectors.people.audit import AUDIT_GROUPS, audit_found, group_of_act
 from annotation.workers.accounts import activation
 from annotation.workers.accounts.activation import AccountRefused
 

@@ -25,7 +25,7 @@ from annotation.workers.accounts import sealed
 from annotation.workers.pseudonyms import draw_pseudonym
 
 #: Seconds that a code is of, and steps that a clock may be wrong by, to either side.
-STEP_SECONDS = 30
+CODE_SECONDS = 30
 _STEPS_ASIDE = 1
 #: Recovery codes that an account gets, and letters and digits of each: about 79 random bits.
 RECOVERY_CODES = 10
@@ -245,10 +245,10 @@ def _uses_code(found: SecondFactor, code: str) -> bool:
     if not _CODE.fullmatch(plain):
         return False
     try:
-        app = pyotp.TOTP(sealed.unseal(found.secret), interval=STEP_SECONDS)
+        app = pyotp.TOTP(sealed.unseal(found.secret), interval=CODE_SECONDS)
     except sealed.CannotOpen:
         return False
-    now = int(database.now().timestamp()) // STEP_SECONDS
+    now = int(database.now().timestamp()) // CODE_SECONDS
     for step in range(now - _STEPS_ASIDE, now + _STEPS_ASIDE + 1):
         if pyotp.utils.strings_equal(app.generate_otp(step), plain):
             unused = SecondFactor.objects.filter(pk=found.pk, secret=found.secret, last_step__lt=step)

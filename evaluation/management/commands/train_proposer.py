@@ -24,7 +24,9 @@ class Command(ReportCommand):
         parser.add_argument("--corpus", required=True)
         parser.add_argument("--layer", help="A layer with boxes (default: the only one)")
         parser.add_argument("--split", help="Images of this split only")
-        parser.add_argument("--epochs", type=int, help="Times that each picture is learned from (default: 16)")
+        parser.add_argument(
+            "--epochs", type=int, help="Times that each picture is learned from (default: 16)"
+        )
         parser.add_argument("--seed", type=int, default=0)
         parser.add_argument("--replace", action="store_true", help="Replace a stored one of that name")
 

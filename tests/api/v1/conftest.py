@@ -12,7 +12,9 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 from django.utils.http import urlencode
 
+from annotation.api.rest.doors import OfServer
 from annotation.api.rest.operations import Served, served
+from annotation.common.roles import ADMIN
 from annotation.models import Account
 from annotation.workers import api_tokens
 from tests.api.v1.valid import ValidCall
@@ -70,6 +72,20 @@ def everything(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(building, "as_svg", lambda plot: '<svg class="figure" role="img"></svg>')
     monkeypatch.setattr(building, "as_pdf", lambda plot: b"%PDF-")
     world.build(data / "made")
+
+
+@pytest.fixture
+def admin(everything: None) -> Caller:
+    return Caller(Account.objects.get(username="admin"))
+
+
+def names_for_admins() -> set[str]:
+    """The operations that only admins of the whole server may call."""
+    return {
+        one.name
+        for one in served()
+        if isinstance(one.about.opens, OfServer) and one.about.opens.roles == (ADMIN,)
+    }
 
 
 @pytest.fixture

@@ -346,8 +346,6 @@ OWN = frozenset(
         *("upload_import", "upload_problems", "upload_remove"),
     }
 )
-#: What admins of the whole server alone may do.
-OF_ADMINS = frozenset({"server_show", "server_test_mail"})
 _RUNS = ["good-annotation", "bad-annotation"]
 _BATCH = {"corpus": "quay", "runs": _RUNS, "depth": 1, "settings": {"trust": {"qualification": False}}}
 

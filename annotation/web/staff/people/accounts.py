@@ -18,7 +18,7 @@ from annotation.common.database import LARGEST_ID
 from annotation.common.roles import ROLES
 from annotation.jobs import emails
 from annotation.models import Account, ApiToken, Campaign, Corpus, SignInRules
-from annotation.selectors.people import (
+from annotation.selectors.people.accounts import (
     ANNOTATORS,
     DEACTIVATED,
     EVERYBODY,

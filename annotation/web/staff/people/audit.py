@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from annotation.models import AuditEntry
-from annotation.selectors.audit import AUDIT_GROUPS, audit_found
+from annotation.selectors.people.audit import AUDIT_GROUPS, audit_found
 from annotation.web.common.access import for_admins
 from annotation.web.common.filters import query_number
 from annotation.web.staff.frame import query_string

@@ -6,28 +6,26 @@ from django.db.models import Q, QuerySet
 
 from annotation.models import AuditEntry
 
-PEOPLE, CAMPAIGNS, EVALUATION = "people", "campaigns", "evaluation"
-IDENTITIES, TOKENS, CORPORA = "identities", "tokens", "corpora"
-AUDIT_GROUPS = (PEOPLE, CAMPAIGNS, EVALUATION, IDENTITIES, TOKENS, CORPORA)
-#: How acts that hand out who people are begin; acts of others are told from these by their names.
-IDENTITY_ACTS = ("list_submissions", "download_submissions", "download_identities", "export_identities")
+_CAMPAIGNS, _EVALUATION = "campaigns", "evaluation"
+#: Acts by the group that a list is filtered by. What is new goes into one of these.
 _ACTS: dict[str, tuple[str, ...]] = {
-    PEOPLE: (
+    "people": (
         *("grant_role", "revoke_role", "invite_staff", "revoke_staff_invitation", "first_account"),
         *("deactivate_account", "reactivate_account", "make_password_link", "send_password_link"),
         *("add_second_factor", "remove_second_factor", "reset_second_factor", "renew_recovery_codes"),
         *("use_recovery_code", "set_second_factor_rule", "connect_sign_in", "disconnect_sign_in"),
         *("erase_worker", "join_worker", "confirm_visit"),
     ),
-    TOKENS: ("make_token", "revoke_token"),
-    CORPORA: ("import_corpus", "delete_corpus", "withdraw_picture"),
-    IDENTITIES: IDENTITY_ACTS,
+    "tokens": ("make_token", "revoke_token"),
+    "corpora": ("import_corpus", "delete_corpus", "withdraw_picture"),
+    "identities": ("download_identities",),
+    _EVALUATION: (
+        *("remove_caption_set", "remove_features", "remove_localization_set", "remove_qrels"),
+        *("remove_report", "remove_run", "remove_system", "remove_tag_set"),
+    ),
 }
-#: Of evaluation: what is removed there, and what is begun.
-_EVALUATION = (
-    *("remove_caption_set", "remove_features", "remove_localization_set", "remove_qrels", "remove_report"),
-    *("remove_run", "remove_system", "remove_tag_set"),
-)
+#: As they are offered to choose from. What is about a campaign and in no other group is in that of campaigns.
+AUDIT_GROUPS = ("people", _CAMPAIGNS, _EVALUATION, "identities", "tokens", "corpora")
 
 
 def audit_found(*, group: str = "", who: str = "", campaign: str = "") -> QuerySet[AuditEntry]:
@@ -38,9 +36,7 @@ def audit_found(*, group: str = "", who: str = "", campaign: str = "") -> QueryS
     found = AuditEntry.objects.select_related("campaign", "actor")
     if group in _ACTS:
         found = found.filter(act__in=_ACTS[group])
-    elif group == EVALUATION:
-        found = found.filter(act__in=_EVALUATION)
-    elif group == CAMPAIGNS:
+    elif group == _CAMPAIGNS:
         others = [act for acts in _ACTS.values() for act in acts]
         found = found.exclude(act__in=others).exclude(campaign_name="")
     if who:
@@ -55,6 +51,4 @@ def group_of_act(act: str, campaign: str) -> str:
     for group, acts in _ACTS.items():
         if act in acts:
             return group
-    if act in _EVALUATION:
-        return EVALUATION
-    return CAMPAIGNS if campaign else ""
+    return _CAMPAIGNS if campaign else ""

@@ -1,0 +1,1 @@
+"""What admins read of people: their accounts, and the audit."""
