@@ -1,4 +1,7 @@
-"""What a researcher does about several workers at once: suspend, reinstate, withdraw, pay, tell, download."""
+"""What a researcher does about several workers at once: suspend, reinstate, withdraw, tell, download.
+
+Paying them is the business of the page of payments, whose form the same table sends to.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +31,10 @@ from annotation.selectors.workers.worker_table import worker_rows_of
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.common.confirm import confirmed_where
 from annotation.web.staff.crowd.chosen import chosen_workers, page_of_worker
-from annotation.web.staff.crowd.payments import amounts_paid
 from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, said
 from annotation.web.staff.workers import standings_together
-from annotation.workers import messages, payments
+from annotation.workers import messages
 from annotation.workers.messages import MessageError
-from annotation.workers.payments import PaymentError
 
 _COLUMNS = (
     *("worker", "status", "answers", "checked", "right", "seconds", "earned", "bonuses", "paid", "due"),
@@ -49,7 +50,7 @@ def workers_act(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     actor, sent = account_of(request), request.POST
     reason = sent.get("reason", "").replace("\0", "").strip()[:200]
     query = sent.get("query", "")
-    with said(request, CannotDo, PaymentError, MessageError, jobs.JobError) as tell:
+    with said(request, CannotDo, MessageError, jobs.JobError) as tell:
         workers = chosen_workers(campaign, sent)
         match sent.get("act", ""):
             case "csv":
@@ -68,12 +69,6 @@ def workers_act(request: HttpRequest, campaign: Campaign) -> HttpResponse:
                 arguments = {"workers": workers, "reason": reason}
                 jobs.enqueue(kind="discard_several", arguments=arguments, campaign=campaign, actor=actor)
                 tell(_("Withdrawing their answers; see “Jobs and exports” for the progress."))
-            case "pay":
-                reference = sent.get("reference", "").replace("\0", "").strip()
-                made = payments.pay_all_due(
-                    campaign=campaign, reference=reference, workers=workers, actor=actor
-                )
-                tell(amounts_paid(made, payments.currency_of(campaign)))
             case "message":
                 tell(tell_workers(request, campaign, workers, sent.get("text", ""), actor))
             case _other:
