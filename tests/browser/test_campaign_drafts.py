@@ -13,7 +13,7 @@ from tests.browser.looks import assert_accessible, overflow
 
 pytestmark = [
     pytest.mark.usefixtures("scenes"),
-    # Some twenty pages, each looked at by axe at two widths; tests/web/test_campaign_drafts.py is by requests.
+    # Some twenty pages, each looked at by axe at two widths; the same by requests is in tests/web.
     pytest.mark.slow,
 ]
 
