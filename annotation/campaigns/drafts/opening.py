@@ -50,6 +50,10 @@ def open_draft(*, draft: CampaignDraft, enqueue: Enqueue) -> Campaign:
                 % {"what": " ".join(f"{line.title}: {line.text}" for line in missing)}
             )
         campaign = _made(plan)
+        if campaign.jobs.exists() or campaign.images.exists():  # somebody else's, made in this very moment
+            raise CampaignError(
+                _("There is a campaign “%(name)s” already: choose another name.") % {"name": plan.name}
+            )
         items = [
             item
             for item in items_of_marks(plan)

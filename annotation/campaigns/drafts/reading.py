@@ -148,8 +148,8 @@ def read_draft(draft: CampaignDraft) -> DraftPlan:
 
 
 def suggested_pay(paces: Mapping[str, KindPace]) -> dict[str, Any]:
-    """Pay by the answer, by field, so that an hour earns SUGGESTED_HOURLY; rounded up to a hundredth."""
-    found: dict[str, Any] = {"pay.basis": BY_ANSWER}
+    """Pay by field, by the answer: so that an hour earns SUGGESTED_HOURLY, rounded up to a hundredth."""
+    found: dict[str, Any] = {"pay.basis": BY_ANSWER, "pay.hourly": SUGGESTED_HOURLY}
     for kind, pace in paces.items():
         found[f"{fields.PER_ITEM}{kind}"] = ceil(SUGGESTED_HOURLY * pace.seconds / 36 - 1e-9) / 100
     return found

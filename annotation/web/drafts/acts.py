@@ -32,12 +32,13 @@ def draft_list(request: HttpRequest) -> HttpResponse:
     corpora = corpora_of(account, RESEARCHER).filter(published=True).order_by("name")
     if request.method == "POST":
         corpus = corpora.filter(name=request.POST.get("corpus", "").replace("\0", "")).first()
+        then = redirect("campaign_drafts")
         with said(request, CampaignError):
             if corpus is None:
                 raise CampaignError(_("Choose a corpus of the list."))
             draft = keeping.begin_draft(owner=account, corpus=corpus)
-            return redirect("draft_step", draft.pk, fields.CORPUS_STEP)
-        return redirect("campaign_drafts")
+            then = redirect("draft_step", draft.pk, fields.CORPUS_STEP)
+        return then
     about = {
         "drafts": keeping.drafts_of(account),
         "corpora": corpora,
@@ -81,18 +82,19 @@ def draft_settings(request: HttpRequest, plan: DraftPlan) -> HttpResponse:
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def campaign_duplicate(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """A new draft with the settings of a campaign."""
+    then = redirect("campaign", campaign.name)
     with said(request, CampaignError) as tell:
         draft = keeping.duplicate_to_draft(campaign=campaign, owner=account_of(request))
         tell(_("A draft with the settings of “%(name)s”: change what differs.") % {"name": campaign.name})
-        return redirect("draft_step", draft.pk, fields.OPEN_STEP)
-    return redirect("campaign", campaign.name)
+        then = redirect("draft_step", draft.pk, fields.OPEN_STEP)
+    return then
 
 
 @require_POST
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def pilot_go_on(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """After a pilot: the other images."""
-    actor = account_of(request)
+    actor, then = account_of(request), redirect("campaign", campaign.name)
     with said(request, CampaignError, jobs.JobError) as tell:
         go_on_with_all(
             campaign=campaign,
@@ -102,5 +104,5 @@ def pilot_go_on(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             ),
         )
         tell(_("Opening the other images."))
-        return redirect("jobs", campaign.name)
-    return redirect("campaign", campaign.name)
+        then = redirect("jobs", campaign.name)
+    return then

@@ -293,7 +293,7 @@ def _card(
 
 def _counts(plan: DraftPlan, kind: str, purpose: str) -> list[tuple[Any, int]]:
     """How many items there are of each answer, of all grids."""
-    found = strata_of_marks(plan).get((kind, purpose), {})
+    found: Mapping[str, int] = strata_of_marks(plan).get((kind, purpose)) or {}
     return [(answer_in_words(kind, answer), number) for answer, number in sorted(found.items())]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -259,7 +259,7 @@ def _of_test(request: HttpRequest, plan: DraftPlan) -> dict[str, Any]:
     kinds = marked_kinds(plan.tasks)
 
     def told(kind: str, purpose: str) -> str:
-        found = there.get((kind, purpose), {})
+        found: Mapping[str, int] = there.get((kind, purpose)) or {}
         return ", ".join(
             f"{answer_in_words(kind, answer)} {number}" for answer, number in sorted(found.items())
         )
