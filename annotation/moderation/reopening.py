@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from django.db import connection
 from django.utils.translation import gettext as _
@@ -62,9 +63,8 @@ class _BuiltOn(CannotReopen):
 
 @dataclass(frozen=True, slots=True)
 class Reopened:
-    """An answer that its worker may change: whose, where, and what it says."""
+    """An answer that its worker may change: where it was given, and what it says."""
 
-    assignment: int
     campaign: Campaign
     kind: str
     given: Answer
@@ -75,7 +75,7 @@ def reopen_answer(*, worker: int, assignment: int) -> Reopened:
     row = _own(worker, assignment)
     judgment = _judgment(row)
     _check_not_built_on(row, judgment)
-    return Reopened(row.pk, row.campaign, row.kind, given_answer(judgment))
+    return Reopened(row.campaign, row.kind, given_answer(judgment))
 
 
 def change_answer(
@@ -97,8 +97,7 @@ def change_answer(
         row = _own(worker, assignment)
         judgment = _judgment(row)
         before = given_answer(judgment)
-        held, content = _checked(row, answer)
-        after = replace(answer, content=content)
+        after = replace(answer, content=_kept_content(row, answer))
         if after == before:
             return False
         _check_not_built_on(row, judgment, after)
@@ -157,8 +156,9 @@ def _judgment(row: Assignment) -> Judgment:
     return judgment
 
 
-def _checked(row: Assignment, answer: Answer) -> tuple[LeasedAssignment, object]:
-    """The assignment as answers are checked against it, and the content that the answer's judgment keeps."""
+def _kept_content(row: Assignment, answer: Answer) -> dict[str, Any] | None:
+    """What the answer's judgment is to keep beside its word. Raises BadJudgment where the question does not
+    take the answer."""
     of, item = ("t", "annotation_task t ON t.id = a.task_id JOIN annotation_openimage o ON o.id = t.image_id")
     image = "o.image_id"
     if row.task_id is None:
@@ -178,7 +178,7 @@ def _checked(row: Assignment, answer: Answer) -> tuple[LeasedAssignment, object]
         )
     answer_rows.check_answer(held, answer)
     terms = lease_terms.terms_of_lease(lease_terms.terms_from(terms), carried)
-    return held, answer_rows.answer_content(held, terms, answer).kept
+    return answer_rows.answer_content(held, terms, answer).kept
 
 
 def _check_not_built_on(row: Assignment, judgment: Judgment, after: Answer | None = None) -> None:
