@@ -93,6 +93,7 @@ def periodic_states(every: Mapping[str, float]) -> list[PeriodicState]:
 
 def disk() -> Disk:
     """How large the disk of DATA_DIR is, and how much of it is free."""
+    settings.DATA_DIR.mkdir(parents=True, exist_ok=True)
     found = shutil.disk_usage(settings.DATA_DIR)
     return Disk(found.total, found.free)
 
@@ -100,6 +101,7 @@ def disk() -> Disk:
 def measure_disk() -> None:
     """Keep how many bytes each folder of DATA_DIR takes."""
     begun = database.now()
+    settings.DATA_DIR.mkdir(parents=True, exist_ok=True)
     used = {}
     for entry in sorted(os.scandir(settings.DATA_DIR), key=lambda each: each.name):
         used[entry.name] = _bytes_of(Path(entry.path))

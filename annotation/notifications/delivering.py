@@ -62,7 +62,8 @@ def _take() -> list[TakenDelivery]:
     """The deliveries of this turn; nobody else takes them meanwhile."""
     now = database.now()
     waiting = WebhookDelivery.objects.filter(state=WebhookDelivery.WAITING, next_at__lte=now)
-    found, of_one = [], Counter[int]()
+    found: list[int] = []
+    of_one = Counter[int]()
     for row in waiting.order_by("next_at", "pk").values_list("pk", "webhook")[:_MOST_LOOKED_AT]:
         if len(found) < _MOST and of_one[row[1]] < _MOST_OF_ONE:
             of_one[row[1]] += 1

@@ -17,7 +17,7 @@ from annotation.models import Account, RoleGrant, Webhook, WebhookDelivery
 from annotation.notifications import delivering, hooks
 from annotation.notifications.delivering import deliver_webhooks, prune_webhook_log, undelivered
 from annotation.notifications.events import announce, announce_test
-from annotation.notifications.sending import ADDRESS, NO_ANSWER, STATUS
+from annotation.notifications.sending import ADDRESS, NO_ANSWER, STATUS, SendOutcome
 from tests.notifications.conftest import hook, seconds
 from tests.notifications.receiver import Got, listening
 
@@ -157,7 +157,12 @@ def test_nothing_is_sent_for_an_owner_who_is_no_researcher_any_more(
 
 def test_one_slow_webhook_does_not_fill_a_turn(researcher: Account, monkeypatch) -> None:
     sent: list[str] = []
-    monkeypatch.setattr(delivering, "send", lambda address, *rest: sent.append(address) or (200, "", ""))
+
+    def send(address: str, *rest: object) -> SendOutcome:
+        sent.append(address)
+        return SendOutcome(204)
+
+    monkeypatch.setattr(delivering, "send", send)
     monkeypatch.setattr(delivering, "_keep", lambda row, outcome: None)
     first = hook(researcher, "https://slow.example.org/").webhook
     for _ in range(50):

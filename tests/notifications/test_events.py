@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.core import mail
@@ -109,7 +110,7 @@ def test_a_stop_rule_that_pauses_a_campaign_is_an_alarm(researcher: Account) -> 
 def test_subscribers_get_one_email_in_their_language_and_only_with_the_role(researcher: Account) -> None:
     campaign = World(some_images(1)).campaign
     other = World(some_images(1), name="other").campaign
-    here = {"language": "de", "origin": "https://here"}
+    here: dict[str, Any] = {"language": "de", "origin": "https://here"}
     alarms.subscribe(account=researcher, campaign=campaign, **here)
     alarms.subscribe(account=researcher, corpus=campaign.corpus, **here)
     assert not emails.request_alarm_mails(note_alarms([FoundAlarm("x", "", "y")], campaign=other))

@@ -41,7 +41,7 @@ class MachineShown(serializers.Serializer[Any]):
     learnt = serializers.IntegerField(
         allow_null=True, help_text="Finished images that it learned from; null before it has."
     )
-    source = serializers.CharField()
+    source = serializers.CharField()  # type: ignore[assignment]
     state = serializers.CharField()
     judged = serializers.IntegerField()
     good = serializers.IntegerField()

@@ -72,7 +72,7 @@ class UploadWanted(CallFields):
     have an upload of the same name and files, that is gone on with."""
 
     name = NameField()
-    files = SentFile(many=True, allow_empty=False, max_length=MOST_FILES)
+    files = serializers.ListField(child=SentFile(), allow_empty=False, max_length=MOST_FILES)
 
 
 class PartSent(CallFields):
