@@ -189,7 +189,7 @@ def _ask(given: argparse.Namespace) -> list[list[Any]]:
         "batch": ("researcher", reverse("evaluation:batch", args=["pooled"])),
         "jobs": ("researcher", reverse("jobs", args=[NAME])),
     }
-    clients["researcher"].get(reverse("roles"))  # what is loaded once for all pages
+    clients["researcher"].get(reverse("home"))  # what is loaded once for all pages
     lines = []
     for page, (who, address) in pages.items():
 
@@ -213,7 +213,7 @@ def _ask(given: argparse.Namespace) -> list[list[Any]]:
         within = "yes" if cold95 <= COLD_LIMIT and warm95 <= WARM_LIMIT else "NO"
         figures = [float(np.median(cold)), cold95, float(np.median(warm)), warm95]
         lines.append([page, len(asked), *(round(figure, 1) for figure in figures), within])
-        print(plain_table(["page"], [lines[-1]]), file=sys.stderr, flush=True)
+        print(*lines[-1], file=sys.stderr, flush=True)
     return lines
 
 
