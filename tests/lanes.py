@@ -33,6 +33,7 @@ BOTH = (
     "tests/crowd/test_attacks.py",
     "tests/crowd/test_joining.py",
     "tests/derived/test_controls.py",
+    "tests/derived/test_datasheets.py",
     "tests/derived/test_layers.py",
     "tests/evaluation/database/test_batch_jobs.py",
     "tests/evaluation/database/test_freezing.py",

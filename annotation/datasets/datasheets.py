@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -210,7 +211,7 @@ def _people(campaign: Mapping[str, Any]) -> Iterator[str]:
     if cost["basis"] != "none":
         yield f"Earned: {cost['earned']}; paid: {cost['paid']}."
         if cost["earned_an_hour"] is not None:
-            worked += f", which earned {cost['earned_an_hour']} an hour"
+            worked += f", which earned {Decimal(cost['earned_an_hour']):.2f} an hour"
     yield f"{worked}."
 
 
@@ -250,7 +251,7 @@ def _versions(campaign: Mapping[str, Any]) -> Iterator[str]:
         f"version {one['version']} (since {one['since']}, {_many(one['images'], 'image')} opened under it)"
         for one in campaign["settings"]
     )
-    yield f"Settings: {told or 'one version, with which the campaign was opened'}."
+    yield f"Settings: {told}."
     texts = ", ".join(
         f"{one['text']} version {one['version']} (since {one['since']})" for one in campaign["instructions"]
     )

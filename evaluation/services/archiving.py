@@ -31,6 +31,7 @@ def set_archived(row: System | Run | Batch | Report, *, archived: bool, actor: A
         changed = bool(others.update(archived_at=at))
         if changed:
             act = f"archive_{what}" if archived else f"unarchive_{what}"
-            audit.record(actor=actor, act=act, **{what: row.name})
+            about: dict[str, Any] = {what: row.name}
+            audit.record(actor=actor, act=act, **about)
             row.archived_at = at
     return changed

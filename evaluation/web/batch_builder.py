@@ -212,7 +212,7 @@ def _shown(
     if corpus is not None:
         alike = Run.objects.filter(corpus=corpus, published=True).order_by("name")
         found = alike.filter(name__icontains=wanted.find) if wanted.find else alike
-        listed = list(found[: _MOST_RUNS + 1])
+        listed = list(found.filter(archived_at=None)[: _MOST_RUNS + 1])
         more = len(listed) > _MOST_RUNS
         # What is chosen stays in sight, whatever was looked for.
         listed = listed[:_MOST_RUNS]

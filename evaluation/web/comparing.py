@@ -113,8 +113,9 @@ def run_compare(request: HttpRequest) -> HttpResponseBase:
     corpus = runs[0].corpus.name if runs else text_parameter(request.GET, "corpus") or _first(corpora)
     chosen_corpus = next((each for each in corpora if each.name == corpus), None)
     alike = offered.published_runs(request).filter(corpus__name=corpus).order_by("name")
+    in_use = alike.filter(archived_at=None)
     its = {
-        direction: _with_chosen(alike.filter(direction=direction)[:MOST_RUNS_OFFERED], runs, direction)
+        direction: _with_chosen(in_use.filter(direction=direction)[:MOST_RUNS_OFFERED], runs, direction)
         for direction in RUN_DIRECTIONS
     }
     chosen = {run.name for run in runs}

@@ -273,7 +273,7 @@ def _offered(request: HttpRequest, given: QueryDict, wrong: str) -> dict[str, An
     more = False
     if snapshot is not None:
         alike = Run.objects.filter(corpus=snapshot.corpus, published=True).order_by("name")
-        found = list(alike[: _MOST_RUNS + 1])
+        found = list(alike.filter(archived_at=None)[: _MOST_RUNS + 1])
         more, found = len(found) > _MOST_RUNS, found[:_MOST_RUNS]
         there = {run.pk for run in found}
         # What is chosen is in sight, however many there are.

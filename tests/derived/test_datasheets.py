@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from annotation.datasets.importing import import_corpus
 from annotation.formats import FORMATS
 from annotation.images.pictures import picture_path
 from annotation.models import Assignment, Corpus, Judgment
-from annotation.selectors.datasheet.intervals import cohen_kappa, equal_share, mean_overlap
+from annotation.selectors.datasheet.intervals import IntervalEstimate, cohen_kappa, equal_share, mean_overlap
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
 
@@ -129,7 +130,7 @@ def test_intervals_are_as_wide_as_a_bootstrap_over_images_says() -> None:
             found[first, second] += 1
         pairs[image] = dict(found)
         overlaps[image] = list(np.clip(draw.normal(lean, 0.1, draw.integers(1, 4)), 0, 1))
-    figures = {
+    figures: dict[str, tuple[Any, Callable[[Any], IntervalEstimate | None]]] = {
         "equal": (pairs, equal_share),
         "kappa": (pairs, cohen_kappa),
         "overlap": (overlaps, mean_overlap),
@@ -138,9 +139,12 @@ def test_intervals_are_as_wide_as_a_bootstrap_over_images_says() -> None:
         values = []
         for _ in range(300):
             drawn = draw.integers(0, 400, 400)
-            values.append(figure({place: given[image] for place, image in enumerate(drawn)}).value)
+            again = figure({place: given[image] for place, image in enumerate(drawn)})
+            assert again is not None
+            values.append(again.value)
         low, high = np.quantile(values, [0.025, 0.975])
         told = figure(given)
+        assert told is not None and told.low is not None and told.high is not None
         assert told.low < told.value < told.high
         assert abs((told.high - told.low) / (high - low) - 1) < 0.2, name
 
@@ -148,6 +152,7 @@ def test_intervals_are_as_wide_as_a_bootstrap_over_images_says() -> None:
 def test_where_all_agree_there_is_an_interval_and_no_kappa() -> None:
     alike = {image: {("yes", "yes"): 2} for image in range(20)}
     told = equal_share(alike)
-    assert told.value == told.high == 1 and 0.8 < told.low < 0.9  # Wilson's, of 20 images
+    assert told.value == told.high == 1
+    assert told.low is not None and 0.8 < told.low < 0.9  # Wilson's, of 20 images
     assert cohen_kappa(alike) is None
     assert equal_share({1: {("yes", "no"): 1, ("yes", "yes"): 1}}).low is None

@@ -10,6 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from annotation import campaigns
 from annotation.models import AuditEntry, Campaign
@@ -97,6 +98,22 @@ def test_an_open_campaign_is_not_archived_and_an_archived_one_that_is_resumed_co
     campaigns.resume_campaign(campaign=shown)
     shown.refresh_from_db()
     assert (shown.state, shown.archived_at) == (Campaign.OPEN, None)
+
+
+def test_forms_offer_no_archived_run_unless_it_is_chosen(researcher: Client) -> None:
+    Run.objects.filter(name=NAME).update(archived_at=timezone.now())
+    for route, query, chosen in (
+        ("compare", f"corpus={NAME}", f"run={NAME}"),
+        ("new_batch", f"corpus={NAME}", f"run={NAME}"),
+        ("new_report", f"qrels={NAME}:1", f"runs={NAME}"),
+    ):
+        for asked, offered in ((query, []), (f"{query}&{chosen}", [NAME])):
+            told = researcher.get(f"{reverse(f'evaluation:{route}')}?{asked}").context
+            if route == "compare":
+                runs = [run for _, found in told["offered"] for run, _ in found]
+            else:
+                runs = told["runs"]
+            assert [run.name for run in runs] == offered, (route, asked)
 
 
 @pytest.mark.parametrize("what", ["system", "batch", "report"])

@@ -170,7 +170,7 @@ def _built() -> dict[str, Any]:
                 "corpus": [world.corpus.name],
                 **{
                     route: [world.corpus.name]
-                    for route in ("manage_corpus", "delete_corpus", "withdraw_picture")
+                    for route in ("manage_corpus", "set_licence", "delete_corpus", "withdraw_picture")
                 },
                 **{
                     route: ["0" * 32]
@@ -237,7 +237,7 @@ def _built() -> dict[str, Any]:
                     f"evaluation:{route}": ["q-system"]
                     for route in (
                         *("system", "rank", "decode", "write_captions", "localize", "tag_images"),
-                        "remove_system",
+                        *("archive_system", "remove_system"),
                     )
                 },
                 **{f"evaluation:{act}_localizations": ["q-found"] for act in ("export", "score", "remove")},
@@ -250,13 +250,18 @@ def _built() -> dict[str, Any]:
                     f"evaluation:{route}": ["q-tags"]
                     for route in ("tags", "export_tags", "score_tags", "remove_tags")
                 },
-                **{f"evaluation:{route}": ["q-run"] for route in ("run", "trec", "remove_run", "queries")},
+                **{
+                    f"evaluation:{route}": ["q-run"]
+                    for route in ("run", "trec", "archive_run", "remove_run", "queries")
+                },
                 "evaluation:query": ["q-run", 1],
                 **{f"evaluation:{route}": ["q-qrels"] for route in ("qrels", "export_qrels", "remove_qrels")},
-                **{f"evaluation:{route}": ["q-batch"] for route in ("batch", "act_on_batch")},
+                **{
+                    f"evaluation:{route}": ["q-batch"] for route in ("batch", "act_on_batch", "archive_batch")
+                },
                 **{
                     f"evaluation:{route}": ["q-report"]
-                    for route in ("report", "report_archive", "remove_report")
+                    for route in ("report", "report_archive", "archive_report", "remove_report")
                 },
                 "evaluation:report_file": ["q-report", "report.html"],
                 **_places_of_the_api(world, name, export.pk),

@@ -12,7 +12,7 @@ from django.db import connection
 from annotation.models import Campaign
 from annotation.protocol.kinds import kind_of
 from annotation.protocol.terms import Box
-from annotation.selectors.datasheet.intervals import Estimate, cohen_kappa, equal_share, mean_overlap
+from annotation.selectors.datasheet.intervals import IntervalEstimate, cohen_kappa, equal_share, mean_overlap
 
 #: Rows taken from the database at once.
 _ROWS = 5_000
@@ -41,9 +41,9 @@ class QuestionAgreement:
 
     pairs: int
     images: int
-    equal: Estimate
-    kappa: Estimate | None
-    overlap: Estimate | None
+    equal: IntervalEstimate
+    kappa: IntervalEstimate | None
+    overlap: IntervalEstimate | None
 
 
 def agreement_by_question(campaign: Campaign) -> dict[str, QuestionAgreement]:

@@ -43,8 +43,8 @@ from annotation.selectors.settings_versions import images_by_version, settings_v
 
 #: Rises when a key of the figures changes its meaning.
 DATASHEET_VERSION = 1
-#: A worker whose identity was deleted: nobody can tell any more where they came from.
-_ERASED = "erased"
+#: Workers whose identity was deleted: nobody can tell any more where they came from.
+_UNKNOWN = "unknown"
 
 
 def datasheet_figures(
@@ -199,13 +199,18 @@ def _people(campaign: Campaign, handed_in: QuerySet[Assignment]) -> dict[str, An
     )
     total = who.count()
     if (gone := total - sum(came.values())) > 0:
-        came[_ERASED] = gone
+        came[_UNKNOWN] = gone
     return {"workers": total, "by_source": came, "open_to_all": campaign.open_to_all}
 
 
 def _settings(campaign: Campaign) -> list[dict[str, Any]]:
     """The versions of the settings, the oldest first, each with how many images were opened under it."""
     opened = dict(images_by_version(campaign))
+    rows = settings_versions(campaign)
+    if not rows:  # opened before versions were kept
+        number = campaign.settings_version
+        only = {"version": number, "since": _day(campaign.created_at), "images": opened.get(number, 0)}
+        return [{**only, "settings": campaign.settings}]
     return [
         {
             "version": row.number,
@@ -213,7 +218,7 @@ def _settings(campaign: Campaign) -> list[dict[str, Any]]:
             "images": opened.get(row.number, 0),
             "settings": row.settings,
         }
-        for row in reversed(settings_versions(campaign))
+        for row in reversed(rows)
     ]
 
 

@@ -21,7 +21,7 @@ PairsByImage = Mapping[int, Mapping[tuple[str, str], int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class IntervalEstimate:
     """A figure and the ends of its 95 % interval; these are None together where one image tells no spread."""
 
     value: float
@@ -29,7 +29,7 @@ class Estimate:
     high: float | None
 
 
-def equal_share(pairs: PairsByImage) -> Estimate:
+def equal_share(pairs: PairsByImage) -> IntervalEstimate:
     """The share of pairs whose two answers are the same; of one pair at least."""
     sizes = [sum(of.values()) for of in pairs.values()]
     same = [sum(n for (a, b), n in of.items() if a == b) for of in pairs.values()]
@@ -39,14 +39,14 @@ def equal_share(pairs: PairsByImage) -> Estimate:
         [one - share * size for one, size in zip(same, sizes, strict=True)], total=total
     )
     if variance is None:
-        return Estimate(share, None, None)
+        return IntervalEstimate(share, None, None)
     # Where all agree there is no spread to see: clusters then count as one pair each.
     alone = share * (1 - share) / total
     worth = total * alone / variance if variance > 0 and alone > 0 else len(pairs)
-    return Estimate(share, *_wilson(share, min(worth, total)))
+    return IntervalEstimate(share, *_wilson(share, min(worth, total)))
 
 
-def cohen_kappa(pairs: PairsByImage) -> Estimate | None:
+def cohen_kappa(pairs: PairsByImage) -> IntervalEstimate | None:
     """Cohen's kappa; None where both gave one and the same answer throughout."""
     table: Counter[tuple[str, str]] = Counter()
     for of in pairs.values():
@@ -70,20 +70,20 @@ def cohen_kappa(pairs: PairsByImage) -> Estimate | None:
         [sum(n * influence(a, b) for (a, b), n in of.items()) for of in pairs.values()], total=total
     )
     if variance is None:
-        return Estimate(kappa, None, None)
+        return IntervalEstimate(kappa, None, None)
     half = Z95 * sqrt(variance)
-    return Estimate(kappa, max(-1.0, kappa - half), min(1.0, kappa + half))
+    return IntervalEstimate(kappa, max(-1.0, kappa - half), min(1.0, kappa + half))
 
 
-def mean_overlap(overlaps: Mapping[int, Sequence[float]]) -> Estimate:
+def mean_overlap(overlaps: Mapping[int, Sequence[float]]) -> IntervalEstimate:
     """The mean of overlaps (0..1), which are given by image; of one at least."""
     total = sum(map(len, overlaps.values()))
     mean = sum(map(sum, overlaps.values())) / total
     variance = _cluster_variance([sum(of) - mean * len(of) for of in overlaps.values()], total=total)
     if variance is None:
-        return Estimate(mean, None, None)
+        return IntervalEstimate(mean, None, None)
     half = Z95 * sqrt(variance)
-    return Estimate(mean, max(0.0, mean - half), min(1.0, mean + half))
+    return IntervalEstimate(mean, max(0.0, mean - half), min(1.0, mean + half))
 
 
 def _cluster_variance(sums: Iterable[float], *, total: int) -> float | None:

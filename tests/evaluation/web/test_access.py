@@ -54,6 +54,7 @@ ACTS: dict[str, list[str | int]] = {
     "tag_images": ["nothing"],
     "score_tags": ["nothing"],
     "remove_tags": ["nothing"],
+    **{f"archive_{what}": ["nothing"] for what in ("system", "run", "batch", "report")},
     "remove_system": ["nothing"],
     "remove_features": [],
     "extract_features": [],

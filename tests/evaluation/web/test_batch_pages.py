@@ -239,5 +239,5 @@ def test_long_lists_of_batches_go_on_by_key(ada: Client, pooled_runs, monkeypatc
     first = ada.get(BATCHES).content.decode()
     assert "b2" in first and "b0/" not in first
     (later,) = re.findall(r'rel="next" href="([^"]+)"', first)
-    rest = ada.get(f"{BATCHES}{later}").content.decode()
+    rest = ada.get(f"{BATCHES}{unescape(later)}").content.decode()
     assert "b0/" in rest and "b2/" not in rest and 'rel="next"' not in rest

@@ -207,8 +207,9 @@ def test_a_long_list_goes_on_by_the_last_row(
     assert "/reports/summer/" in first and "/reports/spring/" not in first
     later = re.search(r'rel="next" href="([^"]+)"', first)
     assert later is not None
-    second = page(ada, f"/evaluation/reports/{later[1]}")
-    assert "/reports/spring/" in second and 'rel="next"' not in second and 'href="?"' in second
+    second = page(ada, f"/evaluation/reports/{unescape(later[1])}")
+    assert "/reports/spring/" in second and "/reports/summer/" not in second and 'rel="next"' not in second
+    assert 'href="?sort=new&amp;down=1">← First' in second
 
 
 def test_a_report_is_removed_by_a_post(ada: Client, built: Report) -> None:
