@@ -25,7 +25,7 @@ _LIMIT_COLOUR = "#d55e00"
 _TIMES = 4
 
 #: A time, and how many or how much there is then.
-Point = tuple[datetime, float]
+ChartPoint = tuple[datetime, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +40,20 @@ class ChartWords:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TotalLine:
     """A running total: its points, its name, and what is expected of it and its limit, each with a name, if
     any."""
 
-    points: Sequence[Point]
+    points: Sequence[ChartPoint]
     name: str
-    expected: Point | None = None
+    expected: ChartPoint | None = None
     expected_name: str = ""
     limit: float | None = None
     limit_name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class ShareBar:
     """A row of shares: its name, its share from 0 to 1, and what is written beside the bar."""
 
     name: str
@@ -61,7 +61,7 @@ class Share:
     beside: str
 
 
-def bars_by_hour(points: Sequence[Point], words: ChartWords, *, key: str) -> str:
+def bars_by_hour(points: Sequence[ChartPoint], words: ChartWords, *, key: str) -> str:
     """A bar for each hour, as SVG; `points` are the beginnings of hours, one at least."""
 
     def draw() -> Figure:
@@ -80,7 +80,7 @@ def bars_by_hour(points: Sequence[Point], words: ChartWords, *, key: str) -> str
     return drawn_as_svg(draw, key=key, title=words.title)
 
 
-def running_total(line: Line, words: ChartWords, *, key: str) -> str:
+def running_total(line: TotalLine, words: ChartWords, *, key: str) -> str:
     """A running total, as SVG: dashed what is expected of it, dotted its limit."""
 
     def draw() -> Figure:
@@ -106,7 +106,7 @@ def running_total(line: Line, words: ChartWords, *, key: str) -> str:
     return drawn_as_svg(draw, key=key, title=words.title)
 
 
-def shares_side_by_side(rows: Sequence[Share], words: ChartWords, *, key: str) -> str:
+def shares_side_by_side(rows: Sequence[ShareBar], words: ChartWords, *, key: str) -> str:
     """A bar for each share, from the top, as SVG; one row at least."""
 
     def draw() -> Figure:

@@ -33,7 +33,7 @@ from annotation.selectors.campaign.sums import earned
 #: Lines of the ledger read at once.
 LEDGER_LINES_PER_QUERY = 2_000
 #: Characters of a reference and of a reason, at most.
-LONGEST_REFERENCE, LONGEST_REASON = 100, 200
+LONGEST_REFERENCE, LONGEST_PAYMENT_REASON = 100, 200
 _COLUMNS = ("at", "worker", "entry", "kind", "role", "seconds", "amount", "currency", "reference", "settings")
 
 
@@ -291,8 +291,8 @@ def checked_reason(reason: str) -> str:
     reason = " ".join(reason.split())
     if not reason:
         raise PaymentError(_("Give a reason: it stays in the history."))
-    if len(reason) > LONGEST_REASON:
-        raise PaymentError(_("A reason has %(most)d characters at most.") % {"most": LONGEST_REASON})
+    if len(reason) > LONGEST_PAYMENT_REASON:
+        raise PaymentError(_("A reason has %(most)d characters at most.") % {"most": LONGEST_PAYMENT_REASON})
     return reason
 
 

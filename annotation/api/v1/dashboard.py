@@ -14,7 +14,7 @@ from annotation.api.v1.addressed import CAMPAIGN_PATH, CAMPAIGNS_TAG, READS_CAMP
 from annotation.models import Campaign
 from annotation.protocol.campaign_settings import settings_of
 from annotation.selectors.campaign import overview
-from annotation.selectors.campaign.series import Point, campaign_series
+from annotation.selectors.campaign.series import SeriesPoint, campaign_series
 
 
 class CountShown(serializers.Serializer[Any]):
@@ -89,9 +89,9 @@ def dashboard_show_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
     }
 
 
-def _counts(points: Sequence[Point]) -> list[dict[str, Any]]:
+def _counts(points: Sequence[SeriesPoint]) -> list[dict[str, Any]]:
     return [{"at": json_time(at), "number": number} for at, number in points]
 
 
-def _amounts(points: Sequence[Point]) -> list[dict[str, Any]]:
+def _amounts(points: Sequence[SeriesPoint]) -> list[dict[str, Any]]:
     return [{"at": json_time(at), "amount": decimal_text(amount)} for at, amount in points]

@@ -22,7 +22,7 @@ _STEPS = (timedelta(hours=1), timedelta(days=1), timedelta(weeks=1), timedelta(w
 _MOST_STEPS = 90
 
 #: A time, and how many or how much there is then.
-Point = tuple[datetime, int]
+SeriesPoint = tuple[datetime, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +34,13 @@ class CampaignSeries:
     where nobody can tell or all is done; `budget` is None where none is set.
     """
 
-    answers: list[Point]
-    done: list[Point]
+    answers: list[SeriesPoint]
+    done: list[SeriesPoint]
     images: int
-    images_end: Point | None
-    cost: list[Point]
+    images_end: SeriesPoint | None
+    cost: list[SeriesPoint]
     budget: int | None
-    cost_end: Point | None
+    cost_end: SeriesPoint | None
     currency: str
     agreement: dict[str, DoubleCheckAgreement]
 
@@ -68,7 +68,7 @@ def campaign_series(
     )
 
 
-def _newest_hours(answers: Mapping[datetime, int], now: datetime) -> list[Point]:
+def _newest_hours(answers: Mapping[datetime, int], now: datetime) -> list[SeriesPoint]:
     """The newest hours, those without answers too; of a campaign that rests, those before it came to rest."""
     counted = [hour for hour, number in answers.items() if number]
     if not counted:
@@ -82,14 +82,14 @@ def _newest_hours(answers: Mapping[datetime, int], now: datetime) -> list[Point]
     return [(hour, answers.get(hour, 0)) for hour in shown]
 
 
-def _running(values: Mapping[datetime, int], now: datetime) -> list[Point]:
+def _running(values: Mapping[datetime, int], now: datetime) -> list[SeriesPoint]:
     """Running totals from a 0 at the first hour on, at the ends of steps of equal length; the last one is
     now, or when the last hour was over."""
     if not values:
         return []
     first, last = min(values), max(values)
     step = next((each for each in _STEPS if (last - first) / each <= _MOST_STEPS), _STEPS[-1])
-    totals: list[Point] = [(first, 0)]
+    totals: list[SeriesPoint] = [(first, 0)]
     total, end = 0, first + step
     for hour in sorted(values):
         while hour >= end:

@@ -25,7 +25,7 @@ from annotation.selectors.campaign.kept import kept_figure
 WORDS_A_MINUTE, TIMES = 238, 2
 #: Answers of a kind that are looked at, the newest; how many of them must begin a picture to tell anything,
 #: and the share of those that flags a worker.
-LOOKED_AT, TELLING_ANSWERS, TELLING_SHARE = 40, 10, 0.5
+ANSWERS_LOOKED_AT, TELLING_ANSWERS, TELLING_SHARE = 40, 10, 0.5
 #: Captions of the corpus whose words are counted, the first ones, and for how many seconds that is kept.
 _CAPTIONS, _KEPT = 5_000, 3_600
 #: Subqueries in one statement; SQLite takes 500.
@@ -101,6 +101,6 @@ def _newest(campaign: Campaign, pairs: Sequence[tuple[int, str]]) -> Iterable[tu
             part = pairs[start : start + _TOGETHER]
             cursor.execute(
                 " UNION ALL ".join([one] * len(part)),
-                [value for worker, kind in part for value in (campaign.pk, worker, kind, LOOKED_AT)],
+                [value for worker, kind in part for value in (campaign.pk, worker, kind, ANSWERS_LOOKED_AT)],
             )
             yield from cursor.fetchall()

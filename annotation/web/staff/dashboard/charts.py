@@ -13,15 +13,15 @@ from django.utils.translation import ngettext
 
 from annotation.figures.campaign_charts import (
     ChartWords,
-    Line,
-    Share,
+    ShareBar,
+    TotalLine,
     bars_by_hour,
     running_total,
     shares_side_by_side,
 )
 from annotation.protocol.work import MICROS
 from annotation.selectors.campaign.cost import cents
-from annotation.selectors.campaign.series import CampaignSeries, Point
+from annotation.selectors.campaign.series import CampaignSeries, SeriesPoint
 from annotation.web.staff.wording import kind_in_words
 
 #: A step from which on a day says enough of a time.
@@ -38,7 +38,7 @@ class Chart:
     svg: str
     says: str
     heads: tuple[str, ...]
-    rows: list[tuple[str, ...]]
+    rows: Sequence[tuple[str, ...]]
 
 
 def campaign_charts(series: CampaignSeries, *, paid: bool, timed: bool) -> list[Chart]:
@@ -81,7 +81,7 @@ def _images(series: CampaignSeries, *, timed: bool) -> Chart:
     elif timed and done < series.images:
         told = _("There is no forecast yet: it takes some finished images and answers of the last day.")
         says = f"{says} {told}"
-    line = Line(
+    line = TotalLine(
         series.done,
         _("done"),
         expected=end,
@@ -113,7 +113,7 @@ def _cost(series: CampaignSeries, *, timed: bool) -> Chart:
         }
     if end is not None:
         says += " " + _("About %(cost)s expected in all.") % {"cost": cents(end[1], currency)}
-    line = Line(
+    line = TotalLine(
         _in_units(series.cost),
         _("earned"),
         expected=(end[0], end[1] / MICROS) if end is not None else None,
@@ -134,7 +134,7 @@ def _agreement(series: CampaignSeries) -> Chart:
     if not series.agreement:
         return Chart("agreement", title, "", _("No question has been asked twice yet."), heads, [])
     shown = [
-        Share(str(kind_in_words(kind)), each.equal, f"{round(100 * each.equal)} %")
+        ShareBar(str(kind_in_words(kind)), each.equal, f"{round(100 * each.equal)} %")
         for kind, each in series.agreement.items()
     ]
     least = min(shown, key=lambda share: share.share)
@@ -155,11 +155,11 @@ def _agreement(series: CampaignSeries) -> Chart:
     return Chart("agreement", title, shares_side_by_side(shown, words, key="agreement"), says, heads, rows)
 
 
-def _in_units(points: Sequence[Point]) -> list[tuple[datetime, float]]:
+def _in_units(points: Sequence[SeriesPoint]) -> list[tuple[datetime, float]]:
     return [(at, amount / MICROS) for at, amount in points]
 
 
-def _times(points: Sequence[Point], end: Point | None) -> list[datetime]:
+def _times(points: Sequence[SeriesPoint], end: SeriesPoint | None) -> list[datetime]:
     return [at for at, _value in points] + ([end[0]] if end is not None else [])
 
 
