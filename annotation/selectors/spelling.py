@@ -19,8 +19,7 @@ from typing import NamedTuple
 from spellchecker import SpellChecker
 
 from annotation.models import Campaign, Caption
-from annotation.protocol.kinds import all_tasks, kinds_of_tasks
-from annotation.task_types.caption_writing.rules import CAPTION_WRITING
+from annotation.protocol.kinds import all_kinds
 
 #: Suggestions for a word, and unknown words of a text that get any.
 SUGGESTIONS, SUGGESTED_WORDS = 3, 6
@@ -98,8 +97,8 @@ def _known(word: str) -> bool:
 
 
 def is_needed() -> bool:
-    """Whether a campaign that is not closed asks for sentences; one query."""
-    written = [tasks for tasks in all_tasks() if CAPTION_WRITING in kinds_of_tasks(tasks)]
+    """Whether a campaign that is not closed asks for sentences, after a test of spelling; one query."""
+    written = [kind.tasks for kind in all_kinds() if kind.writes and kind.test_sentences is not None]
     return Campaign.objects.filter(tasks__in=written).exclude(state=Campaign.CLOSED).exists()
 
 

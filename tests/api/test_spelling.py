@@ -8,6 +8,8 @@ import pytest
 from django.test import Client
 
 from annotation.api import spelling as api
+from annotation.management.commands import serve
+from annotation.models import Campaign
 from annotation.selectors import spelling
 from annotation.task_types.caption_writing.rules import CORRECT
 from annotation.workers import rate_limit
@@ -59,6 +61,21 @@ def test_no_text_keeps_the_machine_busy():
     found = spelling.misspelt_words(" ".join(many) + " " + "q" * 300)
     assert [unknown.word for unknown in found] == [*many, "q" * 300]
     assert not any(unknown.suggestions for unknown in found[spelling.SUGGESTED_WORDS :])
+
+
+@pytest.mark.django_db
+def test_the_dictionary_is_loaded_at_the_start_where_a_campaign_asks_for_sentences():
+    spelling._speller.cache_clear()
+    serve._load_dictionary()
+    assert not spelling.is_needed() and not spelling._speller.cache_info().currsize
+    corpus = a_corpus("quay", [an_image("i", "A boy .", layered=False)])
+    for tasks, needed in (("regions", False), ("captions", True)):
+        Campaign.objects.create(name=tasks, corpus=corpus, tasks=tasks, state=Campaign.OPEN)
+        assert spelling.is_needed() == needed
+    serve._load_dictionary()
+    assert spelling._speller.cache_info().currsize == 1
+    Campaign.objects.update(state=Campaign.CLOSED)
+    assert not spelling.is_needed()
 
 
 @pytest.mark.django_db
