@@ -70,7 +70,7 @@ def learned(count: int, epochs: int, seed: int = 3) -> BoxProposer:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        settings = ProposerSettings(side=SIDE, epochs=epochs, batch=8)
+        settings = ProposerSettings(side=SIDE, epochs=epochs, close_epochs=max(1, epochs // 2), batch=8)
         return BoxProposer(settings).fit(scenes(count, 1), seed=seed)
     finally:
         torch.set_num_threads(threads)
@@ -162,7 +162,7 @@ def test_its_proposals_are_within_the_picture_and_apart_with_falling_chances(tau
 def test_the_same_seed_learns_the_same_and_storing_keeps_it_to_the_bit(
     taught: BoxProposer, tmp_path: Path
 ) -> None:
-    settings = ProposerSettings(side=SIDE, epochs=1, batch=4)
+    settings = ProposerSettings(side=SIDE, epochs=1, close_epochs=1, batch=4)
     one, two = (BoxProposer(settings).fit(scenes(8, 1), seed=7) for _ in range(2))
     new = scenes(3, 9)
     assert best(one, new) == best(two, new)
@@ -179,7 +179,7 @@ def test_learning_goes_on_from_another_with_the_words_that_are_new(taught: BoxPr
         TaughtPicture(p.colours, tuple(TaughtPhrase((*t.said, ("brandnew",)), t.boxes) for t in p.phrases))
         for p in scenes(8, 11)
     ]
-    settings = ProposerSettings(side=SIDE, epochs=1, batch=8, rate=1e-5)
+    settings = ProposerSettings(side=SIDE, epochs=1, close_epochs=1, batch=8, rate=1e-5)
     on = BoxProposer(settings).fit(new, begin=taught)
     assert set(on.words_.numbers) == {*taught.words_.numbers, "brandnew"}
     assert {word: on.words_.numbers[word] for word in taught.words_.numbers} == taught.words_.numbers
@@ -299,7 +299,7 @@ def test_the_loss_of_a_close_up_is_least_where_its_sides_and_chance_are_true() -
 
 def test_the_second_look_makes_boxes_tighter() -> None:
     pictures, words = scenes(24, 1), Words.of([("red",), ("blue",), ("a",), ("square",)])
-    settings = ProposerSettings(side=SIDE, close_epochs=12, batch=8)
+    settings = ProposerSettings(side=SIDE, close_epochs=9, batch=8)
     torch.manual_seed(0)
     network = RefinerNetwork(len(words.numbers) + 1)
     train_refiner(network, words, pictures, settings, np.random.default_rng(0))
