@@ -75,7 +75,7 @@ def annotator(world: World, place: int = 0, **account):
     return client
 
 
-def dues(world: World) -> dict[int, int]:
+def dues(world: World) -> dict[str, int]:
     return {each.pseudonym: each.due for each in payments.due_accounts(campaign=world.campaign)}
 
 
