@@ -59,7 +59,7 @@ def test_a_simulated_campaign_is_handed_to_no_worker_but_to_its_staff(simulated)
         assert available_tasks(worker=each) == []
     researcher = people.account("ada", "researcher", "annotator")
     assert campaigns_to_work_on(worker_of(researcher).pk).count() == 1
-    crowd = Worker.objects.filter(identity__provider=Identity.SIMULATED).first()
+    crowd = Worker.objects.filter(identity__provider=Identity.SIMULATED)[0]
     RoleGrant.objects.create(account=people.account("sim"), role="annotator", campaign=simulated.campaign)
     Identity.objects.filter(worker=crowd).update(account=RoleGrant.objects.latest("pk").account)
     assert campaigns_to_work_on(crowd.pk).count() == 1
@@ -68,7 +68,7 @@ def test_a_simulated_campaign_is_handed_to_no_worker_but_to_its_staff(simulated)
 
 
 def test_nobody_is_paid_for_simulated_answers(simulated):
-    worker = Worker.objects.filter(standings__campaign=simulated.campaign).first()
+    worker = Worker.objects.filter(standings__campaign=simulated.campaign)[0]
     for pay in (
         lambda: payments.pay_everybody(campaign=simulated.campaign, reference="march"),
         lambda: payments.pay(worker=worker.pk, campaign=simulated.campaign, amount=1),

@@ -79,6 +79,7 @@ def test_an_answer_and_an_act_change_the_dashboard_and_its_tag(world, ada, addre
     monkeypatch.setattr(part, "HELD", 0)
     tag = ada.get(address)["ETag"]
     newest = Assignment.objects.filter(state=Assignment.SUBMITTED, task__isnull=False).latest("pk")
+    assert newest.ended_at is not None
     Assignment.objects.filter(pk=newest.pk).update(ended_at=newest.ended_at + timedelta(hours=1))
     cache.clear()
     assert ada.get(address, headers={"If-None-Match": tag}).status_code == 200

@@ -75,7 +75,7 @@ def annotator(world: World, place: int = 0, **account):
     return client
 
 
-def dues(world: World) -> dict[int, int]:
+def dues(world: World) -> dict[str, int]:
     return {each.pseudonym: each.due for each in payments.due_accounts(campaign=world.campaign)}
 
 
@@ -249,6 +249,7 @@ def test_a_message_is_on_every_page_of_a_worker_until_they_have_read_it(world, a
 
 def test_a_message_comes_with_the_next_task_of_a_page_that_is_open(work):
     ann = desk.at_work(work)
+    ann.get(desk.address())  # who has not begun is no worker of the campaign yet
     messages.send_messages(campaign=work.campaign, workers=work.workers[:1], text="Draw tighter boxes.")
     part = ann.get(desk.address() + "?part=desk").content.decode()
     assert part.strip().startswith('<div class="desk" data-desk') and "Draw tighter boxes." in part

@@ -7,7 +7,7 @@ from django.core.cache import cache
 from django.test import Client
 
 from annotation import campaigns
-from annotation.models import Control, Judgment, OpenImage
+from annotation.models import Control, Identity, Judgment, OpenImage
 from annotation.queue.submission import Answer
 from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 from tests.factories import a_corpus, an_image, some_images
@@ -35,6 +35,8 @@ def test_every_page_of_such_a_campaign_can_be_read(ada: Client, tasks: str):
         )
     )
     (worker,) = workers(1)
+    # One of the crowd: people's answers are never mixed with it.
+    Identity.objects.create(worker_id=worker, provider=Identity.SIMULATED, external_id="one")
     submit(worker, held(campaign, worker), Answer(flag="offensive"), then=False)
     image = Judgment.objects.values_list("image__image__key", flat=True).get()
     run_campaign_crowd(campaign=campaign, plan=CrowdPlan(mix={"careful": 10}, seed=1, patience=0))

@@ -180,6 +180,7 @@ def approval_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """The ids that a platform takes to approve submissions, or to pay bonuses; the audit notes who had it."""
     provider, what = request.POST.get("platform", ""), request.POST.get("list", "")
     file = StringIO(newline="")
+    answer: HttpResponse = redirect("payments", campaign.name)
     with said(request, PaymentError):
         approvals.write_approvals(
             campaign=campaign, provider=provider, what=what, file=file, actor=account_of(request)
@@ -187,8 +188,7 @@ def approval_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         answer = HttpResponse(file.getvalue(), content_type="text/csv; charset=utf-8")
         name = f"{campaign.name}-{provider}-{what}.csv"
         answer["Content-Disposition"] = f'attachment; filename="{name}"'
-        return answer
-    return redirect("payments", campaign.name)
+    return answer
 
 
 def amounts_paid(made: Sequence[Payout], currency: str) -> str:
