@@ -362,19 +362,23 @@ def test_the_estimate_of_chains_has_an_interval_and_keeps_what_it_counted(ada, m
     plain_corpus("photos", 9)
     draft = begun(ada, "photos")
     monkeypatch.setattr(estimate, "SECONDS_A_LOOK", 0.0)
-    found = estimate.estimate(read_draft(draft), pilot=20)
-    assert found is not None and (found.sampled, found.whole, found.guessed) == (estimate.FIRST, False, True)
+    found = estimate.estimate_draft(read_draft(draft), pilot=20)
+    assert found is not None and (found.sampled, found.whole, found.guessed) == (
+        estimate.AT_ONCE,
+        False,
+        True,
+    )
     assert 0 < found.hours.low < found.hours.value < found.hours.high
     assert 0 < found.cost.low <= found.cost.value <= found.cost.high
     draft.refresh_from_db()
-    assert len(draft.sample["images"]) == estimate.FIRST
-    more = estimate.estimate(read_draft(draft), pilot=20)
-    assert more is not None and more.sampled == 2 * estimate.FIRST
+    assert len(draft.sample["images"]) == estimate.AT_ONCE
+    more = estimate.estimate_draft(read_draft(draft), pilot=20)
+    assert more is not None and more.sampled == 2 * estimate.AT_ONCE
     # Other settings of the protocol are another rehearsal: three votes take more answers.
     press(ada, at(draft, "votes"), "Next", link_votes="3")
     draft.refresh_from_db()
-    thrice = estimate.estimate(read_draft(draft), pilot=20)
-    assert thrice is not None and thrice.sampled == estimate.FIRST
+    thrice = estimate.estimate_draft(read_draft(draft), pilot=20)
+    assert thrice is not None and thrice.sampled == estimate.AT_ONCE
     assert thrice.by_kind[q.COREF_LINK] > 1.5 * more.by_kind[q.COREF_LINK]
 
 
