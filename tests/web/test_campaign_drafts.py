@@ -102,14 +102,14 @@ def test_a_pilot_goes_on_with_all_images_by_one_button(ada):
     run_jobs()
     page = ada.get("/campaigns/streets-1/")
     assert "This is a pilot 4 other images are not asked about yet." in words(page)
-    page = press(ada, "/campaigns/streets-1/", "Go on with all images")
+    page = press(ada, "/campaigns/streets-1/", "Continue with all images")
     assert said(page) == ["Opening the other images."]
     run_jobs()
     assert OpenImage.objects.count() == 24
     page = ada.get("/campaigns/streets-1/")
-    assert "This is a pilot" not in words(page) and "went on with all images after a pilot" in words(page)
+    assert "This is a pilot" not in words(page) and "continued with all images after a pilot" in words(page)
     again = ada.post(reverse("go_on_with_all", args=["streets-1"]), follow=True)
-    assert "is no pilot that could go on" in said(again)[0] and OpenImage.objects.count() == 24
+    assert "is no pilot that could continue" in said(again)[0] and OpenImage.objects.count() == 24
 
 
 @pytest.mark.parametrize(("tasks", "kind"), [("graded", GRADED_RELEVANCE), ("relevance", RELEVANCE)])
@@ -131,7 +131,7 @@ def test_a_pilot_of_pairs_goes_on_with_pairs_of_the_other_images(ada, tasks, kin
 
     first, keys = pairs(), set(Task.objects.values_list("key", flat=True))
     assert len({image for image, _, _ in first}) == 20
-    press(ada, "/campaigns/streets-1/", "Go on with all images")
+    press(ada, "/campaigns/streets-1/", "Continue with all images")
     run_jobs()
     more = pairs() - first
     assert len({image for image, _, _ in pairs()}) == 24 and first < pairs()

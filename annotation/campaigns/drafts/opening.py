@@ -119,7 +119,7 @@ def go_on_with_all(
         row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         if row.pilot is None or row.state not in (Campaign.OPEN, Campaign.PAUSED):
             raise CampaignError(
-                _("campaign “%(name)s” is no pilot that could go on, or not open") % {"name": row.name}
+                _("campaign “%(name)s” is no pilot that could continue, or not open") % {"name": row.name}
             )
         queued = enqueue(row, {**row.pilot, "after": PILOT_IMAGES})
         row.pilot = None

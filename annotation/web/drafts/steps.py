@@ -54,8 +54,8 @@ STAY, OPEN_NOW = "stay", "open-now"
 #: The chain's tasks are of several kinds, which no type describes as a whole.
 _CHAIN_TITLE = gettext_lazy("Phrases and boxes")
 _CHAIN_SAYS = gettext_lazy(
-    "Which phrases of the captions mean the same thing, and where it is in the picture. Six small questions, "
-    "each asked as the answers before it require."
+    "Which phrases of the captions refer to the same thing, and where it is in the picture. Six small "
+    "questions, each asked as the answers before it require."
 )
 _CHAIN_YIELDS = gettext_lazy("chains of phrases, each with its boxes, as in Flickr30k Entities")
 

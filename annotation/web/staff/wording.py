@@ -121,7 +121,7 @@ ACTS = {
     "revoke_token": gettext_lazy("revoked an API token"),
     "resume_campaign": gettext_lazy("resumed the campaign"),
     "close_campaign": gettext_lazy("closed the campaign"),
-    "go_on_with_all": gettext_lazy("went on with all images after a pilot"),
+    "go_on_with_all": gettext_lazy("continued with all images after a pilot"),
     "duplicate_campaign": gettext_lazy("duplicated another campaign"),
     "delete_campaign": gettext_lazy("deleted the campaign"),
     "set_stop_rules": gettext_lazy("changed the stop rules"),
