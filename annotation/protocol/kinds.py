@@ -100,7 +100,7 @@ class PairBatch:
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class AnswerPace:
     """Seconds that an answer takes while nobody has measured it: a figure, and from how few to how many.
 
     `source` says where they come from, marked for translators by `words.gettext_noop`.
@@ -216,7 +216,7 @@ class Kind:
     told: Callable[[str, Mapping[str, Any]], dict[str, Any]] = _as_kept
     usual: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     batch: PairBatch | None = None
-    pace: Pace | None = None
+    pace: AnswerPace | None = None
     built_in: bool = False
 
     @property
@@ -274,14 +274,14 @@ def draws(key: str) -> bool:
     return key in KINDS and kind_of(key).draws
 
 
-def pace_of(key: str) -> Pace:
+def pace_of(key: str) -> AnswerPace:
     """How long an answer of a kind takes while nobody has measured it: what its folder says, else an
     assumption, from half of it to twice as much."""
     kind = kind_of(key)
     if kind.pace is not None:
         return kind.pace
     seconds = kind.batch.seconds if kind.batch is not None else _UNKNOWN_SECONDS
-    return Pace(seconds, seconds / _UNSURE, seconds * _UNSURE, _("assumed; nobody has measured it"))
+    return AnswerPace(seconds, seconds / _UNSURE, seconds * _UNSURE, _("assumed; nobody has measured it"))
 
 
 def machine_kinds(among: Iterable[str]) -> tuple[str, ...]:

@@ -622,7 +622,7 @@ post(
 )
 
 
-def _draft(at: At) -> int:
+def _own_draft(at: At) -> int:
     """A draft of whoever asks."""
     found = CampaignDraft.objects.filter(owner=at.account).order_by("pk").first()
     quay = Corpus.objects.get(name="quay")
@@ -632,11 +632,11 @@ def _draft(at: At) -> int:
 get("campaign_drafts", RUNNERS, corpus="quay")
 post("campaign_drafts", RUNNERS, corpus="quay")
 for _step in STEPS:
-    get("draft_step", RUNNERS, _draft, _step, called=_step)
+    get("draft_step", RUNNERS, _own_draft, _step, called=f"{_step} seen")
 post(
     "draft_step",
     RUNNERS,
-    _draft,
+    _own_draft,
     "corpus",
     called="corpus",
     corpus="quay",
@@ -645,45 +645,52 @@ post(
     go="next",
 )
 post(
-    "draft_step", RUNNERS, _draft, "questions", called="questions", tasks="entities", boxes="always", go="pay"
+    "draft_step",
+    RUNNERS,
+    _own_draft,
+    "questions",
+    called="questions",
+    tasks="entities",
+    boxes="always",
+    go="pay",
 )
 post(
     "draft_step",
     RUNNERS,
-    _draft,
+    _own_draft,
     "pay",
     called="pay",
     go="next",
     **{"pay.basis": "item", "pay.currency": "EUR", "pay.per_item.coref_link": "0.02", "unpaid": "yes"},
 )
-post("draft_step", RUNNERS, _draft, "test", called="test", entry="practice", known="import", go="next")
+post("draft_step", RUNNERS, _own_draft, "test", called="test", entry="practice", known="import", go="next")
 post(
     "draft_step",
     RUNNERS,
-    _draft,
+    _own_draft,
     "votes",
     called="votes",
     go="stay",
     **{"link_votes": "3", "verification_votes": "1", "flags_to_review": "2", "stop.until": "2099-01-31"},
 )
-get("draft_settings", RUNNERS, _draft)
-post("draft_settings", RUNNERS, _draft, settings=SETTINGS)
-get("mark_items", RUNNERS, _draft, q.COREF_LINK, purpose="control", turn=0)
-post("mark_items", RUNNERS, _draft, q.COREF_LINK, go="done", **{"mark-0": "yes", "mark-1": "no"})
-get("preview_task", RUNNERS, _draft, q.COREF_LINK, n=1)
-post("preview_task", RUNNERS, _draft, q.COREF_LINK, answer="yes")
+get("draft_settings", RUNNERS, _own_draft)
+post("draft_settings", RUNNERS, _own_draft, settings=SETTINGS)
+get("mark_items", RUNNERS, _own_draft, q.COREF_LINK, purpose="control", turn=0)
+post("mark_items", RUNNERS, _own_draft, q.COREF_LINK, go="done", **{"mark-0": "yes", "mark-1": "no"})
+get("preview_task", RUNNERS, _own_draft, q.COREF_LINK, n=1)
+post("preview_task", RUNNERS, _own_draft, q.COREF_LINK, answer="yes")
 
 
 @by("mark_boxes", "shown", RUNNERS)
 def boxes_marked(at: At) -> Call:
-    draft = CampaignDraft.objects.get(pk=_draft(at))
+    draft = CampaignDraft.objects.get(pk=_own_draft(at))
     posed = posing.posed_questions(read_draft(draft), q.BOX_DRAWING)
     address = reverse("mark_boxes", args=[draft.pk, q.BOX_DRAWING])
     return Call("GET", address, [("image", posed[0].key), ("turn", "0")])
 
 
-post("draft_step", RUNNERS, _draft, "open", called="opened", pilot="yes", open_to_all="", go="open-now")
-post("delete_draft", RUNNERS, _draft)
+post("draft_step", RUNNERS, _own_draft, "open", called="opened", pilot="yes", open_to_all="", go="open-now")
+post("delete_draft", RUNNERS, _own_draft)
 post("duplicate_campaign", RUNNERS, "graded")
 
 

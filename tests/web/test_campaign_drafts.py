@@ -102,14 +102,14 @@ def test_a_pilot_goes_on_with_all_images_by_one_button(ada):
     run_jobs()
     page = ada.get("/campaigns/streets-1/")
     assert "This is a pilot 4 other images are not asked about yet." in words(page)
-    page = press(ada, "/campaigns/streets-1/", "Go on with all images")
+    page = press(ada, "/campaigns/streets-1/", "Continue with all images")
     assert said(page) == ["Opening the other images."]
     run_jobs()
     assert OpenImage.objects.count() == 24
     page = ada.get("/campaigns/streets-1/")
-    assert "This is a pilot" not in words(page) and "went on with all images after a pilot" in words(page)
+    assert "This is a pilot" not in words(page) and "continued with all images after a pilot" in words(page)
     again = ada.post(reverse("go_on_with_all", args=["streets-1"]), follow=True)
-    assert "is no pilot that could go on" in said(again)[0] and OpenImage.objects.count() == 24
+    assert "is no pilot that could continue" in said(again)[0] and OpenImage.objects.count() == 24
 
 
 @pytest.mark.parametrize(("tasks", "kind"), [("graded", GRADED_RELEVANCE), ("relevance", RELEVANCE)])
@@ -131,7 +131,7 @@ def test_a_pilot_of_pairs_goes_on_with_pairs_of_the_other_images(ada, tasks, kin
 
     first, keys = pairs(), set(Task.objects.values_list("key", flat=True))
     assert len({image for image, _, _ in first}) == 20
-    press(ada, "/campaigns/streets-1/", "Go on with all images")
+    press(ada, "/campaigns/streets-1/", "Continue with all images")
     run_jobs()
     more = pairs() - first
     assert len({image for image, _, _ in pairs()}) == 24 and first < pairs()
@@ -362,19 +362,23 @@ def test_the_estimate_of_chains_has_an_interval_and_keeps_what_it_counted(ada, m
     plain_corpus("photos", 9)
     draft = begun(ada, "photos")
     monkeypatch.setattr(estimate, "SECONDS_A_LOOK", 0.0)
-    found = estimate.estimate(read_draft(draft), pilot=20)
-    assert found is not None and (found.sampled, found.whole, found.guessed) == (estimate.FIRST, False, True)
+    found = estimate.estimate_draft(read_draft(draft), pilot=20)
+    assert found is not None and (found.sampled, found.whole, found.guessed) == (
+        estimate.AT_ONCE,
+        False,
+        True,
+    )
     assert 0 < found.hours.low < found.hours.value < found.hours.high
     assert 0 < found.cost.low <= found.cost.value <= found.cost.high
     draft.refresh_from_db()
-    assert len(draft.sample["images"]) == estimate.FIRST
-    more = estimate.estimate(read_draft(draft), pilot=20)
-    assert more is not None and more.sampled == 2 * estimate.FIRST
+    assert len(draft.sample["images"]) == estimate.AT_ONCE
+    more = estimate.estimate_draft(read_draft(draft), pilot=20)
+    assert more is not None and more.sampled == 2 * estimate.AT_ONCE
     # Other settings of the protocol are another rehearsal: three votes take more answers.
     press(ada, at(draft, "votes"), "Next", link_votes="3")
     draft.refresh_from_db()
-    thrice = estimate.estimate(read_draft(draft), pilot=20)
-    assert thrice is not None and thrice.sampled == estimate.FIRST
+    thrice = estimate.estimate_draft(read_draft(draft), pilot=20)
+    assert thrice is not None and thrice.sampled == estimate.AT_ONCE
     assert thrice.by_kind[q.COREF_LINK] > 1.5 * more.by_kind[q.COREF_LINK]
 
 

@@ -35,7 +35,7 @@ from annotation.protocol.work import MICROS
 
 #: Images that the protocol is rehearsed on, in all; and the seconds that one look may take, after which it
 #: ends, but not before the first few.
-SAMPLE, SECONDS_A_LOOK, FIRST = 30, 0.7, 4
+LARGEST_REHEARSAL, SECONDS_A_LOOK, AT_ONCE = 30, 0.7, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class DraftEstimate:
     """Answers, hours and money (currency units) for `images`, and for a pilot of `pilot` of them.
 
     `sampled`: images that the protocol was rehearsed on, 0 where all is counted; `guessed`: what they show
@@ -91,7 +91,7 @@ class EstimateTerms:
         )
 
 
-def estimate(plan: DraftPlan, *, pilot: int) -> Estimate | None:
+def estimate_draft(plan: DraftPlan, *, pilot: int) -> DraftEstimate | None:
     """The estimate of a draft; None where it has no image. Keeps with the draft what it has counted."""
     images = plan.chosen_images().count()
     if not images or plan.corpus is None:
@@ -113,7 +113,7 @@ def estimate_from(
     pilot: int = 0,
     sampled: int = 0,
     guessed: bool = False,
-) -> Estimate:
+) -> DraftEstimate:
     """Sums over `images` from the answers that each image of a sample takes, by kind. Where `sampled` is 0
     the sample is no sample, but the mean of all."""
     extra = {kind: terms.extra(kind) for kind in terms.kinds}
@@ -141,7 +141,7 @@ def estimate_from(
     pay = terms.settings.pay
     cost = over([{kind: pay.amount(kind, s) / MICROS for kind, s in each.items()} for each in paces])
     few = min(pilot, images)
-    return Estimate(
+    return DraftEstimate(
         images=images,
         answers=over([dict.fromkeys(terms.kinds, 1.0)] * 3),
         hours=over([{kind: seconds / 3600 for kind, seconds in each.items()} for each in paces]),
@@ -154,7 +154,7 @@ def estimate_from(
         },
         sampled=sampled,
         guessed=guessed,
-        whole=not sampled or sampled >= min(SAMPLE, images),
+        whole=not sampled or sampled >= min(LARGEST_REHEARSAL, images),
     )
 
 
@@ -194,11 +194,13 @@ def _rehearsed(plan: DraftPlan) -> tuple[list[dict[str, float]], bool]:
     done: dict[str, dict[str, float]] = dict(kept.get("images", {}))
     guessed = bool(kept.get("guessed"))
     ids = list(plan.chosen_images().values_list("pk", flat=True))
-    places = sorted(range(len(ids)), key=lambda place: draw_number("sample", plan.draft.pk, place))[:SAMPLE]
+    places = sorted(range(len(ids)), key=lambda place: draw_number("sample", plan.draft.pk, place))[
+        :LARGEST_REHEARSAL
+    ]
     wanted = [ids[place] for place in places if str(ids[place]) not in done]
     began, new = time.monotonic(), 0
-    for few in chunks(wanted, FIRST):
-        if new >= FIRST and time.monotonic() - began > SECONDS_A_LOOK:
+    for few in chunks(wanted, AT_ONCE):
+        if new >= AT_ONCE and time.monotonic() - began > SECONDS_A_LOOK:
             break
         rows = {row.key: row for row in Image.objects.filter(pk__in=few)}
         for record, layer, known in layers_of_images(plan, list(rows.values())):
@@ -240,4 +242,4 @@ def _hourly(micros: int, seconds: float) -> float:
     return micros / MICROS * 3600 / seconds if seconds else 0.0
 
 
-__all__ = ["Estimate", "KindPace", "Range", "estimate", "hourly_rate"]
+__all__ = ["DraftEstimate", "KindPace", "Range", "estimate_draft", "hourly_rate"]

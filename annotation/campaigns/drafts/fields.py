@@ -40,7 +40,7 @@ OWN_FIELDS: Mapping[str, tuple[str, ...]] = {
     TEST_STEP: ("entry", "known"),
     OPEN_STEP: ("pilot", "open_to_all"),
 }
-PER_ITEM = "pay.per_item."
+ITEM_PAY = "pay.per_item."
 _NAMED = re.compile(r"^setting (\S+) is ")
 _COUNTS = {"integer": int, "number": float}
 
@@ -85,7 +85,7 @@ def _fields(kinds: tuple[str, ...]) -> Iterator[SettingField]:
     each = pay["per_item"].each
     assert each is not None
     for kind in kinds:
-        yield SettingField(f"{PER_ITEM}{kind}", PAY_STEP, each, "")
+        yield SettingField(f"{ITEM_PAY}{kind}", PAY_STEP, each, "")
     if chained:
         for name in ("link_votes", "verification_votes"):
             yield SettingField(name, VOTES_STEP, images[name], images[name].help)
@@ -111,7 +111,7 @@ class ReadSettings:
     problems: Mapping[str, str]
 
 
-def read_settings(
+def read_typed_settings(
     tasks: str,
     base: Mapping[str, Any],
     typed: Mapping[str, str],
@@ -141,7 +141,7 @@ def read_settings(
             }
             continue
         if value is None and not field.rule.optional:
-            if name.startswith(PER_ITEM) or name == "pay.hourly":
+            if name.startswith(ITEM_PAY) or name == "pay.hourly":
                 value = 0.0
             else:
                 problems[name] = _("This is needed: %(expected)s.") % {"expected": field.rule.expected}
@@ -180,8 +180,8 @@ def put(plain: dict[str, Any], name: str, value: Any) -> None:
 
 def shown_value(settings: CampaignSettings, name: str) -> str:
     """A setting as its field shows it."""
-    if name.startswith(PER_ITEM):
-        amount = settings.pay.per_item.get(name.removeprefix(PER_ITEM), 0.0)
+    if name.startswith(ITEM_PAY):
+        amount = settings.pay.per_item.get(name.removeprefix(ITEM_PAY), 0.0)
         return f"{amount:.15g}" if amount else ""
     value = settings.flat()[name]
     if value is None:

@@ -27,7 +27,7 @@ from annotation.quality.controls.items import Images, control_row
 MOST_MARKS = 2000
 #: A mark as its row holds it: plain data.
 Mark = Mapping[str, Any]
-Item = ControlItem | CountedControlItem
+MarkedItem = ControlItem | CountedControlItem
 
 
 class MarkPlace(NamedTuple):
@@ -106,9 +106,9 @@ def _place(mark: Mark) -> MarkPlace:
     return MarkPlace(mark["kind"], mark["purpose"], mark["image"])
 
 
-def items_of_marks(plan: DraftPlan) -> list[Item]:
+def items_of_marks(plan: DraftPlan) -> list[MarkedItem]:
     """The control items that the marks make, those that follow from drawn boxes among them."""
-    found: list[Item] = []
+    found: list[MarkedItem] = []
     given = marks_of(plan)
     for place, mark in given.items():
         kind = kind_of(place.kind)
@@ -146,7 +146,7 @@ def _of_drawing(plan: DraftPlan, kind: Kind, mark: Mark) -> Iterator[ControlItem
                 yield ControlItem(key, use, image, mentions, known, boxes=shown)
 
 
-def _balanced(plan: DraftPlan, items: list[Item]) -> list[Item]:
+def _balanced(plan: DraftPlan, items: list[MarkedItem]) -> list[MarkedItem]:
     """The items without those of kinds that follow from drawn boxes and have one answer alone: nobody could
     begin such a test."""
     marked = {place.kind for place in marks_of(plan)}
@@ -171,7 +171,7 @@ def strata_of_marks(plan: DraftPlan) -> dict[tuple[str, str], Counter[str]]:
     return dict(found)
 
 
-def check_items(plan: DraftPlan, items: Iterable[Item]) -> None:
+def check_items(plan: DraftPlan, items: Iterable[MarkedItem]) -> None:
     """Raise BadItem where one of the items cannot be a control item of the campaign; nothing is stored."""
     assert plan.corpus is not None
     items = list(items)
@@ -184,7 +184,7 @@ def check_items(plan: DraftPlan, items: Iterable[Item]) -> None:
             control_row(item, campaign=campaign, images=images)
 
 
-def _item(mark: Mark) -> Item:
+def _item(mark: Mark) -> MarkedItem:
     """The control item of a mark."""
     if is_counted(mark["kind"]):
         known = tuple(mark["known"]) if isinstance(mark["known"], list) else mark["known"]

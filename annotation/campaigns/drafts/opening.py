@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 from annotation.audit import record
 from annotation.campaigns.counted import asks_pairs
 from annotation.campaigns.drafts import fields
-from annotation.campaigns.drafts.estimate import Estimate, EstimateTerms, estimate_from
+from annotation.campaigns.drafts.estimate import DraftEstimate, EstimateTerms, estimate_from
 from annotation.campaigns.drafts.marks import items_of_marks
 from annotation.campaigns.drafts.paces import kind_paces
-from annotation.campaigns.drafts.readiness import MISSING, readiness
+from annotation.campaigns.drafts.readiness import LINE_MISSING, readiness
 from annotation.campaigns.drafts.reading import PILOT_IMAGES, DraftPlan, read_draft
 from annotation.campaigns.duplicating import duplicate_campaign
 from annotation.campaigns.opening import ENTITIES, create_campaign, images_chosen
@@ -43,7 +43,7 @@ def open_draft(*, draft: CampaignDraft, enqueue: Enqueue) -> Campaign:
         if row is None:
             raise CampaignError(_("This draft was opened or deleted already."))
         plan = read_draft(row)
-        missing = [line for line in readiness(plan) if line.state == MISSING]
+        missing = [line for line in readiness(plan) if line.state == LINE_MISSING]
         if missing or plan.corpus is None:
             raise CampaignError(
                 _("It cannot be opened yet: %(what)s")
@@ -119,7 +119,7 @@ def go_on_with_all(
         row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         if row.pilot is None or row.state not in (Campaign.OPEN, Campaign.PAUSED):
             raise CampaignError(
-                _("campaign “%(name)s” is no pilot that could go on, or not open") % {"name": row.name}
+                _("campaign “%(name)s” is no pilot that could continue, or not open") % {"name": row.name}
             )
         queued = enqueue(row, {**row.pilot, "after": PILOT_IMAGES})
         row.pilot = None
@@ -140,7 +140,7 @@ def images_after_pilot(campaign: Campaign) -> int:
     return Image.objects.filter(pk__in=chosen.values("pk")).exclude(Exists(opened)).count()
 
 
-def pilot_estimate(campaign: Campaign, *, reader: Account) -> Estimate | None:
+def pilot_estimate(campaign: Campaign, *, reader: Account) -> DraftEstimate | None:
     """What the images that a pilot left out will take, by those that it finished; None before there are
     enough of them."""
     left = images_after_pilot(campaign)

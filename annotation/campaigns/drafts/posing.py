@@ -26,7 +26,7 @@ from annotation.selectors.records import stream_records
 from annotation.task_types.shown import shown_image
 
 #: Pictures on a grid of questions to be marked.
-GRID = 12
+GRID_PICTURES = 12
 #: A box that overlaps a right one by less plainly does not fit (`moderation.control_items.from_layer`).
 _FAILS = 0.45
 
@@ -48,7 +48,9 @@ class PosedQuestion:
     captions: tuple[tuple[str, int], ...] = field(default=())
 
 
-def posed_questions(plan: DraftPlan, kind: str, *, turn: int = 0, number: int = GRID) -> list[PosedQuestion]:
+def posed_questions(
+    plan: DraftPlan, kind: str, *, turn: int = 0, number: int = GRID_PICTURES
+) -> list[PosedQuestion]:
     """`number` questions of a kind about as many images, the same ones for each `turn`; fewer where the
     corpus has no more, or where nothing can be asked about an image."""
     rows = images_to_show(plan, turn=turn, number=number)
@@ -260,7 +262,7 @@ def posed_without_boxes(plan: DraftPlan, kind: str) -> bool:
 
 
 __all__ = [
-    "GRID",
+    "GRID_PICTURES",
     "PosedQuestion",
     "images_to_show",
     "layers_of_images",

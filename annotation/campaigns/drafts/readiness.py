@@ -17,9 +17,9 @@ from annotation.protocol.kinds import ABOUT_IMAGE, MEASURED_ON_CONTROLS, kind_of
 from annotation.task_types.base import TASK_TYPES
 
 #: How a line stands: seen to, missing (nothing opens until it is there), or worth knowing.
-DONE: Final = "done"
-MISSING: Final = "missing"
-ADVICE: Final = "advice"
+LINE_DONE: Final = "done"
+LINE_MISSING: Final = "missing"
+LINE_ADVICE: Final = "advice"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,35 +51,35 @@ def readiness(plan: DraftPlan) -> list[ReadinessLine]:
 
 def can_open(lines: list[ReadinessLine]) -> bool:
     """Whether nothing is missing."""
-    return all(line.state != MISSING for line in lines)
+    return all(line.state != LINE_MISSING for line in lines)
 
 
 def _faults(plan: DraftPlan, step: str, title: str, done: str) -> ReadinessLine:
     """A line that is done where nothing is wrong in its step."""
     if problems := plan.problems_of(step):
-        return ReadinessLine(MISSING, title, " ".join(dict.fromkeys(problems.values())), step)
-    return ReadinessLine(DONE, title, done, step)
+        return ReadinessLine(LINE_MISSING, title, " ".join(dict.fromkeys(problems.values())), step)
+    return ReadinessLine(LINE_DONE, title, done, step)
 
 
 def _of_corpus(plan: DraftPlan) -> list[ReadinessLine]:
     step, title = fields.CORPUS_STEP, _("Corpus and name")
     problem = _faults(plan, step, title, "")
-    if plan.corpus is None or problem.state == MISSING:
+    if plan.corpus is None or problem.state == LINE_MISSING:
         return [problem]
     images = plan.chosen_images().count()
     if not images:
-        return [ReadinessLine(MISSING, title, _("No image of the corpus is chosen."), step)]
+        return [ReadinessLine(LINE_MISSING, title, _("No image of the corpus is chosen."), step)]
     text = ngettext(
         "“%(name)s” asks about %(n)d image of %(corpus)s.",
         "“%(name)s” asks about %(n)d images of %(corpus)s.",
         images,
     ) % {"name": plan.name, "n": images, "corpus": plan.corpus.name}
-    found = [ReadinessLine(DONE, title, text, step)]
+    found = [ReadinessLine(LINE_DONE, title, text, step)]
     if any(kind_of(kind).about != ABOUT_IMAGE for kind in plan.kinds):
         captions = Caption.objects.filter(image__in=plan.chosen_images().values("pk"))
         if not captions.exists():
             text = _("These images have no captions, and the questions are about captions.")
-            found.append(ReadinessLine(MISSING, _("Captions"), text, step))
+            found.append(ReadinessLine(LINE_MISSING, _("Captions"), text, step))
     blank = Image.objects.filter(pk__in=plan.chosen_images().values("pk"), picture="").count()
     if blank:
         text = ngettext(
@@ -93,36 +93,36 @@ def _of_corpus(plan: DraftPlan) -> list[ReadinessLine]:
                 "%(n)d images have no picture: workers can only report them.",
                 blank,
             ) % {"n": blank}
-        found.append(ReadinessLine(ADVICE, _("Pictures"), text, step))
+        found.append(ReadinessLine(LINE_ADVICE, _("Pictures"), text, step))
     return found
 
 
 def _of_pay(plan: DraftPlan) -> ReadinessLine:
     step, title = fields.PAY_STEP, _("Pay")
     problem = _faults(plan, step, title, _("Every answer earns something."))
-    if problem.state != MISSING and plan.settings.pay.unpaid(plan.kinds):
-        return ReadinessLine(ADVICE, title, _("Some answers earn nothing, as you ticked."), step)
+    if problem.state != LINE_MISSING and plan.settings.pay.unpaid(plan.kinds):
+        return ReadinessLine(LINE_ADVICE, title, _("Some answers earn nothing, as you ticked."), step)
     return problem
 
 
 def _of_test(plan: DraftPlan) -> list[ReadinessLine]:
     step, title = fields.TEST_STEP, _("Entry test")
     problem = _faults(plan, step, title, "")
-    if problem.state == MISSING:
+    if problem.state == LINE_MISSING:
         return [problem]
     if plan.entry == fields.ENTRY_KNOWN:
         text = _("Made from “%(source)s” when the campaign opens.") % {"source": plan.known}
-        return [ReadinessLine(DONE, title, text, step)]
+        return [ReadinessLine(LINE_DONE, title, text, step)]
     if plan.entry == fields.ENTRY_MARKED:
         return _of_marked_test(plan)
     sentences = [kind for kind in plan.kinds if kind_of(kind).test_sentences is not None]
     if plan.entry == fields.ENTRY_PRACTICE and sentences:
         text = _("The test of sentences that comes with %(kinds)s.") % {"kinds": _and(sentences)}
-        return [ReadinessLine(DONE, title, text, step)]
+        return [ReadinessLine(LINE_DONE, title, text, step)]
     text = _("None: everybody begins at once.")
     if plan.entry == fields.ENTRY_PRACTICE:
         text = _("Practice, of which most must be right. It keeps nobody out who tries again.")
-    return [ReadinessLine(ADVICE, title, text, step)]
+    return [ReadinessLine(LINE_ADVICE, title, text, step)]
 
 
 def _of_marked_test(plan: DraftPlan) -> list[ReadinessLine]:
@@ -135,18 +135,18 @@ def _of_marked_test(plan: DraftPlan) -> list[ReadinessLine]:
         title = _("Test of %(kind)s") % {"kind": _name(kind)}
         if not answers:
             text = _("Nothing is marked: it begins with practice.")
-            found.append(ReadinessLine(ADVICE, title, text, step))
+            found.append(ReadinessLine(LINE_ADVICE, title, text, step))
         elif len(answers) < 2:
             text = _("All marks have one answer, so nobody could begin. Mark one with another answer.")
-            found.append(ReadinessLine(MISSING, title, text, step))
+            found.append(ReadinessLine(LINE_MISSING, title, text, step))
         else:
             # Each answer comes as often as any other, or once more often.
             asked = min(wanted, len(answers) * min(answers.values()) + len(answers) - 1, answers.total())
             text = _("%(n)d of %(wanted)d items.") % {"n": asked, "wanted": wanted}
-            found.append(ReadinessLine(DONE if asked >= wanted else ADVICE, title, text, step))
+            found.append(ReadinessLine(LINE_DONE if asked >= wanted else LINE_ADVICE, title, text, step))
     if kinds and not any(there.get((kind, Control.QUALIFICATION)) for kind in kinds):
         text = _("Nothing is marked yet. Mark some pictures, or choose another way to begin.")
-        return [ReadinessLine(MISSING, _("Entry test"), text, step)]
+        return [ReadinessLine(LINE_MISSING, _("Entry test"), text, step)]
     return found
 
 
@@ -158,16 +158,16 @@ def _of_work(plan: DraftPlan) -> list[ReadinessLine]:
     title, step = _("Control items in the work"), fields.TEST_STEP
     if plan.entry == fields.ENTRY_KNOWN:
         text = _("Made from “%(source)s” when the campaign opens.") % {"source": plan.known}
-        return [ReadinessLine(DONE, title, text, step)]
+        return [ReadinessLine(LINE_DONE, title, text, step)]
     there = strata_of_marks(plan)
     lacking = [kind for kind in kinds if not there.get((kind, Control.CONTROL))]
     if not lacking:
-        return [ReadinessLine(DONE, title, _("Each question has some."), step)]
+        return [ReadinessLine(LINE_DONE, title, _("Each question has some."), step)]
     text = _(
         "None for %(kinds)s: accuracy is not measured there, and more answers are asked twice. Mark some "
         "for the use “mixed into the work”, or add them later."
     ) % {"kinds": _and(lacking)}
-    return [ReadinessLine(ADVICE, title, text, step)]
+    return [ReadinessLine(LINE_ADVICE, title, text, step)]
 
 
 def _stops(plan: DraftPlan) -> str:

@@ -115,7 +115,7 @@ def read_draft(draft: CampaignDraft) -> DraftPlan:
         problems["known"] = _("Choose where the answers are known from.")
     kinds = kinds_of_tasks(tasks)
     paces = kind_paces(draft.owner, kinds)
-    read = fields.read_settings(
+    read = fields.read_typed_settings(
         tasks,
         draft.settings,
         typed,
@@ -151,7 +151,7 @@ def suggested_pay(paces: Mapping[str, KindPace]) -> dict[str, Any]:
     """Pay by field, by the answer: so that an hour earns SUGGESTED_HOURLY, rounded up to a hundredth."""
     found: dict[str, Any] = {"pay.basis": BY_ANSWER, "pay.hourly": SUGGESTED_HOURLY}
     for kind, pace in paces.items():
-        found[f"{fields.PER_ITEM}{kind}"] = ceil(SUGGESTED_HOURLY * pace.seconds / 36 - 1e-9) / 100
+        found[f"{fields.ITEM_PAY}{kind}"] = ceil(SUGGESTED_HOURLY * pace.seconds / 36 - 1e-9) / 100
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from annotation.protocol.grading import one_of
-from annotation.protocol.kinds import KINDS, Kind, Pace
+from annotation.protocol.kinds import KINDS, AnswerPace, Kind
 from annotation.protocol.questions import ANSWERS, BOX_COVERAGE
 from annotation.protocol.words import gettext_noop as _
 
@@ -17,7 +17,7 @@ RULES = Kind(
     needs_boxes=True,
     grader=one_of(ANSWERS[BOX_COVERAGE]),
     strata=ANSWERS[BOX_COVERAGE],
-    pace=Pace(5.15, 2.5, 7.8, _("between Papadopoulos et al. 2016 and Su et al. 2012, for coverage")),
+    pace=AnswerPace(5.15, 2.5, 7.8, _("between Papadopoulos et al. 2016 and Su et al. 2012, for coverage")),
     built_in=True,
 )
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from annotation.protocol.grading import Grader
-from annotation.protocol.kinds import KINDS, MEASURED_ON_VERDICTS, Kind, Pace
+from annotation.protocol.kinds import KINDS, MEASURED_ON_VERDICTS, AnswerPace, Kind
 from annotation.protocol.questions import ANSWERS, BOX_DRAWING
 from annotation.protocol.terms import Box
 from annotation.protocol.trust_settings import TrustSettings
@@ -54,7 +54,7 @@ RULES = Kind(
     over="drawing_known",
     from_plain=_from_plain,
     given=_given,
-    pace=Pace(29.0, 25.5, 32.5, _("between Su et al. 2012 and Papadopoulos et al. 2016, for drawing")),
+    pace=AnswerPace(29.0, 25.5, 32.5, _("between Su et al. 2012 and Papadopoulos et al. 2016, for drawing")),
     built_in=True,
 )
 

@@ -17,10 +17,10 @@ from annotation.protocol.kinds import (
     ABOUT_IMAGE,
     KINDS,
     MEASURED_ON_NOTHING,
+    AnswerPace,
     BadItem,
     Kind,
     Number,
-    Pace,
     TestSentence,
     WrittenControlItem,
 )
@@ -107,7 +107,7 @@ RULES = Kind(
             5, "Hodosh et al. 2013, section 2.1", _("Workers who write a caption of each image")
         )
     },
-    pace=Pace(40.0, 20.0, 80.0, _("assumed; nobody has measured it")),
+    pace=AnswerPace(40.0, 20.0, 80.0, _("assumed; nobody has measured it")),
     built_in=True,
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from annotation.protocol.grading import one_of
-from annotation.protocol.kinds import KINDS, Kind, Pace
+from annotation.protocol.kinds import KINDS, AnswerPace, Kind
 from annotation.protocol.questions import ANSWERS, CHAIN_VERIFICATION
 from annotation.protocol.words import gettext_noop as _
 
@@ -15,7 +15,7 @@ RULES = Kind(
     mentions=(2, None),
     grader=one_of(ANSWERS[CHAIN_VERIFICATION]),
     strata=ANSWERS[CHAIN_VERIFICATION],
-    pace=Pace(
+    pace=AnswerPace(
         5.75, 2.5, 9.0, _("between Papadopoulos et al. 2016 and Su et al. 2012, for answers by looking")
     ),
     built_in=True,

@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from annotation.protocol.kinds import ABOUT_IMAGE, KINDS, MEASURED_ON_NOTHING, BadContent, Kind, Number, Pace
+from annotation.protocol.kinds import (
+    ABOUT_IMAGE,
+    KINDS,
+    MEASURED_ON_NOTHING,
+    AnswerPace,
+    BadContent,
+    Kind,
+    Number,
+)
 from annotation.protocol.words import gettext_noop as _
 
 REGION_DESCRIPTION = "region_description"
@@ -43,7 +51,7 @@ RULES = Kind(
     },
     content=_content,
     check=_check,
-    pace=Pace(150.0, 75.0, 300.0, _("assumed; nobody has measured it")),
+    pace=AnswerPace(150.0, 75.0, 300.0, _("assumed; nobody has measured it")),
     built_in=True,
 )
 

@@ -29,7 +29,7 @@ CHOICES_IN_WORDS: Mapping[str, Mapping[str, TranslatableText]] = {
     },
 }
 #: Settings whose line of help is no name for a field.
-LABELS: Mapping[str, TranslatableText] = {
+FIELD_LABELS: Mapping[str, TranslatableText] = {
     "boxes": gettext_lazy("Boxes are asked for"),
     "pay.basis": gettext_lazy("Workers are paid"),
     "pay.currency": gettext_lazy("Currency"),
@@ -67,8 +67,8 @@ def setting_form_fields(plan: DraftPlan, step: str) -> dict[str, FormField]:
 
 def _of_setting(plan: DraftPlan, field: fields.SettingField) -> FormField:
     name, rule = field.name, field.rule
-    label = LABELS.get(name) or (
-        _(field.help) if field.help else kind_in_words(name.removeprefix(fields.PER_ITEM))
+    label = FIELD_LABELS.get(name) or (
+        _(field.help) if field.help else kind_in_words(name.removeprefix(fields.ITEM_PAY))
     )
     words = CHOICES_IN_WORDS.get(name, {})
     input_ = "select" if rule.choices else INPUTS.get(rule.sort, ("text", ""))[0]
@@ -80,7 +80,7 @@ def _of_setting(plan: DraftPlan, field: fields.SettingField) -> FormField:
         plan.problems.get(name, ""),
         choices=tuple((choice, words.get(choice, choice)) for choice in rule.choices),
         hint=_expected(rule),
-        needed=not rule.optional and not name.startswith(fields.PER_ITEM) and name != "pay.hourly",
+        needed=not rule.optional and not name.startswith(fields.ITEM_PAY) and name != "pay.hourly",
     )
 
 

@@ -28,7 +28,7 @@ from annotation.web.annotator.task_page import RefusedForm, TaskPage, WorkSoFar,
 from annotation.web.annotator.task_place import TaskPlace
 from annotation.web.common.access import account_of, for_roles
 
-P = ParamSpec("P")
+_P = ParamSpec("_P")
 STEP_TITLES: dict[str, TranslatableText] = {
     fields.CORPUS_STEP: gettext_lazy("Corpus"),
     fields.QUESTIONS_STEP: gettext_lazy("Questions"),
@@ -51,7 +51,7 @@ class ShownStep:
 
 
 def for_draft(
-    view: Callable[Concatenate[HttpRequest, DraftPlan, P], HttpResponseBase],
+    view: Callable[Concatenate[HttpRequest, DraftPlan, _P], HttpResponseBase],
 ) -> Callable[..., HttpResponseBase]:
     """Let a view be opened by researchers for drafts of their own; the view gets what the draft says."""
 

@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotation.campaigns.drafts import fields
-from annotation.campaigns.drafts.posing import GRID, posed_page, posed_without_boxes
+from annotation.campaigns.drafts.posing import GRID_PICTURES, posed_page, posed_without_boxes
 from annotation.campaigns.drafts.reading import DraftPlan
 from annotation.protocol.questions import Answer
 from annotation.selectors.campaign import money
@@ -37,7 +37,7 @@ def preview_task(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpRespon
         "kinds": [(each, kind_in_words(each)) for each in plan.kinds],
         "scene": posed is None,
         "needs_boxes": posed_without_boxes(plan, kind),
-        "next": (number + 1) % GRID,
+        "next": (number + 1) % GRID_PICTURES,
     }
     status, entered, wrong = HTTPStatus.OK, dict[str, str](), None
     if request.method == "POST":

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotation import jobs
 from annotation.campaigns.drafts import fields, keeping
-from annotation.campaigns.drafts.estimate import estimate, hourly_rate
+from annotation.campaigns.drafts.estimate import estimate_draft, hourly_rate
 from annotation.campaigns.drafts.marks import purposes_of, strata_of_marks
 from annotation.campaigns.drafts.opening import open_draft
 from annotation.campaigns.drafts.paces import KindPace
@@ -50,12 +50,12 @@ from annotation.web.drafts.frame import draft_frame, for_draft
 from annotation.web.staff.wording import PURPOSES, answer_in_words, kind_in_words
 
 #: Where the form of a step leads besides to another step: nowhere, or to the campaign.
-STAY, OPEN = "stay", "open-now"
+STAY, OPEN_NOW = "stay", "open-now"
 #: The chain's tasks are of several kinds, which no type describes as a whole.
 _CHAIN_TITLE = gettext_lazy("Phrases and boxes")
 _CHAIN_SAYS = gettext_lazy(
-    "Which phrases of the captions mean the same thing, and where it is in the picture. Six small questions, "
-    "each asked as the answers before it require."
+    "Which phrases of the captions refer to the same thing, and where it is in the picture. Six small "
+    "questions, each asked as the answers before it require."
 )
 _CHAIN_YIELDS = gettext_lazy("chains of phrases, each with its boxes, as in Flickr30k Entities")
 
@@ -109,7 +109,7 @@ def draft_step(request: HttpRequest, plan: DraftPlan, step: str) -> HttpResponse
         _save(request, plan, step)
         plan = read_draft(plan.draft)
         go = request.POST.get("go", "")
-        if go == OPEN:
+        if go == OPEN_NOW:
             try:
                 return _opened(request, plan)
             except (CampaignError, jobs.JobError) as error:
@@ -241,7 +241,7 @@ def _of_pay(request: HttpRequest, plan: DraftPlan) -> dict[str, Any]:
             PayRow(
                 kind,
                 kind_in_words(kind),
-                inputs[f"{fields.PER_ITEM}{kind}"],
+                inputs[f"{fields.ITEM_PAY}{kind}"],
                 plan.paces[kind],
                 *hourly_rate(plan, kind),
             )
@@ -295,7 +295,7 @@ def _of_preview(request: HttpRequest, plan: DraftPlan) -> dict[str, Any]:
 
 def _of_opening(request: HttpRequest, plan: DraftPlan) -> dict[str, Any]:
     lines = readiness(plan)
-    found = estimate(plan, pilot=PILOT_IMAGES)
+    found = estimate_draft(plan, pilot=PILOT_IMAGES)
     return {
         "lines": lines,
         "ready": can_open(lines),

@@ -153,7 +153,7 @@ ACTS = {
     "close_campaign": gettext_lazy("closed the campaign"),
     "archive_campaign": gettext_lazy("archived the campaign"),
     "unarchive_campaign": gettext_lazy("brought the campaign back into the lists"),
-    "go_on_with_all": gettext_lazy("went on with all images after a pilot"),
+    "go_on_with_all": gettext_lazy("continued with all images after a pilot"),
     "duplicate_campaign": gettext_lazy("duplicated another campaign"),
     "delete_campaign": gettext_lazy("deleted the campaign"),
     "set_stop_rules": gettext_lazy("changed the stop rules"),
