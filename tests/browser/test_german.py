@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from annotation import instructions
 from annotation.protocol import questions as q
+from annotation.selectors import spelling
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
@@ -138,6 +139,7 @@ def all_open_fits(page: Page) -> None:
 
 def test_a_sentence_is_written_by_german_words(transactional_db: None, tmp_path: Path, open_page: Open):
     counted_desk.campaign(tmp_path / "drawn", "captions", images=2)
+    spelling.load_dictionary()  # as the server has it from its start
     page = open_page(**PHONE)
     asked(page, CAPTION_WRITING)
     expect(page.get_by_role("heading", level=1)).to_have_text("Beschreiben Sie dieses Bild in einem Satz.")

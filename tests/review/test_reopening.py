@@ -104,7 +104,7 @@ def test_an_answer_stands_while_somebody_has_in_hand_what_it_opened():
     with pytest.raises(CannotReopen, match="built on"):
         change(world, lease, Answer("no"))
     Assignment.objects.filter(pk=waiting.id).update(state=Assignment.RETURNED, ended_at=database.now())
-    Task.objects.filter(pk=waiting.task).update(live=0)
+    Task.objects.filter(assignments=waiting.id).update(live=0)
     assert change(world, lease, Answer("no"))
 
 
@@ -148,7 +148,9 @@ def test_only_the_last_answers_of_a_sitting_are_offered_and_may_be_changed():
     assert ended_lease(worker=world.workers[1], assignment=lease.id) is None
     stands(world, lease, "no such answer", worker=1)
     row = Assignment.objects.get(pk=lease.id)
-    with mock.patch.object(database, "now", lambda: row.ended_at + SITTING + timedelta(seconds=1)):
+    given = row.ended_at
+    assert given is not None
+    with mock.patch.object(database, "now", lambda: given + SITTING + timedelta(seconds=1)):
         stands(world, lease, "last answers")
     # So many answers later it is none of the last.
     row.pk, row.task, row.token = None, None, ""
@@ -158,7 +160,7 @@ def test_only_the_last_answers_of_a_sitting_are_offered_and_may_be_changed():
             known="no", stratum="no", source="page",
         )  # fmt: skip
         row.pk, row.control, row.role = None, known, "control"
-        row.ended_at = row.ended_at + timedelta(seconds=1)
+        row.ended_at = given + timedelta(seconds=1 + number)
         row.save(force_insert=True)
     stands(world, lease, "last answers")
 
