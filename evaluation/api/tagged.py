@@ -37,7 +37,7 @@ class TagSetShown(serializers.Serializer[Any]):
     name = NameField()
     corpus = NameField()
     system = serializers.CharField()
-    source = serializers.CharField()
+    source = serializers.CharField()  # type: ignore[assignment]
     split = serializers.CharField()
     images = serializers.IntegerField()
     digest = serializers.CharField()
