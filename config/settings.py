@@ -43,7 +43,7 @@ ASSETS = _INSTALLED if _INSTALLED.is_dir() else BASE_DIR
 _HOME = BASE_DIR if ASSETS == BASE_DIR else Path.cwd()
 _SAID = re.search(r'^__version__ = "(.+)"$', (BASE_DIR / "phrasebox" / "__init__.py").read_text(), re.M)
 #: The version of the product, as the library says it, which is not to be imported here.
-VERSION = _SAID.group(1) if _SAID is not None else ""
+PRODUCT_VERSION = _SAID.group(1) if _SAID is not None else ""
 DATA_DIR = Path(os.environ.get("DATA_DIR") or _HOME / "var").resolve()
 # matplotlib remembers which fonts there are, and would do so in a home that a server need not have.
 os.environ.setdefault("MPLCONFIGDIR", str(DATA_DIR / "matplotlib"))

@@ -44,6 +44,7 @@ BOTH = (
     "tests/house/test_emptying.py",
     "tests/intake/",
     "tests/jobs/",
+    "tests/notifications/test_delivering.py",
     "tests/queue/",
     "tests/rehearsal/test_chaos.py",
     "tests/rehearsal/test_counted.py",

@@ -58,7 +58,7 @@ def let_machines_answer() -> None:
 
 def look_after_server() -> None:
     """Tell of what is wrong with the server itself."""
-    upkeep.look_after_server(PERIODIC)
+    upkeep.tell_server_alarms(PERIODIC)
 
 
 def refresh_layers() -> None:

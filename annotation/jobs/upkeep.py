@@ -164,7 +164,7 @@ def _days_without_backup() -> int | None:
     return (database.now() - since).days if since is not None else None
 
 
-def look_after_server(entries: Mapping[str, Any]) -> None:
+def tell_server_alarms(entries: Mapping[str, Any]) -> None:
     """Tell of what is wrong with the server that was not before."""
     every = {name: entry.every for name, entry in entries.items()}
     emails.request_alarm_mails(note_alarms(server_alarms(every)))

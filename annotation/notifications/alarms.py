@@ -21,7 +21,7 @@ from annotation.notifications.events import announce
 from annotation.notifications.hooks import ALARM_RAISED, CAMPAIGN_FINISHED
 
 #: The alarm by which a campaign says that there is nothing left to ask.
-COMPLETE = "complete"
+COMPLETE_ALARM = "complete"
 #: An alarm that was not seen for so long is over, and is told again when it comes back.
 OVER_AFTER = timedelta(hours=1)
 #: How exactly it is kept when an alarm was seen last: not a row a minute.
@@ -67,8 +67,8 @@ def _raise(found: FoundAlarm, campaign: Campaign | None) -> RaisedAlarm:
         kind=found.kind,
         defaults={"text": found.text, "raised_at": now, "seen_at": now},
     )
-    if found.code == COMPLETE:
-        announce(CAMPAIGN_FINISHED, campaign=campaign, data={"why": COMPLETE})
+    if found.code == COMPLETE_ALARM:
+        announce(CAMPAIGN_FINISHED, campaign=campaign, data={"why": COMPLETE_ALARM})
     else:
         data = {"code": found.code, "kind": found.kind, "text": found.text}
         announce(ALARM_RAISED, campaign=campaign, data=data)

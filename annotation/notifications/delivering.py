@@ -19,7 +19,7 @@ from annotation.notifications.signing import (
     SIGNATURE_HEADER,
     TIME_HEADER,
     secret_of,
-    signature,
+    webhook_signature,
 )
 
 #: Seconds until a second attempt; each next one waits twice as long, an hour at most.
@@ -89,7 +89,7 @@ def _attempt(taken: TakenDelivery) -> SendOutcome:
     row = taken.row
     body = row.body.encode()
     at = int(database.now().timestamp())
-    sent = signature(secret=secret_of(row.webhook.salt), message=row.message, at=at, body=body)
+    sent = webhook_signature(secret=secret_of(row.webhook.salt), message=row.message, at=at, body=body)
     headers = {
         "Content-Type": "application/json",
         "User-Agent": "Phrasebox-Webhooks/1",

@@ -111,7 +111,7 @@ def receiver_of(address: str) -> Receiver:
     return found
 
 
-def checked_numbers(receiver: Receiver) -> list[str]:
+def public_numbers_of(receiver: Receiver) -> list[str]:
     """The numbers of a receiver's host as they are now, every one of them public. Raises AddressRefused.
 
     Where one of several is not public, the whole name is refused: whoever owns it plays tricks.

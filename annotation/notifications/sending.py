@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from annotation.notifications.receivers import AddressRefused, Receiver, checked_numbers, receiver_of
+from annotation.notifications.receivers import AddressRefused, Receiver, public_numbers_of, receiver_of
 
 #: Seconds until a connection stands, and until all is over, whatever the receiver does.
 CONNECT_SECONDS, ALL_SECONDS = 4.0, 10.0
@@ -19,7 +19,7 @@ _MOST_TRIED = 2
 
 
 #: Why a request counts as failed.
-ADDRESS, CERTIFICATE, TIMEOUT, NO_ANSWER = "address", "certificate", "timeout", "no_answer"
+ADDRESS, CERTIFICATE, NO_ANSWER_IN_TIME, NO_ANSWER = "address", "certificate", "timeout", "no_answer"
 REDIRECT, STATUS = "redirect", "status"
 
 
@@ -40,7 +40,7 @@ def send(address: str, headers: Mapping[str, str], body: bytes) -> SendOutcome:
     """
     try:
         receiver = receiver_of(address)
-        numbers = checked_numbers(receiver)
+        numbers = public_numbers_of(receiver)
     except AddressRefused as error:
         return SendOutcome(None, ADDRESS, str(error))
     try:
@@ -50,7 +50,7 @@ def send(address: str, headers: Mapping[str, str], body: bytes) -> SendOutcome:
     except ssl.SSLCertVerificationError as error:
         return SendOutcome(None, CERTIFICATE, error.verify_message)
     except TimeoutError:
-        return SendOutcome(None, TIMEOUT)
+        return SendOutcome(None, NO_ANSWER_IN_TIME)
     except (OSError, ValueError, http.client.HTTPException) as error:
         return SendOutcome(None, NO_ANSWER, type(error).__name__)
     if 200 <= status < 300:

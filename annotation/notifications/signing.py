@@ -26,7 +26,7 @@ def secret_of(salt: str) -> str:
     return SECRET_PREFIX + base64.b64encode(key).decode()
 
 
-def signature(*, secret: str, message: str, at: int, body: bytes) -> str:
+def webhook_signature(*, secret: str, message: str, at: int, body: bytes) -> str:
     """The signature of a body that is sent as `message` at `at` (seconds since 1970)."""
     key = base64.b64decode(secret.removeprefix(SECRET_PREFIX))
     signed = f"{message}.{at}.".encode() + body

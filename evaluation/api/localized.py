@@ -68,7 +68,7 @@ class LocalizingWanted(CallFields):
     limit = WholeField(required=False, min_value=1, max_value=1000)
 
 
-class LocalizationScoring(CallFields):
+class LocalizationScoringWanted(CallFields):
     """The layer whose boxes a set is scored by, and another set that it is compared with."""
 
     layer = TextField()
@@ -157,7 +157,7 @@ def localization_set_download_call(call: ApiCall, row: LocalizationSet) -> FileR
         path=f"{_ONE}/score",
         tag=_TAG,
         opens=_ON_SET,
-        body=LocalizationScoring,
+        body=LocalizationScoringWanted,
         job=True,
         refuses=(NotOffered,),
         example={"layer": "import"},

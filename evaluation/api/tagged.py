@@ -37,7 +37,7 @@ class TagSetShown(serializers.Serializer[Any]):
     name = NameField()
     corpus = NameField()
     system = serializers.CharField()
-    source = serializers.CharField()
+    source = serializers.CharField()  # type: ignore[assignment]
     split = serializers.CharField()
     images = serializers.IntegerField()
     digest = serializers.CharField()
@@ -62,7 +62,7 @@ class TaggingWanted(CallFields):
     top = WholeField(required=False, min_value=1, max_value=1000)
 
 
-class TagScoring(CallFields):
+class TagScoringWanted(CallFields):
     """Of which images the tags are scored: a split of the corpus, all that were tagged without it."""
 
     split = TextField(required=False)
@@ -145,7 +145,7 @@ def tag_set_download_call(call: ApiCall, row: TagSet) -> FileResponse:
         path=f"{_ONE}/score",
         tag=_TAG,
         opens=_ON_SET,
-        body=TagScoring,
+        body=TagScoringWanted,
         job=True,
         refuses=(NotOffered,),
         example={"split": "test"},

@@ -64,6 +64,8 @@ NAMED_BY_NOBODY = {
                 "rank_tags_job",
                 "score_localization_job",
                 "score_tags_job",
+                "send_alarms_job",
+                "send_test_mail_job",
                 "tag_job",
                 "teach_machine_job",
                 "train_system_job",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.notifications.receivers import AddressRefused, checked_numbers, is_public, receiver_of
+from annotation.notifications.receivers import AddressRefused, is_public, public_numbers_of, receiver_of
 from annotation.notifications.sending import ADDRESS, CERTIFICATE, NO_ANSWER, REDIRECT, send
 from tests.notifications.receiver import listening
 
@@ -109,13 +109,13 @@ def test_a_public_address_is_taken_apart() -> None:
 def test_a_name_is_refused_after_it_is_resolved(number: str, resolver) -> None:
     resolver(number)
     with pytest.raises(AddressRefused, match="not on the internet"):
-        checked_numbers(receiver_of("https://hooks.example.org/"))
+        public_numbers_of(receiver_of("https://hooks.example.org/"))
 
 
 def test_a_name_with_one_private_number_among_public_ones_is_refused(resolver) -> None:
     resolver([PUBLIC, "10.0.0.7"])
     with pytest.raises(AddressRefused, match=r"10\.0\.0\.7"):
-        checked_numbers(receiver_of("https://hooks.example.org/"))
+        public_numbers_of(receiver_of("https://hooks.example.org/"))
 
 
 def test_a_name_that_changes_its_number_leads_nowhere_else_than_where_it_was_checked(

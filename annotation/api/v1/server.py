@@ -79,7 +79,7 @@ def server_show_call(call: ApiCall) -> dict[str, Any]:
     measured, backup = upkeep.last_turn(LastTurn.MEASURE_DISK), upkeep.last_turn(LastTurn.BACKUP)
     used: dict[str, int] = measured.about.get("bytes", {}) if measured is not None else {}
     return {
-        "version": settings.VERSION,
+        "version": settings.PRODUCT_VERSION,
         "database": connection.vendor,
         "disk_size": disk.total,
         "disk_free": disk.free,

@@ -13,7 +13,7 @@ import pytest
 
 from annotation import jobs
 from annotation.models import Campaign
-from annotation.notifications.signing import secret_of, signature
+from annotation.notifications.signing import secret_of, webhook_signature
 from annotation.workers import api_tokens
 from evaluation.models import Report, Run
 from evaluation.services.reports import building
@@ -150,7 +150,7 @@ def test_a_corpus_is_sent_in_parts_that_go_on_after_a_cut_line(
 def test_the_client_takes_what_the_server_signed_and_nothing_else(package: Any) -> None:
     webhooks = importlib.import_module("phrasebox_client.webhooks")
     secret, body, at = secret_of("salt"), b'{"type": "webhook.test"}', int(time.time())
-    signed = signature(secret=secret, message="msg_1", at=at, body=body)
+    signed = webhook_signature(secret=secret, message="msg_1", at=at, body=body)
     headers = {"Webhook-Id": "msg_1", "Webhook-Timestamp": str(at), "Webhook-Signature": f"v1,eA== {signed}"}
     assert webhooks.verified_webhook(secret, headers, body)["type"] == "webhook.test"
     old = {**headers, "Webhook-Timestamp": str(at - 600)}

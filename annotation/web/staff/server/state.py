@@ -47,7 +47,7 @@ def server_state(request: HttpRequest) -> HttpResponse:
     account = account_of(request)
     about: dict[str, Any] = {
         "alarms": upkeep.server_alarms(every),
-        "version": settings.VERSION,
+        "version": settings.PRODUCT_VERSION,
         "database": connection.vendor,
         "disk": disk,
         "free_percent": round(100 * disk.free / disk.total) if disk.total else 0,

@@ -43,7 +43,7 @@ FAILURES_IN_WORDS = {
     OFF: gettext_lazy("not sent: the webhook was off, or its owner no longer a researcher"),
     sending.ADDRESS: gettext_lazy("not sent to this address"),
     sending.CERTIFICATE: gettext_lazy("the certificate is not valid"),
-    sending.TIMEOUT: gettext_lazy("no answer in time"),
+    sending.NO_ANSWER_IN_TIME: gettext_lazy("no answer in time"),
     sending.NO_ANSWER: gettext_lazy("no answer"),
     sending.REDIRECT: gettext_lazy("a redirect, which is not followed"),
     sending.STATUS: gettext_lazy("refused by the receiver"),
