@@ -105,8 +105,8 @@ def _evaluate(given: argparse.Namespace) -> None:
     from evaluation.services.runs.files import RunFacts, store_run
 
     Image.objects.filter(corpus__name=NAME).update(split="train")
-    chosen = Image.objects.filter(corpus__name=NAME).order_by("position").values_list("pk", flat=True)
-    chosen = list(chosen[: given.queries])
+    in_order = Image.objects.filter(corpus__name=NAME).order_by("position").values_list("pk", flat=True)
+    chosen = list(in_order[: given.queries])
     Image.objects.filter(pk__in=chosen).update(split="test")
     names = names_of(NAME)
     first = {owner: pk for pk, owner in names.owner.items() if names.number[pk] == 0}
@@ -209,7 +209,7 @@ def _ask(given: argparse.Namespace) -> list[list[Any]]:
         _forget()
         with CaptureQueriesContext(connection) as asked:
             once()
-        queries = asked.final_queries - asked.initial_queries
+        queries = (asked.final_queries or 0) - asked.initial_queries
         cold = []
         for _ in range(given.cold):
             _forget()

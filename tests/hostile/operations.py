@@ -799,8 +799,8 @@ FORM_OF_REPORT: dict[str, Any] = {"qrels": "own", "measures": "MRR, R@1", "seed"
 }
 
 get("evaluation:systems", RUNNERS, find="go", sort="origin", down=1, after="trained,1", archived="")
-for _kind, _name in (("system", SYSTEM), ("run", RUN), ("batch", "batch"), ("report", "spring")):
-    post(f"evaluation:archive_{_kind}", RUNNERS, _name, undo=lambda at: at.one("", "1"))
+for _what, _which in (("system", SYSTEM), ("run", RUN), ("batch", "batch"), ("report", "spring")):
+    post(f"evaluation:archive_{_what}", RUNNERS, _which, undo=lambda at: at.one("", "1"))
 get("evaluation:system", RUNNERS, SYSTEM)
 post(
     "evaluation:rank",
