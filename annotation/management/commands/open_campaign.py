@@ -149,7 +149,7 @@ class Command(ReportCommand):
             )
         if report["tasks"] != ENTITIES:
             (kind,) = kinds_of_tasks(report["tasks"])
-            wanted = report["settings"]["answers"][kind]
+            wanted = settings_of(report["settings"]).answers.wanted(kind)
             lines.append(f"at least {wanted} workers are needed: nobody answers a question twice")
         else:
             lines.append(
