@@ -132,7 +132,8 @@ def _collection(layer: Mapping[str, Any] | None, campaign: Mapping[str, Any] | N
     if layer is None:
         yield "The export holds the corpus alone: nothing in it was annotated here."
         return
-    yield _MADE_BY.get(layer["source"], f"Its source is “{_plain(layer['source'])}”.")
+    source = "simulation" if _is_simulated(layer, campaign) else layer["source"]
+    yield _MADE_BY.get(source, f"Its source is “{_plain(source)}”.")
     if campaign is None:
         return
     yield ""
@@ -259,11 +260,16 @@ def _versions(campaign: Mapping[str, Any]) -> Iterator[str]:
     yield f"Each setting of each version is in `{DATASHEET_FIGURES}`."
 
 
+def _is_simulated(layer: Mapping[str, Any], campaign: Mapping[str, Any] | None) -> bool:
+    """Whether simulated workers gave the answers that a layer is made of."""
+    return layer["source"] == "simulation" or (campaign is not None and campaign["simulated"])
+
+
 def _limits(
     layer: Mapping[str, Any] | None, campaign: Mapping[str, Any] | None, export: Mapping[str, Any]
 ) -> Iterator[str]:
     limits = [_plain(note) for note in export["notes"]]
-    if layer is not None and layer["source"] == "simulation":
+    if layer is not None and _is_simulated(layer, campaign):
         limits.append("The answers are simulated: they say nothing about people, and nobody was paid.")
     if layer is not None and layer["machine_boxes"]:
         limits.append(

@@ -19,7 +19,7 @@ from annotation.datasets.exporting import export_dataset
 from annotation.datasets.importing import import_corpus
 from annotation.formats import FORMATS
 from annotation.images.pictures import picture_path
-from annotation.models import Assignment, Corpus, Judgment
+from annotation.models import Assignment, Campaign, Corpus, Judgment
 from annotation.selectors.datasheet.intervals import IntervalEstimate, cohen_kappa, equal_share, mean_overlap
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
@@ -80,6 +80,16 @@ def test_equal_answers_make_equal_bytes_in_every_format_and_language(world: Worl
             again = sheet(world, tmp_path / f"{entry.key}-again", entry.key)
         assert first == again, entry.key
         assert f"- Format: {entry.key}." in first[1]
+
+
+def test_a_simulated_campaign_does_not_pass_for_people(world: World, tmp_path: Path) -> None:
+    figures, text = sheet(world, tmp_path / "people", include_unfinished=True)
+    assert not figures["campaign"]["simulated"] and "People made it here" in text
+    Campaign.objects.update(simulated=True)
+    figures, text = sheet(world, tmp_path / "simulated", include_unfinished=True)
+    assert figures["campaign"]["simulated"] and "People made it here" not in text
+    assert "It was simulated: no person answered anything." in text
+    assert "The answers are simulated: they say nothing about people" in text
 
 
 def test_people_are_counted_and_never_named(world: World, tmp_path: Path) -> None:

@@ -104,6 +104,7 @@ def _campaign(campaign: Campaign) -> dict[str, Any]:
     return {
         "name": campaign.name,
         "tasks": campaign.tasks,
+        "simulated": campaign.simulated,
         "state": campaign.state,
         "opened": _day(campaign.opened_at),
         "ended": _day(campaign.ended_at),
