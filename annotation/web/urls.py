@@ -26,7 +26,7 @@ urlpatterns = [
     path("tasks/", include("annotation.web.annotator.urls")),
     path("people/", include("annotation.web.staff.people.accounts")),
     path("people/audit/", include("annotation.web.staff.people.audit")),
-    path("roles/", include("annotation.web.staff.roles")),
+    path("roles/", include("annotation.web.staff.people.roles")),
     path("server/", include("annotation.web.staff.server.state")),
     path("notifications/", include("annotation.web.staff.server.notifications")),
     path("notifications/webhooks/", include("annotation.web.staff.server.webhook")),

@@ -10,21 +10,17 @@ from annotation.api.v1 import (
     campaigns,
     corpora,
     dashboard,
-    machines,
     me,
     notifying,
-    own_work,
-    paying,
     people,
     preparing,
     reviewing,
     server,
-    several_workers,
     streams,
     uploads,
     work,
-    workers,
 )
+from annotation.api.v1.crowd import machines, own_work, paying, several_workers, workers
 
 _MODULES = (
     *(corpora, campaigns, dashboard, campaign_settings, preparing, workers, several_workers, paying),

@@ -10,12 +10,11 @@ from annotation.web.staff import (
     control_items,
     image_order,
     jobs,
-    machines,
     recruiting,
     review,
     workers,
 )
-from annotation.web.staff.crowd import acts, payments
+from annotation.web.staff.crowd import acts, machines, payments
 from annotation.web.staff.dashboard import part
 
 urlpatterns = [

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -18,6 +18,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.cache import get_conditional_response
+from django.utils.safestring import mark_safe
 from django.utils.translation import get_language
 from django.views.decorators.http import require_safe
 
@@ -58,7 +59,8 @@ def campaign_dashboard(request: HttpRequest, campaign: Campaign) -> HttpResponse
     """A campaign's charts: a page by itself, or with `part=1` the part alone, for a page that is open."""
     found = _part(request, campaign)
     if request.GET.get("part") != "1":
-        about = campaign_frame(request, campaign, "overview", part=found.html)
+        # A template wrote it, which escaped what is not its own.
+        about = campaign_frame(request, campaign, "overview", part=mark_safe(found.html))
         return render(request, "annotation/staff/dashboard.html", about)
     answer = HttpResponse(found.html)
     answer["ETag"] = found.tag
@@ -92,6 +94,11 @@ def _part(request: HttpRequest, campaign: Campaign) -> _Kept:
 def _made(campaign: Campaign, *, runs: bool, opens: bool) -> str:
     settings = settings_of(campaign.settings)
     seen = overview(campaign, settings.pay)
+    charts = campaign_charts(
+        campaign_series(campaign, settings, seen),
+        paid=settings.pay.basis != UNPAID and not campaign.simulated,
+        timed=not campaign.simulated,
+    )
     about: dict[str, Any] = {
         "campaign": campaign,
         "acts": acts_next(campaign, monitoring.alarms(campaign, named=kind_quoted), runs=runs, opens=opens),
@@ -102,10 +109,7 @@ def _made(campaign: Campaign, *, runs: bool, opens: bool) -> str:
             unchecked=unchecked_kinds(campaign),
             timed=not campaign.simulated,
         ),
-        "charts": campaign_charts(
-            campaign_series(campaign, settings, seen),
-            paid=settings.pay.basis != UNPAID and not campaign.simulated,
-            timed=not campaign.simulated,
-        ),
+        # Drawn here, and cleaned (`annotation.figures.svg`).
+        "charts": [replace(chart, svg=mark_safe(chart.svg)) for chart in charts],
     }
     return render_to_string("annotation/staff/_dashboard.html", about)
