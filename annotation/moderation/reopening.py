@@ -3,8 +3,9 @@
 An answer may be changed while it is one of the last of its kind (`selectors.workers.recent_answers`) and no
 other answer depends on it: the fold without it, and the fold with what it is changed to, leave every other
 judgment with the use it has (`ImageState.moot` says which have none), and nobody has in hand what would not
-be asked any more. Then the judgment says the new answer, and the image is folded anew: the same layer comes
-out as if that had been answered at once. The audit log keeps what was said before.
+be asked any more, nor has looked at a box that would be another. Then the judgment says the new answer, and
+the image is folded anew: the same layer comes out as if that had been answered at once. The audit log keeps
+what was said before.
 
 Pay and the time worked stay. So does the grade of a control item: it tells how somebody answers who does not
 know what they are asked. A control item may be changed where the question answered before it could be, so
@@ -30,6 +31,7 @@ from annotation.models import (
     Campaign,
     Control,
     Flag,
+    Item,
     Judgment,
     OpenImage,
     Standing,
@@ -38,7 +40,7 @@ from annotation.models import (
 from annotation.moderation import control_items, trust_replay
 from annotation.moderation.control_items.from_answers import PROMOTED_SOURCE
 from annotation.protocol import questions as q
-from annotation.protocol.contents import corners
+from annotation.protocol.contents import corners, question_content
 from annotation.protocol.kinds import kind_of
 from annotation.protocol.questions import Answer
 from annotation.protocol.state import ImageState
@@ -104,7 +106,7 @@ def change_answer(
         _report(judgment, after)
         _store(judgment, after, schema)
         if image is not None:
-            image_state.refold_image(image)
+            _show_anew(image, image_state.refold_image(image))
             task_rows.count_checks([image])
             control_items.retire_contradicted_items([image], actor=actor)
             trust_replay.replay_rows(_drawers(row))
@@ -232,16 +234,30 @@ def _changed(votes: Sequence[Vote], name: str, after: Answer) -> list[q.Judgment
 
 
 def _check_leaves_others(row: Assignment, name: str, before: ImageState, after: ImageState) -> None:
-    """Raise _BuiltOn where a judgment loses its use, or a question goes that somebody else has in hand."""
+    """Raise _BuiltOn where a judgment loses its use, or a question goes that somebody else has in hand.
+
+    A question about a box keeps its key when the box is drawn anew: whoever has looked at the box and given
+    it back, or let it expire, might answer late, and of another box than they saw.
+    """
     if set(after.moot) - set(before.moot) - {name}:
         raise _BuiltOn
     assert row.task is not None
-    gone = {one.key for one in before.questions} - {one.key for one in after.questions}
-    in_hand = Assignment.objects.filter(
-        task__image=row.task.image_id, task__key__in=gone, state=Assignment.LEASED
-    ).exclude(worker=row.worker_id)
-    if gone and in_hand.exists():
+    kept = {one.key for one in after.questions}
+    gone = {one.key: one.pending is not None for one in before.questions if one.key not in kept}
+    others = Assignment.objects.filter(task__image=row.task.image_id, task__key__in=gone)
+    others = others.exclude(worker=row.worker_id)
+    in_hand = others.filter(state=Assignment.LEASED)
+    looked_at = others.filter(task__key__in=[key for key, of_box in gone.items() if of_box])
+    if gone and (in_hand.exists() or looked_at.exists()):
         raise _BuiltOn
+
+
+def _show_anew(image: int, state: ImageState) -> None:
+    """Let questions show what they ask about now: one about a box that was drawn anew keeps its key."""
+    for one in state.questions:
+        if one.pending is not None:
+            shown = Item.objects.filter(task__image=image, task__key=one.key, position=0)
+            shown.update(content=question_content(one))
 
 
 def _report(judgment: Judgment, after: Answer) -> None:

@@ -16,6 +16,7 @@ from annotation.protocol import questions as q
 from annotation.protocol.questions import BadJudgment
 from annotation.protocol.terms import Box
 from annotation.quality import controls, worker_trust
+from annotation.queue import leases
 from annotation.queue.leases import Lease, ended_lease
 from annotation.queue.submission import Answer
 from annotation.selectors.workers.recent_answers import RECENT_ANSWERS, SITTING, recent_answers
@@ -114,7 +115,19 @@ def test_a_box_is_drawn_anew_until_somebody_judges_it():
     world.submit(0, lease, then=False)
     assert change(world, lease, Answer("drawn", Box(1, 2, 30, 40), way="drag"))
     assert chain(image(world), HAT)["p"] == [1, 2, 30, 40]
-    answer(world, q.BOX_QUALITY, "bad", worker=1, mention=HAT)
+    judged = held(world, 1, q.BOX_QUALITY, mention=HAT)
+    assert judged.content["pending"] == [1, 2, 30, 40]
+    stands(world, lease, "built on")
+    world.submit(1, judged, Answer("bad"), then=False)
+    stands(world, lease, "built on")
+
+
+def test_a_box_that_somebody_has_looked_at_stays_also_where_they_gave_the_question_back():
+    world = the_world()
+    lease = held(world, 0, q.BOX_DRAWING, mention=HAT)
+    world.submit(0, lease, then=False)
+    judged = held(world, 1, q.BOX_QUALITY, mention=HAT)
+    leases.return_lease(worker=world.workers[1], assignment=judged.id)
     stands(world, lease, "built on")
 
 
