@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -21,7 +21,8 @@ def chunks(things: Iterable[_T], size: int) -> Iterator[list[_T]]:
         yield chunk
 
 
-def delete_in_pages(rows: QuerySet[Any]) -> None:
-    """Delete `rows` without ever holding more than a page of them."""
+def delete_in_pages(rows: QuerySet[Any], *, alive: Callable[[], object] = lambda: None) -> None:
+    """Delete `rows` without ever holding more than a page of them; `alive` is called before each page."""
     while page := list(rows.order_by().values_list("pk", flat=True)[:ROWS_PER_TRANSACTION]):
+        alive()
         rows.model._default_manager.filter(pk__in=page).delete()

@@ -77,21 +77,21 @@ def hide_corpus(*, corpus: Corpus, actor: Account | None = None) -> Corpus:
     return row
 
 
-def remove_hidden_corpus(*, name: str, number: int) -> None:
+def remove_hidden_corpus(*, name: str, number: int, alive: Callable[[], object] = lambda: None) -> None:
     """Take away what a hidden corpus (the id of its row) had; nothing is left to do where that is done, or
-    where an import under its name has taken its place.
+    where an import under its name has taken its place. `alive` is called every now and then.
 
     Raises CorpusInUse where somebody began to use it before it was hidden.
     """
     with exclusive_folder(f"import.{name}", busy=being_imported(name)):
         row = Corpus.objects.filter(pk=number, published=False).first()
         if row is not None:
-            _sweep(row)
+            _sweep(row, alive)
 
 
-def _sweep(row: Corpus) -> None:
+def _sweep(row: Corpus, alive: Callable[[], object] = lambda: None) -> None:
     try:
-        sweep_corpus(row)
+        sweep_corpus(row, alive=alive)
     except (ProtectedError, RestrictedError) as error:
         raise CorpusInUse(
             _("corpus “%(name)s” cannot be deleted: somebody has just begun to use it") % {"name": row.name}

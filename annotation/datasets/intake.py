@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -325,12 +325,16 @@ def being_imported(name: str) -> str:
     return f"corpus {name!r} is being imported by another process; wait for its end"
 
 
-def sweep_corpus(corpus: Corpus) -> None:
-    """Delete an unpublished corpus: its rows, and those of its pictures that no other corpus shows."""
+def sweep_corpus(corpus: Corpus, *, alive: Callable[[], object] = lambda: None) -> None:
+    """Delete an unpublished corpus: its rows, and those of its pictures that no other corpus shows.
+
+    `alive` is called every now and then.
+    """
     for layer in corpus.layers.all():
-        layer_rows.remove_layer(layer)
-    batching.delete_in_pages(Caption.objects.filter(image__corpus=corpus))
+        layer_rows.remove_layer(layer, alive=alive)
+    batching.delete_in_pages(Caption.objects.filter(image__corpus=corpus), alive=alive)
     while page := dict(corpus.images.values_list("pk", "picture")[: batching.ROWS_PER_TRANSACTION]):
+        alive()
         Image.objects.filter(pk__in=page).delete()
         names = set(page.values()) - {""}
         shown = set(Image.objects.filter(picture__in=names).values_list("picture", flat=True))

@@ -9,7 +9,7 @@ Readers get it through `annotation.datasets.layers`, which sees to that.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -206,8 +206,8 @@ def _chains(layer: Layer, share: PlacedShare) -> Iterator[Chain]:
         )
 
 
-def remove_layer(layer: Layer) -> None:
-    """Delete `layer` and all its rows, a page at a time; it is hidden first."""
+def remove_layer(layer: Layer, *, alive: Callable[[], object] = lambda: None) -> None:
+    """Delete `layer` and all its rows, a page at a time, `alive` called before each. It is hidden first."""
     Layer.objects.filter(pk=layer.pk).update(published=False)
     for rows in (
         BoxChain.objects.filter(box__layer=layer),
@@ -217,7 +217,7 @@ def remove_layer(layer: Layer) -> None:
         LayerImage.objects.filter(layer=layer),
         Layer.objects.filter(pk=layer.pk),
     ):
-        delete_in_pages(rows)
+        delete_in_pages(rows, alive=alive)
 
 
 def refresh_layer_rows(campaign: Campaign, *, images: Sequence[int] | None = None) -> int:

@@ -24,6 +24,5 @@ def begin_deleting_corpus(*, corpus: Corpus, actor: Account | None = None) -> Jo
 @job_kind("delete_corpus", title=gettext_lazy("Deleting a corpus"), refusals=(CorpusInUse, Busy))
 def delete_corpus_job(progress: JobProgress, *, corpus: str, number: int) -> dict[str, Any]:
     """Remove a hidden corpus (its name, and the id of its row). A second run does what the first left."""
-    progress.advance(phase="removing images")
-    remove_hidden_corpus(name=corpus, number=number)
+    remove_hidden_corpus(name=corpus, number=number, alive=lambda: progress.advance(phase="removing images"))
     return {"corpus": corpus}
