@@ -1,0 +1,81 @@
+"""Calls of the pages of payments, of several workers at once, of messages, and of the dashboard.
+
+Importing this enters them among `operations.OPERATIONS`.
+"""
+
+from __future__ import annotations
+
+from annotation.models import Bonus, Campaign, Payout, Worker, WorkerMessage
+from annotation.workers.approvals import BONUSES, MTURK, PROLIFIC, SUBMISSIONS
+from tests.hostile.operations import READERS, RUNNERS, SIGNED_IN, STRANGER, At, get, post
+
+#: A worker of the campaign.
+WORKER = "quay-w0"
+
+
+def _worker_id() -> int:
+    return Worker.objects.get(pseudonym=WORKER).pk
+
+
+def _payout(at: At) -> int:
+    """A payment that can be voided."""
+    quay = Campaign.objects.get(name="quay")
+    made = Payout.objects.create(
+        campaign=quay, worker_id=_worker_id(), amount=10_000, reference=at.new("paid")
+    )
+    return made.pk
+
+
+def _bonus(at: At) -> int:
+    """A bonus that nobody has been paid."""
+    quay = Campaign.objects.get(name="quay")
+    made = Bonus.objects.create(campaign=quay, worker_id=_worker_id(), amount=10_000, reason="=1+1")
+    return made.pk
+
+
+def _message(at: At) -> int:
+    """A message to whoever asks, or to somebody else where they do not work."""
+    quay = Campaign.objects.get(name="quay")
+    worker = _worker_id() if at.role == STRANGER else at.worker
+    return WorkerMessage.objects.create(campaign=quay, worker_id=worker, text="<b>Draw tighter.</b>").pk
+
+
+get("earnings", SIGNED_IN)
+post("read_message", SIGNED_IN, _message)
+get("dashboard", READERS, "quay", part=lambda at: at.one("", "1"))
+get("payments", RUNNERS, "quay", after=lambda at: at.one("", "1", "x"))
+get("ledger", RUNNERS, "quay")
+post(
+    "approval_list",
+    RUNNERS,
+    "quay",
+    platform=lambda at: at.one(PROLIFIC, MTURK, "none"),
+    list=lambda at: at.one(SUBMISSIONS, BONUSES, "nothing"),
+)
+for _act in ("pay_all", "pay", "pay_one", "bonus"):
+    post(
+        "record_payments",
+        RUNNERS,
+        "quay",
+        act=_act,
+        worker=WORKER,
+        amount=lambda at: at.one("0.01", "1e30", "1e999999", "-1", "x"),
+        reference=lambda at: at.new("ref"),
+        reason="well done",
+        back=lambda at: at.one("", "worker"),
+    )
+post("void_payment", RUNNERS, "quay", _payout, reason="sent back")
+post("withdraw_bonus", RUNNERS, "quay", _bonus, reason="a mistake")
+for _act in ("suspend", "reinstate", "discard", "message", "csv"):
+    post(
+        "act_on_workers",
+        RUNNERS,
+        "quay",
+        act=_act,
+        worker=WORKER,
+        all=lambda at: at.one("", "yes"),
+        query=lambda at: at.one("", "?sort=answers", "%00"),
+        sure="yes",
+        reason="@x",
+        text="<script>alert(1)</script>",
+    )
