@@ -319,7 +319,7 @@ def test_the_number_of_queries_does_not_depend_on_the_size(images):
     with CaptureQueriesContext(connection) as queries:
         figures.overview(world.campaign, pay_of(world.campaign))
         figures.workers(world.campaign)
-    assert len(queries) <= 26
+    assert len(queries) <= 28
     with CaptureQueriesContext(connection) as queries:
         monitoring.tick(world.campaign)
     assert len(queries) <= 16
