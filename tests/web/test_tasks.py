@@ -261,7 +261,7 @@ def test_a_page_costs_as_many_queries_for_the_tenth_task_as_for_the_first(
 ):
     ann = desk.at_work(work)
     for _ in range(3):
-        with django_assert_max_num_queries(25):
+        with django_assert_max_num_queries(26):
             page = ann.get(desk.address())
         ann.post(desk.address(), form_of(work, page))
 
