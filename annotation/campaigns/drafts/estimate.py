@@ -113,9 +113,13 @@ def estimate_from(
     pilot: int = 0,
     sampled: int = 0,
     guessed: bool = False,
+    apart: bool = False,
 ) -> DraftEstimate:
     """Sums over `images` from the answers that each image of a sample takes, by kind. Where `sampled` is 0
-    the sample is no sample, but the mean of all."""
+    the sample is no sample, but the mean of all.
+
+    `apart`: the sample is none of the `images`, but of others like them, as those of a pilot are.
+    """
     extra = {kind: terms.extra(kind) for kind in terms.kinds}
 
     def of(weigh: Mapping[str, float]) -> tuple[float, float]:
@@ -124,7 +128,9 @@ def estimate_from(
             sum(weigh[kind] * extra[kind] * number for kind, number in one.items() if kind in extra)
             for one in sample
         ]
-        left = sqrt(max(0.0, 1 - len(each) / images))  # what was looked at is known
+        # Of the images themselves what was looked at is known; of others they have a chance of their own.
+        share = len(each) / images
+        left = sqrt(1 + share) if apart else sqrt(max(0.0, 1 - share))
         if not sampled or len(each) < 2:
             return fmean(each), 0.0
         return fmean(each), left * _student(len(each) - 1) * stdev(each) / sqrt(len(each))
