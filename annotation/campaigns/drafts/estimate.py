@@ -217,6 +217,8 @@ def _rehearsed(plan: DraftPlan) -> tuple[list[dict[str, float]], bool]:
             asked: Counter[str] = answers_for((record.id, size, told), settings, seed=plan.draft.pk)
             done[str(row.pk)] = {kind: float(number) for kind, number in asked.items()}
             guessed = not known
+        for row in rows.values():  # nothing is asked about images that gold does not cover
+            done.setdefault(str(row.pk), {})
         new += len(few)
     if new:
         sample = {"of": mark, "images": done, "guessed": guessed}
