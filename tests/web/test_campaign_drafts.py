@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -396,6 +397,29 @@ def test_a_campaign_is_duplicated_into_a_draft_with_its_texts_and_items(ada):
     copy = Campaign.objects.get(name="first-1")
     assert settings_of(copy.settings) == settings_of(settings) and copy.state == "open"
     assert instructions.current_text(campaign=copy, kind=q.COREF_LINK).text == "Look twice."
+
+
+@pytest.mark.parametrize("entry", ["marked", "practice", "none"])
+def test_items_that_come_along_with_a_duplicate_are_a_test_where_one_is_wanted(ada, entry):
+    plain_corpus("photos", 14)
+    first = begun(ada, "photos")
+    grid = reverse("mark_items", args=[first.pk, q.COREF_LINK])
+    press(ada, grid, "Save", **{f"mark-{n}": ("yes", "no")[n % 2] for n in range(12)})
+    press(ada, f"{grid}?purpose=control", "Save", **{"mark-0": "yes", "mark-1": "no"})
+    press(ada, at(first, "open"), "Open the campaign")
+    run_jobs()
+    press(ada, f"/campaigns/{Campaign.objects.get().name}/", "Duplicate this campaign")
+    draft = CampaignDraft.objects.get()
+    press(ada, at(draft, "test"), "Next", entry=entry)
+    check = words(ada.get(at(draft, "open")))
+    assert ("Test of links 12 of 12 items." in check) == (entry == "marked")
+    lacking = re.search(r"None for (.*): accuracy is not measured", check)
+    assert lacking is None or "links" not in lacking[1].split(", ")
+    press(ada, at(draft, "open"), "Open the campaign")
+    run_jobs()
+    found = Control.objects.filter(campaign=Campaign.objects.latest("pk"), kind=q.COREF_LINK)
+    assert found.filter(purpose="qualification").count() == (12 if entry == "marked" else 0)
+    assert found.filter(purpose="control").count() == 2
 
 
 def test_the_estimate_of_chains_has_an_interval_and_keeps_what_it_counted(ada, monkeypatch):

@@ -54,6 +54,9 @@ def open_draft(*, draft: CampaignDraft, enqueue: Enqueue) -> Campaign:
             raise CampaignError(
                 _("There is a campaign “%(name)s” already: choose another name.") % {"name": plan.name}
             )
+        if plan.entry in (fields.ENTRY_NONE, fields.ENTRY_PRACTICE):
+            # The test of the campaign that this one is like came along.
+            campaign.controls.filter(purpose=Control.QUALIFICATION).delete()
         items = [
             item
             for item in items_of_marks(plan)
