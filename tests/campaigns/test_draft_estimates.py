@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from annotation.campaigns.drafts import estimate
 from annotation.campaigns.drafts.estimate import EstimateTerms, estimate_draft, estimate_from
@@ -14,7 +16,7 @@ from annotation.campaigns.drafts.opening import images_after_pilot, pilot_of
 from annotation.campaigns.drafts.paces import KindPace
 from annotation.campaigns.drafts.reading import PILOT_IMAGES, read_draft
 from annotation.campaigns.opening import create_campaign, open_campaign_images
-from annotation.models import Account, LayerImage, OpenImage
+from annotation.models import Account, Caption, Image, LayerImage, OpenImage
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.workers.accounts import granting
@@ -74,3 +76,26 @@ def test_a_pilot_leaves_out_no_image_that_gold_does_not_cover() -> None:
     assert images_after_pilot(campaign) == 3
     open_campaign_images(campaign=campaign)
     assert (OpenImage.objects.count(), images_after_pilot(campaign)) == (PILOT_IMAGES + 3, 0)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("images", ["", "700"])
+def test_captions_are_counted_at_once_however_many_images_there_are(images: str) -> None:
+    owner = Account.objects.create(username="ada")
+    granting.grant(account=owner, role="researcher")
+    corpus = a_corpus("streets", some_images(2))
+    captions = Caption.objects.filter(image__corpus=corpus).count()
+    Image.objects.bulk_create(
+        Image(corpus=corpus, key=f"more-{n}", filename=f"{n}.jpg", position=n, width=9, height=9)
+        for n in range(2, 1200)
+    )
+    draft = begin_draft(owner=owner, corpus=corpus)
+    draft.fields = {**draft.fields, "tasks": "graded", "images": images}
+    plan = read_draft(draft)
+    with CaptureQueriesContext(connection) as asked:
+        found = estimate_draft(plan, pilot=20)
+    assert len(asked) == 2
+    kind = "graded_relevance"
+    wanted = plan.settings.answers.wanted(kind)
+    extra = EstimateTerms(plan.kinds, plan.settings, plan.paces).extra(kind)
+    assert found is not None and found.by_kind[kind] == pytest.approx(2 * captions * wanted * extra)

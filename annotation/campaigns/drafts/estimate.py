@@ -179,9 +179,7 @@ def _counted(plan: DraftPlan, images: int) -> dict[str, float]:
     wanted = plan.settings.answers.wanted(kind)
     if kind_of(kind).about == ABOUT_IMAGE:
         return {kind: float(wanted)}
-    captions = 0
-    for part in chunks(list(plan.chosen_images().values_list("pk", flat=True)), 500):
-        captions += Caption.objects.filter(image__in=part).count()
+    captions = Caption.objects.filter(image__in=plan.chosen_images().values("pk")).count()
     pairs = 2 * captions  # each image's own, and as many of others (`campaigns.counted.trial_pairs`)
     if not is_page(kind):
         return {kind: wanted * pairs / images}
