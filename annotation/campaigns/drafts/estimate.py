@@ -18,7 +18,7 @@ from math import ceil, sqrt
 from statistics import fmean, stdev
 from typing import Any
 
-from annotation.campaigns.drafts.paces import SPREAD, KindPace
+from annotation.campaigns.drafts.paces import KindPace, student95
 from annotation.campaigns.drafts.posing import layers_of_images
 from annotation.campaigns.drafts.reading import DraftPlan
 from annotation.campaigns.opening import ENTITIES
@@ -133,7 +133,7 @@ def estimate_from(
         left = sqrt(1 + share) if apart else sqrt(max(0.0, 1 - share))
         if not sampled or len(each) < 2:
             return fmean(each), 0.0
-        return fmean(each), left * _student(len(each) - 1) * stdev(each) / sqrt(len(each))
+        return fmean(each), left * student95(len(each) - 1) * stdev(each) / sqrt(len(each))
 
     def over(weights: Sequence[Mapping[str, float]]) -> Range:
         (mean, _), (low, below), (high, above) = (of(each) for each in weights)
@@ -162,15 +162,6 @@ def estimate_from(
         guessed=guessed,
         whole=not sampled or sampled >= min(LARGEST_REHEARSAL, images),
     )
-
-
-def _student(freedom: int) -> float:
-    """The 97.5 % point of Student's distribution, within 1 % from 4 degrees of freedom on (an expansion by
-    Cornish and Fisher)."""
-    z = SPREAD
-    one = (z**3 + z) / 4
-    two = (5 * z**5 + 16 * z**3 + 3 * z) / 96
-    return z + one / freedom + two / freedom**2
 
 
 def _counted(plan: DraftPlan, images: int) -> dict[str, float]:
