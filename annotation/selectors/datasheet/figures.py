@@ -33,7 +33,7 @@ from annotation.models import (
     Worker,
 )
 from annotation.protocol.campaign_settings import settings_of
-from annotation.protocol.kinds import kind_of, kind_order
+from annotation.protocol.kinds import is_page, kind_of, kind_order
 from annotation.protocol.trust import trust_reading
 from annotation.protocol.work import MICROS
 from annotation.selectors.campaign import CampaignCost, costs
@@ -165,6 +165,7 @@ def _question(
         "machine_answers": done.machines if done else 0,
         "seconds_an_answer": round(done.seconds / done.answers, 2) if done and done.answers else None,
         "written_in_own_words": kind_of(kind).writes,
+        "ticked_on_pages": is_page(kind),
         "test_items": items(Control.QUALIFICATION),
         "control_items": items(Control.CONTROL),
         "accuracy_is_measured": known.accuracy,
