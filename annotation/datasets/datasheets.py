@@ -68,9 +68,10 @@ def datasheet_text(figures: Mapping[str, Any], lacks: list[str]) -> str:
         ("Composition", _composition(corpus, layer, figures["export"], lacks)),
         ("Collection", _collection(layer, campaign)),
     ]
+    if campaign is not None and not campaign["simulated"]:
+        parts.append(("People and pay", _people(campaign)))
     if campaign is not None:
         parts += [
-            ("People and pay", _people(campaign)),
             ("Agreement", _agreement(campaign["questions"])),
             ("Settings and instructions", _versions(campaign)),
         ]

@@ -20,7 +20,7 @@ from annotation.datasets.exporting import export_dataset
 from annotation.datasets.importing import import_corpus
 from annotation.formats import FORMATS
 from annotation.images.pictures import picture_path
-from annotation.models import Assignment, Campaign, Corpus, Judgment
+from annotation.models import Assignment, Campaign, Corpus, Judgment, Task
 from annotation.selectors.datasheet.figures import datasheet_figures
 from annotation.selectors.datasheet.intervals import IntervalEstimate, cohen_kappa, equal_share, mean_overlap
 from tests.factories import a_corpus, some_images
@@ -172,16 +172,18 @@ def test_intervals_are_as_wide_as_a_bootstrap_over_images_says() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_ticks_on_pages_are_no_agreement() -> None:
-    made = relevance.campaign(known=0)
+    made = relevance.campaign({**relevance.MEASURED, "answers": {"relevance": 2}}, known=0)
+    pages = Task.objects.count()
     for worker in relevance.workers(2):
-        lease = relevance.held(made, worker)
-        relevance.submit(worker, lease, relevance.ticks(lease, right=worker % 2 == 0))
+        for _ in range(pages):
+            lease = relevance.held(made, worker)
+            relevance.submit(worker, lease, relevance.ticks(lease, right=worker % 2 == 0))
     # Two who ticked different things about the same images, each with the one word that there is.
     answers = Judgment.objects.filter(campaign=made, role="vote").values_list("image", "key", "answer")
-    assert len(answers) == 2 and len(set(answers)) == 1
+    assert len(answers) == 2 * pages and len(set(answers)) == pages > 0
     figures = datasheet_figures(made.corpus, None, made.corpus.images.all(), made)
     told = figures["campaign"]["questions"]["relevance"]
-    assert told["answers"] == 2 and told["ticked_on_pages"] and told["agreement"] is None
+    assert told["answers"] == 2 * pages and told["ticked_on_pages"] and told["agreement"] is None
     export = {"format": "jsonl", "pictures": False, "counts": {}, "left_out": {}, "notes": []}
     text = datasheet_text({**figures, "export": export}, [])
     assert "answers are ticks on a page, which this sheet does not compare" in text
