@@ -21,7 +21,7 @@ from annotation.common import database
 from annotation.common.batching import chunks
 from annotation.datasets.layer_rows import check_layer_name
 from annotation.datasets.layers import layer_to_read
-from annotation.models import Account, Campaign, Corpus, Image, Layer, OpenImage, SettingsVersion
+from annotation.models import Account, Campaign, Corpus, Image, Layer, LayerImage, OpenImage, SettingsVersion
 from annotation.protocol.campaign_settings import CampaignError, settings_of, settings_of_tasks
 from annotation.protocol.kinds import all_tasks
 from annotation.protocol.mentions import find_mentions
@@ -239,9 +239,15 @@ def _choice(campaign: Campaign, split: str | None, images: int | None, tags: Seq
 def images_chosen(
     campaign: Campaign, *, split: str | None, images: int | None, tags: Sequence[str]
 ) -> QuerySet[Image]:
-    """The images that `open_campaign_images` would have open in all. Raises CampaignError and UnknownName."""
+    """The images that `open_campaign_images` would have open in all, without those that gold does not cover.
+
+    Raises CampaignError and UnknownName.
+    """
     chosen = _choice(campaign, split, images, tags)
-    return chosen.images if chosen.most is None else chosen.images[: chosen.most]
+    found = chosen.images
+    if campaign.tasks == ENTITIES and (layer := gold_layer(campaign.corpus)) is not None:
+        found = found.filter(Exists(LayerImage.objects.filter(layer=layer, image=OuterRef("pk"))))
+    return found if chosen.most is None else found[: chosen.most]
 
 
 def _after_pilot(

@@ -44,8 +44,16 @@ def learn_links(
     gold where no layer is). Raises CampaignError where there is no image to learn from, and as
     `change_campaign_settings` does.
     """
-    found = list(_layers(campaign, corpus, layer))
-    if not found:
+    images = 0
+
+    def counted() -> Iterator[LayerRecord]:
+        nonlocal images
+        for found in _layers(campaign, corpus, layer):
+            images += 1
+            yield found
+
+    chances = learn_chances(counted())
+    if not images:
         raise CampaignError(
             _(
                 "There is no image to learn from: finish some images of campaign “%(name)s” first, or learn "
@@ -53,7 +61,6 @@ def learn_links(
             )
             % {"name": campaign.name}
         )
-    chances = learn_chances(found)
     settings = settings_of(campaign.settings)
     protocol = replace(
         settings.protocol,
@@ -67,7 +74,7 @@ def learn_links(
         actor=actor,
         act="learn_links",
     )
-    return LearnedLinks(len(found), len(chances.pairs), change)
+    return LearnedLinks(images, len(chances.pairs), change)
 
 
 def _layers(campaign: Campaign, corpus: str | None, layer: str | None) -> Iterator[LayerRecord]:

@@ -68,9 +68,10 @@ def datasheet_text(figures: Mapping[str, Any], lacks: list[str]) -> str:
         ("Composition", _composition(corpus, layer, figures["export"], lacks)),
         ("Collection", _collection(layer, campaign)),
     ]
+    if campaign is not None and not campaign["simulated"]:
+        parts.append(("People and pay", _people(campaign)))
     if campaign is not None:
         parts += [
-            ("People and pay", _people(campaign)),
             ("Agreement", _agreement(campaign["questions"])),
             ("Settings and instructions", _versions(campaign)),
         ]
@@ -226,7 +227,11 @@ def _agreement(questions: Mapping[str, Any]) -> Iterator[str]:
     for kind, one in questions.items():
         found = one["agreement"]
         if found is None:
-            why = "answers are texts" if one["written_in_own_words"] else "nobody was asked twice"
+            why = "nobody was asked twice"
+            if one["written_in_own_words"]:
+                why = "answers are texts"
+            elif one["ticked_on_pages"]:
+                why = "answers are ticks on a page, which this sheet does not compare"
             rows.append([kind, "0", "0", "–", f"– ({why})", "–"])
             continue
         rows.append(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
-from annotation.campaigns.drafts.paces import kind_paces
+from annotation.campaigns.drafts.paces import kind_paces, student95
 from annotation.models import Account, Assignment, Campaign, Control, Standing, Worker
 from annotation.protocol import questions as q
 from annotation.workers.accounts import granting
@@ -65,27 +65,45 @@ def test_without_answers_the_seconds_are_published_ones_and_named():
     assert "Papadopoulos" in found.source
 
 
-def test_answers_of_two_workers_are_a_mean_with_its_interval():
+def test_answers_of_five_workers_are_a_mean_with_its_interval():
     made = campaign("quay")
-    answered(made, "w-slow", 30, 6.0)
-    answered(made, "w-fast", 30, 4.0)
+    for name, seconds in zip("abcde", (6.0, 4.0, 5.0, 5.0, 5.0), strict=True):
+        answered(made, f"w-{name}", 20, seconds)
     found = kind_paces(researcher("ada"), (q.COREF_LINK,))[q.COREF_LINK]
     assert found.measured and found.seconds == pytest.approx(5.0)
-    # Residuals of 30 seconds on either side, of two workers: 60 over 60 answers, on either side 1.96 of it.
-    assert found.most - found.seconds == pytest.approx(1.96)
-    assert "60" in found.source
+    # Residuals of 20 seconds on either side, of two of five workers: over 100 answers, and by Student's
+    # distribution with four degrees of freedom.
+    error = (2 * 20**2 * 5 / 4) ** 0.5 / 100
+    assert found.most - found.seconds == pytest.approx(2.776 * error, rel=1e-3)
+    assert "100" in found.source
+
+
+def test_four_workers_are_too_few_in_however_many_campaigns():
+    for made, seconds in ((campaign("quay"), 5.0), (campaign("pier"), 6.0)):
+        for name in "abcd":
+            answered(made, f"w-{name}", 20, seconds)
+    ada = researcher("ada")
+    assert not kind_paces(ada, (q.COREF_LINK,))[q.COREF_LINK].measured
+    answered(made, "w-e", 20, 5.0)
+    assert kind_paces(ada, (q.COREF_LINK,))[q.COREF_LINK].measured
+
+
+@pytest.mark.parametrize(("freedom", "point"), [(2, 4.303), (4, 2.776), (9, 2.262), (29, 2.045)])
+def test_few_degrees_of_freedom_widen_an_interval(freedom, point):
+    assert student95(freedom) == pytest.approx(point, rel=0.01)
 
 
 def test_a_simulated_crowd_the_test_and_one_worker_alone_measure_nothing():
     made = campaign("quay")
-    answered(made, "w-simulated", 90, 0.0)
-    answered(made, "w-tested", 90, 5.0, role="qualification")
+    for name in "abcde":
+        answered(made, f"w-simulated-{name}", 20, 0.0)
+        answered(made, f"w-tested-{name}", 20, 5.0, role="qualification")
     answered(made, "w-alone", 90, 5.0)
     assert not kind_paces(researcher("ada"), (q.COREF_LINK,))[q.COREF_LINK].measured
 
 
 def test_campaigns_of_others_say_nothing():
     made, other = campaign("quay"), campaign("other")
-    answered(made, "w-slow", 30, 6.0)
-    answered(made, "w-fast", 30, 4.0)
+    for name in "abcdef":
+        answered(made, f"w-{name}", 20, 5.0)
     assert not kind_paces(researcher("bob", corpus=other.corpus), (q.COREF_LINK,))[q.COREF_LINK].measured

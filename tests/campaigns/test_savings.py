@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Iterator
 from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from annotation import campaigns
+from annotation.campaigns import savings
 from annotation.campaigns.savings import learn_links
 from annotation.models import AuditEntry, OpenImage
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.link_chances import chances_from, learn_chances
 from annotation.protocol.state import ImageSettings
+from annotation.protocol.terms import Chain, LayerRecord, Mention
 from annotation.queue.image_state import state_of
 from annotation.selectors.records import stream_records
 from tests.queue.world import World
@@ -73,3 +77,25 @@ def test_a_campaign_with_all_savings_on_goes_through_the_queue_to_the_gold() -> 
         assert state.complete and layer is not None
         chains = {frozenset(m.id for m in chain.mentions) for chain in state.layer.chains}
         assert chains == {frozenset(m.id for m in chain.mentions) for chain in layer.chains}
+
+
+def test_images_are_learnt_from_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+
+    class Watched(LayerRecord):
+        __slots__ = ("__weakref__",)
+
+    held: list[weakref.ref[LayerRecord]] = []
+    most = 0
+
+    def watched(*args: object) -> Iterator[LayerRecord]:
+        nonlocal most
+        for number in range(20):
+            layer = Watched((Chain(str(number), (Mention(0, 0, 1, ("man",), ("people",)),)),))
+            held.append(weakref.ref(layer))
+            most = max(most, sum(one() is not None for one in held))
+            yield layer
+
+    monkeypatch.setattr(savings, "_layers", watched)
+    assert learn_links(campaign=world.campaign, corpus=world.corpus.name).images == 20
+    assert most < 5

@@ -15,13 +15,16 @@ import pytest
 from django.utils import translation
 from PIL import Image as Picture
 
+from annotation.datasets.datasheets import datasheet_text
 from annotation.datasets.exporting import export_dataset
 from annotation.datasets.importing import import_corpus
 from annotation.formats import FORMATS
 from annotation.images.pictures import picture_path
-from annotation.models import Assignment, Campaign, Corpus, Judgment
+from annotation.models import Assignment, Campaign, Corpus, Judgment, Task
+from annotation.selectors.datasheet.figures import datasheet_figures
 from annotation.selectors.datasheet.intervals import IntervalEstimate, cohen_kappa, equal_share, mean_overlap
 from tests.factories import a_corpus, some_images
+from tests.queue import test_relevance_pages as relevance
 from tests.queue.world import TRUSTING, World
 
 PAID = {**TRUSTING, "link_votes": 3, "pay": {"basis": "hour", "hourly": 12.5, "currency": "EUR"}}
@@ -85,11 +88,19 @@ def test_equal_answers_make_equal_bytes_in_every_format_and_language(world: Worl
 def test_a_simulated_campaign_does_not_pass_for_people(world: World, tmp_path: Path) -> None:
     figures, text = sheet(world, tmp_path / "people", include_unfinished=True)
     assert not figures["campaign"]["simulated"] and "People made it here" in text
+    assert "## People and pay" in text
+    told = figures["campaign"]["questions"].values()
+    assert any(one["seconds_an_answer"] is not None for one in told)
     Campaign.objects.update(simulated=True)
     figures, text = sheet(world, tmp_path / "simulated", include_unfinished=True)
     assert figures["campaign"]["simulated"] and "People made it here" not in text
     assert "It was simulated: no person answered anything." in text
     assert "The answers are simulated: they say nothing about people" in text
+    # Nobody worked or was paid, and a program took no time that says anything.
+    assert "## People and pay" not in text and "worked under pseudonyms" not in text
+    questions = figures["campaign"]["questions"].values()
+    assert all(one["seconds_an_answer"] is None for one in questions)
+    assert any(one["answers"] for one in questions)
 
 
 def test_people_are_counted_and_never_named(world: World, tmp_path: Path) -> None:
@@ -157,6 +168,26 @@ def test_intervals_are_as_wide_as_a_bootstrap_over_images_says() -> None:
         assert told is not None and told.low is not None and told.high is not None
         assert told.low < told.value < told.high
         assert abs((told.high - told.low) / (high - low) - 1) < 0.2, name
+
+
+@pytest.mark.django_db(transaction=True)
+def test_ticks_on_pages_are_no_agreement() -> None:
+    made = relevance.campaign({**relevance.MEASURED, "answers": {"relevance": 2}}, known=0)
+    pages = Task.objects.count()
+    for worker in relevance.workers(2):
+        for _ in range(pages):
+            lease = relevance.held(made, worker)
+            relevance.submit(worker, lease, relevance.ticks(lease, right=worker % 2 == 0))
+    # Two who ticked different things about the same images, each with the one word that there is.
+    answers = Judgment.objects.filter(campaign=made, role="vote").values_list("image", "key", "answer")
+    assert len(answers) == 2 * pages and len(set(answers)) == pages > 0
+    figures = datasheet_figures(made.corpus, None, made.corpus.images.all(), made)
+    told = figures["campaign"]["questions"]["relevance"]
+    assert told["answers"] == 2 * pages and told["ticked_on_pages"] and told["agreement"] is None
+    export = {"format": "jsonl", "pictures": False, "counts": {}, "left_out": {}, "notes": []}
+    text = datasheet_text({**figures, "export": export}, [])
+    assert "answers are ticks on a page, which this sheet does not compare" in text
+    assert "nobody was asked twice" not in text
 
 
 def test_where_all_agree_there_is_an_interval_and_no_kappa() -> None:

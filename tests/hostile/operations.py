@@ -676,7 +676,18 @@ post(
 get("draft_settings", RUNNERS, _own_draft)
 post("draft_settings", RUNNERS, _own_draft, settings=SETTINGS)
 get("mark_items", RUNNERS, _own_draft, q.COREF_LINK, purpose="control", turn=0)
-post("mark_items", RUNNERS, _own_draft, q.COREF_LINK, go="done", **{"mark-0": "yes", "mark-1": "no"})
+
+
+@by("mark_items", "marked", RUNNERS)
+def words_marked(at: At) -> Call:
+    draft = CampaignDraft.objects.get(pk=_own_draft(at))
+    posed = posing.posed_questions(read_draft(draft), q.COREF_LINK)
+    stamps = [(f"mark-{number}-of", each.stamp) for number, each in enumerate(posed)]
+    address = reverse("mark_items", args=[draft.pk, q.COREF_LINK])
+    answers = [("mark-0", "yes"), ("mark-1", "no")]
+    return Call("POST", address, fields=[("go", "done"), *stamps, *answers])
+
+
 get("preview_task", RUNNERS, _own_draft, q.COREF_LINK, n=1)
 post("preview_task", RUNNERS, _own_draft, q.COREF_LINK, answer="yes")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from annotation.models import (
     Campaign,
     CampaignDraft,
     Control,
+    Image,
     Item,
     Job,
     Judgment,
@@ -32,7 +34,7 @@ from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from annotation.task_types.relevance.rules import RELEVANCE
 from tests.factories import a_corpus, an_image, some_images
 from tests.web import world as people
-from tests.web.staff import press, said, words
+from tests.web.staff import forms, press, said, words
 
 pytestmark = pytest.mark.django_db
 START = "/campaign-drafts/"
@@ -243,21 +245,60 @@ def test_marks_that_all_have_one_answer_keep_the_campaign_shut(ada):
     assert "Ready to open" in words(ada.get(at(draft, "open")))
 
 
+def test_an_answer_never_lands_on_another_picture(ada):
+    plain_corpus("photos", 40)
+    draft = begun(ada, "photos")
+    grid = reverse("mark_items", args=[draft.pk, q.COREF_LINK])
+    first = ada.get(grid)
+    (form,) = (form for form in forms(first) if "Save" in form.buttons)
+    before = {name: values[-1] for name, values in form.fields.items()}
+    press(ada, grid, "Save", **{"mark-0": "yes"})
+    draft.refresh_from_db()
+    kept = draft.marks
+    # Another tab changes how many images are asked about: the grid shows others.
+    press(ada, at(draft, "corpus"), "Next", images="3")
+    draft.refresh_from_db()
+    posed = posing.posed_questions(read_draft(draft), q.COREF_LINK)
+    stamps = [before[f"mark-{n}-of"] for n in range(12)]
+    moved = [n for n in range(12) if posed[n].stamp != stamps[n]]
+    assert 0 < len(moved)
+    page = ada.post(grid, before | {f"mark-{n}": "no" for n in range(12)})
+    assert page.status_code == 409
+    told = "The pictures have changed since you opened this page: mark this one again."
+    # Said above the grid and at each card.
+    assert words(page).count(told) == 2 * len(moved)
+    (again,) = (form for form in forms(page) if "Save" in form.buttons)
+    assert all(again.fields[f"mark-{n}"] == [""] for n in moved)
+    draft.refresh_from_db()
+    staying = {posed[n].key for n in range(12) if n not in moved}
+    marked = {mark["image"]: mark["known"] for mark in draft.marks}
+    assert marked == {mark["image"]: mark["known"] for mark in kept} | dict.fromkeys(staying, "no")
+    # Pictures that are gone altogether are told, too.
+    Image.objects.filter(corpus=draft.corpus, position__gte=5).delete()
+    page = ada.post(grid, before | {f"mark-{n}": "no" for n in range(12)})
+    assert page.status_code == 409 and "is gone: its answer was not saved" in words(page)
+
+
 def test_boxes_that_are_drawn_answer_the_other_questions_about_boxes_too(ada):
     plain_corpus("photos")
     draft = begun(ada, "photos")
     posed = posing.posed_questions(read_draft(draft), q.BOX_DRAWING)
     place = reverse("mark_boxes", args=[draft.pk, q.BOX_DRAWING])
-    drawn = {"answer": "drawn", "xmin": "100", "ymin": "50", "xmax": "220", "ymax": "300", "way": "drag"}
+    box = {"answer": "drawn", "xmin": "100", "ymin": "50", "xmax": "220", "ymax": "300", "way": "drag"}
     for number, each in enumerate(posed[:8]):
         address = f"{place}?purpose=qualification&image={each.key}"
+        drawn = {**box, "of": each.stamp}
+        shown = ada.get(address)
+        assert [each.stamp] in [form.fields.get("of") for form in forms(shown)]
         page = ada.post(address, drawn)
         assert page.status_code == 302, page.content.decode()[:500]
         if number % 2:
             ada.post(address, {**drawn, "xmin": "300", "xmax": "400"})
-        page = ada.post(address, {"answer": "none"})
+        page = ada.post(address, {"answer": "none", "of": each.stamp})
         assert page.status_code == 302
-    small = ada.post(f"{place}?image={posed[9].key}", {**drawn, "xmax": "9000"})
+    other = ada.post(f"{place}?image={posed[9].key}", {**box, "of": posed[8].stamp})
+    assert other.status_code == 422 and "This picture has changed" in words(other)
+    small = ada.post(f"{place}?image={posed[9].key}", {**box, "of": posed[9].stamp, "xmax": "9000"})
     assert small.status_code == 422 and "leaves image" in words(small)
     press(ada, at(draft, "open"), "Open the campaign")
     run_jobs()
@@ -356,6 +397,29 @@ def test_a_campaign_is_duplicated_into_a_draft_with_its_texts_and_items(ada):
     copy = Campaign.objects.get(name="first-1")
     assert settings_of(copy.settings) == settings_of(settings) and copy.state == "open"
     assert instructions.current_text(campaign=copy, kind=q.COREF_LINK).text == "Look twice."
+
+
+@pytest.mark.parametrize("entry", ["marked", "practice", "none"])
+def test_items_that_come_along_with_a_duplicate_are_a_test_where_one_is_wanted(ada, entry):
+    plain_corpus("photos", 14)
+    first = begun(ada, "photos")
+    grid = reverse("mark_items", args=[first.pk, q.COREF_LINK])
+    press(ada, grid, "Save", **{f"mark-{n}": ("yes", "no")[n % 2] for n in range(12)})
+    press(ada, f"{grid}?purpose=control", "Save", **{"mark-0": "yes", "mark-1": "no"})
+    press(ada, at(first, "open"), "Open the campaign")
+    run_jobs()
+    press(ada, f"/campaigns/{Campaign.objects.get().name}/", "Duplicate this campaign")
+    draft = CampaignDraft.objects.get()
+    press(ada, at(draft, "test"), "Next", entry=entry)
+    check = words(ada.get(at(draft, "open")))
+    assert ("Test of links 12 of 12 items." in check) == (entry == "marked")
+    lacking = re.search(r"None for (.*): accuracy is not measured", check)
+    assert lacking is None or "links" not in lacking[1].split(", ")
+    press(ada, at(draft, "open"), "Open the campaign")
+    run_jobs()
+    found = Control.objects.filter(campaign=Campaign.objects.latest("pk"), kind=q.COREF_LINK)
+    assert found.filter(purpose="qualification").count() == (12 if entry == "marked" else 0)
+    assert found.filter(purpose="control").count() == 2
 
 
 def test_the_estimate_of_chains_has_an_interval_and_keeps_what_it_counted(ada, monkeypatch):

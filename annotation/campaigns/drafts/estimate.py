@@ -18,7 +18,7 @@ from math import ceil, sqrt
 from statistics import fmean, stdev
 from typing import Any
 
-from annotation.campaigns.drafts.paces import SPREAD, KindPace
+from annotation.campaigns.drafts.paces import KindPace, student95
 from annotation.campaigns.drafts.posing import layers_of_images
 from annotation.campaigns.drafts.reading import DraftPlan
 from annotation.campaigns.opening import ENTITIES
@@ -113,9 +113,13 @@ def estimate_from(
     pilot: int = 0,
     sampled: int = 0,
     guessed: bool = False,
+    apart: bool = False,
 ) -> DraftEstimate:
     """Sums over `images` from the answers that each image of a sample takes, by kind. Where `sampled` is 0
-    the sample is no sample, but the mean of all."""
+    the sample is no sample, but the mean of all.
+
+    `apart`: the sample is none of the `images`, but of others like them, as those of a pilot are.
+    """
     extra = {kind: terms.extra(kind) for kind in terms.kinds}
 
     def of(weigh: Mapping[str, float]) -> tuple[float, float]:
@@ -124,10 +128,12 @@ def estimate_from(
             sum(weigh[kind] * extra[kind] * number for kind, number in one.items() if kind in extra)
             for one in sample
         ]
-        left = sqrt(max(0.0, 1 - len(each) / images))  # what was looked at is known
+        # Of the images themselves what was looked at is known; of others they have a chance of their own.
+        share = len(each) / images
+        left = sqrt(1 + share) if apart else sqrt(max(0.0, 1 - share))
         if not sampled or len(each) < 2:
             return fmean(each), 0.0
-        return fmean(each), left * _student(len(each) - 1) * stdev(each) / sqrt(len(each))
+        return fmean(each), left * student95(len(each) - 1) * stdev(each) / sqrt(len(each))
 
     def over(weights: Sequence[Mapping[str, float]]) -> Range:
         (mean, _), (low, below), (high, above) = (of(each) for each in weights)
@@ -158,24 +164,13 @@ def estimate_from(
     )
 
 
-def _student(freedom: int) -> float:
-    """The 97.5 % point of Student's distribution, within 1 % from 4 degrees of freedom on (an expansion by
-    Cornish and Fisher)."""
-    z = SPREAD
-    one = (z**3 + z) / 4
-    two = (5 * z**5 + 16 * z**3 + 3 * z) / 96
-    return z + one / freedom + two / freedom**2
-
-
 def _counted(plan: DraftPlan, images: int) -> dict[str, float]:
     """Answers of the one kind that is asked, for each image on average: these are counted, not guessed."""
     (kind,) = plan.kinds
     wanted = plan.settings.answers.wanted(kind)
     if kind_of(kind).about == ABOUT_IMAGE:
         return {kind: float(wanted)}
-    captions = 0
-    for part in chunks(list(plan.chosen_images().values_list("pk", flat=True)), 500):
-        captions += Caption.objects.filter(image__in=part).count()
+    captions = Caption.objects.filter(image__in=plan.chosen_images().values("pk")).count()
     pairs = 2 * captions  # each image's own, and as many of others (`campaigns.counted.trial_pairs`)
     if not is_page(kind):
         return {kind: wanted * pairs / images}
@@ -211,6 +206,8 @@ def _rehearsed(plan: DraftPlan) -> tuple[list[dict[str, float]], bool]:
             asked: Counter[str] = answers_for((record.id, size, told), settings, seed=plan.draft.pk)
             done[str(row.pk)] = {kind: float(number) for kind, number in asked.items()}
             guessed = not known
+        for row in rows.values():  # nothing is asked about images that gold does not cover
+            done.setdefault(str(row.pk), {})
         new += len(few)
     if new:
         sample = {"of": mark, "images": done, "guessed": guessed}

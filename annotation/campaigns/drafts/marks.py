@@ -22,6 +22,7 @@ from annotation.protocol.terms import Box
 from annotation.quality.controls import BadItem, ControlItem, CountedControlItem
 from annotation.quality.controls.counted import counted_row
 from annotation.quality.controls.items import Images, control_row
+from annotation.selectors.controls import control_item_counts
 
 #: Marks that one draft may hold.
 MOST_MARKS = 2000
@@ -171,6 +172,17 @@ def strata_of_marks(plan: DraftPlan) -> dict[tuple[str, str], Counter[str]]:
     return dict(found)
 
 
+def strata_there(plan: DraftPlan) -> dict[tuple[str, str], Counter[str]]:
+    """What `strata_of_marks` counts, and the items that come along from the campaign that a draft is like."""
+    found = strata_of_marks(plan)
+    like = plan.draft.like
+    if like is not None and plan.corpus is not None and like.corpus_id == plan.corpus.pk:
+        for (kind, purpose, answer), number in control_item_counts(like).items():
+            if kind in plan.kinds:
+                found.setdefault((kind, purpose), Counter())[answer] += number
+    return found
+
+
 def check_items(plan: DraftPlan, items: Iterable[MarkedItem]) -> None:
     """Raise BadItem where one of the items cannot be a control item of the campaign; nothing is stored."""
     assert plan.corpus is not None
@@ -214,4 +226,5 @@ __all__ = [
     "marks_of",
     "purposes_of",
     "strata_of_marks",
+    "strata_there",
 ]

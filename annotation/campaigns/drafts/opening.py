@@ -54,6 +54,9 @@ def open_draft(*, draft: CampaignDraft, enqueue: Enqueue) -> Campaign:
             raise CampaignError(
                 _("There is a campaign “%(name)s” already: choose another name.") % {"name": plan.name}
             )
+        if plan.entry in (fields.ENTRY_NONE, fields.ENTRY_PRACTICE):
+            # The test of the campaign that this one is like came along.
+            campaign.controls.filter(purpose=Control.QUALIFICATION).delete()
         items = [
             item
             for item in items_of_marks(plan)
@@ -157,7 +160,7 @@ def pilot_estimate(campaign: Campaign, *, reader: Account) -> DraftEstimate | No
         sample = {image: {kind: n * share for kind, n in of.items()} for image, of in sample.items()}
     settings, kinds = settings_of(campaign.settings), campaign.kinds
     terms = EstimateTerms(kinds, settings, kind_paces(reader, kinds), counted_twice=True)
-    return estimate_from(terms, left, list(sample.values()), sampled=len(sample))
+    return estimate_from(terms, left, list(sample.values()), sampled=len(sample), apart=True)
 
 
 def _choice(pilot: Mapping[str, Any]) -> dict[str, Any]:

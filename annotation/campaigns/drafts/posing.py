@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from itertools import combinations
 from typing import Any
 
@@ -46,6 +47,12 @@ class PosedQuestion:
     boxes: tuple[Box, ...] = ()
     pending: Box | None = None
     captions: tuple[tuple[str, int], ...] = field(default=())
+
+    @property
+    def stamp(self) -> str:
+        """A short text that differs for any other question, so that no answer lands on another picture."""
+        asked = (self.kind, self.image, self.key, self.mentions, self.captions, self.boxes, self.pending)
+        return blake2b(repr(asked).encode(), digest_size=9).hexdigest()
 
 
 def posed_questions(

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.campaigns.drafts import fields
-from annotation.campaigns.drafts.marks import strata_of_marks
+from annotation.campaigns.drafts.marks import strata_there
 from annotation.campaigns.drafts.reading import DraftPlan, marked_kinds
 from annotation.campaigns.opening import ENTITIES, SMALLEST_CROWD
 from annotation.models import Caption, Control, Image
@@ -128,7 +128,7 @@ def _of_test(plan: DraftPlan) -> list[ReadinessLine]:
 def _of_marked_test(plan: DraftPlan) -> list[ReadinessLine]:
     """A line for each kind: whether its test can be taken, and whether it is as long as it should be."""
     found, step, wanted = [], fields.TEST_STEP, plan.settings.trust.verdict_known
-    there = strata_of_marks(plan)
+    there = strata_there(plan)
     kinds = marked_kinds(plan.tasks)
     for kind in kinds:
         answers = there.get((kind, Control.QUALIFICATION))
@@ -159,7 +159,7 @@ def _of_work(plan: DraftPlan) -> list[ReadinessLine]:
     if plan.entry == fields.ENTRY_KNOWN:
         text = _("Made from “%(source)s” when the campaign opens.") % {"source": plan.known}
         return [ReadinessLine(LINE_DONE, title, text, step)]
-    there = strata_of_marks(plan)
+    there = strata_there(plan)
     lacking = [kind for kind in kinds if not there.get((kind, Control.CONTROL))]
     if not lacking:
         return [ReadinessLine(LINE_DONE, title, _("Each question has some."), step)]

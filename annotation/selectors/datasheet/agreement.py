@@ -47,14 +47,15 @@ class QuestionAgreement:
 
 
 def agreement_by_question(campaign: Campaign) -> dict[str, QuestionAgreement]:
-    """Kind -> agreement; without kinds whose questions nobody answered twice, or whose answers are texts."""
+    """Kind -> agreement; without kinds whose questions nobody answered twice, or whose answers are texts or
+    ticks: there the word that is compared says nothing."""
     pairs: dict[str, dict[int, Counter[tuple[str, str]]]] = defaultdict(lambda: defaultdict(Counter))
     counted = _TWO.format(
         columns="a.kind, a.image_id, a.answer, b.answer, count(*)",
         rest="GROUP BY a.kind, a.image_id, a.answer, b.answer",
     )
     for kind, image, first, second, count in _rows(counted, campaign):
-        if not kind_of(kind).writes:
+        if not (kind_of(kind).writes or kind_of(kind).with_content):
             pairs[kind][image][first, second] += count
     overlaps: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     drawn = _TWO.format(

@@ -33,7 +33,7 @@ from annotation.models import (
     Worker,
 )
 from annotation.protocol.campaign_settings import settings_of
-from annotation.protocol.kinds import kind_of, kind_order
+from annotation.protocol.kinds import is_page, kind_of, kind_order
 from annotation.protocol.trust import trust_reading
 from annotation.protocol.work import MICROS
 from annotation.selectors.campaign import CampaignCost, costs
@@ -157,14 +157,17 @@ def _question(
         reading = trust_reading(kind, state, known, examined=asked is not None)
         read_as = "withdrawn" if withdrawn else "blocked" if blocked else reading
         read[read_as] = read.get(read_as, 0) + 1
+    # A simulated crowd takes no time that says anything about people.
+    timed = done if done and done.answers and not campaign.simulated else None
     return {
         "answers": done.answers if done else 0,
         "control_answers": done.controls if done else 0,
         "test_answers": done.tests if done else 0,
         "double_checks": done.double_checks if done else 0,
         "machine_answers": done.machines if done else 0,
-        "seconds_an_answer": round(done.seconds / done.answers, 2) if done and done.answers else None,
+        "seconds_an_answer": round(timed.seconds / timed.answers, 2) if timed else None,
         "written_in_own_words": kind_of(kind).writes,
+        "ticked_on_pages": is_page(kind),
         "test_items": items(Control.QUALIFICATION),
         "control_items": items(Control.CONTROL),
         "accuracy_is_measured": known.accuracy,

@@ -32,7 +32,12 @@ from annotation.campaigns.drafts.marks import (
     purposes_of,
     strata_of_marks,
 )
-from annotation.campaigns.drafts.posing import PosedQuestion, posed_questions, posed_without_boxes
+from annotation.campaigns.drafts.posing import (
+    GRID_PICTURES,
+    PosedQuestion,
+    posed_questions,
+    posed_without_boxes,
+)
 from annotation.campaigns.drafts.reading import DraftPlan, marked_kinds
 from annotation.models import Control
 from annotation.protocol.kinds import kind_of
@@ -148,6 +153,8 @@ def mark_boxes(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpResponse
             keep_marks(draft=plan.draft, marks=[], cleared=[place])
             return redirect(request.get_full_path())
         try:
+            if entered.get("of") != asked.stamp:
+                raise BadItem(_("This picture has changed since you opened this page: draw its boxes again."))
             type_ = TASK_TYPES.get(kind)
             answer = type_.parse(type_.from_form(entered))
             boxes = [Box(*box) for box in mark["known"]] if mark is not None else []
@@ -168,6 +175,7 @@ def mark_boxes(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpResponse
         "purpose": purpose,
         "turn": turn,
         "desk": desk,
+        "stamp": asked.stamp,
         "parts": parts_of_task(request, desk),
         "drawn": len(mark["known"]) if mark is not None else 0,
         "back": _address(plan, kind, purpose, turn),
@@ -219,6 +227,13 @@ def _keep(
     """Keep what a grid sent; by card, what is wrong with the others."""
     marks, cleared, wrongs = list[Mark](), list[MarkPlace](), dict[str, str]()
     for number, each in enumerate(posed):
+        if f"mark-{number}-of" not in given and not _is_given(number, given):
+            continue  # it was not on the page yet
+        if not _is_for(each, number, given):
+            wrongs[f"mark-{number}"] = _(
+                "The pictures have changed since you opened this page: mark this one again."
+            )
+            continue
         known = _answered(each, number, given)
         if known is None:
             cleared.append(MarkPlace(each.kind, purpose, each.key))
@@ -227,8 +242,24 @@ def _keep(
             marks.append(mark_for(plan, each, purpose, known))
         except BadItem as error:
             wrongs[f"mark-{number}"] = str(error)
+    for number in range(len(posed), GRID_PICTURES):
+        if _is_given(number, given):
+            wrongs[f"mark-{number}"] = _("A picture that you marked is gone: its answer was not saved.")
     keep_marks(draft=plan.draft, marks=marks, cleared=cleared)
     return wrongs
+
+
+def _is_given(number: int, given: Mapping[str, str]) -> bool:
+    """Whether a card was answered."""
+    name = f"mark-{number}"
+    return bool(given.get(name)) or any(
+        field.startswith(f"{name}-") and field != f"{name}-of" for field in given
+    )
+
+
+def _is_for(posed: PosedQuestion, number: int, given: Mapping[str, str]) -> bool:
+    """Whether what a card was given is about this very question: the grid is drawn anew each time."""
+    return given.get(f"mark-{number}-of") == posed.stamp
 
 
 def _answered(posed: PosedQuestion, number: int, given: Mapping[str, str]) -> Any:
@@ -257,6 +288,8 @@ def _card(
     wrongs: Mapping[str, str],
 ) -> MarkCard:
     kind, name = kind_of(posed.kind), f"mark-{number}"
+    if given is not None and not _is_for(posed, number, given):
+        given = None  # it is about another picture
     mark = marks_of(plan).get(MarkPlace(posed.kind, purpose, posed.key))
     if mark is not None and not is_about(mark, posed):
         mark = None

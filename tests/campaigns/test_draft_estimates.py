@@ -1,0 +1,101 @@
+"""An estimate beside what comes of it: intervals by brute force, images that gold does not cover."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from annotation.campaigns.drafts import estimate
+from annotation.campaigns.drafts.estimate import EstimateTerms, estimate_draft, estimate_from
+from annotation.campaigns.drafts.keeping import begin_draft
+from annotation.campaigns.drafts.opening import images_after_pilot, pilot_of
+from annotation.campaigns.drafts.paces import KindPace
+from annotation.campaigns.drafts.reading import PILOT_IMAGES, read_draft
+from annotation.campaigns.opening import create_campaign, open_campaign_images
+from annotation.models import Account, Caption, Image, LayerImage, OpenImage
+from annotation.protocol import questions as q
+from annotation.protocol.campaign_settings import settings_of
+from annotation.workers.accounts import granting
+from tests.factories import a_corpus, some_images
+
+PACE = KindPace(6.0, 6.0, 6.0, "known", True)
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_intervals_hold_the_sum_over_the_images_as_often_as_they_say(apart: bool) -> None:
+    terms = EstimateTerms((q.BOX_DRAWING,), settings_of({}), {q.BOX_DRAWING: PACE}, counted_twice=True)
+    extra, draw, held, times = terms.extra(q.BOX_DRAWING), np.random.default_rng(5), 0, 1500
+    for _ in range(times):
+        # Twenty images of a pilot or of a rehearsal, and all others.
+        answers = np.round(draw.normal(30, 8, 60)).clip(0)
+        sample = [{q.BOX_DRAWING: float(number)} for number in answers[:20]]
+        asked = answers[20:] if apart else answers
+        found = estimate_from(terms, len(asked), sample, sampled=len(sample), apart=apart).answers
+        held += found.low <= extra * asked.sum() <= found.high
+    assert abs(held / times - 0.95) < 0.02
+
+
+def half_covered(number: int) -> Any:
+    """A corpus whose layer covers every other image."""
+    corpus = a_corpus("streets", some_images(number))
+    LayerImage.objects.filter(image__position__in=range(1, number, 2)).delete()
+    return corpus
+
+
+@pytest.mark.django_db
+def test_images_that_gold_does_not_cover_take_no_answers_and_one_look(monkeypatch) -> None:
+    owner = Account.objects.create(username="ada")
+    granting.grant(account=owner, role="researcher")
+    draft = begin_draft(owner=owner, corpus=half_covered(8))
+    monkeypatch.setattr(estimate, "SECONDS_A_LOOK", 60.0)
+    found = estimate_draft(read_draft(draft), pilot=2)
+    assert found is not None and found.whole and found.sampled == 8
+    draft.refresh_from_db()
+    assert sorted(map(bool, draft.sample["images"].values())) == [False] * 4 + [True] * 4
+    # Four images alone would take as much.
+    covered = [one for one in draft.sample["images"].values() if one]
+    plan = read_draft(draft)
+    alone = estimate_from(
+        EstimateTerms(plan.kinds, plan.settings, plan.paces), 4, covered, sampled=len(covered)
+    )
+    assert found.answers.value == pytest.approx(alone.answers.value)
+
+
+@pytest.mark.django_db
+def test_a_pilot_leaves_out_no_image_that_gold_does_not_cover() -> None:
+    number = 2 * PILOT_IMAGES + 6
+    half_covered(number)
+    campaign = create_campaign(name="half", corpus="streets", tasks="entities")
+    first = pilot_of(campaign=campaign, whole={"split": None, "images": None, "tags": []})
+    open_campaign_images(campaign=campaign, images=first["images"])
+    assert OpenImage.objects.count() == PILOT_IMAGES
+    assert images_after_pilot(campaign) == 3
+    open_campaign_images(campaign=campaign)
+    assert (OpenImage.objects.count(), images_after_pilot(campaign)) == (PILOT_IMAGES + 3, 0)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("images", ["", "700"])
+def test_captions_are_counted_at_once_however_many_images_there_are(images: str) -> None:
+    owner = Account.objects.create(username="ada")
+    granting.grant(account=owner, role="researcher")
+    corpus = a_corpus("streets", some_images(2))
+    captions = Caption.objects.filter(image__corpus=corpus).count()
+    Image.objects.bulk_create(
+        Image(corpus=corpus, key=f"more-{n}", filename=f"{n}.jpg", position=n, width=9, height=9)
+        for n in range(2, 1200)
+    )
+    draft = begin_draft(owner=owner, corpus=corpus)
+    draft.fields = {**draft.fields, "tasks": "graded", "images": images}
+    plan = read_draft(draft)
+    with CaptureQueriesContext(connection) as asked:
+        found = estimate_draft(plan, pilot=20)
+    assert len(asked) == 2
+    kind = "graded_relevance"
+    wanted = plan.settings.answers.wanted(kind)
+    extra = EstimateTerms(plan.kinds, plan.settings, plan.paces).extra(kind)
+    assert found is not None and found.by_kind[kind] == pytest.approx(2 * captions * wanted * extra)
