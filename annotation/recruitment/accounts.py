@@ -19,6 +19,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from annotation.audit import record
+from annotation.common import database
 from annotation.common.roles import ANNOTATOR
 from annotation.jobs import emails
 from annotation.models import Account
@@ -26,7 +28,7 @@ from annotation.recruitment import sign_in_elsewhere
 from annotation.selectors.campaign.cost import money
 from annotation.selectors.workers import own_data
 from annotation.web.common import limits
-from annotation.web.common.confirm import confirmed
+from annotation.web.common.confirm import confirmed, confirmed_where
 from annotation.web.common.sign_in import widened_for_redirect
 from annotation.web.staff.frame import account_of, said
 from annotation.workers import payments, pseudonyms, rate_limit, sessions
@@ -115,16 +117,28 @@ def account(request: HttpRequest) -> HttpResponse:
     return _account(request, MailForm(initial={"email": found.email, "messages": wants}))
 
 
+def _names_another_address(request: HttpRequest) -> bool:
+    return request.POST.get("email", "").strip() != account_of(request).email
+
+
 @require_POST
+@confirmed_where(_names_another_address)
 def mail(request: HttpRequest) -> HttpResponse:
-    """Keep an e-mail address for a forgotten password, and for messages where wanted; or forget it."""
+    """Keep an e-mail address for a forgotten password, and for messages where wanted; or forget it.
+
+    Another address takes the password: whoever reads its e-mails can choose a new one.
+    """
     form = MailForm(request.POST)
     if not form.is_valid():
         return _account(request, form, status=422)
     found = account_of(request)
-    found.email = form.cleaned_data["email"]
+    before, found.email = found.email, form.cleaned_data["email"]
     found.mails_messages = bool(found.email) and form.cleaned_data["messages"]
-    found.save(update_fields=["email", "mails_messages"])
+    with database.writing():
+        found.save(update_fields=["email", "mails_messages"])
+        if found.email != before:
+            # Which address is nobody's affair; that it changed is.
+            record(actor=found, act="change_email", account=found.get_username())
     messages.success(request, _("Email address saved.") if found.email else _("Email address removed."))
     return redirect("account")
 
