@@ -86,22 +86,39 @@ class PasswordResetConfirm(views.PasswordResetConfirmView):
 
     def form_valid(self, form: SetPasswordForm[Account]) -> HttpResponse:
         """Whoever has read the e-mail need not wait for what others tried; whoever knew the old password is
-        out at once, with the tokens that they made."""
+        out at once, with the tokens that they made and the other way to sign in that they may have connected."""
         pair, name, *_address = limits.sign_in_tries(self.request, form.user.get_username())
         rate_limit.forget(pair, name)
         messages.success(self.request, _("Password changed. Sign in with the new one."))
         then = super().form_valid(form)
+        sign_in_elsewhere.disconnect(form.user)
         sessions.end_access(form.user)
         return then
 
 
 class PasswordChange(views.PasswordChangeView):
-    """A new password for somebody who knows the old one."""
+    """A new password for somebody who knows the old one, which is not guessed here faster than at the
+    sign-in."""
 
     template_name = "annotation/entry/password.html"
     success_url = reverse_lazy("account")
 
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Try the old password, unless that was tried too often: then even the right one is refused."""
+        self.tries = limits.sign_in_tries(request, account_of(request).get_username())
+        if seconds := rate_limit.attempt(*self.tries):
+            again = self.get_form_class()(account_of(request))
+            return limits.too_often(request, self.template_name, seconds, **self.get_context_data(form=again))
+        return super().post(request, *args, **kwargs)
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        """Only a wrong old password counts as a guess."""
+        if "old_password" not in form.errors:
+            rate_limit.take_back(*self.tries)
+        return super().form_invalid(form)
+
     def form_valid(self, form: Any) -> HttpResponse:
+        rate_limit.take_back(*self.tries)
         messages.success(self.request, _("Password changed."))
         return super().form_valid(form)
 

@@ -114,12 +114,12 @@ def write_approvals(
         lines = [[row.submission] for row in found]
         head = ["AssignmentId"]
     else:
-        owed = {row.participant: row for row in found if row.due >= CENT}
         lines = [
-            [row.participant, _cents(row.due)]
+            [last.participant, _cents(due)]
             if provider == PROLIFIC
-            else [row.participant, row.submission, _cents(row.due), reason]
-            for row in owed.values()
+            else [last.participant, last.submission, _cents(due), reason]
+            for last, due in _owed_to_people(found)
+            if due >= CENT
         ]
         head = ["WorkerId", "AssignmentId", "BonusAmount", "Reason"]
     writer = csv.writer(file, lineterminator="\n")
@@ -136,6 +136,21 @@ def write_approvals(
             number=len(lines),
         )
     return len(lines)
+
+
+def _owed_to_people(found: list[Submission]) -> list[tuple[Submission, int]]:
+    """The last submission of each person of the platform, and the whole cents, in millionths, that are due to
+    all workers that they are here: who comes by another browser may be another one."""
+    people: dict[str, dict[str, Submission]] = {}
+    for row in found:
+        workers = people.setdefault(row.participant, {})
+        # Taken out first, so that the last submission comes last.
+        workers.pop(row.worker, None)
+        workers[row.worker] = row
+    return [
+        (list(workers.values())[-1], sum(row.due - row.due % CENT for row in workers.values() if row.due > 0))
+        for workers in people.values()
+    ]
 
 
 def _cents(micros: int) -> str:

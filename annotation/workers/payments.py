@@ -14,7 +14,7 @@ import io
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import IO
 
 from django.db.models import Exists, OuterRef, QuerySet
@@ -34,6 +34,8 @@ from annotation.selectors.campaign.sums import earned
 LEDGER_LINES_PER_QUERY = 2_000
 #: Characters of a reference and of a reason, at most.
 LONGEST_REFERENCE, LONGEST_PAYMENT_REASON = 100, 200
+#: The largest amount that is read, in millionths: no payment is that large, and all are stored exactly.
+LARGEST_AMOUNT = 10**18
 _COLUMNS = ("at", "worker", "entry", "kind", "role", "seconds", "amount", "currency", "reference", "settings")
 
 
@@ -314,10 +316,10 @@ def micros_of(text: str) -> int:
     """An amount as people write it, in millionths: "12.50". Raises PaymentError."""
     try:
         exact = Decimal(text) * MICROS
-        if exact.is_finite() and exact == exact.to_integral_value():
+        if exact.is_finite() and abs(exact) <= LARGEST_AMOUNT and exact == exact.to_integral_value():
             return int(exact)
-    except InvalidOperation:
-        pass
+    except ArithmeticError:
+        pass  # no number, or one beyond all that decimals hold
     raise PaymentError(
         _("amount “%(text)s”: expected a number with at most six decimals, e.g. 12.50") % {"text": text[:60]}
     )
