@@ -86,7 +86,7 @@ class PasswordResetConfirm(views.PasswordResetConfirmView):
 
     def form_valid(self, form: SetPasswordForm[Account]) -> HttpResponse:
         """Whoever has read the e-mail need not wait for what others tried; whoever knew the old password is
-        out at once, with the tokens that they made and the other way to sign in that they may have connected."""
+        out at once, with the tokens that they made and the sign-in elsewhere that they may have connected."""
         pair, name, *_address = limits.sign_in_tries(self.request, form.user.get_username())
         rate_limit.forget(pair, name)
         messages.success(self.request, _("Password changed. Sign in with the new one."))

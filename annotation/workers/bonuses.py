@@ -31,8 +31,8 @@ def give_bonus(
     """Give each of these workers a bonus of `amount` millionths, all or none. It is due from now on, and paid
     with everything else.
 
-    Raises PaymentError: on an amount that is none, without a reason, for machines, where answers are simulated,
-    and where the actor gave one of them the same a moment ago.
+    Raises PaymentError: on an amount that is none, without a reason, for machines, where answers are
+    simulated, and where the actor gave one of them the same a moment ago.
     """
     reason = checked_reason(reason)
     currency = currency_of(campaign)
@@ -53,7 +53,8 @@ def give_bonus(
         if just_given.filter(amount=amount, reason=reason).exists():
             raise PaymentError(
                 _(
-                    "You gave this bonus a moment ago: it is in the list. Give another reason for a second one."
+                    "You gave this bonus a moment ago: it is in the list. Give another reason for a second "
+                    "one."
                 )
             )
         given = [

@@ -161,13 +161,16 @@ def test_the_ledger_adds_up_to_what_is_due(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("text", "micros"), [("12.50", 12_500_000), ("0.000001", 1), ("3", 3_000_000), ("1e1", 10_000_000), ("1e12", 10**18)]
+    ("text", "micros"),
+    [("12.50", 12_500_000), ("0.000001", 1), ("3", 3_000_000), ("1e1", 10_000_000), ("1e12", 10**18)],
 )
 def test_amounts_are_read_exactly(text, micros):
     assert payments.micros_of(text) == micros
 
 
-@pytest.mark.parametrize("text", ["", "ten", "0.0000001", "nan", "inf", "1e13", "-1e13", "1e999999", "1e-999999"])
+@pytest.mark.parametrize(
+    "text", ["", "ten", "0.0000001", "nan", "inf", "1e13", "-1e13", "1e999999", "1e-999999"]
+)
 def test_what_is_no_amount_is_refused(text):
     with pytest.raises(PaymentError, match="expected a number"):
         payments.micros_of(text)
