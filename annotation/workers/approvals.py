@@ -17,16 +17,13 @@ from annotation.audit import record
 from annotation.common import database
 from annotation.common.spreadsheets import escape_formula
 from annotation.models import Account, Assignment, Campaign, Study, Visit
-from annotation.protocol.work import MICROS
 from annotation.selectors.campaign.cost import TEST_ROLE
-from annotation.workers.payments import PaymentError, due_accounts
+from annotation.workers.payments import CENT, PaymentError, due_accounts
 from annotation.workers.platform_visits import ENDED, MTURK, PROLIFIC, PROVIDERS
 
 #: What is drawn up of a platform: submissions to approve, or people to give a bonus.
 SUBMISSIONS, BONUSES = "submissions", "bonuses"
 LISTS = (SUBMISSIONS, BONUSES)
-#: A hundredth of a currency's unit, in millionths.
-CENT = MICROS // 100
 #: How many visits are read at once.
 _PAGE = 500
 
