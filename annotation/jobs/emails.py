@@ -165,7 +165,7 @@ def send_alarms(*, subscription: int, alarms: Sequence[int], named: AlarmsNow) -
     if row is None or not raised:
         return False
     campaign = raised[0].campaign
-    if row.account_id not in {each.account_id for each in subscribers(raised[0])}:
+    if not subscribers(raised[0], only=row.account_id):
         return False
     with translation.override(row.language):
         texts = {(each.code, each.kind): each.text for each in named(campaign)}

@@ -75,14 +75,16 @@ def _raise(found: FoundAlarm, campaign: Campaign | None) -> RaisedAlarm:
     return row
 
 
-def subscribers(alarm: RaisedAlarm) -> list[AlarmSubscription]:
-    """Who gets an alarm by e-mail: once each, with an address, and of a campaign only its researchers, of the
-    server only its admins."""
+def subscribers(alarm: RaisedAlarm, only: int | None = None) -> list[AlarmSubscription]:
+    """Who gets an alarm by e-mail, or whether the account `only` does: once each, with an address, and of a
+    campaign only its researchers, of the server only its admins."""
     about, role, scope = Q(campaign=None, corpus=None), ADMIN, WHOLE_SERVER
     if alarm.campaign is not None:
         about |= Q(campaign=alarm.campaign) | Q(corpus=alarm.campaign.corpus_id)
         role, scope = RESEARCHER, alarm.campaign.scope
     rows = AlarmSubscription.objects.filter(about).exclude(account__email="").select_related("account")
+    if only is not None:
+        rows = rows.filter(account_id=only)
     found: dict[int, AlarmSubscription] = {}
     for row in rows.order_by("pk"):
         if row.account_id not in found and row.account.has_role(role, on=scope):

@@ -19,6 +19,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from annotation.audit import record
+from annotation.common import database
 from annotation.common.roles import ANNOTATOR
 from annotation.jobs import emails
 from annotation.models import Account
@@ -26,7 +28,7 @@ from annotation.recruitment import sign_in_elsewhere
 from annotation.selectors.campaign.cost import money
 from annotation.selectors.workers import own_data
 from annotation.web.common import limits
-from annotation.web.common.confirm import confirmed
+from annotation.web.common.confirm import confirmed, confirmed_where
 from annotation.web.common.sign_in import widened_for_redirect
 from annotation.web.staff.frame import account_of, said
 from annotation.workers import payments, pseudonyms, rate_limit, sessions
@@ -84,22 +86,39 @@ class PasswordResetConfirm(views.PasswordResetConfirmView):
 
     def form_valid(self, form: SetPasswordForm[Account]) -> HttpResponse:
         """Whoever has read the e-mail need not wait for what others tried; whoever knew the old password is
-        out at once, with the tokens that they made."""
+        out at once, with the tokens that they made and the sign-in elsewhere that they may have connected."""
         pair, name, *_address = limits.sign_in_tries(self.request, form.user.get_username())
         rate_limit.forget(pair, name)
         messages.success(self.request, _("Password changed. Sign in with the new one."))
         then = super().form_valid(form)
+        sign_in_elsewhere.disconnect(form.user)
         sessions.end_access(form.user)
         return then
 
 
 class PasswordChange(views.PasswordChangeView):
-    """A new password for somebody who knows the old one."""
+    """A new password for somebody who knows the old one, which is not guessed here faster than at the
+    sign-in."""
 
     template_name = "annotation/entry/password.html"
     success_url = reverse_lazy("account")
 
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Try the old password, unless that was tried too often: then even the right one is refused."""
+        self.tries = limits.sign_in_tries(request, account_of(request).get_username())
+        if seconds := rate_limit.attempt(*self.tries):
+            again = self.get_form_class()(account_of(request))
+            return limits.too_often(request, self.template_name, seconds, **self.get_context_data(form=again))
+        return super().post(request, *args, **kwargs)
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        """Only a wrong old password counts as a guess."""
+        if "old_password" not in form.errors:
+            rate_limit.take_back(*self.tries)
+        return super().form_invalid(form)
+
     def form_valid(self, form: Any) -> HttpResponse:
+        rate_limit.take_back(*self.tries)
         messages.success(self.request, _("Password changed."))
         return super().form_valid(form)
 
@@ -115,16 +134,28 @@ def account(request: HttpRequest) -> HttpResponse:
     return _account(request, MailForm(initial={"email": found.email, "messages": wants}))
 
 
+def _names_another_address(request: HttpRequest) -> bool:
+    return request.POST.get("email", "").strip() != account_of(request).email
+
+
 @require_POST
+@confirmed_where(_names_another_address)
 def mail(request: HttpRequest) -> HttpResponse:
-    """Keep an e-mail address for a forgotten password, and for messages where wanted; or forget it."""
+    """Keep an e-mail address for a forgotten password, and for messages where wanted; or forget it.
+
+    Another address takes the password: whoever reads its e-mails can choose a new one.
+    """
     form = MailForm(request.POST)
     if not form.is_valid():
         return _account(request, form, status=422)
     found = account_of(request)
-    found.email = form.cleaned_data["email"]
+    before, found.email = found.email, form.cleaned_data["email"]
     found.mails_messages = bool(found.email) and form.cleaned_data["messages"]
-    found.save(update_fields=["email", "mails_messages"])
+    with database.writing():
+        found.save(update_fields=["email", "mails_messages"])
+        if found.email != before:
+            # Which address is nobody's affair; that it changed is.
+            record(actor=found, act="change_email", account=found.get_username())
     messages.success(request, _("Email address saved.") if found.email else _("Email address removed."))
     return redirect("account")
 

@@ -23,6 +23,8 @@ from annotation.workers.accounts import second_factor
 from annotation.workers.accounts.second_factor import FactorRefused
 
 _CODES_PAGE = "annotation/entry/recovery_codes.html"
+#: Under which a session keeps the digest of the secret that it is setting up.
+_BEGUN = "factor_begun"
 
 
 @for_setting_up
@@ -33,7 +35,7 @@ def second_factor_set_up(request: HttpRequest) -> HttpResponse:
     """A QR code for an app, and the form for the first code that it shows; then the recovery codes, once."""
     account = account_of(request)
     try:
-        secret = second_factor.begin_second_factor(account)
+        secret = second_factor.begin_second_factor(account, seen=request.session.get(_BEGUN, ""))
     except FactorRefused as error:
         if sessions.sets_up_first(request.session):
             # It was set up elsewhere meanwhile; a session that was opened without it stays shut.
@@ -41,6 +43,7 @@ def second_factor_set_up(request: HttpRequest) -> HttpResponse:
             return redirect("sign_in")
         messages.error(request, str(error))
         return redirect("account")
+    request.session[_BEGUN] = second_factor.digest_of_secret(secret)
     page, about = "annotation/entry/second_factor.html", _about(request, secret)
     if request.method != "POST":
         return render(request, page, about)
@@ -53,6 +56,7 @@ def second_factor_set_up(request: HttpRequest) -> HttpResponse:
         return render(request, page, {**about, "wrong": str(error)}, status=422)
     rate_limit.take_back(*tries)
     request.session.pop(sessions.SET_UP_FIRST, None)
+    request.session.pop(_BEGUN, None)
     return render(request, _CODES_PAGE, {"codes": codes})
 
 

@@ -17,16 +17,13 @@ from annotation.audit import record
 from annotation.common import database
 from annotation.common.spreadsheets import escape_formula
 from annotation.models import Account, Assignment, Campaign, Study, Visit
-from annotation.protocol.work import MICROS
 from annotation.selectors.campaign.cost import TEST_ROLE
-from annotation.workers.payments import PaymentError, due_accounts
+from annotation.workers.payments import CENT, PaymentError, due_accounts
 from annotation.workers.platform_visits import ENDED, MTURK, PROLIFIC, PROVIDERS
 
 #: What is drawn up of a platform: submissions to approve, or people to give a bonus.
 SUBMISSIONS, BONUSES = "submissions", "bonuses"
 LISTS = (SUBMISSIONS, BONUSES)
-#: A hundredth of a currency's unit, in millionths.
-CENT = MICROS // 100
 #: How many visits are read at once.
 _PAGE = 500
 
@@ -114,12 +111,12 @@ def write_approvals(
         lines = [[row.submission] for row in found]
         head = ["AssignmentId"]
     else:
-        owed = {row.participant: row for row in found if row.due >= CENT}
         lines = [
-            [row.participant, _cents(row.due)]
+            [last.participant, _cents(due)]
             if provider == PROLIFIC
-            else [row.participant, row.submission, _cents(row.due), reason]
-            for row in owed.values()
+            else [last.participant, last.submission, _cents(due), reason]
+            for last, due in _owed_to_people(found)
+            if due >= CENT
         ]
         head = ["WorkerId", "AssignmentId", "BonusAmount", "Reason"]
     writer = csv.writer(file, lineterminator="\n")
@@ -136,6 +133,21 @@ def write_approvals(
             number=len(lines),
         )
     return len(lines)
+
+
+def _owed_to_people(found: list[Submission]) -> list[tuple[Submission, int]]:
+    """The last submission of each person of the platform, and the whole cents, in millionths, that are due to
+    all workers that they are here: who comes by another browser may be another one."""
+    people: dict[str, dict[str, Submission]] = {}
+    for row in found:
+        workers = people.setdefault(row.participant, {})
+        # Taken out first, so that the last submission comes last.
+        workers.pop(row.worker, None)
+        workers[row.worker] = row
+    return [
+        (list(workers.values())[-1], sum(row.due - row.due % CENT for row in workers.values() if row.due > 0))
+        for workers in people.values()
+    ]
 
 
 def _cents(micros: int) -> str:

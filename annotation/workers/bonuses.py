@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from django.utils.translation import gettext as _
 
@@ -20,6 +21,8 @@ from annotation.workers.payments import (
 
 #: The highest bonus, in millionths: an amount that is larger was mistyped.
 HIGHEST_BONUS = 100_000 * 1_000_000
+#: Within this, the same bonus again is a form that was sent twice.
+_SENT_TWICE = timedelta(minutes=1)
 
 
 def give_bonus(
@@ -28,8 +31,8 @@ def give_bonus(
     """Give each of these workers a bonus of `amount` millionths, all or none. It is due from now on, and paid
     with everything else.
 
-    Raises PaymentError: on an amount that is none, without a reason, for machines, and where answers are
-    simulated.
+    Raises PaymentError: on an amount that is none, without a reason, for machines, where answers are
+    simulated, and where the actor gave one of them the same a moment ago.
     """
     reason = checked_reason(reason)
     currency = currency_of(campaign)
@@ -45,6 +48,15 @@ def give_bonus(
         for worker in workers:
             if worker not in found or found[worker].kind == Worker.MACHINE:
                 raise PaymentError(_("Bonuses are for people who work on this campaign."))
+        just_given = Bonus.objects.filter(campaign=campaign, worker__in=workers, withdrawn_at=None)
+        just_given = just_given.filter(given_by=actor, given_at__gt=database.now() - _SENT_TWICE)
+        if just_given.filter(amount=amount, reason=reason).exists():
+            raise PaymentError(
+                _(
+                    "You gave this bonus a moment ago: it is in the list. Give another reason for a second "
+                    "one."
+                )
+            )
         given = [
             Bonus.objects.create(
                 campaign=campaign, worker_id=worker, amount=amount, reason=reason, given_by=actor

@@ -14,7 +14,7 @@ import io
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import IO
 
 from django.db.models import Exists, OuterRef, QuerySet
@@ -34,6 +34,10 @@ from annotation.selectors.campaign.sums import earned
 LEDGER_LINES_PER_QUERY = 2_000
 #: Characters of a reference and of a reason, at most.
 LONGEST_REFERENCE, LONGEST_PAYMENT_REASON = 100, 200
+#: A hundredth of a currency's unit, in millionths: less is not paid out, and platforms take no less.
+CENT = MICROS // 100
+#: The largest amount that is read, in millionths: no payment is that large, and all are stored exactly.
+LARGEST_AMOUNT = 10**18
 _COLUMNS = ("at", "worker", "entry", "kind", "role", "seconds", "amount", "currency", "reference", "settings")
 
 
@@ -129,13 +133,13 @@ def unconfirmed(workers: Iterable[int]) -> set[int]:
 
 
 def unpaid(*, worker: int) -> list[tuple[Campaign, int]]:
-    """The campaigns that owe this worker something, with the amounts; none yet where they are `held`."""
+    """The campaigns that owe this worker a cent or more, with the amounts; none yet where they are `held`."""
     campaigns = Campaign.objects.filter(standings__worker=worker, simulated=False).distinct()
     found = [(campaign, due_accounts(campaign=campaign, worker=worker)) for campaign in campaigns]
     return [
         (campaign, accounts[0].due)
         for campaign, accounts in found
-        if accounts and accounts[0].due and not accounts[0].held
+        if accounts and accounts[0].due >= CENT and not accounts[0].held
     ]
 
 
@@ -210,7 +214,7 @@ def _paid_out(payout: Payout) -> Payout:
 
 
 def pay_everybody(*, campaign: Campaign, reference: str, actor: Account | None = None) -> list[Payout]:
-    """Record that everybody was paid what they were due, all or none.
+    """Record that everybody was paid what they were due, in whole cents, all or none. Fractions stay due.
 
     Whoever was paid under this `reference` before is passed over, so that it may be done again; so is who is
     not confirmed (`Due.held`).
@@ -237,13 +241,13 @@ def pay_all_due(
                 Payout(
                     campaign=campaign,
                     worker_id=account.worker,
-                    amount=account.due,
+                    amount=account.due - account.due % CENT,
                     reference=reference,
                     paid_by=actor,
                 )
             )
             for account in due_accounts(campaign=campaign)
-            if account.due > 0
+            if account.due >= CENT
             and not account.held
             and account.worker not in before
             and (workers is None or account.worker in workers)
@@ -314,10 +318,10 @@ def micros_of(text: str) -> int:
     """An amount as people write it, in millionths: "12.50". Raises PaymentError."""
     try:
         exact = Decimal(text) * MICROS
-        if exact.is_finite() and exact == exact.to_integral_value():
+        if exact.is_finite() and abs(exact) <= LARGEST_AMOUNT and exact == exact.to_integral_value():
             return int(exact)
-    except InvalidOperation:
-        pass
+    except ArithmeticError:
+        pass  # no number, or one beyond all that decimals hold
     raise PaymentError(
         _("amount “%(text)s”: expected a number with at most six decimals, e.g. 12.50") % {"text": text[:60]}
     )

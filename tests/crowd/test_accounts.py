@@ -415,6 +415,23 @@ def test_one_changes_ones_password(ada: Account):
     assert sign_in("ada", NEW).status_code == 302
 
 
+def test_guessing_at_the_old_password_is_as_slow_as_at_the_sign_in(ada: Account):
+    client = Client()
+    client.force_login(ada)
+
+    def change(old: str, new: str = NEW) -> Any:
+        sent = {"old_password": old, "new_password1": new, "new_password2": new}
+        return client.post(reverse("password_change"), sent)
+
+    # A new password that is too short is no guess at the old one.
+    assert [change(people.PASSWORD, "short").status_code for _n in range(6)] == [200] * 6
+    assert [change(f"guess {n}").status_code for n in range(6)] == [200] * 5 + [429]
+    refused = change(people.PASSWORD)
+    assert refused.status_code == 429 and "Too many attempts" in words(refused)
+    ada.refresh_from_db()
+    assert ada.check_password(people.PASSWORD)
+
+
 @pytest.mark.parametrize("route", ["account", "own_answers", "password_change"])
 def test_a_stranger_is_led_to_the_sign_in(route: str):
     answer = Client().get(reverse(route))

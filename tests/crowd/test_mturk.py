@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from typing import Any
 
 import pytest
+from django.db.models import F
 from django.test import Client
 from django.urls import reverse
 
 from annotation import instructions
-from annotation.models import Account, Identity, Study, Visit
+from annotation.models import Account, Bonus, Identity, Study, Visit
 from annotation.protocol import questions as q
 from annotation.recruitment import mturk
-from annotation.workers import platform_visits
+from annotation.workers import approvals, platform_visits
 from tests.crowd import platform
 from tests.crowd.platform import TURK, turk_address
 from tests.factories import some_images
@@ -180,3 +183,21 @@ def test_a_worker_who_comes_by_two_hits_in_one_browser_is_one_worker_with_two_vi
     client.get(way_of(Client().get(turk_address(assignmentId="3OTHER"))))
     assert Identity.objects.count() == 1 and Visit.objects.count() == 2
     assert {platform_visits.visit_progress(visit).answered for visit in Visit.objects.all()} == {0}
+
+
+def test_a_person_who_is_two_workers_here_is_owed_what_both_are_due(work: World):
+    for assignment, amount in (("3FIRST", 1_500_000), ("3SECOND", 250_000), ("3THIRD", 0)):
+        window(Client().get(turk_address(assignmentId=assignment)))
+        visit = Visit.objects.get(external_id=assignment)
+        if amount:
+            Bonus.objects.create(
+                campaign=work.campaign, worker=visit.identity.worker, amount=amount, reason="patience"
+            )
+    assert Identity.objects.count() == 3
+    Visit.objects.update(outcome=Visit.COMPLETE, ended_at=F("begun_at"))
+    written = io.StringIO()
+    approvals.write_approvals(campaign=work.campaign, provider="mturk", what="bonuses", file=written)
+    (line,) = csv.DictReader(io.StringIO(written.getvalue()))
+    assert (line["WorkerId"], line["BonusAmount"], line["AssignmentId"]) == (
+        *(TURK["workerId"], "1.75", "3THIRD"),
+    )

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from django.core import mail
 from django.core.cache import cache
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from annotation import campaigns, jobs
 from annotation.common import database
@@ -124,6 +126,21 @@ def test_subscribers_get_one_email_in_their_language_and_only_with_the_role(rese
     RoleGrant.objects.all().delete()
     _work()
     assert len(mail.outbox) == 1 and not emails.request_alarm_mails(raised)
+
+
+def test_an_email_about_alarms_asks_for_the_roles_of_its_reader_alone(researcher: Account) -> None:
+    campaign = World(some_images(1)).campaign
+    here: dict[str, Any] = {"language": "en", "origin": "https://here", "campaign": campaign}
+    for name in ("bob", "eve"):
+        other = Account.objects.create_user(name, email=f"{name}@example.org", password="p")
+        RoleGrant.objects.create(account=other, role="researcher")
+        alarms.subscribe(account=other, **here)
+    mine = alarms.subscribe(account=researcher, **here)
+    raised = note_alarms([FoundAlarm("x", "", "something")], campaign=campaign)
+    assert len(alarms.subscribers(raised[0])) == 3
+    with CaptureQueriesContext(connection) as asked:
+        assert emails.send_alarms(subscription=mine.pk, alarms=[raised[0].pk], named=lambda campaign: [])
+    assert sum("annotation_rolegrant" in query["sql"] for query in asked) == 1
 
 
 def test_alarms_of_the_server_are_for_its_admins(researcher: Account, settings) -> None:

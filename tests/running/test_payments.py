@@ -111,6 +111,18 @@ def test_everybody_is_paid_once_under_a_reference():
         payments.pay_everybody(campaign=world.campaign, reference="")
 
 
+def test_all_are_paid_whole_cents_and_a_fraction_stays_due_and_blocks_nothing():
+    rates = {q.COREF_LINK: 0.0262, q.BOX_DRAWING: 0.005}
+    world = answered({**TRUSTING, "pay": {"basis": "item", "currency": "EUR", "per_item": rates}})
+    first, second = world.workers[:2]
+    assert due(world) == {first: 31_200, second: 5_000}
+    assert [row.amount for row in payments.pay_everybody(campaign=world.campaign, reference="march")] == [
+        30_000
+    ]
+    assert due(world) == {first: 1_200, second: 5_000}
+    assert payments.unpaid(worker=first) == [] and payments.unpaid(worker=second) == []
+
+
 @pytest.mark.django_db(transaction=True)
 def test_two_who_pay_at_once_pay_once():
     world = answered()
@@ -161,13 +173,16 @@ def test_the_ledger_adds_up_to_what_is_due(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("text", "micros"), [("12.50", 12_500_000), ("0.000001", 1), ("3", 3_000_000), ("1e1", 10_000_000)]
+    ("text", "micros"),
+    [("12.50", 12_500_000), ("0.000001", 1), ("3", 3_000_000), ("1e1", 10_000_000), ("1e12", 10**18)],
 )
 def test_amounts_are_read_exactly(text, micros):
     assert payments.micros_of(text) == micros
 
 
-@pytest.mark.parametrize("text", ["", "ten", "0.0000001", "nan", "inf"])
+@pytest.mark.parametrize(
+    "text", ["", "ten", "0.0000001", "nan", "inf", "1e13", "-1e13", "1e999999", "1e-999999"]
+)
 def test_what_is_no_amount_is_refused(text):
     with pytest.raises(PaymentError, match="expected a number"):
         payments.micros_of(text)

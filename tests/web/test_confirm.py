@@ -98,3 +98,23 @@ def test_staff_without_a_password_are_told_to_set_one(admin: Client):
     admin.force_login(account)
     answer = grant(admin)
     assert answer.status_code == 409 and "set one first" in words(answer) and not granted()
+
+
+def change_address(client: Client, email: str, **more: str) -> Any:
+    return client.post(reverse("account_mail"), {"email": email, **more})
+
+
+def test_another_email_address_asks_for_the_password_and_is_on_record_without_the_address(admin: Client):
+    asked = change_address(admin, "thief@example.org")
+    assert "Confirm your password" in words(asked) and Account.objects.get(username="ada").email == ""
+    done = change_address(admin, "ada@example.org", confirm_password=people.PASSWORD)
+    assert done.status_code == 302 and Account.objects.get(username="ada").email == "ada@example.org"
+    entry = AuditEntry.objects.get(act="change_email")
+    assert (entry.actor_name, entry.about) == ("ada", {"account": "ada"})
+
+
+def test_who_keeps_the_address_is_asked_for_nothing(admin: Client):
+    Account.objects.filter(username="ada").update(email="ada@example.org")
+    assert change_address(admin, " ada@example.org", messages="yes").status_code == 302
+    assert Account.objects.get(username="ada").mails_messages
+    assert not AuditEntry.objects.filter(act="change_email").exists()

@@ -24,7 +24,7 @@ from django.urls import reverse
 from annotation.common.roles import RESEARCHER
 from annotation.models import Account, AuditEntry, RoleGrant
 from annotation.web.common import limits
-from annotation.workers.accounts import sealed, second_factor
+from annotation.workers.accounts import activation, sealed, second_factor
 from tests.web import world as people
 from tests.web.staff import press, said, words
 
@@ -206,6 +206,19 @@ def test_the_second_factor_is_asked_for_and_the_rule_holds(there: Elsewhere, ada
     again = Client()
     assert trip(again, there)["Location"] == reverse("set_up_second_factor")
     assert again.get(reverse("campaigns"))["Location"] == reverse("set_up_second_factor")
+
+
+def test_a_password_that_was_forgotten_ends_the_connection(there: Elsewhere, ada: Account):
+    connect(ada, there)
+    ada.refresh_from_db()
+    link = activation.make_password_link(account=ada)
+    client = Client()
+    address = reverse("password_reset_confirm", args=[*link])
+    form = client.get(address, follow=True).redirect_chain[-1][0]
+    chosen = {"new_password1": "the harbour at six", "new_password2": "the harbour at six"}
+    assert client.post(form, chosen).status_code == 302
+    assert not SocialAccount.objects.exists()
+    assert AuditEntry.objects.filter(act="disconnect_sign_in").count() == 1
 
 
 def test_a_deactivated_account_stays_out(there: Elsewhere, ada: Account):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from datetime import timedelta
 
 import pytest
 from django.core import mail
@@ -11,6 +12,8 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation import jobs
+from annotation.common import database
+from annotation.jobs import emails
 from annotation.models import (
     AuditEntry,
     Bonus,
@@ -130,6 +133,32 @@ def test_a_bonus_is_due_until_it_is_paid_and_may_be_withdrawn_before(world, ada)
     for amount in (0, -1, bonuses.HIGHEST_BONUS + 1):
         with pytest.raises(PaymentError, match="is no bonus"):
             bonuses.give_bonus(campaign=world.campaign, workers=world.workers[:1], amount=amount, reason="x")
+
+
+def test_a_bonus_whose_form_is_sent_twice_is_given_once(world, ada):
+    fields = {"worker": ["quay-w0"], "amount": "1.50", "reason": "well done"}
+    press(ada, PAGE, "Give the bonus", **fields)
+    again = press(ada, PAGE, "Give the bonus", **{**fields, "worker": ["quay-w0", "quay-w1"]})
+    assert "a moment ago" in said(again)[0] and Bonus.objects.count() == 1
+    press(ada, PAGE, "Give the bonus", **{**fields, "reason": "well done again"})
+    assert Bonus.objects.count() == 2
+    Bonus.objects.update(given_at=database.now() - timedelta(minutes=2))
+    press(ada, PAGE, "Give the bonus", **fields)
+    assert Bonus.objects.count() == 3
+
+
+def test_a_message_by_api_is_not_stored_where_its_email_cannot_be_asked_for(world, ada, monkeypatch):
+    def fail(**_about):
+        raise RuntimeError("the queue is away")
+
+    monkeypatch.setattr(emails, "ask_for_messages", fail)
+    with pytest.raises(RuntimeError):
+        ada.post(
+            reverse("v1_messages", args=["quay"]),
+            {"workers": ["quay-w0"], "text": "Hello"},
+            content_type="application/json",
+        )
+    assert not WorkerMessage.objects.exists()
 
 
 def test_the_ledger_adds_up_with_bonuses_and_what_was_voided(world, ada):

@@ -18,7 +18,7 @@ from django.utils import timezone
 from annotation.common import database
 from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER
 from annotation.models import Account, ApiToken, AuditEntry, RecoveryCode, SecondFactor
-from annotation.web.common import sign_in
+from annotation.web.common import limits, sign_in
 from annotation.workers import api_tokens
 from annotation.workers.accounts import granting, inviting, sealed, second_factor
 from annotation.workers.accounts.second_factor import FactorRefused
@@ -111,6 +111,27 @@ def test_an_app_is_set_up_by_a_picture_and_its_first_code(ada: Account, clock: C
     assert secret not in stored and not any(one.replace("-", "") in stored for one in codes)
 
 
+def test_a_secret_is_shown_again_in_the_session_alone_that_began_it(ada: Account, clock: Clock):
+    def shown(client: Client) -> str:
+        page = client.get(reverse("set_up_second_factor")).content.decode()
+        return page.split('class="key">')[1].split("<")[0].replace(" ", "")
+
+    ours, theirs = Client(), Client()
+    for client in (ours, theirs):
+        client.force_login(ada)
+        people.confirm(client)
+    first = shown(ours)
+    assert shown(ours) == first
+    other = shown(theirs)
+    assert other != first and shown(theirs) == other
+    # The later one counts; the page of the first shows that its code is of another app.
+    code = pyotp.TOTP(first).at(clock.at)
+    assert ours.post(reverse("set_up_second_factor"), {"code": code}).status_code == 422
+    assert not second_factor.has_second_factor(ada)
+    mine = pyotp.TOTP(shown(ours)).at(clock.at)
+    assert "Recovery codes" in words(ours.post(reverse("set_up_second_factor"), {"code": mine}))
+
+
 def test_setting_one_up_asks_for_the_password(ada: Account, clock: Clock):
     client = Client()
     client.force_login(ada)
@@ -199,6 +220,20 @@ def test_guessing_codes_is_slow_for_everybody_together(phone: Phone):
     assert send(client, phone.recovery[0]).status_code == 429, "recovery codes are under the same limit"
     phone.clock.pass_seconds(24 * 60 * 60)
     assert send(by_password()[0], phone.code()).status_code == 302
+
+
+def test_in_a_known_browser_codes_are_guessed_every_five_minutes_at_most(phone: Phone):
+    client, _answer = by_password()
+    send(client, phone.code())
+    client.post(reverse("sign_out"))
+    for number in range(limits.SECOND_FACTOR.free + 10):
+        client.post(reverse("sign_in"), {"username": "ada", "password": people.PASSWORD})
+        assert send(client, f"{number:06}").status_code == 422
+        phone.clock.pass_seconds(limits.SECOND_FACTOR_KNOWN)
+    phone.clock.pass_seconds(60 - limits.SECOND_FACTOR_KNOWN)
+    client.post(reverse("sign_in"), {"username": "ada", "password": people.PASSWORD})
+    refused = send(client, phone.recovery[0])
+    assert refused.status_code == 429 and int(refused["Retry-After"]) == limits.SECOND_FACTOR_KNOWN - 60
 
 
 def test_a_password_counts_for_ten_minutes_and_no_longer_than_it_holds(phone: Phone, ada: Account):

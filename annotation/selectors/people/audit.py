@@ -12,6 +12,7 @@ _ACTS: dict[str, tuple[str, ...]] = {
     "people": (
         *("grant_role", "revoke_role", "invite_staff", "revoke_staff_invitation", "first_account"),
         *("deactivate_account", "reactivate_account", "make_password_link", "send_password_link"),
+        "change_email",
         *("add_second_factor", "remove_second_factor", "reset_second_factor", "renew_recovery_codes"),
         *("use_recovery_code", "set_second_factor_rule", "connect_sign_in", "disconnect_sign_in"),
         *("erase_worker", "join_worker", "confirm_visit"),

@@ -23,6 +23,8 @@ SIGN_IN_ADDRESS = Limit("sign_in.address", 50, 15 * MINUTE)
 #: Seconds that a browser waits at most for an account that has signed in there: whatever others try, from
 #: wherever, nobody is kept out of their own account.
 SIGN_IN_KNOWN = MINUTE
+#: The same for codes of a second factor, of which none is long: some hundred a day, there too.
+SECOND_FACTOR_KNOWN = 5 * MINUTE
 #: Wrong codes of a second factor, or wrong recovery codes, for one account: whoever tries them knows its
 #: password. A day long, so that some hundred codes a day are tried of a million.
 SECOND_FACTOR = Delay("second_factor.name", 5, 15 * MINUTE, 24 * 60 * MINUTE)
@@ -49,7 +51,7 @@ def second_factor_tries(request: HttpRequest, name: str) -> tuple[Try, ...]:
     """An attempt at the second factor of `name`; who has signed in so in this browser waits less."""
     name = folded_name(name)
     if known_browsers.knows(request, name):
-        return (Try(SECOND_FACTOR._replace(longest=SIGN_IN_KNOWN), name),)
+        return (Try(SECOND_FACTOR._replace(longest=SECOND_FACTOR_KNOWN), name),)
     return Try(SECOND_FACTOR, name), Try(SIGN_IN_ADDRESS, address_of(request))
 
 

@@ -123,6 +123,7 @@ ACTS = {
     "reactivate_account": gettext_lazy("reactivated an account"),
     "send_password_link": gettext_lazy("had a link to a new password sent"),
     "make_password_link": gettext_lazy("made a link to a new password"),
+    "change_email": gettext_lazy("changed their e-mail address"),
     "add_second_factor": gettext_lazy("turned on a second factor"),
     "remove_second_factor": gettext_lazy("turned off a second factor"),
     "reset_second_factor": gettext_lazy("reset a second factor"),

@@ -14,6 +14,7 @@ from datetime import timedelta
 from typing import NamedTuple
 
 import pyotp
+from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
 
 from annotation.audit import record
@@ -49,9 +50,12 @@ class Accepted(NamedTuple):
 # Setting up --------------------------------------------------------------------------------------
 
 
-def begin_second_factor(account: Account) -> str:
+def begin_second_factor(account: Account, *, seen: str = "") -> str:
     """The secret to put into an app, in base 32, until a code confirms it; for a quarter of an hour the same
-    one, so that a page that is loaded again shows it again.
+    one where `seen` is its `digest_of_secret`, so that a page that is loaded again shows it again.
+
+    Another session of the account gets a secret of its own: whoever looks on there must not have the one that
+    somebody is just setting up.
 
     Raises FactorRefused where a second factor is on already: its secret is never shown again.
     """
@@ -63,14 +67,22 @@ def begin_second_factor(account: Account) -> str:
             raise FactorRefused(_("Your second factor is already on. Turn it off first to use another app."))
         if found is not None and found.begun_at > now - _BEGUN_FOR:
             try:
-                return sealed.unseal(found.secret)
+                secret = sealed.unseal(found.secret)
             except sealed.CannotOpen:
                 pass  # the server has another key since: a new secret
+            else:
+                if constant_time_compare(digest_of_secret(secret), seen):
+                    return secret
         secret = pyotp.random_base32()
         SecondFactor.objects.update_or_create(
             account=account, defaults={"secret": sealed.seal(secret), "begun_at": now, "last_step": 0}
         )
     return secret
+
+
+def digest_of_secret(secret: str) -> str:
+    """By which a session knows the secret that it was shown, without keeping it."""
+    return _digest(secret)
 
 
 def confirm_second_factor(*, account: Account, code: str) -> list[str]:
@@ -273,5 +285,5 @@ def _forget(account: Account) -> bool:
 
 
 def _digest(code: str) -> str:
-    # 79 random bits need neither salt nor delay, and last when the server's key changes.
+    # 79 random bits and more need neither salt nor delay, and last when the server's key changes.
     return hashlib.sha256(code.encode()).hexdigest()

@@ -12,6 +12,7 @@ from annotation import jobs
 from annotation.api.rest.fields import CallFields, TextField
 from annotation.api.rest.operations import POST, ApiCall, Operation, serves
 from annotation.api.v1.addressed import RUNS_CAMPAIGN, WorkerNames, workers_named
+from annotation.common import database
 from annotation.jobs import emails
 from annotation.models import Campaign, Job
 from annotation.moderation import bulk
@@ -132,13 +133,15 @@ def several_workers_discard_call(call: ApiCall, campaign: Campaign) -> Job:
 def messages_send_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
     """Send workers a message."""
     workers = list(workers_named(campaign, call.data["workers"]).values())
-    sent = messages.send_messages(
-        campaign=campaign, workers=workers, text=call.data["text"], actor=call.account
-    )
-    mailed = emails.ask_for_messages(
-        messages=sent,
-        domain=call.request.get_host(),
-        secure=call.request.is_secure(),
-        language=get_language() or settings.LANGUAGE_CODE,
-    )
+    # All or none: a message that is stored is never left without its e-mail.
+    with database.writing():
+        sent = messages.send_messages(
+            campaign=campaign, workers=workers, text=call.data["text"], actor=call.account
+        )
+        mailed = emails.ask_for_messages(
+            messages=sent,
+            domain=call.request.get_host(),
+            secure=call.request.is_secure(),
+            language=get_language() or settings.LANGUAGE_CODE,
+        )
     return {"sent": len(sent), "mailed": mailed}
