@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.core import mail
@@ -136,7 +137,7 @@ def test_a_bonus_is_due_until_it_is_paid_and_may_be_withdrawn_before(world, ada)
 
 
 def test_a_bonus_whose_form_is_sent_twice_is_given_once(world, ada):
-    fields = {"worker": ["quay-w0"], "amount": "1.50", "reason": "well done"}
+    fields: dict[str, Any] = {"worker": ["quay-w0"], "amount": "1.50", "reason": "well done"}
     press(ada, PAGE, "Give the bonus", **fields)
     again = press(ada, PAGE, "Give the bonus", **{**fields, "worker": ["quay-w0", "quay-w1"]})
     assert "a moment ago" in said(again)[0] and Bonus.objects.count() == 1
