@@ -107,6 +107,10 @@ def test_my_account_shows_what_is_stored_and_lets_one_go(work: World, open_page:
     page.get_by_label("I understand that this cannot be undone").check()
     for_everybody(page)
     page.get_by_role("button", name="Delete my account").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Confirm your password")
+    for_everybody(page)
+    page.get_by_label("Your password").fill(people.PASSWORD)
+    page.get_by_role("button", name="Confirm and continue").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Your account is deleted")
     for_everybody(page)
 
