@@ -23,9 +23,8 @@ def mark_simulated(*, campaign: Campaign, actor: Account | None = None) -> None:
         if not row.simulated:
             if _has_people(row):
                 raise CampaignError(
-                    f"people work or have answered in campaign {row.name!r}, and simulated answers are never "
-                    "mixed with theirs: simulate a copy "
-                    f"(open_campaign {row.name}-simulated --like {row.name})"
+                    f"people have answered in campaign {row.name!r}, and simulated answers are never mixed "
+                    f"with theirs: simulate a copy (open_campaign {row.name}-simulated --like {row.name})"
                 )
             row.simulated = True
             row.save(update_fields=["simulated"])
@@ -35,13 +34,11 @@ def mark_simulated(*, campaign: Campaign, actor: Account | None = None) -> None:
 
 
 def _has_people(campaign: Campaign) -> bool:
-    """Whether anybody answered, or holds a task, who is neither simulated nor a machine, or was paid."""
+    """Whether anybody answered who is neither simulated nor a machine, or was paid."""
     theirs = Standing.objects.filter(campaign=campaign, worker__kind=Worker.PERSON).exclude(
         worker__identity__provider=Identity.SIMULATED
     )
     answered = Assignment.objects.filter(
-        campaign=campaign,
-        worker__in=theirs.values("worker"),
-        state__in=(Assignment.SUBMITTED, Assignment.LEASED),
+        campaign=campaign, worker__in=theirs.values("worker"), state=Assignment.SUBMITTED
     )
     return answered.exists() or campaign.payouts.exists() or campaign.bonuses.exists()
