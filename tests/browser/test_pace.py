@@ -54,7 +54,8 @@ def test_pace_and_earnings_go_with_the_answers(work: World, open_page: Open):
     at(page, q.COREF_LINK)
     for _ in range(5):
         moved_on(page, answer_next(page))
-    expect(line(page)).to_contain_text(re.compile(r"5 done today\s+0\.125 EUR\s+\d+ min of work\s+[1-9]\d* s each"))
+    told = r"5 done today\s+0\.125 EUR\s+\d+ min of work\s+[1-9]\d* s each"
+    expect(line(page)).to_contain_text(re.compile(told))
     page.get_by_role("button", name="Undo last answer").click()
     expect(line(page)).to_contain_text("4 done today 0.10 EUR")
     answer_next(page)
