@@ -32,7 +32,7 @@ class RecentAnswer:
 
 
 def recent_assignments(*, worker: int, campaign: int, kind: str) -> QuerySet[Assignment]:
-    """The last answers of the sitting, the newest first. Those of a test are not among them: it stands."""
+    """The last answers of the sitting, the newest first, without those of a test: they cannot change."""
     found = Assignment.objects.filter(
         campaign=campaign,
         worker=worker,

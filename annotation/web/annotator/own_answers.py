@@ -68,7 +68,10 @@ def answer_list(request: HttpRequest, name: str, kind: str) -> HttpResponse:
 @never_cache
 @for_roles(ANNOTATOR)
 def answer_again(request: HttpRequest, name: str, kind: str, assignment: int) -> HttpResponse:
-    """A question that was answered, with the answer; POST changes it. Where it stands, the list says why."""
+    """A question that was answered, with the answer; POST changes it.
+
+    One that cannot change leads to the list, with the reason.
+    """
     place = place_of_request(request, name, kind)
     back = SeeOther(reverse("task_answers", args=[name, kind]))
     error: ValueError | None = None

@@ -75,7 +75,7 @@ class TasksCard:
 
 @dataclass(frozen=True, slots=True)
 class PayRow:
-    """A kind of question with its pay, how long an answer takes, and what an hour of it comes to."""
+    """A kind of question: its pay, seconds an answer, and the hourly rate that follows."""
 
     kind: str
     name: TranslatableText

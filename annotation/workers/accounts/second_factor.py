@@ -54,8 +54,8 @@ def begin_second_factor(account: Account, *, seen: str = "") -> str:
     """The secret to put into an app, in base 32, until a code confirms it; for a quarter of an hour the same
     one where `seen` is its `digest_of_secret`, so that a page that is loaded again shows it again.
 
-    Another session of the account gets a secret of its own: whoever looks on there must not have the one that
-    somebody is just setting up.
+    Another session of the account gets another secret. So somebody who knows only the password cannot copy
+    the secret that the owner is setting up.
 
     Raises FactorRefused where a second factor is on already: its secret is never shown again.
     """

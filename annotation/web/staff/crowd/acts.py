@@ -29,7 +29,6 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.selectors.campaign.cost import units
 from annotation.selectors.workers.worker_table import worker_rows_of
 from annotation.web.common.access import account_of, for_roles_on
-from annotation.web.common.confirm import confirmed_where
 from annotation.web.staff.crowd.chosen import chosen_workers, page_of_worker
 from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, said
 from annotation.web.staff.workers import standings_together
@@ -44,7 +43,6 @@ _COLUMNS = (
 
 @require_POST
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
-@confirmed_where(lambda request: request.POST.get("act") == "pay")
 def workers_act(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Do to the ticked workers, or to all of a list, what the button says."""
     actor, sent = account_of(request), request.POST

@@ -1,8 +1,8 @@
 """The part of a campaign's page that keeps itself up to date, and its tag.
 
 As long as the tag is the same, a page that asks for the part gets an empty answer (304), for a few small
-queries. The part is made anew where an answer came or somebody acted, and every few minutes, as some alarms
-come by themselves; not oftener than every ten seconds, however many look at it and however fast answers come.
+queries. The part is rendered again after an answer or an act, and every few minutes, since some alarms depend
+on the time alone; at most every ten seconds, however many people look at it and however fast answers come.
 """
 
 from __future__ import annotations
