@@ -43,7 +43,7 @@ def second_factor_set_up(request: HttpRequest) -> HttpResponse:
             return redirect("sign_in")
         messages.error(request, str(error))
         return redirect("account")
-    request.session[_BEGUN] = second_factor.digest_of_secret(secret)
+    request.session[_BEGUN] = second_factor.digest_of_shown(secret)
     page, about = "annotation/entry/second_factor.html", _about(request, secret)
     if request.method != "POST":
         return render(request, page, about)

@@ -95,7 +95,7 @@ def test_a_box_is_drawn_by_mouse_and_compared_with_the_right_one(open_page: Open
     page.get_by_role("button", name="Send this box").click()
     assert verdict(page) == "Correct"
     expect(page.locator(".verdict")).to_contain_text(re.compile(r"overlap by (9\d|100) %"))
-    expect(page.locator(".stage .overlay .tag text")).to_have_text(["1", "?"])
+    expect(page.locator(".stage .overlay .tag text")).to_have_text(["A", "?"])
     page.get_by_role("link", name="Next").click()
     ready(page)
     expect(page.locator("[data-frame].is-drawn-on")).to_be_visible()

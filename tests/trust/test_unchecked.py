@@ -49,8 +49,9 @@ def draw_badly(world: World, boxes: int) -> Standing:
 
 
 def test_with_default_settings_and_no_items_all_kinds_are_worked_on_and_nobody_is_suspended():
-    world = scenes(3, settings={}, workers=5)
-    crowd_works(world, ["careful", "careful", "careful", "random", "always_yes"])
+    # Eight: with five, an image now and then has nobody left who was not asked yet.
+    world = scenes(3, settings={}, workers=8)
+    crowd_works(world, ["careful"] * 6 + ["random", "always_yes"])
     done = Judgment.objects.filter(campaign=world.campaign)
     assert set(done.values_list("kind", flat=True)) == set(q.QUESTIONS)
     assert all(image.complete or image.in_review for image in world.images())
@@ -58,7 +59,8 @@ def test_with_default_settings_and_no_items_all_kinds_are_worked_on_and_nobody_i
     assert "unchecked" in reads(world) and not reads(world) & {"probation", "suspended"}
     once = done.filter(kind__in=(q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_DRAWING, q.BOX_QUALITY))
     twice = once.filter(role="double_check").count()
-    assert 0.12 <= twice / once.filter(role="vote").count() <= 0.28
+    # Which are asked twice is drawn by number, so by row: four standard deviations either way.
+    assert 0.05 <= twice / once.filter(role="vote").count() <= 0.35
     assert told_again(world)
 
 

@@ -276,6 +276,7 @@ def _places_of_the_api(world: Any, campaign: str, job: int) -> dict[str, list[An
     """What the addresses of the REST API need, by route."""
     corpus, worker, flag, ruling = world.corpus.name, "q-review-w0", Flag.objects.get(), Ruling.objects.get()
     line = WebhookDelivery.objects.get()
+    assert get_resolver().url_patterns  # operations are known once their modules are read
     things = {
         "corpora/": [corpus],
         "campaigns/": [campaign],
@@ -406,8 +407,25 @@ def outcomes(client: Client, chosen: Iterable[str], world: dict[str, Any]) -> di
     return {route: outcome(tried(client, route, world), route) for route in chosen}
 
 
-@pytest.mark.parametrize("scope", SCOPES)
-@pytest.mark.parametrize("role", [REVIEWER, RESEARCHER, ADMIN])
+#: Each role with two scopes, and each scope with one role; the other pairs are asked in the thorough run.
+USUAL = {
+    (ADMIN, SERVER),
+    (RESEARCHER, CORPUS),
+    (REVIEWER, CAMPAIGN),
+    (ADMIN, SECOND),
+    (RESEARCHER, OTHER_CORPUS),
+    (REVIEWER, OTHER_CAMPAIGN),
+}
+
+
+@pytest.mark.parametrize(
+    ("role", "scope"),
+    [
+        pytest.param(role, scope, marks=() if (role, scope) in USUAL else pytest.mark.slow)
+        for role in (REVIEWER, RESEARCHER, ADMIN)
+        for scope in SCOPES
+    ],
+)
 def test_staff_get_in_where_the_table_says(world: dict[str, Any], role: str, scope: str):
     found = outcomes(visitor(role, scope, world), STAFF, world)
     wrong = {
@@ -484,7 +502,9 @@ def test_what_is_not_open_looks_like_what_is_not_there(world: dict[str, Any]):
             text = re.sub(r'name="csrfmiddlewaretoken" value="[^"]*"', "", text_of(answer))
             address = Arguments(again).address(route)
             seen.append((answer.status_code, text.replace(address, "ADDRESS").replace(name, "NAME")))
-        told[route] = seen[0] == seen[1] and seen[0][0] in (403, 404)
+        # Where any corpus will do, a wrong body is told first: the same, whatever is named.
+        unread = (400,) if ROWS[route].on == "a corpus" else ()
+        told[route] = seen[0] == seen[1] and seen[0][0] in (403, 404, *unread)
     assert told and {route for route, alike in told.items() if not alike} == set()
 
 

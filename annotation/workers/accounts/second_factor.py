@@ -52,7 +52,7 @@ class Accepted(NamedTuple):
 
 def begin_second_factor(account: Account, *, seen: str = "") -> str:
     """The secret to put into an app, in base 32, until a code confirms it; for a quarter of an hour the same
-    one where `seen` is its `digest_of_secret`, so that a page that is loaded again shows it again.
+    one where `seen` is its `digest_of_shown`, so that a page that is loaded again shows it again.
 
     Another session of the account gets another secret. So somebody who knows only the password cannot copy
     the secret that the owner is setting up.
@@ -71,7 +71,7 @@ def begin_second_factor(account: Account, *, seen: str = "") -> str:
             except sealed.CannotOpen:
                 pass  # the server has another key since: a new secret
             else:
-                if constant_time_compare(digest_of_secret(secret), seen):
+                if constant_time_compare(digest_of_shown(secret), seen):
                     return secret
         secret = pyotp.random_base32()
         SecondFactor.objects.update_or_create(
@@ -80,7 +80,7 @@ def begin_second_factor(account: Account, *, seen: str = "") -> str:
     return secret
 
 
-def digest_of_secret(secret: str) -> str:
+def digest_of_shown(secret: str) -> str:
     """By which a session knows the secret that it was shown, without keeping it."""
     return _digest(secret)
 
