@@ -8,6 +8,15 @@ from django.db.migrations.loader import MigrationLoader
 #: Unknown migrations that are named; more are counted.
 _NAMED = 3
 
+#: Squashed migrations of earlier versions: today's replace the same single ones and those that came since.
+#: A database that one of them made still has its name.
+RETIRED = frozenset(
+    {
+        ("annotation", "0001_squashed_0021_what_layers_show"),
+        ("evaluation", "0001_squashed_0008_imported_qrels_and_scales"),
+    }
+)
+
 
 class NewerSchema(ValueError):
     """The database was migrated by a newer version of the code; one line with the remedy."""
@@ -22,7 +31,7 @@ def refuse_newer(database: str = DEFAULT_DB_ALIAS) -> None:
 
 def newer(loader: MigrationLoader) -> str:
     """Which applied migrations the code does not have, and the remedy; "" where it has them all."""
-    known = set(loader.disk_migrations or ())
+    known = set(loader.disk_migrations or ()) | RETIRED
     for squashed in loader.replacements.values():
         known.update(squashed.replaces)
     unknown = sorted(set(loader.applied_migrations or ()) - known)

@@ -15,17 +15,20 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations import RunPython
+from django.db.migrations.recorder import MigrationRecorder
 
+from annotation.common import schema
 from annotation.migrations import _by_hand
 from tests import services
 from tests.conftest import need
 from tests.house.product import manage, migrated
 
 SQUASHED = {
-    "annotation": "0001_squashed_0021_what_layers_show",
-    "evaluation": "0001_squashed_0008_imported_qrels_and_scales",
+    "annotation": "0001_squashed_0030_archived_and_licences",
+    "evaluation": "0001_squashed_0012_archived",
 }
 
 #: The newest migration before roles had a scope, campaigns were closed, and the audit kept names.
@@ -141,6 +144,17 @@ def test_a_fresh_database_gets_the_room_and_the_triggers_that_no_model_tells_of(
     operations = loader.disk_migrations["annotation", SQUASHED["annotation"]].operations
     done = [(one.code, one.reverse_code) for one in operations if isinstance(one, RunPython)]
     assert done == [(_by_hand.leave_room, _by_hand.leave_none), (_by_hand.forbid, _by_hand.allow)]
+
+
+@pytest.mark.django_db
+def test_a_database_that_an_earlier_squashed_migration_made_is_not_taken_for_a_newer_one() -> None:
+    recorder = MigrationRecorder(connection)
+    for app, name in schema.RETIRED:
+        recorder.record_applied(app, name)
+    schema.refuse_newer()
+    recorder.record_applied("annotation", "0999_of_a_newer_version")
+    with pytest.raises(schema.NewerSchema, match="annotation.0999_of_a_newer_version:"):
+        schema.refuse_newer()
 
 
 @pytest.mark.django_db

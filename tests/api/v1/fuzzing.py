@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -65,9 +65,12 @@ class Fuzzed:
         return f"{self.role}: {self.calls} calls, {self.successes} succeeded ({told})"
 
 
-def fuzz(document: dict[str, Any], role: str, each: int, *, seed: int = 1) -> Fuzzed:
+def fuzz(drawn: Iterable[tuple[Any, Any]], role: str, each: int, *, seed: int = 1) -> Fuzzed:
     """`each` calls of every operation by a role; what any of them changes is undone. Raises AssertionError
-    (a group of failures) for an answer that is none, or that the document does not tell."""
+    (a group of failures) for an answer that is none, or that the document does not tell.
+
+    `drawn` are the operations, each with the strategy of its cases (see `operations`).
+    """
     found = Fuzzed(role)
     handlers = {one.name: one for one in served()}
     works = role == "annotator"
@@ -99,23 +102,26 @@ def fuzz(document: dict[str, Any], role: str, each: int, *, seed: int = 1) -> Fu
 
     # Not the server's own: that answers workers in a thread of theirs, which sees none of the test's rows.
     application = WSGIHandler()
-    for operation in operations(document):
+    for operation, cases in drawn:
         operation.app = application
         name = operation.definition.raw["operationId"]
         ways = [AS_DRAWN, AT_A_PLACE, VALID_CALL, VALID_CALL] if name in valid else [AS_DRAWN]
         before, turn = found.calls, 0
         # Of an operation that can be called in a few ways only, each is drawn once a turn.
         while (wanted := each - (found.calls - before)) > 0:
-            run = given(case=operation.as_strategy(), way=st.sampled_from(ways))(sender(name))
+            run = given(case=cases, way=st.sampled_from(ways))(sender(name))
             seeded(seed + turn)(_settings(wanted)(run))()
             turn += 1
     return found
 
 
-def operations(document: dict[str, Any]) -> Iterator[Any]:
-    """All operations of a document, as schemathesis has them."""
-    for result in schemathesis.openapi.from_dict(document).get_all_operations():
-        yield result.ok()  # type: ignore[union-attr]
+def operations(document: dict[str, Any]) -> list[tuple[Any, Any]]:
+    """All operations of a document, as schemathesis has them, each with the strategy that draws its cases.
+
+    Hypothesis works a strategy out when it first draws of it: use the same ones again.
+    """
+    found = (each.ok() for each in schemathesis.openapi.from_dict(document).get_all_operations())
+    return [(operation, operation.as_strategy()) for operation in found]  # type: ignore[union-attr]
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""All tables of annotation as 0021 leaves them, for a fresh database; one that is older goes the way of the others."""
+"""All tables of annotation as 0030 leaves them, for a fresh database; one that is older goes the way of the others."""
 
 import django.contrib.auth.models
 import django.contrib.auth.validators
@@ -34,6 +34,14 @@ class Migration(migrations.Migration):
         ('annotation', '0019_settings_versions'),
         ('annotation', '0020_first_settings_versions'),
         ('annotation', '0021_what_layers_show'),
+        ('annotation', '0022_kept_tags'),
+        ('annotation', '0023_api_tokens'),
+        ('annotation', '0024_machines'),
+        ('annotation', '0025_second_factor'),
+        ('annotation', '0027_messages_and_bonuses'),
+        ('annotation', '0028_campaign_drafts'),
+        ('annotation', '0029_notifications'),
+        ('annotation', '0030_archived_and_licences'),
     ]
 
     initial = True
@@ -56,79 +64,11 @@ class Migration(migrations.Migration):
                     ('caption_count', models.PositiveIntegerField(default=0)),
                     ('published', models.BooleanField(default=False)),
                     ('created_at', models.DateTimeField(auto_now_add=True)),
+                    ('licence', models.CharField(blank=True, db_default='', default='', help_text='As its owner says; empty: unknown', max_length=200)),
                 ],
                 options={
                     'verbose_name_plural': 'corpora',
                     'ordering': ['name'],
-                },
-            ),
-            migrations.CreateModel(
-                name='Image',
-                fields=[
-                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('position', models.PositiveIntegerField(help_text='Order in the source, from 0')),
-                    ('key', models.CharField(help_text='The id by which its corpus knows it', max_length=255)),
-                    ('filename', models.CharField(max_length=255)),
-                    ('external_id', models.CharField(blank=True, max_length=100)),
-                    ('split', models.CharField(blank=True, max_length=40)),
-                    ('width', models.PositiveIntegerField(default=0)),
-                    ('height', models.PositiveIntegerField(default=0)),
-                    ('picture', models.CharField(blank=True, max_length=80)),
-                    ('corpus', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='images', to='annotation.corpus')),
-                ],
-                options={
-                    'constraints': [models.UniqueConstraint(fields=('corpus', 'key'), name='image_key_once_per_corpus'), models.UniqueConstraint(fields=('corpus', 'position'), name='image_position_once_per_corpus')],
-                },
-            ),
-            migrations.CreateModel(
-                name='Layer',
-                fields=[
-                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('name', models.SlugField(max_length=100)),
-                    ('source', models.CharField(help_text='import, gold, campaign, simulation', max_length=40)),
-                    ('settings', models.JSONField(blank=True, default=dict, help_text="The protocol's settings, frozen")),
-                    ('cost', models.JSONField(blank=True, default=dict, help_text='Judgments by question and the like')),
-                    ('published', models.BooleanField(default=False)),
-                    ('created_at', models.DateTimeField(auto_now_add=True)),
-                    ('corpus', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='layers', to='annotation.corpus')),
-                    ('version', models.PositiveIntegerField(db_default=0, default=0, help_text='Rises whenever its rows change')),
-                ],
-                options={
-                    'constraints': [models.UniqueConstraint(fields=('corpus', 'name'), name='layer_name_once_per_corpus')],
-                },
-            ),
-            migrations.CreateModel(
-                name='Box',
-                fields=[
-                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('position', models.PositiveIntegerField(help_text="Order among the image's objects, from 0")),
-                    ('xmin', models.PositiveIntegerField(db_column='x_min')),
-                    ('ymin', models.PositiveIntegerField(db_column='y_min')),
-                    ('xmax', models.PositiveIntegerField(db_column='x_max')),
-                    ('ymax', models.PositiveIntegerField(db_column='y_max')),
-                    ('image', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.image')),
-                    ('layer', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='boxes', to='annotation.layer')),
-                ],
-                options={
-                    'verbose_name_plural': 'boxes',
-                    'constraints': [models.UniqueConstraint(fields=('layer', 'image', 'position'), name='box_position_once_per_image'), models.CheckConstraint(condition=models.Q(('xmax__gte', models.F('xmin')), ('xmin__gte', 1), ('ymax__gte', models.F('ymin')), ('ymin__gte', 1)), name='box_corners_in_order')],
-                },
-            ),
-            migrations.CreateModel(
-                name='Chain',
-                fields=[
-                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('label', models.CharField(help_text='The id it is printed with', max_length=40)),
-                    ('position', models.PositiveIntegerField(help_text="Place among its image's chains, from 0")),
-                    ('stage', models.CharField(blank=True, help_text='Where the box loop left it', max_length=40)),
-                    ('scene', models.BooleanField(default=False)),
-                    ('nobndbox', models.BooleanField(default=False)),
-                    ('object_position', models.PositiveIntegerField(blank=True, null=True)),
-                    ('image', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.image')),
-                    ('layer', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='chains', to='annotation.layer')),
-                ],
-                options={
-                    'constraints': [models.UniqueConstraint(fields=('layer', 'image', 'label'), name='chain_label_once_per_image'), models.CheckConstraint(condition=models.Q(('object_position__isnull', False), models.Q(('nobndbox', False), ('scene', False)), _connector='OR'), name='chain_flags_belong_to_an_object')],
                 },
             ),
             migrations.CreateModel(
@@ -147,6 +87,7 @@ class Migration(migrations.Migration):
                     ('date_joined', models.DateTimeField(default=django.utils.timezone.now, verbose_name='date joined')),
                     ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
                     ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
+                    ('mails_messages', models.BooleanField(db_default=False, default=False)),
                 ],
                 options={
                     'verbose_name': 'user',
@@ -156,18 +97,6 @@ class Migration(migrations.Migration):
                 managers=[
                     ('objects', django.contrib.auth.models.UserManager()),
                 ],
-            ),
-            migrations.CreateModel(
-                name='BoxChain',
-                fields=[
-                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('position', models.PositiveSmallIntegerField()),
-                    ('box', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='links', to='annotation.box')),
-                    ('chain', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='links', to='annotation.chain')),
-                ],
-                options={
-                    'constraints': [models.UniqueConstraint(fields=('box', 'chain'), name='chain_once_per_box'), models.UniqueConstraint(fields=('box', 'position'), name='position_once_per_box')],
-                },
             ),
             migrations.CreateModel(
                 name='Campaign',
@@ -187,9 +116,30 @@ class Migration(migrations.Migration):
                     ('state', models.CharField(db_default='draft', default='draft', max_length=20)),
                     ('open_to_all', models.BooleanField(db_default=False, default=False, help_text='Whether every annotator of the server may work on it, not only who came for it')),
                     ('settings_version', models.PositiveSmallIntegerField(db_default=1, default=1, help_text='Which of its SettingsVersions they are')),
+                    ('simulated', models.BooleanField(db_default=False, default=False, help_text='Whether simulated workers answer it: no person works on it, and nobody is paid for it')),
+                    ('pilot', models.JSONField(blank=True, help_text='What is still to be opened where it began as a pilot', null=True)),
+                    ('archived_at', models.DateTimeField(blank=True, help_text='Since when lists leave it out, unless they are asked for it', null=True)),
                 ],
                 options={
                     'ordering': ['name'],
+                },
+            ),
+            migrations.CreateModel(
+                name='Image',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('position', models.PositiveIntegerField(help_text='Order in the source, from 0')),
+                    ('key', models.CharField(help_text='The id by which its corpus knows it', max_length=255)),
+                    ('filename', models.CharField(max_length=255)),
+                    ('external_id', models.CharField(blank=True, max_length=100)),
+                    ('split', models.CharField(blank=True, max_length=40)),
+                    ('width', models.PositiveIntegerField(default=0)),
+                    ('height', models.PositiveIntegerField(default=0)),
+                    ('picture', models.CharField(blank=True, max_length=80)),
+                    ('corpus', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='images', to='annotation.corpus')),
+                ],
+                options={
+                    'constraints': [models.UniqueConstraint(fields=('corpus', 'key'), name='image_key_once_per_corpus'), models.UniqueConstraint(fields=('corpus', 'position'), name='image_position_once_per_corpus')],
                 },
             ),
             migrations.CreateModel(
@@ -233,6 +183,70 @@ class Migration(migrations.Migration):
                 options={
                     'indexes': [models.Index(fields=['state', 'heartbeat_at'], name='job_by_state')],
                     'constraints': [models.CheckConstraint(condition=models.Q(('share__gte', 0.0), ('share__lte', 1.0)), name='job_share_is_a_share')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Layer',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('name', models.SlugField(max_length=100)),
+                    ('source', models.CharField(help_text='import, gold, campaign, simulation', max_length=40)),
+                    ('settings', models.JSONField(blank=True, default=dict, help_text="The protocol's settings, frozen")),
+                    ('cost', models.JSONField(blank=True, default=dict, help_text='Judgments by question and the like')),
+                    ('published', models.BooleanField(default=False)),
+                    ('created_at', models.DateTimeField(auto_now_add=True)),
+                    ('corpus', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='layers', to='annotation.corpus')),
+                    ('version', models.PositiveIntegerField(db_default=0, default=0, help_text='Rises whenever its rows change')),
+                ],
+                options={
+                    'constraints': [models.UniqueConstraint(fields=('corpus', 'name'), name='layer_name_once_per_corpus')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Box',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('position', models.PositiveIntegerField(help_text="Order among the image's objects, from 0")),
+                    ('xmin', models.PositiveIntegerField(db_column='x_min')),
+                    ('ymin', models.PositiveIntegerField(db_column='y_min')),
+                    ('xmax', models.PositiveIntegerField(db_column='x_max')),
+                    ('ymax', models.PositiveIntegerField(db_column='y_max')),
+                    ('image', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.image')),
+                    ('layer', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='boxes', to='annotation.layer')),
+                    ('machine', models.BooleanField(db_default=False, default=False)),
+                ],
+                options={
+                    'verbose_name_plural': 'boxes',
+                    'constraints': [models.UniqueConstraint(fields=('layer', 'image', 'position'), name='box_position_once_per_image'), models.CheckConstraint(condition=models.Q(('xmax__gte', models.F('xmin')), ('xmin__gte', 1), ('ymax__gte', models.F('ymin')), ('ymin__gte', 1)), name='box_corners_in_order')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Chain',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('label', models.CharField(help_text='The id it is printed with', max_length=40)),
+                    ('position', models.PositiveIntegerField(help_text="Place among its image's chains, from 0")),
+                    ('stage', models.CharField(blank=True, help_text='Where the box loop left it', max_length=40)),
+                    ('scene', models.BooleanField(default=False)),
+                    ('nobndbox', models.BooleanField(default=False)),
+                    ('object_position', models.PositiveIntegerField(blank=True, null=True)),
+                    ('image', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.image')),
+                    ('layer', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='chains', to='annotation.layer')),
+                ],
+                options={
+                    'constraints': [models.UniqueConstraint(fields=('layer', 'image', 'label'), name='chain_label_once_per_image'), models.CheckConstraint(condition=models.Q(('object_position__isnull', False), models.Q(('nobndbox', False), ('scene', False)), _connector='OR'), name='chain_flags_belong_to_an_object')],
+                },
+            ),
+            migrations.CreateModel(
+                name='BoxChain',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('position', models.PositiveSmallIntegerField()),
+                    ('box', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='links', to='annotation.box')),
+                    ('chain', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='links', to='annotation.chain')),
+                ],
+                options={
+                    'constraints': [models.UniqueConstraint(fields=('box', 'chain'), name='chain_once_per_box'), models.UniqueConstraint(fields=('box', 'position'), name='position_once_per_box')],
                 },
             ),
             migrations.CreateModel(
@@ -285,6 +299,7 @@ class Migration(migrations.Migration):
                     ('pseudonym', models.CharField(max_length=40, unique=True)),
                     ('created_at', models.DateTimeField(auto_now_add=True)),
                     ('erased_at', models.DateTimeField(blank=True, null=True)),
+                    ('kind', models.CharField(db_default='person', default='person', max_length=10)),
                 ],
             ),
             migrations.CreateModel(
@@ -312,6 +327,22 @@ class Migration(migrations.Migration):
                 },
             ),
             migrations.CreateModel(
+                name='Instructions',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('kind', models.CharField(max_length=40)),
+                    ('version', models.PositiveIntegerField()),
+                    ('text', models.TextField(help_text='Markdown-free: paragraphs separated by blank lines')),
+                    ('created_at', models.DateTimeField(auto_now_add=True)),
+                    ('campaign', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='instructions', to='annotation.campaign')),
+                    ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ],
+                options={
+                    'verbose_name_plural': 'instructions',
+                    'constraints': [models.UniqueConstraint(fields=('campaign', 'kind', 'version'), name='instructions_version_once_per_kind')],
+                },
+            ),
+            migrations.CreateModel(
                 name='OpenImage',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -336,6 +367,37 @@ class Migration(migrations.Migration):
                     'indexes': [models.Index(fields=['campaign', 'place'], name='openimage_by_place'), models.Index(condition=models.Q(('complete', False)), fields=['campaign'], name='openimage_unfinished'), models.Index(condition=models.Q(('layer_behind', True)), fields=['campaign'], name='openimage_layer_behind'), models.Index(condition=models.Q(('in_review__gt', 0)), fields=['campaign'], name='openimage_in_review')],
                     'constraints': [models.UniqueConstraint(fields=('campaign', 'image'), name='image_once_per_campaign')],
                 },
+            ),
+            migrations.CreateModel(
+                name='Move',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('chain', models.TextField(help_text="Its mentions' ids, in caption order")),
+                    ('number', models.PositiveSmallIntegerField(help_text='Step of this chain, from 0')),
+                    ('stage', models.CharField(max_length=40)),
+                    ('outcome', models.CharField(max_length=40)),
+                    ('next', models.CharField(max_length=40)),
+                    ('at', models.DateTimeField()),
+                    ('undone_at', models.DateTimeField(blank=True, null=True)),
+                    ('image', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='moves', to='annotation.openimage')),
+                ],
+                options={
+                    'indexes': [models.Index(fields=['image', 'id'], name='move_by_image')],
+                    'constraints': [models.UniqueConstraint(condition=models.Q(('undone_at__isnull', True)), fields=('image', 'chain', 'number'), name='step_once_per_chain')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Ruling',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('content', models.JSONField()),
+                    ('comment', models.TextField(blank=True)),
+                    ('made_at', models.DateTimeField(auto_now_add=True)),
+                    ('withdrawn_at', models.DateTimeField(blank=True, null=True)),
+                    ('image', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='rulings', to='annotation.openimage')),
+                    ('made_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('withdrawn_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ],
             ),
             migrations.CreateModel(
                 name='Task',
@@ -385,22 +447,6 @@ class Migration(migrations.Migration):
                 },
             ),
             migrations.CreateModel(
-                name='Instructions',
-                fields=[
-                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('kind', models.CharField(max_length=40)),
-                    ('version', models.PositiveIntegerField()),
-                    ('text', models.TextField(help_text='Markdown-free: paragraphs separated by blank lines')),
-                    ('created_at', models.DateTimeField(auto_now_add=True)),
-                    ('campaign', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='instructions', to='annotation.campaign')),
-                    ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ],
-                options={
-                    'verbose_name_plural': 'instructions',
-                    'constraints': [models.UniqueConstraint(fields=('campaign', 'kind', 'version'), name='instructions_version_once_per_kind')],
-                },
-            ),
-            migrations.CreateModel(
                 name='Judgment',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -443,37 +489,6 @@ class Migration(migrations.Migration):
                 options={
                     'indexes': [models.Index(condition=models.Q(('resolved_at__isnull', True)), fields=['id'], name='flag_unresolved')],
                 },
-            ),
-            migrations.CreateModel(
-                name='Move',
-                fields=[
-                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('chain', models.TextField(help_text="Its mentions' ids, in caption order")),
-                    ('number', models.PositiveSmallIntegerField(help_text='Step of this chain, from 0')),
-                    ('stage', models.CharField(max_length=40)),
-                    ('outcome', models.CharField(max_length=40)),
-                    ('next', models.CharField(max_length=40)),
-                    ('at', models.DateTimeField()),
-                    ('undone_at', models.DateTimeField(blank=True, null=True)),
-                    ('image', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='moves', to='annotation.openimage')),
-                ],
-                options={
-                    'indexes': [models.Index(fields=['image', 'id'], name='move_by_image')],
-                    'constraints': [models.UniqueConstraint(condition=models.Q(('undone_at__isnull', True)), fields=('image', 'chain', 'number'), name='step_once_per_chain')],
-                },
-            ),
-            migrations.CreateModel(
-                name='Ruling',
-                fields=[
-                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('content', models.JSONField()),
-                    ('comment', models.TextField(blank=True)),
-                    ('made_at', models.DateTimeField(auto_now_add=True)),
-                    ('withdrawn_at', models.DateTimeField(blank=True, null=True)),
-                    ('image', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='rulings', to='annotation.openimage')),
-                    ('made_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                    ('withdrawn_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ],
             ),
             migrations.CreateModel(
                 name='Item',
@@ -526,9 +541,12 @@ class Migration(migrations.Migration):
                     ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='payouts', to='annotation.campaign')),
                     ('paid_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                     ('worker', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='payouts', to='annotation.worker')),
+                    ('void_reason', models.CharField(blank=True, db_default='', default='', max_length=200)),
+                    ('voided_at', models.DateTimeField(blank=True, null=True)),
+                    ('voided_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ],
                 options={
-                    'constraints': [models.CheckConstraint(condition=models.Q(('amount__gt', 0)), name='payout_is_positive')],
+                    'constraints': [models.CheckConstraint(condition=models.Q(('amount__gt', 0)), name='payout_is_positive'), models.CheckConstraint(condition=models.Q(models.Q(('void_reason', ''), ('voided_at__isnull', True)), models.Q(('voided_at__isnull', False), models.Q(('void_reason', ''), _negated=True)), _connector='OR'), name='payout_voided_with_a_reason')],
                 },
             ),
             migrations.CreateModel(
@@ -573,7 +591,7 @@ class Migration(migrations.Migration):
                 ],
                 options={
                     'verbose_name_plural': 'audit entries',
-                    'indexes': [models.Index(fields=['campaign', '-id'], name='audit_by_campaign')],
+                    'indexes': [models.Index(fields=['campaign', '-id'], name='audit_by_campaign'), models.Index(fields=['act', '-id'], name='audit_by_act')],
                 },
             ),
             migrations.CreateModel(
@@ -708,6 +726,284 @@ class Migration(migrations.Migration):
                 options={
                     'ordering': ['campaign', 'number'],
                     'constraints': [models.UniqueConstraint(fields=('campaign', 'number'), name='settings_version_once')],
+                },
+            ),
+            migrations.CreateModel(
+                name='TagList',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('unit', models.CharField(max_length=40)),
+                    ('alpha', models.FloatField()),
+                    ('place', models.CharField(default='words', max_length=40)),
+                    ('published', models.BooleanField(default=False)),
+                    ('created_at', models.DateTimeField(auto_now_add=True)),
+                    ('corpus', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tag_lists', to='annotation.corpus')),
+                ],
+                options={
+                    'constraints': [models.UniqueConstraint(condition=models.Q(('published', True)), fields=('corpus',), name='one_published_tag_list_per_corpus')],
+                },
+            ),
+            migrations.CreateModel(
+                name='CorpusTag',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('text', models.CharField(max_length=200)),
+                    ('images', models.PositiveIntegerField(default=0)),
+                    ('tag_list', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='tags', to='annotation.taglist')),
+                ],
+                options={
+                    'indexes': [models.Index(fields=['tag_list', '-images', 'text'], name='tags_by_frequency')],
+                    'constraints': [models.UniqueConstraint(fields=('tag_list', 'text'), name='tag_once_per_list')],
+                },
+            ),
+            migrations.CreateModel(
+                name='ImageTag',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('place', models.PositiveSmallIntegerField()),
+                    ('score', models.FloatField()),
+                    ('image', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tags', to='annotation.image')),
+                    ('tag', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='of_images', to='annotation.corpustag')),
+                ],
+                options={
+                    'constraints': [models.UniqueConstraint(fields=('tag', 'image'), name='tag_once_per_image')],
+                },
+            ),
+            migrations.CreateModel(
+                name='ApiToken',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('name', models.CharField(help_text='What it is for, in the words of its owner', max_length=100)),
+                    ('digest', models.CharField(help_text='SHA-256 of the secret, in hexadecimal', max_length=64, unique=True)),
+                    ('hint', models.CharField(help_text='How the secret begins, to tell tokens apart', max_length=12)),
+                    ('writes', models.BooleanField(default=False, help_text='Whether it may change anything')),
+                    ('expires_at', models.DateTimeField()),
+                    ('used_at', models.DateTimeField(blank=True, help_text='To the hour', null=True)),
+                    ('created_at', models.DateTimeField(auto_now_add=True)),
+                    ('account', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='api_tokens', to=settings.AUTH_USER_MODEL)),
+                    ('campaign', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.campaign')),
+                    ('corpus', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.corpus')),
+                ],
+                options={
+                    'ordering': ['pk'],
+                    'constraints': [models.CheckConstraint(condition=models.Q(('corpus', None), ('campaign', None), _connector='OR'), name='api_token_for_one_thing')],
+                },
+            ),
+            migrations.CreateModel(
+                name='RepeatableCall',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('route', models.CharField(help_text='Method and name of the route', max_length=100)),
+                    ('key', models.CharField(max_length=100)),
+                    ('digest', models.CharField(help_text='SHA-256 of the address and the body', max_length=64)),
+                    ('status', models.PositiveSmallIntegerField(default=0)),
+                    ('body', models.TextField(blank=True, help_text='JSON as it was sent; empty for none')),
+                    ('location', models.TextField(blank=True)),
+                    ('created_at', models.DateTimeField(db_index=True)),
+                    ('account', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ],
+                options={
+                    'constraints': [models.UniqueConstraint(fields=('account', 'route', 'key'), name='repeatable_call_once')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Machine',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('name', models.SlugField(max_length=30)),
+                    ('version', models.PositiveIntegerField(db_default=0, default=0)),
+                    ('learnt', models.PositiveIntegerField(blank=True, null=True)),
+                    ('source', models.CharField(blank=True, db_default='', default='', max_length=200)),
+                    ('created_at', models.DateTimeField(auto_now_add=True)),
+                    ('campaign', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='machines', to='annotation.campaign')),
+                    ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('worker', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='machine', to='annotation.worker')),
+                ],
+                options={
+                    'constraints': [models.UniqueConstraint(fields=('campaign', 'name'), name='machine_once_per_campaign')],
+                },
+            ),
+            migrations.CreateModel(
+                name='MachineProposals',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('version', models.PositiveIntegerField(help_text='Of the machine, when it proposed them')),
+                    ('boxes', models.JSONField(default=dict)),
+                    ('image', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='proposals', to='annotation.openimage')),
+                    ('machine', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='proposals', to='annotation.machine')),
+                ],
+                options={
+                    'verbose_name_plural': 'proposals of machines',
+                    'constraints': [models.UniqueConstraint(fields=('machine', 'image'), name='proposals_once_per_machine_and_image')],
+                },
+            ),
+            migrations.CreateModel(
+                name='RecoveryCode',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('digest', models.CharField(help_text='SHA-256 of the code, in hexadecimal', max_length=64)),
+                    ('used_at', models.DateTimeField(blank=True, null=True)),
+                    ('account', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='recovery_codes', to=settings.AUTH_USER_MODEL)),
+                ],
+                options={
+                    'constraints': [models.UniqueConstraint(fields=('account', 'digest'), name='recovery_code_once_per_account')],
+                },
+            ),
+            migrations.CreateModel(
+                name='SecondFactor',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('secret', models.TextField()),
+                    ('begun_at', models.DateTimeField()),
+                    ('confirmed_at', models.DateTimeField(blank=True, null=True)),
+                    ('last_step', models.BigIntegerField(default=0, help_text='Of the newest code that was used: thirty seconds each, since 1970')),
+                    ('account', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='second_factor', to=settings.AUTH_USER_MODEL)),
+                ],
+            ),
+            migrations.CreateModel(
+                name='SignInRules',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('second_factor', models.CharField(choices=[('nobody', 'nobody'), ('admins', 'admins'), ('staff', 'staff')], default='nobody', help_text='Who must have one', max_length=10)),
+                    ('changed_at', models.DateTimeField(auto_now=True)),
+                ],
+                options={
+                    'verbose_name_plural': 'sign-in rules',
+                    'constraints': [models.CheckConstraint(condition=models.Q(('id', 1)), name='sign_in_rules_are_one_row')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Bonus',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('amount', models.BigIntegerField()),
+                    ('reason', models.CharField(help_text='The worker reads it', max_length=200)),
+                    ('given_at', models.DateTimeField(auto_now_add=True)),
+                    ('withdrawn_at', models.DateTimeField(blank=True, null=True)),
+                    ('withdrawn_reason', models.CharField(blank=True, db_default='', default='', max_length=200)),
+                    ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='bonuses', to='annotation.campaign')),
+                    ('given_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('withdrawn_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('worker', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='bonuses', to='annotation.worker')),
+                ],
+                options={
+                    'verbose_name_plural': 'bonuses',
+                    'constraints': [models.CheckConstraint(condition=models.Q(('amount__gt', 0)), name='bonus_is_positive'), models.CheckConstraint(condition=models.Q(models.Q(('withdrawn_at__isnull', True), ('withdrawn_reason', '')), models.Q(('withdrawn_at__isnull', False), models.Q(('withdrawn_reason', ''), _negated=True)), _connector='OR'), name='bonus_withdrawn_with_a_reason')],
+                },
+            ),
+            migrations.CreateModel(
+                name='WorkerMessage',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('text', models.TextField(help_text='Paragraphs separated by blank lines')),
+                    ('sent_at', models.DateTimeField(auto_now_add=True)),
+                    ('mailed_at', models.DateTimeField(blank=True, null=True)),
+                    ('read_at', models.DateTimeField(blank=True, null=True)),
+                    ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.campaign')),
+                    ('sent_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('worker', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='messages', to='annotation.worker')),
+                ],
+                options={
+                    'indexes': [models.Index(condition=models.Q(('read_at__isnull', True)), fields=['worker'], name='message_unread'), models.Index(fields=['worker', 'campaign', '-id'], name='message_by_worker')],
+                },
+            ),
+            migrations.CreateModel(
+                name='CampaignDraft',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('fields', models.JSONField(blank=True, default=dict)),
+                    ('settings', models.JSONField(blank=True, default=dict)),
+                    ('marks', models.JSONField(blank=True, default=list)),
+                    ('sample', models.JSONField(blank=True, default=dict)),
+                    ('created_at', models.DateTimeField(auto_now_add=True)),
+                    ('changed_at', models.DateTimeField(auto_now=True)),
+                    ('corpus', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='annotation.corpus')),
+                    ('like', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='annotation.campaign')),
+                    ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='campaign_drafts', to=settings.AUTH_USER_MODEL)),
+                ],
+                options={
+                    'ordering': ['-id'],
+                },
+            ),
+            migrations.CreateModel(
+                name='LastTurn',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('name', models.CharField(max_length=60, unique=True)),
+                    ('begun_at', models.DateTimeField()),
+                    ('ended_at', models.DateTimeField()),
+                    ('failed', models.BooleanField(default=False)),
+                    ('about', models.JSONField(blank=True, default=dict, help_text='What it found, if that is kept')),
+                ],
+            ),
+            migrations.CreateModel(
+                name='Webhook',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('name', models.CharField(help_text='What it is for, in the words of its owner', max_length=100)),
+                    ('address', models.CharField(max_length=500)),
+                    ('events', models.JSONField(default=list, help_text='Of which events it is told')),
+                    ('salt', models.CharField(max_length=64)),
+                    ('active', models.BooleanField(default=True)),
+                    ('created_at', models.DateTimeField(auto_now_add=True)),
+                    ('campaign', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.campaign')),
+                    ('corpus', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.corpus')),
+                    ('owner', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ],
+                options={
+                    'constraints': [models.CheckConstraint(condition=models.Q(('corpus', None), ('campaign', None), _connector='OR'), name='webhook_for_one_thing')],
+                },
+            ),
+            migrations.CreateModel(
+                name='WebhookDelivery',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('message', models.CharField(help_text='The id by which receivers know it again', max_length=60, unique=True)),
+                    ('event', models.CharField(max_length=40)),
+                    ('body', models.TextField(help_text='JSON as it is sent, byte for byte')),
+                    ('state', models.CharField(default='waiting', max_length=20)),
+                    ('attempts', models.PositiveIntegerField(default=0)),
+                    ('status', models.PositiveSmallIntegerField(blank=True, help_text='HTTP, of the last attempt', null=True)),
+                    ('error', models.CharField(blank=True, help_text='Why the last attempt failed', max_length=300)),
+                    ('created_at', models.DateTimeField()),
+                    ('begun_at', models.DateTimeField(help_text='From when on the days count after which it is given up')),
+                    ('next_at', models.DateTimeField(blank=True, help_text='When it is tried next', null=True)),
+                    ('tried_at', models.DateTimeField(blank=True, null=True)),
+                    ('ended_at', models.DateTimeField(blank=True, null=True)),
+                    ('webhook', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='deliveries', to='annotation.webhook')),
+                ],
+                options={
+                    'indexes': [models.Index(condition=models.Q(('state', 'waiting')), fields=['next_at'], name='webhook_delivery_due'), models.Index(fields=['ended_at'], name='webhook_delivery_ended')],
+                },
+            ),
+            migrations.CreateModel(
+                name='AlarmSubscription',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('language', models.CharField(max_length=10)),
+                    ('origin', models.CharField(max_length=300)),
+                    ('created_at', models.DateTimeField(auto_now_add=True)),
+                    ('account', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='alarm_subscriptions', to=settings.AUTH_USER_MODEL)),
+                    ('campaign', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.campaign')),
+                    ('corpus', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.corpus')),
+                ],
+                options={
+                    'constraints': [models.CheckConstraint(condition=models.Q(('corpus', None), ('campaign', None), _connector='OR'), name='alarms_for_one_thing'), models.UniqueConstraint(condition=models.Q(('campaign', None), ('corpus', None)), fields=('account',), name='alarms_once_per_account'), models.UniqueConstraint(condition=models.Q(('corpus__isnull', False)), fields=('account', 'corpus'), name='alarms_once_per_corpus'), models.UniqueConstraint(condition=models.Q(('campaign__isnull', False)), fields=('account', 'campaign'), name='alarms_once_per_followed')],
+                },
+            ),
+            migrations.CreateModel(
+                name='RaisedAlarm',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('code', models.CharField(max_length=40)),
+                    ('kind', models.CharField(blank=True, max_length=40)),
+                    ('text', models.TextField(blank=True)),
+                    ('raised_at', models.DateTimeField()),
+                    ('seen_at', models.DateTimeField()),
+                    ('campaign', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.campaign')),
+                ],
+                options={
+                    'constraints': [models.UniqueConstraint(condition=models.Q(('campaign__isnull', False)), fields=('campaign', 'code', 'kind'), name='alarm_once_per_campaign'), models.UniqueConstraint(condition=models.Q(('campaign', None)), fields=('code', 'kind'), name='alarm_once_per_server')],
                 },
             ),
         ]),

@@ -1,4 +1,4 @@
-"""All tables of evaluation as 0008 leaves them, for a fresh database; one that is older goes the way of the others."""
+"""All tables of evaluation as 0012 leaves them, for a fresh database; one that is older goes the way of the others."""
 
 import django.db.models.deletion
 import django.utils.timezone
@@ -19,6 +19,10 @@ class Migration(migrations.Migration):
         ('evaluation', '0006_waves'),
         ('evaluation', '0007_counted_by_name'),
         ('evaluation', '0008_imported_qrels_and_scales'),
+        ('evaluation', '0009_captions_of_systems'),
+        ('evaluation', '0010_localizations'),
+        ('evaluation', '0011_tags_of_systems'),
+        ('evaluation', '0012_archived'),
     ]
 
     initial = True
@@ -111,6 +115,32 @@ class Migration(migrations.Migration):
                 },
             ),
             migrations.CreateModel(
+                name='Batch',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('name', models.SlugField(max_length=100, unique=True)),
+                    ('depth', models.PositiveIntegerField(help_text='How many items of each ranking were pooled')),
+                    ('threshold', models.FloatField(help_text='Of BLEU_pre; none: nothing was filtered out', null=True)),
+                    ('judges', models.PositiveSmallIntegerField(help_text='How many answers a pair wants')),
+                    ('seed', models.PositiveIntegerField()),
+                    ('reused', models.JSONField(blank=True, default=list)),
+                    ('digest', models.CharField(max_length=64)),
+                    ('numbers', models.JSONField(default=dict)),
+                    ('created_at', models.DateTimeField(auto_now_add=True)),
+                    ('campaign', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='batch', to='annotation.campaign')),
+                    ('corpus', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='batches', to='annotation.corpus')),
+                    ('judgments', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='batches', to='evaluation.judgmentset')),
+                    ('strategy', models.CharField(blank=True, help_text='How the next wave is chosen; empty: everything is asked at once', max_length=40)),
+                    ('waves', models.JSONField(blank=True, default=dict, help_text='What was asked in waves, and why there are no more')),
+                    ('archived_at', models.DateTimeField(blank=True, help_text='Since when lists leave it out, unless they are asked for it', null=True)),
+                ],
+                options={
+                    'verbose_name_plural': 'batches',
+                    'ordering': ['pk'],
+                    'constraints': [models.CheckConstraint(condition=models.Q(('depth__gte', 1)), name='batch_pools_something'), models.CheckConstraint(condition=models.Q(('judges__gte', 1)), name='batch_has_judges')],
+                },
+            ),
+            migrations.CreateModel(
                 name='System',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -126,6 +156,7 @@ class Migration(migrations.Migration):
                     ('corpus', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='systems', to='annotation.corpus')),
                     ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                     ('job', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='annotation.job')),
+                    ('archived_at', models.DateTimeField(blank=True, help_text='Since when lists leave it out, unless they are asked for it', null=True)),
                 ],
                 options={
                     'ordering': ['name'],
@@ -153,6 +184,7 @@ class Migration(migrations.Migration):
                     ('split', models.TextField(blank=True)),
                     ('system_digest', models.CharField(blank=True, max_length=64)),
                     ('made_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='evaluation.system')),
+                    ('archived_at', models.DateTimeField(blank=True, help_text='Since when lists leave it out, unless they are asked for it', null=True)),
                 ],
                 options={
                     'ordering': ['name'],
@@ -171,31 +203,6 @@ class Migration(migrations.Migration):
                 ],
                 options={
                     'constraints': [models.UniqueConstraint(fields=('run', 'position'), name='ranking_position_once_per_run'), models.UniqueConstraint(condition=models.Q(('image__isnull', False)), fields=('run', 'image'), name='image_asks_once_per_run'), models.UniqueConstraint(condition=models.Q(('caption__isnull', False)), fields=('run', 'caption'), name='caption_asks_once_per_run'), models.CheckConstraint(condition=models.Q(models.Q(('caption__isnull', True), ('image__isnull', False)), models.Q(('caption__isnull', False), ('image__isnull', True)), _connector='OR'), name='ranking_asks_of_image_or_caption')],
-                },
-            ),
-            migrations.CreateModel(
-                name='Batch',
-                fields=[
-                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('name', models.SlugField(max_length=100, unique=True)),
-                    ('depth', models.PositiveIntegerField(help_text='How many items of each ranking were pooled')),
-                    ('threshold', models.FloatField(help_text='Of BLEU_pre; none: nothing was filtered out', null=True)),
-                    ('judges', models.PositiveSmallIntegerField(help_text='How many answers a pair wants')),
-                    ('seed', models.PositiveIntegerField()),
-                    ('reused', models.JSONField(blank=True, default=list)),
-                    ('digest', models.CharField(max_length=64)),
-                    ('numbers', models.JSONField(default=dict)),
-                    ('created_at', models.DateTimeField(auto_now_add=True)),
-                    ('campaign', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='batch', to='annotation.campaign')),
-                    ('corpus', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='batches', to='annotation.corpus')),
-                    ('judgments', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='batches', to='evaluation.judgmentset')),
-                    ('strategy', models.CharField(blank=True, help_text='How the next wave is chosen; empty: everything is asked at once', max_length=40)),
-                    ('waves', models.JSONField(blank=True, default=dict, help_text='What was asked in waves, and why there are no more')),
-                ],
-                options={
-                    'verbose_name_plural': 'batches',
-                    'ordering': ['pk'],
-                    'constraints': [models.CheckConstraint(condition=models.Q(('depth__gte', 1)), name='batch_pools_something'), models.CheckConstraint(condition=models.Q(('judges__gte', 1)), name='batch_has_judges')],
                 },
             ),
             migrations.CreateModel(
@@ -224,6 +231,7 @@ class Migration(migrations.Migration):
                     ('batch', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='reports', to='evaluation.batch')),
                     ('corpus', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='reports', to='annotation.corpus')),
                     ('qrels', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='reports', to='evaluation.qrelssnapshot')),
+                    ('archived_at', models.DateTimeField(blank=True, help_text='Since when lists leave it out, unless they are asked for it', null=True)),
                 ],
                 options={
                     'ordering': ['name'],
@@ -241,6 +249,146 @@ class Migration(migrations.Migration):
                 options={
                     'ordering': ['report', 'position'],
                     'constraints': [models.UniqueConstraint(fields=('report', 'run'), name='run_once_per_report'), models.UniqueConstraint(fields=('report', 'position'), name='report_run_position_once')],
+                },
+            ),
+            migrations.CreateModel(
+                name='CaptionSet',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('name', models.SlugField(max_length=100, unique=True)),
+                    ('split', models.TextField(blank=True)),
+                    ('seed', models.PositiveBigIntegerField(default=0)),
+                    ('settings', models.JSONField(default=dict)),
+                    ('features', models.TextField(blank=True)),
+                    ('regions', models.TextField(blank=True)),
+                    ('system_digest', models.CharField(max_length=64)),
+                    ('digest', models.CharField(blank=True, max_length=64)),
+                    ('image_count', models.PositiveIntegerField(default=0)),
+                    ('caption_count', models.PositiveIntegerField(default=0)),
+                    ('distinct', models.PositiveIntegerField(default=0)),
+                    ('in_training', models.PositiveIntegerField(default=0)),
+                    ('published', models.BooleanField(default=False)),
+                    ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
+                    ('corpus', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='caption_sets', to='annotation.corpus')),
+                    ('made_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='caption_sets', to='evaluation.system')),
+                ],
+                options={
+                    'verbose_name': 'caption set',
+                    'ordering': ['name'],
+                },
+            ),
+            migrations.CreateModel(
+                name='WrittenCaption',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('position', models.PositiveIntegerField(help_text='Order of images, and of the regions of each, from 0')),
+                    ('box', models.JSONField(blank=True, default=list)),
+                    ('text', models.TextField(blank=True)),
+                    ('log_probability', models.FloatField(default=0.0)),
+                    ('caption_set', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='captions', to='evaluation.captionset')),
+                    ('image', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotation.image')),
+                ],
+                options={
+                    'constraints': [models.UniqueConstraint(fields=('caption_set', 'position'), name='written_caption_position_once_per_set')],
+                },
+            ),
+            migrations.CreateModel(
+                name='LocalizationSet',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('name', models.SlugField(max_length=100, unique=True)),
+                    ('split', models.TextField(blank=True)),
+                    ('seed', models.PositiveBigIntegerField(default=0)),
+                    ('layer', models.TextField(blank=True)),
+                    ('regions', models.TextField(blank=True)),
+                    ('limit', models.PositiveIntegerField(default=100, help_text='Regions kept of each mention, at most')),
+                    ('source', models.TextField(blank=True)),
+                    ('source_digest', models.CharField(blank=True, max_length=64)),
+                    ('system_digest', models.CharField(blank=True, max_length=64)),
+                    ('digest', models.CharField(blank=True, max_length=64)),
+                    ('image_count', models.PositiveIntegerField(default=0)),
+                    ('mention_count', models.PositiveIntegerField(default=0)),
+                    ('unknown_count', models.PositiveIntegerField(default=0)),
+                    ('clipped', models.PositiveIntegerField(default=0)),
+                    ('scores', models.JSONField(blank=True, default=dict, help_text='Figures by the layer they are against')),
+                    ('published', models.BooleanField(default=False)),
+                    ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
+                    ('corpus', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='localization_sets', to='annotation.corpus')),
+                    ('made_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='localization_sets', to='evaluation.system')),
+                ],
+                options={
+                    'verbose_name': 'localization set',
+                    'ordering': ['name'],
+                },
+            ),
+            migrations.CreateModel(
+                name='PhraseDetections',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('position', models.PositiveIntegerField(help_text='Order in which the phrases first stand, from 0')),
+                    ('phrase', models.TextField()),
+                    ('images', models.BinaryField()),
+                    ('regions', models.BinaryField()),
+                    ('localization_set', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='detections', to='evaluation.localizationset')),
+                ],
+                options={
+                    'constraints': [models.UniqueConstraint(fields=('localization_set', 'position'), name='detections_position_once_per_set')],
+                },
+            ),
+            migrations.CreateModel(
+                name='PhraseLocalization',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('position', models.PositiveIntegerField(help_text='Order of images, captions and words, from 0')),
+                    ('caption', models.PositiveIntegerField()),
+                    ('start', models.PositiveIntegerField()),
+                    ('end', models.PositiveIntegerField()),
+                    ('phrase', models.TextField()),
+                    ('regions', models.BinaryField()),
+                    ('image', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotation.image')),
+                    ('localization_set', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='mentions', to='evaluation.localizationset')),
+                ],
+                options={
+                    'constraints': [models.UniqueConstraint(fields=('localization_set', 'position'), name='localization_position_once_per_set'), models.UniqueConstraint(fields=('localization_set', 'image', 'caption', 'start', 'end'), name='mention_localized_once_per_set')],
+                },
+            ),
+            migrations.CreateModel(
+                name='TagSet',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('name', models.SlugField(max_length=100, unique=True)),
+                    ('source', models.TextField(blank=True)),
+                    ('split', models.TextField(blank=True)),
+                    ('seed', models.PositiveBigIntegerField(default=0)),
+                    ('settings', models.JSONField(default=dict)),
+                    ('features', models.TextField(blank=True)),
+                    ('vocabulary', models.JSONField(blank=True, default=list)),
+                    ('system_digest', models.CharField(blank=True, max_length=64)),
+                    ('digest', models.CharField(blank=True, max_length=64)),
+                    ('image_count', models.PositiveIntegerField(default=0)),
+                    ('figures', models.JSONField(blank=True, default=dict)),
+                    ('published', models.BooleanField(default=False)),
+                    ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
+                    ('corpus', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='tag_sets', to='annotation.corpus')),
+                    ('made_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='tag_sets', to='evaluation.system')),
+                ],
+                options={
+                    'verbose_name': 'tag set',
+                    'ordering': ['name'],
+                },
+            ),
+            migrations.CreateModel(
+                name='TaggedImage',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('position', models.PositiveIntegerField(help_text='Order of images, from 0')),
+                    ('tags', models.JSONField(default=list)),
+                    ('scores', models.BinaryField(blank=True, default=bytes)),
+                    ('image', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotation.image')),
+                    ('tag_set', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='images', to='evaluation.tagset')),
+                ],
+                options={
+                    'constraints': [models.UniqueConstraint(fields=('tag_set', 'position'), name='tagged_image_position_once_per_set')],
                 },
             ),
         ]),
