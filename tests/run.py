@@ -121,7 +121,9 @@ def _temporary_files_in_memory() -> Iterator[None]:
     if "TMPDIR" in os.environ or room < ROOM or not os.access(MEMORY, os.W_OK):
         yield
         return
-    with tempfile.TemporaryDirectory(prefix="phrasebox-run-", dir=MEMORY, ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="phrasebox-run-", dir=MEMORY, ignore_cleanup_errors=True
+    ) as folder:
         os.environ["TMPDIR"] = tempfile.tempdir = folder
         try:
             yield
