@@ -9,6 +9,7 @@ prioritise_images                           which images come first
 duplicate                                   one like another
 archive                                     one that lists leave out from now on
 delete, why_kept                            one that nobody has come to
+mark_simulated                              one that simulated workers answer, for good
 reached                                     whether a stop rule holds
 """
 
@@ -42,6 +43,7 @@ from annotation.campaigns.opening import (
     open_campaign_images,
 )
 from annotation.campaigns.ordering import prioritise_images
+from annotation.campaigns.simulated import mark_simulated
 from annotation.campaigns.states import (
     StopRule,
     close_campaign,
@@ -81,6 +83,7 @@ __all__ = [
     "settings_differences",
     "duplicate_campaign",
     "gold_layer",
+    "mark_simulated",
     "mentions_of",
     "open_campaign",
     "open_campaign_images",

@@ -29,12 +29,17 @@ def refuse_newer(database: str = DEFAULT_DB_ALIAS) -> None:
         raise NewerSchema(fault)
 
 
-def newer(loader: MigrationLoader) -> str:
-    """Which applied migrations the code does not have, and the remedy; "" where it has them all."""
+def known_migrations(loader: MigrationLoader) -> set[tuple[str, str]]:
+    """App and name of the migrations that the code has, or had under another name."""
     known = set(loader.disk_migrations or ()) | RETIRED
     for squashed in loader.replacements.values():
         known.update(squashed.replaces)
-    unknown = sorted(set(loader.applied_migrations or ()) - known)
+    return known
+
+
+def newer(loader: MigrationLoader) -> str:
+    """Which applied migrations the code does not have, and the remedy; "" where it has them all."""
+    unknown = sorted(set(loader.applied_migrations or ()) - known_migrations(loader))
     if not unknown:
         return ""
     names = ", ".join(f"{app}.{name}" for app, name in unknown[:_NAMED])

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from annotation.models import Campaign, Image, Judgment
+from annotation.models import Campaign, Identity, Image, Judgment, Worker
 from annotation.protocol.kinds import is_page, kind_of
 
 #: Answers read at once.
@@ -19,7 +19,8 @@ _PAGE = 500
 _COLUMNS = (
     *("id", "kind", "key", "role", "answer", "content", "flag", "void", "way", "schema", "instructions"),
     *("xmin", "ymin", "xmax", "ymax", "created_at"),
-    *("worker__pseudonym", "image__image__key", "assignment__seconds", "assignment__settings_version"),
+    *("worker__pseudonym", "worker__kind", "worker__identity__provider"),
+    *("image__image__key", "assignment__seconds", "assignment__settings_version"),
     "assignment__control__image__key",
 )
 
@@ -27,9 +28,9 @@ _COLUMNS = (
 def answers(campaign: Campaign, *, known: bool = False) -> Iterator[dict[str, Any]]:
     """Answers in the order in which they came; those on control items only with `known`.
 
-    Each has: kind, image, key, worker, role, answer, box or None, flag, void (withdrawn), way,
-    seconds, schema, instructions, settings (versions), at; and what else the kind's answer says: `text` of a
-    caption, `regions`, `caption` of a graded pair, `pairs` of a page.
+    Each has: kind, image, key, worker, by (a person, a machine, or simulated), role, answer, box or None,
+    flag, void (withdrawn), way, seconds, schema, instructions, settings (versions), at; and what else the
+    kind's answer says: `text` of a caption, `regions`, `caption` of a graded pair, `pairs` of a page.
     """
     rows = Judgment.objects.filter(campaign=campaign).order_by("id")
     if not known:
@@ -37,10 +38,10 @@ def answers(campaign: Campaign, *, known: bool = False) -> Iterator[dict[str, An
     after = 0
     while page := list(rows.filter(id__gt=after).values(*_COLUMNS)[:_PAGE]):
         after = page[-1]["id"]
-        yield from map(_record, page)
+        yield from (_record(row, campaign) for row in page)
 
 
-def _record(row: Mapping[str, Any]) -> dict[str, Any]:
+def _record(row: Mapping[str, Any], campaign: Campaign) -> dict[str, Any]:
     box = [row[edge] for edge in ("xmin", "ymin", "xmax", "ymax")]
     at: datetime = row["created_at"]
     return {
@@ -48,6 +49,7 @@ def _record(row: Mapping[str, Any]) -> dict[str, Any]:
         "image": row["image__image__key"] or row["assignment__control__image__key"],
         "key": row["key"],
         "worker": row["worker__pseudonym"],
+        "by": _by(row["worker__kind"], row["worker__identity__provider"], campaign),
         "role": row["role"],
         "answer": row["answer"],
         "box": box if box[0] is not None else None,
@@ -61,6 +63,16 @@ def _record(row: Mapping[str, Any]) -> dict[str, Any]:
         "at": at.isoformat(),
         **answer_details(row["kind"], row["key"], row["content"] or {}),
     }
+
+
+def _by(kind: str, provider: str | None, campaign: Campaign) -> str:
+    """Who answered. Of workers who were erased it is unknown where they came from: in a simulated campaign
+    they count as simulated."""
+    if kind == Worker.PERSON and (
+        provider == Identity.SIMULATED or (provider is None and campaign.simulated)
+    ):
+        return Identity.SIMULATED
+    return kind
 
 
 def answer_details(kind: str, key: str, content: Mapping[str, Any]) -> dict[str, Any]:

@@ -123,6 +123,10 @@ class BatchPlanned(CallFields):
     reuse = serializers.ListField(child=NameField(), required=False, max_length=100)
     strategy = TextField(required=False, allow_blank=True, max_length=40)
     rounds = WholeField(required=False, min_value=1, max_value=1000)
+    simulated = serializers.BooleanField(
+        required=False,
+        help_text="Simulated workers will answer: nobody else may, and no batch of people reuses that.",
+    )
     settings = PlainField(required=False)
 
 
@@ -364,6 +368,7 @@ def _wanted(call: ApiCall) -> BatchWanted:
         strategy=given.get("strategy", ""),
         waves=given.get("rounds", usual.waves),
         table=given.get("settings", {}),
+        simulated=given.get("simulated", False),
     )
 
 

@@ -57,6 +57,7 @@ class JudgmentSetShown(serializers.Serializer[Any]):
     answers = serializers.IntegerField()
     scale = serializers.CharField()
     skipped = serializers.IntegerField()
+    simulated = serializers.BooleanField(help_text="Whether simulated workers gave the answers.")
     digest = serializers.CharField()
     created_at = serializers.DateTimeField()
 
@@ -385,6 +386,7 @@ def _judgments_plain(row: JudgmentSet) -> dict[str, Any]:
         "answers": row.answer_count,
         "scale": row.scale,
         "skipped": row.skipped,
+        "simulated": row.simulated,
         "digest": row.digest,
         "created_at": json_time(row.created_at),
     }

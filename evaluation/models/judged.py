@@ -43,6 +43,7 @@ class JudgmentSet(models.Model):
         blank=True,
         help_text="By batch, whose answers from before they were reinstated count, asked for by name",
     )
+    simulated = models.BooleanField(default=False, help_text="Whether simulated workers gave the answers")
     published = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -81,6 +81,7 @@ class BatchWanted:
     settings: str = ""
     find: str = ""
     table: Mapping[str, Any] = field(default_factory=dict)
+    simulated: bool = False
 
     def planned(self) -> dict[str, Any]:
         """The arguments of `planning.plan`, and of the job but for its name."""
@@ -95,6 +96,7 @@ class BatchWanted:
             "reuse": list(self.reuse),
             "strategy": self.strategy,
             "share": 1 / self.waves,
+            "simulated": self.simulated,
         }
 
 
@@ -162,6 +164,7 @@ def wanted_in(given: QueryDict) -> BatchWanted:
         settings=settings,
         find=text_parameter(given, "find"),
         table=table,
+        simulated=bool(text_parameter(given, "simulated")),
     )
 
 
@@ -256,7 +259,7 @@ def _questions() -> list[tuple[str, TranslatableText, bool]]:
 #: Fields that launching sends again as they were.
 _HELD = (
     *("chosen", "corpus", "run", "tasks", "depth", "threshold", "judges"),
-    *("known", "reuse", "order", "waves", "settings", "find"),
+    *("known", "reuse", "order", "waves", "settings", "find", "simulated"),
 )
 
 

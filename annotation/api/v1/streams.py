@@ -38,6 +38,7 @@ JUDGMENT_COLUMNS = {
     "image": _TEXT,
     "key": _TEXT,
     "worker": _TEXT,
+    "by": _TEXT,
     "role": _TEXT,
     "answer": _TEXT,
     "box": _BOX,
@@ -79,7 +80,8 @@ MENTION_COLUMNS = {
 def judgments_stream_call(call: ApiCall, campaign: Campaign) -> StreamingHttpResponse:
     """Stream all judgments of a campaign, those on control items left out, as an Arrow stream.
 
-    Workers are pseudonyms. `more` holds JSON: what a kind of question says beside its word.
+    Workers are pseudonyms; `by` says what they are: person, machine or simulated. `more` holds JSON: what a
+    kind of question says beside its word.
     """
     return _stream(JUDGMENT_COLUMNS, map(_judgment, answers(campaign)), f"{campaign.name}-judgments")
 

@@ -105,6 +105,11 @@ class Command(ReportCommand):
         parser.add_argument(
             "--draft", action="store_true", help="Create the campaign as a draft: nobody can join yet"
         )
+        parser.add_argument(
+            "--simulated",
+            action="store_true",
+            help="Simulated workers will answer: nobody else may, and no batch of people reuses the answers",
+        )
         parser.add_argument("--dry-run", action="store_true", help="Show size and price; write nothing")
 
     def report(self, **options: Any) -> dict[str, Any]:
@@ -130,6 +135,7 @@ class Command(ReportCommand):
                 seconds=options["seconds"],
                 strategy=options["order"].replace("-", "_"),
                 share=1 / options["waves"] if options["waves"] is not None else SHARE,
+                simulated=options["simulated"],
             )
         )
         report = {
@@ -143,6 +149,7 @@ class Command(ReportCommand):
             "digest": made.digest,
             "strategy": made.strategy,
             "share": made.share,
+            "simulated": made.simulated,
             **made.numbers(),
             "launched": False,
             "unchanged": False,

@@ -158,7 +158,9 @@ def answers_of(
         corpus=batch.corpus.name,
         tasks=batch.campaign.tasks,
         reuse=batch.reused,
-        batches=earlier(batch.corpus.name, batch.campaign.tasks, until=batch),
+        batches=earlier(
+            batch.corpus.name, batch.campaign.tasks, simulated=batch.campaign.simulated, until=batch
+        ),
         counted=None if count is None else {batch.name: count},
     )
 
@@ -192,7 +194,12 @@ def _kept(
         name = f"{batch.name}-{number}"
     told = tell_steps(pairs, total=len(pairs), tell=part_listener(tell, 0.2, 1.0), phase="keeping judgments")
     place = JudgmentsPlace(
-        corpus=corpus, name=name, format=f"batch-{batch.campaign.tasks}", source=source, scale=scale
+        corpus=corpus,
+        name=name,
+        format=f"batch-{batch.campaign.tasks}",
+        source=source,
+        scale=scale,
+        simulated=batch.campaign.simulated,
     )
     return store_judgments(told, place, counted=counted)
 

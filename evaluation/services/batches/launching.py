@@ -71,6 +71,8 @@ def launch(
                 settings=plan.settings.as_dict(),
                 actor=actor,
             )
+            if plan.simulated:
+                campaigns.mark_simulated(campaign=campaign, actor=actor)
             opened = campaigns.open_pairs(campaign=campaign, pairs=pairs, fillers=fillers, actor=actor)
             if known_from is not None:
                 controls.from_split(campaign=campaign, split=known_from, actor=actor)

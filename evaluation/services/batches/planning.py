@@ -98,6 +98,7 @@ class Plan:
     may_ask: PairIds
     strategy: str = ""
     share: float = SHARE
+    simulated: bool = False
 
     @property
     def askable(self) -> int:
@@ -138,9 +139,10 @@ class BatchRequest:
 
     `threshold`: of BLEU_pre; None leaves all pairs in. `judges` a pair (default: as the campaign's
     `settings` say). `reuse` names judgments from files (default: those certain to be on the scale of
-    `tasks`); batches of the corpus are always reused. `seconds` an answer (default: as in the last batch
-    that was answered). With a `strategy` of `pooling.active` it asks in rounds, each of at most a `share`
-    of the pairs that can be asked, until the order of the systems is stable.
+    `tasks`); batches of the corpus are always reused, but simulated ones only by a batch that is itself
+    `simulated`, which nobody but simulated workers may answer. `seconds` an answer (default: as in the last
+    batch that was answered). With a `strategy` of `pooling.active` it asks in rounds, each of at most a
+    `share` of the pairs that can be asked, until the order of the systems is stable.
     """
 
     corpus: str
@@ -154,6 +156,7 @@ class BatchRequest:
     seconds: float | None = None
     strategy: str = ""
     share: float = SHARE
+    simulated: bool = False
 
 
 def plan(request: BatchRequest, *, tell: PhaseListener = silent) -> Plan:
@@ -177,7 +180,7 @@ def plan(request: BatchRequest, *, tell: PhaseListener = silent) -> Plan:
     found = pooled(corpus, chosen, width=max(1, depth), tell=part_listener(tell, 0.0, 0.6))
     whole = pool(found.shortlists, found.space, depth=depth)
     tell("reading answers", 0.6)
-    before = earlier(corpus, tasks)
+    before = earlier(corpus, tasks, simulated=request.simulated)
     names = tuple(reusable(corpus, tasks) if request.reuse is None else request.reuse)
     answers, _ = answers_of_batches(corpus=corpus, tasks=tasks, reuse=names, batches=before)
     enough, some = known_pairs(found, answers, _judges(frozen, tasks))
@@ -231,7 +234,10 @@ def plan(request: BatchRequest, *, tell: PhaseListener = silent) -> Plan:
             threshold,
             frozen,
             names,
-            [strategy, share] if strategy else [],
+            {
+                **({"waves": [strategy, share]} if strategy else {}),
+                **({"simulated": True} if request.simulated else {}),
+            },
         ),
         pooled=found,
         asked=asked,
@@ -248,6 +254,7 @@ def plan(request: BatchRequest, *, tell: PhaseListener = silent) -> Plan:
         strategy=strategy,
         share=share,
         may_ask=may_ask,
+        simulated=request.simulated,
     )
 
 
@@ -298,7 +305,7 @@ def _digest(
     threshold: float | None,
     settings: CampaignSettings,
     reused: Sequence[str],
-    waves: Sequence[object],
+    more: Mapping[str, object],
 ) -> str:
     """SHA-256 over what a batch is made from, in hexadecimal."""
     made_from = {
@@ -310,6 +317,6 @@ def _digest(
         "threshold": threshold,
         "settings": settings.as_dict(),
         "reused": list(reused),
-        **({"waves": list(waves)} if waves else {}),
+        **more,
     }
     return hashlib.sha256(json.dumps(made_from, sort_keys=True).encode()).hexdigest()

@@ -20,9 +20,6 @@ from evaluation.relevance.pair_tasks import pair_tasks
 from evaluation.relevance.pairs import JudgedPair
 from evaluation.selectors import CorpusNames, judgment_set
 
-#: What a campaign of pairs asks -> the scale of its answers.
-#: Formats of files that are of this scale for certain; others are reused where they are named.
-
 
 class BatchRefused(ValueError):
     """A batch that cannot be opened or collected; one line with the remedy."""
@@ -103,11 +100,17 @@ def reusable(corpus: str, tasks: str) -> list[str]:
     return list(sets.order_by("name").values_list("name", flat=True))
 
 
-def earlier(corpus: str, tasks: str, *, until: Batch | None = None) -> list[Batch]:
-    """The batches of a corpus that ask the same, oldest first; `until` is the last of them."""
+def earlier(corpus: str, tasks: str, *, simulated: bool, until: Batch | None = None) -> list[Batch]:
+    """The batches of a corpus that ask the same, oldest first; `until` is the last of them.
+
+    Answers of simulated workers are never mixed with people's: their batches are among these only for one
+    that is `simulated` itself.
+    """
     batches = Batch.objects.filter(corpus__name=corpus, campaign__tasks=tasks).select_related(
         "campaign__corpus", "judgments"
     )
+    if not simulated:
+        batches = batches.filter(campaign__simulated=False)
     return list((batches.filter(pk__lte=until.pk) if until is not None else batches).order_by("pk"))
 
 

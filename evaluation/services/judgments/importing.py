@@ -76,7 +76,8 @@ class JudgmentsImport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgmentsPlace:
-    """Where judgments are kept, and what is said of them: the set's name, format, source and scale."""
+    """Where judgments are kept, and what is said of them: the set's name, format, source and scale, and
+    whether simulated workers answered."""
 
     corpus: str
     name: str
@@ -84,6 +85,7 @@ class JudgmentsPlace:
     source: str
     scale: Scale | None = None
     skip_unknown: bool = False
+    simulated: bool = False
 
 
 def import_judgments(request: JudgmentsImport, *, progress: _Progress = iter) -> JudgmentsReport:
@@ -154,7 +156,7 @@ def store_judgments(
         else:
             if standing is not None:
                 _sweep(standing)
-            _write(rows, found, corpus, name, place.format, counted or {})
+            _write(rows, found, place, counted or {})
     return JudgmentsReport(
         corpus,
         name,
@@ -187,13 +189,16 @@ def digest_of_judgments(*, corpus: str, pairs: Iterable[JudgedPair], source: str
 def _write(
     rows: Iterator[PairAnswers],
     found: _Found,
-    corpus: str,
-    name: str,
-    format: str,
+    place: JudgmentsPlace,
     counted: Mapping[str, Sequence[str]],
 ) -> None:
     made = JudgmentSet.objects.create(
-        corpus=corpus_named(corpus), name=name, format=format, source=found.source, counted=counted
+        corpus=corpus_named(place.corpus),
+        name=place.name,
+        format=place.format,
+        source=found.source,
+        counted=counted,
+        simulated=place.simulated,
     )
     try:
         for chunk in chunks(rows, ROWS_PER_INSERT):

@@ -294,6 +294,7 @@ def _inputs(
             "rows": snapshot.row_count,
             "judgments": judgments.name if judgments else "",
             "judgments_digest": judgments.digest if judgments else "",
+            **({"simulated": True} if judgments and judgments.simulated else {}),
         },
         "runs": [_of_run(run) for own in runs.values() for run in own],
         "settings": {

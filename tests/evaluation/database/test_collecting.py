@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.models import Item, Judgment, Standing, Task, Worker
+from annotation.models import AuditEntry, Campaign, Item, Judgment, Standing, Task, Worker
 from annotation.moderation import discarding
 from annotation.protocol.trust import SUSPENDED
 from evaluation.comparison.scoring import score
@@ -73,7 +73,7 @@ def test_a_full_round_with_bad_judges_and_a_second_batch(pooled_runs: list[str],
             assert by_run[f"sharp-{direction}"][measure] > by_run[f"blunt-{direction}"][measure]
 
     more = [*pooled_runs, *runs(tmp_path, "third", noise=0.6, seed=3)]
-    second = planned(more)
+    second = planned(more, simulated=True)
     assert second.known == first.numbers["asked"]
     before = asked_on_pages()
     judged_before = before["wanted"] | before["filler"]
@@ -90,7 +90,7 @@ def test_a_full_round_with_bad_judges_and_a_second_batch(pooled_runs: list[str],
     made = freeze_qrels(name="pooled", corpus="quay", judgments="second")
     assert (made.version, made.rows) == (2, frozen.rows + len(new))
     with pytest.raises(BatchRefused, match="nothing to ask"):
-        launch(planned(more), "third")
+        launch(planned(more, simulated=True), "third")
 
 
 def test_collected_again_nothing_changes_until_something_is_withdrawn(pooled_runs: list[str]) -> None:
@@ -140,8 +140,36 @@ def test_a_pair_with_too_few_answers_is_asked_anew(pooled_runs: list[str]) -> No
     worker = Judgment.objects.values_list("worker", flat=True)[0]
     discarding.discard_worker(campaign=batch.campaign, worker=worker)
     short = batch_state("first").short
-    again = planned(pooled_runs)
+    again = planned(pooled_runs, simulated=True)
     assert (len(again.asked), again.begun) == (short, short) and short > 0
+
+
+def test_answers_of_simulated_workers_are_never_mixed_with_peoples(pooled_runs: list[str]) -> None:
+    trial = launch(planned(pooled_runs, depth=2), "trial").batch
+    crowd(trial.campaign, {"perfect": 4})
+    collect("trial")
+    assert judgment_set("quay", "trial").simulated
+    asked = planned(pooled_runs)
+    assert asked.known == 0 < planned(pooled_runs, simulated=True).known
+    assert asked.digest != planned(pooled_runs, simulated=True).digest
+    real = launch(asked, "real").batch
+    assert not real.campaign.simulated
+    crowd(real.campaign, {"perfect": 4}, seed=2)
+    Campaign.objects.filter(pk=real.campaign_id).update(simulated=False)  # as if people had answered
+    collect("real")
+    given = Judgment.objects.filter(campaign=real.campaign)
+    of_real = set(given.values_list("worker__pseudonym", flat=True))
+    stored = list(judged_pairs(judgment_set("quay", "real"), names_of("quay")))
+    assert {judge for pair in stored for judge in pair.judges} <= of_real
+    assert not judgment_set("quay", "real").simulated
+
+
+def test_only_simulated_workers_may_answer_a_batch_that_is_a_trial_from_its_start(
+    pooled_runs: list[str],
+) -> None:
+    batch = launch(planned(pooled_runs, simulated=True), "trial").batch
+    assert Campaign.objects.get(pk=batch.campaign_id).simulated
+    assert AuditEntry.objects.filter(campaign=batch.campaign, act="mark_simulated").exists()
 
 
 def test_graded_pairs_are_asked_one_by_one_and_their_grades_collected(pooled_runs: list[str]) -> None:

@@ -133,7 +133,7 @@ def test_a_batch_and_its_report_say_that_pairs_judged_before_lack_answers_now(
     monkeypatch.setattr(building, "as_pdf", lambda plot: b"")
     first = launch(planned(pooled_runs, depth=2), "first").batch
     crowd(first.campaign, {"perfect": 4})
-    second = launch(planned(pooled_runs, depth=3), "second").batch
+    second = launch(planned(pooled_runs, depth=3, simulated=True), "second").batch
     crowd(second.campaign, {"perfect": 4}, seed=2)
     collect("second")
     freeze_qrels(name="q", corpus="quay", judgments="second")
@@ -160,5 +160,6 @@ def test_a_batch_and_its_report_say_that_pairs_judged_before_lack_answers_now(
     assert building.outdated(building.report_named("r")) == []
     page = (building.report_folder("r") / "report.html").read_text()
     assert f"{after.lacking} have fewer answers now than required" in page
+    assert "The judgments are simulated" in page and row.inputs["qrels"]["simulated"]
     # A new batch of the same runs asks for just these.
-    assert len(planned(pooled_runs, depth=3).asked) == after.lacking
+    assert len(planned(pooled_runs, depth=3, simulated=True).asked) == after.lacking

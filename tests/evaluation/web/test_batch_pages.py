@@ -106,6 +106,14 @@ def test_what_no_job_can_hold_is_refused_and_not_asked_for(ada: Client, pooled_r
     assert answer.status_code == 409 and not Job.objects.exists()
 
 
+def test_a_trial_with_simulated_workers_is_asked_for_as_one(ada: Client, pooled_runs) -> None:
+    wanted = chosen(pooled_runs, simulated="1")
+    page = ada.get(f"{BUILD}?{urlencode(wanted)}").content.decode()
+    assert 'name="simulated" id="simulated" value="1" checked' in page
+    ada.post(BUILD, urlencode([*wanted, ("name", "trial")]), FORM)
+    assert Job.objects.get().arguments["simulated"] is True
+
+
 def test_a_batch_is_launched_as_a_job_watched_and_frozen(ada: Client, pooled_runs) -> None:
     answer = ada.post(BUILD, urlencode([*chosen(pooled_runs), ("name", "first")]), FORM)
     assert answer["Location"] == BATCHES
