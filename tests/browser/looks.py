@@ -17,7 +17,7 @@ LOOKS: tuple[tuple[int, Scheme], ...] = ((390, "light"), (390, "dark"), (1280, "
 #: scheme alone. A thorough run checks every rule in every look.
 ALL_RULES, COLOURS = LOOKS[0], LOOKS[2]
 #: How wide windows are, from the narrowest phone on.
-WIDTHS = (320, 390, 640, 768, 1024, 1280, 1920, 3840)
+WIDTHS = (320, 390, 640, 768, 1024, 1280, 1920, 2560, 3840)
 #: Those of them that pages are looked at by default, besides those of the looks: where layouts are narrowest.
 WIDTHS_BY_DEFAULT = (320, 640, 1024)
 HEIGHT = 800

@@ -108,12 +108,12 @@ class Arguments(NamedTuple):
 @pytest.fixture
 def world(db: None) -> dict[str, Any]:
     """A campaign of which everything is there that an address can name, and a corpus that is another's."""
-    made = worlds.again("everything that an address can name", _built)
+    made = worlds.again("everything that an address can name", built)
     Campaign.objects.update(open_to_all=False)
     return made
 
 
-def _built() -> dict[str, Any]:
+def built() -> dict[str, Any]:
     world = the_world(name="q-review")
     report(world, q.COREF_LINK)
     row = image(world)

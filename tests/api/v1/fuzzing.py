@@ -120,8 +120,9 @@ def operations(document: dict[str, Any]) -> list[tuple[Any, Any]]:
 
     Hypothesis works a strategy out when it first draws of it: use the same ones again.
     """
-    found = (each.ok() for each in schemathesis.openapi.from_dict(document).get_all_operations())
-    return [(operation, operation.as_strategy()) for operation in found]  # type: ignore[union-attr]
+    read = schemathesis.openapi.from_dict(document).get_all_operations()
+    found = [each.ok() for each in read]  # type: ignore[union-attr]
+    return [(operation, operation.as_strategy()) for operation in found]
 
 
 @contextmanager

@@ -1,0 +1,81 @@
+"""Every page that an address leads to is for everybody: axe, contrast, no overflow at any width, no complaint."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import NoReverseMatch
+from playwright.sync_api import Page, expect
+
+from annotation.campaigns.drafts import fields, keeping
+from annotation.datasets import uploads
+from annotation.models import Account, Job
+from tests.browser.conftest import Open, sign_in
+from tests.browser.looks import for_everybody
+from tests.web import world as people
+from tests.web.test_roles import ROWS, Arguments, built, name_of
+
+#: Dear: some hundred pages, each in all looks; `PAGES` of the other files are looked at in every run.
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+LANGUAGES = ("en", "de")
+
+
+def addresses(world: dict[str, Any], account: Account) -> dict[str, str]:
+    """Route -> address of every page that can be opened."""
+    draft = keeping.begin_draft(owner=account, corpus=world["corpus"])
+    upload = uploads.begin_upload(account=account, name="mine", files=[("a.zip", 4)])
+    own = {"upload": [upload.key], "draft_settings": [draft.pk], "person": [account.pk]}
+    arguments = Arguments({**world["arguments"].of, **own})
+    found = {}
+    for route in ROWS:
+        if " " in route or name_of(route).startswith(("api_", "v1_")):
+            continue
+        with suppress(NoReverseMatch):  # of what the world has none
+            found[route] = arguments.address(route)
+    found |= {
+        f"draft_step {step}": arguments.address("draft_step", args=[draft.pk, step]) for step in fields.STEPS
+    }
+    return found
+
+
+def pages(client: Client, found: dict[str, str]) -> dict[str, str]:
+    """Those of the addresses that answer with a page of ours. Pages of results want more than the world has:
+    test_evaluation_pages.py looks at them."""
+    kept = {}
+    for route, address in found.items():
+        answer = client.get(address)
+        if answer.status_code == 200 and answer.headers["Content-Type"].startswith("text/html"):
+            kept[route] = address
+    return kept
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_page_is_for_everybody(open_page: Open, language: str) -> None:
+    world = built()
+    Job.objects.filter(kind="export_dataset").update(state="failed", error="The disk is full.")
+    account = people.account("boss", "admin")
+    client = Client(raise_request_exception=False)
+    client.force_login(account)
+    found = pages(people.confirm(client), addresses(world, account))
+    assert len(found) > 60, sorted(found)
+    page = open_page(locale={"en": "en-GB", "de": "de-DE"}[language])
+    sign_in(page, "boss")
+    wrong = []
+    for route, address in found.items():
+        page.goto(address)
+        expect(page.locator("html")).to_have_attribute("lang", language)
+        if told := _complaint(page):
+            wrong.append((route, told))
+    assert wrong == []
+
+
+def _complaint(page: Page) -> str:
+    """What is not as it should be; one page after the other is looked at, whatever the first one lacks."""
+    try:
+        for_everybody(page)
+    except AssertionError as error:
+        return str(error)
+    return ""
