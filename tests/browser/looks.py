@@ -31,7 +31,7 @@ VIOLATIONS = """options => axe.run(options)
 #: How much wider than its window a page is.
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 #: The words of buttons that are wider than these.
-SPILLING = """[...document.querySelectorAll("button:not([hidden])")]
+SPILLING = """[...document.querySelectorAll(`button:not([hidden], [aria-hidden="true"])`)]
     .filter(button => button.scrollWidth > button.clientWidth).map(button => button.innerText)"""
 
 

@@ -69,7 +69,7 @@ def test_every_page_is_for_everybody(open_page: Open, language: str) -> None:
         expect(page.locator("html")).to_have_attribute("lang", language)
         if told := _complaint(page):
             wrong.append((route, told))
-    assert wrong == []
+    assert wrong == [], "\n".join(f"{route}: {told}" for route, told in wrong)
 
 
 def _complaint(page: Page) -> str:
