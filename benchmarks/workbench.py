@@ -4,9 +4,9 @@
                                     [--workers 200] [--queries 1000] [--campaigns 50] [--warm 30] [--cold 5]
 
 Generated scenes are annotated by simulated workers through the queue, and their rows copied under new ids
-until there are as many images, with all answers and the layer of all of them. To that come runs of two
-systems in both directions, qrels, a batch that pools them, more campaigns, and a thousand jobs. Then each
-page is asked for in one process, as a signed-in person does.
+until there are as many images, with all answers, as if people had given them over 90 days, and the layer of
+all of them. To that come runs of two systems in both directions, qrels, a batch that pools them, more
+campaigns, and a thousand jobs. Then each page is asked for in one process, as a signed-in person does.
 
 Cold: what the process and Django's cache remember of the data is dropped before each request (the database's
 own pages stay in memory). Warm: the same again. Prints p50 and p95 of both in ms, the median CPU of this
@@ -41,6 +41,8 @@ SYSTEMS = ("near", "far")
 DIRECTIONS = ("annotation", "search")
 #: Items of each ranking, pairs that a query is pooled to, and jobs.
 DEPTH, POOLED, JOBS = 100, 3, 1_000
+#: Days over which the answers came.
+DAYS = 90
 
 
 def main() -> None:
@@ -82,6 +84,7 @@ def _fill(given: argparse.Namespace) -> dict[str, Any]:
     began = time.perf_counter()
     refresh.SCENES = given.scenes
     told = refresh._fill(given)
+    _spread()
     _evaluate(given)
     _surround(given)
     return {
@@ -92,6 +95,23 @@ def _fill(given: argparse.Namespace) -> dict[str, Any]:
         "seconds": round(time.perf_counter() - began),
         "of these layer": round(told["seconds"]),
     }
+
+
+def _spread() -> None:
+    """Move the answers to the last `DAYS` days: they were copied in one, in which no crowd gives millions."""
+    from django.db import connection
+
+    earlier = {
+        "postgresql": "{0} - (id % {1}) * interval '1 day'",
+        "sqlite": "strftime('%Y-%m-%d %H:%M:%f', {0}, '-' || (id % {1}) || ' days')",
+    }[connection.vendor]
+    with connection.cursor() as cursor:
+        for table, columns in (
+            ("annotation_assignment", ("leased_at", "ended_at")),
+            ("annotation_judgment", ("created_at",)),
+        ):
+            moved = ", ".join(f"{column} = {earlier.format(column, DAYS)}" for column in columns)
+            cursor.execute(f"UPDATE {table} SET {moved}")
 
 
 def _evaluate(given: argparse.Namespace) -> None:
@@ -150,6 +170,8 @@ def _surround(given: argparse.Namespace) -> None:
         for n in range(given.campaigns)
     )
     campaign = Campaign.objects.get(name=NAME)
+    campaign.simulated = False
+    campaign.save(update_fields=["simulated"])
     Job.objects.bulk_create(
         Job(campaign=campaign, corpus=corpus, kind="refresh_layer", state=Job.DONE) for _ in range(JOBS)
     )

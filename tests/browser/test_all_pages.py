@@ -1,4 +1,4 @@
-"""Every page that an address leads to is for everybody: axe, contrast, no overflow at any width, no complaint."""
+"""Every page that an address leads to is for everybody: no rule of axe is broken, and it fits at any width."""
 
 from __future__ import annotations
 

@@ -88,14 +88,17 @@ def _words(campaign: Campaign) -> float:
 
 
 def _newest(campaign: Campaign, pairs: Sequence[tuple[int, str]]) -> Iterable[tuple[int, str, int, float]]:
-    """(worker, when, image, seconds) of the newest answers on tasks of these pairs; seconds that were not
-    counted are left out."""
-    one = """SELECT * FROM (
-        SELECT a.worker_id, a.ended_at, t.image_id, a.seconds
-        FROM annotation_assignment a JOIN annotation_task t ON t.id = a.task_id
+    """(worker, when, image, seconds) of the newest answers on tasks of these pairs; those whose seconds were
+    not counted are left out.
+
+    The end of an index range for each pair: more is not looked at, however many have no seconds.
+    """
+    one = """SELECT newest.worker_id, newest.ended_at, t.image_id, newest.seconds FROM (
+        SELECT a.worker_id, a.ended_at, a.task_id, a.seconds FROM annotation_assignment a
         WHERE a.campaign_id = %s AND a.worker_id = %s AND a.kind = %s AND a.state = 'submitted'
-            AND a.ended_at IS NOT NULL AND a.seconds > 0
-        ORDER BY a.ended_at DESC LIMIT %s) newest"""
+            AND a.task_id IS NOT NULL AND a.ended_at IS NOT NULL
+        ORDER BY a.ended_at DESC LIMIT %s) newest JOIN annotation_task t ON t.id = newest.task_id
+        WHERE newest.seconds > 0"""
     with connection.cursor() as cursor:
         for start in range(0, len(pairs), _TOGETHER):
             part = pairs[start : start + _TOGETHER]
