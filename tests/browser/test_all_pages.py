@@ -1,4 +1,4 @@
-"""Every page that an address leads to is for everybody: no rule of axe is broken, and it fits at any width."""
+"""Every page that an address leads to: it keeps to all rules of axe, and fits at any width."""
 
 from __future__ import annotations
 
