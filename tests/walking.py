@@ -96,3 +96,9 @@ def ranked(images: Iterable[str], *, noise: float, seed: int) -> str:
             for rank, caption in enumerate(ordered, 1)
         ]
     return "".join(lines)
+
+
+def own_first(run: str) -> float:
+    """The share of images whose own caption a run has first: its R@1."""
+    tops = [line.split() for line in run.splitlines() if line.split()[3] == "1"]
+    return sum(caption == f"{image}#0" for image, _, caption, *_ in tops) / len(tops)

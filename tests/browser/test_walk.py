@@ -34,7 +34,7 @@ from tests.browser.profiles import Profiles
 from tests.browser.test_from_nothing import key_of, make_account, type_box
 from tests.browser.test_practice import gold, ready
 from tests.complete import CompleteProduct
-from tests.walking import PASSWORD, SOUND, captioned_pictures, packed, ranked, sound
+from tests.walking import PASSWORD, SOUND, captioned_pictures, own_first, packed, ranked, sound
 
 #: Images that the campaign asks about.
 IMAGES = 2
@@ -535,8 +535,10 @@ def report(walk: Walk, ada: Page) -> None:
     ada.locator("#listed").get_by_role("link", name="spring", exact=True).click()
     expect(ada.locator("#main")).to_contain_text("with version 1 of qrels pooled")
     walk.picture(ada, "report")
-    ada.get_by_text("How it was made: runs, settings, seeds, versions").click()
-    names = ada.get_by_role("link", name=re.compile(r"^tables/.+\.tex$")).all_inner_texts()
-    table = downloaded(ada, next(name for name in names if "annotation" in name)).decode()
-    assert all(f"{run}-annotation" in table.replace("\\", "") for run in ("near", "far", "learned"))
-    print(table)
+    table = downloaded(ada, "LaTeX").decode()
+    rows = dict(re.findall(r"^(near|far|learned) & (.+?) \\\\$", table, re.M))
+    assert {*rows} == {"near", "far", "learned"} and "\\begin{tabular}" in table
+    for name in ("near", "far"):
+        first = own_first((walk.folder / f"{name}.trec").read_text())
+        shown_first = re.search(r"[\d.]+", rows[name])
+        assert shown_first is not None and shown_first[0] == f"{100 * first:.1f}", name
