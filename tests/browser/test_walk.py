@@ -52,6 +52,11 @@ qualification = false
 """
 #: Where a box is drawn, as shares of the picture.
 FROM, TO = (0.2, 0.2), (0.7, 0.8)
+#: Loads what the page would load once it is scrolled to, too.
+ALL_PICTURES = """Promise.all([...document.images].map(each => {
+    each.loading = "eager";
+    return each.decode().catch(() => null);
+})).then(() => null)"""
 #: What is answered to a question that shows the page.
 Choose = Callable[[Page], str]
 
@@ -70,6 +75,7 @@ class Walk:
     def picture(self, page: Page, name: str) -> None:
         """A picture of the whole page, once all that it shows is there."""
         page.wait_for_load_state("load")
+        page.evaluate(ALL_PICTURES)
         page.screenshot(path=self.pictures / f"{next(self.numbers):02}-{name}.png", full_page=True)
 
 
@@ -280,12 +286,17 @@ def works(walk: Walk, ada: Page, ann: Page, bob: Page) -> None:
         practises(page, kind)
         if kind == q.BOX_DRAWING:
             walk.picture(page, "drawing")
-        work(walk, page, kind, lambda page, answer=answer: answer)
+        work(walk, page, kind, always(answer))
     assert {*walk.answers} == {*q.QUESTIONS}
     ada.goto("/campaigns/people/?fresh=1")
     expect(figure(facts, "answers in the last hour")).to_have_text(str(walk.answers.total()))
     expect(facts).to_contain_text(f"{earned(walk.answers)} USD due")
     walk.picture(ada, "overview")
+
+
+def always(answer: str) -> Choose:
+    """The same answer to every question."""
+    return lambda page: answer
 
 
 def _phrases(page: Page) -> Locator:
