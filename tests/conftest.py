@@ -30,6 +30,8 @@ from tests import emptying, lanes, prepare, services
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+    from tests.complete import CompleteProduct
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 SCRATCH = Path(tempfile.mkdtemp(prefix="phrasebox-tests-"))
 
@@ -104,6 +106,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--nothing-left-out",
         action="store_true",
         help=f"Fail where a test was skipped for any reason but absent {REAL_DATA}",
+    )
+    parser.addoption(
+        "--screenshots", type=Path, metavar="FOLDER", help="Where the walk by page leaves pictures of pages"
     )
     parser.addoption("--tell", type=Path, metavar="FILE", help="Write there which tests failed, and how")
 
@@ -279,6 +284,17 @@ def redis_url() -> Iterator[str]:
     """A Redis of this test run's own."""
     with services.redis_server(need("redis")) as url:
         yield url
+
+
+@pytest.fixture
+def complete(tmp_path: Path) -> Iterator[CompleteProduct]:
+    """The whole product at work on an empty database, all of it in processes of its own."""
+    from tests.complete import complete_product
+
+    with complete_product(
+        tmp_path / "product", postgresql=need("postgresql"), redis=need("redis")
+    ) as product:
+        yield product
 
 
 @pytest.fixture(scope="session")

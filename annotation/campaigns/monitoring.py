@@ -270,9 +270,12 @@ def _crowd(
         yield Alarm(
             "few_workers",
             "",
-            _(
+            ngettext(
+                "%(n)d worker was active in the last %(hours)d hours; at least %(least)d are needed: "
+                "nobody judges a question twice or their own box",
                 "%(n)d workers were active in the last %(hours)d hours; at least %(least)d are needed: "
-                "nobody judges a question twice or their own box"
+                "nobody judges a question twice or their own box",
+                len(there),
             )
             % {"n": len(there), "hours": ACTIVE_FOR, "least": SMALLEST_CROWD},
             _("invite more workers"),

@@ -151,7 +151,7 @@ def why_refused_by(
         return NoTask(
             "blocked",
             _("A researcher has suspended you from this task%(why)s. Choose another task, or write to them.")
-            % {"why": f": {holder.reason}" if holder.reason else ""},
+            % {"why": f": {holder.reason.rstrip('.')}" if holder.reason else ""},
         )
     if holder.standing.state == QUALIFICATION and not rules.qualification and in_a_test(holder):
         rules = terms.settings.trust

@@ -1,5 +1,6 @@
 // Keeps a campaign's figures and charts up to date: asks for them every twenty seconds, and takes them where they
-// changed. Tables that the reader has opened stay open, and nothing is taken away from under the focus.
+// changed. Tables that the reader has opened stay open, and nothing is taken away from under the focus. Other
+// parts of the page that count the same, which have [data-follows] and an id, are then taken anew with them.
 
 const EVERY = 20000;
 const part = document.querySelector("[data-dashboard]");
@@ -15,6 +16,16 @@ const show = (html) => {
   for (const each of all()) each.open = open.has(named(each));
 };
 
+const follow = async () => {
+  const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+  if (!answer.ok || answer.redirected) return;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  for (const shown of document.querySelectorAll("[data-follows]")) {
+    const fresh = page.getElementById(shown.id);
+    if (fresh && !shown.contains(document.activeElement)) shown.replaceWith(document.adoptNode(fresh));
+  }
+};
+
 const look = async () => {
   const busy = tag && part.contains(document.activeElement);
   if (!document.hidden && !busy) {
@@ -23,6 +34,7 @@ const look = async () => {
       const answer = await fetch(part.dataset.dashboard, { headers, cache: "no-store" });
       if (answer.status === 200 && !answer.redirected) {
         show(await answer.text());
+        if (tag) await follow();
         tag = answer.headers.get("ETag") ?? "";
       }
     } catch {

@@ -1,9 +1,14 @@
 // Keeps a part of the page up to date: while [data-live] is "on", it is fetched anew every few seconds.
 //
-// The new part replaces the old one whole, unless somebody is about to press one of its buttons. Where the page
-// leads elsewhere once it is done, [data-leaves] says so, and this follows.
+// The new part replaces the old one whole, unless somebody is about to press one of its buttons. So do other
+// parts of the page that say what came of it, which have [data-follows] and an id. Where the page leads
+// elsewhere once it is done, [data-leaves] says so, and this follows.
 
 const EVERY = 3000;
+
+const replace = (shown, fresh) => {
+  if (shown && fresh && !shown.contains(document.activeElement)) shown.replaceWith(document.adoptNode(fresh));
+};
 
 const look = async () => {
   const shown = document.querySelector('[data-live="on"]');
@@ -14,8 +19,8 @@ const look = async () => {
       if (answer.ok && answer.redirected && "leaves" in shown.dataset) location.assign(answer.url);
       else if (answer.ok && !answer.redirected) {
         const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-        const fresh = page.querySelector("[data-live]");
-        if (fresh) shown.replaceWith(document.adoptNode(fresh));
+        replace(shown, page.querySelector("[data-live]"));
+        for (const part of document.querySelectorAll("[data-follows]")) replace(part, page.getElementById(part.id));
       }
     } catch {
       // Without a network the page stays as it is, and is looked at again.

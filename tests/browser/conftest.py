@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -42,8 +43,25 @@ def profiles(browser: Browser) -> Profiles:
 
 @pytest.fixture
 def open_page(profiles: Profiles, live_server: LiveServer) -> Iterator[Open]:
-    """Pages in profiles that remember nothing; what console, scripts or content policy complain of fails the
-    test.
+    """Pages of the live server; see `pages_of`."""
+    gate = before(live_server)
+    gate.open()
+    unanswered: list[str] = []
+
+    def shut() -> None:
+        unanswered.extend(gate.shut(LONGEST_REQUEST))
+
+    with pages_of(profiles, live_server.url, afterwards=shut) as opened:
+        yield opened
+    assert unanswered == [], f"still being answered {LONGEST_REQUEST:.0f} s after the test"
+
+
+@contextlib.contextmanager
+def pages_of(
+    profiles: Profiles, address: str, *, afterwards: Callable[[], None] = lambda: None
+) -> Iterator[Open]:
+    """Pages of the server at `address`, in profiles that remember nothing; what console, scripts or content
+    policy complain of fails the test. `afterwards` is done once they are left.
 
     With `faults` network or server fail on purpose: what the browser itself says of that is no complaint.
     With `faults`, or `alone`, a profile is new and used for nothing else: the test changes more of it than
@@ -60,9 +78,9 @@ def open_page(profiles: Profiles, live_server: LiveServer) -> Iterator[Open]:
             return
         # Chromium reports the status of an error page itself, and of a heartbeat of what is gone; what
         # such a page loads still counts.
-        address = message.location["url"]
-        of_page = message.page is not None and address == message.page.url
-        told = "status of 4" if of_page else "status of 410" if address.endswith("/heartbeat") else None
+        place = message.location["url"]
+        of_page = message.page is not None and place == message.page.url
+        told = "status of 4" if of_page else "status of 410" if place.endswith("/heartbeat") else None
         if told is None or f"the server responded with a {told}" not in message.text:
             complaints.append(f"{message.type}: {message.text}")
 
@@ -79,7 +97,7 @@ def open_page(profiles: Profiles, live_server: LiveServer) -> Iterator[Open]:
     def opened(
         width: int = 1280, height: int = 800, *, faults: bool = False, alone: bool = False, **options: Any
     ) -> Page:
-        usual = {"base_url": live_server.url, "viewport": {"width": width, "height": height}}
+        usual = {"base_url": address, "viewport": {"width": width, "height": height}}
         context = profiles.take({**usual, **options}, new=faults or alone)
         context.set_default_timeout(1000 * PATIENCE)
 
@@ -90,16 +108,15 @@ def open_page(profiles: Profiles, live_server: LiveServer) -> Iterator[Open]:
         lent.append((context, watched, not (faults or alone)))
         return context.new_page()
 
-    gate = before(live_server)
-    gate.open()
-    yield opened
     try:
-        for context, watched, again in lent:
-            context.remove_listener("page", watched)
-            profiles.give_back(context, again=again)
+        yield opened
     finally:
-        unanswered = gate.shut(LONGEST_REQUEST)
-    assert unanswered == [], f"still being answered {LONGEST_REQUEST:.0f} s after the test"
+        try:
+            for context, watched, again in lent:
+                context.remove_listener("page", watched)
+                profiles.give_back(context, again=again)
+        finally:
+            afterwards()
     assert complaints == []
 
 

@@ -24,8 +24,10 @@ def show(client: Client, query: str = "", name: str = "scenes") -> str:
     return client.get(reverse("corpus", args=[name]) + query).content.decode()
 
 
-def test_without_a_corpus_home_names_the_commands_that_make_one(reader: Client):
+def test_without_a_corpus_home_leads_to_the_page_that_adds_one_and_tells_others_the_commands(reader: Client):
     page = reader.get(reverse("home")).content.decode()
+    assert f'href="{reverse("uploads")}"' in page and "import_corpus" not in page
+    page = world.signed_in("rev", "reviewer").get(reverse("home")).content.decode()
     assert "make demo" in page
     assert "import_corpus" in page
 

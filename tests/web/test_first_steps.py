@@ -23,10 +23,10 @@ def test_three_steps_are_shown_until_they_are_done() -> None:
 
     assert steps() == [(False, reverse("uploads")), (False, ""), (False, "")]
     corpus = Corpus.objects.create(name="quay", format="test", source="", published=True)
-    assert steps() == [(True, reverse("uploads")), (False, reverse("open_campaign")), (False, "")]
+    assert steps() == [(True, reverse("uploads")), (False, reverse("campaign_drafts")), (False, "")]
     campaign = Campaign.objects.create(name="first", corpus=corpus, tasks="relevance")
     assert steps() == [
-        *((True, reverse("uploads")), (True, reverse("open_campaign"))),
+        *((True, reverse("uploads")), (True, reverse("campaign_drafts"))),
         (False, reverse("entry", args=["first"])),
     ]
     Campaign.objects.filter(pk=campaign.pk).update(open_to_all=True)

@@ -75,7 +75,7 @@ def first_steps(account: Account) -> FirstSteps | None:
             _("Open a campaign"),
             _("It asks small questions about the captions, one at a time, and puts the answers together."),
             newest is not None,
-            reverse("open_campaign") if corpus else "",
+            reverse("campaign_drafts") if corpus else "",
             _("Open a campaign"),
         ),
         FirstStep(

@@ -14,7 +14,7 @@ from annotation import jobs
 from annotation.campaigns.drafts import fields, keeping
 from annotation.campaigns.drafts.opening import go_on_with_all
 from annotation.campaigns.drafts.reading import DraftPlan
-from annotation.common.roles import RESEARCHER
+from annotation.common.roles import RESEARCHER, WHOLE_SERVER
 from annotation.models import Campaign
 from annotation.protocol.campaign_settings import CampaignError, as_toml
 from annotation.selectors.scopes import corpora_of
@@ -43,6 +43,7 @@ def draft_list(request: HttpRequest) -> HttpResponse:
         "drafts": keeping.drafts_of(account),
         "corpora": corpora,
         "chosen": request.GET.get("corpus", ""),
+        "adds": account.has_role(RESEARCHER, on=WHOLE_SERVER),
     }
     return render(request, "annotation/drafts/list.html", about)
 

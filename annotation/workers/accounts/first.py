@@ -62,7 +62,7 @@ def make_first_account(*, given: str, username: str, password: str) -> Account:
         if not is_open(given):
             raise TooLate("there is already an account, or this link is not the current one")
         account = Account.objects.create_user(username, password=password)
-        RoleGrant.objects.create(account=account, role=ADMIN)
+        RoleGrant.objects.create(account=account, role=ADMIN, granted_by=account)
         record(actor=account, act="first_account", account=username)
     _file().unlink(missing_ok=True)
     return account

@@ -1,0 +1,269 @@
+"""From an empty database to the LaTeX of a report, by the client package: what `tests/browser/test_walk.py`
+does by page, as one script.
+
+Accounts, roles and tokens are made by page, since a person is asked for a password there; drafts, and so a
+test that is marked on a grid, belong to pages too. Everything else is a call of `clients/python`, or of the
+API of a worker's tasks. The product is the whole one, in processes of its own.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import sys
+import uuid
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+
+from annotation.protocol import questions as q
+from tests.browser.conftest import pages_of, profiles
+from tests.browser.profiles import Profiles
+from tests.browser.test_from_nothing import make_account
+from tests.browser.test_walk import Walk, invited, joins
+from tests.complete import CompleteProduct
+from tests.conftest import REPOSITORY
+from tests.walking import PASSWORD, SOUND, captioned_pictures, packed, ranked, sound
+
+__all__ = ["profiles"]
+
+CLIENT = REPOSITORY / "clients" / "python"
+IMAGES = 2
+#: Cents that an answer earns, and a page of the batch.
+PER_ITEM = {kind: 0.10 if kind == q.BOX_DRAWING else 0.02 for kind in q.QUESTIONS}
+A_PAGE = Decimal("0.25")
+#: People whom we know need no practice.
+KNOWN_PEOPLE = {"qualification": False}
+#: A worker's whole answer to a task.
+Choose = Callable[[Mapping[str, Any]], dict[str, Any]]
+
+
+class TaskClient:
+    """A worker's program: it takes tasks and answers them, under the token that the operator made for it."""
+
+    def __init__(self, product: CompleteProduct, pseudonym: str) -> None:
+        self.pseudonym = pseudonym
+        said = product.manage("drf_create_token", pseudonym)
+        self._token = said.split()[2]
+        self._url = product.url
+
+    def call(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """What the API of tasks says: to a GET, or to a POST of `body`."""
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"Authorization": f"Token {self._token}", "Content-Type": "application/json"}
+        with urlopen(Request(f"{self._url}/api/{path}", data, headers), timeout=60) as answer:
+            return json.load(answer)
+
+    def agrees(self, campaign: str) -> None:
+        """Consent to what workers of a campaign agree to."""
+        consent = self.call(f"campaigns/{campaign}/consent")
+        self.call(f"campaigns/{campaign}/consent", {"version": consent["version"]})
+
+    def works(self, campaign: str, kind: str, choose: Choose) -> int:
+        """Answer what there is of a kind; how many there were."""
+        done = 0
+        task = self.call("tasks/next", {"campaign": campaign, "kind": kind})
+        while "nothing" not in task:
+            given = {"token": uuid.uuid4().hex, "seconds": 2.0, **choose(task)}
+            task = self.call(f"assignments/{task['id']}/answer", given)["next"]
+            done += 1
+        return done
+
+
+@pytest.fixture
+def client_package(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The client as its users import it."""
+    monkeypatch.syspath_prepend(str(CLIENT))
+    yield importlib.import_module("phrasebox_client")
+    for name in [name for name in sys.modules if name.startswith("phrasebox_client")]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def walk(complete: CompleteProduct, profiles: Profiles, tmp_path: Path) -> Iterator[Walk]:
+    with pages_of(profiles, complete.url) as open_page:
+        yield Walk(complete, open_page, tmp_path, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_lab_goes_from_an_empty_database_to_the_latex_of_a_report_by_the_client_alone(
+    walk: Walk, client_package: Any
+) -> None:
+    """It costs more than a test may: a lab's first weeks, with every process that the product has."""
+    # People, by page.
+    boss = walk.open_page(alone=True)
+    make_account(boss, walk.product.first_account, "boss")
+    ada = invited(walk, boss, "ada", "researcher", "the whole server")
+    client = client_package.Client(walk.product.url, token_of(ada))
+    assert client.get("me")["username"] == "ada"
+
+    # Forty pictures, of which three are listed and skipped.
+    pictures = captioned_pictures(walk.folder / "drawn")
+    archive = walk.folder / "pictures.zip"
+    archive.write_bytes(packed(pictures))
+    upload = client.send_corpus("pictures", archive)
+    checked = client.finished(client.post(f"uploads/{upload['key']}/check"), every=0.2)["result"]
+    problems = Counter(problem["sort"] for problem in checked["problems"])
+    assert checked["problem_count"] == problems.total() == 3
+    assert sorted(problems.values()) == [1, 2]
+    skipping = client.post(f"uploads/{upload['key']}/import", {"skip_problems": True})
+    client.finished(skipping, every=0.2)
+    assert client.get("corpora/pictures")["images"] == SOUND
+
+    # A campaign, and two people who come by its link.
+    plan = {
+        "name": "people",
+        "corpus": "pictures",
+        "tasks": "entities",
+        "images": IMAGES,
+        "settings": {"pay": {"basis": "item", "per_item": PER_ITEM}, "trust": KNOWN_PEOPLE},
+    }
+    client.finished(client.post("campaigns", plan), every=0.2)
+    assert client.get("campaigns/people")["state"] == "open"
+    link = client.post("campaigns/people/invitations", {"label": "the walk"})["address"]
+    pages = [walk.open_page(alone=True) for _ in range(2)]
+    ann, bob = (TaskClient(walk.product, joins(page, link, "people")) for page in pages)
+
+    # They answer, and the progress tells it.
+    answers = answered(client, ann, bob)
+    shown = client.get("campaigns/people?fresh=true")
+    assert shown["progress"]["begun"] == IMAGES and shown["progress"]["in_review"] == 1
+    assert {kind["kind"]: kind["answers"] for kind in shown["cost"]["kinds"]} == dict(answers)
+    earned = sum(Decimal(str(PER_ITEM[kind])) * number for kind, number in answers.items())
+    assert Decimal(shown["cost"]["earned"]) == Decimal(shown["cost"]["due"]) == earned
+
+    # A ruling, a suspension, a payment.
+    (waiting,) = client.rows("campaigns/people/review")
+    (chain,) = waiting["chains"]
+    address = f"campaigns/people/review/images/{waiting['image']}/rulings"
+    client.post(address, {"ruling": {"kind": "partition", "groups": [chain["mentions"]]}})
+    assert list(client.rows("campaigns/people/review")) == []
+    client.post(f"campaigns/people/workers/{bob.pseudonym}/suspend", {"reason": "The boxes are too large."})
+    assert bob.call("tasks/next", {"campaign": "people", "kind": q.BOX_QUALITY})["nothing"] == "blocked"
+    (due,) = (row for row in client.rows("campaigns/people/dues") if row["worker"] == bob.pseudonym)
+    paid = client.post("campaigns/people/payments", {"reference": "transfer 1", "workers": [bob.pseudonym]})
+    assert [each["amount"] for each in paid["payments"]] == [due["due"]]
+    left = Decimal(client.get("campaigns/people?fresh=true")["cost"]["due"])
+    assert left == earned - Decimal(due["due"])
+
+    # The export, with its datasheet.
+    wanted = {"format": "entities", "unfinished": "include"}
+    export = client.finished(client.post("campaigns/people/exports", wanted), every=0.2)
+    with unzipped(client.download(f"jobs/{export['number']}/download")) as files:
+        sheet = files.read("DATASHEET.md").decode()
+    assert f"The layer “people” covers {IMAGES} images" in sheet and "1 reviewer made 1 ruling" in sheet
+    assert f"Earned: {earned}; paid: {Decimal(due['due']):.2f}." in sheet
+
+    # Two runs made elsewhere, and a system trained here.
+    for name, noise in (("near", 0.5), ("far", 1.5)):
+        file = walk.folder / f"{name}.trec"
+        file.write_text(ranked(sound(pictures), noise=noise, seed=1))
+        fields = {"name": name, "corpus": "pictures", "direction": "annotation", "system": f"{name}-system"}
+        assert client.upload("runs", fields, file=file)["queries"] == SOUND
+    training = {"name": "learned", "corpus": "pictures", "recipe": "NN5-F1", "fold": "1/5"}
+    client.finished(client.post("systems", training), every=0.5)
+    client.finished(client.post("systems/learned/rank", {"protocol": "first caption"}), every=0.5)
+    runs = ["near", "far", "learned-annotation"]
+    assert {*runs} <= {run["name"] for run in client.rows("runs")}
+
+    # A batch, judged by both and frozen.
+    batch = {
+        "name": "first",
+        "corpus": "pictures",
+        "runs": runs,
+        "depth": 2,
+        "threshold": None,
+        "judges": 2,
+        "settings": {
+            "pay": {"basis": "item", "per_item": {"relevance": float(A_PAGE)}},
+            "trust": KNOWN_PEOPLE,
+        },
+    }
+    client.finished(client.post("batches", batch), every=0.2)
+    link = client.post("campaigns/first/invitations", {"label": "the walk"})["address"]
+    for worker, page in zip((ann, bob), pages, strict=True):
+        joins(page, link, "first")
+        worker.agrees("first")
+        sent = worker.works("first", "relevance", ticks)
+        assert sent > 0
+    client.finished(client.post("batches/first/settle", {"qrels": "pooled"}), every=0.2)
+    assert Decimal(client.get("campaigns/first?fresh=true")["cost"]["earned"]) == 2 * sent * A_PAGE
+
+    # The runs compared, and the report with its LaTeX.
+    compared = client.get("comparisons", runs=runs, qrels="pooled", measures=["MRR"])
+    found = {run["run"]: run["figures"]["MRR"] for run in compared["systems"]}
+    assert {*found} == {*runs} and found["near"] == 1.0 > found["far"] > 0
+    asked = {"name": "spring", "qrels": "pooled", "runs": runs, "batch": "first", "measures": ["MRR"]}
+    client.finished(client.post("reports", asked), every=0.5)
+    with unzipped(client.download("reports/spring/archive")) as files:
+        tables = [files.read(name).decode() for name in files.namelist() if name.endswith(".tex")]
+    named = [table for table in tables if all(name in table for name in ("near", "far", "learned"))]
+    assert named and "\\begin{tabular}" in named[0]
+
+
+def token_of(page: Any) -> str:
+    """A token that may write, made on the page of the account."""
+    page.goto("/account/")
+    page.get_by_role("link", name="API tokens").click()
+    page.get_by_label("What it is for").fill("the walk")
+    page.get_by_label("It may").select_option("1")
+    page.get_by_label("Your password").fill(PASSWORD)
+    page.get_by_role("button", name="Make the token").click()
+    found: str = page.locator(".secret dd").inner_text()
+    return found
+
+
+def answered(client: Any, ann: TaskClient, bob: TaskClient) -> Counter[str]:
+    """All six questions answered, while the progress moves; how many answers there are of each kind."""
+    found: Counter[str] = Counter()
+    refused: list[int] = []
+
+    def verified(task: Mapping[str, Any]) -> dict[str, Any]:
+        """The first chain is refused, so that a reviewer has to rule."""
+        refused.append(task["id"])
+        return {"answer": "false" if len(refused) == 1 else "true"}
+
+    for worker, kind, choose in (
+        (ann, q.COREF_LINK, linked),
+        (bob, q.CHAIN_VERIFICATION, verified),
+        (ann, q.BOX_REQUIREMENT, lambda task: {"answer": "box"}),
+        (ann, q.BOX_DRAWING, drawn),
+        (bob, q.BOX_QUALITY, lambda task: {"answer": "good"}),
+        (bob, q.BOX_COVERAGE, lambda task: {"answer": "complete"}),
+    ):
+        before = client.get("campaigns/people?fresh=true")["progress"]["answers_last_hour"]
+        found[kind] = worker.works("people", kind, choose)
+        after = client.get("campaigns/people?fresh=true")["progress"]["answers_last_hour"]
+        assert found[kind] > 0 and after - before == found[kind], kind
+    return found
+
+
+def linked(task: Mapping[str, Any]) -> dict[str, Any]:
+    """The same where both phrases end with the same word."""
+    tokens = {caption["number"]: caption["tokens"] for caption in task["captions"]}
+    last = {tokens[each["caption"]][each["end"] - 1].lower() for each in task["mentions"]}
+    return {"answer": "yes" if len(last) == 1 else "no"}
+
+
+def drawn(task: Mapping[str, Any]) -> dict[str, Any]:
+    """A box from a fifth to four fifths of the picture."""
+    wide, high = task["image"]["width"], task["image"]["height"]
+    return {"answer": "drawn", "box": [wide // 5, high // 5, 4 * wide // 5, 4 * high // 5]}
+
+
+def ticks(task: Mapping[str, Any]) -> dict[str, Any]:
+    """The first sentence of the page is ticked."""
+    rows = [[False] * len(block["captions"]) for block in task["blocks"]]
+    rows[0][0] = True
+    return {"answer": "judged", "ticked": rows}
+
+
+def unzipped(content: bytes) -> zipfile.ZipFile:
+    return zipfile.ZipFile(io.BytesIO(content))

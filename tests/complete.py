@@ -1,0 +1,120 @@
+"""The whole product as it is installed: PostgreSQL, Redis, the web server, Celery's worker and its clock.
+
+All are processes of their own on 127.0.0.1, with the commands of `docker-compose.yml`, and nothing is shared
+with the process of the tests: whoever walks through it has its pages and its API alone. The database is empty
+but for its tables.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests import launcher, services
+from tests.house import product
+
+REPOSITORY = product.REPOSITORY
+#: Seconds until the server must answer, on a busy machine.
+PATIENCE = 180.0
+
+
+@dataclass(frozen=True)
+class CompleteProduct:
+    """Where it is served, where its processes write what they have to say, and what they are given."""
+
+    url: str
+    folder: Path
+    given: Mapping[str, str]
+
+    @property
+    def logs(self) -> Path:
+        return self.folder / "logs"
+
+    def manage(self, *arguments: str) -> str:
+        """What a command of its operator's prints."""
+        done = product.manage(self.folder, *arguments, **self.given)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    @property
+    def first_account(self) -> str:
+        """The link to the first account, as the server printed it."""
+        found = re.search(r"Create the first: (\S+)", (self.logs / "web").read_text())
+        assert found, (self.logs / "web").read_text()
+        return found[1]
+
+
+@contextlib.contextmanager
+def complete_product(
+    folder: Path, *, postgresql: Path, redis: Path, **given: str
+) -> Iterator[CompleteProduct]:
+    """The product at work in `folder`, by the servers of these binaries; ended afterwards.
+
+    `given` are further variables of its environment.
+    """
+    logs = folder / "logs"
+    logs.mkdir(parents=True)
+    with contextlib.ExitStack() as stack:
+        given["DATABASE_URL"] = stack.enter_context(services.postgres(postgresql))
+        given["REDIS_URL"] = stack.enter_context(services.redis_server(redis))
+        done = product.manage(folder, "migrate", "--verbosity", "0", **given)
+        assert done.returncode == 0, done.stderr
+        port = services.free_port()
+        serve = [sys.executable, "manage.py", "serve", "--port", str(port), "--workers", "2"]
+        web = stack.enter_context(_at_work("web", serve, folder, given))
+        for name in ("worker", "beat"):
+            command = [part.replace("/data", str(folder / "data")) for part in celery_command(name)]
+            stack.enter_context(_at_work(name, [sys.executable, "-m", *command], folder, given))
+        deadline = time.monotonic() + PATIENCE
+        server = product.Server(web, port)
+        while True:
+            try:
+                assert server.get("/readyz").status == 200
+                break
+            except OSError:
+                assert web.poll() is None, (logs / "web").read_text()
+                assert time.monotonic() < deadline, "the server does not answer"
+                time.sleep(0.1)
+        try:
+            yield CompleteProduct(f"http://127.0.0.1:{port}", folder, given)
+        except BaseException:
+            for log in sorted(logs.iterdir()):
+                print(f"== {log.name} ==\n{log.read_text()[-4000:]}")
+            raise
+
+
+def celery_command(name: str) -> list[str]:
+    """The command of a service of `docker-compose.yml` that Celery runs."""
+    text = (REPOSITORY / "docker-compose.yml").read_text()
+    section = re.search(rf"^  {name}:\n((?:    .*\n|\n)+)", text, re.M)
+    assert section, name
+    told = re.search(r"command: (\[.*\])", section[1])
+    assert told, name
+    command: list[str] = json.loads(told[1])
+    assert command[0] == "celery"
+    return command
+
+
+@contextlib.contextmanager
+def _at_work(
+    name: str, command: list[str], folder: Path, given: dict[str, str]
+) -> Iterator[launcher.Process | subprocess.Popen[str]]:
+    """`command` until it is left; it writes into the log of that name."""
+    with (folder / "logs" / name).open("ab") as out:
+        process = launcher.start(command, env=product.environment(folder, given), stdout=out, stderr=out)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(product.PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

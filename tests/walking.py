@@ -1,0 +1,104 @@
+"""What both walks through the whole product bring along: pictures with captions, and runs that rank them.
+
+The pictures are forty real photographs where they are there (`REAL_DATA_DIR`, or ../shared/data), else forty
+of the generated corpus. Real photographs are never kept: what shows them lies in the test's own folder, or
+where `--screenshots` says.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from annotation.synthetic_corpus.generate import generate
+from tests.house.product import REPOSITORY
+from tests.intake.uploading import zipped
+
+PASSWORD = "the harbour at six"
+#: How many pictures are sent, with how many captions each; which are cut off, and which has no caption.
+PICTURES, CAPTIONS = 40, 2
+CORRUPT, SILENT = (7, 21), 39
+#: What is left of them once the three are skipped.
+SOUND = PICTURES - len(CORRUPT) - 1
+#: Bytes that are left of a corrupt picture.
+CUT = 300
+
+
+@dataclass(frozen=True)
+class CaptionedPicture:
+    """A picture as a file holds it, and its captions."""
+
+    name: str
+    content: bytes
+    captions: tuple[str, ...]
+
+
+def captioned_pictures(folder: Path) -> list[CaptionedPicture]:
+    """Real photographs where they are there, else generated pictures, which are drawn in `folder`."""
+    data = Path(os.environ.get("REAL_DATA_DIR") or REPOSITORY.parent / "shared" / "data")
+    real = data / "flickr8k"
+    if not real.is_dir():
+        return [
+            CaptionedPicture(
+                record.filename,
+                (folder / record.filename).read_bytes(),
+                tuple(caption.text for caption in record.captions[:CAPTIONS]),
+            )
+            for record in generate(PICTURES, seed=1, out=folder)
+        ]
+    written = defaultdict(list)
+    for line in (real / "Flickr8k.token.txt").read_text(encoding="utf-8").splitlines():
+        place, text = line.split("\t")
+        written[place.rpartition("#")[0]].append(text)
+    files = sorted((real / "thumbnails").iterdir())[:PICTURES]
+    return [
+        CaptionedPicture(file.name, file.read_bytes(), tuple(written[file.name][:CAPTIONS])) for file in files
+    ]
+
+
+def packed(pictures: Sequence[CaptionedPicture]) -> bytes:
+    """A zip of the pictures and their captions, in which two pictures are cut off and one has no caption."""
+    files = {
+        f"pictures/{each.name}": each.content[: CUT if number in CORRUPT else None]
+        for number, each in enumerate(pictures)
+    }
+    lines = [
+        f"{each.name}#{place}\t{text}\n"
+        for number, each in enumerate(pictures)
+        for place, text in enumerate(each.captions)
+        if number != SILENT
+    ]
+    return zipped({**files, "captions.token.txt": "".join(lines).encode()})
+
+
+def sound(pictures: Sequence[CaptionedPicture]) -> list[str]:
+    """The names of the pictures that can be imported."""
+    return [each.name for number, each in enumerate(pictures) if number not in (*CORRUPT, SILENT)]
+
+
+def ranked(images: Iterable[str], *, noise: float, seed: int) -> str:
+    """A run as TREC writes it, in which every image asks for captions.
+
+    An image's own first caption scores 1 and the first captions of the others 0, and to each score up to
+    `noise` is added: below 1 the own caption is always first.
+    """
+    dice, named = Random(seed), list(images)
+    lines = []
+    for image in named:
+        scores = {f"{other}#0": (other == image) + noise * dice.random() for other in named}
+        ordered = sorted(scores, key=lambda caption: -scores[caption])
+        lines += [
+            f"{image} Q0 {caption} {rank} {scores[caption]:.6f} walk\n"
+            for rank, caption in enumerate(ordered, 1)
+        ]
+    return "".join(lines)
+
+
+def own_first(run: str) -> float:
+    """The share of images whose own caption a run has first: its R@1."""
+    tops = [line.split() for line in run.splitlines() if line.split()[3] == "1"]
+    return sum(caption == f"{image}#0" for image, _, caption, *_ in tops) / len(tops)
