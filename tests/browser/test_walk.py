@@ -422,7 +422,9 @@ def exports(walk: Walk, ada: Page) -> None:
     ada.get_by_label("Format").select_option("entities")
     ada.get_by_label("Unfinished images").select_option("include")
     ada.get_by_role("button", name="Export", exact=True).click()
-    with zipfile.ZipFile(io.BytesIO(downloaded(ada, "Download"))) as archive:
+    with zipfile.ZipFile(
+        io.BytesIO(downloaded(ada, ada.get_by_role("link", name="Download", exact=True)))
+    ) as archive:
         names = archive.namelist()
         sheet = archive.read("DATASHEET.md").decode()
         notes = archive.read("NOTES.md").decode()
@@ -438,10 +440,10 @@ def exports(walk: Walk, ada: Page) -> None:
     walk.picture(ada, "export")
 
 
-def downloaded(page: Page, link: str) -> bytes:
+def downloaded(page: Page, link: Locator) -> bytes:
     """What a link of the page gives, once it is there."""
     with page.expect_download() as coming:
-        page.get_by_role("link", name=link, exact=True).first.click()
+        link.first.click()
     found: Download = coming.value
     return Path(found.path()).read_bytes()
 
@@ -546,7 +548,7 @@ def report(walk: Walk, ada: Page) -> None:
     ada.locator("#listed").get_by_role("link", name="spring", exact=True).click()
     expect(ada.locator("#main")).to_contain_text("with version 1 of qrels pooled")
     walk.picture(ada, "report")
-    table = downloaded(ada, "LaTeX").decode()
+    table = downloaded(ada, ada.locator(".report").get_by_role("link", name="LaTeX")).decode()
     rows = dict(re.findall(r"^(near|far|learned) & (.+?) \\\\$", table, re.M))
     assert {*rows} == {"near", "far", "learned"} and "\\begin{tabular}" in table
     for name in ("near", "far"):
