@@ -27,7 +27,7 @@ def addresses(world: dict[str, Any], account: Account) -> dict[str, str]:
     """Route -> address of every page that can be opened."""
     draft = keeping.begin_draft(owner=account, corpus=world["corpus"])
     upload = uploads.begin_upload(account=account, name="mine", files=[("a.zip", 4)])
-    own = {"upload": [upload.key], "draft_settings": [draft.pk], "person": [account.pk]}
+    own: dict[str, list[Any]] = {"upload": [upload.key], "draft_settings": [draft.pk], "person": [account.pk]}
     arguments = Arguments({**world["arguments"].of, **own})
     found = {}
     for route in ROWS:

@@ -18,7 +18,7 @@ from annotation.protocol import questions as q
 from annotation.task_types.base import TASK_TYPES
 from annotation.task_types.practice import PRACTICE
 from annotation.workers.accounts import first
-from tests.browser.at_work import eventually, let_go, read, shown
+from tests.browser.at_work import eventually, let_go, read, shown, unfold_edges
 from tests.browser.conftest import Open
 from tests.browser.test_practice import EDGES, gold, ready
 from tests.web import world as people
@@ -75,6 +75,8 @@ def key_of(page: Page, answer: str) -> str:
 
 def type_box(page: Page, edges: Sequence[int]) -> None:
     """Enter a box by its edges, and leave the fields: single keys are letters there."""
+    if not page.get_by_label(EDGES[0], exact=True).is_visible():
+        unfold_edges(page)
     for name, edge in zip(EDGES, edges, strict=True):
         page.get_by_label(name, exact=True).fill(str(edge))
     page.get_by_role("heading", level=1).click()
@@ -123,6 +125,7 @@ def test_from_an_empty_database_staff_set_up_a_campaign_and_two_annotators_answe
     # She opens a campaign with the settings as they come.
     ada.get_by_role("link", name="Campaigns").click()
     ada.get_by_role("link", name="Open a campaign").click()
+    ada.get_by_role("link", name="On one page, with the settings as TOML").click()
     expect(ada.get_by_label("Corpus").locator("option")).to_have_text(re.compile("^photos"))
     ada.get_by_label("Name", exact=True).fill("first")
     ada.get_by_label("Unpaid work is intended").check()
