@@ -116,9 +116,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Files that a lane takes nothing of are not even read, which takes as long as many a test."""
     lane, file = config.getoption("--lane"), _name_of(collection_path)
-    if lane is None or config.getoption("--thorough") or not collection_path.name.startswith("test_"):
+    if lane is None or not collection_path.name.startswith("test_"):
         return None
-    return True if lane not in lanes.lanes_of(file) else None
+    of = lanes.thorough_lanes_of if config.getoption("--thorough") else lanes.lanes_of
+    return True if lane not in of(file) else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

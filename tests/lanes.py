@@ -5,7 +5,7 @@ else that uses the database runs on SQLite, in either of its lanes. What uses no
 browsers, runs in any. Which it is goes by what was recorded to cost how much (`tests/cost.py`), so that all
 lanes end together. Tests of processes and browsers also wait, so that two cores are not too few for three
 lanes; with a fourth the same cases took a fifth more CPU, and the run was no shorter. A thorough run
-(`make test-slow`) takes all on both databases, in two lanes.
+(`make test-slow`) takes all on both databases, in two lanes, save what is in `ONCE`.
 """
 
 from __future__ import annotations
@@ -76,6 +76,16 @@ ANYWHERE = (
     "tests/sample/",
     "tests/simulation/",
 )
+
+
+#: What a thorough run takes in one lane too: thousands of calls and learners' studies, which take most of an
+#: hour and ask nothing of the database that other tests do not ask of both.
+ONCE = {"tests/api/v1/test_schemathesis.py": POSTGRESQL, "tests/apart/test_channels.py": SQLITE}
+
+
+def thorough_lanes_of(file: str) -> tuple[str, ...]:
+    """The lanes of a thorough run in which something of a file runs."""
+    return (ONCE[file],) if file in ONCE else (SQLITE, POSTGRESQL)
 
 
 def lanes_of(file: str) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ def test_every_file_runs_in_some_lane() -> None:
 
 
 def test_every_folder_and_file_that_is_given_a_lane_is_there() -> None:
-    given = (*lanes.BOTH, *lanes.ANYWHERE)
+    given = (*lanes.BOTH, *lanes.ANYWHERE, *lanes.ONCE)
     assert [place for place in given if not any(file.startswith(place) for file in FILES)] == []
     assert [p for p in given if sum(p != q and p.startswith(q) for q in given)] == []
 
@@ -121,3 +121,8 @@ def test_what_a_child_computes_counts() -> None:
     subprocess.run([sys.executable, "-c", "sum(range(10**7))"], check=True)
     took = cost.now() - before
     assert took.cpu >= 0.05 and took.wall >= took.cpu / 4
+
+
+def test_a_thorough_run_takes_each_file_on_both_databases_or_once() -> None:
+    assert lanes.thorough_lanes_of("tests/queue/test_whole.py") == (lanes.SQLITE, lanes.POSTGRESQL)
+    assert all(lanes.thorough_lanes_of(file) == (lane,) for file, lane in lanes.ONCE.items())
