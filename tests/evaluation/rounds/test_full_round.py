@@ -54,7 +54,7 @@ def test_a_round_and_a_second_one(
         reported(runs, held)
 
         kcca = trained(world, "kcca", recipes["kcca"])
-        opened = worked("open_batch", **opening("second", [*runs, *kcca]))
+        opened = worked("open_batch", **opening("second", [*runs, *kcca]), simulated=True)
         first, second = (Batch.objects.get(name=name) for name in ("first", "second"))
         assert asked(second) and not asked(second) & asked(first)
         assert len(asked(second)) == opened["asked"] < len(asked(first))
