@@ -18,7 +18,7 @@ from annotation.models import Campaign
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
 from config.demonstration import files
-from evaluation.models import Report, Run
+from evaluation.models import Batch, Report, Run
 
 #: Whose images are trained on, become the control items on every page, and are ranked.
 TRAIN, KNOWN, SPLIT = "train", "val", "test"
@@ -124,7 +124,8 @@ def _judge(names: DemoNames, made: files.Files, seed: int, call: Call) -> None:
     first, second = names.batch("first"), names.batch("second")
     judges: dict[str, Any] = {"recorded": names.gold, "patience": 0, "quiet": True}
     if not _closed(first):
-        call("open_batch", first, **_opening(names, made, DEPTHS["first"]), quiet=True)
+        if not _stands(first):
+            call("open_batch", first, **_opening(names, made, DEPTHS["first"]), quiet=True)
         call("simulate_judges", first, **judges, workers=_WORKERS, mix=MIX, seed=seed)
         call("reassign_pages", first)
         call("simulate_judges", first, **judges, workers=INSTEAD, mix=INSTEAD_MIX, seed=seed + 1)
@@ -133,7 +134,8 @@ def _judge(names: DemoNames, made: files.Files, seed: int, call: Call) -> None:
     measures = ["--measures", ",".join(_MEASURES)]
     call("compare_systems", *names.runs(Run.SEARCH), "--qrels", names.qrels, *measures)
     if not _closed(second):
-        call("open_batch", second, **_opening(names, made, DEPTHS["second"]), quiet=True)
+        if not _stands(second):  # one of an earlier version stays as it is
+            call("open_batch", second, **_opening(names, made, DEPTHS["second"]), quiet=True)
         call("simulate_judges", second, **judges, workers=_WORKERS, mix=MIX, seed=seed + 2)
 
 
@@ -146,7 +148,12 @@ def _opening(names: DemoNames, made: files.Files, depth: int) -> dict[str, Any]:
         "threshold": _THRESHOLD,
         "known_from": KNOWN,
         "config": made.settings,
+        "simulated": True,
     }
+
+
+def _stands(batch: str) -> bool:
+    return Batch.objects.filter(name=batch).exists()
 
 
 def _closed(campaign: str) -> bool:
