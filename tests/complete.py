@@ -1,7 +1,7 @@
 """The whole product as it is installed: PostgreSQL, Redis, the web server, Celery's worker and its clock.
 
 All are processes of their own on 127.0.0.1, with the commands of `docker-compose.yml`, and nothing is shared
-with the process of the tests: whoever walks through it has its pages and its API alone. The database is empty
+with the process of the tests: a test reaches it by its pages and its API alone. The database is empty
 but for its tables.
 """
 

@@ -21,6 +21,7 @@ from annotation.web.staff.frame import account_of, said
 from annotation.workers import rate_limit, sessions
 from annotation.workers.accounts import second_factor
 from annotation.workers.accounts.second_factor import FactorRefused
+from annotation.workers.api_tokens import digest_of_secret
 
 _CODES_PAGE = "annotation/entry/recovery_codes.html"
 #: Under which a session keeps the digest of the secret that it is setting up.
@@ -43,7 +44,7 @@ def second_factor_set_up(request: HttpRequest) -> HttpResponse:
             return redirect("sign_in")
         messages.error(request, str(error))
         return redirect("account")
-    request.session[_BEGUN] = second_factor.digest_of_shown(secret)
+    request.session[_BEGUN] = digest_of_secret(secret)
     page, about = "annotation/entry/second_factor.html", _about(request, secret)
     if request.method != "POST":
         return render(request, page, about)

@@ -174,5 +174,8 @@ def prune_api_tokens() -> None:
 
 
 def digest_of_secret(secret: str) -> str:
-    """What is stored of a secret: its SHA-256, in hexadecimal."""
+    """What is stored of a secret: its SHA-256, in hexadecimal.
+
+    Of tokens and recovery codes, whose random bits need neither salt nor delay; it outlasts the server's key.
+    """
     return hashlib.sha256(secret.encode()).hexdigest()

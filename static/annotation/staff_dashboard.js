@@ -1,6 +1,8 @@
 // Keeps a campaign's figures and charts up to date: asks for them every twenty seconds, and takes them where they
 // changed. Tables that the reader has opened stay open, and nothing is taken away from under the focus. Other
-// parts of the page that count the same, which have [data-follows] and an id, are then taken anew with them.
+// parts of the page that count the same answers ([data-follows]) are fetched after them.
+
+import { replaceFollowing } from "./following.js";
 
 const EVERY = 20000;
 const part = document.querySelector("[data-dashboard]");
@@ -17,13 +19,10 @@ const show = (html) => {
 };
 
 const follow = async () => {
-  const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+  // Without the query: ?fresh=1 would count the whole campaign each time.
+  const answer = await fetch(location.pathname, { headers: { Accept: "text/html" } });
   if (!answer.ok || answer.redirected) return;
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  for (const shown of document.querySelectorAll("[data-follows]")) {
-    const fresh = page.getElementById(shown.id);
-    if (fresh && !shown.contains(document.activeElement)) shown.replaceWith(document.adoptNode(fresh));
-  }
+  replaceFollowing(new DOMParser().parseFromString(await answer.text(), "text/html"));
 };
 
 const look = async () => {

@@ -4,11 +4,9 @@
 // parts of the page that say what came of it, which have [data-follows] and an id. Where the page leads
 // elsewhere once it is done, [data-leaves] says so, and this follows.
 
-const EVERY = 3000;
+import { replaceFollowing, replacePart } from "./following.js";
 
-const replace = (shown, fresh) => {
-  if (shown && fresh && !shown.contains(document.activeElement)) shown.replaceWith(document.adoptNode(fresh));
-};
+const EVERY = 3000;
 
 const look = async () => {
   const shown = document.querySelector('[data-live="on"]');
@@ -19,8 +17,8 @@ const look = async () => {
       if (answer.ok && answer.redirected && "leaves" in shown.dataset) location.assign(answer.url);
       else if (answer.ok && !answer.redirected) {
         const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-        replace(shown, page.querySelector("[data-live]"));
-        for (const part of document.querySelectorAll("[data-follows]")) replace(part, page.getElementById(part.id));
+        replacePart(shown, page.querySelector("[data-live]"));
+        replaceFollowing(page);
       }
     } catch {
       // Without a network the page stays as it is, and is looked at again.

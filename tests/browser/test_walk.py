@@ -355,7 +355,7 @@ def work(walk: Walk, page: Page, kind: str, choose: Choose) -> None:
         page.locator(f"[name=answer][value={answer}]").click()
         expect(page.locator(f"[data-assignment='{held}']")).to_have_count(0)
         walk.answers[kind] += not of_test
-    # Whoever leaves the page sends what is kept for taking back.
+    # Leaving the page sends the answer that it still holds back for undoing.
     page.goto("/tasks/")
     expect(page.get_by_role("heading", level=1)).to_have_text("Your tasks")
 

@@ -7,7 +7,6 @@ has for itself.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable
 from datetime import timedelta
@@ -23,6 +22,7 @@ from annotation.common.roles import ADMIN, ANNOTATOR, WHOLE_SERVER
 from annotation.models import Account, RecoveryCode, RoleGrant, SecondFactor, SignInRules
 from annotation.workers import sessions
 from annotation.workers.accounts import sealed
+from annotation.workers.api_tokens import digest_of_secret
 from annotation.workers.pseudonyms import draw_pseudonym
 
 #: Seconds that a code is of, and steps that a clock may be wrong by, to either side.
@@ -52,7 +52,7 @@ class Accepted(NamedTuple):
 
 def begin_second_factor(account: Account, *, seen: str = "") -> str:
     """The secret to put into an app, in base 32, until a code confirms it; for a quarter of an hour the same
-    one where `seen` is its `digest_of_shown`, so that a page that is loaded again shows it again.
+    one where `seen` is its `digest_of_secret`, so that a page that is loaded again shows it again.
 
     Another session of the account gets another secret. So somebody who knows only the password cannot copy
     the secret that the owner is setting up.
@@ -71,18 +71,13 @@ def begin_second_factor(account: Account, *, seen: str = "") -> str:
             except sealed.CannotOpen:
                 pass  # the server has another key since: a new secret
             else:
-                if constant_time_compare(digest_of_shown(secret), seen):
+                if constant_time_compare(digest_of_secret(secret), seen):
                     return secret
         secret = pyotp.random_base32()
         SecondFactor.objects.update_or_create(
             account=account, defaults={"secret": sealed.seal(secret), "begun_at": now, "last_step": 0}
         )
     return secret
-
-
-def digest_of_shown(secret: str) -> str:
-    """By which a session knows the secret that it was shown, without keeping it."""
-    return _digest(secret)
 
 
 def confirm_second_factor(*, account: Account, code: str) -> list[str]:
@@ -146,7 +141,7 @@ def accept_code(*, account: Account, code: str) -> Accepted | None:
             return Accepted(False, codes_left(account))
         if not has_second_factor(account):
             return None
-        unused = RecoveryCode.objects.filter(account=account, digest=_digest(plain), used_at=None)
+        unused = RecoveryCode.objects.filter(account=account, digest=digest_of_secret(plain), used_at=None)
         if not unused.update(used_at=database.now()):
             return None
         left = codes_left(account)
@@ -272,7 +267,9 @@ def _uses_code(found: SecondFactor, code: str) -> bool:
 def _new_recovery_codes(account: Account) -> list[str]:
     RecoveryCode.objects.filter(account=account).delete()
     codes = [draw_pseudonym(_RECOVERY_LENGTH) for _code in range(RECOVERY_CODES)]
-    RecoveryCode.objects.bulk_create(RecoveryCode(account=account, digest=_digest(code)) for code in codes)
+    RecoveryCode.objects.bulk_create(
+        RecoveryCode(account=account, digest=digest_of_secret(code)) for code in codes
+    )
     return ["-".join(code[at : at + 4] for at in range(0, _RECOVERY_LENGTH, 4)) for code in codes]
 
 
@@ -282,8 +279,3 @@ def _forget(account: Account) -> bool:
     was_on = has_second_factor(account)
     SecondFactor.objects.filter(account=account).delete()
     return was_on
-
-
-def _digest(code: str) -> str:
-    # 79 random bits and more need neither salt nor delay, and last when the server's key changes.
-    return hashlib.sha256(code.encode()).hexdigest()
