@@ -181,16 +181,22 @@ def boxes_anywhere(images: Sequence[Gold], settings: MachineSettings) -> ArmOfSe
     """The arm of a bad machine: it draws anywhere, and is sure of it."""
 
     def make(seed: int) -> tuple[SimulatedMachine, Callable[[int, object], object]]:
-        found: dict[str, Proposals] = {}
-        for image, size, gold in images:
-            truth = Truth(gold, image=image, size=size)
-            found[image] = {
-                name: [ProposedBox(anywhere(truth, Dice("bad machine", seed, image, name)), 0.99)]
-                for name in truth.mentions
-            }
+        found = proposals_anywhere(images, seed)
         return SimulatedMachine(found.get, settings=settings, seed=seed), lambda place, layer: None
 
     return make
+
+
+def proposals_anywhere(images: Sequence[Gold], seed: int) -> dict[str, Proposals]:
+    """Boxes of a bad machine for each mention of these images: anywhere, and it is sure of them."""
+    found: dict[str, Proposals] = {}
+    for image, size, gold in images:
+        truth = Truth(gold, image=image, size=size)
+        found[image] = {
+            name: [ProposedBox(anywhere(truth, Dice("bad machine", seed, image, name)), 0.99)]
+            for name in truth.mentions
+        }
+    return found
 
 
 def people_alone(seed: int) -> tuple[None, Callable[[int, object], object]]:

@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from models_core.estimators.neural.proposer.close_ups import close_ups
+from models_core.estimators.neural.proposer.close_ups import LAST_VIEW, SECOND_VIEW, close_ups
 from models_core.estimators.neural.proposer.examples import TaughtPicture, Words, pictures_tensor, smaller
 from models_core.estimators.neural.proposer.network import CELL, ProposerNetwork, cell_boxes, centres_of
 from models_core.estimators.neural.proposer.refiner import RefinerNetwork, refined_boxes
-from models_core.estimators.neural.proposer.refining import train_refiner
+from models_core.estimators.neural.proposer.refining import LAST_MOVES, SECOND_MOVES, train_refiner
 from models_core.estimators.neural.proposer.training import (
     ACCEPTED_IOU,
     ProposerSettings,
@@ -33,10 +33,12 @@ _PROPOSALS, _SAME = 5, 0.5
 _TOGETHER = 16
 #: Close-ups that are looked at together.
 _CLOSE_TOGETHER = 256
-#: How much the first look's logit counts beside the second's, until it is fitted.
-_FIRST_WEIGHT = 0.5
-#: How the names of a stored second network begin.
-_REFINER = "refiner."
+#: How much the logit of each look counts, until it is fitted, by how many networks there are; and by how much
+#: it may, where the newest counts 1.
+_USUAL_WEIGHTS = {1: (1.0, 0.0, 0.0), 2: (0.5, 1.0, 0.0), 3: (0.5, 0.5, 1.0)}
+_LARGEST_WEIGHT = 2.0
+#: How the names of the stored networks for looks close up begin.
+_REFINER, _LAST = "refiner.", "last."
 #: Held-out phrases by which the chance is set right, at least; fewer than that are in few pictures, of which
 #: no more than such a share is held out. With fewer than the second number nothing is held out.
 _HELD_OUT, _LARGEST_SHARE, _LEAST_HELD_OUT = 60, 0.25, 30
@@ -50,16 +52,17 @@ class NothingToLearn(ValueError):
 class BoxProposer:
     """A proposer: its settings; once it has learned, its words, its networks and what sets chances right.
 
-    `network_` takes the first look, at the whole picture, and `refiner_` looks at the boxes that were found,
-    close up; None: the first look is all. Of a box's two logits the first counts `first_weight_` times the
-    second.
+    `network_` takes the first look, at the whole picture; `refiner_` looks at the boxes that were found,
+    close up, and `last_` at what it makes of them, closer still. Without `refiner_` the first look is all.
+    How much the logit of each look counts for a box, the three `weights_` say.
     """
 
     settings: ProposerSettings = field(default_factory=ProposerSettings)
     words_: Words = field(default_factory=Words)
     network_: ProposerNetwork | None = None
     refiner_: RefinerNetwork | None = None
-    first_weight_: float = _FIRST_WEIGHT
+    last_: RefinerNetwork | None = None
+    weights_: tuple[float, ...] = _USUAL_WEIGHTS[1]
     chance_: tuple[float, float] = (1.0, 0.0)
 
     def fit(
@@ -86,7 +89,15 @@ class BoxProposer:
         said = [one for picture in learned for phrase in picture.phrases for one in phrase.said]
         begun = begin if begin is not None and begin.network_ is not None else None
         self.words_ = begun.words_.with_more(said) if begun else Words.of(said)
-        epochs = (self.settings.epochs, self.settings.close_epochs if self.settings.looks else 0)
+        settings = self.settings
+        close = settings.close_epochs if settings.looks else 0
+        epochs = (settings.epochs, close, settings.last_epochs if close else 0)
+
+        def stage(place: int) -> Callable[[int, int], object]:
+            return lambda done, of: told(
+                done + of * sum(epochs[:place]) // epochs[place], of * sum(epochs) // epochs[place]
+            )
+
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             network = ProposerNetwork(len(self.words_.numbers) + 1)
@@ -96,26 +107,32 @@ class BoxProposer:
                 network,
                 self.words_,
                 learned,
-                self.settings,
+                settings,
                 np.random.default_rng([seed, len(learned)]),
-                lambda done, of: told(done, of * sum(epochs) // epochs[0]),
+                stage(0),
             )
-            self.network_, self.refiner_ = network, None
-            self.first_weight_, self.chance_ = _FIRST_WEIGHT, (1.0, 0.0)
-            if self.settings.looks:
-                torch.manual_seed(seed + 1)
-                refiner = RefinerNetwork(len(self.words_.numbers) + 1)
-                if begun is not None and begun.refiner_ is not None:
-                    refiner.take_over(begun.refiner_)
+            self.network_, self.refiner_, self.last_ = network, None, None
+            for look, view, moves in ((1, SECOND_VIEW, SECOND_MOVES), (2, LAST_VIEW, LAST_MOVES)):
+                if not epochs[look]:
+                    break
+                torch.manual_seed(seed + look)
+                closer = RefinerNetwork(len(self.words_.numbers) + 1, view)
+                earlier = None if begun is None else (begun.refiner_, begun.last_)[look - 1]
+                if earlier is not None:
+                    closer.take_over(earlier)
+                dice = np.random.default_rng([seed, len(learned), look + 1])
                 train_refiner(
-                    refiner,
+                    closer,
                     self.words_,
                     learned,
-                    self.settings,
-                    np.random.default_rng([seed, len(learned), 2]),
-                    lambda done, of: told(done + of * epochs[0] // epochs[1], of * sum(epochs) // epochs[1]),
+                    settings,
+                    dice,
+                    stage(look),
+                    epochs=epochs[look],
+                    moves=moves,
                 )
-                self.refiner_ = refiner
+                self.refiner_, self.last_ = (closer, None) if look == 1 else (self.refiner_, closer)
+        self.weights_, self.chance_ = self._usual_weights(), (1.0, 0.0)
         if held_out:
             self._calibrate(held_out)
         return self
@@ -142,11 +159,12 @@ class BoxProposer:
     def save(self, folder: Path, facts: dict[str, Any] | None = None) -> None:
         """Store it as a new folder; FileExistsError where there is one."""
         arrays = {name: own.numpy() for name, own in self._network().state_dict().items()}
-        if self.refiner_ is not None:
-            arrays |= {_REFINER + name: own.numpy() for name, own in self.refiner_.state_dict().items()}
+        for prefix, closer in ((_REFINER, self.refiner_), (_LAST, self.last_)):
+            if closer is not None:
+                arrays |= {prefix + name: own.numpy() for name, own in closer.state_dict().items()}
         ordered = sorted(self.words_.numbers, key=lambda word: self.words_.numbers[word])
         settings = {**asdict(self.settings), "words": ordered, "chance": list(self.chance_)}
-        settings["first_weight"] = self.first_weight_
+        settings["weights"] = list(self.weights_)
         save_model(folder, PROPOSER_KIND, arrays, settings, facts)
 
     @classmethod
@@ -156,27 +174,28 @@ class BoxProposer:
         plain = dict(stored.settings)
         words = Words({word: number for number, word in enumerate(plain.pop("words"), 1)})
         slope, move = plain.pop("chance")
-        first_weight = float(plain.pop("first_weight", _FIRST_WEIGHT))
         arrays = {name: torch.from_numpy(own) for name, own in stored.arrays.items()}
-        second = {
-            name.removeprefix(_REFINER): arrays.pop(name)
-            for name in list(arrays)
-            if name.startswith(_REFINER)
-        }
+        own: dict[str, dict[str, torch.Tensor]] = {_REFINER: {}, _LAST: {}, "": {}}
+        for name, array in arrays.items():
+            prefix = next(each for each in own if name.startswith(each))
+            own[prefix][name.removeprefix(prefix)] = array
         network = ProposerNetwork(len(words.numbers) + 1)
-        # Those stored before there was a second look have none, and their first was at the whole picture.
+        refiner = RefinerNetwork(len(words.numbers) + 1) if own[_REFINER] else None
+        last = RefinerNetwork(len(words.numbers) + 1, LAST_VIEW) if own[_LAST] else None
+        # Those stored before there was a second look have none, and their first was at the whole picture;
+        # before there was a last one, one number said how much the first counts.
         plain.setdefault("overview", plain["side"])
-        refiner = RefinerNetwork(len(words.numbers) + 1) if second else None
+        earlier = (float(plain.pop("first_weight", 0.5)), 1.0, 0.0) if refiner else _USUAL_WEIGHTS[1]
+        weights = tuple(float(each) for each in plain.pop("weights", earlier))
         try:
-            network.load_state_dict(arrays)
-            if refiner is not None:
-                refiner.load_state_dict(second)
-                refiner.eval()
+            for each, prefix in ((network, ""), (refiner, _REFINER), (last, _LAST)):
+                if each is not None:
+                    each.load_state_dict(own[prefix])
+                    each.eval()
         except RuntimeError as error:
             raise BadModel(f"{folder} is no proposer of this version; teach it again") from error
-        network.eval()
         chance = (float(slope), float(move))
-        return cls(ProposerSettings(**plain), words, network, refiner, first_weight, chance)
+        return cls(ProposerSettings(**plain), words, network, refiner, last, weights, chance)
 
     def _network(self) -> ProposerNetwork:
         if self.network_ is None:
@@ -201,13 +220,16 @@ class BoxProposer:
 
     def _logits(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Of boxes with the logits of their looks the logit of both, (boxes,)."""
-        return np.asarray(rows[:, 5] + self.first_weight_ * rows[:, 4] if self.refiner_ else rows[:, 4])
+        return np.asarray(rows[:, 4:] @ np.array(self.weights_))
+
+    def _usual_weights(self) -> tuple[float, ...]:
+        return _USUAL_WEIGHTS[1 + (self.refiner_ is not None) + (self.last_ is not None)]
 
     def _looked(
         self, colours: Sequence[NDArray[np.uint8]], phrases: Sequence[Sequence[Sequence[str]]]
     ) -> Iterator[list[NDArray[np.float64]]]:
-        """Of each picture and each of its phrases what both looks find, (boxes, 6): a box, and the logit of
-        each look. The first look alone leaves the last one 0."""
+        """Of each picture and each of its phrases what the looks find, (boxes, 7): a box, and the logit of
+        each look; 0 of one that is not taken."""
         for start in range(0, len(colours), _TOGETHER):
             own, said = colours[start : start + _TOGETHER], phrases[start : start + _TOGETHER]
             first = self._first(own, said)
@@ -230,7 +252,7 @@ class BoxProposer:
             boxes = cell_boxes(out, centres_of(torch.arange(side * side), side)).clamp(0, 1).double().numpy()
             logits = out[..., 1].double().numpy()
         rows = [_distinct(b, x) for b, x in zip(boxes, logits, strict=True)]
-        found = iter([np.column_stack([each, np.zeros(len(each))]) for each in rows])
+        found = iter([np.column_stack([each, np.zeros((len(each), 2))]) for each in rows])
         return [[next(found) for _ in own] for own in phrases]
 
     def _refined(
@@ -239,8 +261,7 @@ class BoxProposer:
         phrases: Sequence[Sequence[Sequence[str]]],
         first: list[list[NDArray[np.float64]]],
     ) -> list[list[NDArray[np.float64]]]:
-        """What the second look makes of what the first found, as `_looked` says it."""
-        assert self.refiner_ is not None
+        """What the looks close up make of what the first found, as `_looked` says it."""
         flat = [rows for own in first for rows in own]
         if not flat:
             return first
@@ -249,25 +270,25 @@ class BoxProposer:
         of = np.repeat(np.arange(len(flat)), counts)
         pictures = np.repeat([place for place, own in enumerate(first) for _ in own], counts)
         every = np.concatenate(flat)
-        for _ in range(self.settings.looks):
+        for closer, column in [(self.refiner_, 5)] * self.settings.looks + [(self.last_, 6)]:
+            if closer is None:
+                continue
             for start in range(0, len(every), _CLOSE_TOGETHER):
                 some = slice(start, start + _CLOSE_TOGETHER)
                 phrase, whose = np.unique(of[some], return_inverse=True)
-                shown, windows = close_ups(colours, every[some, :4], pictures[some])
+                shown, windows = close_ups(colours, every[some, :4], pictures[some], closer.view)
                 seen = torch.from_numpy(windows.astype(np.float32))
                 batch = self.words_.batch([said[i] for i in phrase], list(range(len(phrase))))
                 with torch.inference_mode():
-                    sides, logits = self.refiner_(
-                        pictures_tensor(list(shown)), seen, batch, torch.from_numpy(whose)
-                    )
+                    sides, logits = closer(pictures_tensor(list(shown)), seen, batch, torch.from_numpy(whose))
                     every[some, :4] = refined_boxes(sides, seen).double().numpy()
-                every[some, 5] = logits.double().numpy()
+                every[some, column] = logits.double().numpy()
         parts = iter(np.split(every, np.cumsum(counts)[:-1]))
         return [[next(parts) for _ in own] for own in first]
 
     def _calibrate(self, pictures: Sequence[TaughtPicture]) -> None:
-        """Weigh the two looks by all boxes of held-out pictures, and set the chance of each phrase's best
-        box right."""
+        """Weigh the looks by all boxes of held-out pictures, and set the chance of each phrase's best box
+        right."""
         rows: list[NDArray[np.float64]] = []
         accepted: list[NDArray[np.bool_]] = []
         said = [[t.said[0] for t in p.phrases] for p in pictures]
@@ -277,10 +298,12 @@ class BoxProposer:
                 accepted.append(
                     np.array([box_overlap(one, phrase.boxes).max() >= ACCEPTED_IOU for one in each])
                 )
-        if self.refiner_ is not None:
-            first, second = fit_weights(np.concatenate(rows)[:, 4:6], np.concatenate(accepted))
-            if second > 0:
-                self.first_weight_ = float(np.clip(first / second, 0, 2))
+        looks = 1 + (self.refiner_ is not None) + (self.last_ is not None)
+        every = np.concatenate(rows)[:, 4 : 4 + looks]
+        weights = fit_weights(every, np.concatenate(accepted), self.weights_[:looks])
+        if weights is not None and weights[-1] > 0:
+            newest = [float(np.clip(own / weights[-1], 0, _LARGEST_WEIGHT)) for own in weights]
+            self.weights_ = (*newest, *self.weights_[looks:])
         logits = [self._logits(each) for each in rows]
         best = [int(each.argmax()) for each in logits]
         self.chance_ = fit_chance(

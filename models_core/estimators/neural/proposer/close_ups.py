@@ -6,14 +6,24 @@ All boxes become as large as each other, so what is learned from a large thing h
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-#: Pixels of a close-up's side, and how many times wider than the box what it shows is.
-CLOSE_SIDE, AROUND = 32, 2.0
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Pixels of a close-up's side, and how many times wider than the box what it shows is."""
+
+    side: int
+    around: float
+
+
+#: What the second look sees, which is to find the thing, and the last one, which is to find where it ends.
+SECOND_VIEW, LAST_VIEW = View(32, 2.0), View(64, 1.5)
 #: Pixels of the picture that a close-up's side shows at least.
 _LEAST = 12
 #: Grey, which stands for what is outside the picture.
@@ -21,12 +31,15 @@ _OUTSIDE = (128, 128, 128)
 
 
 def close_ups(
-    colours: Sequence[NDArray[np.uint8]], boxes: NDArray[Any], pictures: Sequence[int] | NDArray[Any]
+    colours: Sequence[NDArray[np.uint8]],
+    boxes: NDArray[Any],
+    pictures: Sequence[int] | NDArray[Any],
+    view: View = SECOND_VIEW,
 ) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
-    """The close-ups (n, CLOSE_SIDE, CLOSE_SIDE, 3) of boxes (n, 4; shares), each of the picture at that
+    """The close-ups (n, view.side, view.side, 3) of boxes (n, 4; shares), each of the picture at that
     place; and what each shows, (n, 4), as shares: it may reach out of the picture."""
     boxes = np.asarray(boxes, np.float64).reshape(-1, 4)
-    found = np.empty((len(boxes), CLOSE_SIDE, CLOSE_SIDE, 3), np.uint8)
+    found = np.empty((len(boxes), view.side, view.side, 3), np.uint8)
     windows = np.empty((len(boxes), 4))
     of = np.asarray(pictures, int)
     for place in np.unique(of):
@@ -38,17 +51,17 @@ def close_ups(
             picture, margin, margin, margin, margin, cv2.BORDER_CONSTANT, value=_OUTSIDE
         )
         for row in np.flatnonzero(of == place):
-            left, top, right, bottom = _window(np.clip(boxes[row], 0, 1) * side)
+            left, top, right, bottom = _window(np.clip(boxes[row], 0, 1) * side, view.around)
             windows[row] = np.array([left, top, right, bottom]) / side
             shown = wider[top + margin : bottom + margin, left + margin : right + margin]
-            shrinks = min(shown.shape[:2]) > CLOSE_SIDE
+            shrinks = min(shown.shape[:2]) > view.side
             how = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
-            found[row] = cv2.resize(shown, (CLOSE_SIDE, CLOSE_SIDE), interpolation=how)
+            found[row] = cv2.resize(shown, (view.side, view.side), interpolation=how)
     return found, windows
 
 
-def _window(box: NDArray[np.float64]) -> tuple[int, int, int, int]:
+def _window(box: NDArray[np.float64], around: float) -> tuple[int, int, int, int]:
     """What the close-up of a box shows, all in whole pixels."""
-    middle, extent = (box[:2] + box[2:]) / 2, np.maximum((box[2:] - box[:2]) * AROUND, _LEAST)
+    middle, extent = (box[:2] + box[2:]) / 2, np.maximum((box[2:] - box[:2]) * around, _LEAST)
     low, high = np.floor(middle - extent / 2).astype(int), np.ceil(middle + extent / 2).astype(int)
     return int(low[0]), int(low[1]), int(high[0]), int(high[1])

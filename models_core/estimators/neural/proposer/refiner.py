@@ -1,10 +1,10 @@
 """A network that looks at a box close up: where the phrase's thing ends, and whether people would accept it.
 
-A close-up becomes maps of 16, 8 and 4 cells by convolutions, and the coarser ones are added back into the
-finer ones. The phrase, and where and how large the box is, give a gain and a shift for each map, twice. For
-each side of the box the finest maps are drawn together along that side, by their mean and their maximum, to a
-row of cells; each cell says how likely the side is there, and the side is at the mean. Beside that the
-network says the chance that the box it has found would be accepted.
+A close-up becomes maps of a half, a quarter and an eighth of its side by convolutions, and the coarser ones
+are added back into the finer ones. The phrase, and where and how large the box is, give a gain and a shift
+for each map, twice. For each side of the box the finest maps are drawn together along that side, by their
+mean and their maximum, to a row of cells; each cell says how likely the side is there, and the side is at the
+mean. Beside that the network says the chance that the box it has found would be accepted.
 
 Sources: a second look at each box, each look from where the last one ended: Cai and Vasconcelos 2018 (Cascade
 R-CNN), from memory; sides as likelihoods over rows and columns: Gidaris and Komodakis 2016 (LocNet), from
@@ -20,21 +20,22 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from models_core.estimators.neural.proposer.close_ups import SECOND_VIEW, View
 from models_core.estimators.neural.proposer.network import PhraseBatch, convolved, take_weights
 
-#: Cells of a row or column in which a side may be; the outermost lie a little outside of what is shown.
-CELLS = 16
+#: The outermost cells in which a side may be lie a little outside of what is shown.
 _REACH = 1.1
 _LINES, _NEAR, _WIDE, _WORD = 24, 48, 96, 64
-#: Where the sides of a box are that is in the middle of its close-up, and how sure of that it begins.
-_SIDES, _SPREAD = (0.25, 0.75), 0.15
+#: How sure it begins that the sides are those of the box in the middle, as a share of what is shown.
+_SPREAD = 0.15
 
 
 class RefinerNetwork(nn.Module):
-    """The network; `words` is how many words it knows, number 0 being any other."""
+    """The network; `words` is how many words it knows, number 0 being any other; `view` what it is shown."""
 
-    def __init__(self, words: int) -> None:
+    def __init__(self, words: int, view: View = SECOND_VIEW) -> None:
         super().__init__()
+        self.view = view
         self.lines = convolved(3, _LINES, 2)
         self.near = nn.Sequential(convolved(_LINES, _NEAR, 2), convolved(_NEAR, _NEAR, 1))
         self.wide = nn.Sequential(convolved(_NEAR, _WIDE, 2), nn.Conv2d(_WIDE, _WIDE, 3, 1, 1))
@@ -48,9 +49,10 @@ class RefinerNetwork(nn.Module):
         self.chance = nn.Sequential(
             nn.Linear(2 * (_WIDE + _NEAR) + 128, 96), nn.ReLU(inplace=True), nn.Linear(96, 1)
         )
-        places = cell_places()
-        prior = torch.stack([-(((places - side) / _SPREAD) ** 2) / 2 for side in _SIDES])
-        self.prior = nn.Parameter(prior.repeat(2, 1).view(2, 2, CELLS))
+        places = cell_places(view.side // 2)
+        ends = (0.5 - 0.5 / view.around, 0.5 + 0.5 / view.around)
+        prior = torch.stack([-(((places - end) / _SPREAD) ** 2) / 2 for end in ends])
+        self.prior = nn.Parameter(prior.repeat(2, 1).view(2, 2, len(places)))
 
     def forward(
         self, shown: Tensor, windows: Tensor, phrases: PhraseBatch, of: Tensor
@@ -91,13 +93,13 @@ def _side_net() -> nn.Sequential:
     )
 
 
-def cell_places(device: Any = None) -> Tensor:
+def cell_places(cells: int, device: Any = None) -> Tensor:
     """Where the cells of a side are, as shares of what a close-up shows, (cells,)."""
-    return ((torch.arange(CELLS, device=device) + 0.5) / CELLS - 0.5) * _REACH + 0.5
+    return ((torch.arange(cells, device=device) + 0.5) / cells - 0.5) * _REACH + 0.5
 
 
 def refined_boxes(sides: Tensor, windows: Tensor) -> Tensor:
     """The boxes whose sides are at the means, (n, 4), as shares; within the picture."""
-    at = (sides.softmax(-1) * cell_places(sides.device)).sum(-1)
+    at = (sides.softmax(-1) * cell_places(sides.shape[-1], sides.device)).sum(-1)
     extent = (windows[:, 2:] - windows[:, :2]).repeat(1, 2)
     return (windows[:, :2].repeat(1, 2) + at * extent).clamp(0, 1)

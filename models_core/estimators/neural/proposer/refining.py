@@ -1,13 +1,14 @@
-"""How the second look at boxes is learned: from accepted boxes that are moved, and from other places.
+"""How looks at boxes close up are learned: from accepted boxes that are moved, and from other places.
 
 A phrase gives two close-ups in each step. One is of an accepted box whose middle and extent were moved by
 chance, by little or by much. The other is of a thing of another phrase of the picture, or of a place anywhere
 that is as large as the phrase's thing: so the chance of being accepted is learned of wrong things too. Where
 a close-up overlaps a box of the phrase, its sides are to be that box's (logarithm of IoU, and cross-entropy
 of the two cells beside each side). The chance is that of the network's own box: whether it is as tight as
-people demand (IoU `ACCEPTED_IOU`). Half of the pictures are mirrored.
+people demand (IoU `ACCEPTED_IOU`). Half of the pictures are mirrored. For the last look, which is at boxes
+that the second one has found, boxes are moved by less.
 
-Nothing that the first look finds is needed: the two are learned apart from each other.
+Nothing that another look finds is needed: all are learned apart from each other.
 """
 
 from __future__ import annotations
@@ -24,12 +25,14 @@ from torch.nn import functional
 from models_core.estimators.neural.proposer.close_ups import close_ups
 from models_core.estimators.neural.proposer.examples import TaughtPicture, Words, mirrored, pictures_tensor
 from models_core.estimators.neural.proposer.network import overlap
-from models_core.estimators.neural.proposer.refiner import CELLS, RefinerNetwork, cell_places, refined_boxes
+from models_core.estimators.neural.proposer.refiner import RefinerNetwork, cell_places, refined_boxes
 from models_core.estimators.neural.proposer.training import ACCEPTED_IOU, ProposerSettings
 
 #: Standard deviations by which a box is moved, of its middle as a share of its extent and of the logarithm of
-#: its extent; one of them by chance.
-_MOVES = ((0.06, 0.10), (0.15, 0.25), (0.25, 0.45))
+#: its extent, the smallest first; one of them by chance.
+Moves = Sequence[tuple[float, float]]
+SECOND_MOVES: Moves = ((0.06, 0.10), (0.15, 0.25), (0.25, 0.45))
+LAST_MOVES: Moves = ((0.03, 0.06), (0.08, 0.14), (0.15, 0.25))
 #: How often the second close-up is of another phrase's thing; else of any place.
 _OF_OTHERS = 0.6
 #: A close-up learns the sides of a box that the box in its middle overlaps by so much.
@@ -45,19 +48,23 @@ def train_refiner(
     settings: ProposerSettings,
     dice: np.random.Generator,
     told: Callable[[int, int], object] = lambda done, of: None,
+    *,
+    epochs: int,
+    moves: Moves = SECOND_MOVES,
 ) -> None:
-    """Learn from `pictures` for so many epochs; `told` is called after each step."""
+    """Learn from `pictures` for so many epochs, boxes being moved by `moves`; `told` is called after each
+    step."""
     batches = max(1, len(pictures) // settings.batch)
-    steps = settings.close_epochs * batches
+    steps = epochs * batches
     optimizer = torch.optim.AdamW(network.parameters(), settings.rate, weight_decay=1e-4)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, settings.rate, total_steps=max(2, steps + 1), pct_start=0.1
     )
     network.train()
-    for epoch in range(settings.close_epochs):
+    for epoch in range(epochs):
         order = dice.permutation(len(pictures))
         for place, chosen in enumerate(np.array_split(order, batches)):
-            loss = _batch_loss(network, words, [pictures[i] for i in chosen], dice)
+            loss = _batch_loss(network, words, [pictures[i] for i in chosen], dice, moves)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             nn.utils.clip_grad_norm_(network.parameters(), _CLIP)
@@ -72,6 +79,7 @@ def _batch_loss(
     words: Words,
     pictures: Sequence[TaughtPicture],
     dice: np.random.Generator,
+    moves: Moves,
 ) -> Tensor:
     colours: list[NDArray[np.uint8]] = []
     said: list[tuple[str, ...]] = []
@@ -86,12 +94,12 @@ def _batch_loss(
         for number, phrase in enumerate(picture.phrases):
             others = [each for other, each in enumerate(own) if other != number]
             box = _one_of(own[number], dice)
-            boxes += [_moved(box, dice), _elsewhere(box, others, dice)]
+            boxes += [_moved(box, dice, moves), _elsewhere(box, others, dice, moves)]
             of += [len(said)] * 2
             pictures_of += [place] * 2
             said.append(phrase.said[int(dice.integers(len(phrase.said)))])
             accepted.append(own[number])
-    shown, windows = close_ups(colours, np.stack(boxes), pictures_of)
+    shown, windows = close_ups(colours, np.stack(boxes), pictures_of, network.view)
     gold = np.zeros((len(said), max(map(len, accepted)), 4), np.float32)
     for row, each in zip(gold, accepted, strict=True):
         row[: len(each)] = each
@@ -123,10 +131,11 @@ def close_loss(sides: Tensor, logits: Tensor, windows: Tensor, boxes: Tensor, go
 
 def _sides_loss(sides: Tensor, windows: Tensor, target: Tensor) -> Tensor:
     """Cross-entropy of the two cells beside each side, each by how near it is."""
-    places = cell_places()
+    cells = sides.shape[-1]
+    places = cell_places(cells)
     extent = (windows[:, 2:] - windows[:, :2]).repeat(1, 2)
     at = (target - windows[:, :2].repeat(1, 2)) / extent
-    cell = ((at - places[0]) / (places[1] - places[0])).clamp(0, CELLS - 1.001)
+    cell = ((at - places[0]) / (places[1] - places[0])).clamp(0, cells - 1.001)
     low = cell.floor()
     chances = sides.log_softmax(-1)
     near = chances.gather(-1, low.long()[..., None])[..., 0]
@@ -138,9 +147,9 @@ def _one_of(boxes: NDArray[np.float64], dice: np.random.Generator) -> NDArray[np
     return np.asarray(boxes[int(dice.integers(len(boxes)))])
 
 
-def _moved(box: NDArray[np.float64], dice: np.random.Generator, most: int = 3) -> NDArray[np.float64]:
+def _moved(box: NDArray[np.float64], dice: np.random.Generator, moves: Moves) -> NDArray[np.float64]:
     """The box elsewhere and of another extent, by chance; within the picture."""
-    middle, extent = _MOVES[int(dice.integers(most))]
+    middle, extent = moves[int(dice.integers(len(moves)))]
     size = np.maximum(box[2:] - box[:2], 1e-3)
     at = (box[:2] + box[2:]) / 2 + dice.normal(0, middle, 2) * size
     size = size * np.exp(dice.normal(0, extent, 2))
@@ -148,10 +157,10 @@ def _moved(box: NDArray[np.float64], dice: np.random.Generator, most: int = 3) -
 
 
 def _elsewhere(
-    box: NDArray[np.float64], others: Sequence[NDArray[Any]], dice: np.random.Generator
+    box: NDArray[np.float64], others: Sequence[NDArray[Any]], dice: np.random.Generator, moves: Moves
 ) -> NDArray[np.float64]:
     """A thing of another phrase, or a place anywhere that is as large as `box`."""
     if others and dice.random() < _OF_OTHERS:
-        return _moved(_one_of(others[int(dice.integers(len(others)))], dice), dice, 1)
+        return _moved(_one_of(others[int(dice.integers(len(others)))], dice), dice, moves[:1])
     size = box[2:] - box[:2]
-    return _moved(np.concatenate([at := dice.random(2) * (1 - size), at + size]), dice)
+    return _moved(np.concatenate([at := dice.random(2) * (1 - size), at + size]), dice, moves)

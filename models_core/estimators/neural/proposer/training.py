@@ -54,7 +54,7 @@ _OF_MIDDLES, _OF_ALL = 24, 128
 _LEAST_OF_EITHER = 5
 #: Epochs that few pictures are learned for, at most.
 _MOST_EPOCHS = 200
-#: Steps of the fit of two numbers, which is a logistic regression by Newton's method.
+#: Steps of the fit of such numbers, which is a logistic regression by Newton's method.
 _NEWTON = 25
 
 
@@ -74,6 +74,12 @@ class ProposerSettings:
     close_epochs: Annotated[
         int, Field(ge=1, le=1000, description="Times that the second look learns from each picture")
     ] = 8
+    last_epochs: Annotated[
+        int,
+        Field(
+            ge=0, le=1000, description="Times that the last look learns from each picture; 0: there is none"
+        ),
+    ] = 8
     batch: Annotated[int, Field(ge=1, le=256, description="Pictures of a step")] = 4
     rate: Annotated[float, Field(gt=0, le=1, description="Largest learning rate")] = 3e-3
     held_out: Annotated[
@@ -89,10 +95,11 @@ class ProposerSettings:
         return self.lasting(max(self.epochs, min(_MOST_EPOCHS, epochs)))
 
     def lasting(self, epochs: int) -> ProposerSettings:
-        """The same with so many epochs, and as many times more or fewer for the second look."""
-        return replace(
-            self, epochs=epochs, close_epochs=max(1, round(self.close_epochs * epochs / self.epochs))
+        """The same with so many epochs, and as many times more or fewer for the looks close up."""
+        close, last = (
+            own and max(1, round(own * epochs / self.epochs)) for own in (self.close_epochs, self.last_epochs)
         )
+        return replace(self, epochs=epochs, close_epochs=close, last_epochs=last)
 
 
 def train_network(
@@ -236,14 +243,16 @@ def fit_chance(logits: NDArray[Any], accepted: NDArray[np.bool_]) -> tuple[float
     return (slope, move) if slope > 0 and np.isfinite(slope + move) else (1.0, 0.0)
 
 
-def fit_weights(logits: NDArray[Any], accepted: NDArray[np.bool_]) -> tuple[float, float]:
-    """How much each of two logits, (n, 2), counts for the chance of acceptance; (0, 0) where too few were
-    accepted or refused to say."""
+def fit_weights(
+    logits: NDArray[Any], accepted: NDArray[np.bool_], usual: Sequence[float]
+) -> tuple[float, ...] | None:
+    """How much each look's logit, (n, looks), counts for the chance of acceptance; None where too few were
+    accepted or refused to say. Drawn a little towards what is `usual`, (looks,)."""
     if min(int(accepted.sum()), int((~accepted).sum())) < _LEAST_OF_EITHER:
-        return 0.0, 0.0
+        return None
     features = np.column_stack([np.asarray(logits, float), np.ones(len(logits))])
-    found = _logistic(features, accepted, (0.5, 1.0, 0.0))
-    return (float(found[0]), float(found[1])) if np.isfinite(found).all() else (0.0, 0.0)
+    found = _logistic(features, accepted, (*usual, 0.0))
+    return tuple(float(each) for each in found[:-1]) if np.isfinite(found).all() else None
 
 
 def _logistic(
@@ -254,10 +263,20 @@ def _logistic(
     bad = len(accepted) - good
     target = np.where(accepted, (good + 1) / (good + 2), 1 / (bad + 2))
     begun = np.array(start)
+
+    def loss(weights: NDArray[np.float64]) -> float:
+        logit = features @ weights
+        drawn = 1e-3 * float(((weights - begun) ** 2).sum()) / 2
+        return float((np.logaddexp(0, logit) - target * logit).sum()) + drawn
+
     found = begun.copy()
     for _ in range(_NEWTON):
         chance = 1 / (1 + np.exp(-np.clip(features @ found, -30, 30)))
         gradient = features.T @ (chance - target) + 1e-3 * (found - begun)
         curvature = (features * (chance * (1 - chance))[:, None]).T @ features + 1e-3 * np.eye(len(found))
-        found = found - np.linalg.solve(curvature, gradient)
+        step, now = np.linalg.solve(curvature, gradient), loss(found)
+        # From far away a whole step may lead past the lowest place, and further each time.
+        while loss(found - step) > now and np.abs(step).max() > 1e-9:
+            step = step / 2
+        found = found - step
     return found
