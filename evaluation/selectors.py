@@ -107,6 +107,17 @@ def caption_words(corpus: str) -> list[list[str]]:
     return [[word.lower() for word in tokenise(text)] for text in texts]
 
 
+def caption_lengths(corpus: str) -> dict[int, dict[int, int]]:
+    """How many words each caption of a corpus has, where mentions are counted, by the id of its image and by
+    its number there. Raises UnknownName listing the corpora."""
+    found: dict[int, dict[int, int]] = {}
+    captions = corpus_named(corpus).images.filter(captions__isnull=False).order_by()
+    columns = ("pk", "captions__number", "captions__tokens", "captions__text")
+    for image, number, tokens, text in captions.values_list(*columns).iterator(_PAGE):
+        found.setdefault(image, {})[number] = len((tokens or text).split())
+    return found
+
+
 def words_of(corpus: str) -> list[str]:
     """Every word of a corpus's captions once, the most frequent first, as `caption_words` has them."""
     seen = Counter(word for words in caption_words(corpus) for word in words)

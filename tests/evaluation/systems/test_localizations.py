@@ -133,20 +133,36 @@ BAD_LINES: tuple[tuple[dict[str, Any], str], ...] = (
     ({"end": 2, "regions": [[1, 1, 2, 2]]}, "is not xmin, ymin, xmax, ymax and a score"),
     ({"end": 2, "regions": [[3, 1, 2, 2, 1]]}, "corners in the wrong order"),
     ({"end": 2, "regions": 5}, "not iterable"),
-    ({}, "the mention 0:0-1 of '0.png' comes twice"),
+    ({}, "the mention 0:0-1 of '0.png' comes twice: in line 1 too"),
+    ({"caption": 10**12}, "image '0.png' has no caption 1000000000000: it has 2, counted from 0"),
+    ({"start": 1.5, "end": 3}, "start 1.5 is no whole number"),
+    ({"end": 7}, "words 0 to 7 are beyond caption 0 of '0.png', which has 6"),
+    ({"end": 2, "regions": [[1, 1, 2, 2, 1e39]]}, "has a number beyond single precision"),
+    ({"end": 2, "phrase": "\x00"}, "is no text"),
+    ({"end": 2, "phrase": "\ud800"}, "surrogates not allowed"),
 )
 
 
 def test_a_line_that_cannot_be_is_named(scenes, tmp_path):
     file = tmp_path / "bad.jsonl"
     lines = [(json.dumps({**GOOD, **change}), says) for change, says in BAD_LINES]
-    for line, says in (*lines, ("[1]", "is no object"), ('{"image": "0.png"}', "lacks 'caption'"), ("{", "")):
+    others = (
+        ("[1]", "is no object"),
+        ('{"image": "0.png"}', "lacks 'caption'"),
+        ("{", ""),
+        ("[" * 100_000, "recursion"),
+    )
+    for line, says in (*lines, *others):
         file.write_text(json.dumps(GOOD) + "\n\n" + line + "\n")
         with pytest.raises(CommandError) as refused:
             said("import_localizations", "bad", file, "--corpus", "scenes")
         told = str(refused.value)
         assert "bad.jsonl" in told and "line 3" in told and says in told and "\n" not in told
     assert not LocalizationSet.objects.exists()
+    seen = [json.dumps({"phrase": phrase, "detections": []}) for phrase in ("A man", "a dog", "the Man")]
+    file.write_text("\n".join([json.dumps(GOOD), *seen]))
+    with pytest.raises(CommandError, match="line 4: the phrase 'man', .* has detections in line 2 too"):
+        said("import_localizations", "bad", file, "--corpus", "scenes")
     file.write_text("\n")
     with pytest.raises(CommandError, match="has no mention"):
         said("import_localizations", "bad", file, "--corpus", "scenes")
@@ -280,6 +296,25 @@ def test_what_proposals_allow_is_of_all_of_them_however_few_are_kept(grounded, t
         told = {row["measure"] for row in report["measures"] if "of the kept regions" in row["remark"]}
         assert told == (set(of_regions) if remark else set())
     assert "are of the kept regions" in said("score_localization", "theirs", "--layer", layer_name())
+
+
+def test_what_counts_in_a_file_is_the_score_and_other_orders_are_told(scenes, tmp_path):
+    regions = [[1, 1, 20, 20, 0.2], [1, 1, 30, 30, 0.9], [1, 1, 40, 40, 0.2], [1, 1, 50, 50, 0.9 + 1e-12]]
+    detected = {"phrase": "a dog", "detections": [["0.png", *region] for region in regions]}
+    tied = {**GOOD, "image": "1.png", "regions": [regions[1], regions[3], regions[0]]}
+    file = tmp_path / "unordered.jsonl"
+    file.write_text("\n".join(json.dumps(line) for line in ({**GOOD, "regions": regions}, tied, detected)))
+    told = said("import_localizations", "unordered", file, "--corpus", "scenes")
+    assert "2 lines did not stand in the order of their scores, and were put in it" in told
+    kept = LocalizationSet.objects.get()
+    one, other = localized_mentions(kept)
+    (phrase,) = detections_of(kept)
+    in_order = np.asarray(regions)[[1, 3, 0, 2]]
+    np.testing.assert_allclose(one.regions, in_order)
+    np.testing.assert_allclose(phrase.regions, in_order)
+    np.testing.assert_allclose(other.regions, in_order[:3])
+    again = json.loads(said("import_localizations", "unordered", file, "--corpus", "scenes", "--json"))
+    assert (again["reordered"], again["unchanged"]) == (0, True)
 
 
 def next_page(page: str) -> str:
