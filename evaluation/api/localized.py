@@ -19,6 +19,7 @@ from evaluation.api.given import as_form, as_plain_json
 from evaluation.api.systems import RESEARCHES, OfCorpus
 from evaluation.models import LocalizationSet, System
 from evaluation.services.localizations.files import write_localizations
+from evaluation.services.localizations.kept_scores import kept_reports
 from evaluation.services.localizations.sets import remove_localization_set
 from evaluation.web.frame import file_download
 from evaluation.web.splits import NotOffered
@@ -52,9 +53,13 @@ class LocalizationSetShown(serializers.Serializer[Any]):
 
 
 class LocalizationSetDetailShown(LocalizationSetShown):
-    """A localization set with its figures, by the layer that they are against."""
+    """A localization set with its figures. A layer has one report for each choice of images."""
 
-    scores = PlainField()
+    scores = serializers.ListField(
+        child=PlainField(),
+        help_text="Reports: each says `layer`, the images that it is of as `subset` (empty: all), whether "
+        "those are the set's (`whole`), and the `level` of its intervals.",
+    )
 
 
 class LocalizingWanted(CallFields):
@@ -125,8 +130,8 @@ def localization_sets_list_call(call: ApiCall) -> CursorPage:
     )
 )
 def localization_set_show_call(call: ApiCall, row: LocalizationSet) -> dict[str, Any]:
-    """Show a localization set with the figures that were scored."""
-    return {**_set_plain(row), "scores": as_plain_json(row.scores)}
+    """Show a localization set with the figures that were scored, of each layer and each choice of images."""
+    return {**_set_plain(row), "scores": as_plain_json(kept_reports(row))}
 
 
 @serves(Operation(route="localization_set", method=DELETE, path=_ONE, tag=_TAG, opens=_ON_SET))

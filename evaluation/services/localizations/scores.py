@@ -32,6 +32,7 @@ from evaluation.metrics.localization import (
     suppress,
 )
 from evaluation.models import LocalizationSet
+from evaluation.selectors import digest_of_images, names_of
 from evaluation.services.common import ImportRefused
 from evaluation.services.localizations.gold import BoxedMention, boxed_mentions_of
 from evaluation.services.localizations.proposals import UnrankedRegions, proposals_of_set
@@ -88,6 +89,9 @@ class LocalizationScoring:
 def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
     """The figures with their intervals, by category and for the most frequent phrases, as plain data.
 
+    `subset` says of which images they are, "" of all, and `images_digest` which those are; `whole` that they
+    are the set's. `level` is that of all intervals.
+
     Raises UnknownName, ImportRefused for a layer without boxes or a set of another corpus, FormatError,
     BadSubset and AgreementError, each one line.
     """
@@ -107,6 +111,8 @@ def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
         "corpus": row.corpus.name,
         "layer": wanted.layer or row.layer,
         "subset": subset.called if subset else "",
+        "images_digest": digest_of_images(subset.images, names_of(row.corpus.name)) if subset else "",
+        "whole": wanted.split is None,
         "regions": row.regions,
         "images": len({mention.image for mention in mentions}),
         "mentions": len(mentions),

@@ -22,6 +22,7 @@ from annotation.web.staff.frame import said
 from evaluation.models import LocalizationSet, System
 from evaluation.services.features.store import feature_sets
 from evaluation.services.localizations.files import write_localizations
+from evaluation.services.localizations.kept_scores import key_of_report, reports_against
 from evaluation.services.localizations.sets import remove_localization_set
 from evaluation.services.localizations.shown import ALL_MENTIONS, MENTIONS_SHOWN, ShownPage, shown_page
 from evaluation.services.systems import registry
@@ -125,7 +126,9 @@ def localization_set_detail(request: HttpRequest, row: LocalizationSet) -> HttpR
             page = shown_page(row, read, which, first, IMAGES_PER_PAGE)
         except LayerBehind as error:
             behind = str(error)
-    report = row.scores.get(layer)
+    kept = {key_of_report(report): report for report in reports_against(row, layer)}
+    asked_of = text_parameter(request.GET, "of")
+    of = asked_of if asked_of in kept else next(iter(kept), "")
     same = LocalizationSet.objects.filter(corpus=row.corpus_id, published=True)
     return render(
         request,
@@ -140,7 +143,9 @@ def localization_set_detail(request: HttpRequest, row: LocalizationSet) -> HttpR
             page=page,
             behind=behind,
             first=first,
-            report=_figures(report) if report else None,
+            report=_figures(kept[of]) if kept else None,
+            kept=[(key, report["subset"]) for key, report in kept.items()],
+            of=of,
             others=same.exclude(pk=row.pk).order_by("name"),
         ),
     )
@@ -203,6 +208,7 @@ def _figures(report: dict[str, Any]) -> dict[str, Any]:
 
     return {
         **report,
+        "percent": _level(report["level"]),
         "measures": [with_percents(one, "value") for one in report["measures"]],
         "differences": [with_percents(one, "difference") for one in report.get("differences", ())],
         "parts": [
@@ -214,6 +220,12 @@ def _figures(report: dict[str, Any]) -> dict[str, Any]:
 
 def _percent(share: float | None) -> str:
     return "" if share is None else localize(round(100 * share, 1))
+
+
+def _level(level: float) -> str:
+    """A level of intervals in per cent, such as 95 or 99.9."""
+    percent = float(f"{100 * level:.6g}")
+    return str(localize(int(percent) if percent.is_integer() else percent))
 
 
 def _check_layer(corpus: Any, name: str) -> None:

@@ -11,12 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 from django.core.management import CommandError
+from django.test import Client
 
 from annotation import jobs
-from annotation.models import Job, Layer
+from annotation.models import Account, Job, Layer
 from annotation.selectors.records import stream_records
+from annotation.workers.api_tokens import make_api_token
 from evaluation.models import LocalizationSet, PhraseLocalization, Run, System
 from evaluation.services.features.importing import FeatureImport, import_features
+from evaluation.services.localizations.kept_scores import kept_reports
 from evaluation.services.localizations.sets import detections_of, localized_mentions, remove_localization_set
 from evaluation.services.systems.training import system_named
 from models_core.estimators.region_phrase import RegionPhraseCCA
@@ -118,7 +121,8 @@ def test_what_is_exported_is_read_again_and_scores_alike(grounded, tmp_path):
     assert worse["measure"] == "R@100" and worse["difference"] == pytest.approx(-1 / 3) and worse["high"] < 0
     assert not LocalizationSet.objects.get(name="some").scores
     text = said("score_localization", "some", "--layer", layer_name(), "--split", "test", "--keep")
-    assert LocalizationSet.objects.get(name="some").scores[layer_name()]["mentions"] == 60
+    (report,) = kept_reports(LocalizationSet.objects.get(name="some"))
+    assert (report["mentions"], report["subset"], report["whole"]) == (60, "split test", False)
     assert "20 mentions have no prediction and count as missed." in text
     assert "AP is of the images of each phrase's mentions alone" in text
     assert "The most frequent phrases" in text
@@ -276,6 +280,50 @@ def test_phrases_are_localized_looked_at_scored_and_removed_by_page(grounded, tm
     assert "second.jsonl" in words(ada.get("/evaluation/localizations/theirs/"))
 
 
+def test_figures_of_other_images_stand_beside_and_the_page_says_of_which_they_are(grounded, tmp_path):
+    """A split, two files of one name, and the set's own images: none stands for another, and each has its
+    level; an older report, which stood alone, stays until the same images are scored again."""
+    localized(grounded)
+    of_old = {**scored(grounded, "--level", 0.8), "mentions": 59}
+    for new in ("images_digest", "whole"):
+        del of_old[new]
+    layer = layer_name()
+    LocalizationSet.objects.update(scores={layer: of_old})
+    ada, page = world.signed_in("ada", "researcher"), f"/evaluation/localizations/{grounded}/"
+    text = words(ada.get(page))
+    assert "Images: split test" in text and "59 boxed mentions" in text and "Interval of 80 %" in text
+    assert "Figures of" not in text
+    for folder, image in (("one", "80.png"), ("other", "81.png")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "some.txt").write_text(image)
+        scored(grounded, "--split", tmp_path / folder / "some.txt", "--level", 0.999, "--keep")
+    told = said("score_localization", grounded, "--level", 0.999, "--keep", "--resamples", 20)
+    assert "Intervals of 99.9 %" in told
+    reports = kept_reports(LocalizationSet.objects.get())
+    assert [(one["subset"], one["mentions"], one["whole"]) for one in reports] == [
+        ("split test", 60, True),
+        ("images in some.txt", 4, False),
+        ("images in some.txt", 4, False),
+    ]
+    whole = ada.get(page)
+    assert "Images: split test" in words(whole) and "Interval of 99.9 %" in words(whole)
+    keys = re.findall(r'<option value="(\w{16})"', whole.content.decode())
+    assert len(set(keys)) == 3
+    part = ada.get(page, {"of": keys[1]})
+    assert "Images: images in some.txt" in words(part) and "4 boxed mentions in 1 images" in words(part)
+    assert f"from=12&amp;of={keys[1]}" in part.content.decode()
+    scored(grounded, "--split", "test", "--keep", "--resamples", 0)
+    assert [one["resamples"] for one in kept_reports(LocalizationSet.objects.get())] == [0, 50, 50]
+    bare = words(ada.get(page))
+    assert "Interval of" not in bare and "Images: split test" in bare
+    told_by_api = by_api("ada", f"localization-sets/{grounded}")["scores"]
+    assert [(one["layer"], one["subset"], one["whole"], one["level"]) for one in told_by_api] == [
+        (layer, "split test", True, 0.95),
+        (layer, "images in some.txt", False, 0.999),
+        (layer, "images in some.txt", False, 0.999),
+    ]
+
+
 def test_what_proposals_allow_is_of_all_of_them_however_few_are_kept(grounded, tmp_path):
     localized(grounded)
     localized(grounded, "--name", "one", "--limit", 1)
@@ -315,6 +363,13 @@ def test_what_counts_in_a_file_is_the_score_and_other_orders_are_told(scenes, tm
     np.testing.assert_allclose(other.regions, in_order[:3])
     again = json.loads(said("import_localizations", "unordered", file, "--corpus", "scenes", "--json"))
     assert (again["reordered"], again["unchanged"]) == (0, True)
+
+
+def by_api(who: str, path: str) -> Any:
+    """What the API answers a program of this account."""
+    account = Account.objects.get(username=who)
+    _, secret = make_api_token(account=account, name="test", days=1, writes=True)
+    return Client(headers={"Authorization": f"Bearer {secret}"}).get(f"/api/v1/{path}").json()
 
 
 def next_page(page: str) -> str:
