@@ -959,6 +959,7 @@ post(
     RUNNERS,
     name=lambda at: at.new("words"),
     corpus="quay",
+    split=lambda at: at.one("", "all"),
     dimensions="4",
     epochs="1",
     least="1",

@@ -456,7 +456,9 @@ VALID: dict[str, Make] = {
     "tag_set_download": at(name="tagged"),
     "tag_set_score": told({"split": "test"}, name="tagged"),
     "parses_import": told({"corpus": "quay", "file": "quay.conllu"}),
-    "word_vectors_train": told({"corpus": "quay", "name": "own-words", "dimensions": 4, "epochs": 1}),
+    "word_vectors_train": told(
+        {"corpus": "quay", "name": "own-words", "split": "all", "dimensions": 4, "epochs": 1}
+    ),
     "tags_rank": told({"corpus": "quay", "unit": "nouns"}),
     "weak_collections_list": nothing,
     "weak_collection_import": told({"name": "another", "file": "weak.csv"}),
