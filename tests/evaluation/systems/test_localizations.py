@@ -112,6 +112,7 @@ def test_what_is_exported_is_read_again_and_scores_alike(grounded, tmp_path):
     ours, theirs = scored(grounded), scored("theirs", "--layer", layer_name(), "--against", grounded)
     assert values(ours) == values(theirs) and ours["everywhere"] and theirs["everywhere"]
     assert {one["difference"] for one in theirs["differences"]} == {0}
+    assert [one["measure"] for one in theirs["differences"]] == ["R@1", "R@10", "R@100", "AP", "mAP"]
     lines = [line for line in out.read_text().splitlines() if "detections" not in line]
     (tmp_path / "mentions.jsonl").write_text("\n".join(lines[:40]))
     said("import_localizations", "some", tmp_path / "mentions.jsonl", "--corpus", "scenes")
@@ -119,6 +120,10 @@ def test_what_is_exported_is_read_again_and_scores_alike(grounded, tmp_path):
     assert (some["mentions"], some["predicted"], some["everywhere"]) == (60, 40, False)
     worse = some["differences"][2]
     assert worse["measure"] == "R@100" and worse["difference"] == pytest.approx(-1 / 3) and worse["high"] < 0
+    of_categories = some["differences"][4]
+    assert of_categories["first"] == values(some)["mAP"] and of_categories["second"] == values(ours)["mAP"]
+    assert of_categories["difference"] == pytest.approx(of_categories["first"] - of_categories["second"])
+    assert of_categories["low"] <= of_categories["difference"] <= of_categories["high"] and of_categories["p"]
     assert not LocalizationSet.objects.get(name="some").scores
     text = said("score_localization", "some", "--layer", layer_name(), "--split", "test", "--keep")
     (report,) = kept_reports(LocalizationSet.objects.get(name="some"))
