@@ -27,7 +27,7 @@ from annotation.formats.files.text import lines, short_repr, whole_file
 from annotation.selectors.corpora import corpus_named
 from evaluation.models import LocalizationSet, System
 from evaluation.selectors import CorpusNames, caption_lengths, image_sizes, names_of
-from evaluation.services.common import check_file, check_name
+from evaluation.services.common import ImportRefused, check_file, check_name
 from evaluation.services.localizations.sets import (
     REGION_NUMBERS,
     DetectedPhrase,
@@ -106,6 +106,10 @@ def import_localizations(
     check_file(path, "predictions as JSON Lines")
     row = corpus_named(corpus)
     made_by: System | None = registry.system_row(system) if system else None
+    if made_by is not None and made_by.corpus_id != row.pk:
+        raise ImportRefused(
+            f"system {system!r} is of corpus {made_by.corpus.name!r}; name one of corpus {corpus!r}, or none"
+        )
     facts = {
         "corpus": row,
         "made_by": made_by,

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError
 from django.test import Client
 
 from annotation import jobs
-from annotation.models import Account, Job, Layer
+from annotation.models import Account, Corpus, Job, Layer
 from annotation.selectors.records import stream_records
 from annotation.workers.api_tokens import make_api_token
 from evaluation.models import LocalizationSet, PhraseLocalization, Run, System
@@ -22,6 +23,7 @@ from evaluation.services.features.importing import FeatureImport, import_feature
 from evaluation.services.localizations.kept_scores import kept_reports
 from evaluation.services.localizations.sets import detections_of, localized_mentions, remove_localization_set
 from evaluation.services.systems.training import system_named
+from evaluation.web.systems import localizations as localization_pages
 from models_core.estimators.region_phrase import RegionPhraseCCA
 from models_core.features.text.phrases import phrase_text
 from tests.evaluation.database.conftest import said
@@ -370,11 +372,84 @@ def test_what_counts_in_a_file_is_the_score_and_other_orders_are_told(scenes, tm
     assert (again["reordered"], again["unchanged"]) == (0, True)
 
 
-def by_api(who: str, path: str) -> Any:
-    """What the API answers a program of this account."""
+def test_predictions_from_a_file_are_imported_by_page_and_api(scenes, tmp_path, data_dir, monkeypatch):
+    """All of a file, or nothing with the line that is wrong; a system of another corpus is not there."""
+    ada, page = world.signed_in("ada", "researcher"), "/evaluation/add-system/"
+    other = Corpus.objects.create(name="other", format="f", source="s", published=True)
+    System.objects.create(name="elsewhere", origin="recipe", corpus=other)
+    System.objects.create(name="here", origin="recipe", corpus=Corpus.objects.get(name="scenes"))
+
+    def send(*lines: Any, **fields: str) -> Any:
+        held = "\n".join(json.dumps(line) for line in lines).encode()
+        about = {"act": "localizations", "name": "theirs", "corpus": "scenes", **fields}
+        return ada.post(page, {**about, "file": SimpleUploadedFile("found.jsonl", held)}, follow=True)
+
+    unordered = {**GOOD, "regions": [[1, 1, 2, 2, 0.1], [-1, 1, 2, 2, 0.5], [500, 1, 501, 2, 0.5]]}
+    for lines, fields, says in (
+        ((GOOD, {**GOOD, "end": 99}), {}, "found.jsonl, line 2: words 0 to 99 are beyond caption 0"),
+        ((GOOD,), {"system": "elsewhere"}, "There is no system “elsewhere” of scenes."),
+        ((GOOD,), {"corpus": "nowhere"}, "There is no corpus “nowhere” here."),
+        ((GOOD,), {"name": "a b"}, "localization set name 'a b': expected letters"),
+    ):
+        refused = send(*lines, **fields)
+        assert refused.status_code == 409 and says in words(refused), words(refused)
+    assert not LocalizationSet.objects.exists() and not list((data_dir / "uploads").glob("*"))
+    with pytest.raises(CommandError, match="system 'elsewhere' is of corpus 'other'; name one of corpus"):
+        (tmp_path / "good.jsonl").write_text(json.dumps(GOOD))
+        said(
+            "import_localizations",
+            "x",
+            tmp_path / "good.jsonl",
+            "--corpus",
+            "scenes",
+            "--system",
+            "elsewhere",
+        )
+    shown = words(send(unordered, system="here"))
+    for told in (
+        "Localization set “theirs” was added.",
+        "1 region reached out of its picture and was cut.",
+        "1 region lay wholly outside its picture and was left out.",
+        "1 line was not in the order of its scores, and was put in it.",
+        "Split not stated",
+    ):
+        assert told in shown, told
+    kept = LocalizationSet.objects.get()
+    assert (kept.source, kept.made_by.name, kept.clipped) == ("found.jsonl", "here", 1)
+    assert "of this file already exists: nothing has changed" in words(send(unordered, system="here"))
+    monkeypatch.setattr(localization_pages, "READ_AT_ONCE", 100)
+    assert "Use the command import_localizations." in words(send(unordered, name="large"))
+    monkeypatch.undo()
+    sent = {
+        "name": "sent",
+        "corpus": "scenes",
+        "file": SimpleUploadedFile("x.jsonl", json.dumps(GOOD).encode()),
+    }
+    made = api_client("ada").post("/api/v1/localization-sets", sent)
+    assert made.status_code == 201 and made["Location"].endswith("/localization-sets/sent")
+    assert {key: made.json()[key] for key in ("mentions", "images", "reordered")} == {
+        "mentions": 1,
+        "images": 1,
+        "reordered": 0,
+    }
+    sent["file"] = SimpleUploadedFile("x.jsonl", b"[]")
+    wrong = api_client("ada").post("/api/v1/localization-sets", {**sent, "name": "wrong"})
+    assert wrong.status_code == 409 and "x.jsonl, line 1: is no object" in wrong.json()["detail"]
+    bob = world.signed_in("bob", "annotator")
+    assert bob.post(page, {"act": "localizations"}).status_code == 403
+    assert LocalizationSet.objects.count() == 2
+
+
+def api_client(who: str) -> Client:
+    """A program of this account."""
     account = Account.objects.get(username=who)
     _, secret = make_api_token(account=account, name="test", days=1, writes=True)
-    return Client(headers={"Authorization": f"Bearer {secret}"}).get(f"/api/v1/{path}").json()
+    return Client(headers={"Authorization": f"Bearer {secret}"})
+
+
+def by_api(who: str, path: str) -> Any:
+    """What the API answers a program of this account."""
+    return api_client(who).get(f"/api/v1/{path}").json()
 
 
 def next_page(page: str) -> str:
