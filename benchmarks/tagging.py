@@ -3,7 +3,7 @@
     python -m benchmarks.tagging DATA [--only losses|tops|pools|unseen] [--seeds 5] [--figures FOLDER]
 
 DATA is the folder of real data: captions, and features of 512 numbers of the photographs. Word vectors of 100
-numbers are learned from all 40,460 captions, as `train_word_vectors` does; tags are those of `rank_tags`.
+numbers are learned from all 40,460 captions (`train_word_vectors --split all`); tags are from `rank_tags`.
 Photographs are cut into five folds. With seed n the n-th fold is tested (200 photographs), the next one is
 held out to choose the rate (0.001 or 0.003) and the epoch (up to 12), and 600 are trained on; with all five
 seeds each photograph is tested once. True tags are those among the training's tags that have word vectors.

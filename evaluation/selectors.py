@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -100,11 +100,27 @@ def image_sizes(corpus: str) -> dict[str, tuple[int, int]]:
     return {names[pk]: (width, height) for pk, width, height in sizes.values_list("pk", "width", "height")}
 
 
-def caption_words(corpus: str) -> list[list[str]]:
-    """The words of each caption of a corpus in small letters, punctuation included, in the order of rows."""
+def caption_words(corpus: str, images: Collection[int] | None = None) -> list[list[str]]:
+    """The words of each caption of a corpus in small letters, punctuation included, in the order of rows; of
+    these images (ids of rows) only where some are given."""
     captions = corpus_named(corpus).images.filter(captions__isnull=False).order_by("captions__pk")
-    texts = captions.values_list("captions__text", flat=True).iterator()
-    return [[word.lower() for word in tokenise(text)] for text in texts]
+    texts = captions.values_list("pk", "captions__text").iterator()
+    return [
+        [word.lower() for word in tokenise(text)]
+        for image, text in texts
+        if images is None or image in images
+    ]
+
+
+def caption_lengths(corpus: str) -> dict[int, dict[int, int]]:
+    """How many words each caption of a corpus has, where mentions are counted, by the id of its image and by
+    its number there. Raises UnknownName listing the corpora."""
+    found: dict[int, dict[int, int]] = {}
+    captions = corpus_named(corpus).images.filter(captions__isnull=False).order_by()
+    columns = ("pk", "captions__number", "captions__tokens", "captions__text")
+    for image, number, tokens, text in captions.values_list(*columns).iterator(_PAGE):
+        found.setdefault(image, {})[number] = len((tokens or text).split())
+    return found
 
 
 def words_of(corpus: str) -> list[str]:

@@ -46,6 +46,11 @@ class WordVectorsWanted(CallFields):
 
     corpus = NameField()
     name = NameField()
+    split = TextField(
+        required=False,
+        help_text="Whose captions are read: a split, a fold such as 1/5, run:NAME, or all. Without it the "
+        "split train, or all captions of a corpus without splits.",
+    )
     dimensions = WholeField(required=False)
     window = WholeField(required=False)
     negative = WholeField(required=False)
@@ -120,7 +125,7 @@ def parses_import_call(call: ApiCall) -> Job:
     )
 )
 def word_vectors_train_call(call: ApiCall) -> Job:
-    """Learn word vectors from a corpus's captions, as a job."""
+    """Learn word vectors from a corpus's captions, those of the split train unless told, as a job."""
     return enqueue_word_vectors(call.request, as_form(call.data))
 
 

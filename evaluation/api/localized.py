@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import FileResponse
+from django.urls import reverse
 from rest_framework import serializers
 
 from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import On
 from annotation.api.rest.fields import CallFields, NameField, PlainField, TextField, WholeField
-from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Operation, serves
+from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Created, Operation, serves
 from annotation.common.roles import RESEARCHER
 from annotation.selectors.jobs import Job
 from annotation.selectors.scopes import within_scope
@@ -19,6 +20,7 @@ from evaluation.api.given import as_form, as_plain_json
 from evaluation.api.systems import RESEARCHES, OfCorpus
 from evaluation.models import LocalizationSet, System
 from evaluation.services.localizations.files import write_localizations
+from evaluation.services.localizations.kept_scores import kept_reports
 from evaluation.services.localizations.sets import remove_localization_set
 from evaluation.web.frame import file_download
 from evaluation.web.splits import NotOffered
@@ -27,7 +29,9 @@ from evaluation.web.systems.localizations import (
     LOCALIZING_SYSTEM,
     enqueue_localization_scoring,
     enqueue_localizing,
+    import_sent_localizations,
 )
+from evaluation.web.uploads import UPLOAD_REFUSALS
 
 _TAG = "localizations"
 _ON_SET = On(LOCALIZATION_SET, (RESEARCHER,))
@@ -52,9 +56,35 @@ class LocalizationSetShown(serializers.Serializer[Any]):
 
 
 class LocalizationSetDetailShown(LocalizationSetShown):
-    """A localization set with its figures, by the layer that they are against."""
+    """A localization set with its figures. A layer has one report for each choice of images."""
 
-    scores = PlainField()
+    scores = serializers.ListField(
+        child=PlainField(),
+        help_text="Reports: each says `layer`, the images that it is of as `subset` (empty: all), whether "
+        "those are the set's (`whole`), and the `level` of its intervals.",
+    )
+
+
+class LocalizationSetImported(LocalizationSetShown):
+    """A localization set as its file was read; the counts are 0 where the same file was read before."""
+
+    clipped = serializers.IntegerField(help_text="Regions that reached out of their picture and were cut.")
+    outside = serializers.IntegerField(help_text="Regions wholly outside, which were left out.")
+    reordered = serializers.IntegerField(
+        help_text="Lines that were not in the order of their scores, and were put in it."
+    )
+
+
+class LocalizationsSent(CallFields):
+    """Predictions made elsewhere, as a file of JSON Lines (.gz too): a line for each mention with its
+    regions, and lines with the detections of phrases. `system` is a registered system of the corpus that made
+    them, `split` says for readers which images they cover."""
+
+    name = NameField()
+    corpus = NameField()
+    system = NameField(required=False)
+    split = TextField(required=False)
+    file = serializers.FileField(required=False)
 
 
 class LocalizingWanted(CallFields):
@@ -116,6 +146,34 @@ def localization_sets_list_call(call: ApiCall) -> CursorPage:
 
 @serves(
     Operation(
+        route="localization_sets",
+        method=POST,
+        path="localization-sets",
+        tag=_TAG,
+        opens=RESEARCHES,
+        body=LocalizationsSent,
+        uploads=("file",),
+        own_transactions=True,
+        makes=True,
+        answers=LocalizationSetImported,
+        refuses=UPLOAD_REFUSALS,
+    )
+)
+def localization_set_upload_call(call: ApiCall) -> Created:
+    """Import predictions from a file: all of them, or nothing."""
+    made = import_sent_localizations(call.request, as_form(call.data))
+    row = LocalizationSet.objects.select_related("corpus", "made_by").get(name=made.name)
+    told = {
+        **_set_plain(row),
+        "clipped": made.clipped,
+        "outside": made.outside,
+        "reordered": made.reordered,
+    }
+    return Created(told, reverse("v1_localization_set", args=[made.name]))
+
+
+@serves(
+    Operation(
         route="localization_set",
         method=GET,
         path=_ONE,
@@ -125,8 +183,8 @@ def localization_sets_list_call(call: ApiCall) -> CursorPage:
     )
 )
 def localization_set_show_call(call: ApiCall, row: LocalizationSet) -> dict[str, Any]:
-    """Show a localization set with the figures that were scored."""
-    return {**_set_plain(row), "scores": as_plain_json(row.scores)}
+    """Show a localization set with the figures that were scored, of each layer and each choice of images."""
+    return {**_set_plain(row), "scores": as_plain_json(kept_reports(row))}
 
 
 @serves(Operation(route="localization_set", method=DELETE, path=_ONE, tag=_TAG, opens=_ON_SET))

@@ -9,7 +9,7 @@ shares (`agreement.shares`), without resamples. Source: Efron and Tibshirani 199
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -121,14 +121,49 @@ def bootstrap_difference(
     measured = [take(system, owners, clusters) for system in values]
     for drawn in _draws(bootstrap, clusters, values.shape[1] if statistic == "median" else clusters):
         parts.append(paired_differences(measured[0](drawn), measured[1](drawn)))
-    moved = np.concatenate(parts)
     whole = np.ones((1, clusters))
     seen = paired_differences(measured[0](whole), measured[1](whole))[0]
-    low, high = _between(moved, bootstrap.level, clusters)
+    return _told(float(seen), np.concatenate(parts), bootstrap.level, clusters)
+
+
+def bootstrap_difference_of_sums(
+    first: ArrayLike, second: ArrayLike, figure: Callable[[_Floats], _Floats], bootstrap: Bootstrap
+) -> Difference:
+    """Resample the difference of a figure that two systems have of sums, such as a mean of means.
+
+    `first` and `second` are what each item adds to k sums, shape (items, k), and `figure` makes of sums of
+    shape (rows, k) the figures, shape (rows,). Both are taken of the same draws of `bootstrap.clusters`,
+    which name each item's. Raises ValueError for two shapes, AgreementError for other clusters.
+
+    >>> share = lambda sums: sums[:, 0] / sums[:, 1]
+    >>> ours, theirs = [[2, 2], [1, 1]], [[1, 2], [0, 1]]
+    >>> found = bootstrap_difference_of_sums(ours, theirs, share, Bootstrap(["a", "b"], resamples=100))
+    >>> round(found.value, 3), found.clusters
+    (0.667, 2)
+    """
+    tables = [np.asarray(one, np.float64) for one in (first, second)]
+    if tables[0].shape != tables[1].shape or tables[0].ndim != 2:
+        raise ValueError(
+            f"sums have shapes {tables[0].shape} and {tables[1].shape}; expected (items, sums) twice"
+        )
+    owners, clusters = clusters_of(bootstrap, len(tables[0]))
+    held = [np.zeros((clusters, table.shape[1])) for table in tables]
+    for own, table in zip(held, tables, strict=True):
+        np.add.at(own, owners, table)
+
+    def apart(drawn: _Floats) -> _Floats:
+        return paired_differences(figure(drawn @ held[0]), figure(drawn @ held[1]))
+
+    moved = np.concatenate([apart(drawn) for drawn in _draws(bootstrap, clusters, tables[0].shape[1])])
+    return _told(float(apart(np.ones((1, clusters)))[0]), moved, bootstrap.level, clusters)
+
+
+def _told(seen: float, moved: _Floats, level: float, clusters: int) -> Difference:
+    """The difference that was seen, with what resamples of it say."""
+    low, high = _between(moved, level, clusters)
     side = min(int((moved <= 0).sum()), int((moved >= 0).sum()))
     p = min(1.0, 2 * (side + 1) / (len(moved) + 1))
-    remark = remarks(moved, clusters)
-    return Difference(float(seen), low, high, bootstrap.level, p, len(moved), clusters, remark)
+    return Difference(seen, low, high, level, p, len(moved), clusters, remarks(moved, clusters))
 
 
 def bootstrap_ratio(first: ArrayLike, second: ArrayLike, bootstrap: Bootstrap) -> Interval:

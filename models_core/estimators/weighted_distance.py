@@ -12,12 +12,18 @@ A sentence without phrases is as far from an image as the others that are scored
 where none has phrases (ours; the paper is silent). So an image ranks these sentences among each other by the
 whole alone, and on the scale of the others. With a sum of nothing, 0, they would be nearest to every image.
 
+Images x captions is never held where it is large (40 GB of the 31,783 images of Flickr30k): distances are
+computed for a block of images and all captions at a time. What an image's regions say of a phrase is computed
+by itself, so that it is the same to the bit in whatever block the image comes. Cosines of wholes are products
+of a block in single precision; blocks begin at the same images whatever is asked for.
+
 Source: Plummer et al. 2015, section 4.2 (alpha 0.7, gamma 1.5).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -45,10 +51,10 @@ from models_core.estimators.covariances import COVARIANCE_PHASES
 from models_core.estimators.localizers import region_phrase_views
 from models_core.estimators.region_phrase import RegionPhraseCCA, RegionPhraseSettings
 from models_core.features.text.phrases import PhraseRows
-from models_core.scoring.tiles import Dense, Scores
+from models_core.scoring.tiles import Dense, RowIndices, ScoreArray, Scores, at_by_tiles
 
-#: Phrases that are compared with all regions at a time.
-_TOGETHER = 512
+#: Entries, images times captions, that are computed at a time (32 MiB), and those that are kept (256 MiB).
+_ENTRIES, _HELD = 2**22, 2**25
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,17 +106,17 @@ class WeightedDistance:
         """Minus the distance of eq. 2; rows are queries. Raises ValueError where `data` has no regions or
         phrases, unless alpha is 1."""
         alpha = self.settings.alpha
-        whole = self.whole_.score(data, direction="annotation")
-        images, captions = whole.shape
-        everything = np.asarray(whole.tile(slice(0, images), slice(0, captions)), np.float64)
-        distance = alpha * (2 - 2 * everything)
-        if alpha < 1:
-            distance = distance + (1 - alpha) * self.part_distances(data).T
-        found = Dense(-distance)
+        found: Scores = _WeightedScores(
+            self.whole_.score(data, direction="annotation"),
+            alpha,
+            self.part_distances(data) if alpha < 1 else None,
+        )
+        if found.shape[0] * found.shape[1] <= _HELD:
+            found = Dense(found.tile(slice(None), slice(None)))
         return found if direction == "annotation" else found.turned()
 
-    def part_distances(self, data: Dataset) -> NDArray[np.float64]:
-        """D_RP of each caption with each image, shape (captions, images)."""
+    def part_distances(self, data: Dataset) -> PartDistances:
+        """D_RP of the captions with the images; raises ValueError as `score` does."""
         regions, phrases = data.views.get(REGION_VIEW), data.views.get(PHRASE_VIEW)
         if not isinstance(regions, RaggedRows) or not isinstance(phrases, PhraseRows):
             raise ValueError(
@@ -118,14 +124,12 @@ class WeightedDistance:
                 "layer with mentions of the captions"
             )
         each = phrases.distinct
-        best = nearest_regions(
-            self.parts_.embed_phrases(each), self.parts_.embed_regions(_unit(regions)), regions.counts
-        )
         owner = data.links[PHRASE_VIEW, CAPTION_VIEW]
         counts = sparse.csr_matrix(
             (np.ones(len(owner)), (owner, phrases.phrase_of)), shape=(data.captions.shape[0], len(each))
         )
-        return distances_of_sentences(counts, 2 - 2 * best, self.settings.gamma)
+        said = self.parts_.embed_phrases(each)
+        return PartDistances(self.parts_, said, counts, _unit(regions), self.settings.gamma)
 
     def state(self) -> State:
         """What both CCAs learned."""
@@ -152,22 +156,108 @@ class WeightedDistance:
         return found
 
 
-def nearest_regions(
-    phrases: NDArray[np.float32], regions: NDArray[np.float32], counts: NDArray[np.intp]
-) -> NDArray[np.float64]:
-    """The largest product of each phrase with a region of each image, shape (phrases, images).
+@dataclass(frozen=True, slots=True)
+class PartDistances:
+    """D_RP (eq. 1) of sentences with images, by `parts`, which embeds regions.
 
-    0 where an image has none. The regions of images follow each other, `counts` of them each.
+    `phrases` are those that the sentences have, embedded, shape (phrases, components); `counts` is how often
+    each sentence has each, shape (sentences, phrases); an item of `regions` is an image.
     """
-    found = np.zeros((len(phrases), len(counts)))
-    there = np.flatnonzero(counts)
-    begin = (np.cumsum(counts) - counts)[there]
-    if not len(there):
+
+    parts: RegionPhraseCCA
+    phrases: NDArray[np.float32]
+    counts: sparse.csr_matrix
+    regions: RaggedRows
+    gamma: float
+
+    def of_images(self, images: slice) -> NDArray[np.float64]:
+        """The distances of all sentences to these images, shape (sentences, images)."""
+        return distances_of_sentences(self.counts, 2 - 2 * self._nearest(images), self.gamma)
+
+    def _nearest(self, images: slice) -> NDArray[np.float64]:
+        """The largest product of each phrase with a region of each image, 0 where an image has none."""
+        places = np.arange(len(self.regions))[images]
+        found = np.zeros((len(self.phrases), len(places)))
+        for column, place in enumerate(places):
+            own = self.regions.take([place])
+            if own.counts[0]:
+                # One image at a time: in a larger product its last bits would depend on the other images.
+                found[:, column] = (self.phrases @ self.parts.embed_regions(own).T).max(axis=1)
         return found
-    for start in range(0, len(phrases), _TOGETHER):
-        part = slice(start, start + _TOGETHER)
-        found[part, there] = np.maximum.reduceat(phrases[part] @ regions.T, begin, axis=1)
-    return found
+
+
+class _WeightedScores(Scores):
+    """Minus the distance of eq. 2; rows are images and columns captions, until turned.
+
+    `whole` are the cosines of images with captions. Of a selection the mean of eq. 1 is still that over all
+    captions; `captions` says which those of the selection are.
+    """
+
+    def __init__(self, whole: Scores, alpha: float, parts: PartDistances | None) -> None:
+        self.whole, self.alpha, self.parts = whole, alpha, parts
+        self.captions: RowIndices | None = None
+        self._by_image = True
+        # What asks for one tile after the other asks for the same block, where it wants few captions of it.
+        self._block: tuple[int, ScoreArray] | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.whole.shape if self._by_image else self.whole.shape[::-1]
+
+    @property
+    def tile_shape(self) -> tuple[int, int]:
+        found = self._together, max(1, self.whole.shape[1])
+        return found if self._by_image else found[::-1]
+
+    @property
+    def _together(self) -> int:
+        """Images of a block."""
+        captions = self.whole.shape[1] if self.parts is None else self.parts.counts.shape[0]
+        return max(1, _ENTRIES // max(1, captions))
+
+    def tile(self, rows: slice, columns: slice) -> ScoreArray:
+        spans = rows, columns
+        images, captions = spans if self._by_image else spans[::-1]
+        start, stop, _ = images.indices(self.whole.shape[0])
+        found = [np.empty((0, self.whole.shape[1]))[:, captions]]
+        for number in range(start // self._together, -(-stop // self._together) if stop > start else 0):
+            first = number * self._together
+            block = self._of_block(number)
+            found.append(block[max(start - first, 0) : stop - first, captions])
+        tile = np.concatenate(found)
+        return tile if self._by_image else tile.T
+
+    def _of_block(self, number: int) -> ScoreArray:
+        """The scores of a block of images with all captions."""
+        held = self._block
+        if held is not None and held[0] == number:
+            return held[1]
+        images = slice(number * self._together, min((number + 1) * self._together, self.whole.shape[0]))
+        cosines = np.asarray(self.whole.tile(images, slice(0, self.whole.shape[1])), np.float64)
+        distance = self.alpha * (2 - 2 * cosines)
+        if self.parts is not None:
+            own = self.parts.of_images(images)
+            distance += (1 - self.alpha) * (own if self.captions is None else own[self.captions]).T
+        found = np.negative(distance, out=distance)
+        self._block = number, found
+        return found
+
+    def at(self, rows: RowIndices, columns: RowIndices) -> ScoreArray:
+        return at_by_tiles(self, rows, columns, np.dtype(np.float64))
+
+    def select(self, rows: RowIndices, columns: RowIndices) -> _WeightedScores:
+        images, captions = (rows, columns) if self._by_image else (columns, rows)
+        other = copy(self)
+        other.whole, other._block = self.whole.select(images, captions), None
+        if self.parts is not None:
+            other.parts = replace(self.parts, regions=self.parts.regions.take(images))
+        other.captions = captions if self.captions is None else self.captions[captions]
+        return other
+
+    def turned(self) -> _WeightedScores:
+        other = copy(self)
+        other._by_image = not self._by_image
+        return other
 
 
 def distances_of_sentences(
@@ -180,8 +270,11 @@ def distances_of_sentences(
     """
     number = np.asarray(counts.sum(axis=1)).ravel()
     found = np.asarray(counts @ distances) / np.maximum(number, 1)[:, None] ** gamma
-    if (number > 0).any():
-        found[number == 0] = found[number > 0].mean(axis=0)
+    described = number > 0
+    if described.any() and not described.all():
+        # Added up one after the other, in however many images: numpy's mean of one column adds otherwise.
+        sums = sparse.csr_matrix(described.astype(np.float64)) @ found
+        found[~described] = sums / described.sum()
     return found
 
 

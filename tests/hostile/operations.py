@@ -91,6 +91,16 @@ ASKED = {
 }
 REGIONS = [{"box": [n, 2, 60 + n, 90], "text": f"part {n}", "way": "drag"} for n in range(1, 6)]
 TREC = "scene-2.png Q0 scene-2.png#0 1 1.0 x\nscene-5.png Q0 scene-2.png#0 1 1.0 x\n"
+LOCALIZED = json.dumps(
+    {
+        "image": "scene-1.png",
+        "caption": 0,
+        "start": 0,
+        "end": 1,
+        "phrase": "a",
+        "regions": [[1, 1, 9, 9, 0.5]],
+    }
+)
 KNOWN = (
     "kind,purpose,image,mentions,boxes,pending,known,explanation\nbox_requirement,control,man,0:3-5,,,box,\n"
 )
@@ -959,6 +969,7 @@ post(
     RUNNERS,
     name=lambda at: at.new("words"),
     corpus="quay",
+    split=lambda at: at.one("", "all"),
     dimensions="4",
     epochs="1",
     least="1",
@@ -1001,6 +1012,19 @@ def scores(at: At) -> Call:
 def runs_brought(at: At) -> Call:
     fields = [("act", "runs"), ("name", at.new("s")), ("corpus", "quay")]
     files = [("annotation", 'filename="x.trec"', TREC.encode())]
+    return Call("POST", reverse("evaluation:bring"), fields=fields, files=files)
+
+
+@by("evaluation:bring", "localizations", RUNNERS)
+def localizations_brought(at: At) -> Call:
+    fields = [
+        ("act", "localizations"),
+        ("name", at.new("l")),
+        ("corpus", "quay"),
+        ("system", ""),
+        ("split", ""),
+    ]
+    files = [("file", 'filename="x.jsonl"', LOCALIZED.encode())]
     return Call("POST", reverse("evaluation:bring"), fields=fields, files=files)
 
 

@@ -57,4 +57,9 @@ class Command(ReportCommand):
                 f"; {report['clipped']:,} regions reached out of their picture and were cut, "
                 f"{report['outside']:,} lay wholly outside and were left out"
             )
+        if report["reordered"]:
+            text += (
+                f"; {report['reordered']:,} lines did not stand in the order of their scores, and were put "
+                "in it, the highest first"
+            )
         return text

@@ -5,7 +5,7 @@
 
 The regions in which a system finds phrases against the boxes that people drew: recall at 1, 10 and 100,
 average precision, the bound of the proposals, by category and for the most frequent phrases. Nothing is
-written.
+written, unless `--keep` keeps the figures for the set's page, in the place of those of the same images.
 """
 
 from __future__ import annotations

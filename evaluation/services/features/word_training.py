@@ -1,5 +1,8 @@
 """Word vectors learned from a corpus's own captions, by gensim: skip-gram with negative sampling.
 
+The captions are those of the split "train" unless others are asked for, so that what is tested on other
+images was learned from nothing that is said of them.
+
 Source: Mikolov et al. 2013, "Distributed Representations of Words and Phrases and their Compositionality".
 """
 
@@ -11,25 +14,36 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
+from annotation.selectors.corpora import corpus_named, split_names
+from evaluation.comparison.subsets import Subset, subset_named
 from evaluation.selectors import caption_words
 from evaluation.services.common import ImportRefused
 from evaluation.services.features.store import FeatureSet, NewSet, write_set
 from models_core.checked_fields import check_fields
 from models_core.phase_cache import PhaseProgress, no_progress
 
+#: How a set's origin calls all captions.
+_ALL_CALLED = "all captions"
 PHASE = "training word vectors"
+#: The split whose captions are read where a corpus has splits, and what asks for all captions.
+TRAINING_SPLIT, ALL_CAPTIONS = "train", "all"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordTraining:
-    """Word vectors to be learned: of which corpus, under which name, and how."""
+    """Word vectors to be learned: of which corpus, under which name, from whose captions, and how.
+
+    `split` is a split, a fold such as 1/5, a file of images' names, `run:NAME`, or "all"; "" is the split
+    "train", or all captions of a corpus without splits.
+    """
 
     corpus: str
     name: str
+    split: str = ""
     dimensions: Annotated[int, Field(ge=2, le=2000, description="Numbers of a vector")] = 100
     window: Annotated[int, Field(ge=1, le=50, description="Words to either side that are predicted")] = 5
     negative: Annotated[int, Field(ge=1, le=50, description="Wrong words beside each right one")] = 5
-    epochs: Annotated[int, Field(ge=1, le=1000, description="How often all captions are read")] = 10
+    epochs: Annotated[int, Field(ge=1, le=1000, description="How often the captions are read")] = 10
     least: Annotated[int, Field(ge=1, description="Words that come less often get no vector")] = 2
     seed: Annotated[int, Field(ge=0, lt=2**31, description="Of all dice")] = 0
 
@@ -40,11 +54,12 @@ class WordTraining:
 def train_word_vectors(
     wanted: WordTraining, *, progress: PhaseProgress = no_progress
 ) -> tuple[FeatureSet, bool]:
-    """Learn vectors of the words of all captions, in small letters, and say whether the set is new.
+    """Learn vectors of the words of captions, in small letters, and say whether the set is new.
 
-    One thread trains, so that the same captions and settings give the same vectors. Raises UnknownName,
-    BadField, ImportRefused where no word comes often enough, OSError and Busy; what `progress` raises ends
-    the training.
+    The set's origin says whose captions they are (`split`), and how many. One thread trains, so that the
+    same captions and settings give the same vectors. Raises UnknownName, BadField, BadSubset, FormatError for
+    a file of names, ImportRefused where no word comes often enough and for splits of which none is "train",
+    OSError and Busy; what `progress` raises ends the training.
     """
     from gensim.models import Word2Vec  # type: ignore[import-untyped]  # a second that few need
     from gensim.models.callbacks import CallbackAny2Vec  # type: ignore[import-untyped]
@@ -56,7 +71,9 @@ def train_word_vectors(
             self.done += 1
             progress(PHASE, self.done, wanted.epochs)
 
-    sentences = caption_words(wanted.corpus)
+    subset = images_read(wanted.corpus, wanted.split)
+    sentences = caption_words(wanted.corpus, None if subset is None else subset.images)
+    of_which = "" if subset is None else f", {subset.called},"
     progress(PHASE, 0, wanted.epochs)
     try:
         model = Word2Vec(
@@ -73,10 +90,10 @@ def train_word_vectors(
         )
     except RuntimeError as error:
         raise ImportRefused(
-            f"no word of corpus {wanted.corpus!r} comes {wanted.least} times; lower that number"
+            f"no word of corpus {wanted.corpus!r}{of_which} comes {wanted.least} times; lower that number"
         ) from error
     vectors = np.asarray(model.wv.vectors, np.float32)
-    settings = {key: value for key, value in asdict(wanted).items() if key not in ("corpus", "name")}
+    settings = {key: value for key, value in asdict(wanted).items() if key not in ("corpus", "name", "split")}
     new = NewSet(
         corpus=wanted.corpus,
         name=wanted.name,
@@ -84,6 +101,24 @@ def train_word_vectors(
         ids=list(model.wv.index_to_key),
         dimensions=wanted.dimensions,
         dtype="float32",
-        origin={"extractor": "word2vec", "settings": settings, "captions": len(sentences)},
+        origin={
+            "extractor": "word2vec",
+            "settings": settings,
+            "split": _ALL_CALLED if subset is None else subset.called,
+            "captions": len(sentences),
+        },
     )
     return write_set(new, lambda done: [vectors[done:]] if done < len(vectors) else [], progress=progress)
+
+
+def images_read(corpus: str, split: str) -> Subset | None:
+    """The images whose captions are read; None for all. Raises as `train_word_vectors` does."""
+    splits = [name for name in split_names(corpus_named(corpus)) if name]
+    if not split and splits and TRAINING_SPLIT not in splits:
+        known = ", ".join(map(repr, splits))
+        raise ImportRefused(
+            f"corpus {corpus!r} has the splits {known} and none that is called {TRAINING_SPLIT!r}; say whose "
+            f"captions are read: a split, a fold such as 1/5, or {ALL_CAPTIONS!r}"
+        )
+    chosen = split or (TRAINING_SPLIT if splits else ALL_CAPTIONS)
+    return None if chosen == ALL_CAPTIONS else subset_named(corpus, chosen)

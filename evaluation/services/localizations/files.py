@@ -4,8 +4,11 @@
     {"phrase": "man", "detections": [["1.jpg", 1, 1, 50, 80, 0.7]]}
 
 A region is xmin, ymin, xmax and ymax in pixels, counted from 1 and inclusive, and its score; the best comes
-first. Captions are counted from 0 within their image, words from 0 within their caption, and `end` is
-exclusive. Lines of detections may be left out: average precision is then of the regions of the mentions.
+first. What counts is the score, as in a run (trec_eval reads those so): regions and detections that stand in
+another order are put in falling order of their scores in single precision, equal ones as they stand, and the
+lines are counted. Captions are counted from 0 within their image, words from 0 within their caption, and
+`end` is exclusive. Lines of detections may be left out: average precision is then of the regions of the
+mentions. A phrase, in lower case without articles, has one such line.
 """
 
 from __future__ import annotations
@@ -20,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.formats.base import FormatError
-from annotation.formats.files.text import short_repr, whole_file
+from annotation.formats.files.text import lines, short_repr, whole_file
 from annotation.selectors.corpora import corpus_named
 from evaluation.models import LocalizationSet, System
-from evaluation.selectors import CorpusNames, image_sizes, names_of
-from evaluation.services.common import check_file, check_name
+from evaluation.selectors import CorpusNames, caption_lengths, image_sizes, names_of
+from evaluation.services.common import ImportRefused, check_file, check_name
 from evaluation.services.localizations.sets import (
     REGION_NUMBERS,
     DetectedPhrase,
@@ -38,6 +41,8 @@ from evaluation.services.systems import registry
 from models_core import storage
 from models_core.features.text.phrases import phrase_text
 
+#: The largest number that a region or a score may have: they are kept in single precision.
+_LARGEST = float(np.finfo(np.float32).max)
 _MENTION = ("image", "caption", "start", "end", "phrase", "regions")
 
 
@@ -73,7 +78,8 @@ def _plain(region: NDArray[np.float32]) -> list[float]:
 @dataclass(frozen=True, slots=True)
 class ImportedLocalizations:
     """The set that stands; `clipped` regions reached out of their picture, and `outside` ones, which lie
-    wholly outside, were left out."""
+    wholly outside, were left out. The regions of `reordered` lines did not stand in the order of their
+    scores, and do now. `outside` and `reordered` are of this reading: 0 where nothing changed."""
 
     name: str
     corpus: str
@@ -84,6 +90,7 @@ class ImportedLocalizations:
     phrases: int
     clipped: int
     outside: int
+    reordered: int
     unchanged: bool
 
 
@@ -99,6 +106,10 @@ def import_localizations(
     check_file(path, "predictions as JSON Lines")
     row = corpus_named(corpus)
     made_by: System | None = registry.system_row(system) if system else None
+    if made_by is not None and made_by.corpus_id != row.pk:
+        raise ImportRefused(
+            f"system {system!r} is of corpus {made_by.corpus.name!r}; name one of corpus {corpus!r}, or none"
+        )
     facts = {
         "corpus": row,
         "made_by": made_by,
@@ -106,7 +117,7 @@ def import_localizations(
         "source": path.name,
         "source_digest": storage.file_digest(path),
     }
-    reader = _Reader(path, names_of(corpus), image_sizes(corpus))
+    reader = _Reader(path, names_of(corpus), image_sizes(corpus), caption_lengths(corpus))
 
     def fill(found: LocalizationSet) -> None:
         mentions: list[LocalizedMention] = []
@@ -130,64 +141,96 @@ def import_localizations(
         found.detections.count(),
         found.clipped,
         reader.outside,
+        reader.reordered,
         unchanged,
     )
 
 
 class _Reader:
-    """Reads a file line by line; counts what it clips, and what it leaves out."""
+    """Reads a file line by line; counts what it clips, leaves out, and puts in order.
 
-    def __init__(self, path: Path, names: CorpusNames, sizes: dict[str, tuple[int, int]]) -> None:
-        self.path, self.names, self.sizes = path, names, sizes
-        self.clipped = self.outside = 0
-        self.seen: set[tuple[int, int, int, int]] = set()
+    `lengths` has the words of each caption by its image and number.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        names: CorpusNames,
+        sizes: dict[str, tuple[int, int]],
+        lengths: dict[int, dict[int, int]],
+    ) -> None:
+        self.path, self.names, self.sizes, self.lengths = path, names, sizes, lengths
+        self.clipped = self.outside = self.reordered = 0
+        #: In which line each mention, and each phrase with detections, stands.
+        self.mention_lines: dict[tuple[int, int, int, int], int] = {}
+        self.phrase_lines: dict[str, int] = {}
 
     def lines(self) -> Iterator[LocalizedMention | DetectedPhrase]:
         """Raises FormatError naming the line that is wrong."""
-        with self.path.open(encoding="utf-8") as stream:
-            for number, text in enumerate(stream, start=1):
-                if not text.strip():
-                    continue
-                try:
-                    said = json.loads(text)
-                    if not isinstance(said, dict):
-                        raise ValueError("is no object")
-                    yield self._detected(said) if "detections" in said else self._mention(said)
-                except (ValueError, TypeError, KeyError, OverflowError) as error:
-                    what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
-                    raise FormatError(
-                        what, file=self.path, line=number, expected=f"an object of {', '.join(_MENTION)}"
-                    ) from None
+        for number, text in lines(self.path):
+            if not text.strip():
+                continue
+            try:
+                said = json.loads(text)
+                if not isinstance(said, dict):
+                    raise ValueError("is no object")
+                found = self._detected(said, number) if "detections" in said else self._mention(said, number)
+            except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+                what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
+                raise FormatError(
+                    what, file=self.path, line=number, expected=f"an object of {', '.join(_MENTION)}"
+                ) from None
+            yield found
 
-    def _mention(self, said: dict[str, Any]) -> LocalizedMention:
+    def _mention(self, said: dict[str, Any], line: int) -> LocalizedMention:
         image = self._image(said["image"])
-        caption, start, end = (int(said[key]) for key in ("caption", "start", "end"))
+        caption, start, end = (_whole(said[key], key) for key in ("caption", "start", "end"))
         if not (0 <= start < end and 0 <= caption):
             raise ValueError(f"words {start} to {end} of caption {caption} are no mention")
-        if (image, caption, start, end) in self.seen:
-            raise ValueError(f"the mention {caption}:{start}-{end} of {said['image']!r} comes twice")
-        self.seen.add((image, caption, start, end))
+        captions = self.lengths.get(image, {})
+        if caption not in captions:
+            raise ValueError(
+                f"image {short_repr(said['image'])} has no caption {short_repr(caption)}: it has "
+                f"{len(captions)}, counted from 0"
+            )
+        if end > captions[caption]:
+            raise ValueError(
+                f"words {short_repr(start)} to {short_repr(end)} are beyond caption {caption} of "
+                f"{short_repr(said['image'])}, which has {captions[caption]}"
+            )
+        place = (image, caption, start, end)
+        before = self.mention_lines.setdefault(place, line)
+        if before != line:
+            raise ValueError(
+                f"the mention {caption}:{start}-{end} of {said['image']!r} comes twice: in line {before} too"
+            )
         regions = [self._region(said["image"], own) for own in said["regions"]]
-        kept = [own for own in regions if own is not None]
-        return LocalizedMention(
-            image,
-            caption,
-            start,
-            end,
-            str(said["phrase"]),
-            np.asarray(kept, np.float32).reshape(-1, REGION_NUMBERS),
-        )
+        packed = _packed([own for own in regions if own is not None])
+        return LocalizedMention(*place, _text(said["phrase"]), packed[self._by_score(packed)])
 
-    def _detected(self, said: dict[str, Any]) -> DetectedPhrase:
+    def _detected(self, said: dict[str, Any], line: int) -> DetectedPhrase:
+        phrase = phrase_text(_text(said["phrase"]))
+        before = self.phrase_lines.setdefault(phrase, line)
+        if before != line:
+            raise ValueError(
+                f"the phrase {short_repr(phrase)}, without its articles, has detections in line {before} "
+                "too; put all of a phrase into one line"
+            )
         images, regions = [], []
         for image, *own in said["detections"]:
             region = self._region(image, own)
             if region is not None:
                 images.append(self._image(image))
                 regions.append(region)
-        packed = np.asarray(regions, np.float32).reshape(-1, REGION_NUMBERS)
+        packed = _packed(regions)
+        order = self._by_score(packed)
+        return DetectedPhrase(phrase, np.asarray(images, np.int64)[order], packed[order])
+
+    def _by_score(self, packed: NDArray[np.float32]) -> NDArray[np.intp]:
+        """The order in which scores fall, equal ones as they stand; counts a line that stands in another."""
         order = np.argsort(-packed[:, 4], kind="stable")
-        return DetectedPhrase(phrase_text(said["phrase"]), np.asarray(images, np.int64)[order], packed[order])
+        self.reordered += bool((np.diff(order) < 0).any())
+        return order
 
     def _image(self, name: Any) -> int:
         if name not in self.names.image:
@@ -198,10 +241,15 @@ class _Reader:
         """The region within its picture; None where it lies wholly outside."""
         numbers = [float(one) for one in own]
         if len(numbers) != REGION_NUMBERS or not np.isfinite(numbers).all():
-            raise ValueError(f"region {own!r} is not xmin, ymin, xmax, ymax and a score")
+            raise ValueError(f"region {short_repr(own)} is not xmin, ymin, xmax, ymax and a score")
+        if max(map(abs, numbers)) > _LARGEST:
+            raise ValueError(
+                f"region {short_repr(own)} has a number beyond single precision, in which regions and scores "
+                f"are kept ({_LARGEST:.4g})"
+            )
         left, top, right, low, score = numbers
         if right < left or low < top:
-            raise ValueError(f"region {own!r} has corners in the wrong order")
+            raise ValueError(f"region {short_repr(own)} has corners in the wrong order")
         width, height = self.sizes.get(self.names.image_name[self._image(image)], (np.inf, np.inf))
         if right < 1 or low < 1 or left > width or top > height:
             self.outside += 1
@@ -209,3 +257,22 @@ class _Reader:
         inside = [max(left, 1.0), max(top, 1.0), min(right, width), min(low, height)]
         self.clipped += inside != numbers[:4]
         return [*inside, score]
+
+
+def _whole(number: Any, key: str) -> int:
+    """A whole number as JSON has it; raises ValueError for another, which would be cut to one."""
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise ValueError(f"{key} {short_repr(number)} is no whole number")
+    return number
+
+
+def _text(phrase: Any) -> str:
+    """The words of a phrase; raises ValueError for what no database keeps."""
+    if not isinstance(phrase, str) or "\x00" in phrase:
+        raise ValueError(f"phrase {short_repr(phrase)} is no text")
+    phrase.encode()  # half of a pair of surrogates is no letter; UnicodeEncodeError is a ValueError
+    return phrase
+
+
+def _packed(regions: list[list[float]]) -> NDArray[np.float32]:
+    return np.asarray(regions, np.float32).reshape(-1, REGION_NUMBERS)

@@ -1,4 +1,8 @@
-"""Figures of localization sets that are kept with them, for their pages."""
+"""Figures of localization sets that are kept with them, for their pages.
+
+`LocalizationSet.scores` has a list of reports for each layer, at most one of the same images: figures of a
+split never take the place of those of the set. Before there were several, the report itself stood there.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,39 @@ from evaluation.models import LocalizationSet
 
 
 def keep_localization_scores(name: str, report: dict[str, Any]) -> None:
-    """Keep what `score_localization` found with the set, under the layer's name."""
+    """Keep what `score_localization` found with the set, in the place of figures of the same layer and the
+    same images, where there are some."""
     row = LocalizationSet.objects.get(name=name)
-    row.scores = {**row.scores, report["layer"]: report}
+    same: list[dict[str, Any]] = []
+    others: list[dict[str, Any]] = []
+    for one in reports_against(row, report["layer"]):
+        (same if key_of_report(one) in _keys(report) else others).append(one)
+    whole = report["whole"] or any(one.get("whole") for one in same)
+    row.scores = {**row.scores, report["layer"]: [*others, {**report, "whole": whole}]}
     row.save(update_fields=["scores"])
+
+
+def reports_against(row: LocalizationSet, layer: str) -> list[dict[str, Any]]:
+    """The kept reports against a layer: that of the set's images first, then by what their images are called
+    (`subset`, "" for all)."""
+    found = row.scores.get(layer, [])
+    reports: list[dict[str, Any]] = [found] if isinstance(found, dict) else list(found)
+    return sorted(reports, key=lambda one: (not one.get("whole"), one["subset"]))
+
+
+def kept_reports(row: LocalizationSet) -> list[dict[str, Any]]:
+    """All kept reports, by their layers, and each layer's as `reports_against` has them."""
+    return [one for layer in sorted(row.scores) for one in reports_against(row, layer)]
+
+
+def key_of_report(report: dict[str, Any]) -> str:
+    """Which images a report is of, as an address says it: the digest of their names, "all" for all images.
+
+    An old report, which lacks that, has what they are called.
+    """
+    return str(report.get("images_digest") or report["subset"] or "all")
+
+
+def _keys(report: dict[str, Any]) -> set[str]:
+    """The keys of reports that are of the same images: its own, and that of an old report."""
+    return {key_of_report(report), report["subset"] or "all"}

@@ -32,6 +32,7 @@ from evaluation.metrics.localization import (
     suppress,
 )
 from evaluation.models import LocalizationSet
+from evaluation.selectors import digest_of_images, names_of
 from evaluation.services.common import ImportRefused
 from evaluation.services.localizations.gold import BoxedMention, boxed_mentions_of
 from evaluation.services.localizations.proposals import UnrankedRegions, proposals_of_set
@@ -41,7 +42,12 @@ from evaluation.services.localizations.sets import (
     localization_set_named,
     localized_mentions,
 )
-from evaluation.significance.resampling import bootstrap_difference, figure_interval
+from evaluation.significance.resampling import (
+    Difference,
+    bootstrap_difference,
+    bootstrap_difference_of_sums,
+    figure_interval,
+)
 from models_core.features.text.phrases import phrase_text
 
 _Floats = NDArray[np.float64]
@@ -88,6 +94,9 @@ class LocalizationScoring:
 def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
     """The figures with their intervals, by category and for the most frequent phrases, as plain data.
 
+    `subset` says of which images they are, "" of all, and `images_digest` which those are; `whole` that they
+    are the set's. `level` is that of all intervals.
+
     Raises UnknownName, ImportRefused for a layer without boxes or a set of another corpus, FormatError,
     BadSubset and AgreementError, each one line.
     """
@@ -107,6 +116,8 @@ def score_localization(wanted: LocalizationScoring) -> dict[str, Any]:
         "corpus": row.corpus.name,
         "layer": wanted.layer or row.layer,
         "subset": subset.called if subset else "",
+        "images_digest": digest_of_images(subset.images, names_of(row.corpus.name)) if subset else "",
+        "whole": wanted.split is None,
         "regions": row.regions,
         "images": len({mention.image for mention in mentions}),
         "mentions": len(mentions),
@@ -240,6 +251,23 @@ def _mean(values: _Floats, bootstrap: Bootstrap | None, *, share: bool) -> dict[
 
 def _mean_over_categories(found: ScoredLocalizations, bootstrap: Bootstrap | None) -> dict[str, Any]:
     """mAP, with an interval that draws phrases."""
+    sums = _sums_of_categories(found)
+    clusters = sums if bootstrap is not None else sums.sum(axis=0, keepdims=True)
+    told = estimate(
+        clusters, _mean_of_means, lambda totals: "undefined", items=len(sums), bootstrap=bootstrap
+    )
+    return {
+        "value": told.value,
+        "low": told.low,
+        "high": told.high,
+        "items": sums.shape[1] // 2,
+        "remark": told.reason,
+    }
+
+
+def _sums_of_categories(found: ScoredLocalizations) -> _Floats:
+    """What each phrase adds to the sum of AP and to the number of phrases of each of its categories, shape
+    (phrases, 2 categories)."""
     belongs = _categories_of_phrases(found)
     categories = _ordered({one for own in belongs.values() for one in own})
     sums = np.zeros((len(belongs), 2 * len(categories)))
@@ -248,22 +276,16 @@ def _mean_over_categories(found: ScoredLocalizations, bootstrap: Bootstrap | Non
             place = 2 * categories.index(category)
             sums[row, place] = found.precisions[phrase]
             sums[row, place + 1] = 1
+    return sums
 
-    def value(totals: _Floats) -> _Floats:
-        added, counted = totals[:, 0::2], totals[:, 1::2]
-        there = counted > 0
-        means = np.divide(added, counted, out=np.zeros_like(added), where=there)
-        return np.asarray(means.sum(axis=1) / there.sum(axis=1))
 
-    clusters = sums if bootstrap is not None else sums.sum(axis=0, keepdims=True)
-    told = estimate(clusters, value, lambda totals: "undefined", items=len(belongs), bootstrap=bootstrap)
-    return {
-        "value": told.value,
-        "low": told.low,
-        "high": told.high,
-        "items": len(categories),
-        "remark": told.reason,
-    }
+def _mean_of_means(totals: _Floats) -> _Floats:
+    """The mean over categories of the mean AP of their phrases, of sums of shape (rows, 2 categories); of
+    categories of which a resample drew no phrase there is none."""
+    added, counted = totals[:, 0::2], totals[:, 1::2]
+    there = counted > 0
+    means = np.divide(added, counted, out=np.zeros_like(added), where=there)
+    return np.asarray(means.sum(axis=1) / there.sum(axis=1))
 
 
 def _by_category(found: ScoredLocalizations) -> list[dict[str, Any]]:
@@ -322,7 +344,8 @@ def _ordered(categories: set[str]) -> list[str]:
 def _differences(
     ours: ScoredLocalizations, theirs: ScoredLocalizations, how: Resampling
 ) -> Iterator[dict[str, Any]]:
-    """Ours less theirs on the same mentions, or phrases; images, or phrases, are drawn."""
+    """Ours less theirs on the same mentions, or phrases; images, or for AP and mAP phrases, are drawn, the
+    same for both."""
     images = [str(mention.image) for mention in ours.mentions]
     phrases = list(ours.precisions)
     pairs: list[tuple[str, _Floats, _Floats, Sequence[str]]] = [
@@ -336,13 +359,25 @@ def _differences(
             yield {"measure": name, "difference": float(first.mean() - second.mean())}
             continue
         told = bootstrap_difference(first, second, bootstrap)
-        yield {
-            "measure": name,
-            "first": float(first.mean()),
-            "second": float(second.mean()),
-            "difference": told.value,
-            "low": told.low,
-            "high": told.high,
-            "p": told.p,
-            "remark": told.remark,
-        }
+        yield _difference(name, float(first.mean()), float(second.mean()), told)
+    sums = [_sums_of_categories(one) for one in (ours, theirs)]
+    values = [float(_mean_of_means(one.sum(axis=0, keepdims=True))[0]) for one in sums]
+    bootstrap = how.over(phrases)
+    if bootstrap is None:
+        yield {"measure": "mAP", "difference": values[0] - values[1]}
+        return
+    told = bootstrap_difference_of_sums(sums[0], sums[1], _mean_of_means, bootstrap)
+    yield _difference("mAP", values[0], values[1], told)
+
+
+def _difference(name: str, first: float, second: float, told: Difference) -> dict[str, Any]:
+    return {
+        "measure": name,
+        "first": first,
+        "second": second,
+        "difference": told.value,
+        "low": told.low,
+        "high": told.high,
+        "p": told.p,
+        "remark": told.remark,
+    }

@@ -57,7 +57,7 @@ def remarks_on_localization(report: dict[str, Any]) -> str:
         )
     if report["resamples"]:
         lines.append(
-            f"Intervals of {report['level']:.0%}: shares by images (Wilson's), AP and mAP by "
+            f"Intervals of {100 * report['level']:.6g} %: shares by images (Wilson's), AP and mAP by "
             f"{report['resamples']:,} resamples of phrases, seed {report['seed']}."
         )
     return "\n".join(lines)

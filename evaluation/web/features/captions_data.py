@@ -21,11 +21,11 @@ from annotation.web.common.access import RUNNING, account_of, for_roles
 from annotation.web.staff.frame import said
 from evaluation.services.common import ImportRefused, check_name
 from evaluation.services.features.parses import ParsedCaptions, stored_parses
-from evaluation.services.features.word_training import WordTraining
+from evaluation.services.features.word_training import ALL_CAPTIONS, WordTraining, images_read
 from evaluation.web import offered
 from evaluation.web.frame import text_parameter
 from evaluation.web.server_files import path_of_file, server_files
-from evaluation.web.splits import NotOffered, whole_in
+from evaluation.web.splits import NotOffered, part_in, whole_in
 from models_core.checked_fields import field_rules
 from models_core.features.text.tags import TagPlacing, TagUnit
 
@@ -34,7 +34,7 @@ _LABELS: dict[str, Promise] = {
     "dimensions": gettext_lazy("Numbers of a vector"),
     "window": gettext_lazy("Words to either side that are predicted"),
     "negative": gettext_lazy("Wrong words beside each right one"),
-    "epochs": gettext_lazy("How often all captions are read"),
+    "epochs": gettext_lazy("How often the captions are read"),
     "least": gettext_lazy("How often a word comes at least, to get a vector"),
     "seed": gettext_lazy("Seed of the training"),
 }
@@ -103,7 +103,12 @@ def enqueue_word_vectors(request: HttpRequest, given: Mapping[str, str]) -> Job:
     name = text_parameter(given, "name")
     check_name(name, "feature set")
     numbers = {field.name: field.in_form(given) for field in word_training_fields()}
-    arguments = {"corpus": corpus.name, "name": name, **numbers}
+    split = text_parameter(given, "split")
+    if split != ALL_CAPTIONS:
+        split = part_in(given, "split", corpus)
+    if not split:
+        images_read(corpus.name, split)  # refused now where no split is called train, not by the job
+    arguments = {"corpus": corpus.name, "name": name, "split": split, **numbers}
     return jobs.enqueue(
         kind="train_word_vectors", arguments=arguments, corpus=corpus, actor=account_of(request)
     )

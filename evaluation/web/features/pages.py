@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotation import jobs
 from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
-from annotation.selectors.corpora import layers_of_corpora
+from annotation.selectors.corpora import layers_of_corpora, splits_of_corpora
 from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, account_of, for_roles
 from annotation.web.staff.frame import said
@@ -84,6 +84,7 @@ def feature_list(request: HttpRequest) -> HttpResponse:
             parses=parses_of_corpora(corpora),
             parse_files=server_files("parses"),
             word_fields=word_training_fields(),
+            splits=splits_of_corpora(corpora),
             given=request.POST,
             largest=filesizeformat(LARGEST_UPLOAD),
             jobs=lines,

@@ -1,4 +1,4 @@
-"""The pages of localizations: asked for, listed, looked at beside people's boxes, scored, removed."""
+"""The pages of localizations: asked for or sent, looked at beside people's boxes, scored, removed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.formats import localize
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import jobs
@@ -21,12 +21,19 @@ from annotation.web.common.access import RUNNING, AddressedThing, account_of, fo
 from annotation.web.staff.frame import said
 from evaluation.models import LocalizationSet, System
 from evaluation.services.features.store import feature_sets
-from evaluation.services.localizations.files import write_localizations
+from evaluation.services.localizations.files import (
+    ImportedLocalizations,
+    import_localizations,
+    write_localizations,
+)
+from evaluation.services.localizations.kept_scores import key_of_report, reports_against
 from evaluation.services.localizations.sets import remove_localization_set
 from evaluation.services.localizations.shown import ALL_MENTIONS, MENTIONS_SHOWN, ShownPage, shown_page
 from evaluation.services.systems import registry
+from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, file_download, text_parameter
 from evaluation.web.splits import NotOffered, which_in, whole_in
+from evaluation.web.uploads import READ_AT_ONCE, upload_folder, uploaded_file
 from models_core.estimators.base import METHODS
 
 #: Pictures on a page.
@@ -125,7 +132,9 @@ def localization_set_detail(request: HttpRequest, row: LocalizationSet) -> HttpR
             page = shown_page(row, read, which, first, IMAGES_PER_PAGE)
         except LayerBehind as error:
             behind = str(error)
-    report = row.scores.get(layer)
+    kept = {key_of_report(report): report for report in reports_against(row, layer)}
+    asked_of = text_parameter(request.GET, "of")
+    of = asked_of if asked_of in kept else next(iter(kept), "")
     same = LocalizationSet.objects.filter(corpus=row.corpus_id, published=True)
     return render(
         request,
@@ -140,7 +149,9 @@ def localization_set_detail(request: HttpRequest, row: LocalizationSet) -> HttpR
             page=page,
             behind=behind,
             first=first,
-            report=_figures(report) if report else None,
+            report=_figures(kept[of]) if kept else None,
+            kept=[(key, report["subset"]) for key, report in kept.items()],
+            of=of,
             others=same.exclude(pk=row.pk).order_by("name"),
         ),
     )
@@ -151,6 +162,64 @@ def localization_set_detail(request: HttpRequest, row: LocalizationSet) -> HttpR
 def localization_set_export(request: HttpRequest, row: LocalizationSet) -> HttpResponseBase:
     """The set as JSON Lines."""
     return file_download(f"{row.name}.jsonl", lambda path: write_localizations(row, path))
+
+
+def import_sent_localizations(request: HttpRequest, given: Mapping[str, str]) -> ImportedLocalizations:
+    """Keep the predictions that a request carries as JSON Lines: all of them, or none.
+
+    Raises one of UPLOAD_REFUSALS; a file that is larger than what is read while its sender waits is for the
+    command.
+    """
+    corpus = offered.offered_corpus(request, text_parameter(given, "corpus"))
+    system = text_parameter(given, "system")
+    if system and not offered.offered_systems(request).filter(name=system, corpus=corpus).exists():
+        raise NotOffered(
+            _("There is no system “%(name)s” of %(corpus)s.") % {"name": system[:60], "corpus": corpus.name}
+        )
+    with upload_folder(request, commands="import_localizations", most=READ_AT_ONCE) as folder:
+        file = uploaded_file(request, folder, "file", most=READ_AT_ONCE)
+        if file is None:
+            raise NotOffered(_("No file was uploaded: choose one."))
+        return import_localizations(
+            name=text_parameter(given, "name"),
+            corpus=corpus.name,
+            path=file,
+            system=system,
+            split=text_parameter(given, "split"),
+        )
+
+
+def remarks_on_import(made: ImportedLocalizations) -> list[str]:
+    """What became of a file's regions, where something did."""
+    told = []
+    if made.clipped:
+        told.append(
+            ngettext(
+                "%(number)s region reached out of its picture and was cut.",
+                "%(number)s regions reached out of their picture and were cut.",
+                made.clipped,
+            )
+            % {"number": localize(made.clipped)}
+        )
+    if made.outside:
+        told.append(
+            ngettext(
+                "%(number)s region lay wholly outside its picture and was left out.",
+                "%(number)s regions lay wholly outside their picture and were left out.",
+                made.outside,
+            )
+            % {"number": localize(made.outside)}
+        )
+    if made.reordered:
+        told.append(
+            ngettext(
+                "%(number)s line was not in the order of its scores, and was put in it.",
+                "%(number)s lines were not in the order of their scores, and were put in it.",
+                made.reordered,
+            )
+            % {"number": localize(made.reordered)}
+        )
+    return told
 
 
 def enqueue_localization_scoring(request: HttpRequest, row: LocalizationSet, given: Mapping[str, str]) -> Job:
@@ -203,6 +272,7 @@ def _figures(report: dict[str, Any]) -> dict[str, Any]:
 
     return {
         **report,
+        "percent": _level(report["level"]),
         "measures": [with_percents(one, "value") for one in report["measures"]],
         "differences": [with_percents(one, "difference") for one in report.get("differences", ())],
         "parts": [
@@ -214,6 +284,12 @@ def _figures(report: dict[str, Any]) -> dict[str, Any]:
 
 def _percent(share: float | None) -> str:
     return "" if share is None else localize(round(100 * share, 1))
+
+
+def _level(level: float) -> str:
+    """A level of intervals in per cent, such as 95 or 99.9."""
+    percent = float(f"{100 * level:.6g}")
+    return str(localize(int(percent) if percent.is_integer() else percent))
 
 
 def _check_layer(corpus: Any, name: str) -> None:

@@ -1,4 +1,4 @@
-"""The page where systems made elsewhere are brought: embeddings, scores, or runs, as files."""
+"""The page where systems made elsewhere are brought: embeddings, scores, runs, or localizations, as files."""
 
 from __future__ import annotations
 
@@ -23,10 +23,19 @@ from evaluation.services.systems.upload import upload_system as keep
 from evaluation.web import offered
 from evaluation.web.frame import evaluation_frame, text_parameter
 from evaluation.web.splits import NotOffered
-from evaluation.web.uploads import LARGEST_UPLOAD, UPLOAD_REFUSALS, upload_folder, uploaded_file
+from evaluation.web.systems.localizations import import_sent_localizations, remarks_on_import
+from evaluation.web.uploads import (
+    LARGEST_UPLOAD,
+    READ_AT_ONCE,
+    UPLOAD_REFUSALS,
+    upload_folder,
+    uploaded_file,
+)
 
 #: The field of ids beside their files.
 _IDS = "ids"
+#: The button of localizations, which make no system.
+LOCALIZATIONS = "localizations"
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -37,9 +46,11 @@ def system_upload(request: HttpRequest) -> HttpResponse:
     act = text_parameter(request.POST, "act")
     if request.method == "POST":
         try:
-            if act not in _TAKEN:
+            if act not in (*_TAKEN, LOCALIZATIONS):
                 raise NotOffered(_("Nothing was chosen: use one of the buttons."))
             offered.offered_corpus(request, text_parameter(request.POST, "corpus"))
+            if act == LOCALIZATIONS:
+                return _localizations(request)
             with upload_folder(request, commands="add_system or import_run") as folder:
                 system = _TAKEN[act](request, folder)
             messages.success(request, _("System “%(name)s” was added.") % {"name": system})
@@ -56,7 +67,10 @@ def system_upload(request: HttpRequest) -> HttpResponse:
             origins=[ORIGINS.get(key) for key in (STORED_EMBEDDINGS, STORED_SCORES, "runs")],
             given=request.POST,
             act=act,
+            localizations=LOCALIZATIONS,
+            systems=offered.offered_systems(request).order_by("name"),
             largest=filesizeformat(LARGEST_UPLOAD),
+            largest_read=filesizeformat(READ_AT_ONCE),
             wrong=wrong,
         ),
         status=status,
@@ -130,6 +144,19 @@ def _runs(request: HttpRequest, folder: Path) -> str:
             registry.remove_system(name=name)
         raise
     return name
+
+
+def _localizations(request: HttpRequest) -> HttpResponse:
+    """Predictions as JSON Lines: all of them, or none."""
+    made = import_sent_localizations(request, request.POST)
+    if made.unchanged:
+        told = _("Localization set “%(name)s” of this file already exists: nothing has changed.")
+    else:
+        told = _("Localization set “%(name)s” was added.")
+    messages.success(request, told % {"name": made.name})
+    for remark in remarks_on_import(made):
+        messages.warning(request, remark)
+    return redirect("evaluation:localizations", made.name)
 
 
 #: What a button brings.

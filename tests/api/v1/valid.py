@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -287,6 +288,11 @@ def _localizing() -> ValidCall:
     return ValidCall({"name": "good"}, body=body)
 
 
+def _localized() -> bytes:
+    mention = {"image": "scene-1.png", "caption": 0, "start": 0, "end": 1, "phrase": "a"}
+    return json.dumps({**mention, "regions": [[1, 1, 9, 9, 0.5]]}).encode()
+
+
 def _tagging() -> ValidCall:
     _method("tag-neighbours")
     return ValidCall({"name": "good"}, body={"name": "tagged-here", "split": "test", "top": 5})
@@ -445,6 +451,10 @@ VALID: dict[str, Make] = {
     "upload_remove": _upload(),
     "system_localize": _localizing,
     "localization_sets_list": nothing,
+    "localization_set_upload": lambda: ValidCall(
+        body={"name": "sent-regions", "corpus": "quay", "split": "test"},
+        files={"file": ("sent.jsonl", _localized())},
+    ),
     "localization_set_show": at(name="found"),
     "localization_set_remove": lambda: _spare(LocalizationSet, "found"),
     "localization_set_download": at(name="found"),
@@ -456,7 +466,9 @@ VALID: dict[str, Make] = {
     "tag_set_download": at(name="tagged"),
     "tag_set_score": told({"split": "test"}, name="tagged"),
     "parses_import": told({"corpus": "quay", "file": "quay.conllu"}),
-    "word_vectors_train": told({"corpus": "quay", "name": "own-words", "dimensions": 4, "epochs": 1}),
+    "word_vectors_train": told(
+        {"corpus": "quay", "name": "own-words", "split": "all", "dimensions": 4, "epochs": 1}
+    ),
     "tags_rank": told({"corpus": "quay", "unit": "nouns"}),
     "weak_collections_list": nothing,
     "weak_collection_import": told({"name": "another", "file": "weak.csv"}),

@@ -99,6 +99,21 @@ def test_word_vectors_are_uploaded_or_taken_from_the_server_which_offers_no_list
     assert "w.vec" in shown and "word2vec" in shown and "glove.txt" not in server_files("features")
 
 
+def test_whose_captions_word_vectors_are_learned_from_is_asked_and_shown(ada, corpus):
+    form = {"name": "own", "corpus": corpus, "dimensions": "4", "epochs": "1", "least": "1"}
+    page = ada.post(f"{PAGE}word-vectors/", {**form, "split": "dev"}, follow=True)
+    assert said(page) == ["“dev” is not a split of world: choose a split, or a fold such as 1/5."]
+    for name, split, called in (
+        ("own", "", "split train"),
+        ("test", "test", "split test"),
+        ("any", "all", "all captions"),
+    ):
+        press(ada, PAGE, "Train", name=name, dimensions="4", epochs="1", split=split)
+        job = Job.objects.latest("pk")
+        assert jobs.run_queued_job(job.pk) == Job.DONE, job.error
+        assert f"word2vec, {called}" in words(ada.get(PAGE))
+
+
 @pytest.mark.parametrize(
     ("fields", "says"),
     [

@@ -289,6 +289,55 @@ def test_words_in_the_same_company_come_to_lie_near_each_other(pets: str):
     assert new and other.version == 2 and other.origin["settings"]["seed"] == 1
 
 
+def split_corpus(name: str, *splits: str) -> str:
+    """Two images of each split, whose captions name it."""
+    records = [
+        ImageRecord(
+            f"{split}{n}",
+            f"{split}{n}.jpg",
+            captions=(CaptionRecord(f"a scene for {split or 'none'}"),) * 2,
+            split=split,
+        )
+        for split in splits
+        for n in range(2)
+    ]
+    import_records(name=name, records=records, format="jsonl", source="memory")
+    return name
+
+
+@pytest.mark.usefixtures("data_dir")
+def test_the_captions_of_the_training_images_are_read_unless_others_are_asked_for(db: None, tmp_path: Path):
+    """So that what is tested on the others learned nothing from what is said of them; the set says whose."""
+    corpus = split_corpus("parted", "train", "val", "test")
+    (tmp_path / "names.txt").write_text("val0.jpg\n")
+    every = {"train", "val", "test"}
+    for name, split, seen, called, captions in (
+        ("usual", "", {"train"}, "split train", 4),
+        ("tested", "test", {"test"}, "split test", 4),
+        ("every", "all", every, "all captions", 12),
+        ("fold", "1/6", None, "fold 1/6", 2),
+        ("listed", str(tmp_path / "names.txt"), {"val"}, "images in names.txt", 2),
+    ):
+        wanted = WordTraining(corpus=corpus, name=name, split=split, dimensions=4, epochs=1)
+        found, _ = train_word_vectors(wanted)
+        assert (found.origin["split"], found.origin["captions"]) == (called, captions)
+        assert "split" not in found.origin["settings"]
+        assert len(every & set(found.ids())) == 1 if seen is None else every & set(found.ids()) == seen
+    told = said("train_word_vectors", corpus, "--name", "told", "--epochs", 1)
+    assert "of 4 captions (split train)" in told
+    with pytest.raises(CommandError, match="unknown split 'dev' of corpus 'parted'"):
+        said("train_word_vectors", corpus, "--name", "told", "--split", "dev")
+    with pytest.raises(CommandError, match="corpus 'parted', split test, comes 9 times"):
+        said("train_word_vectors", corpus, "--name", "told", "--split", "test", "--least", 9)
+    split_corpus("other", "dev", "test")
+    with pytest.raises(CommandError, match="the splits 'dev', 'test' and none that is called 'train'"):
+        said("train_word_vectors", "other", "--name", "told")
+    split_corpus("bare", "")
+    assert "of 4 captions (all captions)" in said(
+        "train_word_vectors", "bare", "--name", "told", "--epochs", 1
+    )
+
+
 def test_rare_words_get_no_vector_and_where_all_are_rare_it_is_said(pets: str):
     told = said("train_word_vectors", pets, "--name", "few", "--least", 500, "--epochs", 1)
     assert "feature set few:1 of corpus 'pets' stored: 2 words, vectors of 100 numbers" in told

@@ -17,7 +17,7 @@ from evaluation.agreement.estimates import Bootstrap, tails
 from evaluation.significance.mcnemar import mcnemar
 from evaluation.significance.preference import preference
 from evaluation.significance.randomisation import MOST_ROUNDS, of_mean, of_means, of_median
-from evaluation.significance.resampling import bootstrap_difference
+from evaluation.significance.resampling import bootstrap_difference, bootstrap_difference_of_sums
 from evaluation.significance.tables import holm, kendall, mark, spearman
 
 SUCCESSES = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=60)
@@ -178,6 +178,49 @@ def test_a_bootstrap_that_always_finds_the_same_sign_has_a_small_p():
     found = bootstrap_difference(np.ones(20), np.zeros(20), Bootstrap(list(range(20)), resamples=999))
     assert found.p == 2 / 1000
     assert (found.low, found.high) == (1, 1)
+
+
+def test_the_difference_of_means_of_means_is_that_of_a_loop_over_the_same_draws():
+    """Phrases of several categories: the mean over those categories that were drawn."""
+    dice = np.random.default_rng(4)
+    phrases, categories = 9, 3
+    belongs = dice.random((phrases, categories)) < 0.4
+    belongs[:, 0] |= ~belongs.any(axis=1)
+    belongs[3:, 2] = False  # so that some resamples draw none of the last
+    precisions = dice.random((2, phrases))
+    tables = [np.concatenate([own[:, None] * belongs, belongs], axis=1) for own in precisions]
+
+    def figure(sums):
+        added, counted = sums[:, :categories], sums[:, categories:]
+        return np.nanmean(np.where(counted > 0, added / np.maximum(counted, 1), np.nan), axis=1)
+
+    def by_hand(drawn, own):
+        means = []
+        for category in range(categories):
+            values = [own[phrase] for phrase in drawn if belongs[phrase, category]]
+            if values:
+                means.append(sum(values) / len(values))
+        return sum(means) / len(means)
+
+    bootstrap = Bootstrap([f"phrase {n}" for n in range(phrases)], resamples=400, seed=7)
+    found = bootstrap_difference_of_sums(*tables, figure, bootstrap)
+    counts = np.random.default_rng(7).multinomial(phrases, np.full(phrases, 1 / phrases), size=400)
+    assert (counts @ belongs == 0).any(), "a category is not drawn"
+    moved = [
+        by_hand(drawn, precisions[0]) - by_hand(drawn, precisions[1])
+        for drawn in (np.repeat(np.arange(phrases), row) for row in counts)
+    ]
+    every = list(range(phrases))
+    assert found.value == pytest.approx(by_hand(every, precisions[0]) - by_hand(every, precisions[1]))
+    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(moved, tails(0.95, phrases))))
+    side = min(sum(one <= 0 for one in moved), sum(one >= 0 for one in moved))
+    assert found.p == min(1, 2 * (side + 1) / 401) and found.clusters == phrases
+    twice = bootstrap_difference_of_sums(tables[0], tables[0], figure, bootstrap)
+    assert (twice.value, twice.low, twice.high, twice.p) == (0, 0, 0, 1)
+    together = Bootstrap(["a"] * 4 + ["b"] * 5, resamples=50)
+    assert bootstrap_difference_of_sums(*tables, figure, together).clusters == 2
+    with pytest.raises(ValueError, match=r"shapes \(9, 6\) and \(8, 6\)"):
+        bootstrap_difference_of_sums(tables[0], tables[1][1:], figure, bootstrap)
 
 
 @given(FEW)

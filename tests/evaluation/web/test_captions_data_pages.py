@@ -105,12 +105,14 @@ def test_only_files_of_parses_are_offered(data_dir: Path):
 
 
 def test_word_vectors_are_trained_by_a_job_and_shown(ada: Client, small: str):
-    told = press(ada, FEATURES, "Train", corpus=small, name="own", dimensions="4", epochs="2", least="3")
+    numbers = {"dimensions": "4", "epochs": "2", "least": "3"}
+    told = press(ada, FEATURES, "Train", corpus=small, name="own", split="all", **numbers)
     assert said(told) == ["Training the word vectors. The progress is shown below."]
     job = Job.objects.get()
     assert job.arguments == {
         "corpus": small,
         "name": "own",
+        "split": "all",
         "dimensions": 4,
         "epochs": 2,
         "least": 3,
@@ -131,22 +133,24 @@ def test_word_vectors_are_trained_by_a_job_and_shown(ada: Client, small: str):
         ({"name": ""}, "feature set name ''"),
         ({"corpus": "other"}, "There is no corpus “other” here."),
         ({"dimensions": "1"}, "Numbers of a vector: give a number from 2 to 2000, not 1."),
-        ({"epochs": "1001"}, "How often all captions are read: give a number from 1 to 1000, not 1001."),
+        ({"epochs": "1001"}, "How often the captions are read: give a number from 1 to 1000, not 1001."),
         (
             {"least": "0"},
             "How often a word comes at least, to get a vector: 0 is too small; give",
         ),
         ({"window": "many"}, "“many” is not a whole number."),
+        ({"split": ""}, "corpus 'small' has the splits 'dev', 'test' and none that is called 'train'; say"),
+        ({"split": "9/"}, "“9/” is not a split of small: choose a split, or a fold such as 1/5."),
     ],
 )
 def test_trainings_that_cannot_be_are_refused(ada: Client, small: str, change: dict[str, str], says: str):
-    answer = ada.post(TRAINING, {"corpus": small, "name": "own", **change}, follow=True)
+    answer = ada.post(TRAINING, {"corpus": small, "name": "own", "split": "all", **change}, follow=True)
     assert len(said(answer)) == 1 and said(answer)[0].startswith(says)
     assert not Job.objects.exists()
 
 
 def test_words_that_come_too_rarely_end_the_job_in_one_line(ada: Client, small: str):
-    press(ada, FEATURES, "Train", name="own", least="100")
+    press(ada, FEATURES, "Train", name="own", split="all", least="100")
     job = done()
     assert job.state == Job.FAILED
     assert job.error == "no word of corpus 'small' comes 100 times; lower that number"

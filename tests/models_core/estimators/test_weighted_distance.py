@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from models_core.estimators import weighted_distance
 from models_core.estimators.base import FitContext
 from models_core.estimators.cca import CCA
 from models_core.estimators.weighted_distance import (
+    PartDistances,
     WeightedDistance,
     WeightedDistanceSettings,
     distances_of_sentences,
 )
+from models_core.scoring.ranking import top_k
 from tests.models_core.estimators.phrases import phrase_rows, pictures_with_phrases
 from tests.models_core.estimators.vectors import all_scores
 
@@ -42,7 +45,7 @@ def test_eq_1_is_the_mean_distance_of_phrases_to_their_nearest_regions(learned, 
     model, _, new, _ = learned
     data = in_parts(new)
     model = WeightedDistance.from_state(dataclasses.replace(SETTINGS, gamma=gamma), model.state())
-    found = model.part_distances(data)
+    found = model.part_distances(data).of_images(slice(None))
     phrases = model.parts_.embed_phrases(data.views["phrases"])
     owner = data.links["phrases", "captions"]
     told = sorted(set(owner.tolist()))
@@ -94,7 +97,7 @@ def test_eq_2_weighs_wholes_and_parts(learned):
     found = all_scores(model, data, "annotation")
     images = model.whole_.embed("images", data.images)
     captions = model.whole_.embed("captions", data.captions)
-    parts = model.part_distances(data)
+    parts = model.part_distances(data).of_images(slice(None))
     for image in range(12):
         for caption in range(12):
             x, y = (own / np.linalg.norm(own) for own in (images[image], captions[caption]))
@@ -103,6 +106,61 @@ def test_eq_2_weighs_wholes_and_parts(learned):
                 -(0.7 * whole + 0.3 * parts[caption, image]), abs=1e-5
             )
     np.testing.assert_array_equal(all_scores(model, data, "search"), found.T)
+
+
+def test_what_an_image_shows_of_phrases_is_the_same_to_the_bit_in_any_block(learned):
+    model, _, new, _ = learned
+    parts = model.part_distances(in_parts(new))
+    whole = parts.of_images(slice(0, 12))
+    for together in (1, 5):
+        blocks = [parts.of_images(slice(start, start + together)) for start in range(0, 12, together)]
+        np.testing.assert_array_equal(np.concatenate(blocks, axis=1), whole)
+
+
+def test_a_large_matrix_is_computed_by_blocks_of_images(learned, monkeypatch):
+    """Never more than a block with all captions; a score has one value; copies of an image tie."""
+    model, _, new, _ = learned
+    data = in_parts(new)
+    regions = data.views["regions"]
+    images = data.views["images"].copy()
+    for own in (regions.begin, regions.end, images):
+        own[11] = own[0]
+    data = dataclasses.replace(data, views={**data.views, "images": images})
+    held = all_scores(model, data, "annotation")
+    asked = []
+    of_images = PartDistances.of_images
+    monkeypatch.setattr(weighted_distance, "_HELD", 12 * 12 - 1)
+    monkeypatch.setattr(
+        PartDistances,
+        "of_images",
+        lambda self, images: asked.append(images.stop - images.start) or of_images(self, images),
+    )
+    for together in (1, 5):
+        monkeypatch.setattr(weighted_distance, "_ENTRIES", 12 * together)
+        scores = model.score(data, direction="annotation")
+        assert not asked and (scores.shape, scores.tile_shape) == ((12, 12), (together, 12))
+        whole = scores.tile(slice(None), slice(None))
+        # Cosines of wholes are products in single precision, whose last bits depend on the block's shape.
+        np.testing.assert_allclose(whole, held, rtol=0, atol=1e-6)
+        np.testing.assert_array_equal(whole[11], whole[0])
+        for rows, columns in ((slice(3, 9), slice(2, 7)), (slice(4, 4), slice(0, 12))):
+            np.testing.assert_array_equal(scores.tile(rows, columns), whole[rows, columns])
+            np.testing.assert_array_equal(scores.turned().tile(columns, rows), whole[rows, columns].T)
+        pairs = np.array([11, 0, 7, 7]), np.array([1, 4, 0, 11])
+        np.testing.assert_array_equal(scores.at(*pairs), whole[pairs])
+        chosen, captions = np.array([5, 1, 11]), np.array([8, 0, 3, 4])
+        some = scores.turned().select(captions, chosen)
+        np.testing.assert_allclose(
+            some.tile(slice(0, 4), slice(0, 3)), whole[chosen][:, captions].T, atol=1e-6
+        )
+        again = some.turned().select(np.array([2, 0]), np.array([3, 1]))
+        np.testing.assert_allclose(
+            again.tile(slice(0, 2), slice(0, 2)), whole[[[11], [5]], [4, 0]], atol=1e-6
+        )
+        best = top_k(model.score(data, direction="search"), 3)
+        np.testing.assert_array_equal(best.items, top_k(np.ascontiguousarray(whole.T), 3).items)
+        assert max(asked) == together
+        asked.clear()
 
 
 def test_with_alpha_1_it_is_whole_image_cca_and_needs_no_parts(learned):
