@@ -13,6 +13,7 @@ from PIL import Image
 
 from annotation import jobs
 from annotation.datasets.importing import import_records
+from annotation.formats.base import FormatError
 from annotation.jobs import JobError
 from annotation.models import Job
 from annotation.protocol.terms import (
@@ -24,6 +25,7 @@ from annotation.protocol.terms import (
     LayerRecord,
     Mention,
 )
+from evaluation.formats.box_files import read_boxes
 from evaluation.services.features import regions
 from evaluation.services.features.regions import RegionsRequest, extract_regions
 from evaluation.services.features.store import feature_set, feature_sets
@@ -156,10 +158,12 @@ def test_all_boxes_of_people_are_taken_and_those_around_several_whatever_the_lim
     ("lines", "says"),
     [
         (["image,x,y", "1,1,1"], "expected the columns image, xmin, ymin, xmax, ymax"),
-        (["9.png,1,1,2,2"], "line 2: image '9.png' is not of corpus 'drawn', or has no picture"),
-        (["1,1,1,2,2", "5.png,1,1,2,2"], "line 3: image '5.png' is not of corpus 'drawn', or has no picture"),
-        (["1,1,1,2"], "line 2: expected four whole numbers"),
-        (["1,1,1,2,two"], "line 2: expected four whole numbers"),
+        (
+            ["9.png,1,1,2,2", "8.png,1,1,2,2", "9.png,1,1,3,3"],
+            r"boxes.csv: proposals of another corpus: none .* of corpus 'drawn': 2 ids \('9.png', '8.png'\)",
+        ),
+        (["1,1,1,2"], "line 2: has the box '1,1,2,'; expected four whole numbers"),
+        (["1,1,1,2,2", "1,1,1,2,two"], "line 3: has the box '1,1,2,two'; expected four whole numbers"),
         (["1,5,1,4,2"], r"line 2: box \(5, 1, 4, 2\) has its corners in the wrong order"),
         (["1,1,9,4,2"], r"line 2: box \(1, 9, 4, 2\) has its corners in the wrong order"),
     ],
@@ -179,13 +183,80 @@ def test_boxes_that_reach_out_of_a_picture_are_cut_and_counted_and_no_network_is
     (tmp_path / "boxes.csv").write_text("\n".join(rows) + "\n")
     ask = ("--name", "cheap", "--extractor", "layout", "--method", "file", "--boxes", tmp_path / "boxes.csv")
     text = said("extract_regions", drawn, *ask, "--no-whole")
-    assert "2 boxes reached out of their picture and were cut, 1 lay wholly outside and were left out" in text
+    assert "2 boxes reached out of their picture and were cut; 1 boxes lay wholly outside and were " in text
     np.testing.assert_array_equal(boxes_of("cheap"), [[1, 21, 70, 60], [1, 1, 40, 60], [2, 2, 9, 9]])
     assert feature_set(drawn, "cheap").origin["extractor"] == "layout"
     with pytest.raises(CommandError, match="extractor layout takes no network; leave the weights out"):
         said("extract_regions", drawn, *ask, "--weights", tmp_path / "boxes.csv")
     with pytest.raises(CommandError, match="unknown setting 'shorter'; known: cells, bins, orientations"):
         said("extract_regions", drawn, *ask, "--set", "shorter=9")
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "npz"])
+def test_boxes_of_each_form_are_the_same_regions(drawn, tmp_path, form):
+    """Of images by any of their names; of equal or no scores the first, else the best ones."""
+    ids = ["1.png", "3", "1", "1.png", "nobody.png", "5.png", "3.png"]
+    boxes = [(41, 21, 70, 50), (81, 1, 90, 9), (-3, 2, 9, 99), (5, 5, 6, 6), (1, 1, 2, 2), (1, 1, 2, 2)]
+    boxes.append((1, 1, 40, 60))
+    scores, file = [0.5, 0.9, 0.5, 0.25, 1, 1, 0], tmp_path / f"boxes.{form}"
+    if form == "csv":
+        rows = [",".join(map(str, (one, *box))) for one, box in zip(ids, boxes, strict=True)]
+        file.write_text("\ufeff" + "\n".join(["image,xmin,ymin,xmax,ymax", *rows]))
+    elif form == "json":
+        numbers = [3 if one == "3" else one for one in ids]
+        # A part of a pixel goes to the nearest.
+        given = [[a - 0.75, b - 1.25, c - a + 1, d - b + 1] for a, b, c, d in boxes]
+        results = zip(numbers, given, scores, strict=True)
+        file.write_text(
+            json.dumps([{"image_id": n, "bbox": b, "score": s, "category_id": 1} for n, b, s in results])
+        )
+    else:
+        np.savez(file, boxes=np.asarray(boxes, np.float32), ids=np.asarray(ids), scores=scores)
+    ask = ("--extractor", "layout", "--method", "file", "--boxes", file, "--no-whole", "--limit", 2)
+    told = json.loads(said("extract_regions", drawn, "--name", "given", *ask, "--json"))
+    assert [told[name] for name in ("clipped", "outside", "elsewhere", "unknown")] == [1, 1, 1, 1]
+    assert told["remarks"][-1] == "1 ids ('nobody.png') left out: the corpus has no such image"
+    assert feature_set(drawn, "given").ids() == ("1.png", "1.png", "3.png")
+    np.testing.assert_array_equal(boxes_of("given"), [BRIGHT, [1, 2, 9, 60], [1, 1, 40, 60]])
+
+
+def _result(**change: Any) -> dict[str, Any]:
+    return {"image_id": 1, "bbox": [0, 0, 5, 5], "score": 0.5, **change}
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"images": []}, "holds no list of boxes; expected COCO results"),
+        ([_result(), 7], "entry 2: is 7; expected an object"),
+        ([_result(), _result(bbox=[0, 0, 5])], r"entry 2: 'bbox' is \[0, 0, 5\]; expected x, y, width"),
+        ([_result(bbox=[0, 0, 5, 0])], "entry 1: 'bbox' is"),
+        ([_result(bbox=[0, 0, 5, True])], "entry 1: 'bbox' is"),
+        ([_result(bbox=[10**12, 0, 5, 5])], "entry 1: 'bbox' is"),
+        ([_result(score=None)], "entry 1: 'score' is None; expected a finite number"),
+        ([{"bbox": [0, 0, 5, 5], "score": 1}], "entry 1: 'image_id' is missing"),
+        ('[{"image_id": 1,', "the JSON ends in the middle"),
+        ({"boxes": np.ones((2, 3))}, r"boxes have shape \(2, 3\) of float64; expected numbers of shape"),
+        ({"boxes": np.ones((2, 4))}, "has no ids 'ids'"),
+        ({"boxes": np.ones((1, 4)), "ids": ["1", "2"]}, "2 ids 'ids' for 1 rows"),
+        ({"boxes": [[1, 1, 2, 2], [3, 1, 2, 2]], "ids": ["1", "2"]}, r"box 1 \(counted from 0\), of '2', is"),
+        ({"boxes": [[1, 1, np.nan, 2]], "ids": ["1"]}, r"box 0 \(counted from 0\), of '1', is"),
+        ({"boxes": [[1, 1, 2, 2]], "ids": ["1"], "scores": [np.inf]}, "its score inf"),
+        ({"boxes": [[1, 1, 2, 2]], "ids": ["1"], "scores": [1, 2]}, "expected a number for each box"),
+        ({"vectors": np.ones((2, 3)), "ids": ["1", "2"]}, "contains no array 'boxes'"),
+    ],
+)
+def test_results_and_arrays_that_are_no_boxes_are_refused_by_their_entry(tmp_path, given, says):
+    """One line, which names what is wrong."""
+    if isinstance(given, dict) and "images" not in given:
+        file = tmp_path / "boxes.npz"
+        np.savez(file, **{name: np.asarray(value) for name, value in given.items()})
+    else:
+        file = tmp_path / "boxes.json"
+        file.write_text(given if isinstance(given, str) else json.dumps(given))
+    with pytest.raises(FormatError, match=says) as caught:
+        list(read_boxes(file))
+    assert str(caught.value).startswith(str(file)) and "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
