@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.formats.files.text import short_repr
-from evaluation.formats.feature_files import DescribedItems, FeatureFile, open_features
+from evaluation.formats.feature_files import DescribedItems, FeatureFile, block_rows, open_features
 from evaluation.selectors import image_sizes, names_of, words_of
 from evaluation.services.common import ImportRefused, check_file
 from evaluation.services.features.store import (
@@ -151,8 +152,8 @@ def _matched(
     if not once:
         first = {key: place for place, key in reversed(list(enumerate(keys)))}
         kept.sort(key=lambda place: first[keys[place]])  # the regions of an image follow each other
-    rows = np.asarray(kept, np.intp)
-    return rows, [called[key] for key in known], remarks
+    ids = [called[key] for place in kept if (key := keys[place]) is not None]
+    return np.asarray(kept, np.intp), ids, remarks
 
 
 def _boxes(
@@ -185,12 +186,28 @@ def _chosen(file: FeatureFile, rows: NDArray[np.intp], done: int) -> Iterator[ND
     """The rows that are kept, from the one of number `done` on."""
     if done >= len(rows):
         return
+    if (np.diff(rows) < 0).any():
+        yield from _moved(file, rows, done)
+        return
     place = int(rows[done])
     for block in file.blocks(place):
         own = rows[(rows >= place) & (rows < place + len(block))]
         if len(own):
             yield block[own - place]
         place += len(block)
+
+
+def _moved(file: FeatureFile, rows: NDArray[np.intp], done: int) -> Iterator[NDArray[Any]]:
+    """The same, of rows in another order than the file's, which formats do not read: by a copy on disk."""
+    with tempfile.TemporaryFile() as copy:
+        for block in file.blocks():
+            dtype = block.dtype
+            copy.write(np.ascontiguousarray(block).tobytes())
+        copy.flush()
+        held = np.memmap(copy, dtype, mode="r", shape=file.shape)  # type: ignore[call-overload]
+        step = block_rows(file.shape[1])
+        for start in range(done, len(rows), step):
+            yield np.asarray(held[rows[start : start + step]])
 
 
 def _constant_columns(vectors: NDArray[Any], rows: int = 8192) -> list[str]:

@@ -22,7 +22,7 @@ from annotation.datasets.importing import import_records
 from annotation.formats.base import FormatError
 from annotation.models import Image
 from annotation.protocol.terms import CaptionRecord, ImageRecord
-from evaluation.formats import fasttext_models, word_vectors
+from evaluation.formats import fasttext_models, feature_files, word_vectors
 from evaluation.formats.feature_files import open_features
 from evaluation.selectors import words_of
 from evaluation.services.common import ImportRefused
@@ -94,6 +94,21 @@ def test_other_boxes_are_another_version_and_regions_of_unknown_images_are_left_
     assert list(found.set.ids()) == OF[1:]
     assert found.remarks[0] == "1 ids ('gone.png') left out: the corpus has no such images"
     assert found.remarks[1].startswith(f"{IMAGES - 3} ids (")
+
+
+@pytest.mark.parametrize("write", [npz, hdf5])
+@pytest.mark.parametrize("block", [1, 2, 4])
+def test_regions_in_any_order_keep_their_image_vector_and_box(
+    sized: str, tmp_path: Path, monkeypatch, write, block: int
+):
+    """Whatever is read at a time: images alternate, so that their regions are moved together."""
+    monkeypatch.setattr(feature_files, "FEATURE_BLOCK_ROWS", block)
+    monkeypatch.setitem(globals(), "OF", [NAMES[0], NAMES[3], NAMES[0], NAMES[3]])
+    found = imported(sized, npz(tmp_path, OF) if write is npz else write(tmp_path), "region").set
+    order = [0, 2, 1, 3]
+    assert list(found.ids()) == [OF[place] for place in order]
+    np.testing.assert_array_equal(found.vectors(), ROWS[order])
+    np.testing.assert_array_equal(found.boxes(), BOXES[order].astype(np.float32))
 
 
 @pytest.mark.parametrize(
