@@ -103,7 +103,7 @@ def _results(path: Path) -> Iterator[GivenBox]:
             raise entry.refuse(
                 f"'bbox' is {short_repr(given)}", "x, y, width and height, the last two above 0"
             )
-        if not _is_number(score, most=sys.float_info.max):
+        if score is None or not _is_number(score, most=sys.float_info.max):
             raise entry.refuse(f"'score' is {short_repr(score)}", "a finite number")
         x, y, width, height = given
         left, top = round(x), round(y)

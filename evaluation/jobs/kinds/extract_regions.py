@@ -13,6 +13,7 @@ from annotation.common.registry import UnknownName
 from annotation.jobs import JobProgress, job_kind
 from evaluation.jobs.progress import Phases
 from evaluation.services.features.regions import RegionsRequest, extract_regions
+from models_core.features.image.proposals import BEST_PROPOSALS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +26,7 @@ class RegionsJobRequest:
     extractor: str = "cnn"
     layer: str = ""
     split: str = ""
-    method: str = "edgeboxes"
+    method: str = BEST_PROPOSALS
     limit: int = 19
     settings: Mapping[str, Any] = field(default_factory=dict)
 

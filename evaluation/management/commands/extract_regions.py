@@ -26,6 +26,7 @@ from evaluation.services.features.regions import (
     extract_regions,
 )
 from evaluation.services.features.store import NUMBER_TYPES
+from models_core.features.image.proposals import BEST_PROPOSALS
 
 
 class Command(ReportCommand):
@@ -51,8 +52,8 @@ class Command(ReportCommand):
         parser.add_argument(
             "--method",
             choices=REGION_METHODS,
-            default="edgeboxes",
-            help="Where boxes are from (default: edgeboxes)",
+            default=BEST_PROPOSALS,
+            help=f"Where boxes are from (default: {BEST_PROPOSALS})",
         )
         parser.add_argument(
             "--limit",

@@ -27,7 +27,13 @@ from evaluation.services.features.store import FeatureSet, NewSet, write_set
 from models_core.features.image.cnn import CNNSettings
 from models_core.features.image.layout import LayoutSettings
 from models_core.features.image.pictures import Picture, read_picture, upright
-from models_core.features.image.proposals import PROPOSALS, ProposalMethod, ProposedBoxes, whole_picture
+from models_core.features.image.proposals import (
+    BEST_PROPOSALS,
+    PROPOSALS,
+    ProposalMethod,
+    ProposedBoxes,
+    whole_picture,
+)
 from models_core.phase_cache import PhaseProgress, no_progress
 
 #: By an extractor's name, the settings that it takes.
@@ -66,7 +72,7 @@ class RegionsRequest:
     name: str
     extractor: str = "cnn"
     weights: Path | None = None
-    method: str = "edgeboxes"
+    method: str = BEST_PROPOSALS
     limit: int = 19
     layer: str = ""
     split: str = ""

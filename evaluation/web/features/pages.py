@@ -41,7 +41,7 @@ from evaluation.web.splits import NotOffered, whole_in
 from evaluation.web.uploads import LARGEST_UPLOAD, UPLOAD_REFUSALS, upload_folder, uploaded_file
 
 #: How a page offers to find regions; "" describes whole pictures.
-METHODS_OFFERED = ("", "edgeboxes", "selective-search", "edges-and-segments", "grid", "gold")
+METHODS_OFFERED = ("", "edges-and-segments", "edgeboxes", "selective-search", "grid", "gold")
 #: What stands for no network: the extractor that needs none.
 NO_NETWORK = "layout"
 #: Kinds of jobs that make feature sets.

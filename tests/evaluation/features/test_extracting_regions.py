@@ -29,6 +29,7 @@ from evaluation.formats.box_files import read_boxes
 from evaluation.services.features import regions
 from evaluation.services.features.regions import RegionsRequest, extract_regions
 from evaluation.services.features.store import feature_set, feature_sets
+from evaluation.web.features.pages import METHODS_OFFERED
 from models_core.features.image.proposals import grid
 from tests.evaluation.database.conftest import said
 from tests.models_core.features.image.networks import colours
@@ -115,6 +116,14 @@ def test_what_is_proposed_is_described_where_it_lies(drawn, network, method):
     near = np.abs(boxes_of("boxes") - BRIGHT).max(axis=1) <= 4
     assert near.sum() >= PICTURES, "the bright thing is a region of each picture"
     assert (found.vectors()[near, 2] > 0.6 * 200 / 255).all()
+
+
+def test_the_method_that_finds_the_most_is_taken_unless_another_is_asked_for(drawn):
+    said("extract_regions", drawn, "--name", "command", "--extractor", "layout", "--limit", 3)
+    arguments = {"corpus": drawn, "name": "job", "extractor": "layout", "limit": 3}
+    assert jobs.run_queued_job(jobs.enqueue(kind="extract_regions", arguments=arguments).pk) == Job.DONE
+    found = {feature_set(drawn, name).origin["regions"] for name in ("command", "job")}
+    assert found == {"edges-and-segments"} == {METHODS_OFFERED[1]}
 
 
 def test_boxes_of_people_and_of_files_are_taken(drawn, network, tmp_path):
@@ -280,6 +289,6 @@ def test_a_corpus_without_pictures_and_an_unknown_method_are_refused(drawn, netw
     arguments = {"corpus": drawn, "name": "b", "weights": str(network), "method": "guess"}
     job = jobs.enqueue(kind="extract_regions", arguments=arguments)
     assert jobs.run_queued_job(job.pk) == Job.FAILED
-    assert "method 'guess': expected one of edgeboxes" in Job.objects.get(pk=job.pk).error
+    assert "method 'guess': expected one of edges-and-segments" in Job.objects.get(pk=job.pk).error
     with pytest.raises(JobError):
         jobs.enqueue(kind="extract_regions", arguments={"corpus": drawn, "beyond": 1})
