@@ -10,8 +10,10 @@ from typing import Any
 from django.utils.translation import gettext_lazy
 
 from annotation.common.registry import UnknownName
+from annotation.formats.base import FormatError
 from annotation.jobs import JobProgress, job_kind
 from evaluation.jobs.progress import Phases
+from evaluation.services.common import ImportRefused
 from evaluation.services.features.regions import RegionsRequest, extract_regions
 from models_core.features.image.proposals import BEST_PROPOSALS
 
@@ -28,6 +30,8 @@ class RegionsJobRequest:
     split: str = ""
     method: str = BEST_PROPOSALS
     limit: int = 19
+    file: str = ""
+    whole: bool = True
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -42,6 +46,8 @@ class RegionsJobRequest:
             split=self.split,
             method=self.method,
             limit=self.limit,
+            file=Path(self.file) if self.file else None,
+            whole=self.whole,
             settings=self.settings,
         )
 
@@ -53,7 +59,17 @@ class RegionsJobRequest:
     request=RegionsJobRequest,
 )
 def extract_regions_job(progress: JobProgress, request: RegionsJobRequest) -> dict[str, Any]:
-    """Write the set; the result is the set's facts. A killed one goes on after its last block."""
-    found = extract_regions(request.plain, progress=Phases(progress))
-    facts = found.stored.as_dict()
-    return {**facts, "unchanged": not found.made, "left_out": found.left_out, "without": found.without}
+    """Write the set; the result is that of `ExtractedRegions`. A killed one goes on after its last block.
+
+    What is wrong with a file of boxes is told by its name alone: where it lies is the server's.
+    """
+    wanted = request.plain
+    if wanted.file is not None and not wanted.file.exists():
+        raise ImportRefused(
+            f"{wanted.file.name} is no longer there: files that are sent are kept for a day; send it again"
+        )
+    try:
+        return extract_regions(wanted, progress=Phases(progress)).as_dict()
+    except (FormatError, ImportRefused) as error:
+        folder = f"{wanted.file.parent}/" if wanted.file is not None else ""
+        raise ImportRefused(str(error).replace(folder, "")) from error

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError
 from PIL import Image
 
@@ -33,6 +35,8 @@ from evaluation.web.features.pages import METHODS_OFFERED
 from models_core.features.image.proposals import grid
 from tests.evaluation.database.conftest import said
 from tests.models_core.features.image.networks import colours
+from tests.web import world
+from tests.web.staff import words
 
 pytestmark = pytest.mark.django_db
 GIVEN: dict[str, Any] = {"shorter": 8, "output": "means", "mean": [0, 0, 0], "deviation": [1, 1, 1]}
@@ -199,6 +203,45 @@ def test_boxes_that_reach_out_of_a_picture_are_cut_and_counted_and_no_network_is
         said("extract_regions", drawn, *ask, "--weights", tmp_path / "boxes.csv")
     with pytest.raises(CommandError, match="unknown setting 'shorter'; known: cells, bins, orientations"):
         said("extract_regions", drawn, *ask, "--set", "shorter=9")
+
+
+def test_boxes_of_a_file_without_the_whole_picture_are_asked_for_by_page(drawn, data_dir):
+    """Sent or of the server, with counts; a file that is wrong, or gone, is told of by its name alone."""
+    ada = world.signed_in("ada", "researcher")
+    form = {"name": "sent", "corpus": drawn, "network": "layout", "method": "file", "no_whole": "1"}
+    text = b"image,xmin,ymin,xmax,ymax\n1.png,-4,21,70,99\n1.png,81,1,90,9\n9.png,1,1,2,2\n"
+
+    def ask(**more: Any) -> str:
+        ada.post("/evaluation/features/extract/", {**form, **more})
+        job = Job.objects.latest("pk")
+        if job.state == Job.QUEUED:
+            jobs.run_queued_job(job.pk)
+        return words(ada.get("/evaluation/features/"))
+
+    shown = ask(file=SimpleUploadedFile("mine.csv", text))
+    assert "1 boxes reached out of their picture and were cut 1 boxes lay wholly outside and were" in shown
+    assert "1 ids ('9.png') left out: the corpus has no such image" in shown
+    np.testing.assert_array_equal(boxes_of("sent"), [[1, 21, 70, 60]])
+    result = Job.objects.get().result
+    assert [result[name] for name in ("clipped", "outside", "unknown", "without")] == [1, 1, 1, 4]
+    assert "There is no file “b.json” on the server." in ask(boxes="b.json")
+    assert "No file was uploaded: choose one." in ask()
+    sent = {"file": SimpleUploadedFile("mine.csv", text), "method": "grid"}
+    assert "A file of boxes was sent, but “boxes of a file” was not chosen." in ask(**sent)
+    assert Job.objects.count() == 1
+    (data_dir / "sources" / "boxes").mkdir(parents=True)
+    results = [{"image_id": n, "bbox": [0, 0, 5, 5], "score": n / 9} for n in range(3)]
+    (data_dir / "sources" / "boxes" / "b.json").write_text(json.dumps(results))
+    ask(boxes="b.json", name="served", no_whole="")
+    assert feature_set(drawn, "served").rows == PICTURES + 3
+    wrong = ask(file=SimpleUploadedFile("bad.csv", text + b"1.png,1,1\n"))
+    assert "bad.csv, line 5: has the box '1,1,,'" in wrong and str(data_dir) not in wrong
+    for folder in (data_dir / "uploads").iterdir():
+        shutil.rmtree(folder)
+    last = Job.objects.latest("pk")
+    jobs.resume_job(job_id=last.pk)
+    jobs.run_queued_job(last.pk)
+    assert "bad.csv is no longer there: files that are sent are kept for a day; send it again" in ask(name="")
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "npz"])
