@@ -175,7 +175,7 @@ def _clipped(
     most = np.asarray([sizes.get(one, (np.inf, np.inf)) for one in ids], np.float64).reshape(-1, 2)
     boxes = np.asarray(given, np.float64)
     cut = np.concatenate([np.maximum(boxes[:, :2], 1), np.minimum(boxes[:, 2:], most)], axis=1)
-    inside = (cut[:, :2] <= cut[:, 2:]).all(axis=1)
+    inside: NDArray[np.bool_] = np.all(cut[:, :2] <= cut[:, 2:], axis=1)
     if not inside.any():
         raise ImportRefused(
             f"{wanted.path}: all {len(boxes)} boxes lie outside their pictures, first {boxes[0].tolist()} of "
@@ -219,7 +219,7 @@ def _moved(file: FeatureFile, rows: NDArray[np.intp], done: int) -> Iterator[NDA
             dtype = block.dtype
             copy.write(np.ascontiguousarray(block).tobytes())
         copy.flush()
-        held = np.memmap(copy, dtype, mode="r", shape=file.shape)  # type: ignore[call-overload]
+        held = np.memmap(copy, dtype, mode="r", shape=file.shape)
         step = block_rows(file.shape[1])
         for start in range(done, len(rows), step):
             yield np.asarray(held[rows[start : start + step]])

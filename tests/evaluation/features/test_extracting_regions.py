@@ -302,7 +302,8 @@ def test_results_and_arrays_that_are_no_boxes_are_refused_by_their_entry(tmp_pat
     """One line, which names what is wrong."""
     if isinstance(given, dict) and "images" not in given:
         file = tmp_path / "boxes.npz"
-        np.savez(file, **{name: np.asarray(value) for name, value in given.items()})
+        arrays: dict[str, Any] = {name: np.asarray(value) for name, value in given.items()}
+        np.savez(file, **arrays)
     else:
         file = tmp_path / "boxes.json"
         file.write_text(given if isinstance(given, str) else json.dumps(given))

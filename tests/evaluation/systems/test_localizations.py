@@ -375,7 +375,7 @@ def test_what_regions_allow_is_told_by_category_and_needs_no_localizer(scenes, t
     parts = feature_set(scenes, "parts")
     names = dict.fromkeys(parts.ids())
     boxes = np.concatenate([[[1, 1, 2, 2]] * 100, BOXES])
-    arrays = {"ids": np.repeat(list(names), 105), "boxes": np.tile(boxes, (len(names), 1))}
+    arrays: dict[str, Any] = {"ids": np.repeat(list(names), 105), "boxes": np.tile(boxes, (len(names), 1))}
     np.savez(tmp_path / "late.npz", vectors=np.zeros((len(arrays["ids"]), 1)), **arrays)
     said("import_features", scenes, tmp_path / "late.npz", "--name", "late", "--kind", "region")
     row = json.loads(said("score_proposals", scenes, "late", "--split", "test", "--json"))["rows"][0]
