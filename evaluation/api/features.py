@@ -26,7 +26,7 @@ from evaluation.services.features.store import (
 from evaluation.services.systems.feature_use import remove_unused
 from evaluation.services.systems.registry import InUse
 from evaluation.web import offered
-from evaluation.web.features.pages import METHODS_OFFERED, enqueue_extraction
+from evaluation.web.features.pages import METHODS_OFFERED, enqueue_extraction, enqueue_sent_extraction
 from evaluation.web.splits import NotOffered
 from evaluation.web.uploads import UPLOAD_REFUSALS, upload_folder, uploaded_file
 
@@ -49,8 +49,9 @@ class FeatureSetShown(serializers.Serializer[Any]):
 class ExtractionWanted(CallFields):
     """A feature set to be computed of pictures, or, with a `method`, of their regions: by a network that an
     operator put into `sources/networks`, called by the name of its file, or from colours, gradients and place
-    (`layout`). `layer` is the one whose boxes method `gold` takes. `settings` are KEY=VALUE, separated by
-    spaces."""
+    (`layout`). `layer` is the one whose boxes method `gold` takes, `boxes` the file of `sources/boxes` whose
+    boxes method `file` takes. With `no_whole` the whole picture is not the first of its regions. `settings`
+    are KEY=VALUE, separated by spaces."""
 
     name = NameField()
     corpus = NameField()
@@ -58,7 +59,17 @@ class ExtractionWanted(CallFields):
     method = serializers.ChoiceField([one for one in METHODS_OFFERED if one], required=False)
     limit = WholeField(required=False, min_value=1, max_value=1000)
     layer = TextField(required=False)
+    split = TextField(required=False)
+    boxes = TextField(required=False)
+    no_whole = serializers.BooleanField(required=False)
     settings = TextField(required=False, max_length=1000)
+
+
+class RegionsSent(ExtractionWanted):
+    """The same for regions, whose boxes are in a `file` that is sent: COCO results (.json), npz, or CSV."""
+
+    method = serializers.ChoiceField(["file"])
+    file = serializers.FileField(required=False)
 
 
 class FeaturesSent(CallFields):
@@ -134,6 +145,25 @@ def _set_plain(one: FeatureSet) -> dict[str, Any]:
 def features_extract_call(call: ApiCall) -> Job:
     """Compute a feature set by a network, as a job."""
     return enqueue_extraction(call.request, as_form(call.data))
+
+
+@serves(
+    Operation(
+        route="region_upload",
+        method=POST,
+        path="region-uploads",
+        tag="features",
+        opens=RESEARCHES,
+        body=RegionsSent,
+        uploads=("file",),
+        job=True,
+        refuses=UPLOAD_REFUSALS,
+    )
+)
+def regions_upload_call(call: ApiCall) -> Job:
+    """Compute a feature set of the regions of a file, as a job."""
+    given = {name: value for name, value in call.data.items() if name != "file"}
+    return enqueue_sent_extraction(call.request, as_form(given))
 
 
 @serves(

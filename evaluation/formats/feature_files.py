@@ -109,7 +109,8 @@ def _check_boxes(file: FeatureFile, path: Path) -> None:
         )
 
 
-def _step(width: int) -> int:
+def block_rows(width: int) -> int:
+    """Rows of so many numbers that are read at a time."""
     return max(1, min(FEATURE_BLOCK_ROWS, _BLOCK_NUMBERS // max(1, width)))
 
 
@@ -124,7 +125,7 @@ class _Mapped:
         return self.vectors.shape[0], self.vectors.shape[1]
 
     def blocks(self, start: int = 0) -> Iterator[NDArray[Any]]:
-        step = _step(self.shape[1])
+        step = block_rows(self.shape[1])
         for first in range(start, len(self.vectors), step):
             yield self.vectors[first : first + step]
 
@@ -228,7 +229,7 @@ class _HDF5:
             )
 
     def blocks(self, start: int = 0) -> Iterator[NDArray[Any]]:
-        step = _step(self.shape[1])
+        step = block_rows(self.shape[1])
         for first in range(start, len(self.ids), step):
             yield self._vectors[first : first + step]
 

@@ -6,12 +6,14 @@ from pathlib import Path
 
 from django.conf import settings
 
+from evaluation.formats.box_files import BOX_SUFFIXES
 from evaluation.formats.feature_files import FEATURE_SUFFIXES
 from evaluation.formats.word_vectors import WORD_VECTOR_SUFFIXES
 
 #: Kinds of files, and how their names end.
 _KINDS = {
     "background": (".txt",),
+    "boxes": BOX_SUFFIXES,
     "collections": (".csv", ".parquet"),
     "features": FEATURE_SUFFIXES,
     "networks": (".onnx", ".safetensors", ".pth", ".pt"),
@@ -21,8 +23,8 @@ _KINDS = {
 
 
 def server_files(kind: str, *, words: bool = False) -> list[str]:
-    """The names of the server's files of a kind: background, collections, features, networks, parses or
-    recipes; of features with `words` the files of word vectors too."""
+    """The names of the server's files of a kind: background, boxes, collections, features, networks, parses
+    or recipes; of features with `words` the files of word vectors too."""
     folder = Path(settings.DATA_DIR) / "sources" / kind
     endings = (*_KINDS[kind], *(WORD_VECTOR_SUFFIXES if words else ()))
     return sorted(

@@ -10,9 +10,12 @@ from typing import Any
 from django.utils.translation import gettext_lazy
 
 from annotation.common.registry import UnknownName
+from annotation.formats.base import FormatError
 from annotation.jobs import JobProgress, job_kind
 from evaluation.jobs.progress import Phases
+from evaluation.services.common import ImportRefused
 from evaluation.services.features.regions import RegionsRequest, extract_regions
+from models_core.features.image.proposals import BEST_PROPOSALS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,8 +28,10 @@ class RegionsJobRequest:
     extractor: str = "cnn"
     layer: str = ""
     split: str = ""
-    method: str = "edgeboxes"
+    method: str = BEST_PROPOSALS
     limit: int = 19
+    file: str = ""
+    whole: bool = True
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -41,6 +46,8 @@ class RegionsJobRequest:
             split=self.split,
             method=self.method,
             limit=self.limit,
+            file=Path(self.file) if self.file else None,
+            whole=self.whole,
             settings=self.settings,
         )
 
@@ -52,7 +59,17 @@ class RegionsJobRequest:
     request=RegionsJobRequest,
 )
 def extract_regions_job(progress: JobProgress, request: RegionsJobRequest) -> dict[str, Any]:
-    """Write the set; the result is the set's facts. A killed one goes on after its last block."""
-    found = extract_regions(request.plain, progress=Phases(progress))
-    facts = found.stored.as_dict()
-    return {**facts, "unchanged": not found.made, "left_out": found.left_out, "without": found.without}
+    """Write the set; the result is that of `ExtractedRegions`. A killed one goes on after its last block.
+
+    What is wrong with a file of boxes is told by its name alone: where it lies is the server's.
+    """
+    wanted = request.plain
+    if wanted.file is not None and not wanted.file.exists():
+        raise ImportRefused(
+            f"{wanted.file.name} is no longer there: files that are sent are kept for a day; send it again"
+        )
+    try:
+        return extract_regions(wanted, progress=Phases(progress)).as_dict()
+    except (FormatError, ImportRefused) as error:
+        folder = f"{wanted.file.parent}/" if wanted.file is not None else ""
+        raise ImportRefused(str(error).replace(folder, "")) from error

@@ -5,8 +5,8 @@
     python manage.py extract_regions walks --name cheap --extractor layout --limit 100
 
 Boxes are proposed (edge boxes, selective search, a grid, edges and segments), those that people drew with the
-boxes around all of a chain, or those of a CSV file with the columns image, xmin, ymin, xmax and ymax. What
-was stopped goes on where it ended.
+boxes around all of a chain, or those of a file: COCO results (.json), npz, or CSV with the columns image,
+xmin, ymin, xmax and ymax. What was stopped goes on where it ended.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from evaluation.services.features.regions import (
     extract_regions,
 )
 from evaluation.services.features.store import NUMBER_TYPES
+from models_core.features.image.proposals import BEST_PROPOSALS
 
 
 class Command(ReportCommand):
@@ -51,8 +52,8 @@ class Command(ReportCommand):
         parser.add_argument(
             "--method",
             choices=REGION_METHODS,
-            default="edgeboxes",
-            help="Where boxes are from (default: edgeboxes)",
+            default=BEST_PROPOSALS,
+            help=f"Where boxes are from (default: {BEST_PROPOSALS})",
         )
         parser.add_argument(
             "--limit",
@@ -62,7 +63,12 @@ class Command(ReportCommand):
         )
         parser.add_argument("--layer", default="", help="The layer whose boxes are taken (method gold)")
         parser.add_argument("--split", default="", help="Only the images of this split (default: all)")
-        parser.add_argument("--boxes", type=Path, metavar="FILE", help="A CSV file of boxes (method file)")
+        parser.add_argument(
+            "--boxes",
+            type=Path,
+            metavar="FILE",
+            help="A file of boxes (method file): COCO results (.json), npz, or CSV",
+        )
         parser.add_argument(
             "--no-whole",
             action="store_true",
@@ -102,23 +108,11 @@ class Command(ReportCommand):
         )
         with ProgressBars() as bars:
             found = extract_regions(wanted, progress=bars)
-        return {
-            **found.stored.as_dict(),
-            "unchanged": not found.made,
-            "left_out": found.left_out,
-            "without": found.without,
-            "clipped": found.clipped,
-            "outside": found.outside,
-        }
+        return found.as_dict()
 
     def show(self, report: dict[str, Any]) -> str:
         end = "already exists, nothing changed" if report["unchanged"] else "computed"
-        of_file = (
-            f"; {report['clipped']} boxes reached out of their picture and were cut, {report['outside']} lay "
-            "wholly outside and were left out"
-            if report["clipped"] or report["outside"]
-            else ""
-        )
+        of_file = "".join(f"; {remark}" for remark in report["remarks"])
         return (
             f"feature set {report['name']}:{report['version']} of corpus {report['corpus']!r} {end}: "
             f"{report['rows']} regions of {report['dimensions']} numbers, {report['dtype']}; "

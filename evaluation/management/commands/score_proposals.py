@@ -2,8 +2,9 @@
 
     python manage.py score_proposals flickr30k proposals --layer people --split test
 
-For how many of the mentions that people boxed one of the first 10, 50 or 100 regions of the image is right
-(an IoU of 0.5 or more with the box around all its boxes), and for how many any: no localizer can do better.
+For how many of the mentions that people boxed one of the first 10, 50 or 100 regions of the image (where an
+image has more than 100: or 1,000) is right (an IoU of 0.5 or more with the box around all its boxes), and for
+how many any: no localizer can do better.
 """
 
 from __future__ import annotations

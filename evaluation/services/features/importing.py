@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.formats.files.text import short_repr
-from evaluation.formats.feature_files import DescribedItems, FeatureFile, open_features
+from evaluation.formats.feature_files import DescribedItems, FeatureFile, block_rows, open_features
 from evaluation.selectors import image_sizes, names_of, words_of
 from evaluation.services.common import ImportRefused, check_file
 from evaluation.services.features.store import (
@@ -67,9 +68,11 @@ class ImportedFeatures:
 def import_features(wanted: FeatureImport, *, progress: PhaseProgress = no_progress) -> ImportedFeatures:
     """Write a feature set from a file, a block at a time; what was stopped goes on where it ended.
 
-    Rows of items that the corpus lacks are left out and counted. Raises UnknownName, FormatError,
-    ImportRefused for ids that come twice or are all of something else, and for numbers that are not finite,
-    OSError and Busy.
+    Rows of items that the corpus lacks are left out and counted. Boxes of regions that reach out of their
+    picture are cut, regions wholly outside are left out with their vectors; both are counted.
+
+    Raises UnknownName, FormatError, ImportRefused for ids that come twice or are all of something else, and
+    for numbers that are not finite, OSError and Busy.
     """
     if wanted.kind not in FEATURE_KINDS:
         raise ImportRefused(f"kind {wanted.kind!r}: expected one of {', '.join(FEATURE_KINDS)}")
@@ -79,6 +82,11 @@ def import_features(wanted: FeatureImport, *, progress: PhaseProgress = no_progr
     understood, called = _items(wanted)
     file = open_features(wanted.path, _ITEMS[wanted.kind], wanted.ids)
     rows, ids, remarks = _matched(file.ids, understood, called, wanted)
+    boxes = None
+    if wanted.kind == "region" and file.boxes is not None:
+        boxes, within, of_boxes = _clipped(np.asarray(file.boxes)[rows], ids, wanted)
+        rows, ids = rows[within], [ids[place] for place in within]
+        remarks += of_boxes
     origin = {
         "file": wanted.source or wanted.path.name,
         "sha256": file_digest(wanted.path),
@@ -93,7 +101,7 @@ def import_features(wanted: FeatureImport, *, progress: PhaseProgress = no_progr
         dimensions=file.shape[1],
         dtype=wanted.dtype,
         origin=origin,
-        boxes=_boxes(file, rows, ids, wanted),
+        boxes=boxes,
     )
     found, made = write_set(new, lambda done: _chosen(file, rows, done), progress=progress)
     return ImportedFeatures(found, not made, [*remarks, *_constant_columns(found.vectors())])
@@ -151,27 +159,35 @@ def _matched(
     if not once:
         first = {key: place for place, key in reversed(list(enumerate(keys)))}
         kept.sort(key=lambda place: first[keys[place]])  # the regions of an image follow each other
-    rows = np.asarray(kept, np.intp)
-    return rows, [called[key] for key in known], remarks
+    ids = [called[key] for place in kept if (key := keys[place]) is not None]
+    return np.asarray(kept, np.intp), ids, remarks
 
 
-def _boxes(
-    file: FeatureFile, rows: NDArray[np.intp], ids: Sequence[str], wanted: FeatureImport
-) -> NDArray[np.float32] | None:
-    """The boxes of the regions that are kept. Raises ImportRefused where one leaves its picture."""
-    if file.boxes is None or wanted.kind != "region":
-        return None
-    boxes = np.asarray(file.boxes)[rows].astype(np.float32)
+def _clipped(
+    given: NDArray[Any], ids: Sequence[str], wanted: FeatureImport
+) -> tuple[NDArray[np.float32], NDArray[np.intp], list[str]]:
+    """Boxes of shape (regions, 4) cut to their pictures where these sizes are known, without those wholly
+    outside; the places of the others among the regions; and remarks. Vectors are not made anew.
+
+    Raises ImportRefused where no box is within its picture.
+    """
     sizes = image_sizes(wanted.corpus)
     most = np.asarray([sizes.get(one, (np.inf, np.inf)) for one in ids], np.float64).reshape(-1, 2)
-    outside = (boxes[:, :2] < 1).any(axis=1) | (boxes[:, 2:] > most).any(axis=1)
-    if outside.any():
-        row = int(np.flatnonzero(outside)[0])
+    boxes = np.asarray(given, np.float64)
+    cut = np.concatenate([np.maximum(boxes[:, :2], 1), np.minimum(boxes[:, 2:], most)], axis=1)
+    inside: NDArray[np.bool_] = np.all(cut[:, :2] <= cut[:, 2:], axis=1)
+    if not inside.any():
         raise ImportRefused(
-            f"{wanted.path}: {int(outside.sum())} of {len(boxes)} boxes leave their picture, first "
-            f"{boxes[row].tolist()} of {ids[row]!r}; pixels are counted from 1, and both edges are within"
+            f"{wanted.path}: all {len(boxes)} boxes lie outside their pictures, first {boxes[0].tolist()} of "
+            f"{ids[0]!r}; pixels are counted from 1, and both edges are within"
         )
-    return boxes
+    changed = int((cut != boxes)[inside].any(axis=1).sum())
+    outside = [one for one, own in zip(ids, inside, strict=True) if not own]
+    remarks = [f"{changed} boxes reached out of their picture and were cut"] if changed else []
+    if outside:
+        told = f"were left out, first of {outside[0]!r}"
+        remarks.append(f"{len(outside)} regions lay wholly outside their picture and {told}")
+    return cut[inside].astype(np.float32), np.flatnonzero(inside), remarks
 
 
 def count_ids(ids: Collection[str]) -> str:
@@ -185,12 +201,28 @@ def _chosen(file: FeatureFile, rows: NDArray[np.intp], done: int) -> Iterator[ND
     """The rows that are kept, from the one of number `done` on."""
     if done >= len(rows):
         return
+    if (np.diff(rows) < 0).any():
+        yield from _moved(file, rows, done)
+        return
     place = int(rows[done])
     for block in file.blocks(place):
         own = rows[(rows >= place) & (rows < place + len(block))]
         if len(own):
             yield block[own - place]
         place += len(block)
+
+
+def _moved(file: FeatureFile, rows: NDArray[np.intp], done: int) -> Iterator[NDArray[Any]]:
+    """The same, of rows in another order than the file's, which formats do not read: by a copy on disk."""
+    with tempfile.TemporaryFile() as copy:
+        for block in file.blocks():
+            dtype = block.dtype
+            copy.write(np.ascontiguousarray(block).tobytes())
+        copy.flush()
+        held = np.memmap(copy, dtype, mode="r", shape=file.shape)
+        step = block_rows(file.shape[1])
+        for start in range(done, len(rows), step):
+            yield np.asarray(held[rows[start : start + step]])
 
 
 def _constant_columns(vectors: NDArray[Any], rows: int = 8192) -> list[str]:

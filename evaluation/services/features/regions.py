@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,19 +12,28 @@ from numpy.typing import NDArray
 
 from annotation.common.registry import UnknownName
 from annotation.datasets.layers import layer_to_read
+from annotation.formats.files.text import short_repr
 from annotation.protocol.contents import corners
 from annotation.protocol.terms import ImageRecord, LayerRecord
 from annotation.selectors.corpora import check_split, corpus_named
 from annotation.selectors.records import stream_records
+from evaluation.formats.box_files import GivenBox, read_boxes
 from evaluation.metrics.localization import union_box
-from evaluation.selectors import names_of
+from evaluation.selectors import CorpusNames, names_of
 from evaluation.services.common import ImportRefused, check_file, check_name, phase_cache
 from evaluation.services.features.extraction import layout_of, network_of
+from evaluation.services.features.importing import count_ids
 from evaluation.services.features.store import FeatureSet, NewSet, write_set
 from models_core.features.image.cnn import CNNSettings
 from models_core.features.image.layout import LayoutSettings
 from models_core.features.image.pictures import Picture, read_picture, upright
-from models_core.features.image.proposals import PROPOSALS, ProposalMethod, ProposedBoxes, whole_picture
+from models_core.features.image.proposals import (
+    BEST_PROPOSALS,
+    PROPOSALS,
+    ProposalMethod,
+    ProposedBoxes,
+    whole_picture,
+)
 from models_core.phase_cache import PhaseProgress, no_progress
 
 #: By an extractor's name, the settings that it takes.
@@ -33,7 +41,8 @@ REGION_EXTRACTORS: dict[str, type[Any]] = {"cnn": CNNSettings, "layout": LayoutS
 REGION_METHODS: tuple[str, ...] = (*PROPOSALS, "gold", "file")
 #: Pictures whose boxes are kept together: what was stopped goes on after them.
 PICTURES_PER_PHASE = 64
-COLUMNS = ("image", "xmin", "ymin", "xmax", "ymax")
+#: Boxes of a picture that are held beyond twice the limit, before the worst are let go.
+_SPARE_BOXES = 100
 
 
 class _RegionExtractor(Protocol):
@@ -55,15 +64,15 @@ class RegionsRequest:
 
     `weights` is the network of the extractor `cnn`. `layer` is where `gold` takes its boxes from, the only
     one where empty, all of them whatever the limit; `split` the images that are looked at, all where empty;
-    `file` a CSV file of boxes. With `whole` the picture itself is the first region of each. `settings` are
-    fields of the extractor's settings.
+    `file` a file of boxes (`evaluation.formats.box_files`). With `whole` the picture itself is the first
+    region of each. `settings` are fields of the extractor's settings.
     """
 
     corpus: str
     name: str
     extractor: str = "cnn"
     weights: Path | None = None
-    method: str = "edgeboxes"
+    method: str = BEST_PROPOSALS
     limit: int = 19
     layer: str = ""
     split: str = ""
@@ -77,7 +86,9 @@ class RegionsRequest:
 class ExtractedRegions:
     """The set, whether it is new, how many images have no picture, and how many no region besides it.
 
-    `clipped` boxes of a file reached out of their picture, and `outside` ones lay wholly outside.
+    Of the boxes of a file, `clipped` reached out of their picture and were cut, `outside` lay wholly outside,
+    and `elsewhere` are of images of the corpus that were not looked at; `unknown` are the images it names
+    that the corpus lacks, each once.
     """
 
     stored: FeatureSet
@@ -86,13 +97,42 @@ class ExtractedRegions:
     without: int
     clipped: int = 0
     outside: int = 0
+    elsewhere: int = 0
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def remarks(self) -> list[str]:
+        """What is to be known of the boxes of a file, a sentence each."""
+        counts = (
+            (self.clipped, "reached out of their picture and were cut"),
+            (self.outside, "lay wholly outside and were left out"),
+            (self.elsewhere, "are of images without a picture, or of another split, and were left out"),
+        )
+        found = [f"{number} boxes {what}" for number, what in counts if number]
+        if self.unknown:
+            found.append(f"{count_ids(self.unknown)} left out: the corpus has no such image")
+        return found
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for reports."""
+        return {
+            **self.stored.as_dict(),
+            "unchanged": not self.made,
+            "left_out": self.left_out,
+            "without": self.without,
+            "clipped": self.clipped,
+            "outside": self.outside,
+            "elsewhere": self.elsewhere,
+            "unknown": len(self.unknown),
+            "remarks": self.remarks,
+        }
 
 
 def extract_regions(wanted: RegionsRequest, *, progress: PhaseProgress = no_progress) -> ExtractedRegions:
     """Find regions, describe them, and write the set. What was stopped goes on where it ended.
 
-    Raises UnknownName, ImportRefused, BadWeights, BadPicture, ValueError where no image has a region, OSError
-    and Busy.
+    Raises UnknownName, FormatError, ImportRefused, BadWeights, BadPicture, ValueError where no image has a
+    region, OSError and Busy.
     """
     check_name(wanted.name, "feature set")
     if wanted.method not in REGION_METHODS:
@@ -104,15 +144,15 @@ def extract_regions(wanted: RegionsRequest, *, progress: PhaseProgress = no_prog
     layer = layer_to_read(corpus, wanted.layer or None) if wanted.method == "gold" else None
     if wanted.method == "gold" and layer is None:
         raise UnknownName(f"corpus {wanted.corpus!r} has no layer; import or draw boxes first")
-    names = names_of(wanted.corpus).image_name.values()
+    names = names_of(wanted.corpus)
     if wanted.split:
         check_split(corpus, wanted.split)
-    every = zip(names, stream_records(corpus=corpus, layer=layer), strict=True)
+    every = zip(names.image_name.values(), stream_records(corpus=corpus, layer=layer), strict=True)
     records = [(name, record) for name, record in every if wanted.split in ("", record.split)]
     shown = [(name, record) for name, record in records if record.picture is not None]
     if not shown:
         raise ValueError(f"no image of corpus {wanted.corpus!r} has a picture; import it with --images")
-    file = _BoxFile(wanted.file, wanted.corpus, shown) if wanted.method == "file" else None
+    file = _FileBoxes(wanted.file, names, shown) if wanted.method == "file" else None
     boxes = file.read(wanted.limit) if file else _boxes(wanted, shown, progress)
     without = sum(not len(own) for own in boxes)
     if wanted.whole:
@@ -159,7 +199,7 @@ def extract_regions(wanted: RegionsRequest, *, progress: PhaseProgress = no_prog
         },
     )
     stored, made = write_set(new, blocks, progress=progress)
-    counts = (file.clipped, file.outside) if file else (0, 0)
+    counts = (file.clipped, file.outside, file.elsewhere, tuple(file.unknown)) if file else ()
     return ExtractedRegions(stored, made, len(records) - len(shown), without, *counts)
 
 
@@ -233,53 +273,65 @@ def _known(record: ImageRecord) -> ProposedBoxes:
     return np.asarray(list(each), np.int32).reshape(-1, 4)
 
 
-class _BoxFile:
-    """A CSV file with the columns image, xmin, ymin, xmax and ymax; counts the boxes that it clips, and those
-    that it leaves out since they lie wholly outside of their picture."""
+class _FileBoxes:
+    """The boxes of a file that fall to the pictures which are looked at, the best of each, and counts of what
+    was cut or left out."""
 
-    def __init__(self, path: Path | None, corpus: str, shown: Sequence[tuple[str, ImageRecord]]) -> None:
+    def __init__(
+        self, path: Path | None, names: CorpusNames, shown: Sequence[tuple[str, ImageRecord]]
+    ) -> None:
         if path is None:
             raise ImportRefused("method file needs a file of boxes; give --boxes FILE")
-        check_file(path, "a CSV file of boxes")
-        self.path, self.corpus, self.shown = path, corpus, shown
-        self.clipped = self.outside = 0
+        check_file(path, "a file of boxes (CSV, COCO results as JSON, npz)")
+        self.path, self.names, self.shown = path, names, shown
+        self.clipped = self.outside = self.elsewhere = 0
+        self.unknown: dict[str, None] = {}
 
     def read(self, limit: int) -> list[ProposedBoxes]:
-        """The first `limit` boxes of each picture. Raises ImportRefused naming the line that is wrong."""
-        place_of = {name: place for place, (name, _) in enumerate(self.shown)} | {
-            record.id: place for place, (_, record) in enumerate(self.shown)
-        }
-        found: list[list[tuple[int, ...]]] = [[] for _ in self.shown]
-        with self.path.open(encoding="utf-8", newline="") as stream:
-            lines = csv.DictReader(stream)
-            if not set(COLUMNS) <= set(lines.fieldnames or ()):
-                raise ImportRefused(f"{self.path}: expected the columns {', '.join(COLUMNS)}")
-            for number, line in enumerate(lines, 2):
-                place = place_of.get(line["image"])
-                if place is None:
-                    raise ImportRefused(
-                        f"{self.path}, line {number}: image {line['image']!r} is not of corpus "
-                        f"{self.corpus!r}, or has no picture"
-                    )
-                try:
-                    box = tuple(int(line[column]) for column in COLUMNS[1:])
-                except (TypeError, ValueError):
-                    raise ImportRefused(f"{self.path}, line {number}: expected four whole numbers") from None
-                if box[0] > box[2] or box[1] > box[3]:
-                    raise ImportRefused(
-                        f"{self.path}, line {number}: box {box} has its corners in the wrong order"
-                    )
-                own = self._within(box, self.shown[place][1])
-                if own:
-                    found[place].append(own)
-        return [np.asarray(own[:limit], np.int32).reshape(-1, 4) for own in found]
+        """The `limit` boxes of each picture with the highest scores; of equal scores, the first ones.
 
-    def _within(self, box: tuple[int, ...], record: ImageRecord) -> tuple[int, ...]:
-        """The part of a box that is in the picture; nothing where there is none."""
+        Raises FormatError naming the line that is wrong, ImportRefused where no box is of the corpus.
+        """
+        place_of = {name: place for place, (name, _) in enumerate(self.shown)}
+        found: list[list[GivenBox]] = [[] for _ in self.shown]
+        of_corpus = 0
+        for given in read_boxes(self.path):
+            image = self.names.image.get(given.image)
+            if image is None:
+                self.unknown.setdefault(given.image)
+                continue
+            of_corpus += 1
+            place = place_of.get(self.names.image_name[image])
+            if place is None:
+                self.elsewhere += 1
+                continue
+            own = self._within(given.box, self.shown[place][1])
+            if own:
+                found[place].append(given._replace(box=own))
+                if len(found[place]) > _SPARE_BOXES + 2 * limit:
+                    found[place] = _best(found[place], limit)
+        if not of_corpus and self.unknown:
+            raise ImportRefused(
+                f"{self.path}: proposals of another corpus: none of its images is of corpus "
+                f"{self.names.corpus!r}: {count_ids(self.unknown)}; the corpus has, for example, "
+                f"{short_repr(self.shown[0][0])}"
+            )
+        return [
+            np.asarray([given.box for given in _best(own, limit)], np.int32).reshape(-1, 4) for own in found
+        ]
+
+    def _within(
+        self, box: tuple[int, int, int, int], record: ImageRecord
+    ) -> tuple[int, int, int, int] | None:
+        """The part of a box that is in the picture; None where there is none."""
         left, top, right, low = box
         own = (max(left, 1), max(top, 1), min(right, record.width), min(low, record.height))
         if own[0] > own[2] or own[1] > own[3]:
             self.outside += 1
-            return ()
+            return None
         self.clipped += own != box
         return own
+
+
+def _best(boxes: list[GivenBox], limit: int) -> list[GivenBox]:
+    return sorted(boxes, key=lambda given: -given.score)[:limit]

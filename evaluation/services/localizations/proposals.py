@@ -24,8 +24,8 @@ from evaluation.services.localizations.gold import BoxedMention, boxed_mentions_
 from evaluation.services.systems.sources import Sources
 from evaluation.significance.resampling import figure_interval
 
-#: Ranks up to which a region counts.
-PROPOSAL_RANKS = (10, 50, 100)
+#: Ranks up to which a region counts; the last, where an image has more regions than the one before.
+PROPOSAL_RANKS = (10, 50, 100, 1000)
 _Floats = NDArray[np.float64]
 
 
@@ -74,13 +74,17 @@ def proposals_of_set(row: LocalizationSet, mentions: list[BoxedMention]) -> Unra
 def score_proposals(
     *, corpus: str, regions: str, layer: str, subset: Subset | None, resampling: Resampling
 ) -> dict[str, Any]:
-    """Recall of the first k regions of each image, and of all, over boxed mentions and by category.
+    """Recall of the first k regions of each image, and of all, over boxed mentions and by category. Rows have
+    R@1000 where an image with boxed mentions has more than 100 regions.
 
     Raises UnknownName, ValueError for a set of other things, and ImportRefused for a layer without boxes.
     """
     found = feature_set(corpus, Sources(regions=regions).settled(corpus).regions)
     mentions = boxed_mentions_of(corpus, layer, subset)
-    ranks = _ranks(_boxes_of_images(found), mentions)
+    boxes_of = _boxes_of_images(found)
+    ranks = _ranks(boxes_of, mentions)
+    most = max(len(boxes_of.get(mention.image, ())) for mention in mentions)
+    up_to = [k for k in PROPOSAL_RANKS if k < PROPOSAL_RANKS[-1] or most > PROPOSAL_RANKS[-2]]
     rows = [("all", np.ones(len(mentions), bool))]
     held = {one for mention in mentions for one in mention.categories}
     for category in [*(one for one in CATEGORIES if one in held), *sorted(held - set(CATEGORIES))]:
@@ -89,7 +93,7 @@ def score_proposals(
     report: dict[str, Any] = {"corpus": corpus, "regions": found.label, "layer": layer, "rows": []}
     for name, own in rows:
         row: dict[str, Any] = {"category": name, "mentions": int(own.sum())}
-        for k in PROPOSAL_RANKS:
+        for k in up_to:
             row[f"R@{k}"] = float(box_recall(ranks[own], k).mean())
         row["all"] = float(upper_bound(ranks[own]).mean())
         bootstrap = resampling.over([images[place] for place in np.flatnonzero(own)])
@@ -121,7 +125,8 @@ def _ranks(boxes_of: dict[int, NDArray[Any]], mentions: list[BoxedMention]) -> _
 
 def table_of_proposals(report: dict[str, Any]) -> Table:
     """A row for all mentions, and one a category."""
-    columns = ["category", "mentions", *(f"R@{k}" for k in PROPOSAL_RANKS), "low", "high", "all"]
+    ranks = [f"R@{k}" for k in PROPOSAL_RANKS if f"R@{k}" in report["rows"][0]]
+    columns = ["category", "mentions", *ranks, "low", "high", "all"]
     rows = [[row.get(column) for column in columns] for row in report["rows"]]
     shown = ["R@100, low" if one == "low" else "R@100, high" if one == "high" else one for one in columns]
     return Table(shown, rows, dict.fromkeys(shown[2:], 4))

@@ -27,7 +27,7 @@ def check_proposed(regions: FeatureSet) -> None:
     if regions.origin.get("regions") == "gold":
         raise ImportRefused(
             f"the regions {regions.label!r} are boxes that people drew, which tell the answer; give "
-            "--regions SET with proposals (extract_regions --method edgeboxes makes some)"
+            "--regions SET with proposals (extract_regions makes some)"
         )
 
 

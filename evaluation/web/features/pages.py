@@ -16,12 +16,13 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotation import jobs
 from annotation.common.locks import Busy
 from annotation.common.registry import UnknownName
-from annotation.selectors.corpora import layers_of_corpora, splits_of_corpora
+from annotation.selectors.corpora import check_split, layers_of_corpora, splits_of_corpora
 from annotation.selectors.jobs import Job
 from annotation.web.common.access import RUNNING, account_of, for_roles
 from annotation.web.staff.frame import said
 from evaluation.services.common import ImportRefused, check_name, read_key_values
 from evaluation.services.features.importing import FeatureImport, import_features
+from evaluation.services.features.regions import REGION_METHODS
 from evaluation.services.features.store import (
     FEATURE_KINDS,
     NUMBER_TYPES,
@@ -38,10 +39,16 @@ from evaluation.web.frame import evaluation_frame, text_parameter
 from evaluation.web.job_lines import job_lines
 from evaluation.web.server_files import path_of_file, server_files
 from evaluation.web.splits import NotOffered, whole_in
-from evaluation.web.uploads import LARGEST_UPLOAD, UPLOAD_REFUSALS, upload_folder, uploaded_file
+from evaluation.web.uploads import (
+    LARGEST_UPLOAD,
+    UPLOAD_REFUSALS,
+    kept_for_job,
+    upload_folder,
+    uploaded_file,
+)
 
 #: How a page offers to find regions; "" describes whole pictures.
-METHODS_OFFERED = ("", "edgeboxes", "selective-search", "edges-and-segments", "grid", "gold")
+METHODS_OFFERED = ("", *REGION_METHODS)
 #: What stands for no network: the extractor that needs none.
 NO_NETWORK = "layout"
 #: Kinds of jobs that make feature sets.
@@ -81,6 +88,8 @@ def feature_list(request: HttpRequest) -> HttpResponse:
             networks=server_files("networks"),
             no_network=NO_NETWORK,
             layers=layers_of_corpora(corpora),
+            splits=splits_of_corpora(corpora),
+            box_files=server_files("boxes"),
             parses=parses_of_corpora(corpora),
             parse_files=server_files("parses"),
             word_fields=word_training_fields(),
@@ -175,14 +184,24 @@ def _extractor(network: str) -> dict[str, str]:
 def feature_extract(request: HttpRequest) -> HttpResponse:
     """Have the set computed as a job."""
     with said(request, jobs.JobError, NotOffered, ImportRefused, UnknownName) as tell:
-        enqueue_extraction(request, request.POST)
+        if request.FILES:
+            enqueue_sent_extraction(request, request.POST)
+        else:
+            enqueue_extraction(request, request.POST)
         tell(_("Computing the features. The progress is shown below."))
     return redirect("evaluation:features")
 
 
-def enqueue_extraction(request: HttpRequest, given: QueryDict) -> Job:
+def enqueue_sent_extraction(request: HttpRequest, given: QueryDict) -> Job:
+    """The same as `enqueue_extraction`, with boxes of the file that was sent with the form."""
+    with upload_folder(request, commands="extract_regions") as folder:
+        return enqueue_extraction(request, given, uploaded_file(request, folder, "file"))
+
+
+def enqueue_extraction(request: HttpRequest, given: QueryDict, sent: Path | None = None) -> Job:
     """The job that computes the features which a form asks for, of pictures or, with a `method`, of their
-    regions; raises JobError, NotOffered, ImportRefused, UnknownName."""
+    regions; method `file` takes the boxes that were `sent`, or a file of the server. Raises JobError,
+    NotOffered, ImportRefused, UnknownName."""
     corpus = offered.offered_corpus(request, text_parameter(given, "corpus"))
     name, network, method = (text_parameter(given, key) for key in ("name", "network", "method"))
     check_name(name, "feature set")
@@ -203,6 +222,31 @@ def enqueue_extraction(request: HttpRequest, given: QueryDict) -> Job:
             raise NotOffered(
                 _("There is no layer “%(name)s”: choose one of the list.") % {"name": layer[:60]}
             )
-        arguments |= {"method": method, "limit": limit, "layer": layer if method == "gold" else ""}
+        split = text_parameter(given, "split")
+        if split:
+            check_split(corpus, split)
+        arguments |= {
+            "method": method,
+            "limit": limit,
+            "layer": layer if method == "gold" else "",
+            "split": split,
+            "whole": given.get("no_whole") != "1",
+        }
+    if sent and method != "file":
+        raise NotOffered(_("A file of boxes was sent, but “boxes of a file” was not chosen."))
+    if method == "file":
+        arguments["file"] = _box_file(given, sent)
     kind = "extract_regions" if method else "extract_set"
     return jobs.enqueue(kind=kind, arguments=arguments, corpus=corpus, actor=account_of(request))
+
+
+def _box_file(given: QueryDict, sent: Path | None) -> str:
+    """Where the job finds the boxes: in the file that was sent, or in one of the server."""
+    if sent is not None:
+        return str(kept_for_job(sent))
+    chosen = text_parameter(given, "boxes")
+    if not chosen:
+        raise NotOffered(_("No file was uploaded: choose one."))
+    if chosen not in server_files("boxes"):
+        raise NotOffered(_("There is no file “%(name)s” on the server.") % {"name": chosen[:60]})
+    return path_of_file("boxes", chosen)

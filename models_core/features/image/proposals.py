@@ -25,7 +25,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-ProposalMethod = Literal["edgeboxes", "selective-search", "grid", "edges-and-segments"]
+ProposalMethod = Literal["edges-and-segments", "edgeboxes", "selective-search", "grid"]
+#: What finds the most among 100 boxes (docs/localization.md).
+BEST_PROPOSALS: ProposalMethod = "edges-and-segments"
 #: ProposedBoxes of one picture, shape (boxes, 4).
 ProposedBoxes = NDArray[np.int32]
 #: The longer side of what edge boxes and selective search look at, in pixels.
@@ -147,10 +149,10 @@ def _apart(boxes: ProposedBoxes, limit: int) -> ProposedBoxes:
 
 #: Name -> boxes of a picture's colours, shape (height, width, 3), as many as asked for at most.
 PROPOSALS: dict[ProposalMethod, Callable[[NDArray[np.uint8], int], ProposedBoxes]] = {
+    "edges-and-segments": edges_and_segments,
     "edgeboxes": edge_boxes,
     "selective-search": selective_search,
     "grid": lambda colours, limit: grid(colours.shape[1], colours.shape[0], limit),
-    "edges-and-segments": edges_and_segments,
 }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.api.features import ExtractionWanted
+from evaluation.api.features import RegionsSent
 from evaluation.api.systems import RankingWanted, TrainingWanted
 from tests.conftest import REPOSITORY
 
@@ -15,7 +15,7 @@ from tests.conftest import REPOSITORY
 FORMS: dict[str, tuple[Any, str, str]] = {
     "train": (TrainingWanted, "train.html", "evaluation:train"),
     "rank": (RankingWanted, "system.html", "evaluation:rank"),
-    "extract": (ExtractionWanted, "features.html", "evaluation:extract_features"),
+    "extract": (RegionsSent, "features.html", "evaluation:extract_features"),
 }
 
 

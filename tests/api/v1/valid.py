@@ -517,6 +517,10 @@ VALID: dict[str, Make] = {
     "features_extract": told(
         {"name": "net", "corpus": "quay", "network": "colours.onnx", "method": "grid", "limit": 4}
     ),
+    "regions_upload": lambda: ValidCall(
+        body={"name": "given", "corpus": "quay", "network": "layout", "method": "file"},
+        files={"file": ("x.csv", b"image,xmin,ymin,xmax,ymax\nscene-0.png,1,1,9,9\n")},
+    ),
     "features_remove": _feature_set,
     "features_upload": lambda: ValidCall(
         body={"name": "sent-set", "corpus": "quay", "kind": "image"},

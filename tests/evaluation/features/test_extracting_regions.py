@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError
 from PIL import Image
 
 from annotation import jobs
 from annotation.datasets.importing import import_records
+from annotation.formats.base import FormatError
 from annotation.jobs import JobError
 from annotation.models import Job
 from annotation.protocol.terms import (
@@ -24,12 +27,16 @@ from annotation.protocol.terms import (
     LayerRecord,
     Mention,
 )
+from evaluation.formats.box_files import read_boxes
 from evaluation.services.features import regions
 from evaluation.services.features.regions import RegionsRequest, extract_regions
 from evaluation.services.features.store import feature_set, feature_sets
+from evaluation.web.features.pages import METHODS_OFFERED
 from models_core.features.image.proposals import grid
 from tests.evaluation.database.conftest import said
 from tests.models_core.features.image.networks import colours
+from tests.web import world
+from tests.web.staff import words
 
 pytestmark = pytest.mark.django_db
 GIVEN: dict[str, Any] = {"shorter": 8, "output": "means", "mean": [0, 0, 0], "deviation": [1, 1, 1]}
@@ -115,6 +122,14 @@ def test_what_is_proposed_is_described_where_it_lies(drawn, network, method):
     assert (found.vectors()[near, 2] > 0.6 * 200 / 255).all()
 
 
+def test_the_method_that_finds_the_most_is_taken_unless_another_is_asked_for(drawn):
+    said("extract_regions", drawn, "--name", "command", "--extractor", "layout", "--limit", 3)
+    arguments = {"corpus": drawn, "name": "job", "extractor": "layout", "limit": 3}
+    assert jobs.run_queued_job(jobs.enqueue(kind="extract_regions", arguments=arguments).pk) == Job.DONE
+    found = {feature_set(drawn, name).origin["regions"] for name in ("command", "job")}
+    assert found == {"edges-and-segments"} == {METHODS_OFFERED[1]}
+
+
 def test_boxes_of_people_and_of_files_are_taken(drawn, network, tmp_path):
     rows = ["image,xmin,ymin,xmax,ymax", "1.png,41,21,70,50", "3,1,1,40,60", "1.png,1,1,20,20"]
     (tmp_path / "boxes.csv").write_text("\n".join(rows) + "\n")
@@ -156,10 +171,12 @@ def test_all_boxes_of_people_are_taken_and_those_around_several_whatever_the_lim
     ("lines", "says"),
     [
         (["image,x,y", "1,1,1"], "expected the columns image, xmin, ymin, xmax, ymax"),
-        (["9.png,1,1,2,2"], "line 2: image '9.png' is not of corpus 'drawn', or has no picture"),
-        (["1,1,1,2,2", "5.png,1,1,2,2"], "line 3: image '5.png' is not of corpus 'drawn', or has no picture"),
-        (["1,1,1,2"], "line 2: expected four whole numbers"),
-        (["1,1,1,2,two"], "line 2: expected four whole numbers"),
+        (
+            ["9.png,1,1,2,2", "8.png,1,1,2,2", "9.png,1,1,3,3"],
+            r"boxes.csv: proposals of another corpus: none .* of corpus 'drawn': 2 ids \('9.png', '8.png'\)",
+        ),
+        (["1,1,1,2"], "line 2: has the box '1,1,2,'; expected four whole numbers"),
+        (["1,1,1,2,2", "1,1,1,2,two"], "line 3: has the box '1,1,2,two'; expected four whole numbers"),
         (["1,5,1,4,2"], r"line 2: box \(5, 1, 4, 2\) has its corners in the wrong order"),
         (["1,1,9,4,2"], r"line 2: box \(1, 9, 4, 2\) has its corners in the wrong order"),
     ],
@@ -179,13 +196,120 @@ def test_boxes_that_reach_out_of_a_picture_are_cut_and_counted_and_no_network_is
     (tmp_path / "boxes.csv").write_text("\n".join(rows) + "\n")
     ask = ("--name", "cheap", "--extractor", "layout", "--method", "file", "--boxes", tmp_path / "boxes.csv")
     text = said("extract_regions", drawn, *ask, "--no-whole")
-    assert "2 boxes reached out of their picture and were cut, 1 lay wholly outside and were left out" in text
+    assert "2 boxes reached out of their picture and were cut; 1 boxes lay wholly outside and were " in text
     np.testing.assert_array_equal(boxes_of("cheap"), [[1, 21, 70, 60], [1, 1, 40, 60], [2, 2, 9, 9]])
     assert feature_set(drawn, "cheap").origin["extractor"] == "layout"
     with pytest.raises(CommandError, match="extractor layout takes no network; leave the weights out"):
         said("extract_regions", drawn, *ask, "--weights", tmp_path / "boxes.csv")
     with pytest.raises(CommandError, match="unknown setting 'shorter'; known: cells, bins, orientations"):
         said("extract_regions", drawn, *ask, "--set", "shorter=9")
+
+
+def test_boxes_of_a_file_without_the_whole_picture_are_asked_for_by_page(drawn, data_dir):
+    """Sent or of the server, with counts; a file that is wrong, or gone, is told of by its name alone."""
+    ada = world.signed_in("ada", "researcher")
+    form = {"name": "sent", "corpus": drawn, "network": "layout", "method": "file", "no_whole": "1"}
+    text = b"image,xmin,ymin,xmax,ymax\n1.png,-4,21,70,99\n1.png,81,1,90,9\n9.png,1,1,2,2\n"
+
+    def ask(**more: Any) -> str:
+        ada.post("/evaluation/features/extract/", {**form, **more})
+        job = Job.objects.latest("pk")
+        if job.state == Job.QUEUED:
+            jobs.run_queued_job(job.pk)
+        return words(ada.get("/evaluation/features/"))
+
+    shown = ask(file=SimpleUploadedFile("mine.csv", text))
+    assert "1 boxes reached out of their picture and were cut 1 boxes lay wholly outside and were" in shown
+    assert "1 ids ('9.png') left out: the corpus has no such image" in shown
+    np.testing.assert_array_equal(boxes_of("sent"), [[1, 21, 70, 60]])
+    result = Job.objects.get().result
+    assert [result[name] for name in ("clipped", "outside", "unknown", "without")] == [1, 1, 1, 4]
+    assert "There is no file “b.json” on the server." in ask(boxes="b.json")
+    assert "No file was uploaded: choose one." in ask()
+    sent = {"file": SimpleUploadedFile("mine.csv", text), "method": "grid"}
+    assert "A file of boxes was sent, but “boxes of a file” was not chosen." in ask(**sent)
+    assert Job.objects.count() == 1
+    (data_dir / "sources" / "boxes").mkdir(parents=True)
+    results = [{"image_id": n, "bbox": [0, 0, 5, 5], "score": n / 9} for n in range(3)]
+    (data_dir / "sources" / "boxes" / "b.json").write_text(json.dumps(results))
+    ask(boxes="b.json", name="served", no_whole="")
+    assert feature_set(drawn, "served").rows == PICTURES + 3
+    wrong = ask(file=SimpleUploadedFile("bad.csv", text + b"1.png,1,1\n"))
+    assert "bad.csv, line 5: has the box '1,1,,'" in wrong and str(data_dir) not in wrong
+    for folder in (data_dir / "uploads").iterdir():
+        shutil.rmtree(folder)
+    last = Job.objects.latest("pk")
+    jobs.resume_job(job_id=last.pk)
+    jobs.run_queued_job(last.pk)
+    assert "bad.csv is no longer there: files that are sent are kept for a day; send it again" in ask(name="")
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "npz"])
+def test_boxes_of_each_form_are_the_same_regions(drawn, tmp_path, form):
+    """Of images by any of their names; of equal or no scores the first, else the best ones."""
+    ids = ["1.png", "3", "1", "1.png", "nobody.png", "5.png", "3.png"]
+    boxes = [(41, 21, 70, 50), (81, 1, 90, 9), (-3, 2, 9, 99), (5, 5, 6, 6), (1, 1, 2, 2), (1, 1, 2, 2)]
+    boxes.append((1, 1, 40, 60))
+    scores, file = [0.5, 0.9, 0.5, 0.25, 1, 1, 0], tmp_path / f"boxes.{form}"
+    if form == "csv":
+        rows = [",".join(map(str, (one, *box))) for one, box in zip(ids, boxes, strict=True)]
+        file.write_text("\ufeff" + "\n".join(["image,xmin,ymin,xmax,ymax", *rows]))
+    elif form == "json":
+        numbers = [3 if one == "3" else one for one in ids]
+        # A part of a pixel goes to the nearest.
+        given = [[a - 0.75, b - 1.25, c - a + 1, d - b + 1] for a, b, c, d in boxes]
+        results = zip(numbers, given, scores, strict=True)
+        file.write_text(
+            json.dumps([{"image_id": n, "bbox": b, "score": s, "category_id": 1} for n, b, s in results])
+        )
+    else:
+        np.savez(file, boxes=np.asarray(boxes, np.float32), ids=np.asarray(ids), scores=scores)
+    ask = ("--extractor", "layout", "--method", "file", "--boxes", file, "--no-whole", "--limit", 2)
+    told = json.loads(said("extract_regions", drawn, "--name", "given", *ask, "--json"))
+    assert [told[name] for name in ("clipped", "outside", "elsewhere", "unknown")] == [1, 1, 1, 1]
+    assert told["remarks"][-1] == "1 ids ('nobody.png') left out: the corpus has no such image"
+    assert feature_set(drawn, "given").ids() == ("1.png", "1.png", "3.png")
+    np.testing.assert_array_equal(boxes_of("given"), [BRIGHT, [1, 2, 9, 60], [1, 1, 40, 60]])
+
+
+def _result(**change: Any) -> dict[str, Any]:
+    return {"image_id": 1, "bbox": [0, 0, 5, 5], "score": 0.5, **change}
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"images": []}, "holds no list of boxes; expected COCO results"),
+        ([_result(), 7], "entry 2: is 7; expected an object"),
+        ([_result(), _result(bbox=[0, 0, 5])], r"entry 2: 'bbox' is \[0, 0, 5\]; expected x, y, width"),
+        ([_result(bbox=[0, 0, 5, 0])], "entry 1: 'bbox' is"),
+        ([_result(bbox=[0, 0, 5, True])], "entry 1: 'bbox' is"),
+        ([_result(bbox=[10**12, 0, 5, 5])], "entry 1: 'bbox' is"),
+        ([_result(score=None)], "entry 1: 'score' is None; expected a finite number"),
+        ([{"bbox": [0, 0, 5, 5], "score": 1}], "entry 1: 'image_id' is missing"),
+        ('[{"image_id": 1,', "the JSON ends in the middle"),
+        ({"boxes": np.ones((2, 3))}, r"boxes have shape \(2, 3\) of float64; expected numbers of shape"),
+        ({"boxes": np.ones((2, 4))}, "has no ids 'ids'"),
+        ({"boxes": np.ones((1, 4)), "ids": ["1", "2"]}, "2 ids 'ids' for 1 rows"),
+        ({"boxes": [[1, 1, 2, 2], [3, 1, 2, 2]], "ids": ["1", "2"]}, r"box 1 \(counted from 0\), of '2', is"),
+        ({"boxes": [[1, 1, np.nan, 2]], "ids": ["1"]}, r"box 0 \(counted from 0\), of '1', is"),
+        ({"boxes": [[1, 1, 2, 2]], "ids": ["1"], "scores": [np.inf]}, "its score inf"),
+        ({"boxes": [[1, 1, 2, 2]], "ids": ["1"], "scores": [1, 2]}, "expected a number for each box"),
+        ({"vectors": np.ones((2, 3)), "ids": ["1", "2"]}, "contains no array 'boxes'"),
+    ],
+)
+def test_results_and_arrays_that_are_no_boxes_are_refused_by_their_entry(tmp_path, given, says):
+    """One line, which names what is wrong."""
+    if isinstance(given, dict) and "images" not in given:
+        file = tmp_path / "boxes.npz"
+        arrays: dict[str, Any] = {name: np.asarray(value) for name, value in given.items()}
+        np.savez(file, **arrays)
+    else:
+        file = tmp_path / "boxes.json"
+        file.write_text(given if isinstance(given, str) else json.dumps(given))
+    with pytest.raises(FormatError, match=says) as caught:
+        list(read_boxes(file))
+    assert str(caught.value).startswith(str(file)) and "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -209,6 +333,6 @@ def test_a_corpus_without_pictures_and_an_unknown_method_are_refused(drawn, netw
     arguments = {"corpus": drawn, "name": "b", "weights": str(network), "method": "guess"}
     job = jobs.enqueue(kind="extract_regions", arguments=arguments)
     assert jobs.run_queued_job(job.pk) == Job.FAILED
-    assert "method 'guess': expected one of edgeboxes" in Job.objects.get(pk=job.pk).error
+    assert "method 'guess': expected one of edges-and-segments" in Job.objects.get(pk=job.pk).error
     with pytest.raises(JobError):
         jobs.enqueue(kind="extract_regions", arguments={"corpus": drawn, "beyond": 1})

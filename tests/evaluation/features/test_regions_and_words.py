@@ -22,7 +22,7 @@ from annotation.datasets.importing import import_records
 from annotation.formats.base import FormatError
 from annotation.models import Image
 from annotation.protocol.terms import CaptionRecord, ImageRecord
-from evaluation.formats import fasttext_models, word_vectors
+from evaluation.formats import fasttext_models, feature_files, word_vectors
 from evaluation.formats.feature_files import open_features
 from evaluation.selectors import words_of
 from evaluation.services.common import ImportRefused
@@ -96,14 +96,28 @@ def test_other_boxes_are_another_version_and_regions_of_unknown_images_are_left_
     assert found.remarks[1].startswith(f"{IMAGES - 3} ids (")
 
 
+@pytest.mark.parametrize("write", [npz, hdf5])
+@pytest.mark.parametrize("block", [1, 2, 4])
+def test_regions_in_any_order_keep_their_image_vector_and_box(
+    sized: str, tmp_path: Path, monkeypatch, write, block: int
+):
+    """Whatever is read at a time: images alternate, so that their regions are moved together."""
+    monkeypatch.setattr(feature_files, "FEATURE_BLOCK_ROWS", block)
+    monkeypatch.setitem(globals(), "OF", [NAMES[0], NAMES[3], NAMES[0], NAMES[3]])
+    found = imported(sized, npz(tmp_path, OF) if write is npz else write(tmp_path), "region").set
+    order = [0, 2, 1, 3]
+    assert list(found.ids()) == [OF[place] for place in order]
+    np.testing.assert_array_equal(found.vectors(), ROWS[order])
+    np.testing.assert_array_equal(found.boxes(), BOXES[order].astype(np.float32))
+
+
 @pytest.mark.parametrize(
     ("boxes", "says"),
     [
         (BOXES[:3], r"boxes have shape \(3, 4\) of float64, and there are 4 ids"),
         (BOXES[:, [2, 1, 0, 3]], r"box 0 \(counted from 0\), of .*, is \[20.0, 1.0, 1.0, 10.0\]"),
         (BOXES * [[1, np.nan, 1, 1]], r"box 0 \(counted from 0\), .* nan"),
-        (BOXES - 1, r"2 of 4 boxes leave their picture, first \[0.0, 0.0, 19.0, 9.0\] of .*counted from 1"),
-        (BOXES + [[0, 0, 0, 1]], "2 of 4 boxes leave their picture"),
+        (BOXES + 70, r"all 4 boxes lie outside their pictures, first \[71.0, 71.0, 90.0, 80.0\] of .*from 1"),
     ],
 )
 def test_boxes_that_cannot_be_are_named_and_leave_nothing(
@@ -112,6 +126,20 @@ def test_boxes_that_cannot_be_are_named_and_leave_nothing(
     with pytest.raises((FormatError, ImportRefused), match=says):
         imported(sized, npz(tmp_path, boxes=boxes), "region")
     assert not (data_dir / "features" / sized).exists()
+
+
+def test_boxes_are_cut_to_their_pictures_and_regions_wholly_outside_go_with_their_vectors(
+    sized: str, tmp_path: Path
+):
+    Image.objects.filter(filename=NAMES[1]).update(width=0, height=0)  # of unknown size
+    boxes = BOXES + [[-3, 0, 0, 0], [0, 0, 1, 0.5], [0, -20, 0, -9], [0, 0, 900, 900]]
+    found = imported(sized, npz(tmp_path, boxes=boxes), "region")
+    assert list(found.set.ids()) == [OF[0], OF[1], OF[3]]
+    np.testing.assert_array_equal(found.set.vectors(), ROWS[[0, 1, 3]])
+    np.testing.assert_array_equal(found.set.boxes(), [[1, 1, 20, 10], [5, 5, 64, 48], [1, 1, 964, 948]])
+    assert "2 boxes reached out of their picture and were cut" in found.remarks
+    left_out = f"1 regions lay wholly outside their picture and were left out, first of {OF[2]!r}"
+    assert left_out in found.remarks and found.set.origin["left_out"] == 1
 
 
 def test_regions_without_boxes_are_refused_and_images_may_not_come_twice(sized: str, tmp_path: Path):

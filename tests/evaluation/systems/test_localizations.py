@@ -21,6 +21,7 @@ from annotation.workers.api_tokens import make_api_token
 from evaluation.models import LocalizationSet, PhraseLocalization, Run, System
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.localizations.kept_scores import kept_reports
+from evaluation.services.features.store import feature_set
 from evaluation.services.localizations.sets import detections_of, localized_mentions, remove_localization_set
 from evaluation.services.systems.training import system_named
 from evaluation.web.systems import localizations as localization_pages
@@ -532,13 +533,23 @@ def test_regions_and_phrases_help_to_rank(grounded):
             said("train_system", "x", *options)
 
 
-def test_what_regions_allow_is_told_by_category_and_needs_no_localizer(scenes):
+def test_what_regions_allow_is_told_by_category_and_needs_no_localizer(scenes, tmp_path):
     ask = ("score_proposals", scenes, "parts", "--split", "test")
     report = json.loads(said(*ask, "--json"))
     assert [(row["category"], row["mentions"]) for row in report["rows"]] == [("all", 60), ("other", 60)]
     assert report["rows"][0]["R@10"] == report["rows"][0]["all"] == 1 and report["regions_an_image"] == 5
+    assert "R@1000" not in report["rows"][0]
     assert "5.0 regions an image, 15 images with boxed mentions" in said(*ask)
     with pytest.raises(CommandError, match="feature set 'whole:1' is of images; give one of regions"):
         said("score_proposals", scenes, "whole")
+    parts = feature_set(scenes, "parts")
+    names = dict.fromkeys(parts.ids())
+    boxes = np.concatenate([[[1, 1, 2, 2]] * 100, BOXES])
+    arrays: dict[str, Any] = {"ids": np.repeat(list(names), 105), "boxes": np.tile(boxes, (len(names), 1))}
+    np.savez(tmp_path / "late.npz", vectors=np.zeros((len(arrays["ids"]), 1)), **arrays)
+    said("import_features", scenes, tmp_path / "late.npz", "--name", "late", "--kind", "region")
+    row = json.loads(said("score_proposals", scenes, "late", "--split", "test", "--json"))["rows"][0]
+    assert [row[f"R@{k}"] for k in (10, 50, 100, 1000)] == [0, 0, 0, row["all"]] == [0, 0, 0, 1]
+    assert "R@1000" in said("score_proposals", scenes, "late", "--split", "test")
     with pytest.raises(CommandError, match="unknown feature set 'none' of corpus 'scenes'"):
         said("score_proposals", scenes, "none")

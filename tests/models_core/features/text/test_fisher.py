@@ -10,6 +10,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from skimage.feature import fisher_vector
 from sklearn.mixture import GaussianMixture
 
 from models_core.checked_fields import BadField
@@ -123,19 +124,21 @@ def test_gradients_are_finite_differences_of_the_log_likelihood(family: Family) 
                     assert gradients[order, k, d] == pytest.approx(slope, abs=1e-5, rel=1e-5)
 
 
-def test_gaussian_vectors_are_those_of_moments() -> None:
-    """Perronnin's equations from sums of p, p x and p x^2, as scikit-image computes them (there with the
-    opposite sign by scale; it is no requirement, so that it is not imported)."""
-    fisher = FisherVectors(learn("gaussian"), PLAIN)
-    found, given = fisher.mixture.parameters_, some_phrases((5, 40))
-    m, s, root = found.locations, found.scales, np.sqrt(found.weights)[:, None]
+@pytest.mark.parametrize("improved", [False, True])
+def test_gaussian_vectors_are_those_of_scikit_image(improved: bool) -> None:
+    """Theirs begin with a number for each weight, which ours lack, and have the opposite sign by scale. Their
+    length of 1 counts the numbers of weights, so that it is taken anew without these."""
+    settings = FisherSettings() if improved else PLAIN
+    fisher = FisherVectors(learn("gaussian"), settings)
+    found, given = fisher.mixture.parameters_, some_phrases((1, 5, 40))
+    theirs = GaussianMixture(len(found.weights), covariance_type="diag")
+    theirs.weights_, theirs.means_, theirs.covariances_ = found.weights, found.locations, found.scales**2
+    theirs.precisions_cholesky_ = 1 / found.scales
     for place, vector in enumerate(whole(fisher, given)):
-        rows = given.item(place).astype(float)
-        shares = fisher.mixture.posteriors(rows).T / len(rows)
-        mass, first, second = shares.sum(axis=1)[:, None], shares @ rows, shares @ rows**2
-        by_location = (first - mass * m) / (root * s)
-        by_scale = (second - 2 * m * first + mass * (m**2 - s**2)) / (np.sqrt(2) * root * s**2)
-        assert vector == pytest.approx(np.concatenate([by_location.ravel(), by_scale.ravel()]), abs=1e-6)
+        other = fisher_vector(given.item(place).astype(float), theirs, improved=improved)
+        other = other[len(found.weights) :] * np.repeat([1, -1], fisher.size // 2)
+        expected = other / np.linalg.norm(other) if improved else other
+        assert vector == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -1,0 +1,152 @@
+"""Files of boxes in pictures, without vectors: what finds regions elsewhere, one box after the other.
+
+Three forms, told apart by how the file's name ends:
+
+- `.json`: the results of the COCO evaluation, one list of `{"image_id": 42, "bbox": [x, y, width, height],
+  "score": 0.9}` (Lin et al. 2014; x and y from 0, parts of pixels are rounded); other fields, so also
+  `category_id`, are passed over;
+- `.npz`: `boxes`, shape (boxes, 4), with `ids`, the image of each, and `scores` where there are some;
+- any other: CSV with the columns image, xmin, ymin, xmax and ymax, whole numbers.
+
+Boxes of npz and CSV are xmin, ymin, xmax, ymax in pixels, counted from 1 and inclusive.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from annotation.formats.base import FormatError
+from annotation.formats.fields import Fields
+from annotation.formats.files.json_stream import items
+from annotation.formats.files.text import lines, short_repr
+from evaluation.formats.arrays import open_arrays
+from evaluation.formats.scores import ids_of, named_array
+
+#: How the names of such files end.
+BOX_SUFFIXES = (".csv", ".json", ".npz")
+COLUMNS = ("image", "xmin", "ymin", "xmax", "ymax")
+#: Pixels from the picture's corner beyond which a number is a mistake.
+_FARTHEST = 1e8
+#: Rows of arrays that are read at a time.
+_ROWS = 65_536
+_RESULT = '[{"image_id": 42, "bbox": [x, y, width, height], "score": 0.9}, ...]'
+
+
+class GivenBox(NamedTuple):
+    """A box (xmin, ymin, xmax, ymax) in pixels, counted from 1 and inclusive, of the image that the file
+    calls `image`. A higher `score` is better; 0 where the file has none."""
+
+    image: str
+    box: tuple[int, int, int, int]
+    score: float = 0.0
+
+
+def read_boxes(path: Path) -> Iterator[GivenBox]:
+    """Stream the boxes of a file in its order; they may reach out of their pictures.
+
+    Raises FormatError, which names the line or the entry (from 1; rows of arrays from 0), for what is no box
+    with its corners in order, of an image, with a finite score, and for a file that is of no such form.
+    """
+    match path.suffix.lower():
+        case ".json":
+            return _results(path)
+        case ".npz":
+            return _arrays(path)
+        case _:
+            return _rows(path)
+
+
+def _rows(path: Path) -> Iterator[GivenBox]:
+    found = csv.DictReader(text for _, text in lines(path, keep_ends=True))
+    number = 1
+    try:
+        if not set(COLUMNS) <= set(found.fieldnames or ()):
+            raise FormatError(
+                f"has the columns {short_repr(', '.join(found.fieldnames or ()))}",
+                file=path,
+                expected=f"the columns {', '.join(COLUMNS)}",
+            )
+        for line in found:
+            number = found.line_num
+            try:
+                left, top, right, low = (int(line[column]) for column in COLUMNS[1:])
+            except (TypeError, ValueError):
+                told = short_repr(",".join(str(line[column] or "") for column in COLUMNS[1:]))
+                raise FormatError(
+                    f"has the box {told}", file=path, line=number, expected="four whole numbers"
+                ) from None
+            box = (left, top, right, low)
+            if left > right or top > low or max(map(abs, box)) > _FARTHEST:
+                raise FormatError(
+                    f"box {short_repr(box)} has its corners in the wrong order, or far outside",
+                    file=path,
+                    line=number,
+                    expected="xmin <= xmax and ymin <= ymax",
+                )
+            yield GivenBox(line["image"] or "", box)
+    except csv.Error as error:
+        raise FormatError(f"is no CSV ({error})", file=path, line=number, expected="CSV") from error
+
+
+def _results(path: Path) -> Iterator[GivenBox]:
+    number = 0
+    for number, item in enumerate(items(path, "item"), 1):
+        entry = Fields(item, what=f"entry {number}", file=path)
+        image, given, score = entry.identifier("image_id"), entry.list("bbox"), entry.value.get("score")
+        if len(given) != 4 or not all(_is_number(one) for one in given) or min(given[2:]) <= 0:
+            raise entry.refuse(
+                f"'bbox' is {short_repr(given)}", "x, y, width and height, the last two above 0"
+            )
+        if score is None or not _is_number(score, most=sys.float_info.max):
+            raise entry.refuse(f"'score' is {short_repr(score)}", "a finite number")
+        x, y, width, height = given
+        left, top = round(x), round(y)
+        right, low = max(round(x + width), left + 1), max(round(y + height), top + 1)
+        yield GivenBox(image, (left + 1, top + 1, right, low), float(score))
+    if not number:
+        raise FormatError("holds no list of boxes", file=path, expected=f"COCO results, as in {_RESULT}")
+
+
+def _is_number(value: Any, most: float = _FARTHEST) -> bool:
+    """Whether it is a finite number, of at most that size; to Python, true is a number."""
+    return type(value) in (int, float) and abs(value) <= most
+
+
+def _arrays(path: Path) -> Iterator[GivenBox]:
+    held = open_arrays(path)
+    boxes = named_array(held, "boxes")
+    if boxes.ndim != 2 or boxes.shape[1] != 4 or boxes.dtype.kind not in "fiu":
+        raise FormatError(
+            f"boxes have shape {boxes.shape} of {boxes.dtype}",
+            file=path,
+            expected="numbers of shape (boxes, 4)",
+        )
+    ids = ids_of(held, "ids", len(boxes), once=False)
+    scores = held.arrays.get("scores")
+    if scores is not None and (scores.shape != (len(boxes),) or scores.dtype.kind not in "fiu"):
+        raise FormatError(
+            f"scores have shape {scores.shape} of {scores.dtype}, and there are {len(boxes)} boxes",
+            file=path,
+            expected="a number for each box",
+        )
+    for start in range(0, len(boxes), _ROWS):
+        part = np.asarray(boxes[start : start + _ROWS], np.float64)
+        told = np.zeros(len(part)) if scores is None else np.asarray(scores[start : start + _ROWS], float)
+        wrong = ~(np.abs(part) <= _FARTHEST).all(axis=1) | (part[:, 2:] < part[:, :2]).any(axis=1)
+        wrong |= ~np.isfinite(told)
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise FormatError(
+                f"box {start + row} (counted from 0), of {short_repr(ids[start + row])}, is "
+                f"{part[row].tolist()}, its score {told[row]:g}",
+                file=path,
+                expected="xmin, ymin, xmax, ymax with xmin <= xmax and ymin <= ymax, and a finite score",
+            )
+        for row, (left, top, right, low) in enumerate(np.rint(part).astype(int).tolist()):
+            yield GivenBox(ids[start + row], (left, top, right, low), float(told[row]))
