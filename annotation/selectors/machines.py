@@ -140,6 +140,15 @@ def stored_proposals(machine: Machine) -> Iterator[tuple[str, Proposals]]:
         yield key, proposals_from(boxes)
 
 
+def picture_sizes(campaign: Campaign) -> dict[str, tuple[int, int]]:
+    """Key of each image that a campaign asks about -> width and height of its picture, 0 where not known."""
+    rows = OpenImage.objects.filter(campaign=campaign)
+    return {
+        key: (wide, high)
+        for key, wide, high in rows.values_list("image__key", "image__width", "image__height")
+    }
+
+
 def drawing_kinds(campaign: Campaign) -> tuple[str, ...]:
     """The kinds of a campaign at which a machine draws boxes."""
     return tuple(kind for kind in machine_kinds(campaign.kinds) if draws(kind))

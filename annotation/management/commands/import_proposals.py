@@ -9,9 +9,10 @@ from django.core.management.base import CommandParser
 
 from annotation.campaigns import CampaignError, campaign_named, machines
 from annotation.formats.base import FormatError
-from annotation.formats.proposals import read_proposals
+from annotation.formats.proposals import OutOfPicture, read_proposals
 from annotation.management.base import ReportCommand
 from annotation.queue import machine_turns, submission
+from annotation.selectors.machines import picture_sizes
 
 
 class Command(ReportCommand):
@@ -30,7 +31,8 @@ class Command(ReportCommand):
     def report(self, **options: Any) -> dict[str, Any]:
         campaign = campaign_named(options["campaign"])
         machine = machines.machine_named(campaign, options["machine"])
-        found = list(read_proposals(options["file"]))
+        sizes, out = picture_sizes(campaign), OutOfPicture()
+        found = list(read_proposals(options["file"], size_of=lambda image: sizes.get(image, (0, 0)), out=out))
         images = machines.store_proposals(machine, found, version=machine.version + 1)
         version = machines.machine_learnt(machine, images=0, source=f"file {options['file'].name}")
         answers = machine_turns.take_turns(campaign, submission.submit)
@@ -40,10 +42,18 @@ class Command(ReportCommand):
             "version": version,
             "images": images,
             "answers": answers,
+            "clipped": out.clipped,
+            "outside": out.outside,
         }
 
     def show(self, report: dict[str, Any]) -> str:
+        of_file = (
+            f"; {report['clipped']} boxes reached out of their picture and were cut, {report['outside']} lay "
+            "wholly outside and were left out"
+            if report["clipped"] or report["outside"]
+            else ""
+        )
         return (
             f"machine {report['machine']}, version {report['version']}: boxes for {report['images']} images; "
-            f"{report['answers']} questions answered at once"
+            f"{report['answers']} questions answered at once{of_file}"
         )

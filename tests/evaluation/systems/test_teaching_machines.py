@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +55,6 @@ def settings_now(world: World, **machine: Any) -> None:
 
 
 def call(command: str, *arguments: str) -> dict[str, Any]:
-    from io import StringIO
-
     out = StringIO()
     call_command(command, *arguments, "--json", stdout=out)
     found: dict[str, Any] = json.loads(out.getvalue())
@@ -222,6 +221,25 @@ def test_proposals_come_from_a_file(world: World, tmp_path: Path) -> None:
     assert Machine.objects.get().source == "file boxes.jsonl"
 
 
+def test_what_reaches_out_of_the_picture_is_cut_and_counted(world: World, tmp_path: Path) -> None:
+    machines.machine_add(campaign=world.campaign, name="drawer")
+    truth = next(iter(world.truths.values()))
+    image = world.corpus.images.get(key=truth.image)
+    wide, high, name = image.width, image.height, next(iter(truth.mentions))
+    assert wide > 40 and high > 40
+    boxes = [[-3, 0, 20, 30, 0.9], [5, 5, 30, 30, 0.8], [30, 30, wide + 9, high + 1, 0.7]]
+    boxes += [[wide + 1, 3, wide + 5, 9, 0.6], [-9, 3, 0, 9, 0.5]]
+    file = tmp_path / "boxes.jsonl"
+    file.write_text(json.dumps({"image": truth.image, "boxes": {name: boxes}}) + "\n")
+    report = call("import_proposals", world.campaign.name, "drawer", str(file))
+    assert (report["images"], report["clipped"], report["outside"]) == (1, 2, 2)
+    kept = [[1, 1, 20, 30, 0.9], [5, 5, 30, 30, 0.8], [30, 30, wide, high, 0.7]]
+    assert MachineProposals.objects.get().boxes == {name: kept}
+    out = StringIO()
+    call_command("import_proposals", world.campaign.name, "drawer", str(file), stdout=out)
+    assert "2 boxes reached out of their picture and were cut, 2 lay wholly outside" in out.getvalue()
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
@@ -229,7 +247,7 @@ def test_proposals_come_from_a_file(world: World, tmp_path: Path) -> None:
         ('{"image": "a"}', "line 1: no proposals \\('boxes'\\)"),
         ('{"image": "a", "boxes": {"0:0-1": [[1, 2, 3]]}}', "no proposals"),
         ('{"image": "a", "boxes": {"0:0-1": [[1, 2, 3.5, 4, 0.5]]}}', "is not four whole numbers"),
-        ('{"image": "a", "boxes": {"0:0-1": [[9, 2, 3, 4, 0.5]]}}', "is not valid"),
+        ('{"image": "a", "boxes": {"0:0-1": [[9, 2, 3, 4, 0.5]]}}', "has its corners in the wrong order"),
         ('{"image": "a", "boxes": {"0:0-1": [[1, 2, 3, 4, 1.5]]}}', "chance 1.5 is not from 0 to 1"),
         ('{"image": "a", "boxes": {}}\n{"image": "a", "boxes": {}}', "line 2: image 'a' comes twice"),
     ],
