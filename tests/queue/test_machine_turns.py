@@ -33,7 +33,13 @@ from annotation.queue.leases import NoTask
 from annotation.selectors.campaign.cost import costs
 from annotation.selectors.drawing_ways import drawing_ways
 from annotation.selectors.layer_cost import answers_cost
-from annotation.selectors.machines import JudgedBox, category_records, judged_boxes, machine_at_work
+from annotation.selectors.machines import (
+    JudgedBox,
+    category_records,
+    judged_boxes,
+    machine_at_work,
+    machine_reports,
+)
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
 
@@ -164,7 +170,7 @@ def test_a_refused_box_is_not_proposed_again_once_a_person_has_drawn_another() -
     assert Judgment.objects.filter(worker=machine.worker).count() == first
 
 
-def test_a_bad_machine_is_suspended_by_its_verdicts_and_its_categories_before_it() -> None:
+def test_a_bad_machine_is_suspended_by_its_verdicts() -> None:
     strict = {**WITH_MACHINE, "trust": {**TRUSTING["trust"], "drawing_known": 12}}
     world = World(some_images(8), settings=strict)
     machine = a_machine(world, wrong=True)
@@ -178,6 +184,37 @@ def test_a_bad_machine_is_suspended_by_its_verdicts_and_its_categories_before_it
     machines.machine_learnt(machine, images=20, source="more")
     standing.refresh_from_db()
     assert (standing.state, standing.known) == ("probation", 0)
+
+
+def test_a_category_in_which_a_machine_is_bad_is_left_to_people_while_it_draws_the_others() -> None:
+    soon = {"trust": {**TRUSTING["trust"], "verdict_known": 4, "drawing_known": 4}}
+    world, machine = to_draw(7, **soon)
+    for row in MachineProposals.objects.filter(machine=machine).select_related("image"):
+        for name, mention in world.truths[row.image.image_id].mentions.items():
+            if "clothing" in mention.categories:
+                row.boxes[name] = [[1, 1, 4, 4, 0.9]]
+        row.save()
+    *first, one, other = world.images()
+    assert [machine_turns.take_turn(image.pk, submission.submit) for image in first] == [2] * 5
+    world.work([q.BOX_QUALITY])
+    own = Judgment.objects.filter(worker=machine.worker)
+    assert own.count() == 10
+    # Of a person and a hat in each picture it draws the person, and people draw the hat.
+    assert turns(world) == 2
+    assert set(own.filter(image__in=[one, other], xmax__gt=4).values_list("image", flat=True)) == {
+        one.pk,
+        other.pk,
+    }
+    (report,) = machine_reports(world.campaign)
+    assert report.state != "suspended"
+    assert [(record.category, record.judged, record.good, record.left) for record in report.categories] == [
+        ("people", 5, 5, False),
+        ("clothing", 5, 0, True),
+    ]
+    # When it has learned again, it may try again.
+    machines.machine_learnt(machine, images=20, source="more")
+    (report,) = machine_reports(world.campaign)
+    assert not report.categories and report.judged == 10
 
 
 def test_a_machine_leaves_what_it_is_not_sure_of() -> None:
@@ -286,9 +323,9 @@ def tries(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return found
 
 
-def to_draw(images: int) -> tuple[World, Machine]:
+def to_draw(images: int, **settings: Any) -> tuple[World, Machine]:
     """A world whose people have done all that comes before drawing, and who may judge boxes."""
-    world = World(some_images(images), settings=WITH_MACHINE)
+    world = World(some_images(images), settings={**WITH_MACHINE, **settings})
     world.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
     assert isinstance(world.take(0, q.BOX_QUALITY), NoTask)
     return world, a_machine(world)
