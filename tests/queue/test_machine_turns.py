@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -30,6 +31,7 @@ from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
 from annotation.queue import image_state, leases, machine_turns, submission
 from annotation.queue.leases import NoTask
+from annotation.selectors import machines as selectors
 from annotation.selectors.campaign.cost import costs
 from annotation.selectors.drawing_ways import drawing_ways
 from annotation.selectors.layer_cost import answers_cost
@@ -103,7 +105,7 @@ def test_a_machine_draws_and_people_judge() -> None:
         (q.BOX_DRAWING, "drawn")
     }
     # Each of its boxes has a verdict of a person, and its layer says who drew what.
-    boxes = judged_boxes(machine)
+    boxes = list(judged_boxes(machine))
     assert boxes and all(box.good for box in boxes)
     assert sum(record.good for record in category_records(boxes)) >= len(boxes)
     for image in world.images():
@@ -186,7 +188,12 @@ def test_a_bad_machine_is_suspended_by_its_verdicts() -> None:
     assert (standing.state, standing.known) == ("probation", 0)
 
 
-def test_a_category_in_which_a_machine_is_bad_is_left_to_people_while_it_draws_the_others() -> None:
+@pytest.mark.parametrize("portion", [400, 2])
+def test_a_category_in_which_a_machine_is_bad_is_left_to_people_while_it_draws_the_others(
+    portion: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However few boxes are read at once: the newest of a rare category lie further back than those."""
+    monkeypatch.setattr(selectors, "PORTION", portion)
     soon = {"trust": {**TRUSTING["trust"], "verdict_known": 4, "drawing_known": 4}}
     world, machine = to_draw(7, **soon)
     for row in MachineProposals.objects.filter(machine=machine).select_related("image"):
@@ -213,6 +220,10 @@ def test_a_category_in_which_a_machine_is_bad_is_left_to_people_while_it_draws_t
     ]
     # When it has learned again, it may try again.
     machines.machine_learnt(machine, images=20, source="more")
+    assert machine.campaign == world.campaign
+    with CaptureQueriesContext(connection) as seen:
+        assert list(judged_boxes(machine, since=machine.version)) == []
+    assert len(seen) == 1  # Older boxes are not read to their end.
     (report,) = machine_reports(world.campaign)
     assert not report.categories and report.judged == 10
 
@@ -338,7 +349,7 @@ def test_a_machine_that_waits_for_verdicts_does_not_try_every_task(
     most = settings_of(world.campaign.settings).trust.drawing_unjudged
     looks: list[Machine] = []
 
-    def look(machine: Machine, **asked: int) -> list[JudgedBox]:
+    def look(machine: Machine, **asked: int) -> Iterator[JudgedBox]:
         looks.append(machine)
         return judged_boxes(machine, **asked)
 
