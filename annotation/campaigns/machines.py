@@ -101,8 +101,11 @@ def machine_named(campaign: Campaign, name: str) -> Machine:
     return found
 
 
-def machine_learnt(machine: Machine, *, images: int, source: str) -> int:
+def machine_learnt(machine: Machine, *, images: int | None, source: str, from_file: bool = False) -> int:
     """Note that a machine learnt from so many finished images; the version of its proposals from now on.
+
+    `from_file`: it learnt from none (`images` None), its boxes come from a file. It does not learn by itself,
+    until somebody teaches it.
 
     Store its proposals of that version first: from now on it answers with them. Where its verdicts had
     suspended it, it starts again.
@@ -110,7 +113,8 @@ def machine_learnt(machine: Machine, *, images: int, source: str) -> int:
     with database.writing():
         row = Machine.objects.select_for_update(no_key=True).get(pk=machine.pk)
         row.version, row.learnt, row.source = row.version + 1, images, source[:200]
-        row.save(update_fields=["version", "learnt", "source"])
+        row.from_file = from_file
+        row.save(update_fields=["version", "learnt", "source", "from_file"])
     for standing in Standing.objects.filter(
         campaign=machine.campaign_id, worker=machine.worker_id, state=SUSPENDED, blocked=False
     ):

@@ -64,6 +64,7 @@ class MachineReport:
     version: int
     learnt: int | None
     source: str
+    from_file: bool
     state: str
     judged: int
     good: int
@@ -92,6 +93,7 @@ def machine_reports(campaign: Campaign) -> list[MachineReport]:
                 version=machine.version,
                 learnt=machine.learnt,
                 source=machine.source,
+                from_file=machine.from_file,
                 state=_state(standing),
                 judged=sum(box.good is not None for box in every),
                 good=sum(box.good is True for box in every),

@@ -18,7 +18,8 @@ from annotation.selectors.machines import picture_sizes
 class Command(ReportCommand):
     help = (
         "Give a machine its boxes from a file: JSON, an image in each line, as "
-        '{"image": KEY, "boxes": {MENTION: [[xmin, ymin, xmax, ymax, chance], ...]}}; then let it answer.'
+        '{"image": KEY, "boxes": {MENTION: [[xmin, ymin, xmax, ymax, chance], ...]}}; then let it answer. '
+        "It does not learn by itself from then on; teach_machine replaces these boxes."
     )
     refusals = (CampaignError, FormatError, OSError)
 
@@ -34,7 +35,8 @@ class Command(ReportCommand):
         sizes, out = picture_sizes(campaign), OutOfPicture()
         found = list(read_proposals(options["file"], size_of=lambda image: sizes.get(image, (0, 0)), out=out))
         images = machines.store_proposals(machine, found, version=machine.version + 1)
-        version = machines.machine_learnt(machine, images=0, source=f"file {options['file'].name}")
+        source = f"file {options['file'].name}"
+        version = machines.machine_learnt(machine, images=None, source=source, from_file=True)
         answers = machine_turns.take_turns(campaign, submission.submit)
         return {
             "campaign": campaign.name,

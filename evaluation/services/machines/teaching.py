@@ -47,7 +47,7 @@ LessonTold = Callable[[str, int, int], object]
 class Taught:
     """What became of a lesson: the machine's version, how many finished images it learnt from, of how many it
     has boxes now, how many were left out because their picture cannot be read, and how many questions it
-    answered at once."""
+    answered at once. `replaced` names the file whose boxes these replace, "" where there was none."""
 
     machine: str
     version: int
@@ -56,6 +56,7 @@ class Taught:
     images: int
     unreadable: int
     answers: int
+    replaced: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for `--json` and for a job's result."""
@@ -129,15 +130,28 @@ def train_proposer(
     }
 
 
-def teach_machine(*, campaign: str, machine: str, told: LessonTold = lambda phase, done, of: None) -> Taught:
+def teach_machine(
+    *,
+    campaign: str,
+    machine: str,
+    replaces_file: bool = True,
+    told: LessonTold = lambda phase, done, of: None,
+) -> Taught:
     """Teach a machine from what is finished, store its proposals, and let it take its turn.
 
     The lesson counts once its proposals are stored: until then the machine is what it was. Pictures that
     cannot be read are left out, and counted. Raises CampaignError where too few images are finished and the
-    campaign names no stored proposer, ImportRefused for a proposer that is not stored, and NothingToLearn.
+    campaign names no stored proposer, and for a machine whose boxes come from a file, unless this
+    `replaces_file`; ImportRefused for a proposer that is not stored, and NothingToLearn.
     """
     row = campaign_named(campaign)
     own = machines.machine_named(row, machine)
+    if own.from_file and not replaces_file:
+        raise CampaignError(
+            f"the boxes of machine {own.name!r} come from {own.source}, so it does not learn by itself; "
+            "teach_machine replaces them"
+        )
+    replaced = own.source if own.from_file else ""
     settings = settings_of(row.settings).machine
     finished = machines.count_finished(row)
     begin = stored_proposer(settings.system) if settings.system else None
@@ -160,15 +174,18 @@ def teach_machine(*, campaign: str, machine: str, told: LessonTold = lambda phas
     machines.machine_learnt(own, images=finished, source=source)
     told("proposing", 1, 1)
     answers = machine_turns.take_turns(row, submission.submit, at_most=max(1, count))
-    return Taught(own.name, own.version, finished, source, count, len(unreadable), answers)
+    return Taught(own.name, own.version, finished, source, count, len(unreadable), answers, replaced)
 
 
 def machines_to_teach() -> list[tuple[Campaign, str]]:
-    """(campaign, machine) of those that are to learn now, by their campaigns' settings."""
+    """(campaign, machine) of those that are to learn now, by their campaigns' settings: none whose boxes come
+    from a file."""
     found = []
     for row in machines.campaigns_with_machines():
         machine = machine_at_work(row.pk)
-        if machine is not None and learns_now(
+        if machine is None or machine.from_file:
+            continue
+        if learns_now(
             settings_of(row.settings).machine, finished=machines.count_finished(row), learnt=machine.learnt
         ):
             found.append((row, machine.name))

@@ -10,23 +10,28 @@ from typing import Any
 import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
 
-from annotation import campaigns
+from annotation import campaigns, jobs
 from annotation.campaigns import CampaignError, machines
 from annotation.formats.base import FormatError
 from annotation.formats.proposals import read_proposals, write_proposals
-from annotation.models import Box, Job, Judgment, Machine, MachineProposals
+from annotation.jobs import JobProgress
+from annotation.models import Box, Job, Judgment, MachineProposals, OpenImage
 from annotation.protocol.machines import ProposedBox
 from annotation.protocol.terms import Box as PureBox
 from annotation.queue import machine_turns, submission
 from annotation.queue.leases import Lease
 from annotation.synthetic_corpus.generate import generate
+from evaluation.jobs.kinds.teach_machine import teach_machine_job
 from evaluation.services.common import ImportRefused
 from evaluation.services.machines.examples import pictures_on_disk, proposals_of, taught_pictures
 from evaluation.services.machines.schedule import teach_machines
 from evaluation.services.machines.teaching import machines_to_teach, stored_proposer, teach_machine
 from models_core.estimators.neural.proposer.training import ProposerSettings
 from tests.queue.world import TRUSTING, World
+from tests.web import world as people
 
 pytestmark = pytest.mark.django_db
 
@@ -218,7 +223,35 @@ def test_proposals_come_from_a_file(world: World, tmp_path: Path) -> None:
     assert report["answers"] == Judgment.objects.filter(worker=machine.worker).count()
     listed = call("machines", world.campaign.name)["machines"]
     assert [(one["name"], one["version"], one["judged"]) for one in listed] == [("drawer", 1, 0)]
-    assert Machine.objects.get().source == "file boxes.jsonl"
+    machine.refresh_from_db()
+    assert (machine.source, machine.from_file, machine.learnt) == ("file boxes.jsonl", True, None)
+    # However many images are finished, it is not taught by the clock: that would replace these boxes.
+    assert len(machines_to_teach()) == 0
+    OpenImage.objects.filter(campaign=world.campaign).update(complete=True)
+    settings_now(world, system="scenes")
+    assert machines_to_teach() == [] and teach_machines() == 0
+    asked_before = jobs.enqueue(
+        kind="teach_machine", arguments={"machine": "drawer"}, campaign=world.campaign
+    )
+    with pytest.raises(CampaignError, match="come from file boxes.jsonl, so it does not learn by itself"):
+        teach_machine_job(JobProgress(asked_before), machine="drawer")
+
+
+def test_a_person_replaces_the_boxes_of_a_file_and_is_told_so(world: World, client: Client) -> None:
+    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    machines.machine_learnt(machine, images=None, source="file boxes.jsonl", from_file=True)
+    client.force_login(people.account("ada", "researcher"))
+    page = client.get(reverse("machines", args=[world.campaign.name])).content.decode()
+    assert "Its boxes come from a file, so it does not learn by itself. Teaching it replaces them." in page
+    (shown,) = client.get(reverse("v1_machines", args=[world.campaign.name])).json()["results"]
+    assert shown["from_file"] and shown["learnt"] is None
+    call("train_proposer", "scenes", "--corpus", world.corpus.name)
+    settings_now(world, system="scenes", from_images=9)
+    out = StringIO()
+    call_command("teach_machine", world.campaign.name, "drawer", stdout=out)
+    assert "they replace those of file boxes.jsonl" in out.getvalue()
+    machine.refresh_from_db()
+    assert not machine.from_file and machine.learnt == 0
 
 
 def test_what_reaches_out_of_the_picture_is_cut_and_counted(world: World, tmp_path: Path) -> None:
