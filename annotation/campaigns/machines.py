@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from django.db import IntegrityError
 
 from annotation.audit import record
 from annotation.common import database
+from annotation.common.locks import exclusive_folder
 from annotation.datasets import layers
 from annotation.models import (
     Account,
@@ -41,6 +43,7 @@ __all__ = [
     "campaigns_with_machines",
     "count_finished",
     "finished_records",
+    "lesson",
     "machine_add",
     "machine_learnt",
     "machine_named",
@@ -107,14 +110,20 @@ def machine_learnt(machine: Machine, *, images: int | None, source: str, from_fi
     `from_file`: it learnt from none (`images` None), its boxes come from a file. It does not learn by itself,
     until somebody teaches it.
 
-    Store its proposals of that version first: from now on it answers with them. Where its verdicts had
-    suspended it, it starts again.
+    Store its proposals of that version first (`lesson`): from now on it answers with them. Earlier ones are
+    removed, but a file leaves those of images that it does not have. Where its verdicts had suspended it, it
+    starts again.
     """
     with database.writing():
         row = Machine.objects.select_for_update(no_key=True).get(pk=machine.pk)
         row.version, row.learnt, row.source = row.version + 1, images, source[:200]
         row.from_file = from_file
         row.save(update_fields=["version", "learnt", "source", "from_file"])
+        proposals = MachineProposals.objects.filter(machine=machine)
+        if from_file:
+            of_file = proposals.filter(version=row.version).values("image")
+            proposals.filter(version=row.version - 1).exclude(image__in=of_file).update(version=row.version)
+        proposals.filter(version__lt=row.version).delete()
     for standing in Standing.objects.filter(
         campaign=machine.campaign_id, worker=machine.worker_id, state=SUSPENDED, blocked=False
     ):
@@ -124,14 +133,27 @@ def machine_learnt(machine: Machine, *, images: int | None, source: str, from_fi
     return machine.version
 
 
+@contextmanager
+def lesson(machine: Machine) -> Iterator[int]:
+    """The version of the proposals that a machine is given in this block, in which nobody else gives it any.
+
+    What an earlier lesson stored that did not come to its end is removed. Raises Busy.
+    """
+    busy = f"machine {machine.name!r} is being taught, or is given boxes; wait for the end of that"
+    with exclusive_folder(f"machine.{machine.pk}", busy=busy):
+        machine.refresh_from_db(fields=["version", "learnt", "source", "from_file"])
+        MachineProposals.objects.filter(machine=machine, version__gt=machine.version).delete()
+        yield machine.version + 1
+
+
 def store_proposals(
     machine: Machine, proposals: Iterable[tuple[str, Proposals]], *, version: int | None = None
 ) -> int:
     """Store what a machine would draw in images (by key), in place of what it said before; how many images.
 
-    `version` is that of the proposals, the machine's own by default. Those of a later version wait until the
-    machine has it (`machine_learnt`). Raises CampaignError for an image that the campaign does not ask about,
-    and for a phrase or a box that is not the image's.
+    `version` is that of the proposals, the machine's own by default. Those of a later version wait beside its
+    own until the machine has it (`machine_learnt`). Raises CampaignError for an image that the campaign does
+    not ask about, and for a phrase or a box that is not the image's.
     """
     count = 0
     for key, of_image in proposals:
@@ -149,7 +171,8 @@ def store_proposals(
         MachineProposals.objects.update_or_create(
             machine=machine,
             image=row,
-            defaults={"version": machine.version if version is None else version, "boxes": _plain(of_image)},
+            version=machine.version if version is None else version,
+            defaults={"boxes": _plain(of_image)},
         )
         count += 1
     return count

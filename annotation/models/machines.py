@@ -41,7 +41,8 @@ class Machine(models.Model):
 class MachineProposals(models.Model):
     """What a machine would draw in an image: {phrase: [[xmin, ymin, xmax, ymax, chance], ...]}, best first.
 
-    A phrase is a mention's id; `chance` is that of being accepted, as the machine rates it (0..1).
+    A phrase is a mention's id; `chance` is that of being accepted, as the machine rates it (0..1). Those of
+    the machine's version count; a lesson under way stores its own beside them, as of the next version.
     """
 
     machine = models.ForeignKey(Machine, on_delete=models.CASCADE, related_name="proposals", db_index=False)
@@ -52,7 +53,9 @@ class MachineProposals(models.Model):
     class Meta:
         verbose_name_plural = "proposals of machines"
         constraints = [
-            models.UniqueConstraint(fields=["machine", "image"], name="proposals_once_per_machine_and_image"),
+            models.UniqueConstraint(
+                fields=["machine", "image", "version"], name="proposals_once_per_machine_image_and_version"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -95,7 +95,7 @@ def take_turns(campaign: Campaign, submit: Submit, *, at_most: int = IMAGES_PER_
         complete=False,
         pk__in=open_tasks.values("image"),
         proposals__machine=machine,
-        proposals__version__lte=machine.version,
+        proposals__version=machine.version,
     )
     rows = waiting.select_related("campaign", "image")
     return sum(_answer_image(row, turn) for row in _chosen(rows, at_most))
@@ -123,7 +123,7 @@ def _answer_image(row: OpenImage, turn: _Turn) -> int:
     if turn.over or not turn.settings.machine.takes(row.image.key, seed=row.campaign.seed):
         return 0
     # Proposals of a later version are of a lesson that is not over.
-    stored = MachineProposals.objects.filter(machine=machine, image=row, version__lte=machine.version).first()
+    stored = MachineProposals.objects.filter(machine=machine, image=row, version=machine.version).first()
     if stored is None:
         return 0
     count = 0

@@ -139,7 +139,7 @@ def proposals_from(boxes: Mapping[str, Sequence[Sequence[float]]]) -> Proposals:
 
 def stored_proposals(machine: Machine) -> Iterator[tuple[str, Proposals]]:
     """(key of the image, what the machine would draw there), in the images' order."""
-    rows = MachineProposals.objects.filter(machine=machine).order_by("image__place")
+    rows = MachineProposals.objects.filter(machine=machine, version=machine.version).order_by("image__place")
     for key, boxes in rows.values_list("image__image__key", "boxes").iterator():
         yield key, proposals_from(boxes)
 

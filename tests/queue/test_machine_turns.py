@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotation.campaigns import machines
+from annotation.common.locks import Busy
 from annotation.models import (
     Assignment,
     Judgment,
@@ -41,6 +42,7 @@ from annotation.selectors.machines import (
     judged_boxes,
     machine_at_work,
     machine_reports,
+    stored_proposals,
 )
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
@@ -226,6 +228,36 @@ def test_a_category_in_which_a_machine_is_bad_is_left_to_people_while_it_draws_t
     assert len(seen) == 1  # Older boxes are not read to their end.
     (report,) = machine_reports(world.campaign)
     assert not report.categories and report.judged == 10
+
+
+def test_until_a_lesson_is_over_the_machine_draws_what_it_drew_before() -> None:
+    world, machine = to_draw(2)
+    before = dict(stored_proposals(machine))
+    one, other = before
+    with pytest.raises(KeyboardInterrupt), machines.lesson(machine) as version:
+        machines.store_proposals(machine, [(one, {})], version=version)
+        raise KeyboardInterrupt  # As when it is killed.
+    assert version == 2 and dict(stored_proposals(machine)) == before
+    assert turns(world) == 4  # A person and a hat in both images.
+    with machines.lesson(machine) as version:
+        machines.store_proposals(machine, [(other, {})], version=version)
+        with pytest.raises(Busy, match="machine 'drawer' is being taught"), machines.lesson(machine):
+            pass
+        machines.machine_learnt(machine, images=2, source="2 finished images")
+    # Of what was before nothing is left, nor of the lesson that was killed.
+    assert dict(stored_proposals(machine)) == {other: {}}
+    assert MachineProposals.objects.count() == 1
+
+
+def test_a_file_leaves_the_boxes_of_images_that_it_does_not_have() -> None:
+    world = World(settings=WITH_MACHINE)
+    machine = a_machine(world)
+    one, other = before = dict(stored_proposals(machine))
+    with machines.lesson(machine) as version:
+        machines.store_proposals(machine, [(other, {})], version=version)
+        machines.machine_learnt(machine, images=None, source="file more.jsonl", from_file=True)
+    assert dict(stored_proposals(machine)) == {one: before[one], other: {}}
+    assert set(MachineProposals.objects.values_list("version", flat=True)) == {2}
 
 
 def test_a_machine_leaves_what_it_is_not_sure_of() -> None:

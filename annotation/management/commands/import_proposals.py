@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.campaigns import CampaignError, campaign_named, machines
+from annotation.common.locks import Busy
 from annotation.formats.base import FormatError
 from annotation.formats.proposals import OutOfPicture, read_proposals
 from annotation.management.base import ReportCommand
@@ -21,7 +22,7 @@ class Command(ReportCommand):
         '{"image": KEY, "boxes": {MENTION: [[xmin, ymin, xmax, ymax, chance], ...]}}; then let it answer. '
         "It does not learn by itself from then on; teach_machine replaces these boxes."
     )
-    refusals = (CampaignError, FormatError, OSError)
+    refusals = (Busy, CampaignError, FormatError, OSError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -34,9 +35,10 @@ class Command(ReportCommand):
         machine = machines.machine_named(campaign, options["machine"])
         sizes, out = picture_sizes(campaign), OutOfPicture()
         found = list(read_proposals(options["file"], size_of=lambda image: sizes.get(image, (0, 0)), out=out))
-        images = machines.store_proposals(machine, found, version=machine.version + 1)
-        source = f"file {options['file'].name}"
-        version = machines.machine_learnt(machine, images=None, source=source, from_file=True)
+        with machines.lesson(machine) as version:
+            images = machines.store_proposals(machine, found, version=version)
+            source = f"file {options['file'].name}"
+            machines.machine_learnt(machine, images=None, source=source, from_file=True)
         answers = machine_turns.take_turns(campaign, submission.submit)
         return {
             "campaign": campaign.name,

@@ -142,39 +142,47 @@ def teach_machine(
     The lesson counts once its proposals are stored: until then the machine is what it was. Pictures that
     cannot be read are left out, and counted. Raises CampaignError where too few images are finished and the
     campaign names no stored proposer, and for a machine whose boxes come from a file, unless this
-    `replaces_file`; ImportRefused for a proposer that is not stored, and NothingToLearn.
+    `replaces_file`; ImportRefused for a proposer that is not stored, NothingToLearn, and Busy.
     """
     row = campaign_named(campaign)
     own = machines.machine_named(row, machine)
-    if own.from_file and not replaces_file:
-        raise CampaignError(
-            f"the boxes of machine {own.name!r} come from {own.source}, so it does not learn by itself; "
-            "teach_machine replaces them"
-        )
-    replaced = own.source if own.from_file else ""
-    settings = settings_of(row.settings).machine
-    finished = machines.count_finished(row)
-    begin = stored_proposer(settings.system) if settings.system else None
-    unreadable: set[str] = set()
-    if finished >= settings.from_images:
-        proposer = _learnt(row, begin, seed=row.seed + own.version, told=told, unreadable=unreadable.add)
-        source = f"{finished} finished images"
-        source += f", from proposer {settings.system} on" if begin else ""
-    elif begin is not None:
-        proposer, source = begin, f"proposer {settings.system}"
-    else:
-        raise CampaignError(
-            f"campaign {row.name!r} has {finished} finished images, and a machine learns from "
-            f"{settings.from_images} on; wait, lower machine.from_images, or name a stored proposer "
-            "(machine.system)"
-        )
-    told("proposing", 0, 1)
-    found = proposals_of(proposer, machines.records_to_propose(row), unreadable=unreadable.add)
-    count = machines.store_proposals(own, found, version=own.version + 1)
-    machines.machine_learnt(own, images=finished, source=source)
+    with machines.lesson(own) as version:
+        if own.from_file and not replaces_file:
+            raise CampaignError(
+                f"the boxes of machine {own.name!r} come from {own.source}, so it does not learn by itself; "
+                "teach_machine replaces them"
+            )
+        replaced = own.source if own.from_file else ""
+        finished = machines.count_finished(row)
+        unreadable: set[str] = set()
+        proposer, source = _taught(row, finished, version, told=told, unreadable=unreadable.add)
+        told("proposing", 0, 1)
+        found = proposals_of(proposer, machines.records_to_propose(row), unreadable=unreadable.add)
+        count = machines.store_proposals(own, found, version=version)
+        machines.machine_learnt(own, images=finished, source=source)
     told("proposing", 1, 1)
     answers = machine_turns.take_turns(row, submission.submit, at_most=max(1, count))
     return Taught(own.name, own.version, finished, source, count, len(unreadable), answers, replaced)
+
+
+def _taught(
+    row: Campaign, finished: int, version: int, *, told: LessonTold, unreadable: Unreadable
+) -> tuple[BoxProposer, str]:
+    """What a campaign's machine proposes by from this version on, and what that learnt from, in words."""
+    settings = settings_of(row.settings).machine
+    begin = stored_proposer(settings.system) if settings.system else None
+    if finished >= settings.from_images:
+        proposer = _learnt(row, begin, seed=row.seed + version - 1, told=told, unreadable=unreadable)
+        return proposer, f"{finished} finished images" + (
+            f", from proposer {settings.system} on" if begin else ""
+        )
+    if begin is not None:
+        return begin, f"proposer {settings.system}"
+    raise CampaignError(
+        f"campaign {row.name!r} has {finished} finished images, and a machine learns from "
+        f"{settings.from_images} on; wait, lower machine.from_images, or name a stored proposer "
+        "(machine.system)"
+    )
 
 
 def machines_to_teach() -> list[tuple[Campaign, str]]:
