@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from django.db import IntegrityError
+from django.db.models import Exists, OuterRef, QuerySet
 
 from annotation.audit import record
 from annotation.common import database
@@ -38,11 +39,13 @@ from annotation.quality import worker_trust
 from annotation.selectors.records import stream_records
 
 __all__ = [
+    "PROPOSE_JOB",
     "TEACH_JOB",
     "Campaign",
     "campaigns_with_machines",
     "count_finished",
     "finished_records",
+    "lacks_proposals",
     "lesson",
     "machine_add",
     "machine_learnt",
@@ -51,8 +54,8 @@ __all__ = [
     "store_proposals",
 ]
 
-#: The job that teaches a machine; whoever knows how registers it.
-TEACH_JOB = "teach_machine"
+#: The jobs that teach a machine, and that have one propose for further images; who knows how registers them.
+TEACH_JOB, PROPOSE_JOB = "teach_machine", "propose_boxes"
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,30}")
 
 
@@ -216,13 +219,14 @@ def finished_records(campaign: Campaign) -> Iterator[ImageRecord]:
     return stream_records(corpus=campaign.corpus, layer=layer, images=images)
 
 
-def records_to_propose(campaign: Campaign) -> Iterator[tuple[ImageRecord, tuple[Mention, ...]]]:
+def records_to_propose(
+    campaign: Campaign, *, lacking: Machine | None = None
+) -> Iterator[tuple[ImageRecord, tuple[Mention, ...]]]:
     """The images that are not complete and of which the machine has its share, each with its mentions, in the
-    order of the corpus."""
+    order of the corpus; of `lacking` those alone for which this machine's version proposed nothing yet."""
     settings = settings_of(campaign.settings).machine
-    rows = OpenImage.objects.filter(campaign=campaign, complete=False).values_list(
-        "image", "image__key", "mentions"
-    )
+    images_asked = _unfinished(campaign) if lacking is None else _without_proposals(lacking)
+    rows = images_asked.values_list("image", "image__key", "mentions")
     asked = {
         image: tuple(map(mention_from, plain))
         for image, key, plain in rows
@@ -232,6 +236,24 @@ def records_to_propose(campaign: Campaign) -> Iterator[tuple[ImageRecord, tuple[
     images = Image.objects.filter(pk__in=list(asked))
     for each in stream_records(corpus=campaign.corpus, images=images):
         yield each, asked[keys[each.id]]
+
+
+def lacks_proposals(machine: Machine) -> bool:
+    """Whether there is an image of the machine's share, not complete, for which its version proposed nothing:
+    opened after the lesson, or of its share since then. One query."""
+    campaign = machine.campaign
+    settings = settings_of(campaign.settings).machine
+    keys = _without_proposals(machine).values_list("image__key", flat=True)
+    return any(settings.takes(key, seed=campaign.seed) for key in keys.iterator())
+
+
+def _unfinished(campaign: Campaign) -> QuerySet[OpenImage]:
+    return OpenImage.objects.filter(campaign=campaign, complete=False)
+
+
+def _without_proposals(machine: Machine) -> QuerySet[OpenImage]:
+    proposed = MachineProposals.objects.filter(machine=machine, version=machine.version, image=OuterRef("pk"))
+    return _unfinished(machine.campaign).filter(~Exists(proposed))
 
 
 def campaigns_with_machines() -> list[Campaign]:
