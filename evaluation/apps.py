@@ -64,7 +64,7 @@ class EvaluationConfig(AppConfig):
         )
         deleting.add_corpus_use(store.sets_in_words)
         contents.add_folders(
-            "collections", "features", "parses", "proposers", "reports", "sources", "systems"
+            "collections", "features", "machines", "parses", "proposers", "reports", "sources", "systems"
         )
         schedule.add_schedule_entry(schedule.Periodic("ask_next_waves", 60, scheduler.ask_next_rounds))
         schedule.add_schedule_entry(schedule.Periodic("teach_machines", 60, teach_machines))

@@ -9,11 +9,14 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from django.db import IntegrityError
+from django.db.models import Exists, OuterRef, QuerySet
 
 from annotation.audit import record
 from annotation.common import database
+from annotation.common.locks import exclusive_folder
 from annotation.datasets import layers
 from annotation.models import (
     Account,
@@ -36,11 +39,14 @@ from annotation.quality import worker_trust
 from annotation.selectors.records import stream_records
 
 __all__ = [
+    "PROPOSE_JOB",
     "TEACH_JOB",
     "Campaign",
     "campaigns_with_machines",
     "count_finished",
     "finished_records",
+    "lacks_proposals",
+    "lesson",
     "machine_add",
     "machine_learnt",
     "machine_named",
@@ -48,8 +54,8 @@ __all__ = [
     "store_proposals",
 ]
 
-#: The job that teaches a machine; whoever knows how registers it.
-TEACH_JOB = "teach_machine"
+#: The jobs that teach a machine, and that have one propose for further images; who knows how registers them.
+TEACH_JOB, PROPOSE_JOB = "teach_machine", "propose_boxes"
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,30}")
 
 
@@ -101,16 +107,26 @@ def machine_named(campaign: Campaign, name: str) -> Machine:
     return found
 
 
-def machine_learnt(machine: Machine, *, images: int, source: str) -> int:
+def machine_learnt(machine: Machine, *, images: int | None, source: str, from_file: bool = False) -> int:
     """Note that a machine learnt from so many finished images; the version of its proposals from now on.
 
-    Store its proposals of that version first: from now on it answers with them. Where its verdicts had
-    suspended it, it starts again.
+    `from_file`: it learnt from none (`images` None), its boxes come from a file. It does not learn by itself,
+    until somebody teaches it.
+
+    Store its proposals of that version first (`lesson`): from now on it answers with them. Earlier ones are
+    removed, but a file leaves those of images that it does not have. Where its verdicts had suspended it, it
+    starts again.
     """
     with database.writing():
         row = Machine.objects.select_for_update(no_key=True).get(pk=machine.pk)
         row.version, row.learnt, row.source = row.version + 1, images, source[:200]
-        row.save(update_fields=["version", "learnt", "source"])
+        row.from_file = from_file
+        row.save(update_fields=["version", "learnt", "source", "from_file"])
+        proposals = MachineProposals.objects.filter(machine=machine)
+        if from_file:
+            of_file = proposals.filter(version=row.version).values("image")
+            proposals.filter(version=row.version - 1).exclude(image__in=of_file).update(version=row.version)
+        proposals.filter(version__lt=row.version).delete()
     for standing in Standing.objects.filter(
         campaign=machine.campaign_id, worker=machine.worker_id, state=SUSPENDED, blocked=False
     ):
@@ -120,14 +136,27 @@ def machine_learnt(machine: Machine, *, images: int, source: str) -> int:
     return machine.version
 
 
+@contextmanager
+def lesson(machine: Machine) -> Iterator[int]:
+    """The version of the proposals that a machine is given in this block, in which nobody else gives it any.
+
+    What an earlier lesson stored that did not come to its end is removed. Raises Busy.
+    """
+    busy = f"machine {machine.name!r} is being taught, or is given boxes; wait for the end of that"
+    with exclusive_folder(f"machine.{machine.pk}", busy=busy):
+        machine.refresh_from_db(fields=["version", "learnt", "source", "from_file"])
+        MachineProposals.objects.filter(machine=machine, version__gt=machine.version).delete()
+        yield machine.version + 1
+
+
 def store_proposals(
     machine: Machine, proposals: Iterable[tuple[str, Proposals]], *, version: int | None = None
 ) -> int:
     """Store what a machine would draw in images (by key), in place of what it said before; how many images.
 
-    `version` is that of the proposals, the machine's own by default. Those of a later version wait until the
-    machine has it (`machine_learnt`). Raises CampaignError for an image that the campaign does not ask about,
-    and for a phrase or a box that is not the image's.
+    `version` is that of the proposals, the machine's own by default. Those of a later version wait beside its
+    own until the machine has it (`machine_learnt`). Raises CampaignError for an image that the campaign does
+    not ask about, and for a phrase or a box that is not the image's.
     """
     count = 0
     for key, of_image in proposals:
@@ -145,7 +174,8 @@ def store_proposals(
         MachineProposals.objects.update_or_create(
             machine=machine,
             image=row,
-            defaults={"version": machine.version if version is None else version, "boxes": _plain(of_image)},
+            version=machine.version if version is None else version,
+            defaults={"boxes": _plain(of_image)},
         )
         count += 1
     return count
@@ -189,13 +219,14 @@ def finished_records(campaign: Campaign) -> Iterator[ImageRecord]:
     return stream_records(corpus=campaign.corpus, layer=layer, images=images)
 
 
-def records_to_propose(campaign: Campaign) -> Iterator[tuple[ImageRecord, tuple[Mention, ...]]]:
+def records_to_propose(
+    campaign: Campaign, *, lacking: Machine | None = None
+) -> Iterator[tuple[ImageRecord, tuple[Mention, ...]]]:
     """The images that are not complete and of which the machine has its share, each with its mentions, in the
-    order of the corpus."""
+    order of the corpus; of `lacking` those alone for which this machine's version proposed nothing yet."""
     settings = settings_of(campaign.settings).machine
-    rows = OpenImage.objects.filter(campaign=campaign, complete=False).values_list(
-        "image", "image__key", "mentions"
-    )
+    images_asked = _unfinished(campaign) if lacking is None else _without_proposals(lacking)
+    rows = images_asked.values_list("image", "image__key", "mentions")
     asked = {
         image: tuple(map(mention_from, plain))
         for image, key, plain in rows
@@ -205,6 +236,24 @@ def records_to_propose(campaign: Campaign) -> Iterator[tuple[ImageRecord, tuple[
     images = Image.objects.filter(pk__in=list(asked))
     for each in stream_records(corpus=campaign.corpus, images=images):
         yield each, asked[keys[each.id]]
+
+
+def lacks_proposals(machine: Machine) -> bool:
+    """Whether there is an image of the machine's share, not complete, for which its version proposed nothing:
+    opened after the lesson, or of its share since then. One query."""
+    campaign = machine.campaign
+    settings = settings_of(campaign.settings).machine
+    keys = _without_proposals(machine).values_list("image__key", flat=True)
+    return any(settings.takes(key, seed=campaign.seed) for key in keys.iterator())
+
+
+def _unfinished(campaign: Campaign) -> QuerySet[OpenImage]:
+    return OpenImage.objects.filter(campaign=campaign, complete=False)
+
+
+def _without_proposals(machine: Machine) -> QuerySet[OpenImage]:
+    proposed = MachineProposals.objects.filter(machine=machine, version=machine.version, image=OuterRef("pk"))
+    return _unfinished(machine.campaign).filter(~Exists(proposed))
 
 
 def campaigns_with_machines() -> list[Campaign]:

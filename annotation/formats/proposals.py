@@ -3,13 +3,15 @@
     {"image": "scene-000001", "boxes": {"0:1-3": [[34, 12, 120, 240, 0.81], ...], ...}}
 
 A phrase is named by its mention: caption, first word, and the word after its last, all counted from 0. A box
-is left, top, right, bottom, 1-based and inclusive, and the chance that people accept it.
+is left, top, right, bottom, 1-based and inclusive, and the chance that people accept it. Boxes are cut to
+their picture.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +24,34 @@ from annotation.protocol.terms import Box
 _SHAPE = '{"image": KEY, "boxes": {"0:1-3": [[xmin, ymin, xmax, ymax, chance], ...]}}'
 
 
-def read_proposals(path: Path) -> Iterator[tuple[str, Proposals]]:
-    """(image, its proposals, the best first) of each line. Raises FormatError, naming the line."""
+@dataclass(slots=True)
+class OutOfPicture:
+    """How many boxes of a file reached out of their picture and were cut (`clipped`), and how many lay wholly
+    outside and were left out."""
+
+    clipped: int = 0
+    outside: int = 0
+
+
+#: Of an image's key: width and height in pixels, 0 where they are not known.
+SizeOf = Callable[[str], tuple[int, int]]
+
+
+def read_proposals(
+    path: Path, *, size_of: SizeOf = lambda image: (0, 0), out: OutOfPicture | None = None
+) -> Iterator[tuple[str, Proposals]]:
+    """(image, its proposals, the best first) of each line, the boxes cut to the picture of this size.
+
+    `out` counts those that were cut. Raises FormatError, naming the line.
+    """
+    out = OutOfPicture() if out is None else out
     seen: set[str] = set()
     for number, line in lines(path):
         try:
             plain = json.loads(line)
             image, boxes = plain["image"], plain["boxes"]
-            found = {str(phrase): best_first(map(_proposed, own)) for phrase, own in boxes.items()}
+            size = size_of(str(image))
+            found = {str(phrase): best_first(_proposed(own, size, out)) for phrase, own in boxes.items()}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise FormatError(f"no proposals ({error})", file=path, line=number, expected=_SHAPE) from error
         if not isinstance(image, str) or image in seen:
@@ -62,10 +84,20 @@ def write_proposals(path: Path, found: Iterable[tuple[str, Proposals]]) -> int:
     return count
 
 
-def _proposed(plain: Any) -> ProposedBox:
-    *box, chance = plain
-    if any(type(corner) is not int for corner in box) or len(box) != 4:
-        raise ValueError(f"box {box} is not four whole numbers")
-    if not isinstance(chance, int | float) or not 0 <= chance <= 1:
-        raise ValueError(f"chance {chance!r} is not from 0 to 1")
-    return ProposedBox(Box(*box), float(chance))
+def _proposed(boxes: Any, size: tuple[int, int], out: OutOfPicture) -> Iterator[ProposedBox]:
+    """The parts of boxes that are in a picture of this size."""
+    for *box, chance in boxes:
+        if any(type(corner) is not int for corner in box) or len(box) != 4:
+            raise ValueError(f"box {box} is not four whole numbers")
+        if not isinstance(chance, int | float) or not 0 <= chance <= 1:
+            raise ValueError(f"chance {chance!r} is not from 0 to 1")
+        left, top, right, low = box
+        if left > right or top > low:
+            raise ValueError(f"box {box} has its corners in the wrong order")
+        width, height = size
+        own = [max(left, 1), max(top, 1), min(right, width or right), min(low, height or low)]
+        if own[0] > own[2] or own[1] > own[3]:
+            out.outside += 1
+            continue
+        out.clipped += own != box
+        yield ProposedBox(Box(*own), float(chance))

@@ -13,7 +13,8 @@ class Machine(models.Model):
     """A machine of a campaign. It answers as its worker; the campaign's settings say on what (`machine`).
 
     `version` counts how often it learnt; `learnt` are the finished images that it last learnt from, None
-    before the first time. `source` says in words what it last learnt from.
+    before the first time and where its boxes are a file's. `source` says in words what it last learnt from.
+    `from_file`: its boxes come from a file, so it does not learn by itself.
     """
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="machines", db_index=False)
@@ -22,6 +23,7 @@ class Machine(models.Model):
     version = models.PositiveIntegerField(default=0, db_default=0)
     learnt = models.PositiveIntegerField(null=True, blank=True)
     source = models.CharField(max_length=200, blank=True, default="", db_default="")
+    from_file = models.BooleanField(default=False, db_default=False)
     created_by = models.ForeignKey(
         Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
@@ -39,7 +41,8 @@ class Machine(models.Model):
 class MachineProposals(models.Model):
     """What a machine would draw in an image: {phrase: [[xmin, ymin, xmax, ymax, chance], ...]}, best first.
 
-    A phrase is a mention's id; `chance` is that of being accepted, as the machine rates it (0..1).
+    A phrase is a mention's id; `chance` is that of being accepted, as the machine rates it (0..1). Those of
+    the machine's version count; a lesson under way stores its own beside them, as of the next version.
     """
 
     machine = models.ForeignKey(Machine, on_delete=models.CASCADE, related_name="proposals", db_index=False)
@@ -50,7 +53,9 @@ class MachineProposals(models.Model):
     class Meta:
         verbose_name_plural = "proposals of machines"
         constraints = [
-            models.UniqueConstraint(fields=["machine", "image"], name="proposals_once_per_machine_and_image"),
+            models.UniqueConstraint(
+                fields=["machine", "image", "version"], name="proposals_once_per_machine_image_and_version"
+            ),
         ]
 
     def __str__(self) -> str:

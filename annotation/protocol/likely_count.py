@@ -1,7 +1,7 @@
 """How many things a chain's phrases say that they refer to: "two men" are two, "a dog" is one.
 
-English alone. Where the phrases say nothing, or contradict each other, the count is unknown, and nothing
-follows from it.
+English alone. Where the phrases say nothing, say it roughly ("a hundred people", "two or three men"), or
+contradict each other, the count is unknown, and nothing follows from it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,33 @@ _BEFORE_NUMBERS = frozenset(
     ("the", "these", "those", "all", "his", "her", "their", "its", "another", "other")
 )
 _SINGULAR = frozenset(("a", "an"))
+#: Quantities: who writes "a hundred people" or "two dozen boats" has not counted them.
+_QUANTITIES = frozenset(
+    (
+        *("dozen", "dozens", "hundred", "hundreds", "thousand", "thousands", "million", "millions"),
+        *("billion", "billions", "trillion", "trillions", "zillion", "zillions", "myriad"),
+    )
+)
+#: But these are numbers, as small as those above. A phrase begins with one, or with a word of
+#: `_BEFORE_NUMBERS` and one.
+_DOZENS = {
+    ("half", "a", "dozen"): 6,
+    ("a", "half", "dozen"): 6,
+    ("half", "dozen"): 6,
+    ("a", "dozen"): 12,
+    ("one", "dozen"): 12,
+    ("dozen",): 12,
+}
 #: After "a", what is not one thing: "a group", "a few men", "a pair of shoes", "a man 's hands".
 _NOT_ONE = frozenset(
     (
         *("band", "bunch", "class", "collection", "couple", "crew", "crowd", "duo", "family", "few", "flock"),
         *("group", "herd", "line", "lot", "number", "pack", "pair", "pile", "row", "set", "stack", "team"),
-        *("trio", "variety", "'s", "’s", "and", "of"),
+        *("trio", "variety", "'s", "’s", "and"),
     )
 )
+#: With these a number is of something else, or is no number: "two of the men", "two or three men".
+_INEXACT = frozenset(("of", "or"))
 
 
 def likely_count(mentions: Iterable[Mention]) -> int:
@@ -41,8 +60,13 @@ def count_in(tokens: Iterable[str]) -> int:
     """The number that a phrase names; 0 where it names none."""
     words = [token.casefold() for token in tokens]
     first = 1 if len(words) > 1 and words[0] in _BEFORE_NUMBERS else 0
+    if not _INEXACT.isdisjoint(words):
+        return 0
+    if not _QUANTITIES.isdisjoint(words):
+        begun = [number for dozen, number in _DOZENS.items() if tuple(words[first:])[: len(dozen)] == dozen]
+        return begun[0] if begun else 0
     if words[first] in _NUMBERS:
-        return 0 if "of" in words else _NUMBERS[words[first]]
+        return _NUMBERS[words[first]]
     if words[0] in _SINGULAR and _NOT_ONE.isdisjoint(words):
         return 1
     return 0

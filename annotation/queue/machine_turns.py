@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import random
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from django.db.models import Max, Min, QuerySet
@@ -17,7 +17,7 @@ from django.db.models import Max, Min, QuerySet
 from annotation.models import Campaign, Machine, MachineProposals, OpenImage, Task
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import mention_from, question_from
-from annotation.protocol.machines import categories_left, machine_trust, next_proposal
+from annotation.protocol.machines import machine_trust, next_proposal
 from annotation.protocol.questions import VOTE, Answer, BadJudgment
 from annotation.protocol.terms import Chain
 from annotation.queue.leases import (
@@ -28,6 +28,7 @@ from annotation.queue.leases import (
     why_no_machine_lease,
 )
 from annotation.selectors.machines import (
+    NewestVerdicts,
     drawing_kinds,
     drawn_boxes,
     judged_boxes,
@@ -58,19 +59,15 @@ class _Turn:
             if why_no_machine_lease(worker=machine.worker_id, campaign=campaign, kind=kind) is None
         )
         self.over = not self.kinds
-        self._left: dict[str, frozenset[str]] = {}
+        self._verdicts: NewestVerdicts | None = None
 
-    def left(self, kind: str) -> frozenset[str]:
-        """The categories that people draw again."""
-        if kind not in self._left:
-            judged = [
-                (box.categories, box.good)
-                for box in judged_boxes(self.machine, since=self.machine.version)
-                if box.good is not None
-            ]
-            trust = machine_trust(self.settings.trust, self.settings.machine)
-            self._left[kind] = categories_left(judged, kind=kind, settings=trust)
-        return self._left[kind]
+    def leaves(self, kind: str, categories: Iterable[str]) -> bool:
+        """Whether people draw again for one of these categories (`protocol.machines.categories_left`)."""
+        if self._verdicts is None:
+            self._verdicts = NewestVerdicts(judged_boxes(self.machine, since=self.machine.version))
+        trust = machine_trust(self.settings.trust, self.settings.machine)
+        window = trust.window_of(kind)
+        return any(trust.suspends(kind, self._verdicts.of_category(each, window)) for each in categories)
 
 
 def take_turn(image: int, submit: Submit) -> int:
@@ -98,7 +95,7 @@ def take_turns(campaign: Campaign, submit: Submit, *, at_most: int = IMAGES_PER_
         complete=False,
         pk__in=open_tasks.values("image"),
         proposals__machine=machine,
-        proposals__version__lte=machine.version,
+        proposals__version=machine.version,
     )
     rows = waiting.select_related("campaign", "image")
     return sum(_answer_image(row, turn) for row in _chosen(rows, at_most))
@@ -126,7 +123,7 @@ def _answer_image(row: OpenImage, turn: _Turn) -> int:
     if turn.over or not turn.settings.machine.takes(row.image.key, seed=row.campaign.seed):
         return 0
     # Proposals of a later version are of a lesson that is not over.
-    stored = MachineProposals.objects.filter(machine=machine, image=row, version__lte=machine.version).first()
+    stored = MachineProposals.objects.filter(machine=machine, image=row, version=machine.version).first()
     if stored is None:
         return 0
     count = 0
@@ -172,6 +169,6 @@ def _answers(row: OpenImage, turn: _Turn, stored: MachineProposals) -> Iterator[
         found = next_proposal(proposals, of_chain, question.boxes, least_chance=least, refused=refused)
         if found is None:
             continue
-        if turn.left(task.kind).isdisjoint(Chain("", of_chain).categories):
+        if not turn.leaves(task.kind, Chain("", of_chain).categories):
             about = {"chance": round(found.chance, 3), "version": stored.version}
             yield task, Answer("drawn", found.box, content=about)

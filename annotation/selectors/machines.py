@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,15 +17,17 @@ from annotation.protocol.questions import VOTE
 from annotation.protocol.terms import CATEGORIES, Box, Chain
 from annotation.protocol.trust import TRUST_STATES
 
-#: Boxes of a machine's newest ones whose verdicts are looked at.
-NEWEST_BOXES = 400
+#: Boxes of a machine that are read at once: of the newest ones, and at most, as it goes further back.
+PORTION, LARGEST_PORTION = 400, 3200
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedBox:
-    """A box that a machine drew, the categories of its chain, and the verdict: None while there is none."""
+    """A box that a machine drew when it had that version, the categories of its chain, and the verdict: None
+    while there is none."""
 
     image: int
+    version: int
     categories: tuple[str, ...]
     chance: float
     good: bool | None
@@ -62,6 +64,7 @@ class MachineReport:
     version: int
     learnt: int | None
     source: str
+    from_file: bool
     state: str
     judged: int
     good: int
@@ -79,8 +82,8 @@ def machine_reports(campaign: Campaign) -> list[MachineReport]:
     ):
         kinds = drawing_kinds(campaign)
         standing = Standing.objects.filter(campaign=campaign, worker=machine.worker, kind__in=kinds).first()
-        every = judged_boxes(machine, newest=None)
-        newest = judged_boxes(machine, since=machine.version) if machine.version else []
+        every = list(judged_boxes(machine))[::-1]
+        newest = [box for box in every if machine.version and box.version >= machine.version]
         verdicts = [(box.categories, box.good) for box in newest if box.good is not None]
         left = categories_left(verdicts, kind=kinds[0], settings=trust) if kinds else frozenset()
         found.append(
@@ -90,6 +93,7 @@ def machine_reports(campaign: Campaign) -> list[MachineReport]:
                 version=machine.version,
                 learnt=machine.learnt,
                 source=machine.source,
+                from_file=machine.from_file,
                 state=_state(standing),
                 judged=sum(box.good is not None for box in every),
                 good=sum(box.good is True for box in every),
@@ -135,9 +139,18 @@ def proposals_from(boxes: Mapping[str, Sequence[Sequence[float]]]) -> Proposals:
 
 def stored_proposals(machine: Machine) -> Iterator[tuple[str, Proposals]]:
     """(key of the image, what the machine would draw there), in the images' order."""
-    rows = MachineProposals.objects.filter(machine=machine).order_by("image__place")
+    rows = MachineProposals.objects.filter(machine=machine, version=machine.version).order_by("image__place")
     for key, boxes in rows.values_list("image__image__key", "boxes").iterator():
         yield key, proposals_from(boxes)
+
+
+def picture_sizes(campaign: Campaign) -> dict[str, tuple[int, int]]:
+    """Key of each image that a campaign asks about -> width and height of its picture, 0 where not known."""
+    rows = OpenImage.objects.filter(campaign=campaign)
+    return {
+        key: (wide, high)
+        for key, wide, high in rows.values_list("image__key", "image__width", "image__height")
+    }
 
 
 def drawing_kinds(campaign: Campaign) -> tuple[str, ...]:
@@ -161,34 +174,66 @@ def drawn_boxes(machine: Machine, image: OpenImage) -> dict[frozenset[str], froz
     return {names: frozenset(boxes) for names, boxes in found.items()}
 
 
-def judged_boxes(machine: Machine, *, since: int = 0, newest: int | None = NEWEST_BOXES) -> list[JudgedBox]:
-    """The newest boxes of a machine, oldest first, those of version `since` and later; all with None.
+def judged_boxes(machine: Machine, *, since: int = 0) -> Iterator[JudgedBox]:
+    """A machine's boxes, the newest first, those of version `since` and later.
 
-    The verdict on a box is the first vote about it, as in its standing.
+    They are read as they are taken, in portions of three queries each: who needs the newest alone reads no
+    more. The verdict on a box is the first vote about it, as in its standing.
     """
     kinds = drawing_kinds(machine.campaign)
-    drawn: Any = Judgment.objects.filter(
-        campaign=machine.campaign_id, worker=machine.worker_id, kind__in=kinds, image__isnull=False
-    ).exclude(answer="")
-    if since:
-        drawn = drawn.filter(content__version__gte=since)
-    rows = list(
-        drawn.order_by("-pk").values_list("image", "name", "kind", "key", "content")[: newest or None]
-    )[::-1]
-    mentions = _mentions({image for image, *_ in rows})
-    verdicts = _verdicts({image for image, *_ in rows}, {judged_by(kind) for kind in kinds})
-    found = []
-    for image, name, _kind, key, content in rows:
-        of_chain = [mentions[image][one] for one in key.split("|")[1].split() if one in mentions[image]]
-        found.append(
-            JudgedBox(
+    drawn: Any = (
+        Judgment.objects.filter(
+            campaign=machine.campaign_id, worker=machine.worker_id, kind__in=kinds, image__isnull=False
+        )
+        .exclude(answer="")
+        .order_by("-pk")
+    )
+    size, before = PORTION, 0
+    while True:
+        older = drawn.filter(pk__lt=before) if before else drawn
+        rows = list(older.values_list("pk", "image", "name", "key", "content")[:size])
+        found = [
+            (image, name, key, version, content)
+            for _pk, image, name, key, content in rows
+            if (version := int((content or {}).get("version", 0))) >= since
+        ]
+        images = {image for image, *_ in found}
+        mentions = _mentions(images)
+        verdicts = _verdicts(images, {judged_by(kind) for kind in kinds})
+        for image, name, key, version, content in found:
+            of_chain = [mentions[image][one] for one in key.split("|")[1].split() if one in mentions[image]]
+            yield JudgedBox(
                 image,
+                version,
                 Chain("", tuple(of_chain)).categories,
                 float((content or {}).get("chance", 0.0)),
                 verdicts.get((image, name)),
             )
-        )
-    return found
+        # Versions rise: where all of a portion are older, so is the rest.
+        if len(rows) < size or not found:
+            return
+        before, size = rows[-1][0], min(2 * size, LARGEST_PORTION)
+
+
+class NewestVerdicts:
+    """The newest verdicts on a machine's boxes by category; boxes are read back only as far as is asked.
+
+    A rare category is asked for rarely, so on the whole the record of each category costs alike.
+    """
+
+    def __init__(self, boxes: Iterable[JudgedBox]) -> None:
+        """`boxes`: the newest first."""
+        self._boxes = iter(boxes)
+        self._found: dict[str, list[bool]] = {}
+
+    def of_category(self, category: str, count: int) -> list[bool]:
+        """Its last `count` verdicts (good or not), oldest first; fewer where there are no more."""
+        own = self._found.setdefault(category, [])
+        while len(own) < count and (box := next(self._boxes, None)) is not None:
+            if box.good is not None:
+                for each in box.categories:
+                    self._found.setdefault(each, []).append(box.good)
+        return own[:count][::-1]
 
 
 def category_records(boxes: Sequence[JudgedBox]) -> list[CategoryRecord]:

@@ -61,6 +61,7 @@ NAMED_BY_NOBODY = {
                 "check_upload_job",
                 "import_upload_job",
                 "localize_job",
+                "propose_boxes_job",
                 "rank_tags_job",
                 "score_localization_job",
                 "score_tags_job",

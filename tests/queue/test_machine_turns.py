@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotation.campaigns import machines
+from annotation.common.locks import Busy
 from annotation.models import (
     Assignment,
     Judgment,
@@ -30,10 +32,18 @@ from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
 from annotation.queue import image_state, leases, machine_turns, submission
 from annotation.queue.leases import NoTask
+from annotation.selectors import machines as selectors
 from annotation.selectors.campaign.cost import costs
 from annotation.selectors.drawing_ways import drawing_ways
 from annotation.selectors.layer_cost import answers_cost
-from annotation.selectors.machines import JudgedBox, category_records, judged_boxes, machine_at_work
+from annotation.selectors.machines import (
+    JudgedBox,
+    category_records,
+    judged_boxes,
+    machine_at_work,
+    machine_reports,
+    stored_proposals,
+)
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
 
@@ -97,7 +107,7 @@ def test_a_machine_draws_and_people_judge() -> None:
         (q.BOX_DRAWING, "drawn")
     }
     # Each of its boxes has a verdict of a person, and its layer says who drew what.
-    boxes = judged_boxes(machine)
+    boxes = list(judged_boxes(machine))
     assert boxes and all(box.good for box in boxes)
     assert sum(record.good for record in category_records(boxes)) >= len(boxes)
     for image in world.images():
@@ -164,7 +174,7 @@ def test_a_refused_box_is_not_proposed_again_once_a_person_has_drawn_another() -
     assert Judgment.objects.filter(worker=machine.worker).count() == first
 
 
-def test_a_bad_machine_is_suspended_by_its_verdicts_and_its_categories_before_it() -> None:
+def test_a_bad_machine_is_suspended_by_its_verdicts() -> None:
     strict = {**WITH_MACHINE, "trust": {**TRUSTING["trust"], "drawing_known": 12}}
     world = World(some_images(8), settings=strict)
     machine = a_machine(world, wrong=True)
@@ -178,6 +188,76 @@ def test_a_bad_machine_is_suspended_by_its_verdicts_and_its_categories_before_it
     machines.machine_learnt(machine, images=20, source="more")
     standing.refresh_from_db()
     assert (standing.state, standing.known) == ("probation", 0)
+
+
+@pytest.mark.parametrize("portion", [400, 2])
+def test_a_category_in_which_a_machine_is_bad_is_left_to_people_while_it_draws_the_others(
+    portion: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However few boxes are read at once: the newest of a rare category lie further back than those."""
+    monkeypatch.setattr(selectors, "PORTION", portion)
+    soon = {"trust": {**TRUSTING["trust"], "verdict_known": 4, "drawing_known": 4}}
+    world, machine = to_draw(7, **soon)
+    for row in MachineProposals.objects.filter(machine=machine).select_related("image"):
+        for name, mention in world.truths[row.image.image_id].mentions.items():
+            if "clothing" in mention.categories:
+                row.boxes[name] = [[1, 1, 4, 4, 0.9]]
+        row.save()
+    *first, one, other = world.images()
+    assert [machine_turns.take_turn(image.pk, submission.submit) for image in first] == [2] * 5
+    world.work([q.BOX_QUALITY])
+    own = Judgment.objects.filter(worker=machine.worker)
+    assert own.count() == 10
+    # Of a person and a hat in each picture it draws the person, and people draw the hat.
+    assert turns(world) == 2
+    assert set(own.filter(image__in=[one, other], xmax__gt=4).values_list("image", flat=True)) == {
+        one.pk,
+        other.pk,
+    }
+    (report,) = machine_reports(world.campaign)
+    assert report.state != "suspended"
+    assert [(record.category, record.judged, record.good, record.left) for record in report.categories] == [
+        ("people", 5, 5, False),
+        ("clothing", 5, 0, True),
+    ]
+    # When it has learned again, it may try again.
+    machines.machine_learnt(machine, images=20, source="more")
+    assert machine.campaign == world.campaign
+    with CaptureQueriesContext(connection) as seen:
+        assert list(judged_boxes(machine, since=machine.version)) == []
+    assert len(seen) == 1  # Older boxes are not read to their end.
+    (report,) = machine_reports(world.campaign)
+    assert not report.categories and report.judged == 10
+
+
+def test_until_a_lesson_is_over_the_machine_draws_what_it_drew_before() -> None:
+    world, machine = to_draw(2)
+    before = dict(stored_proposals(machine))
+    one, other = before
+    with pytest.raises(KeyboardInterrupt), machines.lesson(machine) as version:
+        machines.store_proposals(machine, [(one, {})], version=version)
+        raise KeyboardInterrupt  # As when it is killed.
+    assert version == 2 and dict(stored_proposals(machine)) == before
+    assert turns(world) == 4  # A person and a hat in both images.
+    with machines.lesson(machine) as version:
+        machines.store_proposals(machine, [(other, {})], version=version)
+        with pytest.raises(Busy, match="machine 'drawer' is being taught"), machines.lesson(machine):
+            pass
+        machines.machine_learnt(machine, images=2, source="2 finished images")
+    # Of what was before nothing is left, nor of the lesson that was killed.
+    assert dict(stored_proposals(machine)) == {other: {}}
+    assert MachineProposals.objects.count() == 1
+
+
+def test_a_file_leaves_the_boxes_of_images_that_it_does_not_have() -> None:
+    world = World(settings=WITH_MACHINE)
+    machine = a_machine(world)
+    one, other = before = dict(stored_proposals(machine))
+    with machines.lesson(machine) as version:
+        machines.store_proposals(machine, [(other, {})], version=version)
+        machines.machine_learnt(machine, images=None, source="file more.jsonl", from_file=True)
+    assert dict(stored_proposals(machine)) == {one: before[one], other: {}}
+    assert set(MachineProposals.objects.values_list("version", flat=True)) == {2}
 
 
 def test_a_machine_leaves_what_it_is_not_sure_of() -> None:
@@ -286,9 +366,9 @@ def tries(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return found
 
 
-def to_draw(images: int) -> tuple[World, Machine]:
+def to_draw(images: int, **settings: Any) -> tuple[World, Machine]:
     """A world whose people have done all that comes before drawing, and who may judge boxes."""
-    world = World(some_images(images), settings=WITH_MACHINE)
+    world = World(some_images(images), settings={**WITH_MACHINE, **settings})
     world.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
     assert isinstance(world.take(0, q.BOX_QUALITY), NoTask)
     return world, a_machine(world)
@@ -301,7 +381,7 @@ def test_a_machine_that_waits_for_verdicts_does_not_try_every_task(
     most = settings_of(world.campaign.settings).trust.drawing_unjudged
     looks: list[Machine] = []
 
-    def look(machine: Machine, **asked: int) -> list[JudgedBox]:
+    def look(machine: Machine, **asked: int) -> Iterator[JudgedBox]:
         looks.append(machine)
         return judged_boxes(machine, **asked)
 

@@ -143,8 +143,9 @@ def _machines(files: list[Path], images: list[Gold]) -> dict[str, dict[str, Prop
     """The proposals of each file, under the name of its machine; CommandError where it has none of these
     images, or the name of another."""
     found: dict[str, dict[str, Proposals]] = {}
+    sizes = {image: size for image, size, _ in images}
     for file in files:
-        proposals = dict(read_proposals(file))
+        proposals = dict(read_proposals(file, size_of=lambda image: sizes.get(image, (0, 0))))
         if not proposals.keys() & {image for image, _, _ in images}:
             raise CommandError(
                 f"{file} proposes boxes of none of these {len(images)} images; propose for the corpus that "

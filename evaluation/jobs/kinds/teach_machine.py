@@ -19,7 +19,15 @@ from evaluation.services.machines.teaching import teach_machine
     refusals=(JobError, CampaignError, OSError, ValueError),
 )
 def teach_machine_job(progress: JobProgress, *, machine: str) -> dict[str, Any]:
-    """Teach the machine and store its boxes; a killed job starts again, and is one version more."""
+    """Teach the machine and store its boxes; a killed job starts again.
+
+    Where nobody asked for it, but the clock, boxes that came from a file meanwhile are not replaced.
+    """
     if progress.campaign is None:
         raise JobError("a teach_machine job is of a campaign, and none was given")
-    return teach_machine(campaign=progress.campaign.name, machine=machine, told=Phases(progress)).as_dict()
+    return teach_machine(
+        campaign=progress.campaign.name,
+        machine=machine,
+        replaces_file=progress.actor is not None,
+        told=Phases(progress),
+    ).as_dict()

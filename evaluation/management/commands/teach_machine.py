@@ -16,7 +16,7 @@ class Command(ReportCommand):
     help = (
         "Teach a machine of a campaign from its finished images, or take the stored proposer that the "
         "campaign names (machine.system); store its boxes, and let it answer. A job does the same as images "
-        "are finished."
+        "are finished, save where the boxes come from a file: this command replaces those."
     )
     refusals = (*TRAINING_REFUSALS, CampaignError)
 
@@ -35,5 +35,6 @@ class Command(ReportCommand):
         return (
             f"machine {report['machine']}, version {report['version']}, learnt from {report['source']}: "
             f"boxes for {report['images']} images; {report['answers']} questions answered at once"
+            + (f"; they replace those of {report['replaced']}" if report["replaced"] else "")
             + (f"; {report['unreadable']} pictures cannot be read" if report["unreadable"] else "")
         )

@@ -1,4 +1,5 @@
-"""Machines learn by themselves: once enough further images are finished, a job is asked for.
+"""Machines learn by themselves: once enough further images are finished, a job is asked for. Another one has
+a machine propose for images that were opened since it learnt, or came into its share.
 
 Called every minute by the periodic work. It imports nothing that is slow to import: every command does.
 """
@@ -8,7 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from annotation import jobs
-from annotation.campaigns.machines import TEACH_JOB
+from annotation.campaigns.machines import PROPOSE_JOB, TEACH_JOB
 from annotation.common import database
 from annotation.selectors.jobs import Job, jobs_of_kinds
 
@@ -18,20 +19,27 @@ _LOOKED_THROUGH = 200
 
 
 def teach_machines() -> int:
-    """Ask for a job for each machine that is to learn now; how many."""
-    from evaluation.services.machines.teaching import machines_to_teach
+    """Ask for a job for each machine that is to learn now, or lacks boxes for images; how many."""
+    from evaluation.services.machines.teaching import machines_to_propose, machines_to_teach
 
-    newest: dict[tuple[int | None, str], Job] = {}
-    for each in reversed(jobs_of_kinds([TEACH_JOB], limit=_LOOKED_THROUGH)):
-        newest[each.campaign_id, each.arguments.get("machine", "")] = each
+    newest: dict[tuple[int | None, str, str], Job] = {}
+    for each in reversed(jobs_of_kinds([TEACH_JOB, PROPOSE_JOB], limit=_LOOKED_THROUGH)):
+        newest[each.campaign_id, each.arguments.get("machine", ""), each.kind] = each
     asked = 0
-    for campaign, machine in machines_to_teach():
-        job = newest.get((campaign.pk, machine))
-        if job is not None and job.state in (*Job.LIVE, Job.CANCELLED):
-            continue
-        if job is not None and job.state == Job.FAILED and job.finished_at is not None:
-            if database.now() - job.finished_at < AGAIN_AFTER:
+    for kind, wanted in ((TEACH_JOB, machines_to_teach()), (PROPOSE_JOB, machines_to_propose())):
+        for campaign, machine in wanted:
+            # One job at a time is about a machine.
+            own = [newest.get((campaign.pk, machine, each)) for each in (TEACH_JOB, PROPOSE_JOB)]
+            if any(job is not None and job.state in Job.LIVE for job in own):
                 continue
-        jobs.enqueue(kind=TEACH_JOB, arguments={"machine": machine}, campaign=campaign)
-        asked += 1
+            job = newest.get((campaign.pk, machine, kind))
+            if job is not None and job.state == Job.CANCELLED:
+                continue
+            if job is not None and job.state == Job.FAILED and job.finished_at is not None:
+                if database.now() - job.finished_at < AGAIN_AFTER:
+                    continue
+            newest[campaign.pk, machine, kind] = jobs.enqueue(
+                kind=kind, arguments={"machine": machine}, campaign=campaign
+            )
+            asked += 1
     return asked

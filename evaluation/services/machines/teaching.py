@@ -3,14 +3,15 @@
 It learns from the boxes that people accepted in the campaign's finished images, from the weights of a stored
 proposer on where the campaign names one (`machine.system`). Until so many are finished
 (`machine.from_images`), a stored proposer is taken as it is. Its boxes are stored as proposals; from then on
-`annotation.queue.machine_turns` answers with them.
+`annotation.queue.machine_turns` answers with them. What it learnt is kept until it learns again: images that
+are opened meanwhile, or come into its share, get their boxes by that.
 """
 
 from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,8 @@ from django.conf import settings as django_settings
 from annotation.campaigns import campaign_named, machines
 from annotation.datasets.layers import layer_to_read
 from annotation.protocol.campaign_settings import CampaignError, settings_of
-from annotation.protocol.machines import learns_now
+from annotation.protocol.machines import Proposals, learns_now
+from annotation.protocol.terms import ImageRecord, Mention
 from annotation.queue import machine_turns, submission
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.machines import machine_at_work
@@ -34,7 +36,7 @@ from evaluation.services.machines.examples import (
 )
 
 if TYPE_CHECKING:
-    from annotation.campaigns.machines import Campaign
+    from annotation.campaigns.machines import Campaign, Machine
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 
 #: Steps that a training from nothing has at least, and a training that goes on.
@@ -47,7 +49,7 @@ LessonTold = Callable[[str, int, int], object]
 class Taught:
     """What became of a lesson: the machine's version, how many finished images it learnt from, of how many it
     has boxes now, how many were left out because their picture cannot be read, and how many questions it
-    answered at once."""
+    answered at once. `replaced` names the file whose boxes these replace, "" where there was none."""
 
     machine: str
     version: int
@@ -56,9 +58,26 @@ class Taught:
     images: int
     unreadable: int
     answers: int
+    replaced: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for `--json` and for a job's result."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedFor:
+    """For how many further images a machine has boxes now, how many were left out because their picture
+    cannot be read, and how many questions it answered at once."""
+
+    machine: str
+    version: int
+    images: int
+    unreadable: int
+    answers: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for a job's result."""
         return asdict(self)
 
 
@@ -129,48 +148,165 @@ def train_proposer(
     }
 
 
-def teach_machine(*, campaign: str, machine: str, told: LessonTold = lambda phase, done, of: None) -> Taught:
+def teach_machine(
+    *,
+    campaign: str,
+    machine: str,
+    replaces_file: bool = True,
+    told: LessonTold = lambda phase, done, of: None,
+) -> Taught:
     """Teach a machine from what is finished, store its proposals, and let it take its turn.
 
     The lesson counts once its proposals are stored: until then the machine is what it was. Pictures that
     cannot be read are left out, and counted. Raises CampaignError where too few images are finished and the
-    campaign names no stored proposer, ImportRefused for a proposer that is not stored, and NothingToLearn.
+    campaign names no stored proposer, and for a machine whose boxes come from a file, unless this
+    `replaces_file`; ImportRefused for a proposer that is not stored, NothingToLearn, and Busy.
     """
     row = campaign_named(campaign)
     own = machines.machine_named(row, machine)
-    settings = settings_of(row.settings).machine
-    finished = machines.count_finished(row)
-    begin = stored_proposer(settings.system) if settings.system else None
-    unreadable: set[str] = set()
-    if finished >= settings.from_images:
-        proposer = _learnt(row, begin, seed=row.seed + own.version, told=told, unreadable=unreadable.add)
-        source = f"{finished} finished images"
-        source += f", from proposer {settings.system} on" if begin else ""
-    elif begin is not None:
-        proposer, source = begin, f"proposer {settings.system}"
-    else:
-        raise CampaignError(
-            f"campaign {row.name!r} has {finished} finished images, and a machine learns from "
-            f"{settings.from_images} on; wait, lower machine.from_images, or name a stored proposer "
-            "(machine.system)"
-        )
-    told("proposing", 0, 1)
-    found = proposals_of(proposer, machines.records_to_propose(row), unreadable=unreadable.add)
-    count = machines.store_proposals(own, found, version=own.version + 1)
-    machines.machine_learnt(own, images=finished, source=source)
+    with machines.lesson(own) as version:
+        if own.from_file and not replaces_file:
+            raise CampaignError(
+                f"the boxes of machine {own.name!r} come from {own.source}, so it does not learn by itself; "
+                "teach_machine replaces them"
+            )
+        replaced = own.source if own.from_file else ""
+        finished = machines.count_finished(row)
+        unreadable: set[str] = set()
+        proposer, source = _taught(row, finished, version, told=told, unreadable=unreadable.add)
+        told("proposing", 0, 1)
+        _keep(proposer, own, version)
+        records = machines.records_to_propose(row)
+        count = _propose(proposer, own, records, version=version, unreadable=unreadable.add)
+        machines.machine_learnt(own, images=finished, source=source)
+        _forget_others(own)
     told("proposing", 1, 1)
     answers = machine_turns.take_turns(row, submission.submit, at_most=max(1, count))
-    return Taught(own.name, own.version, finished, source, count, len(unreadable), answers)
+    return Taught(own.name, own.version, finished, source, count, len(unreadable), answers, replaced)
+
+
+def propose_boxes(
+    *, campaign: str, machine: str, told: LessonTold = lambda phase, done, of: None
+) -> ProposedFor:
+    """Have a machine say what it would draw in the images for which its version proposed nothing yet, as it
+    learnt last, and let it take its turn.
+
+    Pictures that cannot be read are left out, and counted; they are tried again after the next lesson. Raises
+    CampaignError for a machine of which no proposer is kept, and Busy.
+    """
+    row = campaign_named(campaign)
+    own = machines.machine_named(row, machine)
+    with machines.lesson(own):
+        folder = kept_folder(own, own.version)
+        if own.from_file or not folder.is_dir():
+            raise CampaignError(
+                f"machine {own.name!r} has no proposer that could propose for further images: its boxes come "
+                "from a file, or it learnt last with an earlier version of this program; teach it"
+            )
+        from models_core.estimators.neural.proposer.box_proposer import BoxProposer
+
+        told("proposing", 0, 1)
+        unreadable: set[str] = set()
+        records = machines.records_to_propose(row, lacking=own)
+        count = _propose(
+            BoxProposer.load(folder), own, records, version=own.version, unreadable=unreadable.add
+        )
+    told("proposing", 1, 1)
+    answers = machine_turns.take_turns(row, submission.submit, at_most=max(1, count))
+    return ProposedFor(own.name, own.version, count, len(unreadable), answers)
+
+
+def kept_folder(machine: Machine, version: int) -> Path:
+    """Where what a machine learnt as of a version is kept."""
+    return Path(django_settings.DATA_DIR) / "machines" / str(machine.pk) / str(version)
+
+
+def _keep(proposer: BoxProposer, machine: Machine, version: int) -> None:
+    folder = kept_folder(machine, version)
+    if folder.exists():
+        shutil.rmtree(folder)  # Of a lesson that was killed.
+    proposer.save(folder, {"campaign": machine.campaign.name, "machine": machine.name, "version": version})
+
+
+def _forget_others(machine: Machine) -> None:
+    """Remove what earlier versions learnt."""
+    own = kept_folder(machine, machine.version)
+    for folder in own.parent.iterdir():
+        if folder != own:
+            shutil.rmtree(folder)
+
+
+def _propose(
+    proposer: BoxProposer,
+    machine: Machine,
+    records: Iterable[tuple[ImageRecord, Sequence[Mention]]],
+    *,
+    version: int,
+    unreadable: Unreadable,
+) -> int:
+    """Store what a proposer would draw in these images; of how many it says anything. Of the others is stored
+    that it says nothing, so that they are not tried again."""
+    silent: set[str] = set()
+
+    def noted() -> Iterator[tuple[ImageRecord, Sequence[Mention]]]:
+        for record, mentions in records:
+            silent.add(record.id)
+            yield record, mentions
+
+    def found() -> Iterator[tuple[str, Proposals]]:
+        for image, proposals in proposals_of(proposer, noted(), unreadable=unreadable):
+            silent.discard(image)
+            yield image, proposals
+
+    count = machines.store_proposals(machine, found(), version=version)
+    machines.store_proposals(machine, ((image, {}) for image in sorted(silent)), version=version)
+    return count
+
+
+def _taught(
+    row: Campaign, finished: int, version: int, *, told: LessonTold, unreadable: Unreadable
+) -> tuple[BoxProposer, str]:
+    """What a campaign's machine proposes by from this version on, and what that learnt from, in words."""
+    settings = settings_of(row.settings).machine
+    begin = stored_proposer(settings.system) if settings.system else None
+    if finished >= settings.from_images:
+        proposer = _learnt(row, begin, seed=row.seed + version - 1, told=told, unreadable=unreadable)
+        return proposer, f"{finished} finished images" + (
+            f", from proposer {settings.system} on" if begin else ""
+        )
+    if begin is not None:
+        return begin, f"proposer {settings.system}"
+    raise CampaignError(
+        f"campaign {row.name!r} has {finished} finished images, and a machine learns from "
+        f"{settings.from_images} on; wait, lower machine.from_images, or name a stored proposer "
+        "(machine.system)"
+    )
 
 
 def machines_to_teach() -> list[tuple[Campaign, str]]:
-    """(campaign, machine) of those that are to learn now, by their campaigns' settings."""
+    """(campaign, machine) of those that are to learn now, by their campaigns' settings: none whose boxes come
+    from a file."""
     found = []
     for row in machines.campaigns_with_machines():
         machine = machine_at_work(row.pk)
-        if machine is not None and learns_now(
+        if machine is None or machine.from_file:
+            continue
+        if learns_now(
             settings_of(row.settings).machine, finished=machines.count_finished(row), learnt=machine.learnt
         ):
+            found.append((row, machine.name))
+    return found
+
+
+def machines_to_propose() -> list[tuple[Campaign, str]]:
+    """(campaign, machine) of those that lack boxes for images of their share, and of which is kept what they
+    learnt last."""
+    found = []
+    for row in machines.campaigns_with_machines():
+        machine = machine_at_work(row.pk)
+        if machine is None or machine.from_file or not kept_folder(machine, machine.version).is_dir():
+            continue
+        if machines.lacks_proposals(machine):
             found.append((row, machine.name))
     return found
 

@@ -50,8 +50,8 @@ from tests.jobs.workers import wait_for, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-#: A machine is taught in a campaign about chains; its job is tested in `systems/test_teaching_machines.py`.
-IN_CAMPAIGNS = {"teach_machine"}
+#: A machine is taught in a campaign about chains; its jobs are tested in `systems/test_teaching_machines.py`.
+IN_CAMPAIGNS = {"propose_boxes", "teach_machine"}
 #: Every other job that evaluation has: a new one belongs into the round.
 KINDS = {
     module.name.rpartition(".")[2]

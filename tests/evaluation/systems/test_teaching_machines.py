@@ -3,29 +3,50 @@
 from __future__ import annotations
 
 import json
+import shutil
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 
-from annotation import campaigns
+from annotation import campaigns, jobs
 from annotation.campaigns import CampaignError, machines
 from annotation.formats.base import FormatError
 from annotation.formats.proposals import read_proposals, write_proposals
-from annotation.models import Box, Job, Judgment, Machine, MachineProposals
-from annotation.protocol.machines import ProposedBox
+from annotation.jobs import JobProgress
+from annotation.models import Box, Job, Judgment, Machine, MachineProposals, OpenImage
+from annotation.protocol.campaign_settings import settings_of
+from annotation.protocol.contents import mention_from
+from annotation.protocol.machines import Proposals, ProposedBox
 from annotation.protocol.terms import Box as PureBox
-from annotation.queue import machine_turns, submission
+from annotation.queue import image_rows, machine_turns, submission
 from annotation.queue.leases import Lease
 from annotation.synthetic_corpus.generate import generate
+from evaluation.jobs.kinds.propose_boxes import propose_boxes_job
+from evaluation.jobs.kinds.teach_machine import teach_machine_job
 from evaluation.services.common import ImportRefused
 from evaluation.services.machines.examples import pictures_on_disk, proposals_of, taught_pictures
 from evaluation.services.machines.schedule import teach_machines
-from evaluation.services.machines.teaching import machines_to_teach, stored_proposer, teach_machine
+from evaluation.services.machines.teaching import (
+    kept_folder,
+    machines_to_propose,
+    machines_to_teach,
+    propose_boxes,
+    proposer_folder,
+    stored_proposer,
+    teach_machine,
+)
+from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 from models_core.estimators.neural.proposer.training import ProposerSettings
 from tests.queue.world import TRUSTING, World
+from tests.web import world as people
 
 pytestmark = pytest.mark.django_db
 
@@ -54,8 +75,6 @@ def settings_now(world: World, **machine: Any) -> None:
 
 
 def call(command: str, *arguments: str) -> dict[str, Any]:
-    from io import StringIO
-
     out = StringIO()
     call_command(command, *arguments, "--json", stdout=out)
     found: dict[str, Any] = json.loads(out.getvalue())
@@ -121,6 +140,57 @@ def test_a_stored_proposer_is_taken_as_it_is_before_enough_images_are_finished(w
         stored_proposer("other")
     with pytest.raises(ImportRefused, match="expected a name of at most 60 letters"):
         stored_proposer("../x")
+
+
+def test_images_that_come_after_a_lesson_get_boxes_as_the_machine_learnt_last(world: World) -> None:
+    call("train_proposer", "scenes", "--corpus", world.corpus.name)
+    settings_now(world, system="scenes", from_images=9, retrain_each=0, share=0.0)
+    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    late = world.images()[2]
+    image, mentions = late.image, tuple(mention_from(plain) for plain in late.mentions)
+    late.delete()
+    # At share 0 a lesson stores no boxes. Raising the share has it propose, by what it learnt then.
+    assert call("teach_machine", world.campaign.name, "drawer")["images"] == 0
+    assert teach_machines() == 0
+    shutil.rmtree(proposer_folder("scenes"))
+    settings_now(world, share=1.0)
+    expected = dict(proposals_of(kept(machine), machines.records_to_propose(world.campaign)))
+    assert teach_machines() == 1 and teach_machines() == 0
+    job = Job.objects.get(kind="propose_boxes")
+    assert job.arguments == {"machine": "drawer"} and job.campaign == world.campaign
+    done = propose_boxes_job(JobProgress(job), machine="drawer")
+    assert done == {"machine": "drawer", "version": 1, "images": 2, "unreadable": 0, "answers": 0}
+    assert len(expected) == 2 and stored(machine) == {key: rounded(own) for key, own in expected.items()}
+    Job.objects.update(state=Job.DONE)
+    with CaptureQueriesContext(connection) as seen:
+        assert teach_machines() == 0
+    assert len(seen) <= 12
+    # An image that is opened now is not passed over, and one whose picture cannot be read is tried once.
+    protocol = settings_of(world.campaign.settings).protocol
+    image_rows.open_images(campaign=world.campaign, images=[(image, mentions)], settings=protocol)
+    assert machines_to_propose() == [(world.campaign, "drawer")]
+    bad = next(record for record, _ in machines.records_to_propose(world.campaign) if record.id == image.key)
+    assert bad.picture is not None
+    bad.picture.write_bytes(b"no picture")
+    found = propose_boxes(campaign=world.campaign.name, machine="drawer")
+    assert (found.images, found.unreadable) == (0, 1) and machines_to_propose() == []
+
+
+def kept(machine: Machine) -> BoxProposer:
+    machine.refresh_from_db()
+    return BoxProposer.load(kept_folder(machine, machine.version))
+
+
+def rounded(proposals: Proposals) -> dict[str, list[list[float]]]:
+    return {
+        phrase: [[b.xmin, b.ymin, b.xmax, b.ymax, round(c, 4)] for b, c in boxes]
+        for phrase, boxes in proposals.items()
+    }
+
+
+def stored(machine: Machine) -> dict[str, Any]:
+    rows = MachineProposals.objects.filter(machine=machine, version=machine.version)
+    return dict(rows.values_list("image__image__key", "boxes"))
 
 
 def test_what_is_taught_is_what_was_accepted(world: World) -> None:
@@ -195,8 +265,8 @@ def test_a_picture_that_cannot_be_read_is_left_out_and_counted(world: World) -> 
     bad.picture.write_bytes(b"no picture")
     report = call("teach_machine", world.campaign.name, "drawer")
     assert (report["version"], report["images"], report["unreadable"]) == (1, 2, 1)
-    stored = MachineProposals.objects.values_list("image__image__key", flat=True)
-    assert len(stored) == 2 and bad.id not in stored
+    boxes = dict(MachineProposals.objects.values_list("image__image__key", "boxes"))
+    assert boxes.pop(bad.id) == {} and len(boxes) == 2 and all(boxes.values())
     again = ("--layer", "import", "--replace")
     report = call("train_proposer", "scenes", "--corpus", world.corpus.name, *again)
     assert (report["images"], report["unreadable"]) == (2, 1)
@@ -219,7 +289,54 @@ def test_proposals_come_from_a_file(world: World, tmp_path: Path) -> None:
     assert report["answers"] == Judgment.objects.filter(worker=machine.worker).count()
     listed = call("machines", world.campaign.name)["machines"]
     assert [(one["name"], one["version"], one["judged"]) for one in listed] == [("drawer", 1, 0)]
-    assert Machine.objects.get().source == "file boxes.jsonl"
+    machine.refresh_from_db()
+    assert (machine.source, machine.from_file, machine.learnt) == ("file boxes.jsonl", True, None)
+    # However many images are finished, it is not taught by the clock: that would replace these boxes.
+    assert len(machines_to_teach()) == 0
+    OpenImage.objects.filter(campaign=world.campaign).update(complete=True)
+    settings_now(world, system="scenes")
+    assert machines_to_teach() == [] and teach_machines() == 0
+    asked_before = jobs.enqueue(
+        kind="teach_machine", arguments={"machine": "drawer"}, campaign=world.campaign
+    )
+    with pytest.raises(CampaignError, match="come from file boxes.jsonl, so it does not learn by itself"):
+        teach_machine_job(JobProgress(asked_before), machine="drawer")
+
+
+def test_a_person_replaces_the_boxes_of_a_file_and_is_told_so(world: World, client: Client) -> None:
+    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    machines.machine_learnt(machine, images=None, source="file boxes.jsonl", from_file=True)
+    client.force_login(people.account("ada", "researcher"))
+    page = client.get(reverse("machines", args=[world.campaign.name])).content.decode()
+    assert "Its boxes come from a file, so it does not learn by itself. Teaching it replaces them." in page
+    (shown,) = client.get(reverse("v1_machines", args=[world.campaign.name])).json()["results"]
+    assert shown["from_file"] and shown["learnt"] is None
+    call("train_proposer", "scenes", "--corpus", world.corpus.name)
+    settings_now(world, system="scenes", from_images=9)
+    out = StringIO()
+    call_command("teach_machine", world.campaign.name, "drawer", stdout=out)
+    assert "they replace those of file boxes.jsonl" in out.getvalue()
+    machine.refresh_from_db()
+    assert not machine.from_file and machine.learnt == 0
+
+
+def test_what_reaches_out_of_the_picture_is_cut_and_counted(world: World, tmp_path: Path) -> None:
+    machines.machine_add(campaign=world.campaign, name="drawer")
+    truth = next(iter(world.truths.values()))
+    image = world.corpus.images.get(key=truth.image)
+    wide, high, name = image.width, image.height, next(iter(truth.mentions))
+    assert wide > 40 and high > 40
+    boxes = [[-3, 0, 20, 30, 0.9], [5, 5, 30, 30, 0.8], [30, 30, wide + 9, high + 1, 0.7]]
+    boxes += [[wide + 1, 3, wide + 5, 9, 0.6], [-9, 3, 0, 9, 0.5]]
+    file = tmp_path / "boxes.jsonl"
+    file.write_text(json.dumps({"image": truth.image, "boxes": {name: boxes}}) + "\n")
+    report = call("import_proposals", world.campaign.name, "drawer", str(file))
+    assert (report["images"], report["clipped"], report["outside"]) == (1, 2, 2)
+    kept = [[1, 1, 20, 30, 0.9], [5, 5, 30, 30, 0.8], [30, 30, wide, high, 0.7]]
+    assert MachineProposals.objects.get().boxes == {name: kept}
+    out = StringIO()
+    call_command("import_proposals", world.campaign.name, "drawer", str(file), stdout=out)
+    assert "2 boxes reached out of their picture and were cut, 2 lay wholly outside" in out.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -229,7 +346,7 @@ def test_proposals_come_from_a_file(world: World, tmp_path: Path) -> None:
         ('{"image": "a"}', "line 1: no proposals \\('boxes'\\)"),
         ('{"image": "a", "boxes": {"0:0-1": [[1, 2, 3]]}}', "no proposals"),
         ('{"image": "a", "boxes": {"0:0-1": [[1, 2, 3.5, 4, 0.5]]}}', "is not four whole numbers"),
-        ('{"image": "a", "boxes": {"0:0-1": [[9, 2, 3, 4, 0.5]]}}', "is not valid"),
+        ('{"image": "a", "boxes": {"0:0-1": [[9, 2, 3, 4, 0.5]]}}', "has its corners in the wrong order"),
         ('{"image": "a", "boxes": {"0:0-1": [[1, 2, 3, 4, 1.5]]}}', "chance 1.5 is not from 0 to 1"),
         ('{"image": "a", "boxes": {}}\n{"image": "a", "boxes": {}}', "line 2: image 'a' comes twice"),
     ],

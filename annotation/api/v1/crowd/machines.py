@@ -39,9 +39,13 @@ class MachineShown(serializers.Serializer[Any]):
     worker = serializers.CharField()
     version = serializers.IntegerField()
     learnt = serializers.IntegerField(
-        allow_null=True, help_text="Finished images that it learned from; null before it has."
+        allow_null=True,
+        help_text="Finished images that it learned from; null before it has, and if `from_file`.",
     )
     source = serializers.CharField()  # type: ignore[assignment]
+    from_file = serializers.BooleanField(
+        help_text="Its boxes come from a file: it does not learn by itself, and teaching it replaces them."
+    )
     state = serializers.CharField()
     judged = serializers.IntegerField()
     good = serializers.IntegerField()
@@ -127,7 +131,7 @@ def machine_add_call(call: ApiCall, campaign: Campaign) -> Created:
     )
 )
 def machine_teach_call(call: ApiCall, campaign: Campaign, machine: str) -> Job:
-    """Have a machine learn from the campaign's finished images now, as a job."""
+    """Have a machine learn from the finished images now, as a job. Boxes from a file are replaced."""
     found = machines.machine_named(campaign, machine)
     return jobs.enqueue(
         kind=machines.TEACH_JOB, arguments={"machine": found.name}, campaign=campaign, actor=call.account
@@ -187,6 +191,7 @@ def _machine_plain(one: MachineReport) -> dict[str, Any]:
         "version": one.version,
         "learnt": one.learnt,
         "source": one.source,
+        "from_file": one.from_file,
         "state": one.state,
         "judged": one.judged,
         "good": one.good,

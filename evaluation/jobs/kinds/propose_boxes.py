@@ -1,0 +1,25 @@
+"""Having a machine of a campaign propose boxes for images that were opened since it learnt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils.translation import gettext_lazy
+
+from annotation.campaigns import CampaignError
+from annotation.campaigns.machines import PROPOSE_JOB
+from annotation.jobs import JobError, JobProgress, job_kind
+from evaluation.jobs.progress import Phases
+from evaluation.services.machines.teaching import propose_boxes
+
+
+@job_kind(
+    PROPOSE_JOB,
+    title=gettext_lazy("Boxes of a machine for further images"),
+    refusals=(JobError, CampaignError, OSError, ValueError),
+)
+def propose_boxes_job(progress: JobProgress, *, machine: str) -> dict[str, Any]:
+    """Store the machine's boxes for images that lack them; a killed job goes on with those that still do."""
+    if progress.campaign is None:
+        raise JobError("a propose_boxes job is of a campaign, and none was given")
+    return propose_boxes(campaign=progress.campaign.name, machine=machine, told=Phases(progress)).as_dict()
