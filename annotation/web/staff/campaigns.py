@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation import campaigns, jobs
 from annotation.campaigns import monitoring
-from annotation.campaigns.drafts.opening import images_after_pilot, pilot_estimate
+from annotation.campaigns.drafts.opening import check_no_running_pilot, images_after_pilot, pilot_estimate
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.layer_rows import LayerError
@@ -204,6 +204,7 @@ def campaign_open(request: HttpRequest) -> HttpResponse:
                 corpus = corpora.get(name=given["corpus"])
                 draw_by_tags(corpus, images["tags"], seed=0, number=1, split=images["split"])
             made = _draft(given, like, account)
+            check_no_running_pilot(made)
             jobs.enqueue(kind="open_images", arguments=images, campaign=made, actor=account_of(request))
             messages.success(request, _("Opening the images. The campaign opens when all are open."))
             return redirect("jobs", made.name)
