@@ -17,10 +17,11 @@ from annotation.campaigns.drafts.opening import check_no_running_pilot, images_a
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.layer_rows import LayerError
-from annotation.models import Account, AuditEntry, Campaign
+from annotation.models import Account, Campaign
 from annotation.protocol.campaign_settings import CampaignError, as_toml, settings_of
 from annotation.protocol.kinds import all_tasks, is_page, kinds_of_tasks
 from annotation.selectors.campaign import overview
+from annotation.selectors.campaign.kept import acts_on
 from annotation.selectors.campaign.reasons import PAUSED, coded_reason
 from annotation.selectors.campaigns import campaigns_listed
 from annotation.selectors.controls import unchecked_kinds
@@ -85,7 +86,7 @@ def campaign_detail(request: HttpRequest, shown: Campaign) -> HttpResponse:
     settings = settings_of(shown.settings)
     fresh = request.GET.get("fresh") == "1"
     seen = overview(shown, settings.pay, fresh=fresh)
-    history = AuditEntry.objects.filter(campaign=shown).select_related("actor").order_by("-pk")
+    history = acts_on(shown).select_related("actor")
     return render(
         request,
         "annotation/staff/campaign.html",

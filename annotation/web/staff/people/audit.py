@@ -86,13 +86,18 @@ def audit_page(request: HttpRequest) -> HttpResponse:
 
 
 def _line(entry: AuditEntry) -> AuditLine:
-    who = entry.actor_name or (str(entry.actor) if entry.actor else _("by command"))
+    who = entry.actor_name or (str(entry.actor) if entry.actor else _by_nobody(entry))
     told = [
         f"{_KEYS.get(key, key)}: {_short(value)}"
         for key, value in entry.about.items()
         if key not in _LEFT_OUT and value not in (None, "", [], {})
     ]
     return AuditLine(entry, who, str(ACTS.get(entry.act, entry.act)), "; ".join(told))
+
+
+def _by_nobody(entry: AuditEntry) -> str:
+    """Who did what no account is named for: a worker, who has a pseudonym here, or the command line."""
+    return str(entry.about["worker"]) if entry.act == AuditEntry.CHANGE_ANSWER else _("by command")
 
 
 def _short(value: Any) -> str:
