@@ -17,7 +17,7 @@ from annotation import jobs
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from annotation.datasets import archives
-from annotation.datasets.exporting import ExportError, check_export
+from annotation.datasets.exporting import ExportError, check_export, simulated_layers
 from annotation.datasets.layers import update_layers
 from annotation.formats import FORMATS
 from annotation.models import Account, Campaign, Job
@@ -61,6 +61,7 @@ def campaign_job_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             not_chosen="" if opening else _NOT_CHOSEN,
             resumable=any(line.job == opening and line.ended_badly for line in shown),
             layers=layers,
+            simulated=simulated_layers(layers),
             own=any(layer.name == campaign.name for layer in layers),
             behind=behind.get(campaign.name, 0),
             formats=[entry.key for entry in FORMATS if entry.writes],
@@ -90,6 +91,7 @@ def campaign_job_start(request: HttpRequest, campaign: Campaign) -> HttpResponse
                     "include_unfinished": request.POST.get("unfinished") == "include",
                     "only_finished": request.POST.get("unfinished") == "leave",
                     "with_pictures": request.POST.get("pictures") == "1",
+                    "simulated": request.POST.get("simulated") == "1",
                 }
                 check_export(**arguments)
                 jobs.enqueue(kind=EXPORT, arguments=arguments, campaign=campaign, actor=actor)
