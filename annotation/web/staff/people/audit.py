@@ -20,19 +20,25 @@ from annotation.web.staff.wording import ACTS
 
 #: Lines on a page.
 AUDIT_PER_PAGE = 100
-_GROUPS = {
+GROUPS = {
     "people": gettext_lazy("people and roles"),
     "campaigns": gettext_lazy("campaigns"),
     "evaluation": gettext_lazy("evaluation"),
     "identities": gettext_lazy("downloads of identities"),
     "tokens": gettext_lazy("tokens"),
     "corpora": gettext_lazy("corpora"),
+    "server": gettext_lazy("the server"),
 }
 #: What a line names, in words; others by the name under which they are kept.
 _KEYS = {
     "account": gettext_lazy("account"),
     "role": gettext_lazy("role"),
     "corpus": gettext_lazy("corpus"),
+    "system": gettext_lazy("system"),
+    "run": gettext_lazy("run"),
+    "judgments": gettext_lazy("judgments"),
+    "report": gettext_lazy("report"),
+    "licence": gettext_lazy("licence"),
     "worker": gettext_lazy("worker"),
     "name": gettext_lazy("name"),
     "days": gettext_lazy("days"),
@@ -75,7 +81,7 @@ def audit_page(request: HttpRequest) -> HttpResponse:
     held = {"group": group, "who": who, "campaign": campaign}
     about = {
         "lines": [_line(row) for row in rows],
-        "groups": _GROUPS.items(),
+        "groups": GROUPS.items(),
         "group": group,
         "who": who,
         "of_campaign": campaign,
