@@ -81,7 +81,8 @@ def through(world: World, captions: Path, url: str, given: argparse.Namespace) -
     crowd = ["simulate_crowd", "real", "--through", "http", "--url", url]
     crowd += ["--workers", str(given.workers), "--processes", str(given.processes)]
     done = timed("crowd over HTTP", *crowd)
-    timed("export", "export_dataset", "real", "--layer", "real", "--format", "entities", "--out", str(out))
+    asked = ["--layer", "real", "--format", "entities", "--simulated", "--out", str(out)]
+    timed("export", "export_dataset", "real", *asked)
     visits = done["visits"]
     answered = sum(visits["answered"].values())
     rows += [

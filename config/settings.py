@@ -381,6 +381,7 @@ SPECTACULAR_SETTINGS = {
         "JobState": ["queued", "running", "done", "failed", "cancelled"],
         "CampaignState": ["draft", "open", "paused", "closed"],
         "Direction": ["annotation", "search"],
+        "ProviderEnum": ["prolific", "mturk"],
     },
 }
 #: Calls of the REST API that an account may make in a minute: reads (in each process), and writes.

@@ -21,7 +21,7 @@ from annotation.api.requests import (
     word_in,
 )
 from annotation.common import database
-from annotation.models import Account, Assignment, Campaign, Worker
+from annotation.models import Assignment, Campaign, Worker
 from annotation.moderation.reopening import CannotReopen, change_answer
 from annotation.protocol.kinds import all_kinds
 from annotation.protocol.questions import Answer
@@ -139,7 +139,6 @@ def change_endpoint(
             assignment=_real(assignment),
             answer=given,
             schema=schema,
-            actor=Account.objects.filter(identity__worker=worker).first(),
         )
     except CannotReopen as error:
         raise Problem(HTTPStatus.CONFLICT, "stands", str(error)) from error

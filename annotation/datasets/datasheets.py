@@ -81,6 +81,8 @@ def datasheet_text(figures: Mapping[str, Any], lacks: list[str]) -> str:
         ("Maintenance", _maintenance(corpus)),
     ]
     title = corpus["name"] if layer is None else f"{corpus['name']}, layer {layer['name']}"
+    if layer is not None and _is_simulated(layer, campaign):
+        title += " (simulated)"
     head = [
         f"# Datasheet: {_plain(title)}",
         "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -67,6 +67,7 @@ def export_dataset(
     include_unfinished: bool = False,
     only_finished: bool = False,
     with_pictures: bool = False,
+    simulated: bool = False,
     progress: _Progress = iter,
 ) -> Written:
     """Write the corpus `corpus` in `format` under the new folder `out`.
@@ -74,7 +75,8 @@ def export_dataset(
     With `layer` named, or where only one exists, mentions, chains and boxes go with it, as its campaign's
     answers make it now; the mentions of excluded chains are plain words. A layer that is not finished is
     refused, unless its unfinished images go with it (`include_unfinished`) or are left out
-    (`only_finished`). `with_pictures` puts the pictures under out/images, as hard links where the file
+    (`only_finished`). One whose answers a simulation gave is refused, unless it is asked for as `simulated`.
+    `with_pictures` puts the pictures under out/images, as hard links where the file
     system allows, or into the files of a format that holds them. What is to be known of it is in
     `Written.notes` and in `NOTES.md`, how it was made in `DATASHEET.md` and `datasheet.json`; `left_out` of
     the result counts what is not in the files, and `selectors.left_out.lacks` tells it in sentences.
@@ -89,6 +91,7 @@ def export_dataset(
         include_unfinished=include_unfinished,
         only_finished=only_finished,
         with_pictures=with_pictures,
+        simulated=simulated,
     )
     done = set() if include_unfinished else _done(chosen)
     writer = FORMATS.get(format)
@@ -137,6 +140,7 @@ def check_export(
     include_unfinished: bool = False,
     only_finished: bool = False,
     with_pictures: bool = False,
+    simulated: bool = False,
 ) -> Chosen:
     """What an export would be of, once all is asked that can be told before anything is written.
 
@@ -150,6 +154,8 @@ def check_export(
         raise ExportError(_("Unfinished images can be exported or left out: choose one of the two."))
     found = corpus_named(corpus)
     chosen = _chosen(found, layer_named(found, layer), only_finished=only_finished)
+    if chosen.layer is not None and is_simulated(chosen) and not simulated:
+        raise ExportError(simulated_refusal(chosen.layer.name))
     if chosen.unfinished and not include_unfinished:
         raise ExportError(_unfinished(chosen))
     if only_finished and not chosen.images.exists():
@@ -192,11 +198,26 @@ def notes_on(chosen: Chosen) -> list[str]:
     return notes
 
 
+def simulated_refusal(name: str) -> str:
+    """Why the answers of a simulation, the campaign's or layer's `name`, do not go out as people's would."""
+    return _(
+        "The answers of “%(name)s” are simulated: no person gave them. Ask for them as such: tick “simulated "
+        "answers”, in a command --simulated, by API simulated."
+    ) % {"name": name}
+
+
 def is_simulated(chosen: Chosen) -> bool:
     """Whether simulated workers gave the answers that a layer is made of."""
     if chosen.made_by is not None:
         return chosen.made_by.simulated
     return chosen.layer is not None and chosen.layer.source == SIMULATION_SOURCE
+
+
+def simulated_layers(layers: Sequence[Layer]) -> list[str]:
+    """The names of those of a corpus's layers whose answers a simulation gave."""
+    campaigns = Campaign.objects.filter(corpus__in={layer.corpus_id for layer in layers}, simulated=True)
+    names = set(campaigns.values_list("name", flat=True))
+    return [layer.name for layer in layers if layer.source == SIMULATION_SOURCE or layer.name in names]
 
 
 def _chosen(corpus: Corpus, layer: Layer | None, *, only_finished: bool) -> Chosen:

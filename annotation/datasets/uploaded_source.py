@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -74,7 +75,7 @@ def check_upload(upload: Upload, *, format: str = "", tell: _Tell) -> CheckedUpl
     """Look at an upload as `import_upload` would import it; `format` where it is not to be guessed.
 
     `tell` is called with what is being done and the share of the whole. Raises IntakeError and FormatError
-    where nothing of it can be read. What was made of it before is replaced.
+    where nothing of it can be read, in its sender's names. What was made of it before is replaced.
     """
     if not upload.complete:
         raise IntakeError("some of the files have not come yet; send them to the end, then check them")
@@ -86,13 +87,14 @@ def check_upload(upload: Upload, *, format: str = "", tell: _Tell) -> CheckedUpl
     with (upload.folder / SHA256_FILE).open("w", encoding="utf-8") as listed:
         listed.writelines(f"{digest}  {path}\n" for path, digest in sha256.items())
     tell("unpacking", 0.15)
-    problems = _build_tree(upload)
-    format = format or guess_format(upload.folder / _TREE)
     looking = _Looking(upload, tell)
-    try:
-        report = _imported(upload, format, looking.at, ImportHow(dry_run=True))
-    except SourceProblems as error:
-        report, found = None, error.problems
+    with _names_as_sent(upload):
+        problems = _build_tree(upload)
+        format = format or guess_format(upload.folder / _TREE)
+        try:
+            report = _imported(upload, format, looking.at, ImportHow(dry_run=True))
+        except SourceProblems as error:
+            report, found = None, error.problems
     problems += [_known(each, upload) for each in (report.problems if report is not None else found)]
     with (upload.folder / PROBLEMS_FILE).open("w", encoding="utf-8") as listed:
         listed.writelines(f"{json.dumps(each.as_dict())}\n" for each in problems)
@@ -116,15 +118,11 @@ def import_upload(
     skip_problems: bool,
     progress: Callable[[Iterable[ImageRecord]], Iterable[ImageRecord]] = iter,
 ) -> ImportReport:
-    """Import what `check_upload` looked at. Raises as `import_corpus` does; its files stay."""
-    if not (upload.folder / _TREE).is_dir():
-        _build_tree(upload)
-    try:
+    """Import what `check_upload` looked at; its files stay. Raises as it does, in the sender's names."""
+    with _names_as_sent(upload):
+        if not (upload.folder / _TREE).is_dir():
+            _build_tree(upload)
         return _imported(upload, format, progress, ImportHow(skip_problems=skip_problems))
-    except SourceProblems as error:
-        raise SourceProblems(upload.name, (_known(each, upload) for each in error.problems)) from error
-    except (FormatError, IntakeError, pictures.PictureError) as error:
-        raise IntakeError(str(error).replace(f"{upload.folder / _TREE}/", "")) from error
 
 
 def preview_picture(upload: Upload, number: int) -> Path:
@@ -178,12 +176,35 @@ def _imported(
 
 def _known(problem: SourceProblem, upload: Upload) -> SourceProblem:
     """The problem with the names that its sender knows."""
+    file, what, remedy = (_named(text, upload) for text in (problem.file, problem.what, problem.remedy))
+    return replace(problem, file=file, what=what, remedy=remedy)
+
+
+def _named(text: str, upload: Upload) -> str:
+    """A text with files as their sender named them, and the upload's name for the folder they lie in here."""
     tree = str(upload.folder / _TREE)
+    text = text.replace(f"{tree}/{_PICTURES}/", "").replace(f"{tree}/", "").replace(tree, upload.name)
+    return text.replace(str(upload.folder), upload.name)
 
-    def named(text: str) -> str:
-        return text.replace(f"{tree}/{_PICTURES}/", "").replace(f"{tree}/", "").replace(tree, upload.name)
 
-    return replace(problem, file=named(problem.file), what=named(problem.what), remedy=named(problem.remedy))
+@contextmanager
+def _names_as_sent(upload: Upload) -> Iterator[None]:
+    """Within, what is wrong with an upload is told in its sender's names."""
+    try:
+        yield
+    except SourceProblems as error:
+        raise SourceProblems(upload.name, (_known(each, upload) for each in error.problems)) from error
+    except FormatError as error:
+        problem, file, expected = (
+            _named(text, upload) for text in (error.problem, error.file, error.expected)
+        )
+        raise FormatError(problem, file=file, line=error.line, expected=expected) from error
+    except (IntakeError, pictures.PictureError) as error:
+        raise IntakeError(_named(str(error), upload)) from error
+    except OSError as error:
+        raise IntakeError(
+            f"the files could not be read: {error.strerror or type(error).__name__}; try again later"
+        ) from error
 
 
 def _build_tree(upload: Upload) -> list[SourceProblem]:

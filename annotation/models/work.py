@@ -250,8 +250,12 @@ class AuditEntry(models.Model):
     """Who changed what, and when: one line for each act of a reviewer, researcher or admin.
 
     Never changed: the database refuses it (migration 0013), save that `actor` and `campaign` become null when
-    what they name is deleted. Their names stay.
+    what they name is deleted. Their names stay. So no line may say who a pseudonym is: of a worker it has the
+    pseudonym alone, never beside their account or their ids on a platform (migration 0031).
     """
+
+    #: A worker changed one of their answers: an answer, and no act of staff, so no actor.
+    CHANGE_ANSWER = "change_answer"
 
     actor = models.ForeignKey(Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     actor_name = models.CharField(max_length=150, blank=True, default="", db_default="")

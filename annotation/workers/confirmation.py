@@ -146,7 +146,9 @@ def ask_waiting() -> None:
 
 def confirm_by_hand(*, study: Study, submission: str, participant: str, actor: Account | None = None) -> bool:
     """Note that a researcher saw on the platform that a submission is of `participant`. Raises VisitError."""
-    if not Visit.objects.filter(study=study, external_id=submission, participant=participant).exists():
+    claims = Visit.objects.filter(study=study, external_id=submission, participant=participant)
+    visit = claims.values_list("pk", flat=True).first()
+    if visit is None:
         raise VisitError(
             _(
                 "There is no visit with submission “%(submission)s” of participant “%(participant)s”; see "
@@ -154,13 +156,8 @@ def confirm_by_hand(*, study: Study, submission: str, participant: str, actor: A
             )
             % {"submission": submission, "participant": participant}
         )
-    record(
-        actor=actor,
-        act="confirm_visit",
-        campaign=study.campaign,
-        submission=submission,
-        participant=participant,
-    )
+    # By its number: ids of a platform would outlast the erasing of whoever came.
+    record(actor=actor, act="confirm_visit", campaign=study.campaign, visit=visit)
     told = SubmissionFacts(participant, (), "")
     return note_submission(
         provider=study.provider, told=told, submission=submission, at=database.now(), by=Visit.HAND

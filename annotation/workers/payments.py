@@ -195,18 +195,19 @@ def pay(
                 }
             )
         return _paid_out(
-            Payout(campaign=campaign, worker_id=worker, amount=amount, reference=reference, paid_by=actor)
+            Payout(campaign=campaign, worker_id=worker, amount=amount, reference=reference, paid_by=actor),
+            accounts[0].pseudonym,
         )
 
 
-def _paid_out(payout: Payout) -> Payout:
-    """Store a payout that was checked, with its line of the audit."""
+def _paid_out(payout: Payout, pseudonym: str) -> Payout:
+    """Store a payout that was checked, with its line of the audit, which names the worker's `pseudonym`."""
     payout.save()
     record(
         actor=payout.paid_by,
         act="pay_worker",
         campaign=payout.campaign,
-        worker=payout.worker_id,
+        worker=pseudonym,
         amount=payout.amount,
         reference=payout.reference,
     )
@@ -244,7 +245,8 @@ def pay_all_due(
                     amount=account.due - account.due % CENT,
                     reference=reference,
                     paid_by=actor,
-                )
+                ),
+                account.pseudonym,
             )
             for account in due_accounts(campaign=campaign)
             if account.due >= CENT
@@ -282,7 +284,7 @@ def void_payout(*, campaign: Campaign, payout: int, reason: str, actor: Account 
                 actor=actor,
                 act="void_payment",
                 campaign=campaign,
-                worker=found.worker_id,
+                worker=found.worker.pseudonym,
                 amount=found.amount,
                 reference=found.reference,
                 reason=reason,

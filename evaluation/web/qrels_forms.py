@@ -204,7 +204,8 @@ def import_sent_qrels(request: HttpRequest, given: QueryDict, corpus: str, folde
             level=whole_in(given, "level", default=1),
             skip_unknown=text_parameter(given, "skip") == "1",
             source=file.name,
-        )
+        ),
+        actor=account_of(request),
     )
 
 
@@ -228,7 +229,8 @@ def import_sent_judgments(
             skip_unknown=text_parameter(given, "skip") == "1",
             repeats=text_parameter(given, "repeats") == "1",
             source=file.name,
-        )
+        ),
+        actor=account_of(request),
     )
 
 

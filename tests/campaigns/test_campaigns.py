@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.campaigns import CampaignPlan, open_campaign
-from annotation.datasets.exporting import export_dataset
+from annotation.datasets.exporting import ExportError, export_dataset
 from annotation.datasets.importing import import_corpus, import_records
 from annotation.models import Campaign, Corpus, Layer
 from annotation.protocol.campaign_settings import CampaignError, settings_of
@@ -114,7 +114,9 @@ def test_captions_without_mentions_go_through_the_same_door_and_the_export_reads
     campaign = open_campaign(CampaignPlan(name="bare", corpus="scenes", tasks="entities"))
     report = simulate_campaign(campaign=campaign, mix=mix_of(10), seed=2)
     assert report.scores is None and report.cost.mentions > 50 and not report.cost.unfinished
-    export_dataset(corpus="scenes", format="entities", out=tmp_path / "out")
+    with pytest.raises(ExportError, match="“bare” are simulated: no person gave them"):
+        export_dataset(corpus="scenes", format="entities", out=tmp_path / "out")
+    export_dataset(corpus="scenes", format="entities", out=tmp_path / "out", simulated=True)
     import_corpus(name="again", path=tmp_path / "out", format="entities")
     again = Corpus.objects.get(name="again")
     here = {r.id: r.layer for r in stream_records(corpus=found, layer=report.layer)}

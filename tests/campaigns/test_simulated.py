@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
+from annotation import jobs
 from annotation.campaigns.simulated import mark_simulated
 from annotation.datasets.exporting import Chosen, is_simulated, notes_on
-from annotation.models import AuditEntry, Identity, Image, RoleGrant, Worker
+from annotation.jobs import job_numbered
+from annotation.models import AuditEntry, Identity, Image, Job, RoleGrant, Worker
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.queue.available_tasks import available_tasks
 from annotation.selectors.scopes import campaigns_to_work_on
@@ -18,7 +20,7 @@ from annotation.workers.pseudonyms import worker_of
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
 from tests.web import world as people
-from tests.web.staff import words
+from tests.web.staff import press, said, words
 
 pytestmark = pytest.mark.django_db
 
@@ -79,6 +81,33 @@ def test_nobody_is_paid_for_simulated_answers(simulated):
         with pytest.raises(PaymentError, match="are simulated: nobody is paid"):
             pay()
     assert payments.unpaid(worker=worker.pk) == []
+
+
+def test_simulated_answers_go_out_only_where_they_are_asked_for_as_such(simulated, settings, tmp_path):
+    settings.DATA_DIR = tmp_path
+    ada = people.signed_in("ada", "researcher")
+    jobs_page = "/campaigns/quay/jobs/"
+    refused = press(ada, jobs_page, "Export", layer="quay", format="jsonl")
+    assert "“quay” are simulated: no person gave them" in said(refused)[0]
+    wanted = {"format": "jsonl", "unfinished": "include"}
+    for how, status in (({}, 409), ({"simulated": True}, 202)):
+        body = {**wanted, **how}
+        answer = ada.post("/api/v1/campaigns/quay/exports", body, content_type="application/json")
+        assert answer.status_code == status
+    press(ada, jobs_page, "Export", layer="quay", format="jsonl", unfinished="include", simulated="1")
+    (job,) = Job.objects.all()  # the same was asked for by both
+    assert jobs.run_queued_job(job.pk) == Job.DONE
+    assert job_numbered(job.pk).result["path"].endswith(f"jsonl-simulated-{job.pk}.zip")
+    for address in ("campaigns/quay/judgments.arrow", "corpora/quay/layers/quay/mentions.arrow"):
+        assert ada.get(f"/api/v1/{address}").status_code == 409
+        sent = ada.get(f"/api/v1/{address}?simulated=true")
+        assert sent.status_code == 200 and "-simulated.arrow" in sent["Content-Disposition"]
+
+
+def test_people_s_answers_are_exported_without_such_a_tick():
+    World(some_images(1), settings=PAID)
+    page = people.signed_in("ada", "researcher").get("/campaigns/quay/jobs/")
+    assert "simulated answers" not in words(page)
 
 
 def test_pages_show_neither_speed_nor_pay_of_simulated_answers(simulated):

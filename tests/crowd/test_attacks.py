@@ -20,7 +20,17 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation import instructions
-from annotation.models import Account, Assignment, Identity, Judgment, PlatformReport, Standing, Visit, Worker
+from annotation.models import (
+    Account,
+    Assignment,
+    AuditEntry,
+    Identity,
+    Judgment,
+    PlatformReport,
+    Standing,
+    Visit,
+    Worker,
+)
 from annotation.protocol import questions as q
 from annotation.workers import confirmation, payments, platform_visits, prolific_api
 from annotation.workers.payments import PaymentError
@@ -490,6 +500,8 @@ def test_a_researcher_confirms_by_hand(work: World):
     assert "waiting" in out.getvalue() and "1 wait for the platform's confirmation" in out.getvalue()
     call_command("study", "quay", "--confirm", FIRST, ANN, stdout=out)
     assert (visit().verification, visit().verified_by) == ("confirmed", "hand")
+    # The line outlives the erasing of whoever came: it holds no id of theirs.
+    assert AuditEntry.objects.get(act="confirm_visit").about == {"visit": visit().pk}
 
 
 def test_the_page_of_recruiting_says_what_is_sure(ann: tuple[World, Client], way: str):

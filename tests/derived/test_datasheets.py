@@ -92,7 +92,8 @@ def test_a_simulated_campaign_does_not_pass_for_people(world: World, tmp_path: P
     told = figures["campaign"]["questions"].values()
     assert any(one["seconds_an_answer"] is not None for one in told)
     Campaign.objects.update(simulated=True)
-    figures, text = sheet(world, tmp_path / "simulated", include_unfinished=True)
+    figures, text = sheet(world, tmp_path / "simulated", include_unfinished=True, simulated=True)
+    assert text.splitlines()[0].endswith("(simulated)")
     assert figures["campaign"]["simulated"] and "People made it here" not in text
     assert "It was simulated: no person answered anything." in text
     assert "The answers are simulated: they say nothing about people" in text

@@ -53,6 +53,10 @@ study = get("Study").create(campaign=made["one"], provider="prolific", external_
 from django.utils import timezone
 get("Visit").create(identity=visitor, study=study, external_id="v", begun_at=timezone.now())
 get("AuditEntry").create(act="pause", actor=visitor.account, campaign=made["two"], about={})
+by = {"actor": visitor.account, "campaign": made["two"]}
+get("AuditEntry").create(act="change_answer", about={"worker": "w-pro"}, **by)
+ids = {"submission": "v", "participant": "pro"}
+get("AuditEntry").create(act="confirm_visit", campaign=made["one"], about=ids)
 """
 SEEN = """
 import json
@@ -63,7 +67,10 @@ held = RoleGrant.objects.order_by("account")
 print(json.dumps({
     "grants": list(held.values_list("account__username", "role", "campaign__name")),
     "work": {who: list(found.values_list("name", flat=True)) for who, found in work.items()},
-    "audit": list(AuditEntry.objects.values_list("act", "actor_name", "campaign_name")),
+    "audit": [
+        (line.act, line.actor_name, line.campaign_name, list(line.about))
+        for line in AuditEntry.objects.order_by("pk")
+    ],
 }))
 """
 
@@ -97,7 +104,11 @@ def test_who_could_do_something_still_can_and_who_came_from_a_platform_sees_its_
         ["pro", "annotator", "one"],
     ]
     assert seen["work"] == {"ada": [], "ann": ["one", "two"], "pro": ["one"], "stray": []}
-    assert seen["audit"] == [["pause", "pro", "two"]]
+    assert seen["audit"] == [
+        ["pause", "pro", "two", []],
+        ["change_answer", "", "two", ["worker"]],
+        ["confirm_visit", "", "one", ["visit"]],
+    ]
 
 
 def single(app: str) -> list[str]:

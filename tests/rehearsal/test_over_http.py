@@ -93,7 +93,7 @@ def test_a_crowd_over_http_finishes_although_the_server_is_killed_in_between(tmp
     assert sum(report["visits"]["answered"].values()) == answers(tmp_path)
     assert report["quality"]["chain_f1"] > 0.7
     done(tmp_path, "export_dataset", "sample", "--layer", "rehearsal", "--format", "entities",
-         "--out", str(tmp_path / "out"))  # fmt: skip
+         "--simulated", "--out", str(tmp_path / "out"))  # fmt: skip
     assert len(list((tmp_path / "out" / "Annotations").iterdir())) == IMAGES
 
 

@@ -30,7 +30,7 @@ def exported(tasks: str, folder: Path, *more: str) -> list[dict[str, Any]]:
     )
     run_campaign_crowd(campaign=campaign, plan=CrowdPlan(mix={"perfect": 10}, seed=1, patience=0))
     out = folder / "answers.jsonl"
-    call_command("export_answers", "work", "--out", str(out), *more, stdout=StringIO())
+    call_command("export_answers", "work", "--simulated", "--out", str(out), *more, stdout=StringIO())
     return [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
 
 
@@ -44,6 +44,13 @@ def test_a_page_tells_each_pair_by_the_names_of_the_corpus(tmp_path: Path):
             own = pair["caption"].split("#")[0] == pair["image"]
             # All images have the same two captions, so that a perfect judge ticks every one.
             assert pair["yes"] is True, own
+
+
+def test_simulated_answers_are_written_only_where_they_are_asked_for_as_such(tmp_path: Path):
+    exported("graded", tmp_path)
+    with pytest.raises(CommandError, match="“work” are simulated: no person gave them"):
+        call_command("export_answers", "work", "--out", str(tmp_path / "more.jsonl"), stdout=StringIO())
+    assert not (tmp_path / "more.jsonl").exists()
 
 
 def test_grades_sentences_and_regions_are_told(tmp_path: Path):
@@ -73,5 +80,5 @@ def test_a_file_that_is_there_is_left_alone(tmp_path: Path):
     exported("captions", tmp_path)
     before = (tmp_path / "answers.jsonl").read_bytes()
     with pytest.raises(CommandError, match="already exists"):
-        call_command("export_answers", "work", "--out", str(tmp_path / "answers.jsonl"))
+        call_command("export_answers", "work", "--simulated", "--out", str(tmp_path / "answers.jsonl"))
     assert (tmp_path / "answers.jsonl").read_bytes() == before

@@ -75,7 +75,12 @@ def test_what_is_paid_is_due_no_more():
     assert (payout.amount, payout.reference) == (60_000, "march")
     assert due(world) == {world.workers[0]: 10_000, world.workers[1]: 50_000}
     entry = AuditEntry.objects.get(act="pay_worker")
-    assert entry.about == {"worker": world.workers[0], "amount": 60_000, "reference": "march"}
+    assert entry.about == {"worker": "quay-w0", "amount": 60_000, "reference": "march"}
+    payments.void_payout(campaign=world.campaign, payout=payout.pk, reason="not sent")
+    assert AuditEntry.objects.get(act="void_payment").about["worker"] == "quay-w0"
+    payments.pay_everybody(campaign=world.campaign, reference="april")
+    paid = AuditEntry.objects.filter(act="pay_worker").order_by("pk").values_list("about__worker", flat=True)
+    assert list(paid) == ["quay-w0", "quay-w0", "quay-w1"]
 
 
 @pytest.mark.parametrize("amount", [70_001, 0, -1])

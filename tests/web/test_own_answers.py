@@ -9,14 +9,17 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 
-from annotation.models import Assignment, Judgment
+from annotation.models import Assignment, AuditEntry, Judgment
 from annotation.protocol import questions as q
+from annotation.selectors.campaign.kept import newest_act
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.relevance.rules import RELEVANCE
 from tests.queue.world import TRUSTING, World
 from tests.web import counted_desk, desk
+from tests.web import world as people
 from tests.web.desk import form_of, text_of
 from tests.web.test_counted_tasks import at_work
 
@@ -53,6 +56,21 @@ def test_the_last_answers_are_listed_and_one_of_them_is_changed(work: World):
     assert changed.redirect_chain == [(answers(), 303)]
     assert "Your answer is changed." in text_of(changed) and "Different" in text_of(changed)
     assert Judgment.objects.get(assignment=assignment).answer == "no"
+
+
+def test_a_change_says_nowhere_whose_account_a_pseudonym_is_and_is_no_act_of_staff(work: World):
+    before = newest_act(work.campaign)
+    ann = desk.at_work(work)
+    assignment = answered(work, ann, answer="yes")
+    ann.post(f"{answers()}{assignment}/", {"answer": "no"})
+    line = AuditEntry.objects.get(act="change_answer")
+    assert (line.actor, line.actor_name) == (None, "")
+    assert line.about["worker"] == Judgment.objects.get(assignment=assignment).worker.pseudonym
+    assert newest_act(work.campaign) == before
+    ada = people.signed_in("ada", "researcher", "admin")
+    page = text_of(ada.get(reverse("campaign", args=[work.campaign.name])))
+    assert "changed an answer" not in page and "change_answer" not in page
+    assert line.about["worker"] in text_of(ada.get(reverse("audit")))
 
 
 def test_an_answer_that_stands_says_why(work: World):

@@ -211,6 +211,7 @@ def test_the_audit_is_filtered_by_what_it_is_about_and_by_whom(admin: Client):
     record(actor=bob, act="remove_run", run="BM25")
     record(actor=bob, act="make_token", name="nightly")
     record(actor=bob, act="download_identities", campaign=campaign, study="x")
+    record(actor=None, act="restore", made_at="x")
     granting.grant(account=bob, role=ADMIN, corpus=corpus, actor=ada)
 
     def told(query: str) -> set[str]:
@@ -225,6 +226,7 @@ def test_the_audit_is_filtered_by_what_it_is_about_and_by_whom(admin: Client):
     assert told("?group=tokens") == {"made an API token"}
     assert told("?group=campaigns") == {"paused the campaign"}
     assert len(told("?group=identities")) == 1
+    assert told("?group=server") == {"restored a backup"}
     assert told("?who=ada") == {"granted a role"}
     assert "granted a role" in told("?who=bob") and "deleted a run" in told("?who=bob")
     assert "paused the campaign" in told("?campaign=harbour") and "deleted a run" not in told(

@@ -13,6 +13,7 @@ from annotation.datasets import layer_rows
 from annotation.datasets.importing import import_corpus
 from annotation.models import Campaign, Image, Instructions, Job, Layer, OpenImage
 from annotation.protocol import questions as q
+from annotation.protocol.campaign_settings import as_toml, settings_of
 from tests.factories import some_images
 from tests.queue.world import World
 from tests.web import world as people
@@ -164,14 +165,65 @@ def test_the_same_export_asked_for_twice_is_one_job(world, ada):
     assert Job.objects.count() == 1
 
 
-def test_a_draft_is_opened_from_its_jobs(ada, world):
+OPENING = {"split": "train", "images": 20, "tags": [], "known": "import"}
+
+
+def a_draft(world, state=Job.DONE, **arguments):
+    """A draft whose images were asked for with these arguments; by nobody where there are none."""
     draft = Campaign.objects.create(
         name="draft", corpus=world.corpus, tasks="entities", settings=world.campaign.settings
     )
+    if arguments:
+        Job.objects.create(kind="open_images", campaign=draft, arguments=arguments, state=state)
+    return draft
+
+
+def start(client, name="draft"):
+    return client.post(reverse("start_job", args=[name]), {"act": "open"}, follow=True)
+
+
+@pytest.mark.parametrize("state", [Job.FAILED, Job.CANCELLED])
+def test_a_draft_whose_opening_stopped_is_opened_as_it_was_asked_for(ada, world, state):
+    a_draft(world, state, **OPENING)
+    page = ada.get("/campaigns/draft/jobs/")
+    assert "Open the images" not in words(page) and "Resume the job that opens them" in words(page)
+    start(ada)  # the button that is not offered comes to the same
+    (job,) = Job.objects.all()
+    assert (job.state, job.arguments) == (Job.QUEUED, OPENING)
+
+
+def test_a_draft_whose_images_are_open_is_opened_as_it_was_asked_for(ada, world):
+    a_draft(world, Job.DONE, **OPENING, begin=False)
     press(ada, "/campaigns/draft/jobs/", "Open the images")
-    jobs.run_queued_job(Job.objects.get().pk)
-    draft.refresh_from_db()
-    assert draft.state == Campaign.OPEN
+    assert Job.objects.latest("pk").arguments == OPENING
+
+
+def test_a_draft_that_nobody_chose_images_for_is_not_opened(ada, world):
+    a_draft(world)
+    page = ada.get("/campaigns/draft/jobs/")
+    assert "Open the images" not in words(page)
+    assert "Nobody has chosen the images of this campaign" in words(page)
+    assert "Nobody has chosen the images of this campaign" in said(start(ada))[0]
+    assert not Job.objects.exists()
+
+
+def test_a_running_pilot_gets_no_more_images_by_the_opening_of_drafts(ada, world):
+    Campaign.objects.update(pilot={"split": None, "images": None, "tags": []})
+    Job.objects.create(kind="open_images", campaign=world.campaign, arguments=OPENING, state=Job.DONE)
+    assert said(start(ada, "quay")) == ["The images of this campaign are open already."]
+    assert Job.objects.count() == 1
+
+
+def test_a_running_pilot_is_not_opened_again_by_its_name(ada, world):
+    Campaign.objects.update(pilot={"split": None, "images": None, "tags": []})
+    plan = {"name": "quay", "corpus": world.corpus.name, "tasks": "entities"}
+    settings = as_toml(settings_of(world.campaign.settings))
+    page = ada.post(reverse("open_campaign"), {**plan, "settings": settings, "unpaid": "yes"})
+    assert page.status_code == 409 and "is a pilot: continue with all its images" in words(page)
+    body = {**plan, "settings": world.campaign.settings, "unpaid": True}
+    answer = ada.post("/api/v1/campaigns", body, content_type="application/json")
+    assert answer.status_code == 409 and "is a pilot" in answer.json()["detail"]
+    assert not Job.objects.exists()
 
 
 def test_a_text_is_published_as_a_new_version_by_page(world, ada):

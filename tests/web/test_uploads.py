@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import html
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
+from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
 from annotation import jobs
-from annotation.datasets import uploads
+from annotation.datasets import uploaded_source, uploads
+from annotation.datasets.source_problems import IntakeError
+from annotation.datasets.uploaded_source import check_upload, import_upload
+from annotation.datasets.uploads import stored_upload
+from annotation.formats import FormatError
 from annotation.models import Account, AuditEntry, Corpus, Job
 from tests.intake.uploading import SOUND, forty, zipped
 from tests.web import world
@@ -133,9 +139,33 @@ def test_what_goes_wrong_in_a_check_is_said_and_another_format_can_be_chosen(ada
     assert "holds no captions in a format that is known" in words(ada.get(page))
     press(ada, page, "Check", also="act", format="csv")
     assert run_jobs() == [Job.FAILED]
-    assert "expected one file *.csv" in words(ada.get(page))
+    shown = words(ada.get(page))
+    assert "expected one file *.csv" in shown
+    assert "corpus_uploads" not in shown and str(settings.DATA_DIR) not in Job.objects.latest("pk").error
     assert "Upload removed." in said(press(ada, page, "Remove this upload"))
     assert ada.get(page).status_code == 404
+
+
+def test_no_folder_of_the_server_is_named_where_files_cannot_be_read_or_imported(
+    ada: Client, monkeypatch: pytest.MonkeyPatch
+):
+    page = whole(ada, {"captions.token.txt": b"a.jpg#0\tA dog is in the park .\n"})
+    upload = stored_upload(page.split("/")[2])
+
+    def broken(**given: Any) -> NoReturn:
+        raise OSError(errno.EIO, "Input/output error", str(given["path"] / "captions.token.txt"))
+
+    check_upload(upload, tell=lambda phase, share: None)
+    monkeypatch.setattr(uploaded_source, "import_corpus", broken)
+    for attempt in (
+        lambda: check_upload(upload, tell=lambda phase, share: None),
+        lambda: import_upload(upload, format="flickr8k", skip_problems=False),
+    ):
+        with pytest.raises(IntakeError, match="could not be read: Input/output error; try again later"):
+            attempt()
+    monkeypatch.undo()
+    with pytest.raises(FormatError, match=r"^mine: .*expected one file \*\.csv"):
+        import_upload(upload, format="csv", skip_problems=False)
 
 
 def test_other_peoples_uploads_are_not_there(ada: Client):

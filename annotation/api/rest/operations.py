@@ -105,6 +105,11 @@ class Operation:
         return self.method == GET
 
     @property
+    def takes_key(self) -> bool:
+        """Whether it is done once under a key; a file is made anew, as no answer of it is kept."""
+        return self.method == POST and not self.file
+
+    @property
     def status(self) -> int:
         """The status of its answer."""
         if self.job:
@@ -264,7 +269,7 @@ def described_for_openapi(served_here: Served) -> Callable[[Any], Any]:
 
 def _parameters(about: Operation) -> list[Any]:
     found: list[Any] = [about.query] if about.query is not None else []
-    if about.method == POST:
+    if about.takes_key:
         found.append(
             OpenApiParameter(
                 KEY_HEADER,

@@ -28,7 +28,6 @@ from annotation.api.rest.fields import CallFields, checked
 from annotation.api.rest.jobs_shown import job_address, job_plain
 from annotation.api.rest.operations import (
     KEY_HEADER,
-    POST,
     ApiCall,
     Created,
     Operation,
@@ -191,7 +190,7 @@ def _bad_type(kind: str) -> Problem:
 def _key_of(about: Operation, account: Account, request: HttpRequest) -> CallKey | None:
     """The call under the key that it was sent with; None without one. Raises Problem."""
     key = request.headers.get(KEY_HEADER)
-    if key is None or about.method != POST:
+    if key is None or not about.takes_key:
         return None
     if not (0 < len(key) <= 100 and key.isascii() and key.isprintable() and " " not in key):
         detail = _("The header Idempotency-Key has 1 to 100 visible ASCII characters.")

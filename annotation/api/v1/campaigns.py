@@ -27,7 +27,7 @@ from annotation.api.rest.operations import DELETE, GET, PATCH, POST, ApiCall, Op
 from annotation.api.v1.addressed import CAMPAIGN_PATH, CAMPAIGNS_TAG, READS_CAMPAIGN, RUNS_CAMPAIGN
 from annotation.api.v1.campaign_settings import check_pay
 from annotation.campaigns import monitoring
-from annotation.campaigns.drafts.opening import go_on_with_all, pilot_of
+from annotation.campaigns.drafts.opening import check_no_running_pilot, go_on_with_all, pilot_of
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.layer_rows import LayerError
 from annotation.models import Campaign, Job
@@ -255,6 +255,7 @@ def campaign_open_call(call: ApiCall) -> Job:
         made = campaigns.duplicate_campaign(campaign=like, actor=call.account, **draft)
     else:
         made = campaigns.create_campaign(actor=call.account, **draft)
+    check_no_running_pilot(made)
     which = {"split": asked.get("split") or None, "images": asked.get("images")}
     if asked.get("pilot"):
         which = pilot_of(campaign=made, whole=which)

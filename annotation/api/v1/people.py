@@ -60,7 +60,7 @@ class AuditShown(serializers.Serializer[Any]):
     at = serializers.DateTimeField()
     actor = serializers.CharField(allow_null=True)
     act = serializers.CharField()
-    group = serializers.CharField(help_text="Empty for what is in none.")
+    group = serializers.CharField()
     campaign = serializers.CharField(allow_null=True)
     about = PlainField()
 

@@ -11,11 +11,14 @@ from typing import Any
 
 from django.http import StreamingHttpResponse
 from django.utils.translation import gettext as _
+from rest_framework import serializers
 
 from annotation.api.rest.doors import On, missing
+from annotation.api.rest.fields import CallFields
 from annotation.api.rest.operations import GET, ApiCall, Operation, serves
 from annotation.api.v1.addressed import RUNS_CAMPAIGN
 from annotation.common.registry import UnknownName
+from annotation.datasets.exporting import ExportError, simulated_layers, simulated_refusal
 from annotation.datasets.layers import MOST_IMAGES_UPDATED_FOR_PAGE, LayerBehind, layer_to_read
 from annotation.models import Campaign, Corpus
 from annotation.protocol.contents import corners
@@ -67,6 +70,12 @@ MENTION_COLUMNS = {
 }
 
 
+class SimulatedToo(CallFields):
+    """Whether answers may be those of a simulation, which no person gave: without it they are refused."""
+
+    simulated = serializers.BooleanField(required=False)
+
+
 @serves(
     Operation(
         route="judgments",
@@ -74,7 +83,9 @@ MENTION_COLUMNS = {
         path="campaigns/<slug:name>/judgments.arrow",
         tag="streams",
         opens=RUNS_CAMPAIGN,
+        asked=SimulatedToo,
         file=ARROW_TYPE,
+        refuses=(ExportError,),
     )
 )
 def judgments_stream_call(call: ApiCall, campaign: Campaign) -> StreamingHttpResponse:
@@ -83,7 +94,8 @@ def judgments_stream_call(call: ApiCall, campaign: Campaign) -> StreamingHttpRes
     Workers are pseudonyms; `by` says what they are: person, machine or simulated. `more` holds JSON: what a
     kind of question says beside its word.
     """
-    return _stream(JUDGMENT_COLUMNS, map(_judgment, answers(campaign)), f"{campaign.name}-judgments")
+    called = _called(call, f"{campaign.name}-judgments", campaign.name if campaign.simulated else "")
+    return _stream(JUDGMENT_COLUMNS, map(_judgment, answers(campaign)), called)
 
 
 @serves(
@@ -93,8 +105,9 @@ def judgments_stream_call(call: ApiCall, campaign: Campaign) -> StreamingHttpRes
         path="corpora/<slug:name>/layers/<slug:layer>/mentions.arrow",
         tag="streams",
         opens=On(CORPUS_OF_ADDRESS, BROWSING),
+        asked=SimulatedToo,
         file=ARROW_TYPE,
-        refuses=(LayerBehind,),
+        refuses=(LayerBehind, ExportError),
     )
 )
 def layer_mentions_stream_call(call: ApiCall, corpus: Corpus, layer: str) -> StreamingHttpResponse:
@@ -105,8 +118,19 @@ def layer_mentions_stream_call(call: ApiCall, corpus: Corpus, layer: str) -> Str
         raise missing(
             _("Corpus “%(corpus)s” has no layer “%(name)s”.") % {"corpus": corpus.name, "name": layer}
         ) from None
+    called = _called(call, f"{corpus.name}-{layer}", *simulated_layers([found] if found else []))
     rows = (row for record in stream_records(corpus=corpus, layer=found) for row in _mentions(record))
-    return _stream(MENTION_COLUMNS, rows, f"{corpus.name}-{layer}")
+    return _stream(MENTION_COLUMNS, rows, called)
+
+
+def _called(call: ApiCall, name: str, simulated: str = "") -> str:
+    """How a file is called; of a simulation, the campaign's or layer's name `simulated`, it says so. Raises
+    ExportError where nobody asked for that."""
+    if not simulated:
+        return name
+    if not call.asked.get("simulated", False):
+        raise ExportError(simulated_refusal(simulated))
+    return f"{name}-simulated"
 
 
 def _stream(columns: dict[str, str], rows: Iterable[dict[str, Any]], called: str) -> StreamingHttpResponse:

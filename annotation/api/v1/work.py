@@ -53,12 +53,13 @@ class JobFilter(CallFields):
 class ExportWanted(CallFields):
     """An export of the campaign's corpus with a layer, its own unless another is named. Of unfinished
     images, say whether they are left out or go along: without that, a layer that is not finished is
-    refused."""
+    refused; one whose answers are simulated is refused without `simulated`."""
 
     format = NameField()
     layer = NameField(required=False)
     unfinished = serializers.ChoiceField(["leave_out", "include"], required=False)
     pictures = serializers.BooleanField(required=False)
+    simulated = serializers.BooleanField(required=False)
 
 
 @serves(
@@ -144,6 +145,7 @@ def export_make_call(call: ApiCall, campaign: Campaign) -> Job:
         "include_unfinished": call.data.get("unfinished") == "include",
         "only_finished": call.data.get("unfinished") == "leave_out",
         "with_pictures": call.data.get("pictures", False),
+        "simulated": call.data.get("simulated", False),
     }
     update_layers(campaign.corpus, layer)
     check_export(**arguments)

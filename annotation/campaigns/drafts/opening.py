@@ -132,6 +132,16 @@ def go_on_with_all(
     return queued
 
 
+def check_no_running_pilot(campaign: Campaign) -> None:
+    """Raise CampaignError where a campaign is a pilot that people work on: who asks to open it once more by
+    its name may name fewer, more or other images than the pilot was to have."""
+    if campaign.pilot is not None and campaign.state != Campaign.DRAFT:
+        raise CampaignError(
+            _("Campaign “%(name)s” is a pilot: continue with all its images instead of opening it again.")
+            % {"name": campaign.name}
+        )
+
+
 def images_after_pilot(campaign: Campaign) -> int:
     """How many images a pilot left out; 0 for what is no pilot."""
     if campaign.pilot is None:

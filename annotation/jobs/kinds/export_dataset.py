@@ -13,12 +13,12 @@ from django.utils.translation import gettext_lazy
 from annotation.common.locks import exclusive_folder
 from annotation.common.registry import UnknownName
 from annotation.datasets.archives import pack, remove_archive
-from annotation.datasets.exporting import ExportError
+from annotation.datasets.exporting import ExportError, simulated_layers
 from annotation.datasets.exporting import export_dataset as write
 from annotation.images.withdrawn import withdrawn_pictures
 from annotation.jobs import JobProgress, job_kind
 from annotation.protocol.terms import ImageRecord
-from annotation.selectors.corpora import AmbiguousLayer, corpus_named
+from annotation.selectors.corpora import AmbiguousLayer, corpus_named, layer_named
 
 #: The share of the work that is done when the files are written, and are yet to be packed.
 WRITTEN = 0.7
@@ -40,6 +40,7 @@ def export_dataset_job(
     include_unfinished: bool = False,
     only_finished: bool = False,
     with_pictures: bool = False,
+    simulated: bool = False,
 ) -> dict[str, Any]:
     """Write the dataset and pack it; the result has the archive's path, sha256, size and expiry, counts, what
     is to be known of it, and what was left out.
@@ -58,7 +59,9 @@ def export_dataset_job(
         found = list(files)
         return progress.over(found, total=len(found), phase="packing", start=written_share)
 
-    name = "-".join(re.sub(r"[^-\w]+", "_", part) for part in (corpus, layer, format) if part)
+    found = layer_named(corpus_named(corpus), layer)
+    parts = (corpus, layer, format, "simulated" if found and simulated_layers([found]) else None)
+    name = "-".join(re.sub(r"[^-\w]+", "_", part) for part in parts if part)
     with exclusive_folder(f"export.{progress.job_id}", busy="this export is being written already") as folder:
         written = write(
             corpus=corpus,
@@ -68,6 +71,7 @@ def export_dataset_job(
             include_unfinished=include_unfinished,
             only_finished=only_finished,
             with_pictures=with_pictures,
+            simulated=simulated,
             progress=told,
         )
         made = pack(folder / "dataset", f"{name}-{progress.job_id}", progress=packing)

@@ -11,6 +11,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.campaigns import campaign_named
+from annotation.datasets.exporting import simulated_refusal
 from annotation.management.base import ReportCommand, with_progress
 from annotation.models import Judgment
 from annotation.protocol.campaign_settings import CampaignError
@@ -29,9 +30,14 @@ class Command(ReportCommand):
         parser.add_argument("campaign")
         parser.add_argument("--out", required=True, type=Path, metavar="FILE.jsonl", help="A new file")
         parser.add_argument("--known", action="store_true", help="Include the answers to control items")
+        parser.add_argument(
+            "--simulated", action="store_true", help="The answers may be simulated: no person gave them"
+        )
 
     def report(self, **options: Any) -> dict[str, Any]:
         campaign = campaign_named(options["campaign"])
+        if campaign.simulated and not options["simulated"]:
+            raise CampaignError(simulated_refusal(campaign.name))
         out: Path = options["out"]
         if out.exists():
             raise CampaignError(f"{out} already exists; name a new file")

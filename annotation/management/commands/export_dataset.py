@@ -46,6 +46,11 @@ class Command(ReportCommand):
             action="store_true",
             help="Put the pictures into the folder images/ of the export",
         )
+        parser.add_argument(
+            "--simulated",
+            action="store_true",
+            help="The layer may be of a simulation: no person gave its answers",
+        )
 
     def report(self, **options: Any) -> dict[str, Any]:
         began = time.monotonic()
@@ -57,6 +62,7 @@ class Command(ReportCommand):
             include_unfinished=options["include_unfinished"],
             only_finished=options["only_finished"],
             with_pictures=options["with_pictures"],
+            simulated=options["simulated"],
             progress=partial(with_progress, what="images", total=corpus_named(options["corpus"]).image_count),
         )
         seconds = time.monotonic() - began

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Generic, TypeVar
 
 from django.core.cache import cache
-from django.db.models import Max
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotation.models import AuditEntry, Campaign
@@ -63,6 +63,12 @@ def _name(campaign: Campaign, what: str) -> str:
 
 
 def newest_act(campaign: Campaign) -> int:
-    """The id of the newest line of the audit about the campaign: every act writes one in its transaction."""
-    newest: int | None = AuditEntry.objects.filter(campaign=campaign).aggregate(id=Max("id"))["id"]
-    return newest or 0
+    """The id of the newest act on the campaign: each writes a line of the audit in its transaction."""
+    return acts_on(campaign).values_list("pk", flat=True).first() or 0
+
+
+def acts_on(campaign: Campaign) -> QuerySet[AuditEntry]:
+    """What researchers and reviewers did with the campaign, the newest first; answers that workers changed
+    are answers."""
+    found = AuditEntry.objects.filter(campaign=campaign).exclude(act=AuditEntry.CHANGE_ANSWER)
+    return found.order_by("-pk")

@@ -6,7 +6,7 @@ from django.db.models import Q, QuerySet
 
 from annotation.models import AuditEntry
 
-_CAMPAIGNS, _EVALUATION = "campaigns", "evaluation"
+_CAMPAIGNS, _EVALUATION, _SERVER = "campaigns", "evaluation", "server"
 #: Acts by the group that a list is filtered by. What is new goes into one of these.
 _ACTS: dict[str, tuple[str, ...]] = {
     "people": (
@@ -18,28 +18,33 @@ _ACTS: dict[str, tuple[str, ...]] = {
         *("erase_worker", "join_worker", "confirm_visit"),
     ),
     "tokens": ("make_token", "revoke_token"),
-    "corpora": ("import_corpus", "delete_corpus", "withdraw_picture"),
+    "corpora": ("import_corpus", "delete_corpus", "withdraw_picture", "set_licence"),
     "identities": ("download_identities",),
     _EVALUATION: (
         *("remove_caption_set", "remove_features", "remove_localization_set", "remove_qrels"),
         *("remove_report", "remove_run", "remove_system", "remove_tag_set"),
+        *("add_system", "add_run", "add_judgments", "freeze_qrels", "build_report"),
+        *("archive_system", "archive_run", "archive_batch", "archive_report"),
+        *("unarchive_system", "unarchive_run", "unarchive_batch", "unarchive_report"),
     ),
 }
-#: As they are offered to choose from. What is about a campaign and in no other group is in that of campaigns.
-AUDIT_GROUPS = ("people", _CAMPAIGNS, _EVALUATION, "identities", "tokens", "corpora")
+#: As they are offered to choose from. What no group names is of campaigns where it is about one, else of the
+#: server: jobs, webhooks, alarms, restored backups.
+AUDIT_GROUPS = ("people", _CAMPAIGNS, _EVALUATION, "identities", "tokens", "corpora", _SERVER)
 
 
 def audit_found(*, group: str = "", who: str = "", campaign: str = "") -> QuerySet[AuditEntry]:
     """Lines of the audit of a group, by or about the account `who`, about a campaign; the newest first.
 
-    What is about a campaign is of `campaigns` unless another group names it.
+    What no group names is of `campaigns` where it is about one, else of `server`.
     """
     found = AuditEntry.objects.select_related("campaign", "actor")
     if group in _ACTS:
         found = found.filter(act__in=_ACTS[group])
-    elif group == _CAMPAIGNS:
-        others = [act for acts in _ACTS.values() for act in acts]
-        found = found.exclude(act__in=others).exclude(campaign_name="")
+    elif group in (_CAMPAIGNS, _SERVER):
+        named = [act for acts in _ACTS.values() for act in acts]
+        about_none = Q(campaign_name="")
+        found = found.exclude(act__in=named).filter(about_none if group == _SERVER else ~about_none)
     if who:
         found = found.filter(Q(actor_name=who) | Q(about__account=who))
     if campaign:
@@ -48,8 +53,8 @@ def audit_found(*, group: str = "", who: str = "", campaign: str = "") -> QueryS
 
 
 def group_of_act(act: str, campaign: str) -> str:
-    """The group of an act; "" for what is in none."""
+    """The group of an act about a campaign, or about none ("")."""
     for group, acts in _ACTS.items():
         if act in acts:
             return group
-    return _CAMPAIGNS if campaign else ""
+    return _CAMPAIGNS if campaign else _SERVER

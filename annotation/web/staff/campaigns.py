@@ -13,14 +13,15 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation import campaigns, jobs
 from annotation.campaigns import monitoring
-from annotation.campaigns.drafts.opening import images_after_pilot, pilot_estimate
+from annotation.campaigns.drafts.opening import check_no_running_pilot, images_after_pilot, pilot_estimate
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.layer_rows import LayerError
-from annotation.models import Account, AuditEntry, Campaign
+from annotation.models import Account, Campaign
 from annotation.protocol.campaign_settings import CampaignError, as_toml, settings_of
 from annotation.protocol.kinds import all_tasks, is_page, kinds_of_tasks
 from annotation.selectors.campaign import overview
+from annotation.selectors.campaign.kept import acts_on
 from annotation.selectors.campaign.reasons import PAUSED, coded_reason
 from annotation.selectors.campaigns import campaigns_listed
 from annotation.selectors.controls import unchecked_kinds
@@ -85,7 +86,7 @@ def campaign_detail(request: HttpRequest, shown: Campaign) -> HttpResponse:
     settings = settings_of(shown.settings)
     fresh = request.GET.get("fresh") == "1"
     seen = overview(shown, settings.pay, fresh=fresh)
-    history = AuditEntry.objects.filter(campaign=shown).select_related("actor").order_by("-pk")
+    history = acts_on(shown).select_related("actor")
     return render(
         request,
         "annotation/staff/campaign.html",
@@ -204,6 +205,7 @@ def campaign_open(request: HttpRequest) -> HttpResponse:
                 corpus = corpora.get(name=given["corpus"])
                 draw_by_tags(corpus, images["tags"], seed=0, number=1, split=images["split"])
             made = _draft(given, like, account)
+            check_no_running_pilot(made)
             jobs.enqueue(kind="open_images", arguments=images, campaign=made, actor=account_of(request))
             messages.success(request, _("Opening the images. The campaign opens when all are open."))
             return redirect("jobs", made.name)

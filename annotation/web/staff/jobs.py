@@ -10,16 +10,17 @@ from django.shortcuts import redirect, render
 from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import jobs
 from annotation.common.registry import UnknownName
 from annotation.common.roles import RESEARCHER
 from annotation.datasets import archives
-from annotation.datasets.exporting import ExportError, check_export
+from annotation.datasets.exporting import ExportError, check_export, simulated_layers
 from annotation.datasets.layers import update_layers
 from annotation.formats import FORMATS
-from annotation.models import Campaign, Job
+from annotation.models import Account, Campaign, Job
 from annotation.selectors.controls import unchecked_kinds
 from annotation.selectors.corpora import AmbiguousLayer
 from annotation.selectors.jobs import recent_jobs
@@ -32,6 +33,11 @@ from annotation.web.staff.wording import kind_in_words
 #: Jobs on the page, the newest.
 _NEWEST = 30
 EXPORT = "export_dataset"
+OPENING = "open_images"
+_NOT_CHOSEN = gettext_lazy(
+    "Nobody has chosen the images of this campaign. Run the command open_campaign with its name and your "
+    "choice, or delete the campaign and open it again by page."
+)
 
 
 @require_safe
@@ -42,6 +48,7 @@ def campaign_job_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     layers = layers_open(request, campaign)
     found = recent_jobs(campaign=campaign, limit=_NEWEST)
     shown = [_shown(job) for job in found if _is_open(request, campaign, job)]
+    opening = _newest_opening(campaign)
     return render(
         request,
         "annotation/staff/jobs.html",
@@ -51,7 +58,10 @@ def campaign_job_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             "jobs",
             jobs=shown,
             live=any(job.live for job in shown),
+            not_chosen="" if opening else _NOT_CHOSEN,
+            resumable=any(line.job == opening and line.ended_badly for line in shown),
             layers=layers,
+            simulated=simulated_layers(layers),
             own=any(layer.name == campaign.name for layer in layers),
             behind=behind.get(campaign.name, 0),
             formats=[entry.key for entry in FORMATS if entry.writes],
@@ -81,6 +91,7 @@ def campaign_job_start(request: HttpRequest, campaign: Campaign) -> HttpResponse
                     "include_unfinished": request.POST.get("unfinished") == "include",
                     "only_finished": request.POST.get("unfinished") == "leave",
                     "with_pictures": request.POST.get("pictures") == "1",
+                    "simulated": request.POST.get("simulated") == "1",
                 }
                 check_export(**arguments)
                 jobs.enqueue(kind=EXPORT, arguments=arguments, campaign=campaign, actor=actor)
@@ -89,7 +100,7 @@ def campaign_job_start(request: HttpRequest, campaign: Campaign) -> HttpResponse
                 jobs.enqueue(kind="refresh_layer", campaign=campaign, actor=actor)
                 tell(_("Updating the annotations."))
             case "open":
-                jobs.enqueue(kind="open_images", campaign=campaign, actor=actor)
+                _open_as_asked(campaign, actor)
                 tell(_("Opening the images."))
             case _other:
                 raise jobs.JobError(_("Nothing was chosen: use one of the buttons."))
@@ -130,6 +141,29 @@ def sent_archive(job: Job) -> HttpResponseBase:
     response["Content-Type"] = "application/zip"
     response["Content-Disposition"] = f'attachment; filename="{file.name}"'
     return response
+
+
+def _newest_opening(campaign: Campaign) -> Job | None:
+    """The job that was last asked to open the campaign's images."""
+    return Job.objects.filter(campaign=campaign, kind=OPENING).order_by("pk").last()
+
+
+def _open_as_asked(campaign: Campaign, actor: Account) -> None:
+    """Open a draft's images as they were last asked for: which, how many, and what its test is made from.
+
+    The page asks for no choice, so none is made up. Raises JobError where there is none to go by, and where
+    the campaign is no draft.
+    """
+    if campaign.state != Campaign.DRAFT:
+        raise jobs.JobError(_("The images of this campaign are open already."))
+    asked = _newest_opening(campaign)
+    if asked is None:
+        raise jobs.JobError(str(_NOT_CHOSEN))
+    if asked.state in (Job.FAILED, Job.CANCELLED):
+        jobs.resume_job(job_id=asked.pk, actor=actor)
+        return
+    arguments = {name: value for name, value in asked.arguments.items() if name != "begin"}
+    jobs.enqueue(kind=OPENING, arguments=arguments, campaign=campaign, actor=actor)
 
 
 def _is_open(request: HttpRequest, campaign: Campaign, job: Job) -> bool:

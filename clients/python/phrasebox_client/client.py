@@ -125,8 +125,11 @@ class Client:
                     time.sleep((told.wait if told else 0.0) or PAUSE)
                     received = self.get(f"uploads/{upload['key']}")["files"][number]["received"]
 
-    def download(self, path: str, **asked: Any) -> bytes:
-        """A file, such as `jobs/12/download`; raises Problem."""
+    def download(self, path: str, body: Mapping[str, Any] | None = None, **asked: Any) -> bytes:
+        """A file, such as `jobs/12/download`; with a `body` by POST, as `platform-list` takes it. Raises
+        Problem."""
+        if body is not None:
+            return self._send("POST", path, json.dumps(body).encode(), "application/json", asked=asked)[1]
         return self._send("GET", path, None, "", asked=asked)[1]
 
     def finished(self, job: Mapping[str, Any], *, every: float = 1.0, timeout: float = 3600.0) -> Any:

@@ -90,7 +90,9 @@ class Command(BaseCommand):
         )
         for form in ("entities", "coco"):
             shutil.rmtree(export / form, ignore_errors=True)
-            self._run("export_dataset", corpus, format=form, layer=campaign, out=export / form)
+            self._run(
+                "export_dataset", corpus, format=form, layer=campaign, out=export / form, simulated=True
+            )
         self._run("dataset_stats", corpus, layer=campaign)
         self._run("compare_question_orders", images=STUDY_IMAGES)
         self._people(corpus, PEOPLE + suffix, folder, seed=options["seed"], images=options["images"])

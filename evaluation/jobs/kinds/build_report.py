@@ -39,5 +39,5 @@ def build_report_job(progress: JobProgress, request: ReportJobRequest) -> dict[s
         progress.advance(max(progress.share, start + (end - start) * done / of), phase=phase)
 
     wanted = ReportRequest(**{field.name: getattr(request, field.name) for field in fields(ReportRequest)})
-    made = asdict(build_report(wanted, replace=request.replace, progress=told))
+    made = asdict(build_report(wanted, replace=request.replace, progress=told, actor=progress.actor))
     return {**made, "folder": f"reports/{request.name}"}

@@ -28,4 +28,4 @@ def collect_judgments(
 
     `count` names judges whose answers from before they were reinstated count; None: those of the newest set.
     """
-    return asdict(collect(batch, count=count, tell=job_listener(progress)))
+    return asdict(collect(batch, count=count, tell=job_listener(progress), actor=progress.actor))

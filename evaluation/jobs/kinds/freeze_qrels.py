@@ -80,6 +80,7 @@ def freeze_qrels_job(progress: JobProgress, request: FreezeRequest) -> dict[str,
                 protocol=request.protocol,
                 number=request.caption,
                 subset=subset,
+                actor=progress.actor,
             )
         )
     return asdict(
@@ -91,5 +92,6 @@ def freeze_qrels_job(progress: JobProgress, request: FreezeRequest) -> dict[str,
             originals=request.originals,
             subset=subset,
             tell=job_listener(progress),
+            actor=progress.actor,
         )
     )

@@ -35,6 +35,12 @@ def settle_batch(
     """
     return asdict(
         close_batch(
-            batch, qrels=qrels, rule=rule, originals=originals, count=count, tell=job_listener(progress)
+            batch,
+            qrels=qrels,
+            rule=rule,
+            originals=originals,
+            count=count,
+            tell=job_listener(progress),
+            actor=progress.actor,
         )
     )

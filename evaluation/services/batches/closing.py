@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from evaluation.services.batches.collecting import Collected, batch_named, collect
 from evaluation.services.judgments.freezing import QrelsReport, freeze_qrels
@@ -27,13 +28,14 @@ def close_batch(
     originals: bool = True,
     count: Sequence[str] | None = None,
     tell: PhaseListener = silent,
+    actor: Any = None,
 ) -> ClosedBatch:
     """Collect the batch `name` and freeze that as the next version of `qrels`; raises as the two do.
 
     `count`: as for `collect`.
     """
     corpus = batch_named(name).corpus.name
-    collected = collect(name, count=count, tell=part_listener(tell, 0.0, 0.6))
+    collected = collect(name, count=count, tell=part_listener(tell, 0.0, 0.6), actor=actor)
     frozen = freeze_qrels(
         name=qrels,
         corpus=corpus,
@@ -41,5 +43,6 @@ def close_batch(
         relevance=RelevanceChoice(rule),
         originals=originals,
         tell=part_listener(tell, 0.6, 1.0),
+        actor=actor,
     )
     return ClosedBatch(collected, frozen)

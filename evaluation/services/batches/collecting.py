@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.paging import ROLE_WANTED
@@ -80,7 +81,9 @@ def judgments_source(batch: Batch) -> str:
     return f"batch {batch.name}"
 
 
-def collect(name: str, *, count: Sequence[str] | None = None, tell: PhaseListener = silent) -> Collected:
+def collect(
+    name: str, *, count: Sequence[str] | None = None, tell: PhaseListener = silent, actor: Any = None
+) -> Collected:
     """Keep what was answered so far as judgments.
 
     `count` names the judges whose answers from before they were reinstated count, and no others; None: those
@@ -98,7 +101,7 @@ def collect(name: str, *, count: Sequence[str] | None = None, tell: PhaseListene
         if not pairs:
             raise BatchRefused(f"batch {name!r} has no valid judgments yet; collect it later")
         before = batch.judgments
-        made = _kept(batch, pairs, counted_in(who), part_listener(tell, 0.4, 1.0))
+        made = _kept(batch, pairs, counted_in(who), part_listener(tell, 0.4, 1.0), actor)
         if before is None or made.judgments != before.name:
             row = JudgmentSet.objects.get(corpus=batch.corpus, name=made.judgments)
             Batch.objects.filter(pk=batch.pk).update(judgments=row)
@@ -178,7 +181,7 @@ def is_collected(batch: Batch, answers: Answers, who: Mapping[str, Mapping[str, 
 
 
 def _kept(
-    batch: Batch, pairs: list[JudgedPair], counted: dict[str, list[str]], tell: PhaseListener
+    batch: Batch, pairs: list[JudgedPair], counted: dict[str, list[str]], tell: PhaseListener, actor: Any
 ) -> JudgmentsReport:
     """The set that holds `pairs`, with who is `counted`: the batch's newest where it does, else the next."""
     corpus, source = batch.corpus.name, judgments_source(batch)
@@ -201,7 +204,7 @@ def _kept(
         scale=scale,
         simulated=batch.campaign.simulated,
     )
-    return store_judgments(told, place, counted=counted)
+    return store_judgments(told, place, counted=counted, actor=actor)
 
 
 def asked_of(batch: Batch) -> set[tuple[int, int]]:

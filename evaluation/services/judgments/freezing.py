@@ -90,6 +90,7 @@ def freeze_qrels(
     originals: bool = True,
     subset: Subset | None = None,
     tell: PhaseListener = silent,
+    actor: Any = None,
 ) -> QrelsReport:
     """Freeze the published `judgments` of `corpus` as the next version of the qrels `name`.
 
@@ -126,7 +127,8 @@ def freeze_qrels(
     own = _originals(pairs, names, images) if originals else []
     called = subset.called if subset else ""
     content = _Content(pairs, own)
-    made = _freeze(name, settings, content, names, images, tell, judgments=source, subset=called, images=some)
+    made_of = {"judgments": source, "subset": called, "images": some}
+    made = _freeze(name, settings, content, names, images, tell, actor=actor, **made_of)
     return replace(made, subset=called, left_out=len(read) - len(pairs))
 
 
@@ -138,7 +140,13 @@ def _inside(pair: JudgedPair, subset: Subset, names: CorpusNames, images: Mappin
 
 
 def freeze_protocol(
-    *, name: str, corpus: str, protocol: str, number: int | None = None, subset: Subset | None = None
+    *,
+    name: str,
+    corpus: str,
+    protocol: str,
+    number: int | None = None,
+    subset: Subset | None = None,
+    actor: Any = None,
 ) -> QrelsReport:
     """Freeze the originals of `corpus` under a protocol of `metrics.protocols`; nobody has to judge.
 
@@ -168,7 +176,8 @@ def freeze_protocol(
     wanted = asked.number if number is None else number
     pool = [asked.name, f"number {wanted}" if wanted is not None else "", subset.called if subset else ""]
     shown = ", ".join(part for part in pool if part)
-    return _freeze(name, QrelsSettings(), _Content(originals=own), names, names.image, pool=shown)
+    content = _Content(originals=own)
+    return _freeze(name, QrelsSettings(), content, names, names.image, actor=actor, pool=shown)
 
 
 def check_next(name: str, corpus: str, kind: str) -> QrelsSnapshot | None:
@@ -213,13 +222,14 @@ def freeze_given(
     *,
     left_out: int = 0,
     lacking: tuple[str, ...] = (),
+    actor: Any = None,
     **source: Any,
 ) -> QrelsReport:
     """Rows as they were given, each pair once, as the next version of `name`; raises as `freeze_qrels` does.
 
     They keep their order. `source` says where they are from, as columns of the snapshot.
     """
-    made = _freeze(name, settings, _Content(given=rows), names, names.image, **source)
+    made = _freeze(name, settings, _Content(given=rows), names, names.image, actor=actor, **source)
     return replace(made, left_out=left_out, lacking=lacking, asks=source.get("asks", ""))
 
 
@@ -239,6 +249,8 @@ def _freeze(
     names: CorpusNames,
     asking: Mapping[str, int],
     tell: PhaseListener = silent,
+    *,
+    actor: Any = None,
     **source: Any,
 ) -> QrelsReport:
     """The next version of `name`, unless the newest holds the same; `source` says what it is made of."""
@@ -278,7 +290,7 @@ def _freeze(
                 row_count=len(made.rows),
                 **source,
             )
-            _write(content.given or made.rows, snapshot, names, asking, tell)
+            _write(content.given or made.rows, snapshot, names, asking, tell, actor)
     return QrelsReport(
         qrels=name,
         version=made.version,
@@ -340,6 +352,7 @@ def _write(
     names: CorpusNames,
     asking: Mapping[str, int],
     tell: PhaseListener,
+    actor: Any,
 ) -> None:
     rows = tell_steps(made, total=len(made), tell=part_listener(tell, 0.5, 1.0), phase="writing qrels")
     try:
@@ -354,7 +367,10 @@ def _write(
             with transaction.atomic(), connection.cursor() as cursor:
                 cursor.execute(_INSERT + ", ".join([_ROW] * len(chunk)), list(chain.from_iterable(values)))
         database.analyse_tables(len(made), QrelsRow)
-        QrelsSnapshot.objects.filter(pk=snapshot.pk).update(published=True)
+        with transaction.atomic():
+            QrelsSnapshot.objects.filter(pk=snapshot.pk).update(published=True)
+            about: dict[str, Any] = {"qrels": f"{snapshot.name}:{snapshot.version}", "corpus": names.corpus}
+            audit.record(actor=actor, act="freeze_qrels", **about, digest=snapshot.digest)
     except BaseException:
         _sweep(snapshot)
         raise

@@ -12,9 +12,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from django.db import transaction
 
+from annotation import audit
 from annotation.common import database
 from annotation.common.batching import chunks, delete_in_pages
 from annotation.selectors.corpora import corpus_named
@@ -88,7 +90,9 @@ class JudgmentsPlace:
     simulated: bool = False
 
 
-def import_judgments(request: JudgmentsImport, *, progress: _Progress = iter) -> JudgmentsReport:
+def import_judgments(
+    request: JudgmentsImport, *, progress: _Progress = iter, actor: Any = None
+) -> JudgmentsReport:
     """Import a file of judgments; where they stand with the same content, nothing changes.
 
     Raises UnknownName for a corpus or format nobody knows, FormatError for a bad source, Busy where
@@ -114,7 +118,7 @@ def import_judgments(request: JudgmentsImport, *, progress: _Progress = iter) ->
         scale=scale or reader.scale,
         skip_unknown=request.skip_unknown,
     )
-    return store_judgments(progress(reader.read(request.path)), place, began=began)
+    return store_judgments(progress(reader.read(request.path)), place, began=began, actor=actor)
 
 
 def store_judgments(
@@ -123,6 +127,7 @@ def store_judgments(
     *,
     began: float | None = None,
     counted: Mapping[str, Sequence[str]] | None = None,
+    actor: Any = None,
 ) -> JudgmentsReport:
     """Keep `pairs`, as `import_judgments` does those of a file. `counted`: as the column of JudgmentSet."""
     began = time.monotonic() if began is None else began
@@ -156,7 +161,7 @@ def store_judgments(
         else:
             if standing is not None:
                 _sweep(standing)
-            _write(rows, found, place, counted or {})
+            _write(rows, found, place, counted or {}, actor)
     return JudgmentsReport(
         corpus,
         name,
@@ -191,6 +196,7 @@ def _write(
     found: _Found,
     place: JudgmentsPlace,
     counted: Mapping[str, Sequence[str]],
+    actor: Any,
 ) -> None:
     made = JudgmentSet.objects.create(
         corpus=corpus_named(place.corpus),
@@ -207,14 +213,17 @@ def _write(
             with transaction.atomic():
                 PairAnswers.objects.bulk_create(chunk)
         database.analyse_tables(found.pairs, PairAnswers)
-        JudgmentSet.objects.filter(pk=made.pk).update(
-            digest=found.digest,
-            pair_count=found.pairs,
-            answer_count=found.answers,
-            scale=found.scale.name if found.scale else "",
-            skipped=len(found.skipped),
-            published=True,
-        )
+        with transaction.atomic():
+            JudgmentSet.objects.filter(pk=made.pk).update(
+                digest=found.digest,
+                pair_count=found.pairs,
+                answer_count=found.answers,
+                scale=found.scale.name if found.scale else "",
+                skipped=len(found.skipped),
+                published=True,
+            )
+            about: dict[str, Any] = {"judgments": place.name, "corpus": place.corpus}
+            audit.record(actor=actor, act="add_judgments", **about, digest=found.digest)
     except BaseException:
         _sweep(made)
         raise

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from annotation.common.registry import UnknownName
 from annotation.formats.files.text import whole_file
@@ -71,7 +72,7 @@ class QrelsImport:
     repeats: bool = False
 
 
-def import_qrels(request: QrelsImport) -> QrelsReport:
+def import_qrels(request: QrelsImport, *, actor: Any = None) -> QrelsReport:
     """Import qrels; where the newest version holds the same, nothing changes.
 
     Raises UnknownName, FormatError, Busy, else ImportRefused; then nothing of it remains.
@@ -85,7 +86,7 @@ def import_qrels(request: QrelsImport) -> QrelsReport:
             raise ImportRefused(
                 f"format {format!r} is for judgments, which have no direction and no level; leave both out"
             )
-        return _judged(request)
+        return _judged(request, actor)
     if format not in QRELS_FORMATS:
         known = ", ".join([*QRELS_FORMATS.keys(), *JUDGMENT_FORMATS.keys()])
         raise UnknownName(f"unknown qrels format {format!r}; known: {known}")
@@ -108,6 +109,7 @@ def import_qrels(request: QrelsImport) -> QrelsReport:
         names,
         left_out=len(rows) - len(found),
         lacking=tuple(lacking[:NAMED_AT_MOST]),
+        actor=actor,
         source=told,
         source_digest=digest_of_files([path]),
         asks="" if asks == "both" else queries,
@@ -137,7 +139,7 @@ def export_qrels(
     return Exported(snapshot.name, snapshot.version, str(out), pairs)
 
 
-def _judged(request: QrelsImport) -> QrelsReport:
+def _judged(request: QrelsImport, actor: Any) -> QrelsReport:
     name, corpus, relevance = request.name, request.corpus, request.relevance or RelevanceChoice()
     made = import_judgments(
         JudgmentsImport(
@@ -149,10 +151,12 @@ def _judged(request: QrelsImport) -> QrelsReport:
             skip_unknown=request.skip_unknown,
             source=request.source,
             repeats=request.repeats,
-        )
+        ),
+        actor=actor,
     )
+    how = {"relevance": relevance, "originals": False, "actor": actor}
     try:
-        frozen = freeze_qrels(name=name, corpus=corpus, judgments=name, relevance=relevance, originals=False)
+        frozen = freeze_qrels(name=name, corpus=corpus, judgments=name, **how)
     except BaseException:
         if not made.unchanged:
             remove_judgments(corpus=corpus, name=name)

@@ -68,7 +68,12 @@ def quiet(phase: str, done: int, of: int) -> None:
 
 
 def build_report(
-    wanted: ReportRequest, *, out: Path | None = None, replace: bool = False, progress: ReportProgress = quiet
+    wanted: ReportRequest,
+    *,
+    out: Path | None = None,
+    replace: bool = False,
+    progress: ReportProgress = quiet,
+    actor: Any = None,
 ) -> BuiltReport:
     """Build the report, in DATA_DIR/reports/NAME or in `out`; one in `out` is not kept as a row.
 
@@ -108,6 +113,7 @@ def build_report(
             try:
                 with transaction.atomic():
                     _keep(inquiry, digest, sums)
+                    audit.record(actor=actor, act="build_report", report=wanted.name, digest=digest)
                     # What was removed meanwhile is told before anything that stood is moved.
                     connection.check_constraints(
                         table_names=[ReportRun._meta.db_table, Report._meta.db_table]

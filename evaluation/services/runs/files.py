@@ -166,6 +166,8 @@ def import_run(
         began,
     )
     registry.link_run(name, system, wanted)
+    if not report.unchanged:
+        registry.note_addition("add_run", wanted, run=name, corpus=request.corpus)
     return replace(report, remarks=remarks)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.db.models import ProtectedError
 
@@ -88,10 +89,17 @@ def register_stored_system(name: str, wanted: RequestedBy = BY_COMMAND) -> Syste
         if new:
             its = Run.objects.filter(made_by=None, format=MADE_HERE, source__startswith=f"system {name}, ")
             its.update(made_by=system, system_digest=system.digest)
+            note_addition("add_system", wanted, system=name, corpus=system.corpus.name)
         elif system.job_id is None and system.created_by_id is None and wanted != BY_COMMAND:
             system.job_id, system.created_by_id = wanted
             system.save(update_fields=["job", "created_by"])
     return system
+
+
+def note_addition(act: str, wanted: RequestedBy, **about: Any) -> None:
+    """Write into the audit who added what others can see from now on."""
+    actor = get_user_model()._default_manager.filter(pk=wanted.account).first() if wanted.account else None
+    audit.record(actor=actor, act=act, **about)
 
 
 def register_unlisted_systems() -> None:

@@ -93,7 +93,6 @@ def feature_list(request: HttpRequest) -> HttpResponse:
             parses=parses_of_corpora(corpora),
             parse_files=server_files("parses"),
             word_fields=word_training_fields(),
-            splits=splits_of_corpora(corpora),
             given=request.POST,
             largest=filesizeformat(LARGEST_UPLOAD),
             jobs=lines,

@@ -102,6 +102,10 @@ def test_a_token_for_reading_changes_nothing(harbour: Campaign) -> None:
     assert caller.get("campaigns/quay").status_code == 200
     assert codes(caller.post("campaigns/quay/close", {})) == (403, "read_only")
     assert codes(caller.send("DELETE", "campaigns/quay")) == (403, "read_only")
+    ids = {"platform": "prolific", "list": "bonuses"}
+    assert codes(caller.post("campaigns/quay/platform-list", ids)) == (403, "read_only")
+    assert codes(caller.get("campaigns/quay/platform-list", **ids)) == (405, "bad_method")
+    assert not AuditEntry.objects.filter(act="download_identities").exists()
     assert Campaign.objects.get(name="quay").state == Campaign.DRAFT
 
 

@@ -409,7 +409,7 @@ VALID: dict[str, Make] = {
     "bonus_give": of_workers({"amount": "1.50", "reason": "Patience"}),
     "bonus_withdraw": _bonus,
     "ledger_download": at(name="quay"),
-    "platform_list": asked({"platform": "prolific", "list": "submissions"}, name="quay"),
+    "platform_list": told({"platform": "prolific", "list": "submissions"}, name="quay"),
     "earnings_list": nothing,
     "own_messages_list": nothing,
     "own_message_read": _message,

@@ -56,10 +56,11 @@ def taken_away(folder: Path) -> dict[str, Any]:
             "--layer",
             "people",
             "--include-unfinished",
+            "--simulated",
             "--out",
             folder / form,
         )
-    printed("export_answers", "people", "--out", folder / "answers.jsonl")
+    printed("export_answers", "people", "--simulated", "--out", folder / "answers.jsonl")
     for run in ("near-search", "near-annotation", "made-search"):
         printed("export_run", run, "--out", folder / f"{run}.run")
     printed("export_qrels", "originals", "--format", "trec", "--out", folder / "originals.qrels")

@@ -20,8 +20,8 @@ from annotation.selectors.records import stream_records
 from annotation.workers.api_tokens import make_api_token
 from evaluation.models import LocalizationSet, PhraseLocalization, Run, System
 from evaluation.services.features.importing import FeatureImport, import_features
-from evaluation.services.localizations.kept_scores import kept_reports
 from evaluation.services.features.store import feature_set
+from evaluation.services.localizations.kept_scores import kept_reports
 from evaluation.services.localizations.sets import detections_of, localized_mentions, remove_localization_set
 from evaluation.services.systems.training import system_named
 from evaluation.web.systems import localizations as localization_pages

@@ -71,6 +71,8 @@ def test_originals_are_frozen_on_a_fold_by_a_job(ada):
     expected = subset_named("small", "1/3")
     assert expected is not None and len(expected.images) == 1
     assert made.pool == "any of five, fold 1/3"
+    (line,) = AuditEntry.objects.filter(act="freeze_qrels")
+    assert (line.actor_name, line.about["qrels"], line.about["digest"]) == ("ada", "own:1", made.digest)
     assert set(QrelsRow.objects.filter(snapshot=made).values_list("image", flat=True)) == expected.images
     shown = words(ada.get(LIST))
     assert "own version 1 small originals: any of five, fold 1/3 – 3 1 3 3" in shown
@@ -104,6 +106,13 @@ def test_a_file_of_names_chooses_the_images(ada):
     made = done(ada.post(FREEZE, {**PROTOCOL, "file": sent("c.jpg\na.jpg\n", "te.txt")}, follow=True))
     assert made.pool == "any of five, images in te.txt"
     assert set(QrelsRow.objects.filter(snapshot=made).values_list("image__key", flat=True)) == {"a", "c"}
+
+
+def test_files_of_judgments_and_qrels_are_noted_once_by_whoever_sent_them(ada):
+    for _ in range(2):
+        ada.post(IMPORT, {**SITS, "file": sent(TABLE, "sits.csv")}, follow=True)
+    (line,) = AuditEntry.objects.filter(act="add_judgments")
+    assert (line.actor_name, line.about["judgments"], line.about["corpus"]) == ("ada", "sits", "small")
 
 
 def test_judgments_are_frozen_as_the_command_does(ada, tmp_path):

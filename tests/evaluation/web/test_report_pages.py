@@ -14,7 +14,7 @@ from django.test import Client
 
 from annotation import jobs
 from annotation.datasets.importing import import_records
-from annotation.models import Job
+from annotation.models import AuditEntry, Job
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.models import Report, Run
 from evaluation.services.judgments.freezing import freeze_protocol
@@ -118,6 +118,8 @@ def test_a_report_is_of_the_images_that_the_comparison_was_of(ada: Client, world
     assert made.status_code == 302
     job = Job.objects.get()
     assert jobs.run_queued_job(job.pk) == Job.DONE
+    (line,) = AuditEntry.objects.filter(act="build_report")
+    assert (line.actor_name, line.about["report"]) == ("ada", "fold")
     settings = Report.objects.get(name="fold").inputs["settings"]
     assert (settings["split"], settings["missing"]) == ("1/3", "worst")
     again = re.search(r'href="(/evaluation/new-report/\?[^"]+)"', page(ada, "/evaluation/reports/fold/"))

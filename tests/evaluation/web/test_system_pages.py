@@ -10,7 +10,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from annotation import jobs
-from annotation.models import Job
+from annotation.models import AuditEntry, Job
 from evaluation.models import Run, System
 from evaluation.services.systems.folders import system_folder
 from evaluation.web import uploads
@@ -40,6 +40,8 @@ def bring(ada, act: str, **fields):
 def test_embeddings_are_brought_ranked_by_a_job_and_removed(ada):
     page = bring(ada, "embeddings", images=little.embeddings())
     assert said(page) == ["System “clip” was added."]
+    (line,) = AuditEntry.objects.filter(act="add_system")
+    assert (line.actor_name, line.about) == ("ada", {"system": "clip", "corpus": "small"})
     assert "Embeddings" in words(page) and "cosine True" in words(page) and "clip.npz" in words(page)
     page = press(ada, "/evaluation/systems/clip/", "Rank", split="test")
     assert said(page) == ["Ranking the images and captions."]
@@ -148,6 +150,11 @@ def test_runs_are_brought_in_both_directions_or_not_at_all(ada):
     good.seek(0)
     page = bring(ada, "runs", annotation=good, search=little.trec("a.jpg#2 a.jpg 1"))
     assert said(page) == ["System “clip” was added."]
+    lines = AuditEntry.objects.filter(act="add_run").order_by("pk")[1:]  # the first was taken back
+    assert [(line.actor_name, line.about["run"]) for line in lines] == [
+        ("ada", "clip-annotation"),
+        ("ada", "clip-search"),
+    ]
     assert set(System.objects.get().runs.values_list("name", "source")) == {
         ("clip-annotation", "run.trec"),
         ("clip-search", "run.trec"),

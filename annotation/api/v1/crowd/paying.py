@@ -293,23 +293,27 @@ def ledger_download_call(call: ApiCall, campaign: Campaign) -> StreamingHttpResp
 @serves(
     Operation(
         route="platform_list",
-        method=GET,
+        method=POST,
         path=f"{_PATH}/platform-list",
         tag=_TAG,
         opens=RUNS_CAMPAIGN,
-        asked=PlatformList,
+        body=PlatformList,
         file=_CSV,
         refuses=(PaymentError,),
+        example={"platform": "prolific", "list": "submissions"},
     )
 )
 def platform_list_call(call: ApiCall, campaign: Campaign) -> HttpResponse:
     """Download a crowd platform's ids of submissions to approve, or of people with what they are due, as its
-    pages take them. The audit notes it."""
+    pages take them.
+
+    Ids lead to people, so the audit notes it, and a token that only reads does not do.
+    """
     file = StringIO(newline="")
     approvals.write_approvals(
         campaign=campaign,
-        provider=call.asked["platform"],
-        what=call.asked["list"],
+        provider=call.data["platform"],
+        what=call.data["list"],
         file=file,
         actor=call.account,
     )

@@ -20,19 +20,25 @@ from annotation.web.staff.wording import ACTS
 
 #: Lines on a page.
 AUDIT_PER_PAGE = 100
-_GROUPS = {
+GROUPS = {
     "people": gettext_lazy("people and roles"),
     "campaigns": gettext_lazy("campaigns"),
     "evaluation": gettext_lazy("evaluation"),
     "identities": gettext_lazy("downloads of identities"),
     "tokens": gettext_lazy("tokens"),
     "corpora": gettext_lazy("corpora"),
+    "server": gettext_lazy("the server"),
 }
 #: What a line names, in words; others by the name under which they are kept.
 _KEYS = {
     "account": gettext_lazy("account"),
     "role": gettext_lazy("role"),
     "corpus": gettext_lazy("corpus"),
+    "system": gettext_lazy("system"),
+    "run": gettext_lazy("run"),
+    "judgments": gettext_lazy("judgments"),
+    "report": gettext_lazy("report"),
+    "licence": gettext_lazy("licence"),
     "worker": gettext_lazy("worker"),
     "name": gettext_lazy("name"),
     "days": gettext_lazy("days"),
@@ -75,7 +81,7 @@ def audit_page(request: HttpRequest) -> HttpResponse:
     held = {"group": group, "who": who, "campaign": campaign}
     about = {
         "lines": [_line(row) for row in rows],
-        "groups": _GROUPS.items(),
+        "groups": GROUPS.items(),
         "group": group,
         "who": who,
         "of_campaign": campaign,
@@ -86,13 +92,18 @@ def audit_page(request: HttpRequest) -> HttpResponse:
 
 
 def _line(entry: AuditEntry) -> AuditLine:
-    who = entry.actor_name or (str(entry.actor) if entry.actor else _("by command"))
+    who = entry.actor_name or (str(entry.actor) if entry.actor else _by_nobody(entry))
     told = [
         f"{_KEYS.get(key, key)}: {_short(value)}"
         for key, value in entry.about.items()
         if key not in _LEFT_OUT and value not in (None, "", [], {})
     ]
     return AuditLine(entry, who, str(ACTS.get(entry.act, entry.act)), "; ".join(told))
+
+
+def _by_nobody(entry: AuditEntry) -> str:
+    """Who did what no account is named for: a worker, who has a pseudonym here, or the command line."""
+    return str(entry.about["worker"]) if entry.act == AuditEntry.CHANGE_ANSWER else _("by command")
 
 
 def _short(value: Any) -> str:

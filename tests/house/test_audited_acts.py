@@ -1,0 +1,70 @@
+"""Every act that the code writes into the audit has words, and a group to find it by."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from itertools import product
+
+from annotation.models import AuditEntry
+from annotation.selectors.people.audit import AUDIT_GROUPS, group_of_act
+from annotation.web.staff.people.audit import GROUPS
+from annotation.web.staff.wording import ACTS
+from evaluation.services.archiving import ARCHIVABLE
+from tests.house.product import REPOSITORY
+
+ROOMS = ("annotation", "evaluation", "config")
+#: Functions of other modules that write an act: the place of it among their arguments, None: by name alone.
+_WRITERS = {"record": None, "note_addition": 0, "change_campaign_settings": None}
+
+
+def acts() -> dict[str, set[str]]:
+    """The acts of each room: what is given as `act`, by name or by its place in a function that takes one."""
+    found: dict[str, set[str]] = {room: set() for room in ROOMS}
+    for room in ROOMS:
+        for path in (REPOSITORY / room).rglob("*.py"):
+            if "migrations" not in path.parts:
+                found[room].update(_acts_in(ast.parse(path.read_text())))
+    found["annotation"].add(AuditEntry.CHANGE_ANSWER)
+    found["evaluation"].update(f"{way}_{what}" for way, what in product(("archive", "unarchive"), ARCHIVABLE))
+    return found
+
+
+def _acts_in(module: ast.Module) -> Iterator[str]:
+    nodes = list(ast.walk(module))
+    places: dict[str, int | None] = dict(_WRITERS)
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef):
+            names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
+            if "act" in names:
+                places[node.name] = names.index("act")
+    for node in nodes:
+        if not isinstance(node, ast.Call):
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if name not in places:
+            continue
+        place, given = places[name], [each.value for each in node.keywords if each.arg == "act"]
+        given += node.args[place : place + 1] if place is not None else []
+        for value in given:
+            for part in (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,):
+                if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                    yield part.value
+
+
+def test_every_act_has_words_and_every_word_an_act() -> None:
+    found = set().union(*acts().values())
+    assert len(found) > 70
+    # A setting's change is recorded under the default of its function.
+    assert found | {"change_settings"} == set(ACTS)
+
+
+def test_every_act_is_found_by_a_group_and_those_of_evaluation_by_its_own() -> None:
+    assert set(GROUPS) == set(AUDIT_GROUPS)
+    found = acts()
+    assert {group_of_act(act, "") for act in found["evaluation"]} == {"evaluation"}
+    assert {group_of_act(act, about) for act in found["annotation"] for about in ("", "quay")} <= {
+        *AUDIT_GROUPS
+    }
+    assert group_of_act("set_licence", "") == "corpora"
+    assert (group_of_act("restore", ""), group_of_act("make_webhook", "quay")) == ("server", "campaigns")
