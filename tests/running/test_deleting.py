@@ -185,7 +185,7 @@ def test_older_lines_that_say_who_a_pseudonym_is_are_redacted_once_and_fixed_aga
     audit.record(actor=ann, act="change_answer", campaign=campaign, worker="w-ann")
     audit.record(actor=ada, act="confirm_visit", campaign=campaign, submission="5f", participant="6a")
     editor = SimpleNamespace(connection=connection, execute=lambda sql: connection.cursor().execute(sql))
-    migration = import_module("annotation.migrations.0031_audit_without_people")
+    migration = import_module("annotation.migrations.0033_audit_without_people")
     for step in migration.Migration.operations:
         step.code(apps, editor)
     found = (

@@ -49,7 +49,7 @@ def redact(apps: Any, schema_editor: Any) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("annotation", "0030_archived_and_licences")]
+    dependencies = [("annotation", "0032_proposals_by_version")]
 
     operations = [
         migrations.RunPython(allow, forbid),
