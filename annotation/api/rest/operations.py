@@ -217,9 +217,7 @@ class JobShown(serializers.Serializer[Any]):
 
 def problem_codes(about: Operation) -> list[int]:
     """The statuses of errors that an operation may answer."""
-    codes = [401, 403, 404, 429, 503]
-    if about.query is not None or not about.reads:
-        codes.append(400)
+    codes = [400, 401, 403, 404, 429, 503]
     if not about.reads or about.refuses or about.file:
         codes.append(409)
     if about.stale:

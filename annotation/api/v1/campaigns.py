@@ -79,6 +79,7 @@ class CostShown(serializers.Serializer[Any]):
     answers = serializers.IntegerField()
     seconds = serializers.FloatField()
     earned = MoneyField()
+    bonuses = MoneyField(help_text="Given beside pay; what was withdrawn is left out.")
     paid = MoneyField()
     due = MoneyField()
     in_hand = MoneyField()
@@ -141,6 +142,15 @@ class CampaignFilter(CallFields):
     state = serializers.ChoiceField(Campaign.STATES, required=False)
     archived = serializers.BooleanField(
         required=False, help_text="true: those that are archived; without it, those that are not."
+    )
+
+
+class Freshness(CallFields):
+    """How new the figures have to be."""
+
+    fresh = serializers.BooleanField(
+        required=False,
+        help_text="true: counted anew now. Without it, figures that are slow to count may be a minute old.",
     )
 
 
@@ -268,13 +278,14 @@ def campaign_open_call(call: ApiCall) -> Job:
         path=CAMPAIGN_PATH,
         tag=CAMPAIGNS_TAG,
         opens=READS_CAMPAIGN,
+        asked=Freshness,
         answers=CampaignDetailShown,
     )
 )
 def campaign_show_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
     """Show a campaign: progress, cost, agreement, and what needs attention."""
     pay = settings_of(campaign.settings).pay
-    seen = overview(campaign, pay)
+    seen = overview(campaign, pay, fresh=call.asked.get("fresh", False))
     now, pace, cost = seen.funnel, seen.pace, seen.cost
     return {
         **campaign_plain(campaign),
