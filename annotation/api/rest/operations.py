@@ -22,6 +22,7 @@ from rest_framework import serializers
 from annotation.api.rest.cursors import CursorPage, ListRequest
 from annotation.api.rest.doors import Door
 from annotation.api.rest.fields import CallFields, CursorQuery
+from annotation.common.roles import WHOLE_SERVER, Scope
 from annotation.models import Account, ApiToken, Job
 
 GET, POST, PATCH, DELETE = "GET", "POST", "PATCH", "DELETE"
@@ -49,6 +50,11 @@ class ApiCall:
         """What is asked of the list, in an operation that is one."""
         assert self.listed is not None
         return self.listed
+
+    @property
+    def scope(self) -> Scope:
+        """What the call is limited to: what its token is for, the whole server without one."""
+        return self.token.scope if self.token is not None else WHOLE_SERVER
 
 
 class Created(NamedTuple):
