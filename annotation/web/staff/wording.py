@@ -203,6 +203,7 @@ PURPOSES = {
 SOURCES = {
     "gold": gettext_lazy("a layer"),
     "page": gettext_lazy("by page"),
+    "api": gettext_lazy("by API"),
     "csv": gettext_lazy("a file"),
     "promoted": gettext_lazy("agreement"),
     "captions": gettext_lazy("captions"),

@@ -372,6 +372,7 @@ VALID: dict[str, Make] = {
     "campaign_settings_change": _settings,
     "campaign_settings_versions_list": at(name="quay"),
     "campaign_controls_list": at(name="tested"),
+    "campaign_control_counts_list": at(name="tested"),
     "campaign_prioritise": told({"images": ["scene-1"], "priority": 1}, name="quay"),
     "texts_list": at(name="quay"),
     "text_publish": told({"kind": "consent", "version": 1, "text": "You agree."}, name="tested"),
