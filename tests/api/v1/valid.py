@@ -361,6 +361,7 @@ VALID: dict[str, Make] = {
     "campaign_open": told(
         {"name": "fresh", "corpus": "quay", "tasks": "captions", "settings": {}, "unpaid": True, "images": 2}
     ),
+    "campaign_plan": told({"name": "fresh", "corpus": "quay", "tasks": "entities", "known": "import"}),
     "campaign_show": at(name="quay"),
     "campaign_change": told({"open_to_all": True}, name="quay"),
     "campaign_delete": _draft,
