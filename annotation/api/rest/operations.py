@@ -6,10 +6,14 @@ OpenAPI document says. So a new operation is a function under `@serves(Operation
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -28,6 +32,8 @@ from annotation.models import Account, ApiToken, Job
 GET, POST, PATCH, DELETE = "GET", "POST", "PATCH", "DELETE"
 #: How the name of every route of this API begins.
 ROUTE_PREFIX = "v1_"
+#: Where an app's folder `api` keeps answers that the document shows as examples.
+_ANSWERS_FILE = "answers.json"
 #: The header under whose value a call is done once.
 KEY_HEADER = "Idempotency-Key"
 _KEY_PATTERN = r"^[!-~]{1,100}$"
@@ -103,7 +109,6 @@ class Operation:
     refuses: tuple[type[Exception], ...] = ()
     stale: tuple[type[Exception], ...] = ()
     example: Any = None
-    shown: Any = None
 
     @property
     def reads(self) -> bool:
@@ -262,7 +267,7 @@ def described_for_openapi(served_here: Served) -> Callable[[Any], Any]:
         request=body if body is not None else None,
         parameters=_parameters(about),
         responses={**_answers(about), **_errors(about)},
-        examples=_examples(about),
+        examples=_examples(served_here),
     )
 
 
@@ -322,13 +327,23 @@ def _errors(about: Operation) -> dict[Any, Any]:
     }
 
 
-def _examples(about: Operation) -> list[OpenApiExample]:
-    found = []
+@cache
+def _recorded_answers(file: Path) -> dict[str, Any]:
+    """Operation -> an answer that it gave to a test, which recorded it (`tests.api.v1.recording`)."""
+    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    return found
+
+
+def _examples(served_here: Served) -> list[OpenApiExample]:
+    about, found = served_here.about, []
     if about.example is not None:
         found.append(OpenApiExample("Request", value=about.example, request_only=True))
-    if about.shown is not None:
-        value = {"results": [about.shown], "next": None} if about.listed else about.shown
+    # Beside the modules of an app's operations, in its folder `api`.
+    home = Path(str(sys.modules[served_here.handler.__module__].__file__))
+    folder = next((each for each in home.parents if each.name == "api"), home.parent)
+    shown = _recorded_answers(folder / _ANSWERS_FILE).get(served_here.name)
+    if shown is not None:
         found.append(
-            OpenApiExample("Answer", value=value, response_only=True, status_codes=[str(about.status)])
+            OpenApiExample("Answer", value=shown, response_only=True, status_codes=[str(about.status)])
         )
     return found

@@ -435,6 +435,7 @@ def campaign_resume_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
         body=Reasoned,
         answers=CampaignShown,
         refuses=(CampaignError,),
+        example={"reason": "Enough answers."},
     )
 )
 def campaign_close_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:

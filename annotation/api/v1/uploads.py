@@ -145,6 +145,7 @@ def upload_show_call(call: ApiCall, key: str) -> dict[str, Any]:
         own_transactions=True,
         answers=PartTaken,
         refuses=(UploadRefused,),
+        example={"offset": 0, "sha256": 64 * "0"},
     )
 )
 def upload_part_call(call: ApiCall, key: str, number: int) -> dict[str, Any]:

@@ -156,6 +156,7 @@ def worker_suspend_call(call: ApiCall, campaign: Campaign, pseudonym: str) -> di
         body=OfKind,
         answers=KindsChanged,
         refuses=(CannotDo,),
+        example={"kind": "box_drawing"},
     )
 )
 def worker_reinstate_call(call: ApiCall, campaign: Campaign, pseudonym: str) -> dict[str, Any]:
@@ -199,6 +200,7 @@ def worker_discard_call(call: ApiCall, campaign: Campaign, pseudonym: str) -> Jo
         body=OfKind,
         job=True,
         refuses=(CannotDo,),
+        example={"kind": "box_drawing"},
     )
 )
 def worker_restore_call(call: ApiCall, campaign: Campaign, pseudonym: str) -> Job:

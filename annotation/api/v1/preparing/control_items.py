@@ -232,6 +232,7 @@ def control_items_add_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
         opens=RUNS_CAMPAIGN,
         body=Retiring,
         answers=ControlItemRetired,
+        example={"wrong": True},
     )
 )
 def control_item_retire_call(call: ApiCall, campaign: Campaign, item: int) -> dict[str, Any]:
