@@ -337,7 +337,8 @@ def _recorded_answers(file: Path) -> dict[str, Any]:
 def _examples(served_here: Served) -> list[OpenApiExample]:
     about, found = served_here.about, []
     if about.example is not None:
-        found.append(OpenApiExample("Request", value=about.example, request_only=True))
+        sent_as = "multipart/form-data" if about.uploads else "application/json"
+        found.append(OpenApiExample("Request", value=about.example, request_only=True, media_type=sent_as))
     # Beside the modules of an app's operations, in its folder `api`.
     home = Path(str(sys.modules[served_here.handler.__module__].__file__))
     folder = next((each for each in home.parents if each.name == "api"), home.parent)

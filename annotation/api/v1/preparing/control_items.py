@@ -60,7 +60,7 @@ class ControlItemShown(serializers.Serializer[Any]):
     mentions = serializers.ListField(child=serializers.CharField(), help_text="Ids: caption:start-end.")
     answer = serializers.CharField(help_text="Its word; of a drawing, drawn or none.")
     drawn = serializers.ListField(child=BoxField(), help_text="Of a drawing, the boxes still to be drawn.")
-    source = serializers.CharField()
+    source = serializers.CharField()  # type: ignore[assignment]
     in_use = serializers.BooleanField()
     right = serializers.IntegerField()
     answers = serializers.IntegerField()
