@@ -8,7 +8,11 @@ PACKAGES = ("annotation", "config", "evaluation", "models_core", "phrasebox")
 #: Folders beside the packages, which lie in `config/assets` once they are installed (config/settings.py).
 ASSETS = {f"config.assets.{folder}": folder for folder in ("locale", "static", "templates")}
 #: Task types have templates, signs and texts in their folders.
-DATA = {"annotation": [f"**/*.{end}" for end in ("html", "json", "svg", "txt")], "phrasebox": ["py.typed"]}
+DATA = {
+    "annotation": [f"**/*.{end}" for end in ("html", "json", "svg", "txt")],
+    "evaluation": ["api/*.json"],
+    "phrasebox": ["py.typed"],
+}
 
 
 def names(file: str) -> list[str]:

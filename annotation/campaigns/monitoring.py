@@ -6,7 +6,7 @@ what was earned, which it needs only where a budget is set.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -26,12 +26,14 @@ from annotation.selectors.campaign.progress import complete_images, newest_answe
 from annotation.selectors.campaign.watch import (
     active,
     controls_met,
+    failed_jobs,
     in_review,
     overdue,
     stuck,
     without_picture,
 )
 from annotation.selectors.workers.reading_speed import reading_paces
+from annotation.task_types.wording import IN_WORDS, Wording
 
 #: Minutes without an answer, while questions are open, after which a campaign has stalled.
 STALLED_AFTER = 60
@@ -39,6 +41,8 @@ STALLED_AFTER = 60
 ACTIVE_FOR = 24
 #: Minutes that a lease may be over its time: the sweep comes every half minute.
 SWEPT_WITHIN = 5
+#: Days back to a failed job.
+FAILED_WITHIN = 7
 #: Share of the leases of the last hour that may run out, and how many there must be to tell.
 LOST_SHARE, LOST_LEAST = 0.3, 20
 #: Share of the budget from which on it is nearly used up; active workers whose speed is looked at, at most.
@@ -80,24 +84,22 @@ def tick(campaign: Campaign) -> Tick:
     return Tick(campaign.state, rule, tuple(alarms(campaign)))
 
 
-def alarms(campaign: Campaign, *, named: Callable[[str], str] = str) -> list[Alarm]:
-    """What is wrong with the campaign now; a closed one has no alarms. `named` says how a text calls a kind
-    of question: by its key unless told otherwise."""
+def alarms(campaign: Campaign, *, words: Wording = IN_WORDS) -> list[Alarm]:
+    """What is wrong with the campaign now; a closed one has no alarms. `words` says how a text calls a kind
+    of question and its answers: for people unless told otherwise."""
     if campaign.state == Campaign.CLOSED:
         return []
     settings = settings_of(campaign.settings)
-    found = [*_control_items(campaign, settings, named), *_at_rest(campaign, settings)]
+    found = [*_control_items(campaign, settings, words), *_at_rest(campaign, settings)]
     if campaign.state == Campaign.OPEN:
-        found += _at_work(campaign, settings, named)
+        found += _at_work(campaign, settings, words)
     return found
 
 
-def _control_items(
-    campaign: Campaign, settings: CampaignSettings, named: Callable[[str], str]
-) -> Iterator[Alarm]:
+def _control_items(campaign: Campaign, settings: CampaignSettings, words: Wording) -> Iterator[Alarm]:
     """Tests that cannot be taken, and accuracy that cannot be measured."""
     command = f"manage.py add_controls {campaign.name} --from-gold LAYER (or --csv FILE)"
-    for kind, text in qualification.test_warnings(campaign=campaign, settings=settings, named=named).items():
+    for kind, text in qualification.test_warnings(campaign=campaign, settings=settings, words=words).items():
         yield Alarm("qualification", kind, text, "", command)
     trust = settings.trust
     if not trust.control_share:
@@ -116,7 +118,7 @@ def _control_items(
                     "%(kind)s is unchecked: it has no control items, so nobody is suspended for accuracy; "
                     "%(share)d %% of the questions that one answer settles are asked twice"
                 )
-                % {"kind": named(kind), "share": round(100 * rules.double_check_share)},
+                % {"kind": words.kind(kind), "share": round(100 * rules.double_check_share)},
                 "",
                 command,
             )
@@ -130,7 +132,7 @@ def _control_items(
                     "%(workers)d active workers have seen all %(items)d control items of %(kind)s: they get "
                     "no more of them"
                 )
-                % {"workers": ended, "items": size, "kind": named(kind)},
+                % {"workers": ended, "items": size, "kind": words.kind(kind)},
                 "",
                 command,
             )
@@ -139,7 +141,7 @@ def _control_items(
                 "controls_low",
                 kind,
                 _("a worker has seen %(n)d of the %(items)d control items of %(kind)s")
-                % {"n": most, "items": size, "kind": named(kind)},
+                % {"n": most, "items": size, "kind": words.kind(kind)},
                 "",
                 command,
             )
@@ -169,7 +171,7 @@ def _at_rest(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
                 else _("%(n)d open images have no picture: no boxes are asked for them")
             )
             % {"n": bare},
-            _("import the corpus with its pictures and open a campaign over that"),
+            _("add the corpus again with its pictures, and open a campaign over that"),
             _(
                 "import the corpus with its pictures (import_corpus --images DIR) and open a campaign over "
                 "that"
@@ -179,13 +181,33 @@ def _at_rest(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
         yield Alarm(
             "sweep",
             "",
-            _("%(n)d leases expired more than %(minutes)d minutes ago and still hold their places")
+            ngettext(
+                "%(n)d task is still reserved for a worker whose time for it ended more than %(minutes)d "
+                "minutes ago",
+                "%(n)d tasks are still reserved for workers whose time for them ended more than %(minutes)d "
+                "minutes ago",
+                late,
+            )
             % {"n": late, "minutes": SWEPT_WITHIN},
             _("the periodic jobs are not running: ask whoever runs the server to start them"),
             _(
                 "the periodic jobs are not running: start them (manage.py serve, or Celery's beat and a "
                 "worker)"
             ),
+        )
+    since = database.now() - timedelta(days=FAILED_WITHIN)
+    if failed := failed_jobs(campaign, since=since):
+        yield Alarm(
+            "jobs_failed",
+            "",
+            ngettext(
+                "%(n)d job failed in the last %(days)d days, and has not been done since",
+                "%(n)d jobs failed in the last %(days)d days, and have not been done since",
+                failed,
+            )
+            % {"n": failed, "days": FAILED_WITHIN},
+            _("read why it failed, and resume it"),
+            _("read why it failed, and resume it: %(command)s") % {"command": "manage.py jobs"},
         )
     if waiting := in_review(campaign):
         yield Alarm(
@@ -198,7 +220,7 @@ def _at_rest(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
         )
 
 
-def _at_work(campaign: Campaign, settings: CampaignSettings, named: Callable[[str], str]) -> Iterator[Alarm]:
+def _at_work(campaign: Campaign, settings: CampaignSettings, words: Wording) -> Iterator[Alarm]:
     """What can only go wrong while questions are handed out."""
     open_tasks = {kind: of.open for kind, of in open_tasks_by_kind(campaign).items() if of.open}
     if not open_tasks:
@@ -222,7 +244,7 @@ def _at_work(campaign: Campaign, settings: CampaignSettings, named: Callable[[st
             % {"n": sum(open_tasks.values()), "last": f"{last:%Y-%m-%d %H:%M}"},
             _("invite workers, and check the other alarms for what stops them"),
         )
-    yield from _crowd(campaign, settings, open_tasks, named)
+    yield from _crowd(campaign, settings, open_tasks, words)
     yield from _budget(campaign, settings)
     lost = submitted(campaign, since=at - timedelta(hours=1), state=Assignment.EXPIRED)
     done = submitted(campaign, since=at - timedelta(hours=1))
@@ -230,7 +252,10 @@ def _at_work(campaign: Campaign, settings: CampaignSettings, named: Callable[[st
         yield Alarm(
             "leases_lost",
             "",
-            _("%(lost)d of %(all)d leases of the last hour expired without an answer")
+            _(
+                "of %(all)d tasks that workers had in the last hour, %(lost)d ran out of time without an "
+                "answer"
+            )
             % {"lost": lost, "all": lost + done},
             _(
                 "look at the questions as a worker does: is a picture missing, are the instructions clear, "
@@ -259,7 +284,7 @@ def _crowd(
     campaign: Campaign,
     settings: CampaignSettings,
     open_tasks: Mapping[str, int],
-    named: Callable[[str], str],
+    words: Wording,
 ) -> Iterator[Alarm]:
     """Too few people, or none whom an open question may be given to."""
     able = _able(campaign, settings)
@@ -297,13 +322,13 @@ def _crowd(
         if not able[kind]:
             text = _("%(n)d questions of %(kind)s are open and no active worker is admitted to it") % {
                 "n": open_tasks[kind],
-                "kind": named(kind),
+                "kind": words.kind(kind),
             }
         else:
             text = _(
                 "no eligible worker for %(n)d of the first %(looked_at)d open questions of %(kind)s: all "
                 "%(active)d active workers have already had them, or drew the box in question"
-            ) % {"n": number, "looked_at": looked_at, "kind": named(kind), "active": len(able[kind])}
+            ) % {"n": number, "looked_at": looked_at, "kind": words.kind(kind), "active": len(able[kind])}
         yield Alarm(
             "no_worker",
             kind,

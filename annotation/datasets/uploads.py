@@ -17,6 +17,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
@@ -104,9 +105,9 @@ class Upload:
     def progress(self) -> Iterator[UploadFile]:
         """Its files, and what has come of each."""
         there = {}
-        if (self.folder / "files").is_dir():
-            with os.scandir(self.folder / "files") as entries:
-                there = {entry.name: entry.stat().st_size for entry in entries}
+        # It may be removed meanwhile: then nothing of it is there.
+        with suppress(FileNotFoundError), os.scandir(self.folder / "files") as entries:
+            there = {entry.name: entry.stat().st_size for entry in entries}
         for number, (path, size) in enumerate(self.files):
             yield UploadFile(number, path, size, there.get(self.place(number).name, 0))
 
@@ -208,7 +209,8 @@ def receive_part(*, upload: Upload, number: int, offset: int, data: bytes, sha25
 
     Raises UploadRefused for a part that is no part of the file, is too large, or does not have the SHA-256
     that was sent with it, and where the disk is full up to its reserve; WrongOffset where it does not begin
-    where the file ends so far: so a part that is sent twice does no harm.
+    where the file ends so far: so a part that is sent twice does no harm; NoSuchUpload where the upload was
+    removed while the part came.
     """
     if not 0 <= number < len(upload.files):
         raise UploadRefused(_("This upload has no file %(number)d.") % {"number": number})
@@ -223,7 +225,12 @@ def receive_part(*, upload: Upload, number: int, offset: int, data: bytes, sha25
         raise UploadRefused(_("The part does not have the SHA-256 that was sent with it: send it again."))
     if len(data) > free_bytes():
         raise UploadRefused(_part_not_stored(os.strerror(errno.ENOSPC)))
-    handle = os.open(upload.place(number), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        handle = os.open(upload.place(number), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except FileNotFoundError:
+        raise NoSuchUpload(upload.key) from None
+    except OSError as error:
+        raise UploadRefused(_part_not_stored(error.strerror)) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         received = os.fstat(handle).st_size

@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from annotation import jobs
 from annotation.campaigns import monitoring
 from annotation.common import database
 from annotation.jobs import emails
-from annotation.models import Account, Campaign, LastTurn
+from annotation.models import Account, Campaign, Job, LastTurn
 from annotation.notifications.alarms import FoundAlarm, note_alarms
 
 _log = logging.getLogger(__name__)
@@ -30,6 +31,8 @@ _log = logging.getLogger(__name__)
 _NOTED_EVERY = 60.0
 #: An alarm comes when less is free than so many times DISK_RESERVE, below which the server is not ready.
 _RESERVES = 10
+#: Hours back to a failed job.
+FAILED_HOURS = 24
 #: Days without a backup after which an alarm comes.
 BACKUP_DAYS = 7
 #: How often an entry may be missed, and for how long besides, before it counts as late.
@@ -134,7 +137,7 @@ def _bytes_of(place: Path) -> int:
 
 
 def server_alarms(every: Mapping[str, float]) -> list[FoundAlarm]:
-    """What is wrong with the server now: its disk, its backups, its periodic work."""
+    """What is wrong with the server now: its disk, its backups, its jobs, its periodic work."""
     found = []
     free = disk().free
     if free < _RESERVES * settings.DISK_RESERVE:
@@ -144,6 +147,14 @@ def server_alarms(every: Mapping[str, float]) -> list[FoundAlarm]:
     if days is not None and days > BACKUP_DAYS:
         text = _("nobody has made a backup for %(days)d days")
         found.append(FoundAlarm("backup_old", "", text % {"days": days}))
+    since = database.now() - timedelta(hours=FAILED_HOURS)
+    if failed := Job.objects.filter(state=Job.FAILED, finished_at__gte=since).count():
+        text = ngettext(
+            "%(n)d job failed in the last %(hours)d hours",
+            "%(n)d jobs failed in the last %(hours)d hours",
+            failed,
+        )
+        found.append(FoundAlarm("jobs_failed", "", text % {"n": failed, "hours": FAILED_HOURS}))
     for state in periodic_states(every):
         if state.failed or state.late:
             text = (

@@ -19,7 +19,7 @@ are balanced over the possible answers, and how often it may be taken are decide
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, NamedTuple
@@ -37,6 +37,7 @@ from annotation.protocol.trust_settings import TrustSettings, kinds_tested
 from annotation.quality import worker_trust
 from annotation.quality.controls import control_pool, qualification_pools, trust_rules_in_force
 from annotation.selectors.same_question import asked_before_in
+from annotation.task_types.wording import BY_KEY, Wording
 
 #: How often a worker may take the test of a kind.
 TEST_ATTEMPTS = 3
@@ -263,36 +264,34 @@ def _tests_taken(rows: Collection[Standing]) -> Counter[tuple[int, str]]:
 
 
 def test_warnings(
-    *, campaign: Campaign, settings: CampaignSettings, named: Callable[[str], str] = str
+    *, campaign: Campaign, settings: CampaignSettings, words: Wording = BY_KEY
 ) -> dict[str, str]:
     """Kind -> one line for the campaign page, where its test is missing or shorter than it should be; the
-    line calls it as `named` does."""
+    line calls it, and answers, by `words`."""
     found = {}
     for kind in kinds_tested(campaign.kinds, settings.trust):
         items = control_pool(campaign.pk, kind, campaign.revision, Control.QUALIFICATION)
         wanted = settings.trust.verdict_known
         asked = test_items(items, wanted, seed=campaign.seed, worker="", kind=kind, attempt=0)
         if not items:
-            found[kind] = _(
-                "%(kind)s begins with practice and no test: it has no qualification items; add some "
-                "for a test"
-            ) % {"kind": named(kind)}
+            found[kind] = _("%(kind)s begins with practice and no test: add control items for a test") % {
+                "kind": words.kind(kind)
+            }
         elif not asked:
             found[kind] = _(
-                "nobody can begin %(kind)s: all its qualification items have the gold answer %(known)s; add "
-                "some with another one"
-            ) % {"kind": named(kind), "known": repr(items[0].stratum)}
+                "nobody can begin %(kind)s: all items of its test have the gold answer %(known)s; add some "
+                "with another one"
+            ) % {"kind": words.kind(kind), "known": words.answer(kind, items[0].stratum)}
         elif len(asked) < wanted:
             there = Counter(item.stratum for item in items)
             least = sorted(stratum for stratum in there if there[stratum] == min(there.values()))
             found[kind] = _(
-                "the test of %(kind)s has %(n)d of %(wanted)d items; add qualification items with the gold "
-                "answer %(known)s"
+                "the test of %(kind)s has %(n)d of %(wanted)d items; add some with the gold answer %(known)s"
             ) % {
-                "kind": named(kind),
+                "kind": words.kind(kind),
                 "n": len(asked),
                 "wanted": wanted,
-                "known": _(" or ").join(repr(stratum) for stratum in least),
+                "known": _(" or ").join(words.answer(kind, stratum) for stratum in least),
             }
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from annotation.common.roles import ADMIN, ANNOTATOR
+from annotation.common.roles import ADMIN, ANNOTATOR, Scope
 from annotation.models import Account, Campaign, Corpus, Identity, RoleGrant
 
 
@@ -16,6 +16,13 @@ def corpora_of(account: Account, *roles: str) -> QuerySet[Corpus]:
 def campaigns_of(account: Account, *roles: str) -> QuerySet[Campaign]:
     """The campaigns for which `account` holds one of `roles`, by themselves or with their corpus."""
     return Campaign.objects.filter(within_scope(account, *roles, corpus="corpus", campaign="pk"))
+
+
+def campaigns_in(scope: Scope) -> QuerySet[Campaign]:
+    """The campaigns that a scope covers: itself, those of its corpus, or all of the server."""
+    if scope.campaign is not None:
+        return Campaign.objects.filter(pk=scope.campaign)
+    return Campaign.objects.all() if scope.corpus is None else Campaign.objects.filter(corpus=scope.corpus)
 
 
 def within_scope(account: Account, *roles: str, corpus: str, campaign: str = "") -> Q:

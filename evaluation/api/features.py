@@ -196,6 +196,7 @@ def features_remove_call(call: ApiCall) -> None:
         makes=True,
         answers=FeatureSetShown,
         refuses=UPLOAD_REFUSALS,
+        example={"name": "net", "corpus": "harbour", "kind": "image"},
     )
 )
 def features_upload_call(call: ApiCall) -> Created:

@@ -195,6 +195,7 @@ def judgment_sets_list_call(call: ApiCall) -> CursorPage:
         makes=True,
         answers=JudgmentsImported,
         refuses=UPLOAD_REFUSALS,
+        example={"name": "grades", "corpus": "harbour", "format": "table", "scale": "0-5"},
     )
 )
 def judgments_upload_call(call: ApiCall) -> Created:
@@ -266,6 +267,7 @@ def qrels_freeze_call(call: ApiCall) -> Job:
         makes=True,
         answers=QrelsImported,
         refuses=UPLOAD_REFUSALS,
+        example={"name": "pooled", "corpus": "harbour", "format": "trec"},
     )
 )
 def qrels_upload_call(call: ApiCall) -> Created:

@@ -199,6 +199,7 @@ def runs_list_call(call: ApiCall) -> CursorPage:
         makes=True,
         answers=RunShown,
         refuses=UPLOAD_REFUSALS,
+        example={"name": "near", "corpus": "harbour", "direction": "annotation"},
     )
 )
 def run_upload_call(call: ApiCall) -> Created:

@@ -303,6 +303,7 @@ def system_decode_call(call: ApiCall, system: System) -> Job:
         makes=True,
         answers=SystemShown,
         refuses=UPLOAD_REFUSALS,
+        example={"name": "sent", "corpus": "harbour", "format": "scores"},
     )
 )
 def system_upload_call(call: ApiCall) -> Created:

@@ -21,6 +21,7 @@ from annotation.common import database
 from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER, REVIEWER, WHOLE_SERVER
 from annotation.jobs import emails
 from annotation.models import Account, AuditEntry, Corpus, Job, RoleGrant, StaffInvitation
+from annotation.web.staff.people import roles
 from annotation.workers.accounts import first, granting, inviting
 from annotation.workers.accounts.granting import GrantError
 from tests.factories import a_corpus, some_images
@@ -190,6 +191,39 @@ def test_roles_are_named_in_the_language_of_the_page(admin: Client, quay: Corpus
     page = words(admin.get(reverse("roles"), headers={"Accept-Language": "de"}))
     assert "Prüfung für das Korpus quay" in page and "Forschung für den ganzen Server" in page
     assert not any(word in page for word in (ANNOTATOR, REVIEWER, RESEARCHER))
+
+
+def test_the_page_of_roles_shows_all_of_them_page_by_page_and_finds_one(
+    admin: Client, quay: Corpus, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(roles, "ROLES_PER_PAGE", 3)
+    names = [f"bob-{number}" for number in range(7)]
+    for name in names:
+        granting.grant(account=people.account(name), role=REVIEWER, corpus=quay)
+        inviting.invite_staff(email=f"{name}@example.org", role=REVIEWER)
+
+    def every(list_of: str, query: str) -> list[str]:
+        found: list[str] = []
+        while True:
+            page = admin.get(reverse("roles") + query)
+            about = page.context[list_of]
+            found += [
+                getattr(row, "account", None) and row.account.username or row.email for row in about.rows
+            ]
+            if not about.later:
+                return found
+            assert f'href="{about.later.replace("&", "&amp;")}"' in page.content.decode()
+            query = about.later
+
+    assert every("grants", "") == ["ada", *names]
+    assert every("grants", "?sort=since&down=1") == [*names[::-1], "ada"]
+    assert every("grants", "?find=B-5") == ["bob-5"]
+    assert every("waiting", "") == [f"{name}@example.org" for name in names]
+    assert every("waiting", "?invited-find=B-2&find=nobody") == ["bob-2@example.org"]
+    page = words(admin.get(f"{reverse('roles')}?find=nobody"))
+    assert "No role matches." in page and "7 invitations wait" in page
+    StaffInvitation.objects.filter(email__startswith="bob-0").update(created_by=people.account("eve"))
+    assert "bob-0@example.org" not in every("waiting", ""), "its sender is no admin"
 
 
 # People who are invited

@@ -14,7 +14,10 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connections
+from django.test import Client
+from django.urls import reverse
 
 from annotation.datasets import uploaded_source, uploads
 from annotation.datasets.intake import ImportReport
@@ -24,6 +27,7 @@ from annotation.datasets.uploads import NoSuchUpload, Upload, UploadRefused, Wro
 from annotation.formats import FormatError
 from annotation.formats.files.archive import ArchiveLimits
 from annotation.models import Account, Corpus, Image, Job
+from tests.api.v1.conftest import Caller
 from tests.intake.uploading import SOUND, a_picture, forty, sent, zipped
 from tests.web.world import account
 
@@ -69,6 +73,51 @@ def test_the_list_of_files_is_read_once_and_not_for_every_part(ada: Account, mon
     uploads.remove_upload(upload)
     with pytest.raises(NoSuchUpload):
         uploads.upload_of(ada, upload.key)
+
+
+def test_a_part_of_an_upload_that_is_removed_meanwhile_is_told_so(
+    ada: Account, monkeypatch: pytest.MonkeyPatch
+):
+    """The moment between looking the upload up and writing the part, by page and by API."""
+    upload, free = begun(ada, 4), uploads.free_bytes
+
+    def removed() -> int:
+        uploads.remove_upload(upload)
+        return free()
+
+    monkeypatch.setattr(uploads, "free_bytes", removed)
+    page, program, digest = Client(), Caller(ada), hashlib.sha256(b"part").hexdigest()
+    page.force_login(ada)
+    told = page.post(
+        reverse("upload_part", args=[upload.key, 0]),
+        b"part",
+        "application/octet-stream",
+        headers={"X-Part-Offset": "0", "X-Part-SHA256": digest},
+    )
+    assert told.status_code == 404 and "no such upload" in told.json()["error"]
+    upload = begun(ada, 4)
+    fields = {"offset": 0, "sha256": digest, "part": SimpleUploadedFile("part", b"part")}
+    told = program.client.post(f"/api/v1/uploads/{upload.key}/files/0", fields)
+    assert (told.status_code, told.json()["code"]) == (404, "unknown")
+    assert [each.received for each in upload.progress()] == [0]
+
+
+def test_the_page_of_an_imported_upload_leads_to_its_corpus_and_says_when_that_is_gone(ada: Account):
+    page, upload = Client(), begun(ada, 4)
+    page.force_login(ada)
+    corpus = Corpus.objects.create(name="mine", format="csv", source="x", published=True)
+    Job.objects.create(
+        kind="import_upload",
+        arguments={"upload": upload.key},
+        state=Job.DONE,
+        result={"corpus": "mine"},
+        created_by=ada,
+    )
+    address = reverse("upload", args=[upload.key])
+    assert page.get(address)["Location"] == reverse("corpus", args=["mine"])
+    corpus.delete()
+    gone = page.get(address)
+    assert gone.status_code == 200 and "has been deleted since" in gone.content.decode()
 
 
 def test_a_part_that_is_sent_twice_or_too_early_is_told_where_to_go_on(ada: Account):

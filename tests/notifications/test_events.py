@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from annotation import campaigns, jobs
 from annotation.common import database
 from annotation.jobs import emails, schedule, upkeep
-from annotation.models import Account, AlarmSubscription, LastTurn, RoleGrant, WebhookDelivery
+from annotation.models import Account, AlarmSubscription, Job, LastTurn, RoleGrant, WebhookDelivery
 from annotation.notifications import alarms
 from annotation.notifications.alarms import FoundAlarm, note_alarms
 from annotation.notifications.hooks import ALARM_RAISED, CAMPAIGN_FINISHED, WebhookRefused
@@ -187,6 +187,14 @@ def test_the_periodic_work_keeps_when_it_was_done_and_that_it_failed(monkeypatch
     assert [(a.code, a.kind) for a in upkeep.server_alarms({"sweep_jobs": 15})] == [
         ("periodic", "sweep_jobs")
     ]
+
+
+def test_jobs_that_failed_today_are_an_alarm_of_the_server() -> None:
+    for hours in (1, 2, 25):
+        at = database.now() - timedelta(hours=hours)
+        Job.objects.create(kind="rank", state=Job.FAILED, finished_at=at)
+    (alarm,) = upkeep.server_alarms({})
+    assert (alarm.code, alarm.text) == ("jobs_failed", "2 jobs failed in the last 24 hours")
 
 
 def test_the_disk_is_measured_folder_by_folder(tmp_path) -> None:

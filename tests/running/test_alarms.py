@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 import pytest
 from django.core.cache import cache
 
 from annotation import campaigns
 from annotation.campaigns import monitoring
-from annotation.models import Campaign, Image, OpenImage, Standing
+from annotation.common import database
+from annotation.models import Campaign, Image, Job, OpenImage, Standing
 from annotation.protocol import questions as q
 from annotation.quality.controls import ControlItem, add_control_items
 from annotation.queue import leases
 from annotation.queue.submission import Answer
+from annotation.task_types.wording import BY_KEY
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
 
@@ -96,7 +99,7 @@ def test_questions_that_every_active_worker_had_are_told():
     lease = world.held(1, q.BOX_QUALITY)
     leases.return_lease(worker=world.workers[1], assignment=lease.id)
     found = {alarm.kind: alarm.text for alarm in alarms(world.campaign, "no_worker")}
-    assert "no eligible worker for 1 of the first 1 open questions of box_quality" in found[q.BOX_QUALITY]
+    assert "no eligible worker for 1 of the first 1 open questions of “quality”" in found[q.BOX_QUALITY]
 
 
 def test_a_task_that_ran_out_in_a_workers_hands_is_not_out_of_reach(clock):
@@ -131,7 +134,9 @@ def test_leases_that_nobody_sweeps_are_told(clock):
     assert "sweep" not in codes(world.campaign)
     clock.turn(minutes=2)
     (late,) = alarms(world.campaign, "sweep")
-    assert late.text.startswith("1 leases expired more than 5 minutes ago")
+    assert late.text == (
+        "1 task is still reserved for a worker whose time for it ended more than 5 minutes ago"
+    )
     leases.end_expired_leases()
     assert "sweep" not in codes(world.campaign)
 
@@ -146,9 +151,47 @@ def test_a_campaign_whose_leases_run_out_is_told(clock):
     clock.turn(minutes=25)
     leases.end_expired_leases()
     (lost,) = alarms(world.campaign, "leases_lost")
-    assert lost.text.startswith("24 of 24 leases")
+    assert lost.text.startswith("of 24 tasks that workers had in the last hour, 24 ran out of time")
     clock.turn(minutes=61)
     assert "leases_lost" not in codes(world.campaign)
+
+
+def test_a_job_that_failed_is_told_until_one_of_its_kind_follows_or_a_week_is_over():
+    world = World()
+
+    def ended(kind: str, state: str, *, days: float = 0.0) -> Job:
+        at = database.now() - timedelta(days=days)
+        return Job.objects.create(campaign=world.campaign, kind=kind, state=state, finished_at=at)
+
+    ended("export_dataset", Job.DONE)
+    old = ended("refresh_layer", Job.FAILED, days=8)
+    assert "jobs_failed" not in codes(world.campaign)
+    failed = ended("export_dataset", Job.FAILED)
+    (alarm,) = alarms(world.campaign, "jobs_failed")
+    assert alarm.text.startswith("1 job failed") and alarm.remedy and old.pk < failed.pk
+    ended("open_images", Job.FAILED)
+    (alarm,) = alarms(world.campaign, "jobs_failed")
+    assert alarm.text.startswith("2 jobs failed")
+    ended("export_dataset", Job.QUEUED)
+    ended("open_images", Job.DONE)
+    assert "jobs_failed" not in codes(world.campaign)
+
+
+def test_a_test_with_one_answer_alone_is_told_in_words_and_by_key_in_a_terminal():
+    world = World(settings={})
+    images = Image.objects.filter(corpus=world.corpus)
+    items = [
+        ControlItem(q.COREF_LINK, "qualification", image.key, ("0:0-2", "1:0-1"), "no") for image in images
+    ]
+    add_control_items(campaign=world.campaign, items=list(enumerate(items, 1)), source="page")
+    told = {alarm.kind: alarm.text for alarm in alarms(world.campaign, "qualification")}
+    assert told[q.COREF_LINK] == (
+        "nobody can begin “links”: all items of its test have the gold answer “no”; add some with another one"
+    )
+    cache.clear()
+    found = [each for each in monitoring.alarms(world.campaign, words=BY_KEY) if each.code == "qualification"]
+    by_key = {each.kind: each.text for each in found}
+    assert "nobody can begin coref_link" in by_key[q.COREF_LINK] and "answer 'no';" in by_key[q.COREF_LINK]
 
 
 def test_images_in_review_are_told_paused_or_not():

@@ -256,7 +256,7 @@ def test_the_command_says_where_practice_is_all_the_entry_and_work_is_unchecked(
     out = StringIO()
     call_command("open_campaign", "c", corpus="photos", tasks="entities", stdout=out)
     text = out.getvalue()
-    assert "coref_link begins with practice and no test: it has no qualification items" in text
+    assert "coref_link begins with practice and no test: add control items for a test" in text
     assert "coref_link is unchecked: it has no control items" in text
     assert "20 % of the questions that one answer settles are asked twice" in text
     assert "manage.py add_controls c" in text and "at least 4 workers" in text

@@ -279,7 +279,7 @@ def test_without_items_there_is_no_test_and_the_campaign_page_says_what_to_do():
     assert isinstance(world.take(0), Lease)
     settings = settings_of(world.campaign.settings)
     told = qualification.test_warnings(campaign=world.campaign, settings=settings)
-    assert set(told) == set(q.QUESTIONS) and "add some for a test" in told[q.COREF_LINK]
+    assert set(told) == set(q.QUESTIONS) and "add control items for a test" in told[q.COREF_LINK]
 
 
 @pytest.mark.django_db

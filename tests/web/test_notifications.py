@@ -53,6 +53,12 @@ def page(client: Client, route: str, *args: Any) -> str:
     return answer.content.decode()
 
 
+def test_the_header_leads_researchers_to_the_page(ada: Client) -> None:
+    link = f'<a href="{reverse("notifications")}"'
+    assert link in page(ada, "campaigns") and f'{link} aria-current="true"' in page(ada, "notifications")
+    assert link not in page(signed_in("rob", "reviewer"), "campaigns")
+
+
 def test_a_webhook_is_made_by_page_and_its_secret_shown_once(ada: Client) -> None:
     made = ada.post(reverse("make_webhook"), FORM).content.decode()
     (secret,) = set(re.findall(r"whsec_[A-Za-z0-9+/=]{44}", made))

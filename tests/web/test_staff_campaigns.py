@@ -20,7 +20,6 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.work import StopSettings
 from annotation.queue.dispatch import NoTask
 from annotation.web.staff.campaigns import SETTINGS_EXAMPLE
-from annotation.web.staff.wording import kind_quoted
 from annotation.workers.accounts import granting
 from models_core.checked_fields import field_rules
 from tests.factories import a_corpus, some_images
@@ -286,20 +285,20 @@ def test_the_header_leads_to_all_that_is_open_to_a_role():
 def test_what_needs_attention_names_no_command_and_no_key_of_a_kind(ada):
     """Each alarm there is: its page, or why there is none to link; what a terminal says is another matter."""
     world = World(some_images(1), settings={}, name="review")
-    alarms = monitoring.alarms(world.campaign, named=kind_quoted)
+    alarms = monitoring.alarms(world.campaign)
     assert {"qualification", "no_controls", "no_pictures"} <= {alarm.code for alarm in alarms}
     acts = ada.get(PAGE).content.decode().partition('class="next-acts"')[2].partition("</section>")[0]
     assert "manage.py" not in acts and "add_controls" not in acts and "coref_link" not in acts
     assert "“links” begins with practice" in acts
-    for address in (reverse("known_items", args=["review"]), reverse("open_campaign")):
+    for address in (reverse("known_items", args=["review"]), reverse("uploads")):
         assert f'class="action" href="{address}"' in acts
-    # Who may not open a campaign is not led to where one is opened.
+    # Who may not add a corpus is not led to where one is added.
     bob = people.account("bob")
     granting.grant(account=bob, role="researcher", campaign=world.campaign)
     client = Client()
     client.force_login(bob)
     acts = client.get(PAGE).content.decode()
-    assert f'class="action" href="{reverse("open_campaign")}"' not in acts
+    assert f'class="action" href="{reverse("uploads")}"' not in acts
     assert f'class="action" href="{reverse("known_items", args=["review"])}"' in acts
 
 

@@ -6,10 +6,14 @@ OpenAPI document says. So a new operation is a function under `@serves(Operation
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -22,11 +26,14 @@ from rest_framework import serializers
 from annotation.api.rest.cursors import CursorPage, ListRequest
 from annotation.api.rest.doors import Door
 from annotation.api.rest.fields import CallFields, CursorQuery
+from annotation.common.roles import WHOLE_SERVER, Scope
 from annotation.models import Account, ApiToken, Job
 
 GET, POST, PATCH, DELETE = "GET", "POST", "PATCH", "DELETE"
 #: How the name of every route of this API begins.
 ROUTE_PREFIX = "v1_"
+#: Where an app's folder `api` keeps answers that the document shows as examples.
+_ANSWERS_FILE = "answers.json"
 #: The header under whose value a call is done once.
 KEY_HEADER = "Idempotency-Key"
 _KEY_PATTERN = r"^[!-~]{1,100}$"
@@ -49,6 +56,11 @@ class ApiCall:
         """What is asked of the list, in an operation that is one."""
         assert self.listed is not None
         return self.listed
+
+    @property
+    def scope(self) -> Scope:
+        """What the call is limited to: what its token is for, the whole server without one."""
+        return self.token.scope if self.token is not None else WHOLE_SERVER
 
 
 class Created(NamedTuple):
@@ -97,7 +109,6 @@ class Operation:
     refuses: tuple[type[Exception], ...] = ()
     stale: tuple[type[Exception], ...] = ()
     example: Any = None
-    shown: Any = None
 
     @property
     def reads(self) -> bool:
@@ -222,9 +233,7 @@ class JobShown(serializers.Serializer[Any]):
 
 def problem_codes(about: Operation) -> list[int]:
     """The statuses of errors that an operation may answer."""
-    codes = [401, 403, 404, 429, 503]
-    if about.query is not None or not about.reads:
-        codes.append(400)
+    codes = [400, 401, 403, 404, 429, 503]
     if not about.reads or about.refuses or about.file:
         codes.append(409)
     if about.stale:
@@ -263,7 +272,7 @@ def described_for_openapi(served_here: Served) -> Callable[[Any], Any]:
         request=body if body is not None else None,
         parameters=_parameters(about),
         responses={**_answers(about), **_errors(about)},
-        examples=_examples(about),
+        examples=_examples(served_here),
     )
 
 
@@ -323,13 +332,24 @@ def _errors(about: Operation) -> dict[Any, Any]:
     }
 
 
-def _examples(about: Operation) -> list[OpenApiExample]:
-    found = []
+@cache
+def _recorded_answers(file: Path) -> dict[str, Any]:
+    """Operation -> an answer that it gave to a test, which recorded it (`tests.api.v1.recording`)."""
+    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    return found
+
+
+def _examples(served_here: Served) -> list[OpenApiExample]:
+    about, found = served_here.about, []
     if about.example is not None:
-        found.append(OpenApiExample("Request", value=about.example, request_only=True))
-    if about.shown is not None:
-        value = {"results": [about.shown], "next": None} if about.listed else about.shown
+        sent_as = "multipart/form-data" if about.uploads else "application/json"
+        found.append(OpenApiExample("Request", value=about.example, request_only=True, media_type=sent_as))
+    # Beside the modules of an app's operations, in its folder `api`.
+    home = Path(str(sys.modules[served_here.handler.__module__].__file__))
+    folder = next((each for each in home.parents if each.name == "api"), home.parent)
+    shown = _recorded_answers(folder / _ANSWERS_FILE).get(served_here.name)
+    if shown is not None:
         found.append(
-            OpenApiExample("Answer", value=value, response_only=True, status_codes=[str(about.status)])
+            OpenApiExample("Answer", value=shown, response_only=True, status_codes=[str(about.status)])
         )
     return found

@@ -106,7 +106,7 @@ class OperationView(APIView):
         if about.confirms and request.auth is None and not recently_confirmed(request._request):
             detail = _("This asks for your password: give it on a page, or use a token.")
             raise Problem(HTTPStatus.FORBIDDEN, "not_confirmed", detail)
-        asked = checked(about.query, request.query_params) if about.query is not None else {}
+        asked = checked(about.query or CallFields, request.query_params)
         inner = request._request
         sent = {} if about.reads else _sent(about, inner)
         data = checked(about.body or CallFields, sent) if not about.reads else {}

@@ -20,6 +20,7 @@ from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS
 #: Workers that one call may name.
 MOST_WORKERS = 1_000
 CAMPAIGNS_TAG = "campaigns"
+PREPARING_TAG = "preparing"
 CAMPAIGN_PATH = "campaigns/<slug:name>"
 READS_CAMPAIGN = On(CAMPAIGN_OF_ADDRESS, BROWSING)
 RUNS_CAMPAIGN = On(CAMPAIGN_OF_ADDRESS, (RESEARCHER,))

@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from rest_framework import serializers
 
 from annotation import campaigns, jobs
 from annotation.api.contents import json_time
-from annotation.api.problems import FieldProblem, Problem
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import Anywhere
 from annotation.api.rest.fields import (
     CallFields,
     MoneyField,
     NameField,
-    PlainField,
     TextField,
-    WholeField,
     decimal_text,
 )
 from annotation.api.rest.operations import DELETE, GET, PATCH, POST, ApiCall, Operation, serves
 from annotation.api.v1.addressed import CAMPAIGN_PATH, CAMPAIGNS_TAG, READS_CAMPAIGN, RUNS_CAMPAIGN
 from annotation.api.v1.campaign_settings import check_pay
+from annotation.api.v1.preparing.plans import CampaignPlanned, campaign_plan, check_plan, settings_planned
 from annotation.campaigns import monitoring
 from annotation.campaigns.drafts.opening import check_no_running_pilot, go_on_with_all, pilot_of
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.layer_rows import LayerError
 from annotation.models import Campaign, Job
 from annotation.protocol.campaign_settings import CampaignError, settings_of
-from annotation.protocol.kinds import all_tasks, kinds_of_tasks
 from annotation.selectors.campaign import overview
 from annotation.selectors.campaign.reasons import PAUSED, coded_reason, reason_in_words
-from annotation.selectors.scopes import campaigns_of, corpora_of
+from annotation.selectors.scopes import campaigns_of
 from annotation.web.common.access import BROWSING
 
 
@@ -79,6 +74,7 @@ class CostShown(serializers.Serializer[Any]):
     answers = serializers.IntegerField()
     seconds = serializers.FloatField()
     earned = MoneyField()
+    bonuses = MoneyField(help_text="Given beside pay; what was withdrawn is left out.")
     paid = MoneyField()
     due = MoneyField()
     in_hand = MoneyField()
@@ -144,20 +140,13 @@ class CampaignFilter(CallFields):
     )
 
 
-class CampaignPlanned(CallFields):
-    """A campaign to be opened. `settings` are as in a TOML file, absent ones are defaults; `like` takes
-    texts and control items from another campaign. Where some kind of question would earn nothing, `unpaid`
-    says that this is meant."""
+class Freshness(CallFields):
+    """How new the figures have to be."""
 
-    name = NameField()
-    corpus = NameField()
-    tasks = TextField(max_length=40, help_text=f"One of {', '.join(all_tasks())}.")
-    settings = PlainField(required=False)
-    like = NameField(required=False)
-    split = TextField(required=False, max_length=40)
-    images = WholeField(required=False, min_value=1, max_value=10**9)
-    unpaid = serializers.BooleanField(required=False)
-    pilot = serializers.BooleanField(required=False)
+    fresh = serializers.BooleanField(
+        required=False,
+        help_text="true: counted anew now. Without it, figures that are slow to count may be a minute old.",
+    )
 
 
 class Reasoned(CallFields):
@@ -238,27 +227,30 @@ def campaign_open_call(call: ApiCall) -> Job:
     """Open a campaign.
 
     The draft is written at once, and a job opens its images and lets workers in. A `pilot` opens 20 of them
-    first; `go-on` opens the others.
+    first; `go-on` opens the others. What it would come to, `campaign-plans` tells.
     """
-    asked = dict(call.data)
-    if not corpora_of(call.account, RESEARCHER).filter(published=True, name=asked["corpus"]).exists():
-        raise CampaignError(_("There is no corpus “%(name)s” here.") % {"name": asked["corpus"]})
-    if asked["tasks"] not in all_tasks():
-        told = _("There are no tasks of this name; known: %(known)s.") % {"known": ", ".join(all_tasks())}
-        errors = [FieldProblem("tasks", "invalid_choice", told)]
-        raise Problem(HTTPStatus.BAD_REQUEST, "bad_request", told, field="tasks", errors=errors)
-    settings = asked.get("settings", {})
-    check_pay(settings, kinds_of_tasks(asked["tasks"]), meant=asked.get("unpaid", False))
-    draft = {"name": asked["name"], "corpus": asked["corpus"], "tasks": asked["tasks"], "settings": settings}
-    if "like" in asked:
-        like = _open_campaign(call, asked["like"])
-        made = campaigns.duplicate_campaign(campaign=like, actor=call.account, **draft)
+    asked = call.data
+    plan = campaign_plan(call.account, asked)
+    check_plan(plan)
+    settings = settings_planned(asked)
+    check_pay(settings, plan.kinds, meant=plan.unpaid)
+    draft = {
+        "name": asked["name"],
+        "corpus": asked["corpus"],
+        "tasks": plan.tasks,
+        "settings": settings,
+        "open_to_all": plan.open_to_all,
+    }
+    if plan.draft.like is not None:
+        made = campaigns.duplicate_campaign(campaign=plan.draft.like, actor=call.account, **draft)
     else:
         made = campaigns.create_campaign(actor=call.account, **draft)
     check_no_running_pilot(made)
-    which = {"split": asked.get("split") or None, "images": asked.get("images")}
-    if asked.get("pilot"):
+    which = {"split": plan.split, "images": plan.images, "tags": list(plan.tags)}
+    if plan.pilot:
         which = pilot_of(campaign=made, whole=which)
+    if "known" in asked:
+        which["known"] = plan.known
     return jobs.enqueue(kind="open_images", arguments=which, campaign=made, actor=call.account)
 
 
@@ -269,13 +261,14 @@ def campaign_open_call(call: ApiCall) -> Job:
         path=CAMPAIGN_PATH,
         tag=CAMPAIGNS_TAG,
         opens=READS_CAMPAIGN,
+        asked=Freshness,
         answers=CampaignDetailShown,
     )
 )
 def campaign_show_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
     """Show a campaign: progress, cost, agreement, and what needs attention."""
     pay = settings_of(campaign.settings).pay
-    seen = overview(campaign, pay)
+    seen = overview(campaign, pay, fresh=call.asked.get("fresh", False))
     now, pace, cost = seen.funnel, seen.pace, seen.cost
     return {
         **campaign_plain(campaign),
@@ -443,6 +436,7 @@ def campaign_resume_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
         body=Reasoned,
         answers=CampaignShown,
         refuses=(CampaignError,),
+        example={"reason": "Enough answers."},
     )
 )
 def campaign_close_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
@@ -489,14 +483,3 @@ def campaign_plain(campaign: Campaign) -> dict[str, Any]:
         "archived": campaign.archived_at is not None,
         "created_at": json_time(campaign.created_at),
     }
-
-
-def _open_campaign(call: ApiCall, name: str) -> Campaign:
-    """The campaign of that name, where the caller may run it."""
-    found = campaigns_of(call.account, RESEARCHER).select_related("corpus").filter(name=name).first()
-    if found is None:
-        raise CampaignError(str(_NO_CAMPAIGN) % {"name": name})
-    return found
-
-
-_NO_CAMPAIGN = gettext_lazy("There is no campaign “%(name)s” here.")

@@ -156,15 +156,6 @@ class ImageFilter(CallFields):
         opens=Anywhere(BROWSING),
         answers=CorpusShown,
         listed=True,
-        shown={
-            "name": "harbour",
-            "format": "jsonl",
-            "images": 40,
-            "captions": 200,
-            "licence": "CC BY 4.0",
-            "digest": "9f2c...",
-            "created_at": "2026-11-02T09:30:00.000Z",
-        },
     )
 )
 def corpora_list_call(call: ApiCall) -> CursorPage:

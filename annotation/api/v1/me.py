@@ -95,7 +95,7 @@ def token_revoke_call(call: ApiCall, number: int) -> None:
 def _own_tokens(call: ApiCall) -> QuerySet[ApiToken]:
     """The tokens that a call may know of."""
     found = ApiToken.objects.filter(account_id=call.account.pk)
-    limited = call.token is not None and call.token.scope != WHOLE_SERVER
+    limited = call.token is not None and call.scope != WHOLE_SERVER
     return found.filter(pk=call.token.pk) if limited and call.token is not None else found
 
 

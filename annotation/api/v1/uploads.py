@@ -20,7 +20,7 @@ from annotation.datasets import uploads
 from annotation.datasets.uploaded_source import PROBLEMS_FILE
 from annotation.datasets.uploads import MOST_FILES, PART_BYTES, Upload, UploadRefused
 from annotation.models import Account, Job
-from annotation.web.staff.corpora.uploading import drop_upload, enqueue_check, enqueue_import
+from annotation.web.staff.corpora.uploading import NO_UPLOAD, drop_upload, enqueue_check, enqueue_import
 
 _TAG = "corpora"
 _OPENS = OfServer((RESEARCHER,))
@@ -145,6 +145,7 @@ def upload_show_call(call: ApiCall, key: str) -> dict[str, Any]:
         own_transactions=True,
         answers=PartTaken,
         refuses=(UploadRefused,),
+        example={"offset": 0, "sha256": 64 * "0"},
     )
 )
 def upload_part_call(call: ApiCall, key: str, number: int) -> dict[str, Any]:
@@ -156,13 +157,16 @@ def upload_part_call(call: ApiCall, key: str, number: int) -> dict[str, Any]:
         raise UploadRefused(_("No bytes were sent; send them as the field “part”."))
     if part.size is None or part.size > PART_BYTES:
         raise UploadRefused(_("A part has at most %(most)d bytes.") % {"most": PART_BYTES})
-    received = uploads.receive_part(
-        upload=upload,
-        number=number,
-        offset=call.data["offset"],
-        data=part.read(),
-        sha256=call.data["sha256"],
-    )
+    try:
+        received = uploads.receive_part(
+            upload=upload,
+            number=number,
+            offset=call.data["offset"],
+            data=part.read(),
+            sha256=call.data["sha256"],
+        )
+    except uploads.NoSuchUpload:
+        raise missing(str(NO_UPLOAD)) from None
     return {"received": received}
 
 
@@ -235,7 +239,7 @@ def _own(account: Account, key: str) -> Upload:
     try:
         return uploads.upload_of(account, key)
     except uploads.NoSuchUpload:
-        raise missing(_("There is no such upload: it expired, or it is somebody else’s.")) from None
+        raise missing(str(NO_UPLOAD)) from None
 
 
 def _upload_plain(upload: Upload) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from annotation.api.v1 import (
     me,
     notifying,
     people,
-    preparing,
     reviewing,
     server,
     streams,
@@ -21,9 +20,11 @@ from annotation.api.v1 import (
     work,
 )
 from annotation.api.v1.crowd import machines, own_work, paying, several_workers, workers
+from annotation.api.v1.preparing import control_items, plans, texts
 
 _MODULES = (
-    *(corpora, campaigns, dashboard, campaign_settings, preparing, workers, several_workers, paying),
+    *(corpora, campaigns, dashboard, campaign_settings, texts, control_items, workers),
+    *(plans, several_workers, paying),
     *(reviewing, work, streams, me, own_work, people, machines, uploads, notifying, server),
 )
 urlpatterns = [

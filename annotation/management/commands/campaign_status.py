@@ -18,6 +18,7 @@ from annotation.selectors.campaign import Overview, money, overview, workers
 from annotation.selectors.campaign.crowd import WORKERS_PER_PAGE, WorkerRow
 from annotation.selectors.campaign.reasons import reason_in_words
 from annotation.selectors.drawing_ways import drawing_ways
+from annotation.task_types.wording import BY_KEY
 
 
 def alarms_of(alarms: Iterable[Alarm]) -> list[dict[str, str]]:
@@ -75,7 +76,7 @@ class Command(ReportCommand):
             },
             "cost": {**asdict(figures.cost), "due": figures.cost.due},
             "drawing_ways": [asdict(way) for way in drawing_ways(campaign, fresh=True)],
-            "alarms": alarms_of(monitoring.alarms(campaign)),
+            "alarms": alarms_of(monitoring.alarms(campaign, words=BY_KEY)),
             "workers": [_worker(row) for row in _all_workers(campaign)] if options["workers"] else None,
         }
 

@@ -21,6 +21,7 @@ from annotation.models import Campaign
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import all_tasks, kinds_of_tasks
 from annotation.selectors.pair_judgments import page_filling
+from annotation.task_types.wording import BY_KEY
 
 #: What helps where pages lack captions.
 REMEDY = "they can be judged as they are; rows of the role filler, of these images, in --pairs fill them up"
@@ -127,7 +128,7 @@ class Command(ReportCommand):
             "filling": asdict(page_filling(campaign)) if of_pairs else None,
             "settings": campaign.settings,
             "unpaid": list(settings_of(campaign.settings).pay.unpaid(campaign.kinds)),
-            "alarms": alarms_of(monitoring.alarms(campaign)),
+            "alarms": alarms_of(monitoring.alarms(campaign, words=BY_KEY)),
         }
 
     def show(self, report: dict[str, Any]) -> str:

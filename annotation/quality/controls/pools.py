@@ -7,7 +7,7 @@ what a campaign has of them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
@@ -24,6 +24,7 @@ from annotation.protocol.terms import Box
 from annotation.protocol.trust_settings import GoldCoverage, TrustSettings, in_force
 from annotation.selectors.controls import control_facts
 from annotation.selectors.same_question import asked_before
+from annotation.task_types.wording import BY_KEY, Wording
 
 #: Pools kept by a process; one is a tuple of some dozen ids.
 POOLS_KEPT = 256
@@ -107,30 +108,32 @@ def tells_of_drawer(campaign: int, kind: str, revision: int, asked_at: datetime)
 
 
 def control_warnings(
-    *, campaign: Campaign, settings: TrustSettings, named: Callable[[str], str] = str
+    *, campaign: Campaign, settings: TrustSettings, words: Wording = BY_KEY
 ) -> dict[str, str]:
     """Kind -> one line for the campaign page, where its control items cannot tell good workers from bad; the
-    line calls it as `named` does."""
+    line calls it, and answers, by `words`."""
     found = {}
     for kind in campaign.kinds:
         if kind_of(kind).measured_on != MEASURED_ON_CONTROLS:
             continue
         there = Counter(item.stratum for item in control_pool(campaign.pk, kind, campaign.revision))
-        lacking = _(" or ").join(repr(answer) for answer in needed_strata(kind) if not there[answer])
+        lacking = _(" or ").join(
+            words.answer(kind, answer) for answer in needed_strata(kind) if not there[answer]
+        )
         if not there:
             found[kind] = _("accuracy is not measured at %(kind)s: it has no control items; add some") % {
-                "kind": named(kind)
+                "kind": words.kind(kind)
             }
         elif lacking:
             found[kind] = _(
                 "no control item of %(kind)s has the gold answer %(known)s, so a worker who never gives it "
                 "passes; add some that have it"
-            ) % {"kind": named(kind), "known": lacking}
+            ) % {"kind": words.kind(kind), "known": lacking}
         elif there.total() < settings.window:
             found[kind] = _(
                 "%(kind)s has %(n)d control items, and a worker gets each of them only once; add more until "
                 "there are at least %(wanted)d"
-            ) % {"kind": named(kind), "n": there.total(), "wanted": settings.window}
+            ) % {"kind": words.kind(kind), "n": there.total(), "wanted": settings.window}
     return found
 
 

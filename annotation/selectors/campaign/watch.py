@@ -9,7 +9,17 @@ from typing import NamedTuple
 from django.db import connection
 from django.db.models import Count, Exists, F, OuterRef
 
-from annotation.models import Assignment, Campaign, Control, Image, OpenImage, PageControl, Standing, Worker
+from annotation.models import (
+    Assignment,
+    Campaign,
+    Control,
+    Image,
+    Job,
+    OpenImage,
+    PageControl,
+    Standing,
+    Worker,
+)
 from annotation.protocol.kinds import ABOUT_PAGE, all_kinds
 from annotation.protocol.trust import PROBATION, TRUSTED
 from annotation.selectors.same_question import met_as_control
@@ -122,3 +132,11 @@ def without_picture(campaign: Campaign) -> int:
     """Open images of which there is no picture to show."""
     bare = Image.objects.filter(corpus=campaign.corpus_id, picture="")
     return bare.filter(Exists(OpenImage.objects.filter(campaign=campaign, image=OuterRef("pk")))).count()
+
+
+def failed_jobs(campaign: Campaign, *, since: datetime) -> int:
+    """Kinds of jobs of the campaign whose newest one failed since then: a later one of a kind makes up for
+    those before."""
+    later = Job.objects.filter(campaign=campaign, kind=OuterRef("kind"), pk__gt=OuterRef("pk"))
+    failed = Job.objects.filter(campaign=campaign, state=Job.FAILED, finished_at__gte=since)
+    return failed.exclude(Exists(later)).count()

@@ -8,9 +8,11 @@ from datetime import datetime
 
 from django.db.models import Count, Sum
 
-from annotation.models import Assignment, Bonus, Campaign, Payout, Worker
+from annotation.common.roles import WHOLE_SERVER, Scope
+from annotation.models import Assignment, Bonus, Payout, Worker
 from annotation.protocol.campaign_settings import settings_of
 from annotation.selectors.campaign.cost import TEST_ROLE
+from annotation.selectors.scopes import campaigns_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +66,8 @@ class Earnings:
         return bool(self.earned or self.bonuses or self.payments)
 
 
-def earnings_of(worker: Worker) -> list[Earnings]:
-    """A worker's accounts by the names of their campaigns; four queries.
+def earnings_of(worker: Worker, *, scope: Scope = WHOLE_SERVER) -> list[Earnings]:
+    """A worker's accounts by the names of their campaigns, those that `scope` covers; four queries.
 
     Payments that were voided and bonuses that were withdrawn are left out.
     """
@@ -84,10 +86,12 @@ def earnings_of(worker: Worker) -> list[Earnings]:
             bonuses=bonuses[campaign.pk],
             payments=payments[campaign.pk],
         )
-        for campaign in Campaign.objects.filter(pk__in=concerned).order_by("name")
+        for campaign in campaigns_in(scope).filter(pk__in=concerned).order_by("name")
     }
     for row in rows:
-        one = found[row["campaign"]]
+        one = found.get(row["campaign"])
+        if one is None:
+            continue
         one.earned += row["p"]
         one.seconds += row["s"]
         one.answers += row["n"] if row["role"] != TEST_ROLE else 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, NamedTuple
 
 from django.core.exceptions import ValidationError
@@ -16,7 +17,8 @@ from django.utils.http import urlencode
 
 
 class SortColumn(NamedTuple):
-    """A way to sort: its title, the field that is sorted by, and whether it begins with the most."""
+    """A way to sort: its title, the field that is sorted by (also one of what a row leads to, as
+    "account__username"), and whether it begins with the most."""
 
     title: Any
     field: str
@@ -26,7 +28,8 @@ class SortColumn(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class ListQuery:
     """What an address asks of a list: names that contain `find`, sorted, after the page before; with
-    `archived` what is archived, and nothing else."""
+    `archived` what is archived, and nothing else. `prefix` stands before each word in the address where a
+    page has several lists."""
 
     find: str = ""
     sort: str = ""
@@ -34,6 +37,7 @@ class ListQuery:
     after: str = ""
     archived: bool = False
     also: tuple[tuple[str, str], ...] = ()
+    prefix: str = ""
 
     def address(self) -> str:
         """`?...`, without what is empty."""
@@ -42,10 +46,10 @@ class ListQuery:
             "sort": self.sort,
             "down": "1" if self.down else "",
             "archived": "1" if self.archived else "",
-            **dict(self.also),
         }
-        held = {name: value for name, value in {**asked, "after": self.after}.items() if value}
-        return f"?{urlencode(held)}"
+        own = {f"{self.prefix}{name}": value for name, value in asked.items()}
+        held = {**own, **dict(self.also), f"{self.prefix}after": self.after}
+        return f"?{urlencode({name: value for name, value in held.items() if value})}"
 
 
 class ListHead(NamedTuple):
@@ -79,14 +83,16 @@ def list_page(
     also: Mapping[str, str] | None = None,
     searched: Sequence[str] = ("name",),
     archive: bool = False,
+    prefix: str = "",
 ) -> ListPage:
     """The page of `number` rows that an address asks for; two queries, three with an `archive`.
 
     `sorts` are the ways to sort by their names, the usual one first; what an address says that is unknown
     counts as not said. `also` is what else of the address stays in links. `searched` are the fields of which
     one contains what is looked for. With `archive`, archived rows are left out, unless the address asks for
-    them.
+    them. `prefix` as `ListQuery` has it.
     """
+    given = {name.removeprefix(prefix): given[name] for name in given if name.startswith(prefix)}
     usual = next(iter(sorts))
     sort = _said(given, "sort")
     sort = sort if sort in sorts else usual
@@ -98,6 +104,7 @@ def list_page(
         after=_said(given, "after"),
         archived=archive and _said(given, "archived") == "1",
         also=tuple((also or {}).items()),
+        prefix=prefix,
     )
     other = ""
     if archive:
@@ -109,7 +116,7 @@ def list_page(
         found = found.filter(Q.create([(f"{each}__icontains", query.find) for each in searched], Q.OR))
     rows = list(_after(found, query, sorts[sort].field)[: number + 1])
     more, rows = len(rows) > number, rows[:number]
-    mark = f"{getattr(rows[-1], sorts[sort].field)},{rows[-1].pk}" if more else ""
+    mark = f"{reduce(getattr, sorts[sort].field.split('__'), rows[-1])},{rows[-1].pk}" if more else ""
     return ListPage(
         rows=rows,
         total=found.count(),
@@ -134,8 +141,12 @@ def _after(found: QuerySet[Any], query: ListQuery, field: str) -> QuerySet[Any]:
 
 def _value(found: QuerySet[Any], field: str, text: str) -> Any:
     """The value that an address holds of a field; None where it is none."""
+    *through, own = field.split("__")
+    model: Any = found.model
+    for name in through:
+        model = model._meta.get_field(name).related_model
     try:
-        value = found.model._meta.get_field(field).to_python(text)
+        value = model._meta.get_field(own).to_python(text)
     except ValidationError:
         return None
     whole = isinstance(value, int) and not -(2**63) <= value < 2**63

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.roles import ADMIN, ANNOTATOR, WHOLE_SERVER
+from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER, WHOLE_SERVER
 from annotation.models import Account
 from annotation.web.common.access import BROWSING
 
@@ -34,6 +34,7 @@ PARTS = [
     NavigationPart("corpora", _("Corpora"), "home", BROWSING, corpora=True),
     NavigationPart("campaign", _("Campaigns"), "campaigns", BROWSING),
     NavigationPart("tasks", _("Tasks"), "tasks", (ANNOTATOR,)),
+    NavigationPart("notifications", _("Notifications"), "notifications", (RESEARCHER,)),
     NavigationPart(("people", "roles"), _("People"), "people", (ADMIN,), everything=True),
     NavigationPart("server", _("Server"), "server", (ADMIN,), everything=True),
 ]

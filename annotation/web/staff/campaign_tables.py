@@ -22,8 +22,8 @@ from annotation.selectors.campaign.cost import cents
 from annotation.selectors.campaign.reasons import reason_in_words
 from annotation.web.staff.wording import ACTS, STAGES_IN_WORDS, kind_in_words
 
-#: The page that opens campaigns: it is of no campaign.
-OPENS = "open_campaign"
+#: The page that adds corpora: it is of no campaign.
+ADDS = "uploads"
 
 #: Alarm -> the page where it is dealt with, or the nearest to that, and what its link says.
 HELPS = {
@@ -41,8 +41,8 @@ HELPS = {
     "leases_lost": ("texts", gettext_lazy("Read the instructions")),
     "draft": ("jobs", gettext_lazy("Open it")),
     "sweep": ("jobs", gettext_lazy("See the jobs")),
-    # Corpora are imported by command; this page says which, and opens a campaign over the new one.
-    "no_pictures": (OPENS, gettext_lazy("Open a campaign")),
+    "jobs_failed": ("jobs", gettext_lazy("See the jobs")),
+    "no_pictures": (ADDS, gettext_lazy("Add a corpus")),
 }
 
 
@@ -120,9 +120,9 @@ class ToldAct:
     about: str
 
 
-def acts_next(campaign: Campaign, alarms: Iterable[Alarm], *, runs: bool, opens: bool) -> list[NextAct]:
+def acts_next(campaign: Campaign, alarms: Iterable[Alarm], *, runs: bool, adds: bool) -> list[NextAct]:
     """What needs attention, the alarms of one sort together. Links are those that a reader may follow: to
-    review, with `runs` to the other pages of the campaign, with `opens` to that which opens campaigns."""
+    review, with `runs` to the other pages of the campaign, with `adds` to that which adds corpora."""
     found: dict[str, NextAct] = {}
     for alarm in alarms:
         if alarm.code in found:
@@ -130,8 +130,8 @@ def acts_next(campaign: Campaign, alarms: Iterable[Alarm], *, runs: bool, opens:
             continue
         page, link = HELPS.get(alarm.code, ("", ""))
         address = ""
-        if page == OPENS:
-            address = reverse(page) if opens else ""
+        if page == ADDS:
+            address = reverse(page) if adds else ""
         elif page == "review" or page and runs:
             address = reverse(page, args=[campaign.name])
         found[alarm.code] = NextAct(alarm.text, alarm.remedy, address, str(link))

@@ -15,7 +15,7 @@ from annotation import campaigns, jobs
 from annotation.campaigns import monitoring
 from annotation.campaigns.drafts.opening import check_no_running_pilot, images_after_pilot, pilot_estimate
 from annotation.common.registry import UnknownName
-from annotation.common.roles import RESEARCHER
+from annotation.common.roles import RESEARCHER, WHOLE_SERVER
 from annotation.datasets.layer_rows import LayerError
 from annotation.models import Account, Campaign
 from annotation.protocol.campaign_settings import CampaignError, as_toml, settings_of
@@ -34,7 +34,7 @@ from annotation.web.common.lists import SortColumn, list_page
 from annotation.web.staff.campaign_settings import settings_in
 from annotation.web.staff.campaign_tables import acts_next, campaign_facts, funnel_rows, kind_rows, told_acts
 from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame, said
-from annotation.web.staff.wording import DRAWING_WAYS_IN_WORDS, kind_in_words, kind_quoted
+from annotation.web.staff.wording import DRAWING_WAYS_IN_WORDS, kind_in_words
 
 #: Campaigns on a page of the list, and the ways to sort it.
 CAMPAIGNS_PER_PAGE = 30
@@ -96,9 +96,9 @@ def campaign_detail(request: HttpRequest, shown: Campaign) -> HttpResponse:
             "overview",
             acts=acts_next(
                 shown,
-                monitoring.alarms(shown, named=kind_quoted),
+                monitoring.alarms(shown),
                 runs=account_of(request).has_role(RESEARCHER, on=shown.scope),
-                opens=account_of(request).has_role(RESEARCHER, on=shown.corpus.scope),
+                adds=account_of(request).has_role(RESEARCHER, on=WHOLE_SERVER),
             ),
             facts=campaign_facts(
                 seen,

@@ -30,6 +30,7 @@ from annotation.selectors.controls import answered_controls, control_item_counts
 from annotation.selectors.corpora import check_split, split_names
 from annotation.task_types.base import TASK_TYPES
 from annotation.task_types.shown import shown_image
+from annotation.task_types.wording import IN_WORDS
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.common.filters import query_number
 from annotation.web.staff.frame import (
@@ -46,7 +47,6 @@ from annotation.web.staff.wording import (
     answer_in_words,
     item_in_words,
     kind_in_words,
-    kind_quoted,
     kinds_in_words,
 )
 
@@ -98,11 +98,9 @@ def control_item_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             "known",
             counts=_counts(campaign),
             warnings=[
-                *qualification.test_warnings(
-                    campaign=campaign, settings=settings, named=kind_quoted
-                ).values(),
+                *qualification.test_warnings(campaign=campaign, settings=settings, words=IN_WORDS).values(),
                 *controls.control_warnings(
-                    campaign=campaign, settings=settings.trust, named=kind_quoted
+                    campaign=campaign, settings=settings.trust, words=IN_WORDS
                 ).values(),
             ],
             items=_shown(found[:_PAGE]),

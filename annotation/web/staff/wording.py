@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER, REVIEWER
@@ -12,6 +11,8 @@ from annotation.protocol import questions as q
 from annotation.protocol.state import LINKING, UNSEEN, VERIFICATION
 from annotation.quality.controls import ControlItemName
 from annotation.task_types.base import TASK_TYPES, TranslatableText
+from annotation.task_types.wording import answer_in_words as answer_in_words
+from annotation.task_types.wording import kind_in_words as kind_in_words
 
 #: Stages of a chain, in words.
 STAGES_IN_WORDS = {
@@ -29,16 +30,6 @@ STAGES_IN_WORDS = {
 }
 
 
-def kind_in_words(kind: str) -> TranslatableText:
-    """A kind of question as a noun, for tables; one that is no longer there by its key."""
-    return TASK_TYPES.get(kind).name if kind in TASK_TYPES else kind
-
-
-def kind_quoted(kind: str) -> str:
-    """A kind of question as a noun in quotes, for sentences."""
-    return _("“%(kind)s”") % {"kind": kind_in_words(kind)}
-
-
 def kinds_in_words(campaign: Campaign) -> list[tuple[str, TranslatableText]]:
     """The kinds that a campaign asks, for choices and tables."""
     return [(kind, kind_in_words(kind)) for kind in campaign.kinds]
@@ -47,11 +38,6 @@ def kinds_in_words(campaign: Campaign) -> list[tuple[str, TranslatableText]]:
 def question_in_words(kind: str) -> TranslatableText:
     """What a kind of question asks, in a few words."""
     return TASK_TYPES.get(kind).question_words if kind in TASK_TYPES else kind
-
-
-def answer_in_words(kind: str, answer: str) -> TranslatableText:
-    """What was answered to a question of a kind; as it is stored where the kind has no words for it."""
-    return TASK_TYPES.get(kind).answer_words.get(answer, answer) if kind in TASK_TYPES else answer
 
 
 #: How a box came about, for tables.
@@ -219,6 +205,7 @@ PURPOSES = {
 SOURCES = {
     "gold": gettext_lazy("a layer"),
     "page": gettext_lazy("by page"),
+    "api": gettext_lazy("by API"),
     "csv": gettext_lazy("a file"),
     "promoted": gettext_lazy("agreement"),
     "captions": gettext_lazy("captions"),

@@ -7,6 +7,7 @@ from datetime import timedelta
 from django.core.exceptions import ValidationError
 from django.core.signing import BadSignature, Signer
 from django.core.validators import validate_email
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.audit import record
@@ -93,6 +94,14 @@ def staff_invitation_over(invitation: StaffInvitation) -> bool:
         or invitation.expires_at <= database.now()
         or (sender is not None and not sender.has_role(ADMIN, on=WHOLE_SERVER))
     )
+
+
+def open_staff_invitations() -> QuerySet[StaffInvitation]:
+    """The invitations that are not over, as `staff_invitation_over` has it."""
+    found = StaffInvitation.objects.filter(used_at=None, revoked_at=None, expires_at__gt=database.now())
+    whole = Q(roles__role=ADMIN, roles__corpus=None, roles__campaign=None)
+    admins = Account.objects.filter(whole | Q(is_superuser=True), is_active=True)
+    return found.filter(Q(created_by=None) | Q(created_by__in=admins.values("pk")))
 
 
 def accept_staff_invitation(*, invitation: StaffInvitation, username: str, password: str) -> Account:

@@ -15,6 +15,7 @@ from django.test import Client
 
 from annotation.api.urls import urlpatterns
 from tests.api.conftest import Program
+from tests.api.v1.recording import SHOWN
 from tests.api.v1.test_operations import openapi, schema_of
 from tests.queue.world import World
 
@@ -50,6 +51,30 @@ def test_writes_take_a_key_and_lists_a_cursor() -> None:
             sends_file = "text/csv" in operation["responses"].get("200", {}).get("content", {})
             assert ("Idempotency-Key" in taken) == (method == "post" and not sends_file), path
             assert ("cursor" in taken) == ("limit" in taken)
+
+
+def test_every_body_and_the_main_answers_have_an_example_that_fits_its_schema() -> None:
+    document, shown = openapi(), set()
+    for _path, _method, operation in operations(document):
+        name, own = operation["operationId"], "work" not in operation["tags"]
+        for kind, content in operation.get("requestBody", {}).get("content", {}).items():
+            assert content.get("examples") or not own, f"{name}: its body ({kind}) has no example"
+            check_examples(document, name, content)
+        for answer in operation["responses"].values():
+            for content in answer.get("content", {}).values():
+                if content.get("examples") and own:
+                    shown.add(name)
+                    check_examples(document, name, content)
+    assert shown == SHOWN, "record them: python -m tests.api.v1.recording"
+
+
+def check_examples(document: dict[str, Any], name: str, content: dict[str, Any]) -> None:
+    schema = {**content["schema"], "components": document["components"]}
+    for example in content.get("examples", {}).values():
+        try:
+            jsonschema.validate(example["value"], schema, cls=jsonschema.Draft202012Validator)
+        except jsonschema.ValidationError as error:
+            raise AssertionError(f"{name}: {error.message}") from error
 
 
 def test_no_call_takes_a_place_on_the_server_or_an_address_to_fetch() -> None:

@@ -9,6 +9,7 @@ import pytest
 from django.utils import timezone
 
 from annotation.models import Campaign, Corpus, Job, RepeatableCall
+from annotation.selectors.campaign import kept
 from annotation.workers.repeated_calls import prune_repeated_calls
 from tests import worlds
 from tests.api.v1.conftest import Caller
@@ -149,6 +150,32 @@ def test_every_wrong_field_is_named(ada: Caller) -> None:
     answer = ada.post("campaigns", {**DRAFT, "path": "/etc/passwd"})
     assert [one["field"] for one in answer.json()["errors"]] == ["path"], "what it does not know it refuses"
     assert not Campaign.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        *(("GET", "campaigns"), ("GET", "campaigns/quay"), ("GET", "me"), ("PATCH", "campaigns/quay")),
+        *(("POST", "campaigns/quay/pause"), ("DELETE", "campaigns/quay")),
+    ],
+)
+def test_a_query_that_no_field_is_declared_for_is_refused(ada: Caller, method: str, path: str) -> None:
+    assert ada.post("campaigns", DRAFT).status_code == 202
+    answer = ada.send(method, f"{path}?limits=2")
+    assert codes(answer) == (400, "bad_request")
+    assert [one["field"] for one in answer.json()["errors"]] == ["limits"]
+    assert Campaign.objects.get().state == Campaign.DRAFT, "nothing was done"
+
+
+def test_figures_that_are_kept_are_counted_anew_where_that_is_asked(
+    ada: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept, "SLOW", 0.0)
+    assert ada.post("campaigns", DRAFT).status_code == 202
+    first = ada.get("campaigns/quay").json()["counted_at"]
+    assert ada.get("campaigns/quay", fresh="false").json()["counted_at"] == first
+    assert ada.get("campaigns/quay", fresh="true").json()["counted_at"] > first
+    assert codes(ada.get("campaigns/quay", fresh="now")) == (400, "bad_request")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from django.db import transaction
 from annotation.api import document
 from annotation.api.rest.operations import served
 from tests.api.v1.conftest import Caller, names_for_admins
+from tests.api.v1.recording import record
 from tests.api.v1.valid import VALID
 
 pytestmark = pytest.mark.django_db
@@ -60,6 +61,7 @@ def test_every_operation_succeeds_as_the_document_says(researcher: Caller, admin
         schema = schema_of(told, name, answer.status_code, kind)
         if kind == "application/json":
             jsonschema.validate(json.loads(body), schema, cls=jsonschema.Draft202012Validator)
+            record(one.handler.__module__.partition(".")[0], name, json.loads(body))
         assert answer["Cache-Control"] == "no-store"
         assert answer.status_code not in (201, 202) or answer["Location"].startswith("/api/v1/")
     assert failed == {}

@@ -15,6 +15,7 @@ from annotation.models import (
     AlarmSubscription,
     AuditEntry,
     Campaign,
+    Control,
     Corpus,
     Image,
     Job,
@@ -50,6 +51,13 @@ def grow(first: int, end: int) -> None:
     jobs = [Job(kind="rank", corpus=each, state="done") for each in corpora]
     Job.objects.bulk_create([*jobs, *(Job(kind="open_images", campaign=each) for each in campaigns)])
     busy = Campaign.objects.get(name="p0")
+    kind = busy.kinds[0]
+    Control.objects.bulk_create(
+        Control(
+            campaign=busy, kind=kind, image=one.images.get(key=f"i{n}"), key=f"{n}", content={}, known="x"
+        )
+        for n in range(first, end)
+    )
     workers = Worker.objects.bulk_create(Worker(pseudonym=f"w{n}") for n in range(first, end))
     Standing.objects.bulk_create(
         Standing(campaign=busy, worker=each, kind=busy.kinds[0], state="trusted", changed_at=now())

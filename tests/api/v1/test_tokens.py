@@ -14,7 +14,16 @@ from django.utils import timezone
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
-from annotation.models import Account, ApiToken, AuditEntry, Campaign, Corpus, Job
+from annotation.models import (
+    Account,
+    ApiToken,
+    AuditEntry,
+    Bonus,
+    Campaign,
+    Corpus,
+    Job,
+    WorkerMessage,
+)
 from annotation.workers import api_tokens, pseudonyms, sessions
 from annotation.workers.accounts import granting
 from tests import worlds
@@ -158,6 +167,24 @@ def test_a_token_for_a_corpus_knows_of_no_other_token(harbour: Campaign) -> None
     assert codes(limited.send("DELETE", f"tokens/{whole.token.pk}")) == (404, "unknown")
     assert len(whole.get("tokens").json()["results"]) == 2
     assert limited.send("DELETE", f"tokens/{limited.token.pk}").status_code == 204
+
+
+@pytest.mark.parametrize("of", ["campaign", "corpus"])
+def test_a_token_with_a_limit_tells_of_no_earnings_and_messages_elsewhere(harbour: Campaign, of: str) -> None:
+    account = web.account("ada", "researcher")
+    worker = pseudonyms.worker_of(account)
+    sent = {}
+    for campaign in (harbour, Campaign.objects.get(name="apart")):
+        Bonus.objects.create(campaign=campaign, worker=worker, amount=1_000_000, reason="Patience")
+        sent[campaign.name] = WorkerMessage.objects.create(campaign=campaign, worker=worker, text="Thanks.")
+    limits = {"campaign": harbour, "corpus": harbour.corpus}
+    whole, limited = Caller(account), Caller(account, **{of: limits[of]})
+    for path in ("me/earnings", "me/messages"):
+        assert {one["campaign"] for one in whole.get(path).json()["results"]} == {"quay", "apart"}
+        assert [one["campaign"] for one in limited.get(path).json()["results"]] == ["quay"]
+    assert codes(limited.post(f"me/messages/{sent['apart'].pk}/read")) == (404, "unknown")
+    assert limited.post(f"me/messages/{sent['quay'].pk}/read").status_code == 204
+    assert WorkerMessage.objects.filter(read_at__isnull=False).get() == sent["quay"]
 
 
 def test_a_limit_never_widens_what_the_account_may(harbour: Campaign) -> None:

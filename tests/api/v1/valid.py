@@ -367,6 +367,7 @@ VALID: dict[str, Make] = {
     "campaign_open": told(
         {"name": "fresh", "corpus": "quay", "tasks": "captions", "settings": {}, "unpaid": True, "images": 2}
     ),
+    "campaign_plan": told({"name": "fresh", "corpus": "quay", "tasks": "entities", "known": "import"}),
     "campaign_show": at(name="quay"),
     "campaign_change": told({"open_to_all": True}, name="quay"),
     "campaign_delete": _draft,
@@ -378,6 +379,7 @@ VALID: dict[str, Make] = {
     "campaign_settings_change": _settings,
     "campaign_settings_versions_list": at(name="quay"),
     "campaign_controls_list": at(name="tested"),
+    "campaign_control_counts_list": at(name="tested"),
     "campaign_prioritise": told({"images": ["scene-1"], "priority": 1}, name="quay"),
     "texts_list": at(name="quay"),
     "text_publish": told({"kind": "consent", "version": 1, "text": "You agree."}, name="tested"),

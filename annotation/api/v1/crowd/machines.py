@@ -12,7 +12,7 @@ from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.fields import CallFields, NameField, TextField, WholeField
 from annotation.api.rest.operations import GET, POST, ApiCall, Created, Operation, serves
-from annotation.api.v1.addressed import CAMPAIGN_PATH, RUNS_CAMPAIGN
+from annotation.api.v1.addressed import CAMPAIGN_PATH, PREPARING_TAG, RUNS_CAMPAIGN
 from annotation.campaigns import CampaignError, machines
 from annotation.models import Campaign, Job, Study
 from annotation.selectors.machines import MachineReport, machine_reports
@@ -143,7 +143,7 @@ def machine_teach_call(call: ApiCall, campaign: Campaign, machine: str) -> Job:
         route="studies",
         method=GET,
         path=f"{CAMPAIGN_PATH}/studies",
-        tag="preparing",
+        tag=PREPARING_TAG,
         opens=RUNS_CAMPAIGN,
         answers=StudyShown,
         listed=True,
@@ -160,7 +160,7 @@ def studies_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
         route="studies",
         method=POST,
         path=f"{CAMPAIGN_PATH}/studies",
-        tag="preparing",
+        tag=PREPARING_TAG,
         opens=RUNS_CAMPAIGN,
         body=StudyWanted,
         makes=True,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from rest_framework import serializers
 
@@ -12,7 +13,9 @@ from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import SignedIn, missing
 from annotation.api.rest.fields import MoneyField, decimal_text
 from annotation.api.rest.operations import GET, POST, ApiCall, Operation, serves
+from annotation.common.roles import WHOLE_SERVER
 from annotation.models import WorkerMessage
+from annotation.selectors.scopes import campaigns_in
 from annotation.selectors.workers.earnings import Earnings, earnings_of
 from annotation.selectors.workers.own_data import worker_behind
 from annotation.workers import messages
@@ -72,9 +75,10 @@ class MessageShown(serializers.Serializer[Any]):
     )
 )
 def earnings_list_call(call: ApiCall) -> CursorPage:
-    """List what you earned, what is due and what was paid, campaign by campaign."""
+    """List what you earned, what is due and what was paid, campaign by campaign; by a token for a corpus or a
+    campaign, there alone."""
     worker = worker_behind(call.account)
-    found = earnings_of(worker) if worker is not None else []
+    found = earnings_of(worker, scope=call.scope) if worker is not None else []
     return call.rows.of_values(found, lambda one: one.campaign, _earnings_plain)
 
 
@@ -90,8 +94,9 @@ def earnings_list_call(call: ApiCall) -> CursorPage:
     )
 )
 def own_messages_list_call(call: ApiCall) -> CursorPage:
-    """List what researchers told you, the newest first."""
-    rows = WorkerMessage.objects.filter(worker__identity__account_id=call.account.pk)
+    """List what researchers told you, the newest first; by a token for a corpus or a campaign, there
+    alone."""
+    rows = _own_messages(call)
     return call.rows.of_rows(rows.select_related("campaign"), "-pk", _message_plain)
 
 
@@ -107,8 +112,15 @@ def own_messages_list_call(call: ApiCall) -> CursorPage:
 def own_message_read_call(call: ApiCall, number: int) -> None:
     """Say that you have read a message: it is no longer on your pages."""
     worker = worker_behind(call.account)
-    if worker is None or not messages.mark_read(worker=worker, message=number):
+    known = _own_messages(call).filter(pk=number).exists()
+    if not known or worker is None or not messages.mark_read(worker=worker, message=number):
         raise missing(_("You have no message %(number)d.") % {"number": number})
+
+
+def _own_messages(call: ApiCall) -> QuerySet[WorkerMessage]:
+    """The messages that a call may know of."""
+    own = WorkerMessage.objects.filter(worker__identity__account_id=call.account.pk)
+    return own.filter(campaign__in=campaigns_in(call.scope)) if call.scope != WHOLE_SERVER else own
 
 
 def _earnings_plain(one: Earnings) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from annotation.api.v1.addressed import RUNS_CAMPAIGN
 from annotation.models import Campaign, Job
 from annotation.moderation import discarding
 from annotation.moderation.discarding import CannotDo
+from annotation.protocol import questions as q
 from annotation.selectors.campaign import WorkerRow
 from annotation.selectors.campaign import workers as worker_rows
 from annotation.selectors.workers.worker_table import SORTS, WORKER_STATES, WorkerTableRequest, worker_page
@@ -156,6 +157,7 @@ def worker_suspend_call(call: ApiCall, campaign: Campaign, pseudonym: str) -> di
         body=OfKind,
         answers=KindsChanged,
         refuses=(CannotDo,),
+        example={"kind": q.QUESTIONS[0]},
     )
 )
 def worker_reinstate_call(call: ApiCall, campaign: Campaign, pseudonym: str) -> dict[str, Any]:
@@ -199,6 +201,7 @@ def worker_discard_call(call: ApiCall, campaign: Campaign, pseudonym: str) -> Jo
         body=OfKind,
         job=True,
         refuses=(CannotDo,),
+        example={"kind": q.QUESTIONS[0]},
     )
 )
 def worker_restore_call(call: ApiCall, campaign: Campaign, pseudonym: str) -> Job:

@@ -27,7 +27,7 @@ from annotation.datasets.source_problems import BAD_LINE, BAD_PICTURE, NO_CAPTIO
 from annotation.datasets.uploaded_source import PROBLEMS_FILE, preview_picture
 from annotation.datasets.uploads import Upload, UploadRefused, WrongOffset
 from annotation.formats import FORMATS
-from annotation.models import Account, Job
+from annotation.models import Account, Corpus, Job
 from annotation.web.common.access import account_of, for_roles_of_server
 from annotation.web.common.plain_json import BadJson, read_plain_json
 from annotation.web.staff.job_lines import job_line, steer_as_asked
@@ -35,6 +35,7 @@ from annotation.web.staff.job_lines import job_line, steer_as_asked
 UPLOAD_JOBS = CHECK, IMPORT_UPLOAD = "check_upload", "import_upload"
 #: Bytes of a list of files that is sent at the beginning.
 _LONGEST_LIST = 16 * 2**20
+NO_UPLOAD = gettext_lazy("There is no such upload: it expired, or it is somebody else’s.")
 #: Sorts of problems in words.
 SORTS_IN_WORDS = {
     BAD_LINE: gettext_lazy("bad line"),
@@ -86,7 +87,10 @@ def upload_detail(request: HttpRequest, key: str) -> HttpResponse:
     """One upload: how far it is, what it holds, all that is wrong with it, and its import."""
     job = newest_upload_job(account_of(request), key)
     if job is not None and job.kind == IMPORT_UPLOAD and job.state == Job.DONE:
-        return redirect("corpus", job.result["corpus"])
+        name = job.result["corpus"]
+        if Corpus.objects.filter(published=True, name=name).exists():
+            return redirect("corpus", name)
+        return render(request, "annotation/upload_deleted.html", {"name": name})
     upload = _own(request, key)
     checked = checked_upload(account_of(request), key)
     shown = job_line(job, reverse("act_on_upload", args=[key])) if job is not None else None
@@ -133,6 +137,8 @@ def upload_part(request: HttpRequest, key: str, number: int) -> JsonResponse:
         return JsonResponse(told, status=HTTPStatus.CONFLICT.value)
     except UploadRefused as error:
         return _refused(str(error), HTTPStatus.UNPROCESSABLE_ENTITY)
+    except uploads.NoSuchUpload:
+        return _refused(str(NO_UPLOAD), HTTPStatus.NOT_FOUND)
     return JsonResponse({"received": received})
 
 
@@ -229,8 +235,7 @@ def _own(request: HttpRequest, key: str) -> Upload:
     try:
         return uploads.upload_of(account_of(request), key)
     except uploads.NoSuchUpload:
-        said = _("There is no such upload: it expired, or it is somebody else’s.")
-        raise Http404(said) from None
+        raise Http404(str(NO_UPLOAD)) from None
 
 
 def newest_upload_job(account: Account, key: str) -> Job | None:

@@ -23,7 +23,7 @@ from django.utils.translation import get_language
 from django.views.decorators.http import require_safe
 
 from annotation.campaigns import monitoring
-from annotation.common.roles import RESEARCHER
+from annotation.common.roles import RESEARCHER, WHOLE_SERVER
 from annotation.models import Campaign
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import is_page
@@ -37,7 +37,6 @@ from annotation.web.common.access import BROWSING, account_of, for_roles_on
 from annotation.web.staff.campaign_tables import acts_next, campaign_facts
 from annotation.web.staff.dashboard.charts import campaign_charts
 from annotation.web.staff.frame import CAMPAIGN_OF_ADDRESS, campaign_frame
-from annotation.web.staff.wording import kind_quoted
 
 #: Seconds for which a part is not made anew whatever happens, and those after which it is in any case.
 HELD, ANEW = 10, 300
@@ -73,7 +72,7 @@ def _part(request: HttpRequest, campaign: Campaign) -> _Kept:
     account = account_of(request)
     sees = {
         "runs": account.has_role(RESEARCHER, on=campaign.scope),
-        "opens": account.has_role(RESEARCHER, on=campaign.corpus.scope),
+        "adds": account.has_role(RESEARCHER, on=WHOLE_SERVER),
     }
     # Ids alone are used again by databases that are thrown away.
     made = f"{campaign.pk}-{campaign.created_at.timestamp()}-{campaign.revision}-{newest_act(campaign)}"
@@ -91,7 +90,7 @@ def _part(request: HttpRequest, campaign: Campaign) -> _Kept:
     return found
 
 
-def _made(campaign: Campaign, *, runs: bool, opens: bool) -> str:
+def _made(campaign: Campaign, *, runs: bool, adds: bool) -> str:
     settings = settings_of(campaign.settings)
     seen = overview(campaign, settings.pay)
     charts = campaign_charts(
@@ -101,7 +100,7 @@ def _made(campaign: Campaign, *, runs: bool, opens: bool) -> str:
     )
     about: dict[str, Any] = {
         "campaign": campaign,
-        "acts": acts_next(campaign, monitoring.alarms(campaign, named=kind_quoted), runs=runs, opens=opens),
+        "acts": acts_next(campaign, monitoring.alarms(campaign), runs=runs, adds=adds),
         "facts": campaign_facts(
             seen,
             basis=settings.pay.basis,

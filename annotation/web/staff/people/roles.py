@@ -8,7 +8,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import path, reverse
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -18,30 +18,53 @@ from annotation.models import Account, Campaign, Corpus, Job, RoleGrant, StaffIn
 from annotation.web.common.access import account_of, for_admins
 from annotation.web.common.confirm import confirmed
 from annotation.web.common.filters import query_number
+from annotation.web.common.lists import SortColumn, list_page
 from annotation.web.staff.frame import said
 from annotation.workers.accounts import granting, inviting
 from annotation.workers.accounts.granting import GrantError
 
-#: Grants on the page. People who came by a link or a study are on their campaign's page of workers.
-_MOST = 500
+#: Grants, and invitations, on a page.
+ROLES_PER_PAGE = 50
+_SORTS = {
+    "name": SortColumn(gettext_lazy("User name"), "account__username"),
+    "since": SortColumn(gettext_lazy("Since"), "granted_at", down=True),
+}
+_INVITATION_SORTS = {
+    "email": SortColumn(gettext_lazy("Email"), "email"),
+    "until": SortColumn(gettext_lazy("Valid until"), "expires_at"),
+}
 
 
 @require_safe
 @for_admins
 def role_list(request: HttpRequest) -> HttpResponse:
-    """Every role that is granted, save those by which people came to a campaign; invitations that wait."""
+    """Roles that are granted, and invitations that wait, each searched, sorted and paged by the address.
+
+    People who came by a link or a study are on their campaign's page of workers.
+    """
     shown = RoleGrant.objects.exclude(role=ANNOTATOR, campaign__isnull=False, granted_by=None)
-    rows = shown.select_related("account", "granted_by", "corpus", "campaign").order_by(
-        "account__username", "pk"
+    grants = list_page(
+        shown.select_related("account", "granted_by", "corpus", "campaign"),
+        request.GET,
+        sorts=_SORTS,
+        number=ROLES_PER_PAGE,
+        searched=("account__username", "account__email"),
     )
-    unused = StaffInvitation.objects.select_related("corpus", "campaign", "created_by").filter(
-        used_at=None, revoked_at=None
+    waiting = list_page(
+        inviting.open_staff_invitations().select_related("corpus", "campaign", "created_by"),
+        request.GET,
+        sorts=_INVITATION_SORTS,
+        number=ROLES_PER_PAGE,
+        searched=("email",),
+        prefix="invited-",
     )
-    waiting = [row for row in unused if not inviting.staff_invitation_over(row)]
-    sending = emails.invitation_jobs(row.pk for row in waiting)
+    sending = emails.invitation_jobs(row.pk for row in waiting.rows)
     about: dict[str, Any] = {
-        "grants": rows[:_MOST],
-        "invitations": [(row, _address(request, row), _delivery(sending.get(row.pk))) for row in waiting],
+        "grants": grants,
+        "waiting": waiting,
+        "invitations": [
+            (row, _address(request, row), _delivery(sending.get(row.pk))) for row in waiting.rows
+        ],
         "roles": ROLES,
         "staff_roles": [role for role in ROLES if role != ANNOTATOR],
         "corpora": Corpus.objects.filter(published=True),

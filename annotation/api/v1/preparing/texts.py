@@ -1,4 +1,4 @@
-"""What a campaign's workers are told, asked and invited by, by API: texts, control items, invitations."""
+"""What a campaign's workers are told and invited by, by API: texts, invitations; and its layer."""
 
 from __future__ import annotations
 
@@ -14,22 +14,11 @@ from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import missing
 from annotation.api.rest.fields import CallFields, NameField, TextField, WholeField
 from annotation.api.rest.operations import DELETE, GET, POST, ApiCall, Created, Operation, serves
-from annotation.api.v1.addressed import RUNS_CAMPAIGN
-from annotation.api.v1.work import layer_is_open_to
-from annotation.datasets.layers import MOST_IMAGES_UPDATED_FOR_PAGE, LayerBehind, layer_to_read
-from annotation.models import Campaign, Control, Invitation, Job
-from annotation.moderation import control_items, discarding
+from annotation.api.v1.addressed import CAMPAIGN_PATH, PREPARING_TAG, RUNS_CAMPAIGN
+from annotation.models import Campaign, Invitation, Job
 from annotation.protocol.campaign_settings import CampaignError
-from annotation.quality import controls
-from annotation.selectors.controls import control_item_counts
-from annotation.selectors.corpora import check_split
 from annotation.workers import invitations
 from annotation.workers.invitations import InvitationError
-
-_TAG = "preparing"
-_PATH = "campaigns/<slug:name>"
-#: Images that control items are drawn from at most, in one call.
-_MOST_IMAGES = 500
 
 
 class CampaignTextShown(serializers.Serializer[Any]):
@@ -55,30 +44,6 @@ class InvitationShown(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField()
 
 
-class ControlCountShown(serializers.Serializer[Any]):
-    """Control items in use, of one kind, purpose and answer."""
-
-    kind = serializers.CharField()
-    purpose = serializers.ChoiceField(["control", "qualification"])
-    answer = serializers.CharField()
-    items = serializers.IntegerField()
-
-
-class ControlItemsAdded(serializers.Serializer[Any]):
-    """How many control items were added, were there before, and were passed over since something contradicts
-    them."""
-
-    added = serializers.IntegerField()
-    there = serializers.IntegerField()
-    passed_over = serializers.IntegerField()
-
-
-class ControlItemRetired(serializers.Serializer[Any]):
-    """How many workers' accuracy changed."""
-
-    workers = serializers.IntegerField()
-
-
 class TextWanted(CallFields):
     """A text to be published, and the version that you read before (0: the built-in one): where there is a
     newer one, nothing is published (412)."""
@@ -97,30 +62,12 @@ class InvitationWanted(CallFields):
     language = TextField(required=False, allow_blank=True, max_length=20)
 
 
-class ControlItemsWanted(CallFields):
-    """Control items to be made of a layer whose truth is known, of what at least so many workers agree on,
-    or, of questions about pairs, of the captions of a split. Say one of `layer`, `kind` and `split`."""
-
-    layer = NameField(required=False)
-    images = WholeField(required=False, min_value=1, max_value=_MOST_IMAGES)
-    kind = NameField(required=False)
-    at_least = WholeField(required=False, min_value=2, max_value=100)
-    purpose = serializers.ChoiceField(list(Control.PURPOSES), required=False)
-    split = TextField(required=False, max_length=40)
-
-
-class Retiring(CallFields):
-    """Whether the item was wrong itself: then nobody's accuracy counts it any more."""
-
-    wrong = serializers.BooleanField(required=False)
-
-
 @serves(
     Operation(
         route="texts",
         method=GET,
-        path=f"{_PATH}/texts",
-        tag=_TAG,
+        path=f"{CAMPAIGN_PATH}/texts",
+        tag=PREPARING_TAG,
         opens=RUNS_CAMPAIGN,
         answers=CampaignTextShown,
         listed=True,
@@ -140,8 +87,8 @@ def texts_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
     Operation(
         route="texts",
         method=POST,
-        path=f"{_PATH}/texts",
-        tag=_TAG,
+        path=f"{CAMPAIGN_PATH}/texts",
+        tag=PREPARING_TAG,
         opens=RUNS_CAMPAIGN,
         body=TextWanted,
         answers=CampaignTextShown,
@@ -165,8 +112,8 @@ def text_publish_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
     Operation(
         route="invitations",
         method=GET,
-        path=f"{_PATH}/invitations",
-        tag=_TAG,
+        path=f"{CAMPAIGN_PATH}/invitations",
+        tag=PREPARING_TAG,
         opens=RUNS_CAMPAIGN,
         answers=InvitationShown,
         listed=True,
@@ -182,8 +129,8 @@ def invitations_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
     Operation(
         route="invitations",
         method=POST,
-        path=f"{_PATH}/invitations",
-        tag=_TAG,
+        path=f"{CAMPAIGN_PATH}/invitations",
+        tag=PREPARING_TAG,
         opens=RUNS_CAMPAIGN,
         body=InvitationWanted,
         makes=True,
@@ -209,8 +156,8 @@ def invitation_make_call(call: ApiCall, campaign: Campaign) -> Created:
     Operation(
         route="invitation",
         method=DELETE,
-        path=f"{_PATH}/invitations/<int:invitation>",
-        tag=_TAG,
+        path=f"{CAMPAIGN_PATH}/invitations/<int:invitation>",
+        tag=PREPARING_TAG,
         opens=RUNS_CAMPAIGN,
     )
 )
@@ -224,102 +171,10 @@ def invitation_revoke_call(call: ApiCall, campaign: Campaign, invitation: int) -
 
 @serves(
     Operation(
-        route="campaign_controls",
-        method=GET,
-        path=f"{_PATH}/control-items",
-        tag=_TAG,
-        opens=RUNS_CAMPAIGN,
-        answers=ControlCountShown,
-        listed=True,
-    )
-)
-def campaign_controls_list_call(call: ApiCall, campaign: Campaign) -> CursorPage:
-    """Count a campaign's control items in use, by kind, purpose and answer."""
-    counts = [
-        {"kind": kind, "purpose": purpose, "answer": answer, "items": items}
-        for (kind, purpose, answer), items in control_item_counts(campaign).items()
-    ]
-    return call.rows.of_values(counts, _counted_key, dict)
-
-
-def _counted_key(line: dict[str, Any]) -> str:
-    return f"{line['kind']} {line['purpose']} {line['answer']}"
-
-
-@serves(
-    Operation(
-        route="campaign_controls",
-        method=POST,
-        path=f"{_PATH}/control-items",
-        tag=_TAG,
-        opens=RUNS_CAMPAIGN,
-        body=ControlItemsWanted,
-        answers=ControlItemsAdded,
-        refuses=(
-            controls.BadItem,
-            controls.BadItems,
-            control_items.NoGold,
-            control_items.CannotPromote,
-            LayerBehind,
-        ),
-        example={"layer": "import", "images": 60},
-    )
-)
-def control_items_add_call(call: ApiCall, campaign: Campaign) -> dict[str, Any]:
-    """Add control items: from a layer, from what workers agree on, or from captions."""
-    given, actor = call.data, call.account
-    if len({"layer", "kind", "split"} & set(given)) != 1:
-        raise controls.BadItem(_("Say what the items are made of: one of “layer”, “kind” and “split”."))
-    if "layer" in given:
-        if not layer_is_open_to(actor, campaign, given["layer"]):
-            raise controls.BadItem(_("Your role covers only this campaign, not the layers of its corpus."))
-        layer = layer_to_read(campaign.corpus, given["layer"], most=MOST_IMAGES_UPDATED_FOR_PAGE)
-        assert layer is not None  # a name was given
-        done = control_items.from_gold(
-            campaign=campaign, layer=layer, images=given.get("images", 60), actor=actor
-        )
-    elif "kind" in given:
-        done = control_items.promote(
-            campaign=campaign,
-            kind=given["kind"],
-            at_least=given.get("at_least", 3),
-            purpose=given.get("purpose", Control.CONTROL),
-            actor=actor,
-        )
-    else:
-        check_split(campaign.corpus, given["split"])
-        done = controls.from_split(campaign=campaign, split=given["split"], seed=campaign.seed, actor=actor)
-    return {"added": done.added, "there": done.there, "passed_over": len(done.passed_over)}
-
-
-@serves(
-    Operation(
-        route="control_item_retire",
-        method=POST,
-        path=f"{_PATH}/control-items/<int:item>/retire",
-        tag=_TAG,
-        opens=RUNS_CAMPAIGN,
-        body=Retiring,
-        answers=ControlItemRetired,
-    )
-)
-def control_item_retire_call(call: ApiCall, campaign: Campaign, item: int) -> dict[str, Any]:
-    """Take a control item out of use. Answers given to it keep counting, unless it was wrong itself."""
-    if not Control.objects.filter(campaign=campaign, pk=item, active=True).exists():
-        raise missing(_("This campaign has no such control item in use."))
-    if call.data.get("wrong", False):
-        changed = discarding.disown_control_item(campaign=campaign, control=item, actor=call.account)
-        return {"workers": changed}
-    controls.retire_control_items(campaign=campaign, controls=[item], actor=call.account)
-    return {"workers": 0}
-
-
-@serves(
-    Operation(
         route="layer_refresh",
         method=POST,
-        path=f"{_PATH}/layer/refresh",
-        tag=_TAG,
+        path=f"{CAMPAIGN_PATH}/layer/refresh",
+        tag=PREPARING_TAG,
         opens=RUNS_CAMPAIGN,
         job=True,
     )

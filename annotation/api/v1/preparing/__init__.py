@@ -1,0 +1,1 @@
+"""What a campaign has before anybody works: its plan, its texts and invitations, its control items."""

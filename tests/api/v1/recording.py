@@ -1,0 +1,63 @@
+"""Answers of valid calls, recorded as the OpenAPI document's examples.
+
+`python -m tests.api.v1.recording` makes every valid call and writes the answers of `SHOWN` anew, each into
+the file of the app whose operation it is. Lists of records are cut to two rows.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+#: The operations whose answers are shown: lists and shows of what one works with, and what a plan comes to.
+SHOWN = frozenset(
+    {
+        *("campaigns_list", "campaign_show", "campaign_plan", "campaign_controls_list"),
+        *("corpora_list", "corpus_show", "images_list", "layers_list"),
+        *("workers_list", "worker_show", "jobs_list", "job_show", "me_show"),
+        *("batches_list", "batch_show", "batch_plan", "reports_list", "report_show"),
+        *("runs_list", "run_show", "systems_list", "system_show", "qrels_list", "qrels_show"),
+    }
+)
+#: Operation -> its answer, as far as this session has recorded any.
+_RECORDED: dict[str, dict[str, Any]] = {}
+
+
+def record(app: str, name: str, body: Any) -> None:
+    """Keep the answer of an operation of an app, if it is one that is shown."""
+    if name in SHOWN:
+        _RECORDED.setdefault(app, {})[name] = _short(body)
+
+
+def answers_file(app: str) -> Path:
+    """Where an app's answers lie."""
+    return ROOT / app / "api" / "answers.json"
+
+
+def _short(value: Any) -> Any:
+    """Without all but two rows of a list, and with an address that is nobody's."""
+    if isinstance(value, dict):
+        return {name: _short(held) for name, held in value.items()}
+    if isinstance(value, list):
+        rows = value[:2] if value and isinstance(value[0], dict) else value
+        return [_short(each) for each in rows]
+    if isinstance(value, str):
+        return value.replace("http://testserver", "https://phrasebox.example")
+    return value
+
+
+def pytest_sessionfinish() -> None:
+    """Write what was recorded."""
+    for app, answers in _RECORDED.items():
+        text = json.dumps(dict(sorted(answers.items())), indent=1, ensure_ascii=False)
+        answers_file(app).write_text(f"{text}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    test = "tests/api/v1/test_operations.py::test_every_operation_succeeds_as_the_document_says"
+    sys.exit(pytest.main(["-q", "-p", "tests.api.v1.recording", test]))

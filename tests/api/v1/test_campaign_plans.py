@@ -1,0 +1,120 @@
+"""Campaigns by API before they are opened: what the pages check and estimate, of the same choices."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from annotation import jobs
+from annotation.campaigns.drafts.estimate import estimate_draft
+from annotation.campaigns.drafts.readiness import readiness
+from annotation.campaigns.drafts.reading import PILOT_IMAGES, read_draft
+from annotation.datasets.tags import keep_tags
+from annotation.models import Account, Campaign, CampaignDraft, Control, Corpus, Job, OpenImage
+from annotation.protocol.campaign_settings import settings_of, settings_of_tasks
+from tests import worlds
+from tests.api.v1.conftest import Caller
+from tests.factories import a_corpus, some_images
+from tests.web import world as people
+
+pytestmark = pytest.mark.django_db
+ASKED = {"name": "quay", "corpus": "streets", "tasks": "entities", "unpaid": True}
+
+
+@pytest.fixture
+def ada(db: None) -> Caller:
+    worlds.again("24 streets", lambda: a_corpus("streets", some_images(24)))
+    return Caller(people.account("ada", "researcher"))
+
+
+def fields(answer: Any) -> list[str]:
+    assert answer.status_code == 400, answer.content
+    return [one["field"] for one in answer.json()["errors"]]
+
+
+def test_a_plan_says_what_the_page_of_a_draft_with_the_same_choices_says(ada: Caller) -> None:
+    asked = {**ASKED, "tasks": "captions", "images": 22, "pilot": True}
+    told = ada.post("campaign-plans", asked).json()
+    draft = CampaignDraft.objects.create(
+        owner=Account.objects.get(username="ada"),
+        corpus=Corpus.objects.get(name="streets"),
+        settings=settings_of_tasks("captions", {}).as_dict(),
+        fields={"name": "quay", "tasks": "captions", "images": "22", "unpaid": "yes", "entry": "practice"},
+    )
+    plan = read_draft(draft)
+    page = estimate_draft(plan, pilot=PILOT_IMAGES)
+    assert page is not None
+    found = told["estimate"]
+    assert (found["hours"], found["answers"]) == (asdict(page.hours), asdict(page.answers))
+    assert (found["images"], found["pilot_images"], found["sampled"]) == (22, 20, 0)
+    assert told["readiness"] == [asdict(line) for line in readiness(plan)] and told["ready"] is True
+    assert not Campaign.objects.exists() and not Job.objects.exists()
+
+
+def test_hours_and_cost_have_an_interval_and_follow_the_pay(ada: Caller) -> None:
+    settings = {"pay": {"basis": "hour", "hourly": 12.0, "currency": "EUR"}}
+    found = ada.post("campaign-plans", {**ASKED, "settings": settings}).json()["estimate"]
+    hours, cost = found["hours"], {name: float(text) for name, text in found["cost"].items()}
+    assert 0 < hours["low"] < hours["value"] < hours["high"] and found["sampled"] >= 4
+    assert cost["value"] == pytest.approx(12 * hours["value"], abs=0.01) and found["currency"] == "EUR"
+
+
+def test_what_is_missing_is_a_line_of_its_own(ada: Caller) -> None:
+    told = ada.post("campaign-plans", {**ASKED, "unpaid": False}).json()
+    assert told["ready"] is False
+    assert [line["step"] for line in told["readiness"] if line["state"] == "missing"] == ["pay"]
+    told = ada.post("campaign-plans", {**ASKED, "known": "nothing", "split": "nothing"}).json()
+    assert {line["step"] for line in told["readiness"] if line["state"] == "missing"} == {"corpus", "test"}
+    assert ada.post("campaign-plans", {**ASKED, "corpus": "nothing"}).status_code == 409
+
+
+def test_known_answers_make_a_test_and_control_items_and_the_campaign_is_open_to_all(ada: Caller) -> None:
+    answer = ada.post("campaigns", {**ASKED, "known": "import", "open_to_all": True, "images": 3})
+    assert answer.status_code == 202, answer.content
+    jobs.run_queued_job(answer.json()["number"])
+    campaign = Campaign.objects.get()
+    assert (campaign.state, campaign.open_to_all) == ("open", True)
+    assert settings_of(campaign.settings).trust.qualification
+    assert set(Control.objects.values_list("source", "purpose")) == {
+        ("gold", "control"),
+        ("gold", "qualification"),
+    }
+    assert OpenImage.objects.count() == 3
+
+
+def test_images_are_drawn_by_tags(ada: Caller) -> None:
+    corpus = Corpus.objects.get(name="streets")
+    keys = list(corpus.images.order_by("position").values_list("key", flat=True))
+    tags = [(key, [("dog", 0.5)] if number < 3 else []) for number, key in enumerate(keys)]
+    keep_tags(corpus=corpus, images=tags, unit="nouns", alpha=0.75)
+    asked = {**ASKED, "tags": ["dog"], "known": "import"}
+    assert ada.post("campaign-plans", asked).json()["estimate"]["images"] == 3
+    jobs.run_queued_job(ada.post("campaigns", asked).json()["number"])
+    assert set(OpenImage.objects.values_list("image__key", flat=True)) == set(keys[:3])
+    assert fields(ada.post("campaigns", {**ASKED, "tags": ["dog", "zebra"]})) == ["tags"]
+
+
+@pytest.mark.parametrize(
+    ("more", "wrong"),
+    [
+        ({"tags": ["dog and"]}, ["tags"]),
+        ({"tags": []}, ["tags"]),
+        ({"known": "nothing"}, ["known"]),
+        ({"split": "nothing", "known": "nothing"}, ["split", "known"]),
+        ({"tasks": "nothing"}, ["tasks"]),
+    ],
+)
+def test_what_the_pages_refuse_the_call_refuses_and_names(
+    ada: Caller, more: dict[str, Any], wrong: list[str]
+) -> None:
+    assert fields(ada.post("campaigns", {**ASKED, **more})) == wrong
+    assert not Campaign.objects.exists() and not Job.objects.exists()
+
+
+def test_a_test_is_not_asked_for_and_switched_off_at_once(ada: Caller) -> None:
+    off = {"trust": {"qualification": False}}
+    answer = ada.post("campaigns", {**ASKED, "known": "import", "settings": off})
+    assert (answer.status_code, answer.json()["code"]) == (409, "refused")
+    assert not Campaign.objects.exists()
