@@ -177,8 +177,8 @@ def test_a_token_with_a_limit_tells_of_no_earnings_and_messages_elsewhere(harbou
     for campaign in (harbour, Campaign.objects.get(name="apart")):
         Bonus.objects.create(campaign=campaign, worker=worker, amount=1_000_000, reason="Patience")
         sent[campaign.name] = WorkerMessage.objects.create(campaign=campaign, worker=worker, text="Thanks.")
-    limits = {"campaign": harbour, "corpus": harbour.corpus}
-    whole, limited = Caller(account), Caller(account, **{of: limits[of]})
+    limit: dict[str, Any] = {of: {"campaign": harbour, "corpus": harbour.corpus}[of]}
+    whole, limited = Caller(account), Caller(account, **limit)
     for path in ("me/earnings", "me/messages"):
         assert {one["campaign"] for one in whole.get(path).json()["results"]} == {"quay", "apart"}
         assert [one["campaign"] for one in limited.get(path).json()["results"]] == ["quay"]

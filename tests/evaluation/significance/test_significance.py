@@ -203,7 +203,7 @@ def test_the_difference_of_means_of_means_is_that_of_a_loop_over_the_same_draws(
         return sum(means) / len(means)
 
     bootstrap = Bootstrap([f"phrase {n}" for n in range(phrases)], resamples=400, seed=7)
-    found = bootstrap_difference_of_sums(*tables, figure, bootstrap)
+    found = bootstrap_difference_of_sums(tables[0], tables[1], figure, bootstrap)
     counts = np.random.default_rng(7).multinomial(phrases, np.full(phrases, 1 / phrases), size=400)
     assert (counts @ belongs == 0).any(), "a category is not drawn"
     moved = [
@@ -218,7 +218,7 @@ def test_the_difference_of_means_of_means_is_that_of_a_loop_over_the_same_draws(
     twice = bootstrap_difference_of_sums(tables[0], tables[0], figure, bootstrap)
     assert (twice.value, twice.low, twice.high, twice.p) == (0, 0, 0, 1)
     together = Bootstrap(["a"] * 4 + ["b"] * 5, resamples=50)
-    assert bootstrap_difference_of_sums(*tables, figure, together).clusters == 2
+    assert bootstrap_difference_of_sums(tables[0], tables[1], figure, together).clusters == 2
     with pytest.raises(ValueError, match=r"shapes \(9, 6\) and \(8, 6\)"):
         bootstrap_difference_of_sums(tables[0], tables[1][1:], figure, bootstrap)
 

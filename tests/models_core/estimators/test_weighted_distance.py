@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import sparse
 
 from models_core.estimators import weighted_distance
@@ -127,14 +128,15 @@ def test_a_large_matrix_is_computed_by_blocks_of_images(learned, monkeypatch):
         own[11] = own[0]
     data = dataclasses.replace(data, views={**data.views, "images": images})
     held = all_scores(model, data, "annotation")
-    asked = []
+    asked: list[int] = []
     of_images = PartDistances.of_images
+
+    def counted(self: PartDistances, images: slice) -> NDArray[np.float64]:
+        asked.append(images.stop - images.start)
+        return of_images(self, images)
+
     monkeypatch.setattr(weighted_distance, "_HELD", 12 * 12 - 1)
-    monkeypatch.setattr(
-        PartDistances,
-        "of_images",
-        lambda self, images: asked.append(images.stop - images.start) or of_images(self, images),
-    )
+    monkeypatch.setattr(PartDistances, "of_images", counted)
     for together in (1, 5):
         monkeypatch.setattr(weighted_distance, "_ENTRIES", 12 * together)
         scores = model.score(data, direction="annotation")
