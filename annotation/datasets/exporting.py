@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 from django.db.models import Count, Exists, OuterRef, QuerySet
 from django.utils.translation import gettext as _
@@ -58,17 +59,23 @@ class Chosen:
     unfinished: int = 0
 
 
+class ExportChoice(TypedDict, total=False):
+    """What an export is asked to hold, each False unless it is given: see `export_dataset`."""
+
+    include_unfinished: bool
+    only_finished: bool
+    with_pictures: bool
+    simulated: bool
+
+
 def export_dataset(
     *,
     corpus: str,
     format: str,
     out: Path,
     layer: str | None = None,
-    include_unfinished: bool = False,
-    only_finished: bool = False,
-    with_pictures: bool = False,
-    simulated: bool = False,
     progress: _Progress = iter,
+    **choice: Unpack[ExportChoice],
 ) -> Written:
     """Write the corpus `corpus` in `format` under the new folder `out`.
 
@@ -84,16 +91,9 @@ def export_dataset(
     for a corpus, a layer or a format that is none, AmbiguousLayer, else ExportError.
     """
     layers.layer_to_read(corpus_named(corpus), layer)
-    chosen = check_export(
-        corpus=corpus,
-        format=format,
-        layer=layer,
-        include_unfinished=include_unfinished,
-        only_finished=only_finished,
-        with_pictures=with_pictures,
-        simulated=simulated,
-    )
-    done = set() if include_unfinished else _done(chosen)
+    chosen = check_export(corpus=corpus, format=format, layer=layer, **choice)
+    with_pictures = choice.get("with_pictures", False)
+    done = set() if choice.get("include_unfinished") else _done(chosen)
     writer = FORMATS.get(format)
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise ExportError(f"{out}: already exists; expected a new or an empty folder")

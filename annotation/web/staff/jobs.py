@@ -33,7 +33,7 @@ from annotation.web.staff.wording import kind_in_words
 #: Jobs on the page, the newest.
 _NEWEST = 30
 EXPORT = "export_dataset"
-OPENING = "open_images"
+_OPENING = "open_images"
 _NOT_CHOSEN = gettext_lazy(
     "Nobody has chosen the images of this campaign. Run the command open_campaign with its name and your "
     "choice, or delete the campaign and open it again by page."
@@ -145,7 +145,7 @@ def sent_archive(job: Job) -> HttpResponseBase:
 
 def _newest_opening(campaign: Campaign) -> Job | None:
     """The job that was last asked to open the campaign's images."""
-    return Job.objects.filter(campaign=campaign, kind=OPENING).order_by("pk").last()
+    return Job.objects.filter(campaign=campaign, kind=_OPENING).order_by("pk").last()
 
 
 def _open_as_asked(campaign: Campaign, actor: Account) -> None:
@@ -163,7 +163,7 @@ def _open_as_asked(campaign: Campaign, actor: Account) -> None:
         jobs.resume_job(job_id=asked.pk, actor=actor)
         return
     arguments = {name: value for name, value in asked.arguments.items() if name != "begin"}
-    jobs.enqueue(kind=OPENING, arguments=arguments, campaign=campaign, actor=actor)
+    jobs.enqueue(kind=_OPENING, arguments=arguments, campaign=campaign, actor=actor)
 
 
 def _is_open(request: HttpRequest, campaign: Campaign, job: Job) -> bool:
