@@ -29,8 +29,8 @@ from annotation.protocol.terms import Box as PureBox
 from annotation.queue import image_rows, machine_turns, submission
 from annotation.queue.leases import Lease
 from annotation.synthetic_corpus.generate import generate
-from evaluation.jobs.kinds.propose_boxes import propose_boxes_job
-from evaluation.jobs.kinds.teach_machine import teach_machine_job
+from evaluation.jobs.kinds.machines.propose_boxes import propose_boxes_job
+from evaluation.jobs.kinds.machines.teach_machine import teach_machine_job
 from evaluation.services.common import ImportRefused
 from evaluation.services.machines.examples import pictures_on_disk, proposals_of, taught_pictures
 from evaluation.services.machines.schedule import teach_machines

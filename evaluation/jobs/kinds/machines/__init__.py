@@ -1,0 +1,7 @@
+"""Kinds of jobs about machines of campaigns: one file each."""
+
+import sys
+
+from annotation.common.registry import discover
+
+discover(sys.modules[__name__])
