@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class CloseView:
     """Pixels of a close-up's side, and how many times wider than the box what it shows is."""
 
     side: int
@@ -23,7 +23,7 @@ class View:
 
 
 #: What the second look sees, which is to find the thing, and the last one, which is to find where it ends.
-SECOND_VIEW, LAST_VIEW = View(32, 2.0), View(64, 1.5)
+SECOND_VIEW, LAST_VIEW = CloseView(32, 2.0), CloseView(64, 1.5)
 #: Pixels of the picture that a close-up's side shows at least.
 _LEAST = 12
 #: Grey, which stands for what is outside the picture.
@@ -34,7 +34,7 @@ def close_ups(
     colours: Sequence[NDArray[np.uint8]],
     boxes: NDArray[Any],
     pictures: Sequence[int] | NDArray[Any],
-    view: View = SECOND_VIEW,
+    view: CloseView = SECOND_VIEW,
 ) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
     """The close-ups (n, view.side, view.side, 3) of boxes (n, 4; shares), each of the picture at that
     place; and what each shows, (n, 4), as shares: it may reach out of the picture."""

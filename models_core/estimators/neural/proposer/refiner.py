@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from models_core.estimators.neural.proposer.close_ups import SECOND_VIEW, View
+from models_core.estimators.neural.proposer.close_ups import SECOND_VIEW, CloseView
 from models_core.estimators.neural.proposer.network import PhraseBatch, convolved, take_weights
 
 #: The outermost cells in which a side may be lie a little outside of what is shown.
@@ -33,7 +33,7 @@ _SPREAD = 0.15
 class RefinerNetwork(nn.Module):
     """The network; `words` is how many words it knows, number 0 being any other; `view` what it is shown."""
 
-    def __init__(self, words: int, view: View = SECOND_VIEW) -> None:
+    def __init__(self, words: int, view: CloseView = SECOND_VIEW) -> None:
         super().__init__()
         self.view = view
         self.lines = convolved(3, _LINES, 2)

@@ -16,7 +16,7 @@ from models_core.estimators.neural.proposer.box_proposer import (
     NothingToLearn,
     box_overlap,
 )
-from models_core.estimators.neural.proposer.close_ups import LAST_VIEW, SECOND_VIEW, View, close_ups
+from models_core.estimators.neural.proposer.close_ups import LAST_VIEW, SECOND_VIEW, CloseView, close_ups
 from models_core.estimators.neural.proposer.examples import (
     TaughtPhrase,
     TaughtPicture,
@@ -260,8 +260,8 @@ def test_the_loss_falls_where_a_cell_says_the_truth() -> None:
     assert float(phrase_loss(right, asked, 8)) < float(phrase_loss(wrong, asked, 8))
 
 
-@pytest.mark.parametrize("view", [SECOND_VIEW, LAST_VIEW, View(48, 3.0)])
-def test_a_close_up_shows_the_box_in_its_middle_however_large_it_is(view: View) -> None:
+@pytest.mark.parametrize("view", [SECOND_VIEW, LAST_VIEW, CloseView(48, 3.0)])
+def test_a_close_up_shows_the_box_in_its_middle_however_large_it_is(view: CloseView) -> None:
     colours: NDArray[np.uint8] = np.full((128, 128, 3), 20, np.uint8)
     colours[40:56, 40:72] = (250, 0, 0)
     colours[100:108, 0:8] = (0, 250, 0)
@@ -318,7 +318,7 @@ def test_the_loss_of_a_close_up_is_least_where_its_sides_and_chance_are_true() -
     ],
 )
 def test_looks_close_up_make_boxes_tighter(
-    view: View, moves: Moves, epochs: int, off: tuple[float, ...], gain: float
+    view: CloseView, moves: Moves, epochs: int, off: tuple[float, ...], gain: float
 ) -> None:
     pictures, words = scenes(24, 1), Words.of([("red",), ("blue",), ("a",), ("square",)])
     settings = ProposerSettings(side=SIDE, batch=8)
