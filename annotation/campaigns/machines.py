@@ -45,6 +45,7 @@ __all__ = [
     "campaigns_with_machines",
     "count_finished",
     "finished_records",
+    "known_machines",
     "lacks_proposals",
     "lesson",
     "machine_add",
@@ -254,6 +255,11 @@ def _unfinished(campaign: Campaign) -> QuerySet[OpenImage]:
 def _without_proposals(machine: Machine) -> QuerySet[OpenImage]:
     proposed = MachineProposals.objects.filter(machine=machine, version=machine.version, image=OuterRef("pk"))
     return _unfinished(machine.campaign).filter(~Exists(proposed))
+
+
+def known_machines() -> set[str]:
+    """The numbers of all machines, as folders are named by them."""
+    return {str(number) for number in Machine.objects.values_list("pk", flat=True)}
 
 
 def campaigns_with_machines() -> list[Campaign]:

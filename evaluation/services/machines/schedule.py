@@ -19,9 +19,11 @@ _LOOKED_THROUGH = 200
 
 
 def teach_machines() -> int:
-    """Ask for a job for each machine that is to learn now, or lacks boxes for images; how many."""
-    from evaluation.services.machines.teaching import machines_to_propose, machines_to_teach
+    """Ask for a job for each machine that is to learn now, or lacks boxes for images; how many. What deleted
+    machines learnt is removed."""
+    from evaluation.services.machines.teaching import forget_deleted, machines_to_propose, machines_to_teach
 
+    forget_deleted()
     newest: dict[tuple[int | None, str, str], Job] = {}
     for each in reversed(jobs_of_kinds([TEACH_JOB, PROPOSE_JOB], limit=_LOOKED_THROUGH)):
         newest[each.campaign_id, each.arguments.get("machine", ""), each.kind] = each

@@ -236,6 +236,16 @@ def _forget_others(machine: Machine) -> None:
             shutil.rmtree(folder)
 
 
+def forget_deleted() -> int:
+    """Remove what machines learnt that are gone with their campaigns; of how many."""
+    folder = Path(django_settings.DATA_DIR) / "machines"
+    kept = {own.name: own for own in folder.iterdir()} if folder.is_dir() else {}
+    gone = set(kept) - machines.known_machines() if kept else set()
+    for name in gone:
+        shutil.rmtree(kept[name], ignore_errors=True)
+    return len(gone)
+
+
 def _propose(
     proposer: BoxProposer,
     machine: Machine,

@@ -193,6 +193,14 @@ def stored(machine: Machine) -> dict[str, Any]:
     return dict(rows.values_list("image__image__key", "boxes"))
 
 
+def test_what_a_deleted_machine_learnt_is_removed(world: World) -> None:
+    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    for number in (machine.pk, machine.pk + 1):
+        (kept_folder(machine, 1).parent.parent / str(number) / "1").mkdir(parents=True)
+    teach_machines()
+    assert [folder.name for folder in kept_folder(machine, 1).parent.parent.iterdir()] == [str(machine.pk)]
+
+
 def test_what_is_taught_is_what_was_accepted(world: World) -> None:
     world.work()
     records = list(machines.finished_records(world.campaign))
