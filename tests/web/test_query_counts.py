@@ -7,6 +7,7 @@ queries.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,11 +18,14 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from annotation.campaigns.drafts import keeping
+from annotation.datasets import uploads
 from annotation.models import (
     Account,
     AlarmSubscription,
     AuditEntry,
     Campaign,
+    CampaignDraft,
     Caption,
     Control,
     Corpus,
@@ -41,7 +45,18 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import all_tasks
 from annotation.quality.controls import pools
 from annotation.selectors import controls
-from evaluation.models import Batch, BatchRun, JudgmentSet, QrelsSnapshot, Report, ReportRun, Run, System
+from evaluation.models import (
+    Batch,
+    BatchRun,
+    CaptionSet,
+    JudgmentSet,
+    LocalizationSet,
+    QrelsSnapshot,
+    Report,
+    ReportRun,
+    Run,
+    System,
+)
 from tests.web import world
 
 pytestmark = pytest.mark.django_db
@@ -82,16 +97,31 @@ LISTS = {
 }
 
 #: Pages about the first of each: a role that reads it. What others there are, and how large it is, is nothing
-#: to them.
+#: to them. A batch's and a report's page want rankings and figures, which bare rows have not.
 PAGES = dict.fromkeys(
     [
         *("dashboard", "payments"),
         *("corpus", "campaign", "campaign_settings", "change_settings", "image_order", "workers", "review"),
-        *("entry", "new_known_item", "texts", "jobs"),
+        *("entry", "new_known_item", "texts", "jobs", "known_items", "machines", "manage_corpus", "tags"),
         *("evaluation:system", "evaluation:run", "evaluation:queries", "evaluation:qrels"),
     ],
     "researcher",
 )
+#: The first of each again, where its address has more than its name: what follows that, and the role.
+FIRST = "thing-0000"
+DEEPER: dict[str, tuple[Callable[[], list[Any]], str]] = {
+    "image": (lambda: [FIRST, f"{FIRST}-0"], "researcher"),
+    "review_image": (lambda: [FIRST, f"{FIRST}-0"], "researcher"),
+    "worker": (lambda: [FIRST, "lists-w"], "researcher"),
+    "text": (lambda: [FIRST, "consent"], "researcher"),
+    "uploads": (list, "researcher"),
+    "own_tokens": (list, "researcher"),
+    "webhook": (lambda: [Webhook.objects.get(name=FIRST).pk], "researcher"),
+    "person": (lambda: [Account.objects.get(username="lists-annotator").pk], "admin"),
+    "draft_step": (lambda: [CampaignDraft.objects.order_by("pk")[0].pk, "questions"], "researcher"),
+    "evaluation:captions": (lambda: [FIRST], "researcher"),
+    "evaluation:localizations": (lambda: [FIRST], "researcher"),
+}
 
 
 def things(first: int, last: int) -> None:
@@ -122,7 +152,12 @@ def things(first: int, last: int) -> None:
         )
         Instructions.objects.create(campaign=campaign, kind="consent", version=1, text="")
         opened = OpenImage.objects.create(
-            campaign=campaign, image=image, place=1, state={"chains": []}, opened_at=now, changed_at=now
+            campaign=campaign,
+            image=image,
+            place=1,
+            state={"chains": [], "merged": []},
+            opened_at=now,
+            changed_at=now,
         )
         kind = campaign.kinds[0]
         asked = Task.objects.create(
@@ -135,7 +170,7 @@ def things(first: int, last: int) -> None:
                 kind=kind,
                 image=image,
                 key=purpose,
-                content={},
+                content={"mentions": ["0:0-2"], "boxes": [], "pending": None},
                 known="yes",
                 stratum="yes",
                 source="page",
@@ -156,7 +191,12 @@ def things(first: int, last: int) -> None:
             Job.objects.create(
                 kind=made, corpus=corpus, state="done", arguments={about: name}, result={about: name}
             )
+        keeping.begin_draft(owner=owner, corpus=corpus)
+        if n < 9:  # nobody may have more than ten
+            uploads.begin_upload(account=owner, name=f"new-{name}", files=[("a.zip", 4)])
         system = System.objects.create(corpus=corpus, name=name, origin="runs")
+        CaptionSet.objects.create(corpus=corpus, name=name, made_by=system, published=True)
+        LocalizationSet.objects.create(corpus=corpus, name=name, made_by=system, published=True)
         run = Run.objects.create(
             corpus=corpus, name=name, direction="search", system=name, published=True, made_by=system
         )
@@ -260,11 +300,14 @@ def more_images(count: int) -> None:
 def asked(clients: dict[str, Client]) -> dict[str, int]:
     """How much each page asks of the database when nothing is remembered."""
     found = {}
-    for route, role in (LISTS | PAGES).items():
+    pages: dict[str, tuple[list[Any], str]] = {route: ([], role) for route, role in LISTS.items()}
+    pages |= {route: ([FIRST], role) for route, role in PAGES.items()}
+    pages |= {route: (arguments(), role) for route, (arguments, role) in DEEPER.items()}
+    for route, (arguments, role) in pages.items():
         cache.clear()
         pools.control_pool.cache_clear()
         controls.control_facts.cache_clear()
-        address = reverse(route, args=["thing-0000"] if route in PAGES else [])
+        address = reverse(route, args=arguments)
         with CaptureQueriesContext(connection) as queries:
             answer = clients[role].get(address)
         assert answer.status_code == 200, (route, answer.status_code)
