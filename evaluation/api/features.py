@@ -155,6 +155,7 @@ def features_extract_call(call: ApiCall) -> Job:
         tag="features",
         opens=RESEARCHES,
         body=RegionsSent,
+        example={"name": "theirs", "corpus": "harbour", "network": "colours.onnx", "method": "file"},
         uploads=("file",),
         job=True,
         refuses=UPLOAD_REFUSALS,

@@ -152,6 +152,7 @@ def localization_sets_list_call(call: ApiCall) -> CursorPage:
         tag=_TAG,
         opens=RESEARCHES,
         body=LocalizationsSent,
+        example={"name": "theirs", "corpus": "harbour", "split": "test"},
         uploads=("file",),
         own_transactions=True,
         makes=True,

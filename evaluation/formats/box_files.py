@@ -23,7 +23,6 @@ import numpy as np
 
 from annotation.formats.base import FormatError
 from annotation.formats.fields import Fields
-from annotation.formats.files.json_stream import items
 from annotation.formats.files.text import lines, short_repr
 from evaluation.formats.arrays import open_arrays
 from evaluation.formats.scores import ids_of, named_array
@@ -95,6 +94,8 @@ def _rows(path: Path) -> Iterator[GivenBox]:
 
 
 def _results(path: Path) -> Iterator[GivenBox]:
+    from annotation.formats.files.json_stream import items  # formats are told without what reads them
+
     number = 0
     for number, item in enumerate(items(path, "item"), 1):
         entry = Fields(item, what=f"entry {number}", file=path)

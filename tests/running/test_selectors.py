@@ -322,7 +322,7 @@ def test_the_number_of_queries_does_not_depend_on_the_size(images):
     assert len(queries) <= 28
     with CaptureQueriesContext(connection) as queries:
         monitoring.tick(world.campaign)
-    assert len(queries) <= 19
+    assert len(queries) <= 20
 
 
 def test_sums_that_are_kept_and_added_to_are_those_of_all_answers(monkeypatch, clock):

@@ -90,7 +90,8 @@ def test_what_the_form_of_features_does_not_offer_is_refused(halves):
     form = {"corpus": halves, "network": "colours.onnx", "method": "", "name": "whole", "limit": "9"}
     for change, says in (
         ({"network": "../../secret.onnx"}, "There is no file “../../secret.onnx” on the server."),
-        ({"method": "file"}, "Nothing was chosen"),
+        ({"method": "beams"}, "Nothing was chosen"),
+        ({"method": "file"}, "No file was uploaded: choose one."),
         ({"method": "gold", "layer": "nobody"}, "There is no layer “nobody”: choose one of the list."),
         ({"settings": "crops"}, "setting 'crops': expected KEY=VALUE"),
         ({"method": "grid", "limit": "many"}, "many"),
