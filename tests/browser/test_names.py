@@ -64,7 +64,7 @@ def test_pages_are_made_of_what_their_names_say(open_page: Open) -> None:
     found = addresses(world, account)
     page = open_page()
     sign_in(page, "boss")
-    changed = []
+    changed: list[str] = []
     for route in ROUTES:
         page.goto(found[route])
         names = names_of(page.locator("body").aria_snapshot())
