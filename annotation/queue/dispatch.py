@@ -279,18 +279,24 @@ def why_closed(campaign: Any) -> NoTask | None:
 
 
 def why_drawer_waits(
-    cursor: Any, holder: WorkerState, settings: TrustSettings, at: datetime
+    cursor: Any, holder: WorkerState, settings: TrustSettings, at: datetime, *, machine: bool = False
 ) -> NoTask | None:
     """Why a drawer is to wait until others have looked at their boxes; None where they need not.
 
     Nobody waits where there is nobody else who may judge boxes, nor for a box for longer than
-    `drawing_wait_minutes`: what others leave lying cannot stop a campaign.
+    `drawing_wait_minutes`: what others leave lying cannot stop a campaign. A `machine` waits also where
+    nobody judges boxes yet, as at the begin of a campaign: people draw meanwhile.
     """
-    return why_drawers_wait(cursor, [(holder, settings)], at).get((holder.campaign, holder.standing.kind))
+    found = why_drawers_wait(cursor, [(holder, settings)], at, machine=machine)
+    return found.get((holder.campaign, holder.standing.kind))
 
 
 def why_drawers_wait(
-    cursor: Any, places: Sequence[tuple[WorkerState, TrustSettings]], at: datetime
+    cursor: Any,
+    places: Sequence[tuple[WorkerState, TrustSettings]],
+    at: datetime,
+    *,
+    machine: bool = False,
 ) -> dict[tuple[int, str], NoTask]:
     """(campaign, kind) -> `why_drawer_waits` there, of one worker; places where they need not wait are left
     out. Two queries at most."""
@@ -319,6 +325,8 @@ def why_drawers_wait(
         if refusal is not None:
             place = holder.campaign, holder.standing.kind
             found[place] = NoTask(refusal.code, refusal.text, drawn[-1] + wait)
+    if machine:
+        return found
     judged = _judged_by_others(cursor, worker, sorted({campaign for campaign, _ in found})) if found else ()
     return {place: nothing for place, nothing in found.items() if place[0] in judged}
 

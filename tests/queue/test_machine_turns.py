@@ -375,6 +375,14 @@ def to_draw(images: int, **settings: Any) -> tuple[World, Machine]:
     return world, a_machine(world)
 
 
+def test_a_machine_waits_for_verdicts_also_where_nobody_judges_boxes_yet() -> None:
+    world = World(some_images(10), settings=WITH_MACHINE)
+    world.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
+    assert not Standing.objects.filter(campaign=world.campaign, kind=q.BOX_QUALITY).exists()
+    a_machine(world)
+    assert turns(world) == settings_of(world.campaign.settings).trust.drawing_unjudged
+
+
 def test_a_machine_that_waits_for_verdicts_does_not_try_every_task(
     tries: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:

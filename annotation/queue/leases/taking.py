@@ -153,7 +153,7 @@ def _why_machine_waits(cursor: Any, terms: Terms, holder: WorkerState, at: datet
     if refused is not None:
         return refused
     rules = terms_trust_rules(terms, holder.standing.kind, machine=True)
-    return dispatch.why_drawer_waits(cursor, holder, rules, at)
+    return dispatch.why_drawer_waits(cursor, holder, rules, at, machine=True)
 
 
 def _holder(cursor: Any, campaign: int, worker: int, kind: str, *, locked: bool = True) -> WorkerState | None:
