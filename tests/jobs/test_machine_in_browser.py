@@ -38,7 +38,7 @@ def work(transactional_db: None, tmp_path: Path, settings: Any) -> World:
     found = desk.campaign(tmp_path / "drawn", settings={**TRUSTING, "machine": machine})
     people.account("ada", "researcher")
     # One that has hardly learned: whatever it draws, people decide.
-    small = ProposerSettings(side=64, epochs=1)
+    small = ProposerSettings(side=64, epochs=1, close_epochs=1, last_epochs=1)
     records = stream_records(corpus=found.corpus, layer=found.corpus.layers.get(name="import"))
     BoxProposer(small).fit(list(taught_pictures(records, small.side))).save(
         teaching.proposer_folder("scenes")

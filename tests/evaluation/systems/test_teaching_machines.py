@@ -63,7 +63,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few and small steps: what is learned does not matter here."""
     monkeypatch.setattr("evaluation.services.machines.teaching._STEPS_ANEW", 1)
     monkeypatch.setattr("evaluation.services.machines.teaching._STEPS_ON", 1)
-    small = ProposerSettings(side=64, epochs=1)
+    small = ProposerSettings(side=64, epochs=1, close_epochs=1, last_epochs=1)
     monkeypatch.setattr(
         "models_core.estimators.neural.proposer.training.ProposerSettings", lambda **given: small
     )
