@@ -33,12 +33,12 @@ _PROPOSALS, _SAME = 5, 0.5
 _TOGETHER = 16
 #: Close-ups that are looked at together.
 _CLOSE_TOGETHER = 256
-#: How much the logit of each look counts, until it is fitted, by how many networks there are; and by how much
-#: it may, where the newest counts 1.
-_USUAL_WEIGHTS = {1: (1.0, 0.0, 0.0), 2: (0.5, 1.0, 0.0), 3: (0.5, 0.5, 1.0)}
-_LARGEST_WEIGHT = 2.0
-#: How the names of the stored networks for looks close up begin.
-_REFINER, _LAST = "refiner.", "last."
+#: How much the logit of every look but the newest counts, until it is fitted, where that of the newest counts
+#: 1; and how much it may.
+_EARLIER_WEIGHT, _LARGEST_WEIGHT = 0.5, 2.0
+#: The looks close up: how the names of their stored networks begin, what they see, and how boxes are moved in
+#: their lessons.
+_CLOSE_UP = (("refiner.", SECOND_VIEW, SECOND_MOVES), ("last.", LAST_VIEW, LAST_MOVES))
 #: Held-out phrases by which the chance is set right, at least; fewer than that are in few pictures, of which
 #: no more than such a share is held out. With fewer than the second number nothing is held out.
 _HELD_OUT, _LARGEST_SHARE, _LEAST_HELD_OUT = 60, 0.25, 30
@@ -52,17 +52,16 @@ class NothingToLearn(ValueError):
 class BoxProposer:
     """A proposer: its settings; once it has learned, its words, its networks and what sets chances right.
 
-    `network_` takes the first look, at the whole picture; `refiner_` looks at the boxes that were found,
-    close up, and `last_` at what it makes of them, closer still. Without `refiner_` the first look is all.
-    How much the logit of each look counts for a box, the three `weights_` say.
+    `network_` takes the first look, at the whole picture. The first of `closer_` looks at the boxes that were
+    found, close up, the second at what that makes of them, closer still; without them the first look is all.
+    How much the logit of each look counts for a box, `weights_` say.
     """
 
     settings: ProposerSettings = field(default_factory=ProposerSettings)
     words_: Words = field(default_factory=Words)
     network_: ProposerNetwork | None = None
-    refiner_: RefinerNetwork | None = None
-    last_: RefinerNetwork | None = None
-    weights_: tuple[float, ...] = _USUAL_WEIGHTS[1]
+    closer_: tuple[RefinerNetwork, ...] = ()
+    weights_: tuple[float, ...] = (1.0,)
     chance_: tuple[float, float] = (1.0, 0.0)
 
     def fit(
@@ -90,8 +89,8 @@ class BoxProposer:
         begun = begin if begin is not None and begin.network_ is not None else None
         self.words_ = begun.words_.with_more(said) if begun else Words.of(said)
         settings = self.settings
-        close = settings.close_epochs if settings.looks else 0
-        epochs = (settings.epochs, close, settings.last_epochs if close else 0)
+        close = (settings.close_epochs, settings.last_epochs) if settings.looks else ()
+        epochs = (settings.epochs, *(each for each in close if each))
 
         def stage(place: int) -> Callable[[int, int], object]:
             return lambda done, of: told(
@@ -111,28 +110,25 @@ class BoxProposer:
                 np.random.default_rng([seed, len(learned)]),
                 stage(0),
             )
-            self.network_, self.refiner_, self.last_ = network, None, None
-            for look, view, moves in ((1, SECOND_VIEW, SECOND_MOVES), (2, LAST_VIEW, LAST_MOVES)):
-                if not epochs[look]:
-                    break
+            closer = []
+            for look, (_, view, moves) in zip(range(1, len(epochs)), _CLOSE_UP, strict=False):
                 torch.manual_seed(seed + look)
-                closer = RefinerNetwork(len(self.words_.numbers) + 1, view)
-                earlier = None if begun is None else (begun.refiner_, begun.last_)[look - 1]
-                if earlier is not None:
-                    closer.take_over(earlier)
-                dice = np.random.default_rng([seed, len(learned), look + 1])
+                refiner = RefinerNetwork(len(self.words_.numbers) + 1, view)
+                if begun is not None and len(begun.closer_) >= look:
+                    refiner.take_over(begun.closer_[look - 1])
                 train_refiner(
-                    closer,
+                    refiner,
                     self.words_,
                     learned,
                     settings,
-                    dice,
+                    np.random.default_rng([seed, len(learned), look + 1]),
                     stage(look),
                     epochs=epochs[look],
                     moves=moves,
                 )
-                self.refiner_, self.last_ = (closer, None) if look == 1 else (self.refiner_, closer)
-        self.weights_, self.chance_ = self._usual_weights(), (1.0, 0.0)
+                closer.append(refiner)
+        self.network_, self.closer_ = network, tuple(closer)
+        self.weights_, self.chance_ = (*[_EARLIER_WEIGHT] * len(closer), 1.0), (1.0, 0.0)
         if held_out:
             self._calibrate(held_out)
         return self
@@ -159,9 +155,8 @@ class BoxProposer:
     def save(self, folder: Path, facts: dict[str, Any] | None = None) -> None:
         """Store it as a new folder; FileExistsError where there is one."""
         arrays = {name: own.numpy() for name, own in self._network().state_dict().items()}
-        for prefix, closer in ((_REFINER, self.refiner_), (_LAST, self.last_)):
-            if closer is not None:
-                arrays |= {prefix + name: own.numpy() for name, own in closer.state_dict().items()}
+        for (prefix, *_), closer in zip(_CLOSE_UP, self.closer_, strict=False):
+            arrays |= {prefix + name: own.numpy() for name, own in closer.state_dict().items()}
         ordered = sorted(self.words_.numbers, key=lambda word: self.words_.numbers[word])
         settings = {**asdict(self.settings), "words": ordered, "chance": list(self.chance_)}
         settings["weights"] = list(self.weights_)
@@ -175,27 +170,32 @@ class BoxProposer:
         words = Words({word: number for number, word in enumerate(plain.pop("words"), 1)})
         slope, move = plain.pop("chance")
         arrays = {name: torch.from_numpy(own) for name, own in stored.arrays.items()}
-        own: dict[str, dict[str, torch.Tensor]] = {_REFINER: {}, _LAST: {}, "": {}}
-        for name, array in arrays.items():
-            prefix = next(each for each in own if name.startswith(each))
-            own[prefix][name.removeprefix(prefix)] = array
-        network = ProposerNetwork(len(words.numbers) + 1)
-        refiner = RefinerNetwork(len(words.numbers) + 1) if own[_REFINER] else None
-        last = RefinerNetwork(len(words.numbers) + 1, LAST_VIEW) if own[_LAST] else None
+        network, closer = ProposerNetwork(len(words.numbers) + 1), []
+        try:
+            for prefix, view, _ in _CLOSE_UP:
+                names = [name for name in arrays if name.startswith(prefix)]
+                own = {name.removeprefix(prefix): arrays.pop(name) for name in names}
+                if own:
+                    refiner = RefinerNetwork(len(words.numbers) + 1, view)
+                    refiner.load_state_dict(own)
+                    closer.append(refiner.eval())
+            network.load_state_dict(arrays)
+        except RuntimeError as error:
+            raise BadModel(f"{folder} is no proposer of this version; teach it again") from error
+        network.eval()
         # Those stored before there was a second look have none, and their first was at the whole picture;
         # before there was a last one, one number said how much the first counts.
         plain.setdefault("overview", plain["side"])
-        earlier = (float(plain.pop("first_weight", 0.5)), 1.0, 0.0) if refiner else _USUAL_WEIGHTS[1]
-        weights = tuple(float(each) for each in plain.pop("weights", earlier))
-        try:
-            for each, prefix in ((network, ""), (refiner, _REFINER), (last, _LAST)):
-                if each is not None:
-                    each.load_state_dict(own[prefix])
-                    each.eval()
-        except RuntimeError as error:
-            raise BadModel(f"{folder} is no proposer of this version; teach it again") from error
-        chance = (float(slope), float(move))
-        return cls(ProposerSettings(**plain), words, network, refiner, last, weights, chance)
+        first_weight = plain.pop("first_weight", _EARLIER_WEIGHT)
+        weights = plain.pop("weights", (first_weight, 1.0) if closer else (1.0,))
+        return cls(
+            ProposerSettings(**plain),
+            words,
+            network,
+            tuple(closer),
+            tuple(float(each) for each in weights),
+            (float(slope), float(move)),
+        )
 
     def _network(self) -> ProposerNetwork:
         if self.network_ is None:
@@ -222,23 +222,20 @@ class BoxProposer:
         """Of boxes with the logits of their looks the logit of both, (boxes,)."""
         return np.asarray(rows[:, 4:] @ np.array(self.weights_))
 
-    def _usual_weights(self) -> tuple[float, ...]:
-        return _USUAL_WEIGHTS[1 + (self.refiner_ is not None) + (self.last_ is not None)]
-
     def _looked(
         self, colours: Sequence[NDArray[np.uint8]], phrases: Sequence[Sequence[Sequence[str]]]
     ) -> Iterator[list[NDArray[np.float64]]]:
-        """Of each picture and each of its phrases what the looks find, (boxes, 7): a box, and the logit of
-        each look; 0 of one that is not taken."""
+        """Of each picture and each of its phrases what the looks find, (boxes, 4 + looks): a box, and the
+        logit of each look."""
         for start in range(0, len(colours), _TOGETHER):
             own, said = colours[start : start + _TOGETHER], phrases[start : start + _TOGETHER]
             first = self._first(own, said)
-            yield from self._refined(own, said, first) if self.refiner_ is not None else first
+            yield from self._refined(own, said, first) if self.closer_ else first
 
     def _first(
         self, colours: Sequence[NDArray[np.uint8]], phrases: Sequence[Sequence[Sequence[str]]]
     ) -> list[list[NDArray[np.float64]]]:
-        """What the first look finds, as `_looked` says it."""
+        """What the first look finds, as `_looked` says it; the logits of the others are 0."""
         for own in colours:
             self._check(own)
         said = [phrase for own in phrases for phrase in own]
@@ -252,7 +249,8 @@ class BoxProposer:
             boxes = cell_boxes(out, centres_of(torch.arange(side * side), side)).clamp(0, 1).double().numpy()
             logits = out[..., 1].double().numpy()
         rows = [_distinct(b, x) for b, x in zip(boxes, logits, strict=True)]
-        found = iter([np.column_stack([each, np.zeros((len(each), 2))]) for each in rows])
+        others = len(self.closer_)
+        found = iter([np.column_stack([each, np.zeros((len(each), others))]) for each in rows])
         return [[next(found) for _ in own] for own in phrases]
 
     def _refined(
@@ -270,9 +268,8 @@ class BoxProposer:
         of = np.repeat(np.arange(len(flat)), counts)
         pictures = np.repeat([place for place, own in enumerate(first) for _ in own], counts)
         every = np.concatenate(flat)
-        for closer, column in [(self.refiner_, 5)] * self.settings.looks + [(self.last_, 6)]:
-            if closer is None:
-                continue
+        looks = [(closer, 5 + place) for place, closer in enumerate(self.closer_)]
+        for closer, column in looks[:1] * self.settings.looks + looks[1:]:
             for start in range(0, len(every), _CLOSE_TOGETHER):
                 some = slice(start, start + _CLOSE_TOGETHER)
                 phrase, whose = np.unique(of[some], return_inverse=True)
@@ -298,12 +295,9 @@ class BoxProposer:
                 accepted.append(
                     np.array([box_overlap(one, phrase.boxes).max() >= ACCEPTED_IOU for one in each])
                 )
-        looks = 1 + (self.refiner_ is not None) + (self.last_ is not None)
-        every = np.concatenate(rows)[:, 4 : 4 + looks]
-        weights = fit_weights(every, np.concatenate(accepted), self.weights_[:looks])
+        weights = fit_weights(np.concatenate(rows)[:, 4:], np.concatenate(accepted), self.weights_)
         if weights is not None and weights[-1] > 0:
-            newest = [float(np.clip(own / weights[-1], 0, _LARGEST_WEIGHT)) for own in weights]
-            self.weights_ = (*newest, *self.weights_[looks:])
+            self.weights_ = tuple(float(np.clip(own / weights[-1], 0, _LARGEST_WEIGHT)) for own in weights)
         logits = [self._logits(each) for each in rows]
         best = [int(each.argmax()) for each in logits]
         self.chance_ = fit_chance(

@@ -350,12 +350,12 @@ def test_a_proposer_stored_before_there_was_a_second_look_proposes_by_its_first(
     settings = {name: own for name, own in stored.settings.items() if name not in new}
     save_model(tmp_path / "old", PROPOSER_KIND, arrays, settings)
     old, pictures = BoxProposer.load(tmp_path / "old"), scenes(3, 9)
-    assert old.refiner_ is None and taught.refiner_ is not None and old.settings.overview == SIDE
-    assert list(old.weights_) == [1.0, 0.0, 0.0] and best(old, pictures) != best(taught, pictures)
+    assert old.closer_ == () and len(taught.closer_) == 2 and old.settings.overview == SIDE
+    assert list(old.weights_) == [1.0] and best(old, pictures) != best(taught, pictures)
     # It goes on from there, and then it has one.
     shortly = ProposerSettings(side=SIDE, epochs=1, close_epochs=1, last_epochs=1)
     on = BoxProposer(shortly).fit(scenes(8, 1), begin=old)
-    assert on.refiner_ is not None and on.last_ is not None and len(best(on, pictures)) == 6
+    assert len(on.closer_) == 2 and len(best(on, pictures)) == 6
 
 
 def test_a_proposer_stored_before_there_was_a_last_look_proposes_by_two(
@@ -369,10 +369,10 @@ def test_a_proposer_stored_before_there_was_a_last_look_proposes_by_two(
     } | {"first_weight": 0.25}
     save_model(tmp_path / "old", PROPOSER_KIND, arrays, settings)
     old, pictures = BoxProposer.load(tmp_path / "old"), scenes(3, 9)
-    assert old.last_ is None and list(old.weights_) == [0.25, 1.0, 0.0]
+    assert len(old.closer_) == 1 and list(old.weights_) == [0.25, 1.0]
     said = [[t.said[0] for t in p.phrases] for p in pictures]
     rows = [row for own in old._looked([p.colours for p in pictures], said) for each in own for row in each]
-    assert all(row[6] == 0 != row[5] for row in rows)
+    assert all(len(row) == 6 and row[5] != 0 for row in rows)
 
 
 def test_the_looks_are_weighed_by_what_was_accepted() -> None:
