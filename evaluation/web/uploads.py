@@ -1,7 +1,7 @@
-"""Files that are sent to a page: kept aside while they are looked at, under the names that they were sent by.
+"""Files that are sent to a page: kept aside while they are read, under the names that they were sent by.
 
-So what is wrong is told of them by name. Then they go, whatever came of it; what a job is to read stays for a
-day.
+So a message about a file names it as its sender does. Then they are removed, whether the import succeeded or
+not; a file that a job is to read stays for a day.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a screen reader says pages are made of: headings, regions, fields and buttons, each by its name.
+"""The accessibility trees of twenty pages: headings, regions, fields and buttons, each by its name.
 
-The snapshots lie in `names/`, a file for each page, as Playwright writes a page's tree of accessibility.
-What is of the moment (numbers, dates, random names) is "…" there. After a change that was meant:
+The snapshots are in `names/`, a file for each page, as Playwright writes them. What differs from run to run
+(numbers, dates, random names) is "…" there. After an intended change:
 
     WRITE_NAMES=1 python -m pytest tests/browser/test_names.py --thorough
 """
@@ -46,19 +46,19 @@ ROUTES = (
     "evaluation:new_batch",
 )
 #: Times, pseudonyms, other random names and numbers, save the level of a heading: each is "…".
-_MOMENT = re.compile(
+_VARIES = re.compile(
     r"(?:\b[A-Z][a-z]{2,8}\.? \d{1,2}, \d{4},?|\d+/\d+/\d{4})(?: (?:[\d:]+ [ap]\.m\.|noon|midnight))?"
     r"|\bw-[0-9a-z]{8,}\b|\b[0-9a-f]{6,}\b|(?<!level=)\b\d+(?:[.,:]\d+)*"
 )
 
 
 def names_of(snapshot: str) -> str:
-    """A snapshot without what is of the moment."""
+    """A snapshot without what differs from run to run."""
     lines = [line for line in snapshot.splitlines() if "/url:" not in line]
-    return _MOMENT.sub("…", "\n".join(lines)) + "\n"
+    return _VARIES.sub("…", "\n".join(lines)) + "\n"
 
 
-def test_pages_are_made_of_what_their_names_say(open_page: Open) -> None:
+def test_pages_have_the_names_of_their_snapshots(open_page: Open) -> None:
     world = built()
     account = people.account("boss", "admin")
     found = addresses(world, account)
@@ -78,7 +78,7 @@ def test_pages_are_made_of_what_their_names_say(open_page: Open) -> None:
     assert not changed, "\n".join(changed)
 
 
-def test_what_is_of_the_moment_is_left_out() -> None:
+def test_numbers_dates_and_random_names_are_left_out() -> None:
     told = [
         '- heading "Wave 3, 5 of 12" [level=2]',
         "- text: Nov. 26, 2026, 4:17 a.m., 11/26/2026 noon, w-ab12cd34efgh, 1,234.5 USD, 04:17",

@@ -500,7 +500,7 @@ def test_a_researcher_confirms_by_hand(work: World):
     assert "waiting" in out.getvalue() and "1 wait for the platform's confirmation" in out.getvalue()
     call_command("study", "quay", "--confirm", FIRST, ANN, stdout=out)
     assert (visit().verification, visit().verified_by) == ("confirmed", "hand")
-    # The line outlives the erasing of whoever came: it holds no id of theirs.
+    # The line stays when the person is erased, so it holds no id of theirs.
     assert AuditEntry.objects.get(act="confirm_visit").about == {"visit": visit().pk}
 
 

@@ -187,7 +187,7 @@ def test_a_draft_whose_opening_stopped_is_opened_as_it_was_asked_for(ada, world,
     a_draft(world, state, **OPENING)
     page = ada.get("/campaigns/draft/jobs/")
     assert "Open the images" not in words(page) and "Resume the job that opens them" in words(page)
-    start(ada)  # the button that is not offered comes to the same
+    start(ada)  # by a call without the button, too, nothing else is opened
     (job,) = Job.objects.all()
     assert (job.state, job.arguments) == (Job.QUEUED, OPENING)
 

@@ -117,7 +117,7 @@ class Operation:
 
     @property
     def takes_key(self) -> bool:
-        """Whether it is done once under a key; a file is made anew, as no answer of it is kept."""
+        """Whether it is done once under a key. A file is not: no answer with a file is kept."""
         return self.method == POST and not self.file
 
     @property

@@ -145,7 +145,7 @@ class Freshness(CallFields):
 
     fresh = serializers.BooleanField(
         required=False,
-        help_text="true: counted anew now. Without it, figures that are slow to count may be a minute old.",
+        help_text="true: counted now. Without it, figures that are slow to count may be a minute old.",
     )
 
 

@@ -167,7 +167,7 @@ def _clipped(
     given: NDArray[Any], ids: Sequence[str], wanted: FeatureImport
 ) -> tuple[NDArray[np.float32], NDArray[np.intp], list[str]]:
     """Boxes of shape (regions, 4) cut to their pictures where these sizes are known, without those wholly
-    outside; the places of the others among the regions; and remarks. Vectors are not made anew.
+    outside; the places of the others among the regions; and remarks. Vectors stay as they are.
 
     Raises ImportRefused where no box is within its picture.
     """

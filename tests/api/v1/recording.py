@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-#: The operations whose answers are shown: lists and shows of what one works with, and what a plan comes to.
+#: The operations whose answers are shown: the lists and details that programs read most, and the plans.
 SHOWN = frozenset(
     {
         *("campaigns_list", "campaign_show", "campaign_plan", "campaign_controls_list"),

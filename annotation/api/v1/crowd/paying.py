@@ -307,7 +307,7 @@ def platform_list_call(call: ApiCall, campaign: Campaign) -> HttpResponse:
     """Download a crowd platform's ids of submissions to approve, or of people with what they are due, as its
     pages take them.
 
-    Ids lead to people, so the audit notes it, and a token that only reads does not do.
+    The ids identify people, so the audit notes it, and a token for reading is refused.
     """
     file = StringIO(newline="")
     approvals.write_approvals(
