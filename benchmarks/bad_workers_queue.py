@@ -16,11 +16,12 @@ import tempfile
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.trust import SUSPENDED
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.simulation.visits import USUAL_CONDUCT
-from annotation.synthetic_corpus.generate import generate
 from benchmarks.bad_workers import BAD, BAD_SHARE, HORIZON, KNOWN_FROM, Report, markdown
+from benchmarks.scene_campaigns import imported_scenes, open_scene_campaign
 
 if TYPE_CHECKING:
     from annotation.models import Campaign, Corpus, Standing
@@ -32,7 +33,7 @@ def run(*, images: int, seeds: int, workers: int, good: str) -> Report:
     from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 
     report = Report()
-    corpus = _corpus(images)
+    corpus = imported_scenes(KNOWN_FROM + images, source="benchmarks.bad_workers_queue")
     bad = round(workers * BAD_SHARE)
     mix = {good: workers - bad, BAD[0]: bad - bad // 2, BAD[1]: bad // 2}
     for seed in range(seeds):
@@ -68,39 +69,17 @@ def run(*, images: int, seeds: int, workers: int, good: str) -> Report:
     return report
 
 
-def _corpus(images: int) -> Corpus:
-    from annotation.datasets.importing import import_records
-    from annotation.models import Corpus
-
-    records = generate(KNOWN_FROM + images, seed=1, out=None)
-    import_records(name="scenes", records=records, format="generated", source="benchmarks.bad_workers_queue")
-    return Corpus.objects.get(name="scenes")
-
-
 def _campaign(corpus: Corpus, seed: int, name: str = "") -> Campaign:
     """An open campaign over all images but the first KNOWN_FROM, which make its known items."""
-    from annotation.models import Campaign
     from annotation.moderation import control_items
-    from annotation.protocol.campaign_settings import settings_of
-    from annotation.queue import image_rows
-    from annotation.selectors.records import stream_records
 
     settings = settings_of({"trust": {"qualification": False}})
-    campaign = Campaign.objects.create(
-        name=name or f"crowd{seed}",
-        corpus=corpus,
-        tasks="entities",
-        settings=settings.as_dict(),
-        state=Campaign.OPEN,
-        seed=seed,
+    campaign = open_scene_campaign(
+        corpus, name or f"crowd{seed}", seed=seed, settings=settings, first=KNOWN_FROM
     )
-    layer = corpus.layers.get(name="import")
-    records = list(stream_records(corpus=corpus, layer=layer))
-    rows = {image.key: image for image in corpus.images.all()}
-    opened = [(rows[r.id], r.layer.mentions) for r in records[KNOWN_FROM:] if r.layer is not None]
-    image_rows.open_images(campaign=campaign, images=opened, settings=settings.protocol)
+    known = corpus.images.order_by("position")[:KNOWN_FROM]
     control_items.from_gold(
-        campaign=campaign, layer=layer, images=[record.id for record in records[:KNOWN_FROM]], seed=seed
+        campaign=campaign, layer=corpus.layers.get(name="import"), images=[i.key for i in known], seed=seed
     )
     return campaign
 

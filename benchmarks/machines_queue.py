@@ -32,9 +32,9 @@ from annotation.simulation.machine_study import (
     proposals_anywhere,
 )
 from annotation.simulation.visits import ORDERLY
-from annotation.synthetic_corpus.generate import generate
 from annotation.task_types import discovery
-from benchmarks.machines import ANNOTATED, TAUGHT, Shown, proposed, scene, show
+from benchmarks.machines import TAUGHT, Shown, proposed, scene, show
+from benchmarks.scene_campaigns import SCENES, imported_scenes, open_scene_campaign
 from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ Arm = tuple[Callable[[int], Mapping[str, Proposals]], bool]
 
 def run(shown: Sequence[Shown], arms: Mapping[str, Arm], seeds: int) -> None:
     """Run people alone and the arms, and print the table; Django is set up and its database migrated."""
-    corpus = _corpus(len(shown))
+    corpus = imported_scenes(len(shown), source="benchmarks.machines_queue")
     chances = learn_chances(scene(n, TAUGHT, 1)[0][2] for n in range(600))
     found = []
     for name, (boxes_of, savings) in {PEOPLE_ALONE: (lambda seed: {}, False), **arms}.items():
@@ -58,21 +58,12 @@ def run(shown: Sequence[Shown], arms: Mapping[str, Arm], seeds: int) -> None:
                 settings = replace(settings, protocol=protocol)
             boxes = boxes_of(seed)
             if boxes:
-                settings = replace(settings, machine=replace(settings.machine, share=1.0, retrain_each=0))
+                settings = replace(settings, machine=replace(settings.machine, share=1.0))
             _campaign_run(
                 corpus, f"{name.split(':')[0].replace(' ', '-')}-{seed}", seed, settings, boxes, arm
             )
         found.append(arm)
     show(found[0], found[1:], len(shown))
-
-
-def _corpus(images: int) -> Corpus:
-    from annotation.datasets.importing import import_records
-    from annotation.models import Corpus
-
-    records = generate(images, seed=ANNOTATED, out=None)
-    import_records(name="scenes", records=records, format="generated", source="benchmarks.machines_queue")
-    return Corpus.objects.get(name="scenes")
 
 
 def _campaign_run(
@@ -85,49 +76,33 @@ def _campaign_run(
 ) -> None:
     """Answer one campaign by the crowd, and add what it cost and came to."""
     from annotation.campaigns import machines
-    from annotation.models import Campaign
-    from annotation.queue import image_rows, machine_turns, submission
-    from annotation.selectors.records import stream_records
+    from annotation.queue import machine_turns, submission
     from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 
-    campaign = Campaign.objects.create(
-        name=name,
-        corpus=corpus,
-        tasks="entities",
-        settings=settings.as_dict(),
-        state=Campaign.OPEN,
-        seed=seed,
-    )
-    layer = corpus.layers.get(name="import")
-    rows = {image.key: image for image in corpus.images.all()}
-    opened = [
-        (rows[record.id], record.layer.mentions)
-        for record in stream_records(corpus=corpus, layer=layer)
-        if record.layer is not None
-    ]
-    image_rows.open_images(campaign=campaign, images=opened, settings=settings.protocol)
+    campaign = open_scene_campaign(corpus, name, seed=seed, settings=settings)
     machine = machines.machine_add(campaign=campaign, name="drawer") if boxes else None
     if machine is not None:
         machines.store_proposals(machine, boxes.items(), version=machine.version + 1)
-        machines.machine_learnt(machine, images=0, source="benchmark")
+        machines.machine_learnt(machine, images=None, source="file of the benchmark", from_file=True)
         machine_turns.take_turns(campaign, submission.submit)
     done = run_campaign_crowd(
         campaign=campaign, plan=CrowdPlan(mix=STUDY_MIX, seed=seed, conduct=ORDERLY, patience=0.0)
     )
     assert not any(done.violations.values()), done.violations
-    _count(campaign, arm, [record.id for record in stream_records(corpus=corpus, layer=layer)])
+    _count(campaign, arm)
     if machine is not None:
         _count_machine(campaign, arm)
     print(f"{name}: {done.tally.answered.total()} answers in {done.seconds:.0f} s", flush=True)
 
 
-def _count(campaign: Campaign, arm: StudiedArm, keys: Sequence[str]) -> None:
+def _count(campaign: Campaign, arm: StudiedArm) -> None:
     """Add what people's answers on each image were, and how good its layer is."""
     from django.db.models import Count
 
     from annotation.models import Layer, Ruling, Worker
     from annotation.selectors.records import stream_records
 
+    keys = campaign.corpus.images.order_by("position").values_list("key", flat=True)
     place = {key: number for number, key in enumerate(keys)}
     for image in arm.images:
         image.runs += 1
@@ -167,7 +142,7 @@ def main() -> None:
     for of in ("rules", "simulate"):
         discovery.load_kind_modules(of)
     stored = BoxProposer.load(given.proposer)
-    shown = [scene(n, ANNOTATED, stored.settings.side) for n in range(given.images)]
+    shown = [scene(n, SCENES, stored.settings.side) for n in range(given.images)]
     boxes = proposed(stored, shown)
     images = [gold for gold, _ in shown]
     arms: dict[str, tuple[str, Arm]] = {

@@ -1,0 +1,50 @@
+"""Generated scenes as a corpus, and open campaigns over them, for benchmarks of the queue.
+
+Django is set up and its database migrated before any of this is called.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from annotation.protocol.campaign_settings import CampaignSettings
+from annotation.synthetic_corpus.generate import generate
+
+if TYPE_CHECKING:
+    from annotation.models import Campaign, Corpus
+
+#: The seed of the scenes.
+SCENES = 1
+
+
+def imported_scenes(count: int, *, source: str) -> Corpus:
+    """So many generated scenes as the corpus "scenes", with the layer "import"."""
+    from annotation.datasets.importing import import_records
+    from annotation.models import Corpus
+
+    records = generate(count, seed=SCENES, out=None)
+    import_records(name="scenes", records=records, format="generated", source=source)
+    return Corpus.objects.get(name="scenes")
+
+
+def open_scene_campaign(
+    corpus: Corpus, name: str, *, seed: int, settings: CampaignSettings, first: int = 0
+) -> Campaign:
+    """An open campaign over all scenes of the corpus but the `first` ones."""
+    from annotation.models import Campaign
+    from annotation.queue import image_rows
+    from annotation.selectors.records import stream_records
+
+    campaign = Campaign.objects.create(
+        name=name,
+        corpus=corpus,
+        tasks="entities",
+        settings=settings.as_dict(),
+        state=Campaign.OPEN,
+        seed=seed,
+    )
+    records = list(stream_records(corpus=corpus, layer=corpus.layers.get(name="import")))
+    rows = {image.key: image for image in corpus.images.all()}
+    opened = [(rows[r.id], r.layer.mentions) for r in records[first:] if r.layer is not None]
+    image_rows.open_images(campaign=campaign, images=opened, settings=settings.protocol)
+    return campaign
