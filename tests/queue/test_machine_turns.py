@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotation.campaigns import machines
@@ -15,7 +13,6 @@ from annotation.common.locks import Busy
 from annotation.models import (
     Assignment,
     Judgment,
-    Machine,
     MachineProposals,
     OpenImage,
     Standing,
@@ -25,71 +22,31 @@ from annotation.models import (
 from annotation.moderation import discarding
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import CampaignError, settings_of
-from annotation.protocol.gold import Truth
 from annotation.protocol.image import Fold, fold
-from annotation.protocol.machines import Proposals, ProposedBox
+from annotation.protocol.machines import ProposedBox
 from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
 from annotation.queue import image_state, leases, machine_turns, submission
 from annotation.queue.leases import NoTask
-from annotation.selectors import machines as selectors
 from annotation.selectors.campaign.cost import costs
 from annotation.selectors.drawing_ways import drawing_ways
 from annotation.selectors.layer_cost import answers_cost
 from annotation.selectors.machines import (
-    JudgedBox,
     category_records,
     judged_boxes,
     machine_at_work,
-    machine_reports,
     stored_proposals,
 )
-from tests.factories import some_images
-from tests.queue.world import TRUSTING, World
+from tests.queue.machines_at_work import (
+    WITH_MACHINE,
+    a_machine,
+    to_draw,
+    turns,
+    work,
+)
+from tests.queue.world import World
 
 pytestmark = pytest.mark.django_db
-
-WITH_MACHINE = {**TRUSTING, "machine": {"share": 1.0}}
-
-
-def proposals_of(truth: Truth, *, chance: float = 0.9, wrong: bool = False) -> Proposals:
-    """For each mention its chain's gold boxes, or a corner of the picture."""
-    corner = (Box(1, 1, 4, 4),)
-    return {
-        name: [ProposedBox(box, chance) for box in (corner if wrong else truth.boxes[chain])]
-        for name, chain in truth.chain_of.items()
-    }
-
-
-def a_machine(world: World, *, wrong: bool = False, chance: float = 0.9) -> Machine:
-    machine = machines.machine_add(campaign=world.campaign, name="drawer")
-    machines.machine_learnt(machine, images=0, source="the truth")
-    found = [
-        (truth.image, proposals_of(truth, wrong=wrong, chance=chance)) for truth in world.truths.values()
-    ]
-    assert machines.store_proposals(machine, found) == len(found)
-    return machine
-
-
-def turns(world: World) -> int:
-    return machine_turns.take_turns(world.campaign, submission.submit)
-
-
-def work(world: World) -> int:
-    """People and the machine answer in turn until nobody gets anything; how many answers people gave."""
-    given = 0
-    while True:
-        before = given
-        turns(world)
-        for worker in range(len(world.workers)):
-            for kind in q.QUESTIONS:
-                found = world.take(worker, kind)
-                if not isinstance(found, NoTask):
-                    world.submit(worker, found, then=False)
-                    given += 1
-                    turns(world)
-        if given == before:
-            return given
 
 
 def test_a_machine_draws_and_people_judge() -> None:
@@ -172,63 +129,6 @@ def test_a_refused_box_is_not_proposed_again_once_a_person_has_drawn_another() -
     assert any(names == key.split("|")[1] and key != drawn.key for key in asked.values_list("key", flat=True))
     turns(world)
     assert Judgment.objects.filter(worker=machine.worker).count() == first
-
-
-def test_a_bad_machine_is_suspended_by_its_verdicts() -> None:
-    strict = {**WITH_MACHINE, "trust": {**TRUSTING["trust"], "drawing_known": 12}}
-    world = World(some_images(8), settings=strict)
-    machine = a_machine(world, wrong=True)
-    work(world)
-    standing = Standing.objects.get(worker=machine.worker, kind=q.BOX_DRAWING)
-    own = Judgment.objects.filter(worker=machine.worker).count()
-    assert own <= 60
-    assert standing.state == "suspended"
-    assert turns(world) == 0
-    # What it has learned again is tried again.
-    machines.machine_learnt(machine, images=20, source="more")
-    standing.refresh_from_db()
-    assert (standing.state, standing.known) == ("probation", 0)
-
-
-@pytest.mark.parametrize("portion", [400, 2])
-def test_a_category_in_which_a_machine_is_bad_is_left_to_people_while_it_draws_the_others(
-    portion: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """However few boxes are read at once: the newest of a rare category lie further back than those."""
-    monkeypatch.setattr(selectors, "PORTION", portion)
-    soon = {"trust": {**TRUSTING["trust"], "verdict_known": 5, "drawing_known": 5}}
-    # Whichever boxes are judged first, half of them being bad is too few to suspend it as a whole.
-    world, machine = to_draw(7, **soon, machine={"share": 1.0, "bar": 0.1})
-    for row in MachineProposals.objects.filter(machine=machine).select_related("image"):
-        for name, mention in world.truths[row.image.image_id].mentions.items():
-            if "clothing" in mention.categories:
-                row.boxes[name] = [[1, 1, 4, 4, 0.9]]
-        row.save()
-    *first, one, other = world.images()
-    assert [machine_turns.take_turn(image.pk, submission.submit) for image in first] == [2] * 5
-    world.work([q.BOX_QUALITY])
-    own = Judgment.objects.filter(worker=machine.worker)
-    assert own.count() == 10
-    # Of a person and a hat in each picture it draws the person, and people draw the hat.
-    assert turns(world) == 2
-    assert set(own.filter(image__in=[one, other], xmax__gt=4).values_list("image", flat=True)) == {
-        one.pk,
-        other.pk,
-    }
-    (report,) = machine_reports(world.campaign)
-    assert report.state != "suspended"
-    assert [(record.category, record.judged, record.good, record.left) for record in report.categories] == [
-        ("people", 5, 5, False),
-        ("clothing", 5, 0, True),
-    ]
-    # When it has learned again, it may try again.
-    machines.machine_learnt(machine, images=20, source="more")
-    assert machine.campaign == world.campaign
-    with CaptureQueriesContext(connection) as seen:
-        assert list(judged_boxes(machine, since=machine.version)) == []
-    assert len(seen) == 1  # Older boxes are not read to their end.
-    (report,) = machine_reports(world.campaign)
-    assert not report.categories and report.judged == 10
 
 
 def test_until_a_lesson_is_over_the_machine_draws_what_it_drew_before() -> None:
@@ -354,67 +254,6 @@ def test_a_machine_that_is_discarded_between_lease_and_answer_is_not_paid() -> N
     assert (done.state, done.pay, done.seconds) == ("submitted", 0, 0.0)
 
 
-@pytest.fixture
-def tries(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """What came of each lease that a machine asked for."""
-    found: list[object] = []
-
-    def take(**asked: Any) -> object:
-        found.append(leases.take_machine_lease(**asked))
-        return found[-1]
-
-    monkeypatch.setattr(machine_turns, "take_machine_lease", take)
-    return found
-
-
-def to_draw(images: int, **settings: Any) -> tuple[World, Machine]:
-    """A world whose people have done all that comes before drawing, and who may judge boxes."""
-    world = World(some_images(images), settings={**WITH_MACHINE, **settings})
-    world.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
-    assert isinstance(world.take(0, q.BOX_QUALITY), NoTask)
-    return world, a_machine(world)
-
-
-def test_a_machine_waits_for_verdicts_also_where_nobody_judges_boxes_yet() -> None:
-    world = World(some_images(10), settings=WITH_MACHINE)
-    world.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
-    assert not Standing.objects.filter(campaign=world.campaign, kind=q.BOX_QUALITY).exists()
-    a_machine(world)
-    assert turns(world) == settings_of(world.campaign.settings).trust.drawing_unjudged
-
-
-def test_a_machine_that_waits_for_verdicts_does_not_try_every_task(
-    tries: list[object], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    world, machine = to_draw(10)
-    most = settings_of(world.campaign.settings).trust.drawing_unjudged
-    looks: list[Machine] = []
-
-    def look(machine: Machine, **asked: int) -> Iterator[JudgedBox]:
-        looks.append(machine)
-        return judged_boxes(machine, **asked)
-
-    monkeypatch.setattr(machine_turns, "judged_boxes", look)
-    assert Task.objects.filter(campaign=world.campaign, kind=q.BOX_DRAWING, state="open").count() > most + 2
-    assert turns(world) == most
-    assert [getattr(one, "code", "") for one in tries] == [""] * most + ["unjudged"] and len(looks) == 1
-    tries.clear()
-    with CaptureQueriesContext(connection) as seen:
-        assert turns(world) == 0
-        assert machine_turns.take_turn(world.images()[0].pk, submission.submit) == 0
-    assert tries == [] and len(looks) == 1
-    assert len(seen) <= 16 and not any("FOR NO KEY" in one["sql"] for one in seen.captured_queries)
-    # A verdict, and it goes on.
-    world.submit(0, world.held(0, q.BOX_QUALITY), then=False)
-    assert Judgment.objects.filter(worker=machine.worker).count() + turns(world) > most
-
-
-def test_a_machine_that_is_suspended_tries_nothing(tries: list[object]) -> None:
-    world, machine = to_draw(2)
-    Standing.objects.filter(worker=machine.worker).update(state="suspended")
-    assert turns(world) == 0 and tries == []
-
-
 def test_images_whose_tasks_the_machine_gave_back_do_not_keep_it_from_older_ones() -> None:
     world, machine = to_draw(2)
     newest = OpenImage.objects.filter(campaign=world.campaign).order_by("-changed_at")[0]
@@ -455,17 +294,6 @@ def test_a_task_that_a_person_takes_meanwhile_does_not_end_the_turn(monkeypatch:
 
     monkeypatch.setattr(machine_turns, "take_machine_lease", take)
     assert turns(world) == len(asked) - 1 > 0
-
-
-def test_a_machine_that_is_reinstated_begins_anew() -> None:
-    world = World(settings=WITH_MACHINE)
-    machine = a_machine(world)
-    discarding.suspend_worker(campaign=world.campaign, worker=machine.worker.pk, reason="look")
-    assert machine_at_work(world.campaign.pk) is None
-    discarding.reinstate_worker(campaign=world.campaign, worker=machine.worker.pk)
-    assert machine_at_work(world.campaign.pk) == machine
-    with pytest.raises(discarding.CannotDo, match="a machine answers coref_link, box_drawing"):
-        discarding.suspend_worker(campaign=world.campaign, worker=machine.worker.pk, kind=q.BOX_QUALITY)
 
 
 def test_the_newest_machine_works_or_none() -> None:
@@ -528,7 +356,6 @@ def test_bad_input_in_one_line() -> None:
 
 
 def _cursor():
-    from django.db import connection
 
     return connection.cursor()
 

@@ -9,6 +9,7 @@ import pytest
 
 from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
+from tests.evaluation.systems.localizing import give_words, train
 from tests.evaluation.systems.scenes import make_scenes
 from tests.models_core.systems.conftest import one_tagger as one_tagger
 from tests.models_core.systems.worlds import examples, vectors
@@ -59,3 +60,11 @@ def own(tmp_path: Path) -> Path:
 @pytest.fixture
 def scenes(db: None, data_dir: Path, tmp_path: Path) -> str:
     return make_scenes(tmp_path)
+
+
+@pytest.fixture
+def grounded(scenes: str, tmp_path: Path) -> str:
+    """A system that learned which phrase means which region; word vectors tell the things apart."""
+    give_words(tmp_path)
+    train("grounded")
+    return "grounded"

@@ -5,76 +5,38 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError
-from django.test import Client
 
 from annotation import jobs
-from annotation.models import Account, Corpus, Job, Layer
+from annotation.models import Job, Layer
 from annotation.selectors.records import stream_records
-from annotation.workers.api_tokens import make_api_token
 from evaluation.models import LocalizationSet, PhraseLocalization, Run, System
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.features.store import feature_set
 from evaluation.services.localizations.kept_scores import kept_reports
 from evaluation.services.localizations.sets import detections_of, localized_mentions, remove_localization_set
 from evaluation.services.systems.training import system_named
-from evaluation.web.systems import localizations as localization_pages
 from models_core.estimators.region_phrase import RegionPhraseCCA
 from models_core.features.text.phrases import phrase_text
 from tests.evaluation.database.conftest import said
-from tests.evaluation.systems.scenes import BOXES, THINGS
+from tests.evaluation.systems.localizing import (
+    by_api,
+    give_words,
+    layer_name,
+    localized,
+    scored,
+    train,
+    values,
+)
+from tests.evaluation.systems.scenes import BOXES
 from tests.web import world
 from tests.web.staff import press, words
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def grounded(scenes: str, tmp_path: Path) -> str:
-    """A system that learned which phrase means which region; word vectors tell the things apart."""
-    give_words(tmp_path)
-    train("grounded")
-    return "grounded"
-
-
-def give_words(folder: Path, without: tuple[str, ...] = ()) -> None:
-    words = [word for word in (*THINGS, "small", "near", "unseen") if word not in without]
-    vectors = np.random.default_rng(3).standard_normal((len(words), 8)).astype(np.float32)
-    np.savez(folder / "words.npz", vectors=vectors, ids=np.array(words))
-    import_features(FeatureImport(corpus="scenes", name="words", path=folder / "words.npz", kind="word"))
-
-
-def train(name: str, *options: Any, recipe: str = "Region-phrase-CCA") -> None:
-    said(
-        *("train_system", name, "--recipe", recipe, "--corpus", "scenes", "--regions", "parts"),
-        *("--words", "words", "--layer", layer_name(), *options),
-    )
-
-
-def layer_name() -> str:
-    return Layer.objects.get().name
-
-
-def localized(system: str, *options: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(said("localize", system, *options, "--json"))
-    return found
-
-
-def scored(name: str, *options: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(
-        said("score_localization", name, "--resamples", 50, *options, "--json")
-    )
-    return found
-
-
-def values(report: dict[str, Any]) -> dict[str, float]:
-    return {one["measure"]: one["value"] for one in report["measures"]}
 
 
 def test_phrases_are_localized_kept_and_better_than_by_chance(grounded):
@@ -101,110 +63,6 @@ def test_phrases_are_localized_kept_and_better_than_by_chance(grounded):
     assert [one["category"] for one in report["categories"]] == ["other"]
     assert report["frequent"][0]["phrase"] == "near"
     assert sum(one["mentions"] for one in report["frequent"]) == 60
-
-
-def test_what_is_exported_is_read_again_and_scores_alike(grounded, tmp_path):
-    out = tmp_path / "found.jsonl"
-    assert localized(grounded, "--out", out)["file"] == str(out)
-    said("export_localizations", grounded, "--out", tmp_path / "again.jsonl")
-    assert (tmp_path / "again.jsonl").read_text() == out.read_text()
-    ask = ("import_localizations", "theirs", out, "--corpus", "scenes", "--json")
-    made = json.loads(said(*ask))
-    assert (made["images"], made["mentions"], made["phrases"], made["clipped"]) == (15, 60, 13, 0)
-    assert json.loads(said(*ask))["unchanged"]
-    ours, theirs = scored(grounded), scored("theirs", "--layer", layer_name(), "--against", grounded)
-    assert values(ours) == values(theirs) and ours["everywhere"] and theirs["everywhere"]
-    assert {one["difference"] for one in theirs["differences"]} == {0}
-    assert [one["measure"] for one in theirs["differences"]] == ["R@1", "R@10", "R@100", "AP", "mAP"]
-    lines = [line for line in out.read_text().splitlines() if "detections" not in line]
-    (tmp_path / "mentions.jsonl").write_text("\n".join(lines[:40]))
-    said("import_localizations", "some", tmp_path / "mentions.jsonl", "--corpus", "scenes")
-    some = scored("some", "--layer", layer_name(), "--split", "test", "--against", grounded)
-    assert (some["mentions"], some["predicted"], some["everywhere"]) == (60, 40, False)
-    worse = some["differences"][2]
-    assert worse["measure"] == "R@100" and worse["difference"] == pytest.approx(-1 / 3) and worse["high"] < 0
-    of_categories = some["differences"][4]
-    assert of_categories["first"] == values(some)["mAP"] and of_categories["second"] == values(ours)["mAP"]
-    assert of_categories["difference"] == pytest.approx(of_categories["first"] - of_categories["second"])
-    assert of_categories["low"] <= of_categories["difference"] <= of_categories["high"] and of_categories["p"]
-    assert not LocalizationSet.objects.get(name="some").scores
-    text = said("score_localization", "some", "--layer", layer_name(), "--split", "test", "--keep")
-    (report,) = kept_reports(LocalizationSet.objects.get(name="some"))
-    assert (report["mentions"], report["subset"], report["whole"]) == (60, "split test", False)
-    assert "20 mentions have no prediction and count as missed." in text
-    assert "AP is of the images of each phrase's mentions alone" in text
-    assert "The most frequent phrases" in text
-    with pytest.raises(CommandError, match="localization set 'theirs' already exists with another system"):
-        said("import_localizations", "theirs", tmp_path / "mentions.jsonl", "--corpus", "scenes")
-
-
-GOOD = {"image": "0.png", "caption": 0, "start": 0, "end": 1, "phrase": "a", "regions": [[1, 1, 2, 2, 0.5]]}
-BAD_LINES: tuple[tuple[dict[str, Any], str], ...] = (
-    ({"image": "x.png"}, "image 'x.png' is not of corpus 'scenes'"),
-    ({"start": 2, "end": 2}, "words 2 to 2 of caption 0 are no mention"),
-    ({"end": 2, "regions": [[1, 1, 2, 2]]}, "is not xmin, ymin, xmax, ymax and a score"),
-    ({"end": 2, "regions": [[3, 1, 2, 2, 1]]}, "corners in the wrong order"),
-    ({"end": 2, "regions": 5}, "not iterable"),
-    ({}, "the mention 0:0-1 of '0.png' comes twice: in line 1 too"),
-    ({"caption": 10**12}, "image '0.png' has no caption 1000000000000: it has 2, counted from 0"),
-    ({"start": 1.5, "end": 3}, "start 1.5 is no whole number"),
-    ({"end": 7}, "words 0 to 7 are beyond caption 0 of '0.png', which has 6"),
-    ({"end": 2, "regions": [[1, 1, 2, 2, 1e39]]}, "has a number beyond single precision"),
-    ({"end": 2, "phrase": "\x00"}, "is no text"),
-    ({"end": 2, "phrase": "\ud800"}, "surrogates not allowed"),
-)
-
-
-def test_a_line_that_cannot_be_is_named(scenes, tmp_path):
-    file = tmp_path / "bad.jsonl"
-    lines = [(json.dumps({**GOOD, **change}), says) for change, says in BAD_LINES]
-    others = (
-        ("[1]", "is no object"),
-        ('{"image": "0.png"}', "lacks 'caption'"),
-        ("{", ""),
-        ("[" * 100_000, "recursion"),
-    )
-    for line, says in (*lines, *others):
-        file.write_text(json.dumps(GOOD) + "\n\n" + line + "\n")
-        with pytest.raises(CommandError) as refused:
-            said("import_localizations", "bad", file, "--corpus", "scenes")
-        told = str(refused.value)
-        assert "bad.jsonl" in told and "line 3" in told and says in told and "\n" not in told
-    assert not LocalizationSet.objects.exists()
-    seen = [json.dumps({"phrase": phrase, "detections": []}) for phrase in ("A man", "a dog", "the Man")]
-    file.write_text("\n".join([json.dumps(GOOD), *seen]))
-    with pytest.raises(CommandError, match="line 4: the phrase 'man', .* has detections in line 2 too"):
-        said("import_localizations", "bad", file, "--corpus", "scenes")
-    file.write_text("\n")
-    with pytest.raises(CommandError, match="has no mention"):
-        said("import_localizations", "bad", file, "--corpus", "scenes")
-
-
-def test_the_digest_says_of_which_image_each_prediction_is(scenes, tmp_path):
-    detected = {"phrase": "a dog", "detections": [["0.png", 1, 1, 2, 2, 0.5]]}
-    of_image = {"mention": {**GOOD, "image": "1.png"}, "detected": GOOD, "again": GOOD, "neither": GOOD}
-    of_phrase = {"detected": [["1.png", 1, 1, 2, 2, 0.5]]}
-    digests = {}
-    for name, mention in of_image.items():
-        lines = [mention, {**detected, "detections": of_phrase.get(name, detected["detections"])}]
-        (tmp_path / f"{name}.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
-        said("import_localizations", name, tmp_path / f"{name}.jsonl", "--corpus", "scenes")
-        digests[name] = LocalizationSet.objects.get(name=name).digest
-    assert digests["again"] == digests["neither"]
-    assert len(set(digests.values())) == 3
-
-
-def test_regions_outside_of_their_picture_are_cut_and_counted(scenes, tmp_path):
-    file = tmp_path / "out.jsonl"
-    regions = [[-3, 1, 50, 90, 0.9], [101, 1, 120, 20, 0.8], [1, 1, 20, 20, 0.7]]
-    line = {"image": "0.png", "caption": 0, "start": 0, "end": 2, "phrase": "A dog", "regions": regions}
-    file.write_text(json.dumps(line))
-    text = said("import_localizations", "out", file, "--corpus", "scenes")
-    assert (
-        "1 regions reached out of their picture and were cut, 1 lay wholly outside and were left out" in text
-    )
-    (one,) = localized_mentions(LocalizationSet.objects.get())
-    np.testing.assert_allclose(one.regions, [[1, 1, 50, 60, 0.9], [1, 1, 20, 20, 0.7]])
 
 
 def test_what_cannot_be_learned_localized_or_scored_is_named(grounded, tmp_path):
@@ -352,106 +210,6 @@ def test_what_proposals_allow_is_of_all_of_them_however_few_are_kept(grounded, t
         told = {row["measure"] for row in report["measures"] if "of the kept regions" in row["remark"]}
         assert told == (set(of_regions) if remark else set())
     assert "are of the kept regions" in said("score_localization", "theirs", "--layer", layer_name())
-
-
-def test_what_counts_in_a_file_is_the_score_and_other_orders_are_told(scenes, tmp_path):
-    regions = [[1, 1, 20, 20, 0.2], [1, 1, 30, 30, 0.9], [1, 1, 40, 40, 0.2], [1, 1, 50, 50, 0.9 + 1e-12]]
-    detected = {"phrase": "a dog", "detections": [["0.png", *region] for region in regions]}
-    tied = {**GOOD, "image": "1.png", "regions": [regions[1], regions[3], regions[0]]}
-    file = tmp_path / "unordered.jsonl"
-    file.write_text("\n".join(json.dumps(line) for line in ({**GOOD, "regions": regions}, tied, detected)))
-    told = said("import_localizations", "unordered", file, "--corpus", "scenes")
-    assert "2 lines did not stand in the order of their scores, and were put in it" in told
-    kept = LocalizationSet.objects.get()
-    one, other = localized_mentions(kept)
-    (phrase,) = detections_of(kept)
-    in_order = np.asarray(regions)[[1, 3, 0, 2]]
-    np.testing.assert_allclose(one.regions, in_order)
-    np.testing.assert_allclose(phrase.regions, in_order)
-    np.testing.assert_allclose(other.regions, in_order[:3])
-    again = json.loads(said("import_localizations", "unordered", file, "--corpus", "scenes", "--json"))
-    assert (again["reordered"], again["unchanged"]) == (0, True)
-
-
-def test_predictions_from_a_file_are_imported_by_page_and_api(scenes, tmp_path, data_dir, monkeypatch):
-    """All of a file, or nothing with the line that is wrong; a system of another corpus is not there."""
-    ada, page = world.signed_in("ada", "researcher"), "/evaluation/add-system/"
-    other = Corpus.objects.create(name="other", format="f", source="s", published=True)
-    System.objects.create(name="elsewhere", origin="recipe", corpus=other)
-    System.objects.create(name="here", origin="recipe", corpus=Corpus.objects.get(name="scenes"))
-
-    def send(*lines: Any, **fields: str) -> Any:
-        held = "\n".join(json.dumps(line) for line in lines).encode()
-        about = {"act": "localizations", "name": "theirs", "corpus": "scenes", **fields}
-        return ada.post(page, {**about, "file": SimpleUploadedFile("found.jsonl", held)}, follow=True)
-
-    unordered = {**GOOD, "regions": [[1, 1, 2, 2, 0.1], [-1, 1, 2, 2, 0.5], [500, 1, 501, 2, 0.5]]}
-    for lines, fields, says in (
-        ((GOOD, {**GOOD, "end": 99}), {}, "found.jsonl, line 2: words 0 to 99 are beyond caption 0"),
-        ((GOOD,), {"system": "elsewhere"}, "There is no system “elsewhere” of scenes."),
-        ((GOOD,), {"corpus": "nowhere"}, "There is no corpus “nowhere” here."),
-        ((GOOD,), {"name": "a b"}, "localization set name 'a b': expected letters"),
-    ):
-        refused = send(*lines, **fields)
-        assert refused.status_code == 409 and says in words(refused), words(refused)
-    assert not LocalizationSet.objects.exists() and not list((data_dir / "uploads").glob("*"))
-    with pytest.raises(CommandError, match="system 'elsewhere' is of corpus 'other'; name one of corpus"):
-        (tmp_path / "good.jsonl").write_text(json.dumps(GOOD))
-        said(
-            "import_localizations",
-            "x",
-            tmp_path / "good.jsonl",
-            "--corpus",
-            "scenes",
-            "--system",
-            "elsewhere",
-        )
-    shown = words(send(unordered, system="here"))
-    for told in (
-        "Localization set “theirs” was added.",
-        "1 region reached out of its picture and was cut.",
-        "1 region lay wholly outside its picture and was left out.",
-        "1 line was not in the order of its scores, and was put in it.",
-        "Split not stated",
-    ):
-        assert told in shown, told
-    kept = LocalizationSet.objects.get()
-    assert kept.made_by is not None and kept.made_by.name == "here"
-    assert (kept.source, kept.clipped) == ("found.jsonl", 1)
-    assert "of this file already exists: nothing has changed" in words(send(unordered, system="here"))
-    monkeypatch.setattr(localization_pages, "READ_AT_ONCE", 100)
-    assert "Use the command import_localizations." in words(send(unordered, name="large"))
-    monkeypatch.undo()
-    sent = {
-        "name": "sent",
-        "corpus": "scenes",
-        "file": SimpleUploadedFile("x.jsonl", json.dumps(GOOD).encode()),
-    }
-    made = api_client("ada").post("/api/v1/localization-sets", sent)
-    assert made.status_code == 201 and made["Location"].endswith("/localization-sets/sent")
-    assert {key: made.json()[key] for key in ("mentions", "images", "reordered")} == {
-        "mentions": 1,
-        "images": 1,
-        "reordered": 0,
-    }
-    sent["file"] = SimpleUploadedFile("x.jsonl", b"[]")
-    wrong = api_client("ada").post("/api/v1/localization-sets", {**sent, "name": "wrong"})
-    assert wrong.status_code == 409 and "x.jsonl, line 1: is no object" in wrong.json()["detail"]
-    bob = world.signed_in("bob", "annotator")
-    assert bob.post(page, {"act": "localizations"}).status_code == 403
-    assert LocalizationSet.objects.count() == 2
-
-
-def api_client(who: str) -> Client:
-    """A program of this account."""
-    account = Account.objects.get(username=who)
-    _, secret = make_api_token(account=account, name="test", days=1, writes=True)
-    return Client(headers={"Authorization": f"Bearer {secret}"})
-
-
-def by_api(who: str, path: str) -> Any:
-    """What the API answers a program of this account."""
-    return api_client(who).get(f"/api/v1/{path}").json()
 
 
 def next_page(page: str) -> str:

@@ -1,0 +1,62 @@
+"""A system that localizes phrases, and its commands and calls, as tests use them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from django.test import Client
+
+from annotation.models import Account, Layer
+from annotation.workers.api_tokens import make_api_token
+from evaluation.services.features.importing import FeatureImport, import_features
+from tests.evaluation.database.conftest import said
+from tests.evaluation.systems.scenes import THINGS
+
+
+def give_words(folder: Path, without: tuple[str, ...] = ()) -> None:
+    words = [word for word in (*THINGS, "small", "near", "unseen") if word not in without]
+    vectors = np.random.default_rng(3).standard_normal((len(words), 8)).astype(np.float32)
+    np.savez(folder / "words.npz", vectors=vectors, ids=np.array(words))
+    import_features(FeatureImport(corpus="scenes", name="words", path=folder / "words.npz", kind="word"))
+
+
+def train(name: str, *options: Any, recipe: str = "Region-phrase-CCA") -> None:
+    said(
+        *("train_system", name, "--recipe", recipe, "--corpus", "scenes", "--regions", "parts"),
+        *("--words", "words", "--layer", layer_name(), *options),
+    )
+
+
+def layer_name() -> str:
+    return Layer.objects.get().name
+
+
+def localized(system: str, *options: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(said("localize", system, *options, "--json"))
+    return found
+
+
+def scored(name: str, *options: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(
+        said("score_localization", name, "--resamples", 50, *options, "--json")
+    )
+    return found
+
+
+def values(report: dict[str, Any]) -> dict[str, float]:
+    return {one["measure"]: one["value"] for one in report["measures"]}
+
+
+def api_client(who: str) -> Client:
+    """A program of this account."""
+    account = Account.objects.get(username=who)
+    _, secret = make_api_token(account=account, name="test", days=1, writes=True)
+    return Client(headers={"Authorization": f"Bearer {secret}"})
+
+
+def by_api(who: str, path: str) -> Any:
+    """What the API answers a program of this account."""
+    return api_client(who).get(f"/api/v1/{path}").json()

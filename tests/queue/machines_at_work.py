@@ -1,0 +1,68 @@
+"""Worlds in which a machine draws, and its turns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from annotation.campaigns import machines
+from annotation.models import (
+    Machine,
+)
+from annotation.protocol import questions as q
+from annotation.protocol.gold import Truth
+from annotation.protocol.machines import Proposals, ProposedBox
+from annotation.protocol.terms import Box
+from annotation.queue import machine_turns, submission
+from annotation.queue.leases import NoTask
+from tests.factories import some_images
+from tests.queue.world import TRUSTING, World
+
+WITH_MACHINE = {**TRUSTING, "machine": {"share": 1.0}}
+
+
+def proposals_of(truth: Truth, *, chance: float = 0.9, wrong: bool = False) -> Proposals:
+    """For each mention its chain's gold boxes, or a corner of the picture."""
+    corner = (Box(1, 1, 4, 4),)
+    return {
+        name: [ProposedBox(box, chance) for box in (corner if wrong else truth.boxes[chain])]
+        for name, chain in truth.chain_of.items()
+    }
+
+
+def a_machine(world: World, *, wrong: bool = False, chance: float = 0.9) -> Machine:
+    machine = machines.machine_add(campaign=world.campaign, name="drawer")
+    machines.machine_learnt(machine, images=0, source="the truth")
+    found = [
+        (truth.image, proposals_of(truth, wrong=wrong, chance=chance)) for truth in world.truths.values()
+    ]
+    assert machines.store_proposals(machine, found) == len(found)
+    return machine
+
+
+def turns(world: World) -> int:
+    return machine_turns.take_turns(world.campaign, submission.submit)
+
+
+def work(world: World) -> int:
+    """People and the machine answer in turn until nobody gets anything; how many answers people gave."""
+    given = 0
+    while True:
+        before = given
+        turns(world)
+        for worker in range(len(world.workers)):
+            for kind in q.QUESTIONS:
+                found = world.take(worker, kind)
+                if not isinstance(found, NoTask):
+                    world.submit(worker, found, then=False)
+                    given += 1
+                    turns(world)
+        if given == before:
+            return given
+
+
+def to_draw(images: int, **settings: Any) -> tuple[World, Machine]:
+    """A world whose people have done all that comes before drawing, and who may judge boxes."""
+    world = World(some_images(images), settings={**WITH_MACHINE, **settings})
+    world.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
+    assert isinstance(world.take(0, q.BOX_QUALITY), NoTask)
+    return world, a_machine(world)
