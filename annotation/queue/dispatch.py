@@ -285,7 +285,7 @@ def why_drawer_waits(
 
     Nobody waits where there is nobody else who may judge boxes, nor for a box for longer than
     `drawing_wait_minutes`: what others leave lying cannot stop a campaign. A `machine` waits also where
-    nobody judges boxes yet, as at the begin of a campaign: people draw meanwhile.
+    nobody judges boxes yet, as when a campaign begins: people draw meanwhile.
     """
     found = why_drawers_wait(cursor, [(holder, settings)], at, machine=machine)
     return found.get((holder.campaign, holder.standing.kind))

@@ -118,7 +118,8 @@ def layer_mentions_stream_call(call: ApiCall, corpus: Corpus, layer: str) -> Str
         raise missing(
             _("Corpus “%(corpus)s” has no layer “%(name)s”.") % {"corpus": corpus.name, "name": layer}
         ) from None
-    called = _called(call, f"{corpus.name}-{layer}", *simulated_layers([found] if found else []))
+    simulated = simulated_layers([found] if found else [])
+    called = _called(call, f"{corpus.name}-{layer}", simulated[0] if simulated else "")
     rows = (row for record in stream_records(corpus=corpus, layer=found) for row in _mentions(record))
     return _stream(MENTION_COLUMNS, rows, called)
 
