@@ -8,13 +8,11 @@ regular expression.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Protocol
-
-from HanTa.HanoverTagger import HanoverTagger
 
 from annotation.protocol.chunker import mending
 from annotation.protocol.chunker.wordlists import entries
+from models_core.features.text.hanta import english_tagger
 
 _ARTICLE = "A"  # a, an, the, no, every
 _DETERMINER = "D"  # his, some, another
@@ -50,7 +48,6 @@ _BY_WORD = {
 }  # fmt: skip
 _DEGREES = frozenset("very too so more most quite rather well about almost over pretty".split())
 _AFTER_NOUN = ("looking", "down", "up")  # adjectives that follow a noun: "button down shirt"
-_REMEMBERED = 2**16  # words, the last that were looked up
 _LONGEST_WORD = 40  # HanTa's analysis of a word grows with the square of its length
 
 
@@ -62,15 +59,10 @@ class Tagger(Protocol):
 
 
 class CaptionTagger:
-    """HanTa's English model, then the rules of `mending`. Loads in a tenth of a second.
-
-    What parts of speech a word can be depends on the word alone, and captions have few different ones: each
-    is looked up once.
-    """
+    """HanTa's English model, then the rules of `mending`."""
 
     def __init__(self) -> None:
-        self._hanta = HanoverTagger("morphmodel_en.pgz")
-        self._hanta.analyze_forward = lru_cache(_REMEMBERED)(self._hanta.analyze_forward)
+        self._hanta = english_tagger()
 
     def tag(self, tokens: Sequence[str]) -> str:
         """A letter for each token, which says its part of speech as the chunker's pattern reads it."""

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from HanTa.HanoverTagger import HanoverTagger
-
+from models_core.features.text.hanta import english_tagger
 from models_core.features.text.stopwords import STOP_WORDS
 from models_core.features.text.tokens import tokenise
 
@@ -44,15 +43,13 @@ def content(lemmatised: str) -> tuple[str, ...]:
 
 
 class Lemmatiser:
-    """HanTa's English model. Loads in a tenth of a second; some 2,500 captions a second.
+    """HanTa's English model; some 2,500 captions a second.
 
-    The lemma of a word depends on its part of speech alone, and which parts of speech it can be on the word
-    alone. Captions have few different words: each is looked up once.
+    The lemma of a word depends on its part of speech alone: each pair of the two is looked up once.
     """
 
     def __init__(self) -> None:
-        self._hanta = HanoverTagger("morphmodel_en.pgz")
-        self._hanta.analyze_forward = lru_cache(_REMEMBERED)(self._hanta.analyze_forward)
+        self._hanta = english_tagger()
         self._lemma = lru_cache(_REMEMBERED)(self._analysed)
 
     def content(self, caption: str) -> tuple[str, ...]:
