@@ -1,6 +1,6 @@
 // The words on the page whose colour is too near to that behind them, as HTML: WCAG 2.2, 1.4.3.
 // axe finds that too, in twenty times as long. What lies behind words is told by the elements around them;
-// words on a picture are left out, as axe leaves them out. Where both were tried, this found all that axe did.
+// words in or on a picture are left out, as axe leaves them out. Where both were tried, this found all that axe did.
 () => {
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
   const known = new Map();
@@ -46,7 +46,7 @@
       width > 1 &&
       height > 1 &&
       element.checkVisibility({ opacityProperty: true, visibilityProperty: true }) &&
-      !element.closest(":disabled, [aria-disabled=true], [inert], picture, canvas")
+      !element.closest("svg, :disabled, [aria-disabled=true], [inert]")
     );
   };
   const worded = (element) =>
@@ -56,7 +56,7 @@
     const below = behind(element);
     if (!below) return false;
     const style = getComputedStyle(element);
-    const [red, green, blue, alpha] = read(element instanceof SVGElement ? style.fill : style.color);
+    const [red, green, blue, alpha] = read(style.color);
     const words = over([red, green, blue, alpha * below.opacity], below.colour);
     const [more, less] = [luminance(words), luminance(below.colour)].sort((one, other) => other - one);
     const size = parseFloat(style.fontSize);
