@@ -45,6 +45,7 @@ LIBRARIES = """
     numpy scipy.sparse scipy.sparse.linalg scipy.linalg scipy.optimize scipy.stats numba safetensors.numpy
     PIL.Image PIL.ImageOps cv2 ijson ijson.backends.yajl2_c defusedxml.ElementTree defusedxml.sax
     HanTa.HanoverTagger Stemmer spellchecker threadpoolctl
+    cryptography.fernet cryptography.x509 jwt pyotp segno jinja2 pydantic.dataclasses
     psycopg2.extras redis dj_database_url csp.constants csp.checks csp.apps csp.middleware csp.decorators
     celery.bin.celery celery.bin.worker celery.bin.beat celery.apps.worker celery.apps.beat celery.beat
     celery.worker.worker celery.worker.consumer celery.worker.strategy celery.worker.pidbox
@@ -79,7 +80,8 @@ LIBRARIES = """
     django.views.decorators.clickjacking django.views.decorators.http django.views.defaults
     django.views.generic django.views.i18n
     concurrent.futures.thread multiprocessing.connection multiprocessing.synchronize
-    http.client http.server urllib.request logging.config shelve sqlite3 tomllib zipfile code
+    http.client http.server urllib.request logging.config shelve smtplib sqlite3 tarfile tomllib
+    unittest.mock zipfile code
 """.split()
 
 #: Rooms of ours that know no framework (pyproject.toml, contract "pure"), and so nothing of settings.

@@ -15,7 +15,6 @@ from tests.browser.conftest import Open, sign_in
 from tests.browser.looks import for_everybody
 from tests.browser.test_evaluation_pages import work_done
 from tests.evaluation.systems.conftest import IMAGES, SPLITS
-from tests.models_core.systems.conftest import one_tagger as one_tagger
 from tests.models_core.systems.worlds import examples, vectors
 from tests.web import world as people
 

@@ -4,4 +4,3 @@ from tests.evaluation.systems.conftest import corpus as corpus
 from tests.evaluation.systems.conftest import data_dir as data_dir
 from tests.evaluation.systems.conftest import features as features
 from tests.evaluation.systems.conftest import own as own
-from tests.models_core.systems.conftest import one_tagger as one_tagger

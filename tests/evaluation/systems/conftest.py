@@ -11,7 +11,6 @@ from annotation.datasets.importing import import_records
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from tests.evaluation.systems.localizing import give_words, train
 from tests.evaluation.systems.scenes import make_scenes
-from tests.models_core.systems.conftest import one_tagger as one_tagger
 from tests.models_core.systems.worlds import examples, vectors
 
 IMAGES = 60

@@ -22,7 +22,7 @@ OLDER = Path(__file__).with_name("older")
 
 
 @pytest.mark.parametrize("name", ["BoW5", "NN5-F1-idf"])
-def test_a_stored_system_scores_as_it_did(name: str, one_tagger: None, tmp_path: Path) -> None:
+def test_a_stored_system_scores_as_it_did(name: str, tmp_path: Path) -> None:
     wanted = np.load(OLDER / "scores.npz")
     new = material(60).take(range(48, 60))
     system = TrainedSystem.load(OLDER / name)
