@@ -146,6 +146,7 @@ def _copied(case: Any) -> Any:
         "media_type",
         "multipart_content_types",
     )
+    parts += ["media_type", "multipart_content_types"]
     own = {part: deepcopy(getattr(case, part)) for part in parts}
     return type(case)(case.operation, case.method, case.path, meta=deepcopy(case._meta), **own)
 

@@ -6,13 +6,16 @@ It goes on, or ends as asked; in the end all stands once, as if nothing had happ
 from __future__ import annotations
 
 import contextlib
+import os
 import pkgutil
+import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connections
 
 from annotation import jobs
 from annotation.jobs.rows import LOST
@@ -43,7 +46,7 @@ from tests.evaluation.rounds.conftest import CORPUS, SMALL, World
 from tests.evaluation.rounds.steps import BAD, GOOD, asked, opening, training, uploaded
 from tests.evaluation.systems.scenes import write_parses
 from tests.jobs import workers
-from tests.jobs.conftest import CELERY_FIRST, Delivery, sending_to
+from tests.jobs.conftest import INSTALLATIONS, Delivery, sending_to
 from tests.jobs.holding import held, hold
 from tests.jobs.test_deliveries import pass_time
 from tests.jobs.workers import wait_for, wait_until
@@ -182,7 +185,51 @@ def a_round(world: World, recipes: dict[str, str], tmp_path: Path) -> Round:
     )
 
 
-@pytest.mark.parametrize("installation", CELERY_FIRST, indirect=True)
+def test_each_job_of_a_round_outlives_its_killed_process(a_round: Round, data_dir: Path) -> None:
+    """Dearer than a test may be: a round has thirty jobs. Each is begun by a process that is killed in the
+    midst of it, and brought to its end by this one, which has seen nothing of it. That process is a fork of
+    this one: a worker's start costs more than most of the jobs."""
+    kinds = set()
+    for kind, phase, arguments in a_round.jobs():
+        kinds.add(kind)
+        hold(data_dir).write_text(phase)
+        job = jobs.enqueue(kind=kind, arguments=arguments)
+        with working_apart(job) as pid:
+            wait_until(
+                held(data_dir).exists,
+                f"{kind} to come to {phase!r}; it is {Job.objects.get(pk=job.pk).phase!r}",
+            )
+            os.kill(pid, signal.SIGKILL)
+        hold(data_dir).unlink()
+        held(data_dir).unlink()
+        assert Job.objects.get(pk=job.pk).state == Job.RUNNING
+        pass_time(seconds=LOST + 1)
+        assert jobs.sweep_jobs() == jobs.SweptJobs(again=1)
+        assert jobs.run_queued_job(job.pk) == Job.DONE
+        assert Job.objects.get(pk=job.pk).attempts == 2
+    assert kinds == KINDS
+    a_round.check()
+
+
+@contextlib.contextmanager
+def working_apart(job: Job) -> Iterator[int]:
+    """A fork of this process that runs the job; its id, which is its own until it is left."""
+    connections.close_all()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            jobs.run_queued_job(job.pk)
+        finally:
+            os._exit(1)  # nothing of the tests is torn down twice
+    try:
+        yield pid
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+@pytest.mark.slow  # without it, the same by forked processes, and workers are killed in jobs/test_deliveries.py
+@pytest.mark.parametrize("installation", INSTALLATIONS, indirect=True)
 def test_each_job_of_a_round_outlives_its_killed_worker(
     installation: Delivery, a_round: Round, data_dir: Path
 ) -> None:
