@@ -62,8 +62,10 @@ def is_there(process: int) -> bool:
 def test_it_ends_with_all_its_processes_and_writes_nothing_outside_the_data_folder(
     tmp_path: Path, how: signal.Signals
 ) -> None:
+    migrated(tmp_path)
     with serving(tmp_path, fresh=how == signal.SIGINT) as server:
-        server.get("/readyz")
+        if how == signal.SIGINT:
+            server.get("/readyz")  # which loads the pages, for seconds: once will do
         jobs_process(server)
         processes = children(server.process.pid)
         assert len(processes) == 2
@@ -77,6 +79,7 @@ def test_it_ends_with_all_its_processes_and_writes_nothing_outside_the_data_fold
 def test_a_process_of_jobs_that_was_killed_is_replaced_and_ends_with_a_server_that_was_killed(
     tmp_path: Path,
 ) -> None:
+    migrated(tmp_path)
     with serving(tmp_path) as server:
         first = jobs_process(server)
         os.kill(first, signal.SIGKILL)

@@ -228,7 +228,7 @@ def working_apart(job: Job) -> Iterator[int]:
         os.waitpid(pid, 0)
 
 
-@pytest.mark.slow  # without it, the same by forked processes, and workers are killed in jobs/test_deliveries.py
+@pytest.mark.slow  # without it forks are killed, and workers in jobs/test_deliveries.py
 @pytest.mark.parametrize("installation", INSTALLATIONS, indirect=True)
 def test_each_job_of_a_round_outlives_its_killed_worker(
     installation: Delivery, a_round: Round, data_dir: Path
