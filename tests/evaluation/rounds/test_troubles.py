@@ -185,6 +185,7 @@ def a_round(world: World, recipes: dict[str, str], tmp_path: Path) -> Round:
     )
 
 
+@pytest.mark.only_on("postgresql")  # which sees for itself that who held its locks is gone
 def test_each_job_of_a_round_outlives_its_killed_process(a_round: Round, data_dir: Path) -> None:
     """Dearer than a test may be: a round has thirty jobs. Each is begun by a process that is killed in the
     midst of it, and brought to its end by this one, which has seen nothing of it. That process is a fork of
