@@ -6,6 +6,7 @@ It goes on, or ends as asked; in the end all stands once, as if nothing had happ
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import pkgutil
 import signal
@@ -185,11 +186,23 @@ def a_round(world: World, recipes: dict[str, str], tmp_path: Path) -> Round:
     )
 
 
+@pytest.fixture
+def unpainted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report is started again and again; how its figures look is for tests of figures to say."""
+    monkeypatch.setattr(building, "as_svg", lambda plot: "<svg/>")
+    monkeypatch.setattr(building, "as_pdf", lambda plot: b"%PDF")
+
+
 @pytest.mark.only_on("postgresql")  # which sees for itself that who held its locks is gone
-def test_each_job_of_a_round_outlives_its_killed_process(a_round: Round, data_dir: Path) -> None:
+def test_each_job_of_a_round_outlives_its_killed_process(
+    a_round: Round, data_dir: Path, unpainted: None
+) -> None:
     """Dearer than a test may be: a round has thirty jobs. Each is begun by a process that is killed in the
     midst of it, and brought to its end by this one, which has seen nothing of it. That process is a fork of
     this one: a worker's start costs more than most of the jobs."""
+    importlib.import_module(
+        "torch._dynamo"
+    )  # by name: what learns loads it, for seconds, and so would a fork
     kinds = set()
     for kind, phase, arguments in a_round.jobs():
         kinds.add(kind)
@@ -260,12 +273,7 @@ def test_each_job_of_a_round_outlives_its_killed_worker(
 
 
 @pytest.mark.slow  # without it, each job goes on after the death of its worker, and single ones are cancelled
-def test_each_job_of_a_round_is_cancelled_in_each_phase_and_goes_on(
-    a_round: Round, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # A report is started again for each of its phases; how its figures look is for tests of figures to say.
-    monkeypatch.setattr(building, "as_svg", lambda plot: "<svg/>")
-    monkeypatch.setattr(building, "as_pdf", lambda plot: b"%PDF")
+def test_each_job_of_a_round_is_cancelled_in_each_phase_and_goes_on(a_round: Round, unpainted: None) -> None:
     kinds = set()
     for kind, _, arguments in a_round.jobs():
         kinds.add(kind)
