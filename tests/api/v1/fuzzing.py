@@ -137,17 +137,8 @@ def operations(document: dict[str, Any]) -> list[Drawn]:
 
 def _copied(case: Any) -> Any:
     """A case as it was drawn."""
-    parts = (
-        "path_parameters",
-        "headers",
-        "cookies",
-        "query",
-        "body",
-        "media_type",
-        "multipart_content_types",
-    )
-    parts += ["media_type", "multipart_content_types"]
-    own = {part: deepcopy(getattr(case, part)) for part in parts}
+    names = "path_parameters headers cookies query body media_type multipart_content_types"
+    own = {part: deepcopy(getattr(case, part)) for part in names.split()}
     return type(case)(case.operation, case.method, case.path, meta=deepcopy(case._meta), **own)
 
 
