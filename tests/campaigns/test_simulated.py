@@ -19,10 +19,11 @@ from annotation.workers.payments import PaymentError
 from annotation.workers.pseudonyms import worker_of
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
+from tests.sizes import usually_on
 from tests.web import world as people
 from tests.web.staff import press, said, words
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, *usually_on("sqlite")]
 
 PAID = {**TRUSTING, "pay": {"basis": "item"}}
 

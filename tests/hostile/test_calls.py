@@ -26,7 +26,7 @@ def data(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Path
     settings.DATA_DIR = tmp_path / "data"
     settings.PROLIFIC_WEBHOOK_SECRET = platform.SECRET
     settings.PROLIFIC_JWKS = platform.KEY_SET
-    world.build(tmp_path / "made")
+    world.again(tmp_path / "made")
     return tmp_path / "data"
 
 

@@ -6,6 +6,8 @@ Small, since what is attacked is how calls are taken, not how much there is.
 from __future__ import annotations
 
 import io
+import shutil
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +41,8 @@ from evaluation.services.reports.request import ReportRequest
 from evaluation.services.runs.files import RunImport, import_run
 from evaluation.services.systems.upload import STORED_SCORES, upload_system
 from evaluation.services.weak.collections import import_collection
+from tests import worlds
+from tests.conftest import SCRATCH
 from tests.crowd import platform
 from tests.evaluation.database.conftest import matrix_file
 from tests.evaluation.database.pooled_world import UNTESTED
@@ -52,6 +56,21 @@ IMAGES = 6
 #: Campaigns of questions that are only counted, by what is asked.
 COUNTED = ("relevance", "graded", "captions", "regions")
 MEASURES = ["R@1", "MRR"]
+
+
+def again(folder: Path) -> None:
+    """What `build` makes, built once: the rows are put back, and the files copied into an empty DATA_DIR."""
+    kept = worlds.again("every operation can succeed", lambda: _kept(folder))
+    if not Path(settings.DATA_DIR).exists():
+        shutil.copytree(kept, settings.DATA_DIR)
+
+
+def _kept(folder: Path) -> Path:
+    """Build, and keep a copy of the files that the rows name."""
+    build(folder)
+    kept = Path(tempfile.mkdtemp(prefix="world-", dir=SCRATCH)) / "data"
+    shutil.copytree(settings.DATA_DIR, kept)
+    return kept
 
 
 def build(folder: Path) -> None:

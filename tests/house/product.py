@@ -54,12 +54,12 @@ def migrated(folder: Path) -> None:
     """What `manage.py migrate` leaves in `folder`, on SQLite: done once, and copied."""
     data = folder / "data"
     data.mkdir(exist_ok=True)
-    shutil.copy(_migrated(), data / "phrasebox.sqlite3")
+    shutil.copy(migrated_database(), data / "phrasebox.sqlite3")
 
 
 @functools.cache
-def _migrated() -> Path:
-    """An empty database with all tables."""
+def migrated_database() -> Path:
+    """An empty database with all tables, as `manage.py migrate` left it in a folder of its own."""
     folder = Path(tempfile.mkdtemp(prefix="phrasebox-migrated-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     done = manage(folder, "migrate", "--verbosity", "0")

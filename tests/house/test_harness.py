@@ -81,7 +81,7 @@ def test_a_server_ends_with_a_killed_test_run(tmp_path: Path) -> None:
             time.sleep(0.05)
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
 def test_an_interrupted_run_stops_its_servers_and_removes_their_folders(
     tmp_path: Path, how: signal.Signals
 ) -> None:
@@ -162,14 +162,6 @@ def test_a_test_left_out_fails_a_run_that_may_leave_nothing_out(tmp_path: Path) 
     assert child.returncode == 1
     must_not = said.partition("left out, and must not be")[2]
     assert "test_needs_a_server" in must_not and "test_needs_photographs" not in must_not
-    assert pytest_on(tmp_path).wait(timeout=PATIENCE) == 0
-
-
-def test_only_absent_real_data_may_leave_a_test_out(tmp_path: Path) -> None:
-    (tmp_path / "test_skips.py").write_text(SKIPS)
-    child = pytest_on(tmp_path, "--nothing-left-out", "-k", "photographs")
-    assert "real data absent" in child.communicate(timeout=PATIENCE)[0]
-    assert child.returncode == 0
 
 
 KINDS = """
@@ -212,7 +204,9 @@ def test_holds(): pass
 """
 
 
-def test_a_run_tells_at_its_end_what_failed_and_how(tmp_path: Path) -> None:
+def test_a_run_tells_at_its_end_what_failed_and_how_and_only_absent_real_data_may_leave_a_test_out(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "test_fails.py").write_text(FAILS)
     told = tmp_path / "told"
     assert pytest_on(tmp_path, f"--tell={told}").wait(timeout=PATIENCE) == 1
@@ -220,7 +214,10 @@ def test_a_run_tells_at_its_end_what_failed_and_how(tmp_path: Path) -> None:
     assert "test_counts (call at" in failures and "assert (1 + 1) == 3" in failures
     assert "test_asks (setup at" in failures and "no such server" in failures
     assert "test_holds" not in failures
-    assert pytest_on(tmp_path, f"--tell={told}", "-k", "holds").wait(timeout=PATIENCE) == 0
+    (tmp_path / "test_skips.py").write_text(SKIPS)
+    child = pytest_on(tmp_path, f"--tell={told}", "--nothing-left-out", "-k", "holds or photographs")
+    assert "real data absent" in child.communicate(timeout=PATIENCE)[0]
+    assert child.returncode == 0
     assert told.read_text() == ""
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import sys
 import time
 from pathlib import Path
@@ -16,7 +17,7 @@ from django.core.management import CommandError
 
 from annotation.management.commands import serve
 from annotation.management.commands.serve import Command, run_server
-from tests.house.product import PATIENCE, PRODUCTION, REPOSITORY, Server, manage, serving
+from tests.house.product import PATIENCE, PRODUCTION, REPOSITORY, Server, manage, migrated, serving
 from tests.services import free_port
 
 #: No Redis, but a server that is told of one leaves the jobs to others.
@@ -58,20 +59,27 @@ def is_there(process: int) -> bool:
 
 @linux
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_it_ends_with_all_its_processes(tmp_path: Path, how: signal.Signals) -> None:
+def test_it_ends_with_all_its_processes_and_writes_nothing_outside_the_data_folder(
+    tmp_path: Path, how: signal.Signals
+) -> None:
+    migrated(tmp_path)
     with serving(tmp_path, fresh=how == signal.SIGINT) as server:
+        if how == signal.SIGINT:
+            server.get("/readyz")  # which loads the pages, for seconds: once will do
         jobs_process(server)
         processes = children(server.process.pid)
         assert len(processes) == 2
         server.stop(how)
         assert server.process.returncode == 0
         assert not any(map(is_there, processes))
+        assert list((tmp_path / "home").iterdir()) == []
 
 
 @linux
 def test_a_process_of_jobs_that_was_killed_is_replaced_and_ends_with_a_server_that_was_killed(
     tmp_path: Path,
 ) -> None:
+    migrated(tmp_path)
     with serving(tmp_path) as server:
         first = jobs_process(server)
         os.kill(first, signal.SIGKILL)
@@ -99,25 +107,24 @@ enqueue(kind="export_dataset", arguments={"corpus": "none", "format": "entities"
 """
 
 
+def state_of_the_job(folder: Path) -> str:
+    """How the one job stands: read here, since a command costs a second of CPU each time."""
+    with contextlib.closing(sqlite3.connect(folder / "data" / "phrasebox.sqlite3", timeout=60)) as database:
+        ((state,),) = database.execute("SELECT state FROM annotation_job")
+    return str(state)
+
+
 def test_one_command_serves_and_does_the_jobs(tmp_path: Path) -> None:
-    assert manage(tmp_path, "migrate", "--verbosity", "0", fresh=True).returncode == 0
+    migrated(tmp_path)
     assert manage(tmp_path, "shell", "--no-imports", "-c", ASK).stderr == ""
     with serving(tmp_path) as server:
         deadline = time.monotonic() + PATIENCE
-        while True:
-            (job,) = json.loads(manage(tmp_path, "jobs", "--json").stdout)["jobs"]
-            if job["state"] == "failed":
-                break
-            assert time.monotonic() < deadline, job
+        while (state := state_of_the_job(tmp_path)) != "failed":
+            assert time.monotonic() < deadline, state
             time.sleep(0.2)
+        (job,) = json.loads(manage(tmp_path, "jobs", "--json").stdout)["jobs"]
         assert job["error"] == "unknown corpus 'none'; known: none"
         assert server.get("/readyz").status == 200
-
-
-def test_it_writes_nothing_outside_the_data_folder(tmp_path: Path) -> None:
-    with serving(tmp_path, fresh=True) as server:
-        server.get("/readyz")
-        assert list((tmp_path / "home").iterdir()) == []
 
 
 def test_a_taken_port_is_named_with_another_to_try(tmp_path: Path) -> None:

@@ -20,8 +20,9 @@ from annotation.formats import FormatError
 from annotation.images.pictures import PictureError
 from annotation.models import Caption, Corpus, Image
 from tests.intake.conftest import everything
+from tests.sizes import usually_on
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, *usually_on("sqlite")]
 
 
 def draw(path: Path, colour: int = 0) -> None:

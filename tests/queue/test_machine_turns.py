@@ -45,8 +45,9 @@ from tests.queue.machines_at_work import (
     work,
 )
 from tests.queue.world import World
+from tests.sizes import usually_on
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
 
 
 def test_a_machine_draws_and_people_judge() -> None:

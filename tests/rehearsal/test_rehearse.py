@@ -86,12 +86,12 @@ def test_an_unruly_crowd_with_leavers_finishes_and_nothing_is_amiss(clock):
 
 
 def test_tests_are_taken_before_work_and_who_fails_one_does_none_of_it(clock):
-    world = World([pictured(i) for i in range(6)], settings={"lease": LEASE}, workers=0)
+    world = World([pictured(i) for i in range(4)], settings={"lease": LEASE}, workers=0)
     from_gold(campaign=world.campaign, layer=world.corpus.layers.get(name="import"))
     done = run_campaign_crowd(
         campaign=world.campaign,
         plan=CrowdPlan(
-            mix={"perfect": 6, "random": 2}, seed=1, conduct=ORDERLY, patience=3600, sleep=clock.wait
+            mix={"perfect": 4, "random": 1}, seed=1, conduct=ORDERLY, patience=3600, sleep=clock.wait
         ),
     )
     assert done.cost["unfinished"] == 0

@@ -68,7 +68,8 @@ def played(
     *,
     controls: bool = False,
 ) -> Play:
-    """A play through all of `acts` and to its end, looked at after every step; on PostgreSQL after some.
+    """A play through all of `acts` and to its end, looked at after some steps; in the slow run on SQLite
+    after each: nearly all that may never be stays, once it is there.
 
     There, all plays are one transaction, whose rows nobody counts unless told to: plans would be those
     for empty tables, and get slower and slower.
@@ -83,7 +84,7 @@ def played(
             getattr(play, act)(worker, number)
             if postgres and step % 10 == 0:
                 counted()
-            if not postgres or step % 10 == 0:
+            if step % (10 if postgres else sized(5, 1)) == 0:
                 check_database()
         check_database()
         play.check_fold()

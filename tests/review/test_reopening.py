@@ -24,9 +24,9 @@ from tests.queue.world import TRUSTING, World
 from tests.rehearsal.play import Play, check_database
 from tests.rehearsal.script import Script, pictured
 from tests.review.world import HAT, MAN, THE_MAN, answer, chain, held, image, report, the_world
-from tests.sizes import sized
+from tests.sizes import sized, usually_on
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
 
 
 def change(world: World, lease: Lease, given: Answer, *, worker: int = 0) -> bool:

@@ -20,9 +20,10 @@ from annotation.queue.submission import Answer
 from annotation.selectors.campaign import workers
 from tests.factories import a_corpus, some_images
 from tests.queue.world import World
+from tests.sizes import usually_on
 from tests.trust.scenes import crowd_works, gold, scenes
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, *usually_on("sqlite")]
 
 
 def told_again(world: World) -> bool:

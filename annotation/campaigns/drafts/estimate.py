@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
-from math import ceil, sqrt
-from statistics import fmean, stdev
+from math import ceil, fsum, sqrt
+from statistics import fmean
 from typing import Any
 
 from annotation.campaigns.drafts.paces import KindPace, student95
@@ -133,7 +133,10 @@ def estimate_from(
         left = sqrt(1 + share) if apart else sqrt(max(0.0, 1 - share))
         if not sampled or len(each) < 2:
             return fmean(each), 0.0
-        return fmean(each), left * student95(len(each) - 1) * stdev(each) / sqrt(len(each))
+        mean = fmean(each)
+        # statistics.stdev counts in fractions, which took most of an estimate.
+        deviation = sqrt(fsum((one - mean) ** 2 for one in each) / (len(each) - 1))
+        return mean, left * student95(len(each) - 1) * deviation / sqrt(len(each))
 
     def over(weights: Sequence[Mapping[str, float]]) -> Range:
         (mean, _), (low, below), (high, above) = (of(each) for each in weights)

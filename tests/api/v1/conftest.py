@@ -71,7 +71,7 @@ def everything(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(building, "as_svg", lambda plot: '<svg class="figure" role="img"></svg>')
     monkeypatch.setattr(building, "as_pdf", lambda plot: b"%PDF-")
-    world.build(data / "made")
+    world.again(data / "made")
 
 
 @pytest.fixture

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
 import schemathesis
@@ -14,7 +16,6 @@ from django.core.signals import request_finished, request_started
 from django.db import close_old_connections, transaction
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
-from hypothesis import strategies as st
 from schemathesis.checks import not_a_server_error
 from schemathesis.core import NOT_SET
 from schemathesis.specs.openapi.checks import (
@@ -40,6 +41,7 @@ CHECKS = [
 #: How a drawn call is sent: as it is; with an address that names existing things; or made valid.
 AS_DRAWN, AT_A_PLACE, VALID_CALL = "as drawn", "at a place", "valid"
 STRANGER = "stranger"
+SEED = 1
 
 
 @dataclass
@@ -65,11 +67,30 @@ class Fuzzed:
         return f"{self.role}: {self.calls} calls, {self.successes} succeeded ({told})"
 
 
-def fuzz(drawn: Iterable[tuple[Any, Any]], role: str, each: int, *, seed: int = 1) -> Fuzzed:
+@dataclass
+class Drawn:
+    """An operation, and the cases drawn of it: the same for each role, as drawing costs more than calling."""
+
+    operation: Any
+    strategy: Any
+    cases: list[Any] = field(default_factory=list)
+    turns: int = 0
+
+    def first(self, number: int) -> list[Any]:
+        """The first `number` cases, drawn where they are not yet; copies, since sending changes a case."""
+        while len(self.cases) < number:
+            # Of an operation that can be called in a few ways only, each is drawn once a turn.
+            seeded(SEED + self.turns)(_settings(number - len(self.cases))(given(self.strategy)(self._keep)))()
+            self.turns += 1
+        return [_copied(case) for case in self.cases[:number]]
+
+    def _keep(self, case: Any) -> None:
+        self.cases.append(case)
+
+
+def fuzz(drawn: Iterable[Drawn], role: str, each: int) -> Fuzzed:
     """`each` calls of every operation by a role; what any of them changes is undone. Raises AssertionError
     (a group of failures) for an answer that is none, or that the document does not tell.
-
-    `drawn` are the operations, each with the strategy of its cases (see `operations`).
     """
     found = Fuzzed(role)
     handlers = {one.name: one for one in served()}
@@ -92,38 +113,33 @@ def fuzz(drawn: Iterable[tuple[Any, Any]], role: str, each: int, *, seed: int = 
                 case.body = NOT_SET if call.body is None else call.body
         found.note(name, case.call_and_validate(headers=headers, checks=CHECKS).status_code)
 
-    def sender(name: str) -> Any:
-        def undone(case: Any, way: str) -> None:
-            with connections_kept(), transaction.atomic():
-                send(name, case, way)
-                transaction.set_rollback(True)
-
-        return undone
-
     # Not the server's own: that answers workers in a thread of theirs, which sees none of the test's rows.
     application = WSGIHandler()
-    for operation, cases in drawn:
-        operation.app = application
-        name = operation.definition.raw["operationId"]
+    for one in drawn:
+        one.operation.app = application
+        name = one.operation.definition.raw["operationId"]
         # A third of a role's calls are to succeed, and a part of the operations is not its own.
         ways = [AS_DRAWN, AT_A_PLACE, *[VALID_CALL] * 3] if name in valid else [AS_DRAWN]
-        before, turn = found.calls, 0
-        # Of an operation that can be called in a few ways only, each is drawn once a turn.
-        while (wanted := each - (found.calls - before)) > 0:
-            run = given(case=cases, way=st.sampled_from(ways))(sender(name))
-            seeded(seed + turn)(_settings(wanted)(run))()
-            turn += 1
+        dice = Random(f"{SEED} {name}")
+        for case in one.first(each):
+            with connections_kept(), transaction.atomic():
+                send(name, case, dice.choice(ways))
+                transaction.set_rollback(True)
     return found
 
 
-def operations(document: dict[str, Any]) -> list[tuple[Any, Any]]:
-    """All operations of a document, as schemathesis has them, each with the strategy that draws its cases.
-
-    Hypothesis works a strategy out when it first draws of it: use the same ones again.
-    """
+def operations(document: dict[str, Any]) -> list[Drawn]:
+    """All operations of a document, as schemathesis has them, each with the strategy that draws its cases."""
     read = schemathesis.openapi.from_dict(document).get_all_operations()
     found = [each.ok() for each in read]  # type: ignore[union-attr]
-    return [(operation, operation.as_strategy()) for operation in found]
+    return [Drawn(operation, operation.as_strategy()) for operation in found]
+
+
+def _copied(case: Any) -> Any:
+    """A case as it was drawn."""
+    names = "path_parameters headers cookies query body media_type multipart_content_types"
+    own = {part: deepcopy(getattr(case, part)) for part in names.split()}
+    return type(case)(case.operation, case.method, case.path, meta=deepcopy(case._meta), **own)
 
 
 @contextmanager

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import pytest
 
 from annotation.api.rest.operations import served
 from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER, REVIEWER
 from tests.api.v1.conftest import names_for_admins
-from tests.api.v1.fuzzing import STRANGER, fuzz, operations
+from tests.api.v1.fuzzing import STRANGER, Drawn, fuzz, operations
 from tests.api.v1.test_operations import openapi
 from tests.api.v1.valid import OWN
 
@@ -21,8 +20,8 @@ FEW, MANY = 500, 20_000
 
 
 @functools.cache
-def drawn() -> list[tuple[Any, Any]]:
-    """The operations of the document and the strategies of their cases, the same for all roles."""
+def drawn() -> list[Drawn]:
+    """The operations of the document and their cases, the same for all roles."""
     return operations(openapi())
 
 

@@ -6,13 +6,17 @@ It goes on, or ends as asked; in the end all stands once, as if nothing had happ
 from __future__ import annotations
 
 import contextlib
+import importlib
+import os
 import pkgutil
+import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connections
 
 from annotation import jobs
 from annotation.jobs.rows import LOST
@@ -43,7 +47,7 @@ from tests.evaluation.rounds.conftest import CORPUS, SMALL, World
 from tests.evaluation.rounds.steps import BAD, GOOD, asked, opening, training, uploaded
 from tests.evaluation.systems.scenes import write_parses
 from tests.jobs import workers
-from tests.jobs.conftest import CELERY_FIRST, Delivery, sending_to
+from tests.jobs.conftest import INSTALLATIONS, Delivery, sending_to
 from tests.jobs.holding import held, hold
 from tests.jobs.test_deliveries import pass_time
 from tests.jobs.workers import wait_for, wait_until
@@ -182,7 +186,64 @@ def a_round(world: World, recipes: dict[str, str], tmp_path: Path) -> Round:
     )
 
 
-@pytest.mark.parametrize("installation", CELERY_FIRST, indirect=True)
+@pytest.fixture
+def unpainted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report is started again and again; how its figures look is for tests of figures to say."""
+    monkeypatch.setattr(building, "as_svg", lambda plot: "<svg/>")
+    monkeypatch.setattr(building, "as_pdf", lambda plot: b"%PDF")
+
+
+@pytest.mark.only_on("postgresql")  # which sees for itself that who held its locks is gone
+def test_each_job_of_a_round_outlives_its_killed_process(
+    a_round: Round, data_dir: Path, unpainted: None
+) -> None:
+    """Dearer than a test may be: a round has thirty jobs. Each is begun by a process that is killed in the
+    midst of it, and brought to its end by this one, which has seen nothing of it. That process is a fork of
+    this one: a worker's start costs more than most of the jobs."""
+    importlib.import_module(
+        "torch._dynamo"
+    )  # by name: what learns loads it, for seconds, and so would a fork
+    kinds = set()
+    for kind, phase, arguments in a_round.jobs():
+        kinds.add(kind)
+        hold(data_dir).write_text(phase)
+        job = jobs.enqueue(kind=kind, arguments=arguments)
+        with working_apart(job) as pid:
+            wait_until(
+                held(data_dir).exists,
+                f"{kind} to come to {phase!r}; it is {Job.objects.get(pk=job.pk).phase!r}",
+            )
+            os.kill(pid, signal.SIGKILL)
+        hold(data_dir).unlink()
+        held(data_dir).unlink()
+        assert Job.objects.get(pk=job.pk).state == Job.RUNNING
+        pass_time(seconds=LOST + 1)
+        assert jobs.sweep_jobs() == jobs.SweptJobs(again=1)
+        assert jobs.run_queued_job(job.pk) == Job.DONE
+        assert Job.objects.get(pk=job.pk).attempts == 2
+    assert kinds == KINDS
+    a_round.check()
+
+
+@contextlib.contextmanager
+def working_apart(job: Job) -> Iterator[int]:
+    """A fork of this process that runs the job; its id, which is its own until it is left."""
+    connections.close_all()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            jobs.run_queued_job(job.pk)
+        finally:
+            os._exit(1)  # nothing of the tests is torn down twice
+    try:
+        yield pid
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+@pytest.mark.slow  # without it forks are killed, and workers in jobs/test_deliveries.py
+@pytest.mark.parametrize("installation", INSTALLATIONS, indirect=True)
 def test_each_job_of_a_round_outlives_its_killed_worker(
     installation: Delivery, a_round: Round, data_dir: Path
 ) -> None:
@@ -212,12 +273,7 @@ def test_each_job_of_a_round_outlives_its_killed_worker(
 
 
 @pytest.mark.slow  # without it, each job goes on after the death of its worker, and single ones are cancelled
-def test_each_job_of_a_round_is_cancelled_in_each_phase_and_goes_on(
-    a_round: Round, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # A report is started again for each of its phases; how its figures look is for tests of figures to say.
-    monkeypatch.setattr(building, "as_svg", lambda plot: "<svg/>")
-    monkeypatch.setattr(building, "as_pdf", lambda plot: b"%PDF")
+def test_each_job_of_a_round_is_cancelled_in_each_phase_and_goes_on(a_round: Round, unpainted: None) -> None:
     kinds = set()
     for kind, _, arguments in a_round.jobs():
         kinds.add(kind)
