@@ -20,11 +20,12 @@ from annotation.quality import controls
 from tests import worlds
 from tests.queue.world import TRUSTING, World
 from tests.review.world import HAT_BOX, MAN, THE_MAN, answer, the_world
+from tests.sizes import usually_on
 from tests.trust.scenes import crowd_works, scenes
 from tests.web import world as people
 from tests.web.staff import said
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
 
 
 def test_what_a_ruling_overruled_is_not_promoted_and_what_was_is_retired_and_named():
