@@ -13,6 +13,7 @@ from django.urls import reverse
 from annotation import campaigns, instructions, jobs
 from annotation.campaigns.drafts import estimate, posing
 from annotation.campaigns.drafts.reading import read_draft
+from annotation.campaigns.phrases import mark_phrases
 from annotation.models import (
     Account,
     Assignment,
@@ -353,6 +354,9 @@ def test_the_check_warns_where_captions_are_not_english_and_opens_all_the_same(a
     check = words(ada.get(at(draft, "open")))
     assert "Only 0 % of the captions read as English. Phrases are found in English alone" in check
     assert "Ready to open" in check
+    for row in Image.objects.filter(corpus__name="wiese").select_related("corpus"):
+        mark_phrases(image=row, spans=[(0, 0, 2)])
+    assert "read as English" not in words(ada.get(at(draft, "open")))
     press(ada, at(draft, "questions"), "Next", tasks="relevance")
     assert "Choose workers who read their language" in words(ada.get(at(draft, "open")))
     press(ada, at(draft, "questions"), "Next", tasks="regions")

@@ -111,6 +111,7 @@ PAGES = dict.fromkeys(
 FIRST = "thing-0000"
 DEEPER: dict[str, tuple[Callable[[], list[Any]], str]] = {
     "image": (lambda: [FIRST, f"{FIRST}-0"], "researcher"),
+    "phrases": (lambda: [FIRST, f"{FIRST}-0"], "researcher"),
     "review_image": (lambda: [FIRST, f"{FIRST}-0"], "researcher"),
     "worker": (lambda: [FIRST, "lists-w"], "researcher"),
     "text": (lambda: [FIRST, "consent"], "researcher"),

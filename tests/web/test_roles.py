@@ -182,6 +182,7 @@ def built() -> dict[str, Any]:
                 "draft_step": [0, "corpus"],
                 **{route: [0, kind] for route in ("mark_items", "mark_boxes", "preview_task")},
                 "image": [world.corpus.name, "man"],
+                "phrases": [world.corpus.name, "man"],
                 "tags": [world.corpus.name],
                 "export_tags": [world.corpus.name, "csv"],
                 **{

@@ -105,11 +105,14 @@ def _of_corpus(plan: DraftPlan) -> list[ReadinessLine]:
 
 def _not_english(plan: DraftPlan) -> str:
     """What it means that captions are not English, in words; "" where they are, or where phrases came with
-    them."""
+    them or are marked."""
     assert plan.corpus is not None
     if plan.tasks == ENTITIES and gold_layer(plan.corpus) is not None:
         return ""
-    ids = list(plan.chosen_images().values_list("pk", flat=True))
+    chosen = plan.chosen_images()
+    if plan.tasks == ENTITIES:
+        chosen = Image.objects.filter(pk__in=chosen.values("pk"), phrase_marks=None).order_by("position")
+    ids = list(chosen.values_list("pk", flat=True))
     spread = ids[:: max(1, len(ids) // _IMAGES_READ)]
     looking = EnglishShare()
     looking.add(Caption.objects.filter(image__in=spread).values_list("text", flat=True))
@@ -118,8 +121,8 @@ def _not_english(plan: DraftPlan) -> str:
     seen = _("Only %(percent)d %% of the captions read as English.") % {"percent": round(100 * looking.share)}
     if plan.tasks == ENTITIES:
         return f"{seen} " + _(
-            "Phrases are found in English alone, so many will be missing or wrong: look at the preview, or "
-            "import the captions with their phrases."
+            "Phrases are found in English alone, so many will be missing or wrong: mark them by hand (Manage "
+            "this corpus), or import the captions with their phrases."
         )
     return f"{seen} " + _("Choose workers who read their language: instructions are in English and German.")
 

@@ -125,6 +125,7 @@ ACTS = {
     "delete_corpus": gettext_lazy("deleted a corpus"),
     "withdraw_picture": gettext_lazy("withdrew a picture"),
     "set_licence": gettext_lazy("changed the licence of a corpus"),
+    "mark_phrases": gettext_lazy("marked the phrases of an image"),
     "restore": gettext_lazy("restored a backup"),
     "add_machine": gettext_lazy("added a machine"),
     "remove_caption_set": gettext_lazy("deleted captions"),

@@ -22,9 +22,11 @@ from annotation.datasets.uploads import Upload
 from annotation.models import (
     Account,
     Campaign,
+    Caption,
     Control,
     Corpus,
     Flag,
+    Image,
     Invitation,
     Job,
     OpenImage,
@@ -310,6 +312,14 @@ def _spare_corpus() -> ValidCall:
     return ValidCall({"name": made.name})
 
 
+def _unlabelled() -> dict[str, Any]:
+    """The place of an image whose phrases nothing names yet."""
+    made = Corpus.objects.get(name=_spare_corpus().place["name"])
+    image = Image.objects.create(corpus=made, position=0, key="quay-1", filename="quay-1.png")
+    Caption.objects.create(image=image, number=0, text="A boat at a quay .")
+    return {"name": made.name, "key": image.key}
+
+
 #: A file that is sent for a new corpus.
 _SENT = b"image,caption\na.png,A boat at a quay .\n"
 
@@ -362,6 +372,11 @@ VALID: dict[str, Make] = {
     "corpus_change": told({"licence": "CC BY 4.0"}, name="quay"),
     "images_list": asked({"layer": "import", "limit": 2}, name="quay"),
     "image_show": at(name="quay", key="scene-1"),
+    "phrases_show": at(name="quay", key="scene-1"),
+    "phrases_mark": lambda: ValidCall(
+        _unlabelled(), body={"phrases": [{"caption": 0, "start": 0, "end": 2}]}
+    ),
+    "phrases_drop": lambda: ValidCall(_unlabelled()),
     "layers_list": at(name="quay"),
     "campaigns_list": nothing,
     "campaign_open": told(
