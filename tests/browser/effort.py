@@ -1,7 +1,7 @@
 """How long people would take for what a test does at its pages, by what it did there.
 
 The keystroke-level model (Card, Moran and Newell 1980, "The keystroke-level model for user performance time
-with interactive systems", CACM 23(7), table 1 and rule 0): a key 0.28 s (an average typist of 40 words a
+with interactive systems", CACM 23(7)): a key 0.28 s (an average typist of 40 words a
 minute), pointing 1.1 s, a press 0.1 s, the hand to or from the mouse 0.4 s, and 1.35 s of thought before each
 act. An answer to a question about a picture takes what its kind does (`pace_of`); reading a page that was
 not there before is taken for five seconds. Waiting for the machine is not in it, so no machine is timed.

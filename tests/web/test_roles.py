@@ -301,7 +301,7 @@ def _places_of_the_api(world: Any, campaign: str, job: int) -> dict[str, list[An
     more: dict[str, Any] = {"<str:key>": "man", "<str:pseudonym>": worker, "<slug:layer>": campaign}
     more |= {"<int:invitation>": Invitation.objects.get().pk, "<int:item>": 1, "<int:delivery>": line.pk}
     more |= {"<int:flag>": flag.pk, "<int:ruling>": ruling.pk, "<int:payment>": 1, "<int:bonus>": 1}
-    more |= {"<slug:machine>": "nobody", "files/<int:number>": 0}
+    more |= {"<slug:machine>": "nobody", "files/<int:number>": 0, "<int:query>": 1}
     found = {}
     for one in served():
         first = next((held for start, held in things.items() if one.about.path.startswith(f"{start}<")), [])

@@ -30,6 +30,8 @@ from annotation.models import Corpus, Image, Layer
 from annotation.selectors import browse
 from annotation.selectors.browse import Filter
 from annotation.selectors.scopes import corpora_of
+from annotation.selectors.tags.kept import frequent_tags, tag_list_of, tags_of_image
+from annotation.selectors.tags.queries import BadTagQuery, read_tag_query
 from annotation.web.common.access import BROWSING
 from annotation.web.common.addresses import signed_picture_address
 from annotation.web.corpus.browse import CORPUS_OF_ADDRESS
@@ -135,9 +137,17 @@ class LayerOfImageShown(serializers.Serializer[Any]):
     boxes = BoxShown(many=True)
 
 
-class ImageDetailShown(ImageShown):
-    """An image with what every layer of its corpus says of it."""
+class ImageTagShown(serializers.Serializer[Any]):
+    """A kept tag of an image, and its score."""
 
+    tag = serializers.CharField()
+    score = serializers.FloatField()
+
+
+class ImageDetailShown(ImageShown):
+    """An image with its kept tags, the best first, and what every layer of its corpus says of it."""
+
+    tags = ImageTagShown(many=True)
     layers = LayerOfImageShown(many=True)
 
 
@@ -174,6 +184,19 @@ class PhrasesMarked(CallFields):
     phrases = serializers.ListField(child=PhraseField(), max_length=MOST_PLACES)
 
 
+class TagShown(serializers.Serializer[Any]):
+    """A kept tag of a corpus, and how many of its images have it."""
+
+    tag = serializers.CharField()
+    images = serializers.IntegerField()
+
+
+class TagFilter(CallFields):
+    """Which tags."""
+
+    contains = TextField(required=False, max_length=100, help_text="A part of the tag, in any case.")
+
+
 class CorpusChange(CallFields):
     """Under which licence it may be used; empty says that nobody knows."""
 
@@ -181,11 +204,12 @@ class CorpusChange(CallFields):
 
 
 class ImageFilter(CallFields):
-    """Which images: of a split, with a text in a caption; of a layer, with a category or unfinished
-    chains."""
+    """Which images: of a split, with a text in a caption, with kept tags; of a layer, with a category or
+    unfinished chains."""
 
     split = TextField(required=False)
     text = TextField(required=False)
+    tags = TextField(required=False, help_text="Such as `dog and frisbee or cat`.")
     layer = NameField(required=False)
     category = TextField(required=False)
     unfinished = serializers.BooleanField(required=False)
@@ -259,15 +283,18 @@ def corpus_change_call(call: ApiCall, corpus: Corpus) -> dict[str, Any]:
         asked=ImageFilter,
         answers=ImageShown,
         listed=True,
+        refuses=(BadTagQuery,),
     )
 )
 def images_list_call(call: ApiCall, corpus: Corpus) -> CursorPage:
     """List the images of a corpus, with their captions, in the order of the corpus."""
+    read_tag_query(call.asked.get("tags", ""))  # refused where it cannot be read
     layer = _layer(corpus, call.asked["layer"]) if "layer" in call.asked else None
     wanted = Filter(
         split=call.asked.get("split", ""),
         category=call.asked.get("category", ""),
         text=call.asked.get("text", ""),
+        tags=call.asked.get("tags", ""),
         unfinished=call.asked.get("unfinished", False),
     )
     rows = call.rows
@@ -291,8 +318,32 @@ def image_show_call(call: ApiCall, corpus: Corpus, key: str) -> dict[str, Any]:
     update_layers_of_image(image)
     return {
         **image_plain(call, image, browse.captions_shown(image)),
+        "tags": [{"tag": each.text, "score": each.score} for each in tags_of_image(image)],
         "layers": [_layer_of_image(image, layer) for layer in browse.layers_of(corpus)],
     }
+
+
+@serves(
+    Operation(
+        route="corpus_tags",
+        method=GET,
+        path="corpora/<slug:name>/tags",
+        tag=_TAG,
+        opens=_ON_CORPUS,
+        asked=TagFilter,
+        answers=TagShown,
+        listed=True,
+    )
+)
+def corpus_tags_call(call: ApiCall, corpus: Corpus) -> CursorPage:
+    """List the kept tags of a corpus, the most frequent first; none where none are kept."""
+    kept, rows = tag_list_of(corpus), call.rows
+    if kept is None:
+        return rows.page([], None)
+    skip = rows.mark or 0
+    page = frequent_tags(kept, contains=call.asked.get("contains", ""), skip=skip, number=rows.limit)
+    plain = ({"tag": each.text, "images": each.images} for each in page.tags)
+    return rows.page(plain, skip + rows.limit if page.more else None)
 
 
 @serves(

@@ -37,6 +37,7 @@ from annotation.moderation import discarding, rulings
 from annotation.notifications import alarms, events, hooks
 from annotation.protocol.rulings import KeepApart
 from annotation.workers import api_tokens, bonuses, payments, pseudonyms
+from evaluation.comparison.inspection import queries_in_order
 from evaluation.models import Batch, CaptionSet, LocalizationSet, Report, Run, System, TagSet
 from evaluation.services.features.store import NewSet, write_set
 from evaluation.services.judgments.freezing import freeze_protocol
@@ -290,6 +291,11 @@ def _localizing() -> ValidCall:
     return ValidCall({"name": "good"}, body=body)
 
 
+def _query() -> int:
+    run = Run.objects.get(name="good-annotation")
+    return queries_in_order(run)[0]
+
+
 def _localized() -> bytes:
     mention = {"image": "scene-1.png", "caption": 0, "start": 0, "end": 1, "phrase": "a"}
     return json.dumps({**mention, "regions": [[1, 1, 9, 9, 0.5]]}).encode()
@@ -372,6 +378,7 @@ VALID: dict[str, Make] = {
     "corpus_change": told({"licence": "CC BY 4.0"}, name="quay"),
     "images_list": asked({"layer": "import", "limit": 2}, name="quay"),
     "image_show": at(name="quay", key="scene-1"),
+    "corpus_tags": asked({"contains": "dog"}, name="quay"),
     "phrases_show": at(name="quay", key="scene-1"),
     "phrases_mark": lambda: ValidCall(
         _unlabelled(), body={"phrases": [{"caption": 0, "start": 0, "end": 2}]}
@@ -555,6 +562,8 @@ VALID: dict[str, Make] = {
     "run_delete": lambda: ValidCall({"name": _spare_run()}),
     "run_download": at(name="good-annotation"),
     "run_scores": asked({"qrels": "own"}, name="good-annotation"),
+    "queries_list": asked({"qrels": "own", "order": "worst", "limit": 2}, name="good-annotation"),
+    "query_show": lambda: ValidCall({"name": "good-annotation", "query": _query()}, {"qrels": "own"}),
     "runs_compare": asked({"runs": _RUNS, "qrels": "own"}),
     "judgment_sets_list": nothing,
     "judgments_upload": lambda: ValidCall(
