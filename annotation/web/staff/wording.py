@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER, REVIEWER
-from annotation.models import Campaign
+from annotation.models import AuditEntry, Campaign
 from annotation.protocol import boxes as loop
 from annotation.protocol import questions as q
 from annotation.protocol.state import LINKING, UNSEEN, VERIFICATION
@@ -211,6 +212,15 @@ SOURCES = {
     "promoted": gettext_lazy("agreement"),
     "captions": gettext_lazy("captions"),
 }
+
+
+def done_by(entry: AuditEntry) -> str:
+    """Who did what a line of the audit says: an account, a worker by a change of an answer, or a command."""
+    if entry.actor_name or entry.actor:
+        return entry.actor_name or str(entry.actor)
+    if entry.about.get("because") == AuditEntry.CHANGE_ANSWER:
+        return _("by a worker’s change of an answer")
+    return _("by command")
 
 
 def item_in_words(item: ControlItemName) -> str:
