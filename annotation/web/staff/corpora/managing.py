@@ -86,8 +86,12 @@ def picture_withdraw(request: HttpRequest, corpus: Corpus) -> HttpResponse:
             raise CannotWithdraw(kept)
         done = withdraw_picture(image=image, actor=account)
         tell(
-            _("Picture withdrawn from %(corpora)s, with %(tasks)d open tasks and %(exports)d exports.")
-            % {"corpora": _named(account, done.corpora), "tasks": done.tasks, "exports": done.exports}
+            _("Picture withdrawn from %(corpora)s, with %(tasks)s and %(exports)s.")
+            % {
+                "corpora": _named(account, done.corpora),
+                "tasks": ngettext("%(n)d open task", "%(n)d open tasks", done.tasks) % {"n": done.tasks},
+                "exports": ngettext("%(n)d export", "%(n)d exports", done.exports) % {"n": done.exports},
+            }
         )
     return redirect("manage_corpus", corpus.name)
 
