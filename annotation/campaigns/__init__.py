@@ -6,6 +6,7 @@ change_settings, differences, begun         other settings, and what they change
 pause, resume, close, set_stop_rules        acts of staff
 set_open_to_all                             who may work on it
 prioritise_images                           which images come first
+phrases                                     what is marked by hand for those to come
 duplicate                                   one like another
 archive                                     one that lists leave out from now on
 delete, why_kept                            one that nobody has come to
@@ -38,7 +39,6 @@ from annotation.campaigns.opening import (
     campaign_named,
     create_campaign,
     gold_layer,
-    mentions_of,
     open_campaign,
     open_campaign_images,
 )
@@ -54,6 +54,7 @@ from annotation.campaigns.states import (
     set_stop_rules,
 )
 from annotation.protocol.campaign_settings import CampaignError
+from annotation.protocol.mentions import mentions_of
 
 __all__ = [
     "ENTITIES",

@@ -8,7 +8,7 @@ so is the campaign.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -24,14 +24,13 @@ from annotation.datasets.layers import layer_to_read
 from annotation.models import Account, Campaign, Corpus, Image, Layer, LayerImage, OpenImage, SettingsVersion
 from annotation.protocol.campaign_settings import CampaignError, settings_of, settings_of_tasks
 from annotation.protocol.kinds import all_tasks
-from annotation.protocol.mentions import find_mentions
-from annotation.protocol.terms import ImageRecord, Mention
+from annotation.protocol.mentions import mentions_of
 from annotation.protocol.trust_settings import kinds_tested
 from annotation.quality.controls.authoring import raise_revision
 from annotation.quality.controls.sentences import install_sentences
 from annotation.queue import image_rows
 from annotation.selectors.corpora import check_split, corpus_named
-from annotation.selectors.records import stream_records
+from annotation.selectors.records import marked_spans, stream_records
 from annotation.selectors.tags.queries import BadTagQuery
 from annotation.selectors.tags.samples import draw_by_tags
 
@@ -171,11 +170,11 @@ def open_campaign_images(
     included. With queries for `tags` they are drawn instead, `images` of them with equal shares of each
     query (`selectors.tags.samples`); a further call with a larger number opens those that are lacking.
     Mentions are those of the corpus's gold layer; images that it does not cover are left out. Without such
-    a layer the chunker finds them. Where a pilot asked about pairs of the first `after` of these images,
-    pairs of the others are drawn and asked. Of images without a picture no boxes are asked, unless the
-    settings say always. What `progress` raises stops it between two chunks. Raises CampaignError where the
-    campaign is closed, or was closed meanwhile, and for queries that cannot be read; UnknownName for a split
-    or tag that the corpus lacks.
+    a layer they are those marked by hand, else the chunker finds them. Where a pilot asked about pairs of
+    the first `after` of these images, pairs of the others are drawn and asked. Of images without a picture no
+    boxes are asked, unless the settings say always. What `progress` raises stops it between two chunks.
+    Raises CampaignError where the campaign is closed, or was closed meanwhile, and for queries that cannot be
+    read; UnknownName for a split or tag that the corpus lacks.
     """
     if split is not None:
         check_split(campaign.corpus, split)
@@ -195,12 +194,19 @@ def open_campaign_images(
     for chunk in chunks(records, IMAGES_PER_TRANSACTION) if left else ():
         covered = [record for record in chunk if layer is None or record.layer is not None]
         uncovered += len(chunk) - len(covered)
-        found = {record.id: mentions_of(record) for record in islice(covered, left)}
+        asked = {record.id: record for record in islice(covered, left)}
+        found = {key: mentions_of(record) for key, record in asked.items()}
         with database.writing():
             # The campaign's row: of two who open it at once, the second finds the first one's images.
             now = _still_open(campaign)
             settings = settings_of(now.settings).protocol
-            rows = list(Image.objects.filter(corpus=campaign.corpus, key__in=found).order_by("position"))
+            chosen_rows = Image.objects.filter(corpus=campaign.corpus, key__in=found)
+            # Their rows: phrases are marked before this or, once there are tasks, no more.
+            rows = list(chosen_rows.select_for_update(no_key=True).order_by("position"))
+            marked = marked_spans(row.pk for row in rows) if layer is None else {}
+            for row in rows:
+                if marked.get(row.pk) != asked[row.key].marked:
+                    found[row.key] = mentions_of(replace(asked[row.key], marked=marked.get(row.pk)))
             for pictured in sorted({bool(row.picture) for row in rows}):
                 opened += image_rows.open_images(
                     campaign=now,
@@ -350,10 +356,3 @@ def gold_layer(corpus: Corpus, name: str | None = None) -> Layer | None:
         return layer_to_read(corpus, name)
     found = {layer.name: layer for layer in corpus.layers.filter(name__in=GOLD_LAYERS, published=True)}
     return next((found[usual] for usual in GOLD_LAYERS if usual in found), None)
-
-
-def mentions_of(record: ImageRecord) -> tuple[Mention, ...]:
-    """The mentions that an image is asked about: its layer's, or those the chunker finds in its captions."""
-    if record.layer is not None:
-        return record.layer.mentions
-    return find_mentions([caption.words for caption in record.captions])

@@ -15,6 +15,7 @@ from annotation.models.notifications import (
     WebhookDelivery,
 )
 from annotation.models.paying import Bonus, WorkerMessage
+from annotation.models.phrases import PhraseMarks
 from annotation.models.programs import ApiToken, RepeatableCall
 from annotation.models.queue import Assignment, Item, OpenImage, PageControl, Task
 from annotation.models.signing_in import RecoveryCode, SecondFactor, SignInRules
@@ -67,6 +68,7 @@ __all__ = [
     "OpenImage",
     "PageControl",
     "Payout",
+    "PhraseMarks",
     "PlatformReport",
     "RaisedAlarm",
     "RecoveryCode",

@@ -106,7 +106,7 @@ def change_answer(*, worker: int, assignment: int, answer: Answer, schema: int =
         if image is not None:
             _show_anew(image, image_state.refold_image(image))
             task_rows.count_checks([image])
-            control_items.retire_contradicted_items([image])
+            control_items.retire_contradicted_items([image], because=AuditEntry.CHANGE_ANSWER)
             trust_replay.replay_rows(_drawers(row))
         # Nobody's account: a line that named both would say for ever who a pseudonym is.
         record(

@@ -7,13 +7,13 @@ noun-phrase (NP) chunk is a potential entity mention." Conventions: docs/mention
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 
 from annotation.protocol.categories import categories_of
 from annotation.protocol.chunker.chunking import Chunker, NounPhraseChunker
 from annotation.protocol.chunker.wordlists import sections
-from annotation.protocol.terms import Mention
+from annotation.protocol.terms import ImageRecord, Mention, Span
 from models_core.features.text import wordnet
 
 Categoriser = Callable[[Sequence[str]], tuple[str, ...]]
@@ -41,6 +41,31 @@ def find_mentions(
         for start, end in chunker.chunk(caption)
         if is_mention(words := tuple(caption[start:end]))
     )
+
+
+def mentions_at(
+    captions: Sequence[Sequence[str]], spans: Iterable[Span], *, categorise: Categoriser | None = None
+) -> tuple[Mention, ...]:
+    """The mentions at places that a person marked, in caption order, with the categories of their words.
+
+    `captions` and `categorise` as `find_mentions` takes them. Whatever was marked is a mention: a person
+    knows better than the list of what cannot be seen. Raises IndexError for a caption that is not there.
+    """
+    categorise = categorise or _default_categoriser()
+    return tuple(
+        Mention(number, start, end, words, categorise(words))
+        for number, start, end in sorted(spans)
+        for words in [tuple(captions[number][start:end])]
+    )
+
+
+def mentions_of(record: ImageRecord) -> tuple[Mention, ...]:
+    """The mentions that an image is asked about: its layer's, else those that somebody marked, else those
+    that the chunker finds in its captions."""
+    if record.layer is not None:
+        return record.layer.mentions
+    captions = [caption.words for caption in record.captions]
+    return find_mentions(captions) if record.marked is None else mentions_at(captions, record.marked)
 
 
 def is_mention(words: Sequence[str]) -> bool:

@@ -30,6 +30,10 @@ CATEGORIES = (PEOPLE, CLOTHING, BODYPARTS, ANIMALS, VEHICLES, INSTRUMENTS, SCENE
 NOT_VISUAL = "0"
 
 
+#: Where a phrase stands: the caption, its first word, and the word after its last, all counted from 0.
+Span = tuple[int, int, int]
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Box:
     """A rectangle in pixels, 1-based and inclusive on all four sides.
@@ -218,7 +222,8 @@ class ImageRecord:
 
     `id` names it within its corpus (the file name without a known picture extension).
     `width` and `height` are in pixels, 0 where unknown. `picture` is the file on disk, or
-    None where the corpus comes without pictures. `split` is "train", "val", "test", ... or "".
+    None where the corpus comes without pictures. `split` is "train", "val", "test", ... or "". `marked` are
+    the phrases that somebody marked by hand, None where nobody did.
     """
 
     id: str
@@ -230,6 +235,7 @@ class ImageRecord:
     picture: Path | None = None
     layer: LayerRecord | None = None
     external_id: str = ""
+    marked: tuple[Span, ...] | None = None
 
 
 def representative(mentions: Iterable[Mention]) -> Mention:

@@ -9,7 +9,7 @@ from annotation.models import Campaign, Image, Layer, OpenImage
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.contents import corners, mention_from
 from annotation.protocol.gold import Truth
-from annotation.protocol.mentions import find_mentions
+from annotation.protocol.mentions import mentions_of
 from annotation.protocol.terms import ImageRecord, LayerRecord, Mention, representative
 from annotation.selectors.records import stream_records
 from annotation.simulation.judging import CrowdKnowledge
@@ -23,11 +23,12 @@ PAGES_KEPT = 40
 
 
 def gold_of(record: ImageRecord, *, seed: int, asked: tuple[Mention, ...] | None = None) -> LayerRecord:
-    """An image's gold; without any, a stand-in over the mentions `asked` about, or those that are found."""
+    """An image's gold; without any, a stand-in over the mentions `asked` about, or those that it would be
+    asked about."""
     if record.layer is not None:
         return record.layer
     if asked is None:
-        asked = find_mentions([caption.words for caption in record.captions])
+        asked = mentions_of(record)
     return stand_in(asked, size=(record.width, record.height), seed=seed, image=record.id)
 
 

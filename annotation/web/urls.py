@@ -7,6 +7,7 @@ from annotation.web.common.language import choose_language
 from annotation.web.common.sign_in import SignIn, SignOut, second_factor_step
 from annotation.web.corpus.browse import corpus_detail, home, image_detail
 from annotation.web.corpus.tagged import corpus_tags, corpus_tags_export
+from annotation.web.staff.corpora.phrases import image_phrases
 
 urlpatterns = [
     path("", home, name="home"),
@@ -20,6 +21,7 @@ urlpatterns = [
     path("corpora/<slug:name>/tags/", corpus_tags, name="tags"),
     re_path(r"^corpora/(?P<name>[-\w]+)/tags\.(?P<form>csv|jsonl)$", corpus_tags_export, name="export_tags"),
     path("corpora/<slug:name>/images/<str:key>/", image_detail, name="image"),
+    path("corpora/<slug:name>/images/<str:key>/phrases/", image_phrases, name="phrases"),
     path("corpora/<slug:name>/manage/", include("annotation.web.staff.corpora.managing")),
     path("pictures/<str:token>", picture, name="picture"),
     path("uploads/", include("annotation.web.staff.corpora.uploading")),

@@ -9,6 +9,7 @@ from evaluation.api import (
     features,
     judged,
     localized,
+    queries,
     reports,
     runs,
     systems,
@@ -16,7 +17,7 @@ from evaluation.api import (
 )
 
 _MODULES = (
-    *(systems, features, captions_data, runs, captions, localized, tagged),
+    *(systems, features, captions_data, runs, queries, captions, localized, tagged),
     *(judged, batches, reports),
 )
 urlpatterns = operation_patterns(_MODULES, operation_view)

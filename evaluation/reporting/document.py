@@ -311,7 +311,8 @@ def _of_judging(report: ReportDocument) -> Section:
     judging = report.judging
     if judging is None:
         return Section("Judgments", [report.no_judging], [], [])
-    judges = f"by {judging.judges:,} judges" if judging.judges else "the judges are not named"
+    number = f"{judging.judges:,} judge{'s' * (judging.judges != 1)}"
+    judges = f"by {number}" if judging.judges else "the judges are not named"
     if judging.judges and judging.nameless:
         judges = f"{judges}; answers to {judging.nameless:,} of the pairs have no named judge"
     first, estimate = next(iter(judging.coefficients.items()))

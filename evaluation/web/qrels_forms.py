@@ -273,7 +273,12 @@ def _tell_of_judgments(request: HttpRequest, made: JudgmentsReport) -> None:
     else:
         messages.success(
             request,
-            _("Judgments “%(name)s” imported: %(pairs)d pairs on the scale %(scale)s.") % named,
+            ngettext(
+                "Judgments “%(name)s” imported: %(pairs)d pair on the scale %(scale)s.",
+                "Judgments “%(name)s” imported: %(pairs)d pairs on the scale %(scale)s.",
+                made.pairs,
+            )
+            % named,
         )
     _tell_left_out(request, made.skipped, made.lacking)
 

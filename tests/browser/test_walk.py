@@ -30,6 +30,7 @@ from annotation.task_types.base import TASK_TYPES
 from annotation.task_types.practice import PRACTICE
 from tests.browser.at_work import WORKING, read, shown, unfold_edges
 from tests.browser.conftest import Open, pages_of
+from tests.browser.effort import Effort
 from tests.browser.profiles import Profiles
 from tests.browser.test_from_nothing import key_of, make_account, type_box
 from tests.browser.test_practice import gold, ready
@@ -52,6 +53,8 @@ qualification = false
 """
 #: Where a box is drawn, as shares of the picture.
 FROM, TO = (0.2, 0.2), (0.7, 0.8)
+#: Seconds in which a researcher has to be through with all of it.
+WHOLE_WALK = 15 * 60
 #: Loads what the page would load once it is scrolled to, too.
 ALL_PICTURES = """Promise.all([...document.images].map(each => {
     each.loading = "eager";
@@ -70,7 +73,25 @@ class Walk:
     folder: Path
     pictures: Path
     answers: Counter[str] = field(default_factory=Counter)
+    people: dict[str, Effort] = field(default_factory=dict)
+    pages: dict[Page, Effort] = field(default_factory=dict)
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    def person(self, name: str) -> Page:
+        """A page of somebody's own; what they do there is counted."""
+        page = self.open_page(alone=True)
+        self.people[name] = self.pages[page] = Effort()
+        self.people[name].watch(page)
+        return page
+
+    @property
+    def minutes(self) -> float:
+        """How long everything takes, if nobody works beside another."""
+        return sum(effort.seconds for effort in self.people.values()) / 60
+
+    def answered(self, page: Page, kind: str, number: int = 1) -> None:
+        """So many questions of a kind were looked at and answered at somebody's page."""
+        self.pages[page].answers[kind] += number
 
     def picture(self, page: Page, name: str) -> None:
         """A picture of the whole page, once all that it shows is there."""
@@ -98,7 +119,7 @@ def test_a_lab_goes_from_an_empty_database_to_the_latex_of_a_report_by_page_alon
     archive.write_bytes(packed(files))
     corpus_of(walk, ada, archive)
     opens_a_campaign(walk, ada)
-    ann, bob = (walk.open_page(alone=True) for _ in range(2))
+    ann, bob = walk.person("ann"), walk.person("bob")
     invites(ada, "people", ann, bob)
     works(walk, ada, ann, bob)
     rules(walk, boss)
@@ -107,11 +128,15 @@ def test_a_lab_goes_from_an_empty_database_to_the_latex_of_a_report_by_page_alon
     systems(walk, ada, sound(files))
     batch(walk, ada, ann, bob)
     report(walk, ada)
+    told = ", ".join(f"{name} {effort.seconds / 60:.1f} min" for name, effort in walk.people.items())
+    print(f"A person would take: {told}; all together, one after the other, {walk.minutes:.1f} min")
+    # Who opens campaigns and compares systems has to be through in a quarter of an hour.
+    assert walk.people["ada"].seconds < WHOLE_WALK, told
 
 
 def people(walk: Walk) -> tuple[Page, Page]:
     """The first account by the link that the server printed, and a researcher by an invitation."""
-    boss = walk.open_page(alone=True)
+    boss = walk.person("boss")
     boss.goto(walk.product.first_account)
     walk.picture(boss, "first-account")
     make_account(boss, boss.url, "boss")
@@ -133,7 +158,7 @@ def invited(walk: Walk, boss: Page, name: str, role: str, scope: str) -> Page:
     confirms(boss, boss.get_by_text("Invitation created"))
     row = boss.get_by_role("row").filter(has_text=f"{name}@example.org")
     address = row.locator(".link .code").inner_text()
-    page = walk.open_page(alone=True)
+    page = walk.person(name)
     make_account(page, address, name)
     return page
 
@@ -219,6 +244,7 @@ def marks(walk: Walk, ada: Page, kind: str, name: str, same: str, different: str
     assert {*chosen} == {same, different}, "a test needs both answers"
     for card, answer in zip(cards, chosen, strict=True):
         card.get_by_label(answer, exact=True).check()
+    walk.answered(ada, kind, len(cards))
     walk.picture(ada, f"marks-of-{name}")
     ada.get_by_role("button", name="Save", exact=True).click()
     expect(ada.get_by_role("status")).to_contain_text(f"{len(cards)} items of {name} are marked")
@@ -284,6 +310,7 @@ def works(walk: Walk, ada: Page, ann: Page, bob: Page) -> None:
         (bob, q.BOX_COVERAGE, "complete"),
     ):
         practises(page, kind)
+        walk.answered(page, kind, len(PRACTICE.get(kind).items))
         if kind == q.BOX_DRAWING:
             walk.picture(page, "drawing")
         work(walk, page, kind, always(answer))
@@ -355,6 +382,7 @@ def work(walk: Walk, page: Page, kind: str, choose: Choose) -> None:
         page.locator(f"[name=answer][value={answer}]").click()
         expect(page.locator(f"[data-assignment='{held}']")).to_have_count(0)
         walk.answers[kind] += not of_test
+        walk.answered(page, kind)
     # Leaving the page sends the answer that it still holds back for undoing.
     page.goto("/tasks/")
     expect(page.get_by_role("heading", level=1)).to_have_text("Your tasks")
@@ -535,6 +563,7 @@ def judges(walk: Walk, page: Page) -> int:
         page.get_by_role("button", name="Send this page").click()
         expect(page.locator(f"[data-assignment='{held}']")).to_have_count(0)
         sent += 1
+        walk.answered(page, "relevance")
     page.goto("/tasks/")
     expect(page.get_by_role("heading", level=1)).to_have_text("Your tasks")
     return sent

@@ -16,11 +16,12 @@ from annotation.campaigns.drafts.opening import images_after_pilot, pilot_of
 from annotation.campaigns.drafts.paces import KindPace
 from annotation.campaigns.drafts.reading import PILOT_IMAGES, read_draft
 from annotation.campaigns.opening import create_campaign, open_campaign_images
+from annotation.campaigns.phrases import drop_marks, mark_phrases
 from annotation.models import Account, Caption, Image, LayerImage, OpenImage
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.workers.accounts import granting
-from tests.factories import a_corpus, some_images
+from tests.factories import a_corpus, an_image, some_images
 
 PACE = KindPace(6.0, 6.0, 6.0, "known", True)
 
@@ -99,3 +100,20 @@ def test_captions_are_counted_at_once_however_many_images_there_are(images: str)
     wanted = plan.settings.answers.wanted(kind)
     extra = EstimateTerms(plan.kinds, plan.settings, plan.paces).extra(kind)
     assert found is not None and found.by_kind[kind] == pytest.approx(2 * captions * wanted * extra)
+
+
+@pytest.mark.django_db
+def test_phrases_that_are_marked_meanwhile_change_the_estimate() -> None:
+    owner = Account.objects.create(username="ada")
+    granting.grant(account=owner, role="researcher")
+    corpus = a_corpus("photos", [an_image("0", "A man in a hat .", "A man walks .", layered=False)])
+    plan = read_draft(begin_draft(owner=owner, corpus=corpus))
+    before = estimate_draft(plan, pilot=1)
+    assert before is not None and before.answers.value > 0
+    image = Image.objects.select_related("corpus").get()
+    mark_phrases(image=image, spans=[])
+    none = estimate_draft(plan, pilot=1)
+    drop_marks(image=image)
+    again = estimate_draft(plan, pilot=1)
+    assert none is not None and none.answers.value == 0
+    assert again is not None and again.answers.value == before.answers.value

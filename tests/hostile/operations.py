@@ -41,6 +41,7 @@ from annotation.models import (
     Assignment,
     Campaign,
     CampaignDraft,
+    Caption,
     Control,
     Corpus,
     Flag,
@@ -1306,6 +1307,18 @@ get("withdraw_picture", RUNNERS, "quay", image="scene-1")
 def picture_withdrawn(at: At) -> Call:
     name = _spare_corpus(at)
     return Call("POST", reverse("withdraw_picture", args=[name]), fields=[("image", "a")])
+
+
+get("phrases", RUNNERS, "quay", "scene-1")
+
+
+@by("phrases", "sent", RUNNERS)
+def phrases_marked(at: At) -> Call:
+    name = _spare_corpus(at)
+    image = Image.objects.get(corpus__name=name)
+    Caption.objects.create(image=image, number=0, text="A boat at a quay .")
+    sent = at.one("0:0-2", "0:0-2 0:3-5", "", "0:0-9", "quay")
+    return Call("POST", reverse("phrases", args=[name, "a"]), fields=[("phrases", sent), ("act", "save")])
 
 
 post("set_licence", RUNNERS, "quay", licence="CC BY 4.0")

@@ -1,10 +1,13 @@
 """What the chunker takes for a mention, shown on sentences of our own with the mentions in brackets."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.protocol.mentions import find_mentions
+from annotation.protocol.mentions import find_mentions, mentions_at, mentions_of
+from tests.factories import an_image
 
 
 def marked(sentence: str) -> tuple[list[str], list[tuple[int, int]]]:
@@ -196,3 +199,20 @@ def test_any_words_give_sorted_disjoint_spans_within_the_caption_and_the_same_ag
 
 def test_a_word_of_any_length_takes_no_longer_than_others():
     assert found(["a", "goat" * 100_000, "sleeps"])
+
+
+def test_what_somebody_marked_is_a_mention_whatever_the_chunker_thinks_of_it():
+    captions = ["ein Hund läuft".split(), "he has a hat".split()]
+    marked = [(1, 0, 1), (0, 0, 2), (1, 2, 4)]
+    found = mentions_at(captions, marked, categorise=lambda words: ("other",))
+    assert [(m.id, m.text) for m in found] == [("0:0-2", "ein Hund"), ("1:0-1", "he"), ("1:2-4", "a hat")]
+    assert mentions_at(captions, [(1, 2, 4)])[0].categories == ("clothing",)
+
+
+def test_an_image_is_asked_about_its_layers_mentions_then_marked_ones_then_found_ones():
+    record = an_image("m", "A man in a hat .", layered=False)
+    layered = an_image("m", "[/EN#1/people A man] in a hat .")
+    assert [m.id for m in mentions_of(record)] == ["0:0-2", "0:3-5"]
+    assert [m.id for m in mentions_of(replace(record, marked=((0, 4, 5),)))] == ["0:4-5"]
+    assert mentions_of(replace(record, marked=())) == ()
+    assert [m.id for m in mentions_of(replace(layered, marked=((0, 4, 5),)))] == ["0:0-2"]

@@ -10,6 +10,7 @@ import pytest
 
 from annotation.common import database
 from annotation.models import Assignment, AuditEntry, Campaign, Control, Flag, Judgment, Standing, Task
+from annotation.moderation.control_items.from_answers import PROMOTED_SOURCE
 from annotation.moderation.reopening import CannotReopen, change_answer, reopen_answer
 from annotation.moderation.trust_replay import replay_row
 from annotation.protocol import questions as q
@@ -20,11 +21,14 @@ from annotation.queue import leases
 from annotation.queue.leases import Lease, ended_lease
 from annotation.queue.submission import Answer
 from annotation.selectors.workers.recent_answers import RECENT_ANSWERS, SITTING, recent_answers
+from annotation.web.staff.campaign_tables import told_acts
 from tests.queue.world import TRUSTING, World
 from tests.rehearsal.play import Play, check_database
 from tests.rehearsal.script import Script, pictured
 from tests.review.world import HAT, MAN, THE_MAN, answer, chain, held, image, report, the_world
 from tests.sizes import sized, usually_on
+from tests.web.staff import words
+from tests.web.world import signed_in
 
 pytestmark = [pytest.mark.django_db, *usually_on("postgresql")]
 
@@ -209,6 +213,21 @@ def test_a_changed_verdict_is_told_to_who_drew_the_box():
 
 def known_item(world: World) -> controls.ControlItem:
     return controls.ControlItem(q.COREF_LINK, Control.CONTROL, "man", (MAN, THE_MAN), "yes")
+
+
+def test_control_items_that_a_change_retires_read_as_retired_by_it():
+    world = the_world()
+    lease = answer(world, q.COREF_LINK, "yes")
+    item = controls.ControlItem(q.CHAIN_VERIFICATION, Control.CONTROL, "man", (MAN, THE_MAN), "true")
+    controls.add_control_items(campaign=world.campaign, items=[(1, item)], source=PROMOTED_SOURCE)
+    assert change(world, lease, Answer("no"))
+    assert not Control.objects.get().active
+    line = AuditEntry.objects.get(act="retire_known_items")
+    assert line.about["because"] == AuditEntry.CHANGE_ANSWER
+    told = "by a worker’s change of an answer"
+    assert told_acts([line])[0].who == told
+    admin = signed_in("boss", "admin")
+    assert told in words(admin.get("/people/audit/")) and "because" not in words(admin.get("/people/audit/"))
 
 
 def test_a_control_item_keeps_its_grade_and_may_be_changed_as_the_answer_before_may():

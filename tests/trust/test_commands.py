@@ -75,7 +75,7 @@ def test_agreement_is_promoted():
         world.submit(worker, world.held(worker), Answer("no"), then=False)
     assert told("add_controls", "quay", "--promote", "coref_link", "--at-least", "4")["added"] == 0
     assert told("add_controls", "quay", "--promote", "coref_link")["added"] == 1
-    with pytest.raises(CommandError, match="1 workers are too few to agree"):
+    with pytest.raises(CommandError, match="1 worker is too few to agree"):
         told("add_controls", "quay", "--promote", "coref_link", "--at-least", "1")
 
 

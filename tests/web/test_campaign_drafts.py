@@ -13,6 +13,7 @@ from django.urls import reverse
 from annotation import campaigns, instructions, jobs
 from annotation.campaigns.drafts import estimate, posing
 from annotation.campaigns.drafts.reading import read_draft
+from annotation.campaigns.phrases import mark_phrases
 from annotation.models import (
     Account,
     Assignment,
@@ -344,6 +345,31 @@ def test_a_preview_shows_the_workers_page_and_stores_nothing(ada):
     assert "A worker’s answer would now be stored: yes" in words(page)
     assert ada.post(address, {"answer": "perhaps"}).status_code == 422
     assert not any(model.objects.exists() for model in (Campaign, Judgment, Assignment, Task, Control))
+
+
+def test_the_check_warns_where_captions_are_not_english_and_opens_all_the_same(ada):
+    captions = ("Ein Hund läuft über die Wiese .", "Ein Mann mit Hut überquert die Straße .")
+    a_corpus("wiese", [an_image(f"{n}", *captions, layered=False) for n in range(2)])
+    draft = begun(ada, "wiese")
+    check = words(ada.get(at(draft, "open")))
+    assert "Only 0 % of the captions read as English. Phrases are found in English alone" in check
+    assert "Ready to open" in check
+    for row in Image.objects.filter(corpus__name="wiese").select_related("corpus"):
+        mark_phrases(image=row, spans=[(0, 0, 2)])
+    assert "read as English" not in words(ada.get(at(draft, "open")))
+    press(ada, at(draft, "questions"), "Next", tasks="relevance")
+    assert "Choose workers who read their language" in words(ada.get(at(draft, "open")))
+    press(ada, at(draft, "questions"), "Next", tasks="regions")
+    assert "read as English" not in words(ada.get(at(draft, "open")))
+
+
+def test_the_check_does_not_warn_where_captions_are_english_or_phrases_came_with_them(ada):
+    plain_corpus("photos", 2)
+    a_corpus("hund", [an_image("0", "[/EN#1/animals Ein Hund] läuft weit weg .")])
+    warned = [
+        "read as English" in words(ada.get(at(begun(ada, name), "open"))) for name in ("photos", "hund")
+    ]
+    assert warned == [False, False]
 
 
 def test_a_draft_belongs_to_who_began_it(ada):

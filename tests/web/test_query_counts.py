@@ -7,9 +7,11 @@ queries.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from django.core.cache import cache
 from django.db import connection
@@ -52,11 +54,13 @@ from evaluation.models import (
     JudgmentSet,
     LocalizationSet,
     QrelsSnapshot,
+    Ranking,
     Report,
     ReportRun,
     Run,
     System,
 )
+from evaluation.services.reports.building import JSON, report_folder
 from tests.web import world
 
 pytestmark = pytest.mark.django_db
@@ -97,13 +101,14 @@ LISTS = {
 }
 
 #: Pages about the first of each: a role that reads it. What others there are, and how large it is, is nothing
-#: to them. A batch's and a report's page want rankings and figures, which bare rows have not.
+#: to them.
 PAGES = dict.fromkeys(
     [
         *("dashboard", "payments"),
         *("corpus", "campaign", "campaign_settings", "change_settings", "image_order", "workers", "review"),
         *("entry", "new_known_item", "texts", "jobs", "known_items", "machines", "manage_corpus", "tags"),
         *("evaluation:system", "evaluation:run", "evaluation:queries", "evaluation:qrels"),
+        *("evaluation:batch", "evaluation:report"),
     ],
     "researcher",
 )
@@ -111,6 +116,7 @@ PAGES = dict.fromkeys(
 FIRST = "thing-0000"
 DEEPER: dict[str, tuple[Callable[[], list[Any]], str]] = {
     "image": (lambda: [FIRST, f"{FIRST}-0"], "researcher"),
+    "phrases": (lambda: [FIRST, f"{FIRST}-0"], "researcher"),
     "review_image": (lambda: [FIRST, f"{FIRST}-0"], "researcher"),
     "worker": (lambda: [FIRST, "lists-w"], "researcher"),
     "text": (lambda: [FIRST, "consent"], "researcher"),
@@ -140,7 +146,7 @@ def things(first: int, last: int) -> None:
         )
         corpus.layers.create(name="import", source="import", published=True)
         image = Image.objects.create(corpus=corpus, position=0, key=f"{name}-0", split="train")
-        Caption.objects.create(image=image, number=0, text="A man in a hat .")
+        caption = Caption.objects.create(image=image, number=0, text="A man in a hat .")
         settings = settings_of(SETTINGS[n // len(tasks) % 2]).as_dict()
         campaign = Campaign.objects.create(
             name=name,
@@ -200,8 +206,15 @@ def things(first: int, last: int) -> None:
         run = Run.objects.create(
             corpus=corpus, name=name, direction="search", system=name, published=True, made_by=system
         )
+        Ranking.objects.create(
+            run=run,
+            position=0,
+            caption_id=caption.pk,
+            items=np.array([image.pk], "<i8").tobytes(),
+            scores=np.array([1.0], "<f4").tobytes(),
+        )
         judgments = JudgmentSet.objects.create(
-            corpus=corpus, name=name, source=f"batch {name}", published=True, scale="yes_no"
+            corpus=corpus, name=name, source=f"batch {name}", published=True, scale="yes_no", answer_count=1
         )
         qrels = QrelsSnapshot.objects.create(
             corpus=corpus,
@@ -225,15 +238,23 @@ def things(first: int, last: int) -> None:
             judges=3,
             seed=1,
             judgments=judgments,
-            numbers={"asked": 1, "task_count": 1, "known": 0},
+            numbers=dict.fromkeys(BATCH_NUMBERS, 1) | {"runs": []},
         )
         BatchRun.objects.create(batch=batch, run=run, position=0)
+        folder = report_folder(name)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / JSON).write_bytes(NO_SECTIONS)
+        files = {JSON: hashlib.sha256(NO_SECTIONS).hexdigest()}
         report = Report.objects.create(
-            corpus=corpus, name=name, qrels=qrels, inputs={"runs": [], "settings": BUILT_WITH}, files={}
+            corpus=corpus, name=name, qrels=qrels, inputs={"runs": [], "settings": BUILT_WITH}, files=files
         )
         ReportRun.objects.create(report=report, run=run, position=0)
 
 
+#: What a batch came to when it was launched.
+BATCH_NUMBERS = ("pooled", "originals", "filtered", "known", "asked", "askable", "task_count", "amount")
+#: A report in which nothing is said.
+NO_SECTIONS = b'{"sections": []}'
 #: What a report was built with.
 BUILT_WITH = {
     "measures": ["R@1"],

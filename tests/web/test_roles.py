@@ -183,6 +183,7 @@ def built() -> dict[str, Any]:
                 "draft_step": [0, "corpus"],
                 **{route: [0, kind] for route in ("mark_items", "mark_boxes", "preview_task")},
                 "image": [world.corpus.name, "man"],
+                "phrases": [world.corpus.name, "man"],
                 "tags": [world.corpus.name],
                 "export_tags": [world.corpus.name, "csv"],
                 **{
@@ -301,7 +302,7 @@ def _places_of_the_api(world: Any, campaign: str, job: int) -> dict[str, list[An
     more: dict[str, Any] = {"<str:key>": "man", "<str:pseudonym>": worker, "<slug:layer>": campaign}
     more |= {"<int:invitation>": Invitation.objects.get().pk, "<int:item>": 1, "<int:delivery>": line.pk}
     more |= {"<int:flag>": flag.pk, "<int:ruling>": ruling.pk, "<int:payment>": 1, "<int:bonus>": 1}
-    more |= {"<slug:machine>": "nobody", "files/<int:number>": 0}
+    more |= {"<slug:machine>": "nobody", "files/<int:number>": 0, "<int:query>": 1}
     found = {}
     for one in served():
         first = next((held for start, held in things.items() if one.about.path.startswith(f"{start}<")), [])

@@ -47,8 +47,8 @@ def test_the_list_names_every_campaign_and_what_waits(world, ada):
     the_world([a_man("other")], name="elsewhere")
     lose_the_hat(world)
     page = words(ada.get(reverse("campaigns")))
-    assert "elsewhere open elsewhere · 0 % 0 of 1 images complete (0 %)" in page
-    assert "review open review · 0 % 0 of 1 images complete (0 %) Review 1 chain" in page
+    assert "elsewhere open elsewhere · 0 % 0 of 1 image complete (0 %)" in page
+    assert "review open review · 0 % 0 of 1 image complete (0 %) Review 1 chain" in page
 
 
 def test_without_a_campaign_the_list_says_what_one_is(ada):

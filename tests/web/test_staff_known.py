@@ -150,7 +150,7 @@ def test_what_workers_agree_on_is_promoted_by_page(ada):
 
 def test_too_small_an_agreement_is_refused(world, ada):
     page = press(ada, LIST, "Promote", at_least="1")
-    assert "1 workers are too few to agree" in said(page)[0]
+    assert "1 worker is too few to agree" in said(page)[0]
 
 
 def test_an_item_is_retired_by_page_and_is_not_shown_again(world, ada):

@@ -10,8 +10,17 @@ from rest_framework import serializers
 from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import Anywhere, On, missing
-from annotation.api.rest.fields import CallFields, NameField, PlainField, TextField
-from annotation.api.rest.operations import DELETE, GET, PATCH, ApiCall, Operation, serves
+from annotation.api.rest.fields import CallFields, NameField, PlainField, TextField, WholeField
+from annotation.api.rest.operations import DELETE, GET, PATCH, POST, ApiCall, Operation, serves
+from annotation.campaigns.phrases import (
+    BY_CHUNKER,
+    BY_HAND,
+    FROM_LAYER,
+    CannotMark,
+    drop_marks,
+    mark_phrases,
+    phrases_of,
+)
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.deleting import CorpusInUse
 from annotation.datasets.layers import update_layers, update_layers_of_image
@@ -21,11 +30,15 @@ from annotation.models import Corpus, Image, Layer
 from annotation.selectors import browse
 from annotation.selectors.browse import Filter
 from annotation.selectors.scopes import corpora_of
+from annotation.selectors.tags.kept import frequent_tags, tag_list_of, tags_of_image
+from annotation.selectors.tags.queries import BadTagQuery, read_tag_query
 from annotation.web.common.access import BROWSING
 from annotation.web.common.addresses import signed_picture_address
 from annotation.web.corpus.browse import CORPUS_OF_ADDRESS
 
 _TAG = "corpora"
+#: Words of a caption, captions of an image, and phrases of one are no more than this.
+MOST_PLACES = 32_767
 _ON_CORPUS = On(CORPUS_OF_ADDRESS, BROWSING)
 
 
@@ -124,10 +137,64 @@ class LayerOfImageShown(serializers.Serializer[Any]):
     boxes = BoxShown(many=True)
 
 
-class ImageDetailShown(ImageShown):
-    """An image with what every layer of its corpus says of it."""
+class ImageTagShown(serializers.Serializer[Any]):
+    """A kept tag of an image, and its score."""
 
+    tag = serializers.CharField()
+    score = serializers.FloatField()
+
+
+class ImageDetailShown(ImageShown):
+    """An image with its kept tags, the best first, and what every layer of its corpus says of it."""
+
+    tags = ImageTagShown(many=True)
     layers = LayerOfImageShown(many=True)
+
+
+class PhraseShown(serializers.Serializer[Any]):
+    """A phrase: words `start` to `end` (exclusive) of a caption, counted from 0."""
+
+    caption = serializers.IntegerField()
+    start = serializers.IntegerField()
+    end = serializers.IntegerField()
+    text = serializers.CharField()
+    categories = serializers.ListField(child=serializers.CharField())
+
+
+class PhrasesShown(serializers.Serializer[Any]):
+    """The phrases that a campaign would ask about. `source` is `layer` (they came with the corpus), `marked`
+    (by hand) or `found` (by the chunker); `kept` says why they cannot be marked now, "" where they can."""
+
+    source = serializers.ChoiceField((FROM_LAYER, BY_HAND, BY_CHUNKER))  # type: ignore[assignment]
+    kept = serializers.CharField()
+    phrases = PhraseShown(many=True)
+
+
+class PhraseField(CallFields):
+    """A phrase: words `start` to `end` (exclusive) of a caption, counted from 0."""
+
+    caption = WholeField(max_value=MOST_PLACES)
+    start = WholeField(max_value=MOST_PLACES)
+    end = WholeField(max_value=MOST_PLACES)
+
+
+class PhrasesMarked(CallFields):
+    """All phrases of an image's captions; none of them says that it has none."""
+
+    phrases = serializers.ListField(child=PhraseField(), max_length=MOST_PLACES)
+
+
+class TagShown(serializers.Serializer[Any]):
+    """A kept tag of a corpus, and how many of its images have it."""
+
+    tag = serializers.CharField()
+    images = serializers.IntegerField()
+
+
+class TagFilter(CallFields):
+    """Which tags."""
+
+    contains = TextField(required=False, max_length=100, help_text="A part of the tag, in any case.")
 
 
 class CorpusChange(CallFields):
@@ -137,11 +204,12 @@ class CorpusChange(CallFields):
 
 
 class ImageFilter(CallFields):
-    """Which images: of a split, with a text in a caption; of a layer, with a category or unfinished
-    chains."""
+    """Which images: of a split, with a text in a caption, with kept tags; of a layer, with a category or
+    unfinished chains."""
 
     split = TextField(required=False)
     text = TextField(required=False)
+    tags = TextField(required=False, help_text="Such as `dog and frisbee or cat`.")
     layer = NameField(required=False)
     category = TextField(required=False)
     unfinished = serializers.BooleanField(required=False)
@@ -215,15 +283,18 @@ def corpus_change_call(call: ApiCall, corpus: Corpus) -> dict[str, Any]:
         asked=ImageFilter,
         answers=ImageShown,
         listed=True,
+        refuses=(BadTagQuery,),
     )
 )
 def images_list_call(call: ApiCall, corpus: Corpus) -> CursorPage:
     """List the images of a corpus, with their captions, in the order of the corpus."""
+    read_tag_query(call.asked.get("tags", ""))  # refused where it cannot be read
     layer = _layer(corpus, call.asked["layer"]) if "layer" in call.asked else None
     wanted = Filter(
         split=call.asked.get("split", ""),
         category=call.asked.get("category", ""),
         text=call.asked.get("text", ""),
+        tags=call.asked.get("tags", ""),
         unfinished=call.asked.get("unfinished", False),
     )
     rows = call.rows
@@ -243,14 +314,36 @@ def images_list_call(call: ApiCall, corpus: Corpus) -> CursorPage:
 )
 def image_show_call(call: ApiCall, corpus: Corpus, key: str) -> dict[str, Any]:
     """Show an image: its captions, and what each layer says of it."""
-    image = Image.objects.select_related("corpus").filter(corpus=corpus, key=key).first()
-    if image is None:
-        raise missing(_("Corpus “%(corpus)s” has no image “%(key)s”.") % {"corpus": corpus.name, "key": key})
+    image = _image(corpus, key)
     update_layers_of_image(image)
     return {
         **image_plain(call, image, browse.captions_shown(image)),
+        "tags": [{"tag": each.text, "score": each.score} for each in tags_of_image(image)],
         "layers": [_layer_of_image(image, layer) for layer in browse.layers_of(corpus)],
     }
+
+
+@serves(
+    Operation(
+        route="corpus_tags",
+        method=GET,
+        path="corpora/<slug:name>/tags",
+        tag=_TAG,
+        opens=_ON_CORPUS,
+        asked=TagFilter,
+        answers=TagShown,
+        listed=True,
+    )
+)
+def corpus_tags_call(call: ApiCall, corpus: Corpus) -> CursorPage:
+    """List the kept tags of a corpus, the most frequent first; none where none are kept."""
+    kept, rows = tag_list_of(corpus), call.rows
+    if kept is None:
+        return rows.page([], None)
+    skip = rows.mark or 0
+    page = frequent_tags(kept, contains=call.asked.get("contains", ""), skip=skip, number=rows.limit)
+    plain = ({"tag": each.text, "images": each.images} for each in page.tags)
+    return rows.page(plain, skip + rows.limit if page.more else None)
 
 
 @serves(
@@ -269,6 +362,81 @@ def layers_list_call(call: ApiCall, corpus: Corpus) -> CursorPage:
     found = Layer.objects.filter(corpus=corpus, published=True)
     page = call.rows.of_rows(found, "name", lambda layer: layer)
     return page._replace(results=layers_plain(corpus, page.results))
+
+
+@serves(
+    Operation(
+        route="phrases",
+        method=GET,
+        path="corpora/<slug:name>/images/<str:key>/phrases",
+        tag=_TAG,
+        opens=_ON_CORPUS,
+        answers=PhrasesShown,
+    )
+)
+def phrases_show_call(call: ApiCall, corpus: Corpus, key: str) -> dict[str, Any]:
+    """Show which phrases of an image a campaign would ask about, and where they come from."""
+    return phrases_plain(_image(corpus, key))
+
+
+@serves(
+    Operation(
+        route="phrases",
+        method=POST,
+        path="corpora/<slug:name>/images/<str:key>/phrases",
+        tag=_TAG,
+        opens=On(CORPUS_OF_ADDRESS, (RESEARCHER,)),
+        body=PhrasesMarked,
+        answers=PhrasesShown,
+        refuses=(CannotMark,),
+        example={
+            "phrases": [{"caption": 0, "start": 0, "end": 2}, {"caption": 0, "start": 4, "end": 6}],
+        },
+    )
+)
+def phrases_mark_call(call: ApiCall, corpus: Corpus, key: str) -> dict[str, Any]:
+    """Mark the phrases of an image by hand, in place of those that are found or were marked before.
+
+    Refused where they came with the corpus, and where a campaign that is not closed asks about them.
+    """
+    image = _image(corpus, key)
+    spans = [(one["caption"], one["start"], one["end"]) for one in call.data["phrases"]]
+    mark_phrases(image=image, spans=spans, actor=call.account)
+    return phrases_plain(image)
+
+
+@serves(
+    Operation(
+        route="phrases",
+        method=DELETE,
+        path="corpora/<slug:name>/images/<str:key>/phrases",
+        tag=_TAG,
+        opens=On(CORPUS_OF_ADDRESS, (RESEARCHER,)),
+        refuses=(CannotMark,),
+    )
+)
+def phrases_drop_call(call: ApiCall, corpus: Corpus, key: str) -> None:
+    """Go back to the phrases that are found in the captions of an image."""
+    drop_marks(image=_image(corpus, key), actor=call.account)
+
+
+def phrases_plain(image: Image) -> dict[str, Any]:
+    """The phrases of an image as plain data."""
+    found = phrases_of(image)
+    return {
+        "source": found.source,
+        "kept": found.kept,
+        "phrases": [
+            {
+                "caption": each.caption,
+                "start": each.start,
+                "end": each.end,
+                "text": each.text,
+                "categories": list(each.categories),
+            }
+            for each in found.mentions
+        ],
+    }
 
 
 def corpus_plain(corpus: Corpus) -> dict[str, Any]:
@@ -351,6 +519,13 @@ def _layer_of_image(image: Image, layer: Layer) -> dict[str, Any]:
             for each in rows.boxes
         ],
     }
+
+
+def _image(corpus: Corpus, key: str) -> Image:
+    image = Image.objects.select_related("corpus").filter(corpus=corpus, key=key).first()
+    if image is None:
+        raise missing(_("Corpus “%(corpus)s” has no image “%(key)s”.") % {"corpus": corpus.name, "key": key})
+    return image
 
 
 def _layer(corpus: Corpus, name: str) -> Layer:

@@ -18,13 +18,15 @@ from math import ceil, fsum, sqrt
 from statistics import fmean
 from typing import Any
 
+from django.db.models import Count, Max
+
 from annotation.campaigns.drafts.paces import KindPace, student95
 from annotation.campaigns.drafts.posing import layers_of_images
 from annotation.campaigns.drafts.reading import DraftPlan
 from annotation.campaigns.opening import ENTITIES
 from annotation.common import database
 from annotation.common.batching import chunks
-from annotation.models import CampaignDraft, Caption, Image
+from annotation.models import CampaignDraft, Caption, Image, PhraseMarks
 from annotation.protocol.campaign_settings import CampaignSettings
 from annotation.protocol.controls import draw_number
 from annotation.protocol.kinds import ABOUT_IMAGE, is_page, kind_of
@@ -186,8 +188,11 @@ def _rehearsed(plan: DraftPlan) -> tuple[list[dict[str, float]], bool]:
     """What some images take, by kind, and whether what they show is guessed; more with each call."""
     assert plan.corpus is not None
     protocol = plan.settings.protocol
-    choice = [plan.corpus.pk, plan.split, plan.images, plan.tags, asdict(protocol)]
-    mark = blake2b(json.dumps(choice, sort_keys=True).encode(), digest_size=9).hexdigest()
+    # Whoever marks phrases by hand meanwhile changes what is asked.
+    by_hand = PhraseMarks.objects.filter(image__corpus=plan.corpus)
+    marks = by_hand.aggregate(number=Count("pk"), newest=Max("marked_at"))
+    choice = [plan.corpus.pk, plan.split, plan.images, plan.tags, asdict(protocol), marks]
+    mark = blake2b(json.dumps(choice, sort_keys=True, default=str).encode(), digest_size=9).hexdigest()
     kept: dict[str, Any] = plan.draft.sample if plan.draft.sample.get("of") == mark else {}
     done: dict[str, dict[str, float]] = dict(kept.get("images", {}))
     guessed = bool(kept.get("guessed"))

@@ -15,12 +15,13 @@ from typing import Any
 from django.db.models import QuerySet
 
 from annotation.campaigns.drafts.reading import DraftPlan
-from annotation.campaigns.opening import ENTITIES, gold_layer, mentions_of
+from annotation.campaigns.opening import ENTITIES, gold_layer
 from annotation.models import Image
 from annotation.protocol.contents import corners
 from annotation.protocol.controls import draw_number, draw_sample
 from annotation.protocol.coreference import may_corefer
 from annotation.protocol.kinds import ABOUT_IMAGE, ABOUT_PAIR, Kind, kind_of
+from annotation.protocol.mentions import mentions_of
 from annotation.protocol.rehearsal import guessed_layer
 from annotation.protocol.terms import NOT_VISUAL, SCENE, Box, Chain, ImageRecord, LayerRecord, Mention
 from annotation.selectors.records import stream_records

@@ -11,7 +11,8 @@ from django.utils.translation import ngettext
 from annotation.campaigns.drafts import fields
 from annotation.campaigns.drafts.marks import strata_there
 from annotation.campaigns.drafts.reading import DraftPlan, marked_kinds
-from annotation.campaigns.opening import ENTITIES, SMALLEST_CROWD
+from annotation.campaigns.opening import ENTITIES, SMALLEST_CROWD, gold_layer
+from annotation.datasets.english import ENGLISH_ENOUGH, EnglishShare
 from annotation.models import Caption, Control, Image
 from annotation.protocol.kinds import ABOUT_IMAGE, MEASURED_ON_CONTROLS, kind_of
 from annotation.task_types.base import TASK_TYPES
@@ -20,6 +21,9 @@ from annotation.task_types.base import TASK_TYPES
 LINE_DONE: Final = "done"
 LINE_MISSING: Final = "missing"
 LINE_ADVICE: Final = "advice"
+
+#: Images whose captions are looked at, spread over all that are chosen: are they English?
+_IMAGES_READ: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,8 @@ def _of_corpus(plan: DraftPlan) -> list[ReadinessLine]:
         if not captions.exists():
             text = _("These images have no captions, and the questions are about captions.")
             found.append(ReadinessLine(LINE_MISSING, _("Captions"), text, step))
+        elif text := _not_english(plan):
+            found.append(ReadinessLine(LINE_ADVICE, _("Captions"), text, step))
     blank = Image.objects.filter(pk__in=plan.chosen_images().values("pk"), picture="").count()
     if blank:
         text = ngettext(
@@ -95,6 +101,30 @@ def _of_corpus(plan: DraftPlan) -> list[ReadinessLine]:
             ) % {"n": blank}
         found.append(ReadinessLine(LINE_ADVICE, _("Pictures"), text, step))
     return found
+
+
+def _not_english(plan: DraftPlan) -> str:
+    """What it means that captions are not English, in words; "" where they are, or where phrases came with
+    them or are marked."""
+    assert plan.corpus is not None
+    if plan.tasks == ENTITIES and gold_layer(plan.corpus) is not None:
+        return ""
+    chosen = plan.chosen_images()
+    if plan.tasks == ENTITIES:
+        chosen = Image.objects.filter(pk__in=chosen.values("pk"), phrase_marks=None).order_by("position")
+    ids = list(chosen.values_list("pk", flat=True))
+    spread = ids[:: max(1, len(ids) // _IMAGES_READ)]
+    looking = EnglishShare()
+    looking.add(Caption.objects.filter(image__in=spread).values_list("text", flat=True))
+    if looking.share >= ENGLISH_ENOUGH:
+        return ""
+    seen = _("Only %(percent)d %% of the captions read as English.") % {"percent": round(100 * looking.share)}
+    if plan.tasks == ENTITIES:
+        return f"{seen} " + _(
+            "Phrases are found in English alone, so many will be missing or wrong: mark them by hand (Manage "
+            "this corpus), or import the captions with their phrases."
+        )
+    return f"{seen} " + _("Choose workers who read their language: instructions are in English and German.")
 
 
 def _of_pay(plan: DraftPlan) -> ReadinessLine:

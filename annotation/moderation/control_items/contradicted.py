@@ -32,10 +32,13 @@ def lock_campaigns(campaigns: Iterable[int]) -> None:
     list(rows.values_list("pk", flat=True))
 
 
-def retire_contradicted_items(images: Iterable[int], *, actor: Account | None = None) -> list[Control]:
+def retire_contradicted_items(
+    images: Iterable[int], *, actor: Account | None = None, because: str = ""
+) -> list[Control]:
     """Retire the active items that rest on these open images (ids) and that they no longer bear out.
 
-    Returns those. Inside the act's transaction, which holds the campaign.
+    `because` as `retire_control_items` takes it. Returns those. Inside the act's transaction, which holds
+    the campaign.
     """
     found: list[Control] = []
     rows = OpenImage.objects.filter(pk__in=list(images)).select_related("campaign", "image").order_by("pk")
@@ -48,7 +51,8 @@ def retire_contradicted_items(images: Iterable[int], *, actor: Account | None = 
             found += [item for item in items if not _borne_out(item, row, state)]
     found.sort(key=lambda item: (item.campaign_id, item.pk))
     for campaign, own in groupby(found, key=lambda item: item.campaign):
-        retire_control_items(campaign=campaign, controls=[item.pk for item in own], actor=actor)
+        ids = [item.pk for item in own]
+        retire_control_items(campaign=campaign, controls=ids, actor=actor, because=because)
     return found
 
 

@@ -53,7 +53,8 @@ def promote(
         known = ", ".join(promotable)
         raise CannotPromote(f"answers to {kind!r} cannot be promoted; those to these can: {known}")
     if at_least < _LEAST:
-        raise CannotPromote(f"{at_least} workers are too few to agree: expected {_LEAST} or more")
+        few = "1 worker is" if at_least == 1 else f"{at_least} workers are"
+        raise CannotPromote(f"{few} too few to agree: expected {_LEAST} or more")
     with database.writing():
         # Nobody rules or withdraws between our reading and our writing.
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)

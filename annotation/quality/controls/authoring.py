@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import F
 
@@ -100,19 +101,23 @@ def add_control_items(
     return Added(changed, len(given) - changed - len(passed_over), tuple(passed_over))
 
 
-def retire_control_items(*, campaign: Campaign, controls: Sequence[int], actor: Account | None = None) -> int:
+def retire_control_items(
+    *, campaign: Campaign, controls: Sequence[int], actor: Account | None = None, because: str = ""
+) -> int:
     """Take control items (ids of their rows) out of the pools; answers given on them keep counting.
 
-    Returns how many were in use until now.
+    `because` is the act that made it so, where nobody with an account did. Returns how many were in use
+    until now.
     """
     with database.writing():
         rows = Control.objects.filter(campaign=campaign, pk__in=controls, active=True)
         retired = rows.update(active=False)
         if retired:
             raise_revision(campaign)
-            record(
-                actor=actor, act="retire_known_items", campaign=campaign, items=retired, ids=list(controls)
-            )
+            about: dict[str, Any] = {"items": retired, "ids": list(controls)}
+            if because:
+                about["because"] = because
+            record(actor=actor, act="retire_known_items", campaign=campaign, **about)
     return retired
 
 

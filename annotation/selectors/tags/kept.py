@@ -50,13 +50,15 @@ def tags_of_image(image: Image) -> list[ScoredTag]:
     return [ScoredTag(*row) for row in rows.values_list("tag__text", "score", "tag__images")]
 
 
-def frequent_tags(kept: TagList, *, contains: str = "", skip: int = 0) -> TagPage:
-    """The tags of a list that contain a text, by the number of images that have them; one query."""
+def frequent_tags(
+    kept: TagList, *, contains: str = "", skip: int = 0, number: int = TAGS_PER_PAGE
+) -> TagPage:
+    """`number` tags of a list that contain a text, by how many images have them; one query."""
     rows = CorpusTag.objects.filter(tag_list=kept).order_by("-images", "text")
     if contains:
         rows = rows.filter(text__contains=contains.lower())
-    found = list(rows[skip : skip + TAGS_PER_PAGE + 1])
-    return TagPage(found[:TAGS_PER_PAGE], len(found) > TAGS_PER_PAGE)
+    found = list(rows[skip : skip + number + 1])
+    return TagPage(found[:number], len(found) > number)
 
 
 def tag_numbers(kept: TagList, query: TagQuery) -> dict[str, int]:

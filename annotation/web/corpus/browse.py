@@ -108,7 +108,7 @@ def corpus_detail(request: HttpRequest, shown: Corpus) -> HttpResponse:
 @for_roles_on(CORPUS_OF_ADDRESS, *BROWSING)
 def image_detail(request: HttpRequest, corpus: Corpus, key: str) -> HttpResponse:
     """One image: the picture with its boxes, its captions with their mentions, its chains."""
-    shown = _image(corpus, key)
+    shown = image_in(corpus, key)
     wanted = filter_in(request.GET)
     update_layers_of_image(shown)
     layers = browse.layers_of(corpus)
@@ -158,7 +158,8 @@ def _late(
     ]
 
 
-def _image(corpus: Corpus, key: str) -> Image:
+def image_in(corpus: Corpus, key: str) -> Image:
+    """The image of that key; raises Http404 where the corpus has none."""
     try:
         if "\0" in key:  # PostgreSQL refuses to look for it
             raise Image.DoesNotExist

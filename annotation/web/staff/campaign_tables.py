@@ -20,7 +20,7 @@ from annotation.protocol.work import UNPAID
 from annotation.selectors.campaign import DoubleCheckAgreement, Funnel, Overview, TaskCounts
 from annotation.selectors.campaign.cost import cents
 from annotation.selectors.campaign.reasons import reason_in_words
-from annotation.web.staff.wording import ACTS, STAGES_IN_WORDS, kind_in_words
+from annotation.web.staff.wording import ACTS, STAGES_IN_WORDS, done_by, kind_in_words
 
 #: The page that adds corpora: it is of no campaign.
 ADDS = "uploads"
@@ -266,7 +266,7 @@ def told_acts(entries: Iterable[AuditEntry]) -> list[ToldAct]:
     return [
         ToldAct(
             entry.at,
-            entry.actor_name or (str(entry.actor) if entry.actor else _("by command")),
+            done_by(entry),
             str(ACTS.get(entry.act, entry.act)),
             ", ".join(_named(entry.about)),
         )

@@ -20,7 +20,7 @@ from annotation.protocol.terms import Box, Mention
 from annotation.quality import controls
 from annotation.quality.controls import BadItems, ControlItem
 from annotation.selectors.browse import captions_shown
-from annotation.selectors.records import image_record, layer_of
+from annotation.selectors.records import image_record, layer_of, marked_spans
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.common.overlay import Frame
 from annotation.web.corpus.browse import size_of
@@ -129,9 +129,9 @@ def _mentions(campaign: Campaign, image: Image) -> tuple[Mention, ...]:
         return tuple(mention_from(plain) for plain in row.mentions)
     layer = gold_layer(campaign.corpus)
     record = layer_of(image, layer) if layer else None
-    return mentions_of(
-        image_record(image, captions_shown(image), record if record and record.chains else None)
-    )
+    known = record if record and record.chains else None
+    marked = marked_spans([image.pk]).get(image.pk)
+    return mentions_of(image_record(image, captions_shown(image), known, marked))
 
 
 def _seen(image: Image, mentions: tuple[Mention, ...]) -> ReviewPage:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER, REVIEWER
-from annotation.models import Campaign
+from annotation.models import AuditEntry, Campaign
 from annotation.protocol import boxes as loop
 from annotation.protocol import questions as q
 from annotation.protocol.state import LINKING, UNSEEN, VERIFICATION
@@ -125,6 +126,7 @@ ACTS = {
     "delete_corpus": gettext_lazy("deleted a corpus"),
     "withdraw_picture": gettext_lazy("withdrew a picture"),
     "set_licence": gettext_lazy("changed the licence of a corpus"),
+    "mark_phrases": gettext_lazy("marked the phrases of an image"),
     "restore": gettext_lazy("restored a backup"),
     "add_machine": gettext_lazy("added a machine"),
     "remove_caption_set": gettext_lazy("deleted captions"),
@@ -210,6 +212,15 @@ SOURCES = {
     "promoted": gettext_lazy("agreement"),
     "captions": gettext_lazy("captions"),
 }
+
+
+def done_by(entry: AuditEntry) -> str:
+    """Who did what a line of the audit says: an account, a worker by a change of an answer, or a command."""
+    if entry.actor_name or entry.actor:
+        return entry.actor_name or str(entry.actor)
+    if entry.about.get("because") == AuditEntry.CHANGE_ANSWER:
+        return _("by a worker’s change of an answer")
+    return _("by command")
 
 
 def item_in_words(item: ControlItemName) -> str:

@@ -1,15 +1,16 @@
 """From an empty database to the LaTeX of a report, by the client package: what `tests/browser/test_walk.py`
 does by page, as one script.
 
-Accounts, roles and tokens are made by page, since a person is asked for a password there; drafts, and so a
-test that is marked on a grid, belong to pages too. Everything else is a call of `clients/python`, or of the
-API of a worker's tasks. The product is the whole one, in processes of its own.
+Accounts, roles and tokens are made by page, since a person is asked for a password there; drafts, and the
+grid on which a test is marked, belong to pages too: here its items are sent. Everything else is a call of
+`clients/python`, or of the API of a worker's tasks. The product is the whole one, in processes of its own.
 """
 
 from __future__ import annotations
 
 import importlib
 import io
+import itertools
 import json
 import sys
 import uuid
@@ -24,6 +25,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from annotation.protocol import questions as q
+from annotation.protocol.trust import QUALIFICATION
 from tests.browser.conftest import pages_of, profiles
 from tests.browser.profiles import Profiles
 from tests.browser.test_from_nothing import make_account
@@ -39,7 +41,9 @@ IMAGES = 2
 #: Cents that an answer earns, and a page of the batch.
 PER_ITEM = {kind: 0.10 if kind == q.BOX_DRAWING else 0.02 for kind in q.QUESTIONS}
 A_PAGE = Decimal("0.25")
-#: People whom we know need no practice.
+#: The kinds that begin with a test, and how it is said that phrases are one thing, or are not.
+TESTED = {q.COREF_LINK: ("yes", "no"), q.CHAIN_VERIFICATION: ("true", "false")}
+#: People whom we know need no test for a batch.
 KNOWN_PEOPLE = {"qualification": False}
 #: A worker's whole answer to a task.
 Choose = Callable[[Mapping[str, Any]], dict[str, Any]]
@@ -66,14 +70,20 @@ class TaskClient:
         consent = self.call(f"campaigns/{campaign}/consent")
         self.call(f"campaigns/{campaign}/consent", {"version": consent["version"]})
 
+    def begins_test(self, campaign: str, kind: str) -> int:
+        """Begin the test of a kind, before which there are no tasks; how many questions it has."""
+        place = {"campaign": campaign, "kind": kind}
+        assert self.call("tasks/next", place)["nothing"] == "no_test"
+        return int(self.call("tasks/test", place)["asked"])
+
     def works(self, campaign: str, kind: str, choose: Choose) -> int:
-        """Answer what there is of a kind; how many there were."""
+        """Answer what there is of a kind; how many there were, without those of a test."""
         done = 0
         task = self.call("tasks/next", {"campaign": campaign, "kind": kind})
         while "nothing" not in task:
+            done += not task["test"]
             given = {"token": uuid.uuid4().hex, "seconds": 2.0, **choose(task)}
             task = self.call(f"assignments/{task['id']}/answer", given)["next"]
-            done += 1
         return done
 
 
@@ -123,19 +133,26 @@ def test_a_lab_goes_from_an_empty_database_to_the_latex_of_a_report_by_the_clien
         "corpus": "pictures",
         "tasks": "entities",
         "images": IMAGES,
-        "settings": {"pay": {"basis": "item", "per_item": PER_ITEM}, "trust": KNOWN_PEOPLE},
+        "settings": {"pay": {"basis": "item", "per_item": PER_ITEM}},
     }
     client.finished(client.post("campaigns", plan), every=0.2)
     assert client.get("campaigns/people")["state"] == "open"
+    items = entry_test(client)
+    assert client.post("campaigns/people/control-items", {"items": items})["added"] == len(items)
     link = client.post("campaigns/people/invitations", {"label": "the walk"})["address"]
     pages = [walk.open_page(alone=True) for _ in range(2)]
     ann, bob = (TaskClient(walk.product, joins(page, link, "people")) for page in pages)
 
     # They answer, and the progress tells it.
-    answers = answered(client, ann, bob)
+    answers, tests = answered(client, ann, bob)
+    for worker, kind in ((ann, q.COREF_LINK), (bob, q.CHAIN_VERIFICATION)):
+        kinds = client.get(f"campaigns/people/workers/{worker.pseudonym}")["kinds"]
+        (standing,) = (each for each in kinds if each["kind"] == kind)
+        assert standing["state"] != QUALIFICATION and standing["answers"] > 0, standing
     shown = client.get("campaigns/people?fresh=true")
     assert shown["progress"]["begun"] == IMAGES and shown["progress"]["in_review"] == 1
-    assert {kind["kind"]: kind["answers"] for kind in shown["cost"]["kinds"]} == dict(answers)
+    # Those of the test are counted, and not paid.
+    assert {kind["kind"]: kind["answers"] for kind in shown["cost"]["kinds"]} == dict(answers + tests)
     earned = sum(Decimal(str(PER_ITEM[kind])) * number for kind, number in answers.items())
     assert Decimal(shown["cost"]["earned"]) == Decimal(shown["cost"]["due"]) == earned
 
@@ -220,13 +237,17 @@ def token_of(page: Any) -> str:
     return found
 
 
-def answered(client: Any, ann: TaskClient, bob: TaskClient) -> Counter[str]:
-    """All six questions answered, while the progress moves; how many answers there are of each kind."""
+def answered(client: Any, ann: TaskClient, bob: TaskClient) -> tuple[Counter[str], Counter[str]]:
+    """All six questions answered, while the progress moves; how many answers there are of each kind, and how
+    many there were in its test."""
     found: Counter[str] = Counter()
+    tests: Counter[str] = Counter()
     refused: list[int] = []
 
     def verified(task: Mapping[str, Any]) -> dict[str, Any]:
-        """The first chain is refused, so that a reviewer has to rule."""
+        """The truth in the test; in the work the first chain is refused, so that a reviewer has to rule."""
+        if task["test"]:
+            return {"answer": "true" if one_thing(task) else "false"}
         refused.append(task["id"])
         return {"answer": "false" if len(refused) == 1 else "true"}
 
@@ -239,17 +260,48 @@ def answered(client: Any, ann: TaskClient, bob: TaskClient) -> Counter[str]:
         (bob, q.BOX_COVERAGE, lambda task: {"answer": "complete"}),
     ):
         before = client.get("campaigns/people?fresh=true")["progress"]["answers_last_hour"]
+        if kind in TESTED:
+            tests[kind] = worker.begins_test("people", kind)
+            assert tests[kind] >= 2
         found[kind] = worker.works("people", kind, choose)
         after = client.get("campaigns/people?fresh=true")["progress"]["answers_last_hour"]
         assert found[kind] > 0 and after - before == found[kind], kind
-    return found
+    return found, tests
 
 
 def linked(task: Mapping[str, Any]) -> dict[str, Any]:
     """The same where both phrases end with the same word."""
+    return {"answer": "yes" if one_thing(task) else "no"}
+
+
+def one_thing(task: Mapping[str, Any]) -> bool:
+    """Whether all phrases end with the same word: what everybody here goes by."""
     tokens = {caption["number"]: caption["tokens"] for caption in task["captions"]}
-    last = {tokens[each["caption"]][each["end"] - 1].lower() for each in task["mentions"]}
-    return {"answer": "yes" if len(last) == 1 else "no"}
+    return len({tokens[each["caption"]][each["end"] - 1].lower() for each in task["mentions"]}) == 1
+
+
+def entry_test(client: Any) -> list[dict[str, Any]]:
+    """A test of links and one of chains, made from images that the campaign does not ask about: pairs of
+    phrases of two captions, as many that end with the same word as not."""
+    same: list[dict[str, Any]] = []
+    different: list[dict[str, Any]] = []
+    for image in list(client.rows("corpora/pictures/images"))[IMAGES:]:
+        phrases = client.get(f"corpora/pictures/images/{image['key']}/phrases")["phrases"]
+        for one, other in itertools.combinations(phrases, 2):
+            if one["caption"] == other["caption"]:
+                continue
+            places = [f"{each['caption']}:{each['start']}-{each['end']}" for each in (one, other)]
+            last = {each["text"].split()[-1].lower() for each in (one, other)}
+            (same if len(last) == 1 else different).append({"image": image["key"], "mentions": places})
+            break
+    asked = min(len(same), len(different), 6)
+    assert asked, "a test needs both answers"
+    return [
+        {**pair, "kind": kind, "purpose": "qualification", "answer": answer}
+        for kind, (yes, no) in TESTED.items()
+        for pairs, answer in ((same, yes), (different, no))
+        for pair in pairs[:asked]
+    ]
 
 
 def drawn(task: Mapping[str, Any]) -> dict[str, Any]:

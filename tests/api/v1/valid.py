@@ -22,9 +22,11 @@ from annotation.datasets.uploads import Upload
 from annotation.models import (
     Account,
     Campaign,
+    Caption,
     Control,
     Corpus,
     Flag,
+    Image,
     Invitation,
     Job,
     OpenImage,
@@ -35,6 +37,7 @@ from annotation.moderation import discarding, rulings
 from annotation.notifications import alarms, events, hooks
 from annotation.protocol.rulings import KeepApart
 from annotation.workers import api_tokens, bonuses, payments, pseudonyms
+from evaluation.comparison.inspection import queries_in_order
 from evaluation.models import Batch, CaptionSet, LocalizationSet, Report, Run, System, TagSet
 from evaluation.services.features.store import NewSet, write_set
 from evaluation.services.judgments.freezing import freeze_protocol
@@ -288,6 +291,11 @@ def _localizing() -> ValidCall:
     return ValidCall({"name": "good"}, body=body)
 
 
+def _query() -> int:
+    run = Run.objects.get(name="good-annotation")
+    return queries_in_order(run)[0]
+
+
 def _localized() -> bytes:
     mention = {"image": "scene-1.png", "caption": 0, "start": 0, "end": 1, "phrase": "a"}
     return json.dumps({**mention, "regions": [[1, 1, 9, 9, 0.5]]}).encode()
@@ -308,6 +316,14 @@ def _spare(model: Any, name: str) -> ValidCall:
 def _spare_corpus() -> ValidCall:
     made = Corpus.objects.create(name="to-go", format="csv", source="x", published=True)
     return ValidCall({"name": made.name})
+
+
+def _unlabelled() -> dict[str, Any]:
+    """The place of an image whose phrases nothing names yet."""
+    made = Corpus.objects.get(name=_spare_corpus().place["name"])
+    image = Image.objects.create(corpus=made, position=0, key="quay-1", filename="quay-1.png")
+    Caption.objects.create(image=image, number=0, text="A boat at a quay .")
+    return {"name": made.name, "key": image.key}
 
 
 #: A file that is sent for a new corpus.
@@ -362,6 +378,12 @@ VALID: dict[str, Make] = {
     "corpus_change": told({"licence": "CC BY 4.0"}, name="quay"),
     "images_list": asked({"layer": "import", "limit": 2}, name="quay"),
     "image_show": at(name="quay", key="scene-1"),
+    "corpus_tags": asked({"contains": "dog"}, name="quay"),
+    "phrases_show": at(name="quay", key="scene-1"),
+    "phrases_mark": lambda: ValidCall(
+        _unlabelled(), body={"phrases": [{"caption": 0, "start": 0, "end": 2}]}
+    ),
+    "phrases_drop": lambda: ValidCall(_unlabelled()),
     "layers_list": at(name="quay"),
     "campaigns_list": nothing,
     "campaign_open": told(
@@ -540,6 +562,8 @@ VALID: dict[str, Make] = {
     "run_delete": lambda: ValidCall({"name": _spare_run()}),
     "run_download": at(name="good-annotation"),
     "run_scores": asked({"qrels": "own"}, name="good-annotation"),
+    "queries_list": asked({"qrels": "own", "order": "worst", "limit": 2}, name="good-annotation"),
+    "query_show": lambda: ValidCall({"name": "good-annotation", "query": _query()}, {"qrels": "own"}),
     "runs_compare": asked({"runs": _RUNS, "qrels": "own"}),
     "judgment_sets_list": nothing,
     "judgments_upload": lambda: ValidCall(

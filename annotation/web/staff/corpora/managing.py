@@ -10,11 +10,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from annotation import campaigns
 from annotation.common.roles import ADMIN, RESEARCHER, WHOLE_SERVER
 from annotation.datasets.deleting import CorpusInUse, why_corpus_kept
 from annotation.datasets.licences import LONGEST_LICENCE, BadLicence, set_licence
 from annotation.jobs.kinds.delete_corpus import begin_deleting_corpus
-from annotation.models import Account, Corpus, Image
+from annotation.models import Account, Corpus, Image, PhraseMarks
 from annotation.moderation.withdrawing import CannotWithdraw, withdraw_picture
 from annotation.web.common.access import BROWSING, CORPUS_OF_ADDRESS, account_of, for_roles_on
 from annotation.web.staff.frame import said
@@ -23,9 +24,14 @@ from annotation.web.staff.frame import said
 @require_safe
 @for_roles_on(CORPUS_OF_ADDRESS, RESEARCHER)
 def corpus_manage(request: HttpRequest, corpus: Corpus) -> HttpResponse:
-    """Its licence, and what can be taken away: all of it where nothing uses it, or one picture."""
+    """Its licence, its phrases, and what can be taken away: all where nothing uses it, or one picture."""
+    layer = campaigns.gold_layer(corpus)
+    unmarked = corpus.images.filter(phrase_marks=None).order_by("position")
     about = {
         "corpus": corpus,
+        "named_by": layer.name if layer else "",
+        "marked": PhraseMarks.objects.filter(image__corpus=corpus).count(),
+        "to_mark": unmarked.values_list("key", flat=True).first(),
         "kept": why_corpus_kept(corpus),
         "key": request.GET.get("image", ""),
         "longest": LONGEST_LICENCE,
@@ -80,8 +86,12 @@ def picture_withdraw(request: HttpRequest, corpus: Corpus) -> HttpResponse:
             raise CannotWithdraw(kept)
         done = withdraw_picture(image=image, actor=account)
         tell(
-            _("Picture withdrawn from %(corpora)s, with %(tasks)d open tasks and %(exports)d exports.")
-            % {"corpora": _named(account, done.corpora), "tasks": done.tasks, "exports": done.exports}
+            _("Picture withdrawn from %(corpora)s, with %(tasks)s and %(exports)s.")
+            % {
+                "corpora": _named(account, done.corpora),
+                "tasks": ngettext("%(n)d open task", "%(n)d open tasks", done.tasks) % {"n": done.tasks},
+                "exports": ngettext("%(n)d export", "%(n)d exports", done.exports) % {"n": done.exports},
+            }
         )
     return redirect("manage_corpus", corpus.name)
 

@@ -72,10 +72,9 @@ def _images(series: CampaignSeries, *, timed: bool) -> Chart:
     if not series.done:
         return Chart("images", title, "", _("No image is done yet."), heads, [])
     done, end = series.done[-1][1], series.images_end if timed else None
-    says = _("%(done)s of %(images)s images are done.") % {
-        "done": _whole(done),
-        "images": _whole(series.images),
-    }
+    says = ngettext(
+        "%(done)s of %(images)s image is done.", "%(done)s of %(images)s images are done.", series.images
+    ) % {"done": _whole(done), "images": _whole(series.images)}
     if end is not None:
         says += " " + _("At the pace of the last day all are done by %(day)s.") % {"day": _day(end[0])}
     elif timed and done < series.images:

@@ -16,7 +16,7 @@ from annotation.selectors.people.audit import AUDIT_GROUPS, audit_found
 from annotation.web.common.access import for_admins
 from annotation.web.common.filters import query_number
 from annotation.web.staff.frame import query_string
-from annotation.web.staff.wording import ACTS
+from annotation.web.staff.wording import ACTS, done_by
 
 #: Lines on a page.
 AUDIT_PER_PAGE = 100
@@ -51,7 +51,7 @@ _KEYS = {
     "reason": gettext_lazy("reason"),
 }
 #: What a page does not show of a line: it tells things apart for programs, which read it by API.
-_LEFT_OUT = ("digest",)
+_LEFT_OUT = ("digest", "because")
 #: Characters of a value that are shown.
 _LONGEST = 200
 
@@ -92,7 +92,7 @@ def audit_page(request: HttpRequest) -> HttpResponse:
 
 
 def _line(entry: AuditEntry) -> AuditLine:
-    who = entry.actor_name or (str(entry.actor) if entry.actor else _by_nobody(entry))
+    who = done_by(entry) if entry.actor_name or entry.actor else _by_nobody(entry)
     told = [
         f"{_KEYS.get(key, key)}: {_short(value)}"
         for key, value in entry.about.items()
@@ -103,7 +103,7 @@ def _line(entry: AuditEntry) -> AuditLine:
 
 def _by_nobody(entry: AuditEntry) -> str:
     """Who did what no account is named for: a worker, who has a pseudonym here, or the command line."""
-    return str(entry.about["worker"]) if entry.act == AuditEntry.CHANGE_ANSWER else _("by command")
+    return str(entry.about["worker"]) if entry.act == AuditEntry.CHANGE_ANSWER else done_by(entry)
 
 
 def _short(value: Any) -> str:

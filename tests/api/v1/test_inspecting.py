@@ -1,0 +1,70 @@
+"""Kept tags of a corpus, and a run's queries one by one, by API."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from annotation.datasets.tags import keep_tags
+from annotation.models import Caption, Corpus, Image
+from evaluation.models import Ranking, Run
+from tests.api.v1.conftest import Caller
+from tests.factories import a_corpus, an_image
+from tests.web import world as people
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def ada() -> Caller:
+    return Caller(people.account("ada", "researcher"))
+
+
+@pytest.fixture
+def park() -> Corpus:
+    records = [an_image(f"{n}", f"A dog by tree {n} .", layered=False) for n in range(3)]
+    return a_corpus("park", records)
+
+
+def test_tags_are_listed_by_frequency_and_images_found_by_them(ada: Caller, park: Corpus) -> None:
+    assert ada.get("corpora/park/tags").json() == {"results": [], "next": None}
+    tags = [("0", [("dog", 0.9), ("tree", 0.5)]), ("1", [("dog", 0.7)]), ("2", [("cat", 0.4)])]
+    keep_tags(corpus=park, images=tags, unit="nouns", alpha=0.5)
+    first = ada.get("corpora/park/tags", limit=2).json()
+    assert first["results"] == [{"tag": "dog", "images": 2}, {"tag": "cat", "images": 1}]
+    rest = ada.get("corpora/park/tags", limit=2, cursor=first["next"]).json()
+    assert rest == {"results": [{"tag": "tree", "images": 1}], "next": None}
+    assert [each["tag"] for each in ada.get("corpora/park/tags", contains="RE").json()["results"]] == ["tree"]
+    found = ada.get("corpora/park/images", tags="dog and tree or cat").json()["results"]
+    assert [each["key"] for each in found] == ["0", "2"]
+    assert ada.get("corpora/park/images", tags="dog and").status_code == 409
+    assert ada.get("corpora/park/images/0").json()["tags"][0] == {"tag": "dog", "score": 0.9}
+
+
+def test_queries_of_a_run_are_looked_at_one_by_one(ada: Caller, park: Corpus) -> None:
+    run = Run.objects.create(corpus=park, name="near", direction=Run.ANNOTATION, system="s", published=True)
+    captions = {each.image_id: each.pk for each in Caption.objects.filter(image__corpus=park)}
+    images = list(Image.objects.filter(corpus=park).order_by("position"))
+    for position, image in enumerate(images):
+        Ranking.objects.create(
+            run=run,
+            position=position,
+            image=image,
+            items=np.array([captions[image.pk], captions[images[0].pk]], "<i8").tobytes(),
+            scores=np.array([2.0, 1.0], "<f4").tobytes(),
+        )
+    first = ada.get("runs/near/queries", limit=2).json()
+    assert [(each["image"], each["text"], each["value"]) for each in first["results"]] == [
+        ("0", None, None),
+        ("1", None, None),
+    ]
+    (last,) = ada.get("runs/near/queries", limit=2, cursor=first["next"]).json()["results"]
+    shown = ada.get(f"runs/near/queries/{last['query']}").json()
+    assert shown["name"] == "2.jpg" and [each["place"] for each in shown["items"]] == [1, 2]
+    assert [(each["text"], each["original"], each["judged"]) for each in shown["items"]] == [
+        ("A dog by tree 2 .", True, False),
+        ("A dog by tree 0 .", False, False),
+    ]
+    # Nothing tells the worst from the best.
+    assert ada.get("runs/near/queries", order="worst").status_code == 409
+    assert ada.get("runs/near/queries/0").status_code == 404
