@@ -17,15 +17,17 @@ from annotation.models import (
     Campaign,
     Control,
     Corpus,
+    CorpusTag,
     Image,
     Job,
     Layer,
     Standing,
+    TagList,
     Webhook,
     WebhookDelivery,
     Worker,
 )
-from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, Run, System
+from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Ranking, Report, Run, System
 from tests.api.v1.conftest import Caller, names_for_admins
 from tests.web import world as web
 
@@ -110,9 +112,27 @@ def grow(first: int, end: int) -> None:
         AlarmSubscription(account=owner, campaign=each, language="en", origin="x") for each in campaigns
     )
 
+    looked_at(one, first, end)
+
+
+def looked_at(corpus: Corpus, first: int, end: int) -> None:
+    """So many more kept tags of a corpus, and queries of a run that no qrels are for."""
+    kept, _made = TagList.objects.get_or_create(corpus=corpus, unit="nouns", alpha=0.5, published=True)
+    CorpusTag.objects.bulk_create(CorpusTag(tag_list=kept, text=f"tag {n}") for n in range(first, end))
+    asked, _made = Corpus.objects.get_or_create(name="asked", format="jsonl", source="x", published=True)
+    run, _made = Run.objects.get_or_create(
+        name="look", corpus=asked, direction="annotation", published=True, system="s"
+    )
+    images = Image.objects.bulk_create(
+        Image(corpus=asked, position=n, key=f"a{n}", filename=f"a{n}.png") for n in range(first, end)
+    )
+    Ranking.objects.bulk_create(
+        Ranking(run=run, position=each.position, image=each, items=b"", scores=b"") for each in images
+    )
+
 
 #: What stands in the address of a list that is of one thing.
-PLACES = {"corpora": "c0", "campaigns": "p0"}
+PLACES = {"corpora": "c0", "campaigns": "p0", "runs": "look"}
 
 
 def counted(researcher: Caller, admin: Caller) -> dict[str, int]:
