@@ -51,9 +51,11 @@ def tags_of_image(image: Image) -> list[ScoredTag]:
 
 
 def frequent_tags(
-    kept: TagList, *, contains: str = "", skip: int = 0, number: int = TAGS_PER_PAGE
+    kept: TagList, *, contains: str = "", skip: int = 0, number: int | None = None
 ) -> TagPage:
-    """`number` tags of a list that contain a text, by how many images have them; one query."""
+    """`number` tags of a list (a page's without it) that contain a text, by how many images have them; one
+    query."""
+    number = TAGS_PER_PAGE if number is None else number
     rows = CorpusTag.objects.filter(tag_list=kept).order_by("-images", "text")
     if contains:
         rows = rows.filter(text__contains=contains.lower())
