@@ -65,10 +65,15 @@ def leave(page: Page) -> bool:
 
     Whether the page has the browser's own clock. A navigation that it began before may come in between.
     """
+    there = False
     while True:
         try:
-            page.goto("about:blank")
+            if not there:
+                page.goto("about:blank")
             return bool(page.evaluate(CLOCK_RUNS))
         except Error as reason:
             if not any(sign in str(reason) for sign in _ANOTHER_NAVIGATION):
                 raise
+            # Where two of ours are under way, each would interrupt the other, for minutes.
+            page.wait_for_timeout(50)
+            there = page.url == "about:blank"
