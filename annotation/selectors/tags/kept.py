@@ -50,9 +50,7 @@ def tags_of_image(image: Image) -> list[ScoredTag]:
     return [ScoredTag(*row) for row in rows.values_list("tag__text", "score", "tag__images")]
 
 
-def frequent_tags(
-    kept: TagList, *, contains: str = "", skip: int = 0, number: int | None = None
-) -> TagPage:
+def frequent_tags(kept: TagList, *, contains: str = "", skip: int = 0, number: int | None = None) -> TagPage:
     """`number` tags of a list (a page's without it) that contain a text, by how many images have them; one
     query."""
     number = TAGS_PER_PAGE if number is None else number

@@ -365,7 +365,7 @@ def _checked() -> ValidCall:
 OWN = frozenset(
     {
         *("token_revoke", "alarms_unsubscribe", "upload_show", "upload_part", "upload_check"),
-        *("upload_import", "upload_problems", "upload_remove"),
+        *("upload_import", "upload_problems", "upload_remove", "own_message_read"),
     }
 )
 _RUNS = ["good-annotation", "bad-annotation"]
