@@ -54,7 +54,6 @@ from annotation.campaigns.states import (
     set_stop_rules,
 )
 from annotation.protocol.campaign_settings import CampaignError
-from annotation.protocol.mentions import mentions_of
 
 __all__ = [
     "ENTITIES",
@@ -85,7 +84,6 @@ __all__ = [
     "duplicate_campaign",
     "gold_layer",
     "mark_simulated",
-    "mentions_of",
     "open_campaign",
     "open_campaign_images",
     "open_pairs",

@@ -47,8 +47,8 @@ def stream_records(
 
     An image that the layer does not cover, or any without a layer, has None. Chains that a
     reviewer excluded are left out, so that their mentions are plain words, unless `excluded`.
-    `images` narrows the choice further, and is asked anew for every page. Without a layer they come with
-    the phrases that somebody marked. Pages by key; seven queries a page with a layer, three without. A page
+    `images` narrows the choice further; its query runs once a page. Without a layer, records come with the
+    phrases that somebody marked. Pages by key; seven queries a page with a layer, three without. A page
     is read as of one moment.
     """
     wanted = (Image.objects.all() if images is None else images).filter(corpus=corpus).order_by("position")

@@ -12,6 +12,7 @@ from tests.browser.looks import FAINT, VIOLATIONS
 FAINT_WORDS = """
 <p id="grey-on-white" style="color: #888">few words</p>
 <p id="behind-a-veil" style="opacity: 0.4">few words</p>
+<div style="opacity: 0.4"><p id="behind-a-veil-further-out" style="background: #fff">few words</p></div>
 <p id="half-transparent" style="color: rgb(0 0 0 / 40%)">few words</p>
 <div style="background: #333"><p><b id="on-what-is-further-out">few words</b></p></div>
 <div style="background: rgb(0 0 0 / 50%)"><div style="background: rgb(0 0 0 / 40%)">

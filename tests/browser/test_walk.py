@@ -53,7 +53,7 @@ qualification = false
 """
 #: Where a box is drawn, as shares of the picture.
 FROM, TO = (0.2, 0.2), (0.7, 0.8)
-#: Seconds in which a researcher has to be through with all of it.
+#: Seconds that a researcher may need for all of it.
 WHOLE_WALK = 15 * 60
 #: Loads what the page would load once it is scrolled to, too.
 ALL_PICTURES = """Promise.all([...document.images].map(each => {
@@ -130,7 +130,7 @@ def test_a_lab_goes_from_an_empty_database_to_the_latex_of_a_report_by_page_alon
     report(walk, ada)
     told = ", ".join(f"{name} {effort.seconds / 60:.1f} min" for name, effort in walk.people.items())
     print(f"A person would take: {told}; all together, one after the other, {walk.minutes:.1f} min")
-    # Who opens campaigns and compares systems has to be through in a quarter of an hour.
+    # Whoever opens campaigns and compares systems needs less than a quarter of an hour.
     assert walk.people["ada"].seconds < WHOLE_WALK, told
 
 

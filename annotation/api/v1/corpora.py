@@ -10,17 +10,8 @@ from rest_framework import serializers
 from annotation.api.contents import json_time
 from annotation.api.rest.cursors import CursorPage
 from annotation.api.rest.doors import Anywhere, On, missing
-from annotation.api.rest.fields import CallFields, NameField, PlainField, TextField, WholeField
-from annotation.api.rest.operations import DELETE, GET, PATCH, POST, ApiCall, Operation, serves
-from annotation.campaigns.phrases import (
-    BY_CHUNKER,
-    BY_HAND,
-    FROM_LAYER,
-    CannotMark,
-    drop_marks,
-    mark_phrases,
-    phrases_of,
-)
+from annotation.api.rest.fields import CallFields, NameField, PlainField, TextField
+from annotation.api.rest.operations import DELETE, GET, PATCH, ApiCall, Operation, serves
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.deleting import CorpusInUse
 from annotation.datasets.layers import update_layers, update_layers_of_image
@@ -37,9 +28,7 @@ from annotation.web.common.addresses import signed_picture_address
 from annotation.web.corpus.browse import CORPUS_OF_ADDRESS
 
 _TAG = "corpora"
-#: Words of a caption, captions of an image, and phrases of one are no more than this.
-MOST_PLACES = 32_767
-_ON_CORPUS = On(CORPUS_OF_ADDRESS, BROWSING)
+ON_CORPUS = On(CORPUS_OF_ADDRESS, BROWSING)
 
 
 class CorpusShown(serializers.Serializer[Any]):
@@ -151,39 +140,6 @@ class ImageDetailShown(ImageShown):
     layers = LayerOfImageShown(many=True)
 
 
-class PhraseShown(serializers.Serializer[Any]):
-    """A phrase: words `start` to `end` (exclusive) of a caption, counted from 0."""
-
-    caption = serializers.IntegerField()
-    start = serializers.IntegerField()
-    end = serializers.IntegerField()
-    text = serializers.CharField()
-    categories = serializers.ListField(child=serializers.CharField())
-
-
-class PhrasesShown(serializers.Serializer[Any]):
-    """The phrases that a campaign would ask about. `source` is `layer` (they came with the corpus), `marked`
-    (by hand) or `found` (by the chunker); `kept` says why they cannot be marked now, "" where they can."""
-
-    source = serializers.ChoiceField((FROM_LAYER, BY_HAND, BY_CHUNKER))  # type: ignore[assignment]
-    kept = serializers.CharField()
-    phrases = PhraseShown(many=True)
-
-
-class PhraseField(CallFields):
-    """A phrase: words `start` to `end` (exclusive) of a caption, counted from 0."""
-
-    caption = WholeField(max_value=MOST_PLACES)
-    start = WholeField(max_value=MOST_PLACES)
-    end = WholeField(max_value=MOST_PLACES)
-
-
-class PhrasesMarked(CallFields):
-    """All phrases of an image's captions; none of them says that it has none."""
-
-    phrases = serializers.ListField(child=PhraseField(), max_length=MOST_PLACES)
-
-
 class TagShown(serializers.Serializer[Any]):
     """A kept tag of a corpus, and how many of its images have it."""
 
@@ -241,7 +197,7 @@ def corpora_list_call(call: ApiCall) -> CursorPage:
         method=GET,
         path="corpora/<slug:name>",
         tag=_TAG,
-        opens=_ON_CORPUS,
+        opens=ON_CORPUS,
         answers=CorpusDetailShown,
     )
 )
@@ -279,7 +235,7 @@ def corpus_change_call(call: ApiCall, corpus: Corpus) -> dict[str, Any]:
         method=GET,
         path="corpora/<slug:name>/images",
         tag=_TAG,
-        opens=_ON_CORPUS,
+        opens=ON_CORPUS,
         asked=ImageFilter,
         answers=ImageShown,
         listed=True,
@@ -308,13 +264,13 @@ def images_list_call(call: ApiCall, corpus: Corpus) -> CursorPage:
         method=GET,
         path="corpora/<slug:name>/images/<str:key>",
         tag=_TAG,
-        opens=_ON_CORPUS,
+        opens=ON_CORPUS,
         answers=ImageDetailShown,
     )
 )
 def image_show_call(call: ApiCall, corpus: Corpus, key: str) -> dict[str, Any]:
     """Show an image: its captions, and what each layer says of it."""
-    image = _image(corpus, key)
+    image = image_named(corpus, key)
     update_layers_of_image(image)
     return {
         **image_plain(call, image, browse.captions_shown(image)),
@@ -329,7 +285,7 @@ def image_show_call(call: ApiCall, corpus: Corpus, key: str) -> dict[str, Any]:
         method=GET,
         path="corpora/<slug:name>/tags",
         tag=_TAG,
-        opens=_ON_CORPUS,
+        opens=ON_CORPUS,
         asked=TagFilter,
         answers=TagShown,
         listed=True,
@@ -352,7 +308,7 @@ def corpus_tags_call(call: ApiCall, corpus: Corpus) -> CursorPage:
         method=GET,
         path="corpora/<slug:name>/layers",
         tag=_TAG,
-        opens=_ON_CORPUS,
+        opens=ON_CORPUS,
         answers=LayerShown,
         listed=True,
     )
@@ -362,81 +318,6 @@ def layers_list_call(call: ApiCall, corpus: Corpus) -> CursorPage:
     found = Layer.objects.filter(corpus=corpus, published=True)
     page = call.rows.of_rows(found, "name", lambda layer: layer)
     return page._replace(results=layers_plain(corpus, page.results))
-
-
-@serves(
-    Operation(
-        route="phrases",
-        method=GET,
-        path="corpora/<slug:name>/images/<str:key>/phrases",
-        tag=_TAG,
-        opens=_ON_CORPUS,
-        answers=PhrasesShown,
-    )
-)
-def phrases_show_call(call: ApiCall, corpus: Corpus, key: str) -> dict[str, Any]:
-    """Show which phrases of an image a campaign would ask about, and where they come from."""
-    return phrases_plain(_image(corpus, key))
-
-
-@serves(
-    Operation(
-        route="phrases",
-        method=POST,
-        path="corpora/<slug:name>/images/<str:key>/phrases",
-        tag=_TAG,
-        opens=On(CORPUS_OF_ADDRESS, (RESEARCHER,)),
-        body=PhrasesMarked,
-        answers=PhrasesShown,
-        refuses=(CannotMark,),
-        example={
-            "phrases": [{"caption": 0, "start": 0, "end": 2}, {"caption": 0, "start": 4, "end": 6}],
-        },
-    )
-)
-def phrases_mark_call(call: ApiCall, corpus: Corpus, key: str) -> dict[str, Any]:
-    """Mark the phrases of an image by hand, in place of those that are found or were marked before.
-
-    Refused where they came with the corpus, and where a campaign that is not closed asks about them.
-    """
-    image = _image(corpus, key)
-    spans = [(one["caption"], one["start"], one["end"]) for one in call.data["phrases"]]
-    mark_phrases(image=image, spans=spans, actor=call.account)
-    return phrases_plain(image)
-
-
-@serves(
-    Operation(
-        route="phrases",
-        method=DELETE,
-        path="corpora/<slug:name>/images/<str:key>/phrases",
-        tag=_TAG,
-        opens=On(CORPUS_OF_ADDRESS, (RESEARCHER,)),
-        refuses=(CannotMark,),
-    )
-)
-def phrases_drop_call(call: ApiCall, corpus: Corpus, key: str) -> None:
-    """Go back to the phrases that are found in the captions of an image."""
-    drop_marks(image=_image(corpus, key), actor=call.account)
-
-
-def phrases_plain(image: Image) -> dict[str, Any]:
-    """The phrases of an image as plain data."""
-    found = phrases_of(image)
-    return {
-        "source": found.source,
-        "kept": found.kept,
-        "phrases": [
-            {
-                "caption": each.caption,
-                "start": each.start,
-                "end": each.end,
-                "text": each.text,
-                "categories": list(each.categories),
-            }
-            for each in found.mentions
-        ],
-    }
 
 
 def corpus_plain(corpus: Corpus) -> dict[str, Any]:
@@ -521,7 +402,8 @@ def _layer_of_image(image: Image, layer: Layer) -> dict[str, Any]:
     }
 
 
-def _image(corpus: Corpus, key: str) -> Image:
+def image_named(corpus: Corpus, key: str) -> Image:
+    """An image of a corpus by its key; an answer of 404 where there is none."""
     image = Image.objects.select_related("corpus").filter(corpus=corpus, key=key).first()
     if image is None:
         raise missing(_("Corpus “%(corpus)s” has no image “%(key)s”.") % {"corpus": corpus.name, "key": key})

@@ -13,6 +13,7 @@ from annotation.api.v1 import (
     me,
     notifying,
     people,
+    phrases,
     reviewing,
     server,
     streams,
@@ -23,7 +24,7 @@ from annotation.api.v1.crowd import machines, own_work, paying, several_workers,
 from annotation.api.v1.preparing import control_items, plans, texts
 
 _MODULES = (
-    *(corpora, campaigns, dashboard, campaign_settings, texts, control_items, workers),
+    *(corpora, phrases, campaigns, dashboard, campaign_settings, texts, control_items, workers),
     *(plans, several_workers, paying),
     *(reviewing, work, streams, me, own_work, people, machines, uploads, notifying, server),
 )

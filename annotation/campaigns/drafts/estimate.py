@@ -188,7 +188,7 @@ def _rehearsed(plan: DraftPlan) -> tuple[list[dict[str, float]], bool]:
     """What some images take, by kind, and whether what they show is guessed; more with each call."""
     assert plan.corpus is not None
     protocol = plan.settings.protocol
-    # Whoever marks phrases by hand meanwhile changes what is asked.
+    # Phrases that are marked by hand meanwhile change what is asked.
     by_hand = PhraseMarks.objects.filter(image__corpus=plan.corpus)
     marks = by_hand.aggregate(number=Count("pk"), newest=Max("marked_at"))
     choice = [plan.corpus.pk, plan.split, plan.images, plan.tags, asdict(protocol), marks]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.db.models import F
 
@@ -114,10 +113,15 @@ def retire_control_items(
         retired = rows.update(active=False)
         if retired:
             raise_revision(campaign)
-            about: dict[str, Any] = {"items": retired, "ids": list(controls)}
-            if because:
-                about["because"] = because
-            record(actor=actor, act="retire_known_items", campaign=campaign, **about)
+            why = {"because": because} if because else {}
+            record(
+                actor=actor,
+                act="retire_known_items",
+                campaign=campaign,
+                items=retired,
+                ids=list(controls),
+                **why,
+            )
     return retired
 
 

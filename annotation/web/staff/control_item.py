@@ -9,13 +9,14 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from annotation.campaigns import gold_layer, mentions_of
+from annotation.campaigns import gold_layer
 from annotation.common.roles import RESEARCHER
 from annotation.models import Campaign, Control, Image, OpenImage
 from annotation.moderation.rulings import CannotRule
 from annotation.protocol import questions as q
 from annotation.protocol.contents import mention_from
 from annotation.protocol.kinds import MEASURED_ON_CONTROLS, draws, kind_of
+from annotation.protocol.mentions import mentions_of
 from annotation.protocol.terms import Box, Mention
 from annotation.quality import controls
 from annotation.quality.controls import BadItems, ControlItem

@@ -200,9 +200,8 @@ def test_each_job_of_a_round_outlives_its_killed_process(
     """Dearer than a test may be: a round has thirty jobs. Each is begun by a process that is killed in the
     midst of it, and brought to its end by this one, which has seen nothing of it. That process is a fork of
     this one: a worker's start costs more than most of the jobs."""
-    importlib.import_module(
-        "torch._dynamo"
-    )  # by name: what learns loads it, for seconds, and so would a fork
+    # What learns loads it, for seconds: once here, not in each fork.
+    importlib.import_module("torch._dynamo")
     kinds = set()
     for kind, phase, arguments in a_round.jobs():
         kinds.add(kind)
