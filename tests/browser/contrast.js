@@ -46,7 +46,7 @@
       width > 1 &&
       height > 1 &&
       element.checkVisibility({ opacityProperty: true, visibilityProperty: true }) &&
-      !element.closest(".overlay, :disabled, [aria-disabled=true], [inert]")
+      !element.closest(".overlay, .frame svg, :disabled, [aria-disabled=true], [inert]")
     );
   };
   const worded = (element) =>
