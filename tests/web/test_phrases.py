@@ -41,7 +41,7 @@ def test_phrases_are_marked_one_image_after_the_other(reader: Client, photos: Co
     assert "0 of 2 images are marked." in words(manage) and at("0") in manage.content.decode()
     assert at("0") in reader.get(reverse("image", args=["photos", "0"])).content.decode()
     page = reader.get(at("0"))
-    assert "nobody has marked them yet" in words(page)
+    assert "nobody has marked any yet" in words(page)
     assert in_colour(page) == ["A", "man", "a", "hat", "Two", "dogs"]
     page = press(reader, at("0"), "Save and next image", phrases="0:4-5 0:0-2")
     assert page.request["PATH_INFO"] == at("1") and said(page) == ["Phrases of 0 saved."]
